@@ -1,0 +1,19 @@
+//! Build options that the numbers of the interface depend on.
+
+/// The target is x86-64.
+pub const X86_64: bool = cfg!(target_arch = "x86_64");
+/// The target is a 32-bit Arm.
+pub const AARCH32: bool = cfg!(target_arch = "arm");
+/// The target is a 64-bit Arm.
+pub const AARCH64: bool = cfg!(target_arch = "aarch64");
+/// The target is any Arm.
+pub const ARM: bool = AARCH32 || AARCH64;
+
+/// x86: the ABI has I/O page tables and I/O spaces.
+pub const IOMMU: bool = cfg!(feature = "iommu") && X86_64;
+/// x86: the ABI has virtual processors and extended page tables.
+pub const VTX: bool = cfg!(feature = "vtx") && X86_64;
+/// The ABI has hardware breakpoints and single stepping.
+pub const HARDWARE_DEBUG: bool = cfg!(feature = "hwdebug");
+/// The ABI has several cores.
+pub const SMP: bool = cfg!(feature = "smp");

@@ -1,0 +1,26 @@
+//! Fault messages: labels and lengths. Register lists are in [`crate::registers`].
+
+/// Message label of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum FaultLabel {
+    /// A capability address did not resolve.
+    CapFault = 1,
+    /// A system call that does not exist.
+    UnknownSyscall = 2,
+    /// A processor exception.
+    UserException = 3,
+    /// A breakpoint, watchpoint or single step.
+    DebugException = 4,
+    /// The budget ran out.
+    Timeout = 5,
+    /// A memory access without mapping.
+    VmFault = 6,
+}
+
+/// Words of a VM fault message: restart address, fault address, instruction fetch, status.
+pub const VM_FAULT_LENGTH: usize = 4;
+/// Words of a user exception message: the three registers of a reply, number, code.
+pub const USER_EXCEPTION_LENGTH: usize = 5;
+/// Words of a timeout message: badge and consumed microseconds (two words on 32-bit).
+pub const TIMEOUT_LENGTH: usize = if crate::WORD_BITS == 64 { 2 } else { 3 };

@@ -1,0 +1,60 @@
+//! The user interface of the kernel: numbers, encodings and layouts.
+//!
+//! This crate is the one place where the interface is written down. The kernel and its users both
+//! compile it, so they cannot disagree. The contract is that of seL4 16.0 in its MCS configuration
+//! (see the seL4 reference manual and libsel4's headers); what Escapement adds has numbers far from
+//! seL4's, so that future releases cannot collide with it.
+//!
+//! Numbers that depend on build options ([`config`]) come from one ordered table per kind
+//! ([`Method`], [`ObjectType`]): an option that is off removes its rows and all later numbers move up.
+#![no_std]
+
+mod boot_info;
+pub mod config;
+mod error;
+pub mod fault;
+mod ipc_buffer;
+mod message;
+mod method;
+mod object_type;
+mod ordered;
+pub mod registers;
+pub mod sizes;
+pub mod slots;
+mod syscall;
+
+pub use boot_info::{
+    BootInfo, BootInfoHeader, BootInfoRecord, MAX_BOOT_UNTYPEDS, SlotRegion, UntypedDescriptor,
+};
+pub use error::{ErrorCode, LookupFailure};
+pub use ipc_buffer::{IPC_BUFFER_BITS, IpcBuffer};
+pub use message::{GuardData, MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo, Rights};
+pub use method::Method;
+pub use object_type::ObjectType;
+pub use syscall::Syscall;
+
+/// Bits of a machine word.
+pub const WORD_BITS: usize = usize::BITS as usize;
+
+/// Bits of an endpoint or notification badge: on 32-bit machines the high four are dropped.
+pub const BADGE_BITS: usize = if WORD_BITS == 64 { 64 } else { 28 };
+
+/// Number of thread priorities; 255 is the most urgent.
+pub const PRIORITIES: usize = 256;
+
+/// The most objects that one `Untyped_Retype` creates.
+pub const RETYPE_LIMIT: usize = 256;
+
+/// Scheduling-context flags of `SchedControl_ConfigureFlags`.
+pub mod sched_context_flags {
+    /// Replenishments follow wake-ups instead of switches (sporadic server).
+    pub const SPORADIC: usize = 1;
+}
+
+/// Thread flags of `TCB_SetFlags`.
+pub mod thread_flags {
+    /// The thread may not use the floating-point unit: its first use is an exception.
+    pub const FPU_DISABLED: usize = 1;
+    /// All flags that exist.
+    pub const MASK: usize = FPU_DISABLED;
+}

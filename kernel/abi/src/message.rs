@@ -1,0 +1,172 @@
+//! Message information, rights and guard words.
+
+use crate::WORD_BITS;
+
+/// The most words of a message.
+pub const MAX_MESSAGE_LENGTH: usize = 120;
+/// The most capabilities sent with a message.
+pub const MAX_EXTRA_CAPS: usize = 3;
+
+/// The word that describes a message: length `[0+7]`, extra capabilities `[7+2]`, capabilities
+/// unwrapped `[9+3]`, label in the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(transparent)]
+pub struct MessageInfo(pub usize);
+
+impl MessageInfo {
+    /// A message of `length` words and `extra_caps` capabilities under `label`.
+    pub const fn new(label: usize, extra_caps: usize, length: usize) -> Self {
+        Self(label << 12 | (extra_caps & 3) << 7 | (length & 0x7f))
+    }
+
+    /// The same with bit *i* of `unwrapped` saying that capability *i* arrived as a badge.
+    pub const fn with_unwrapped(self, unwrapped: usize) -> Self {
+        Self(self.0 & !(7 << 9) | (unwrapped & 7) << 9)
+    }
+
+    /// What the message is about.
+    pub const fn label(self) -> usize {
+        self.0 >> 12
+    }
+
+    /// Words of the message; at most [`MAX_MESSAGE_LENGTH`].
+    pub const fn length(self) -> usize {
+        let length = self.0 & 0x7f;
+        if length > MAX_MESSAGE_LENGTH {
+            MAX_MESSAGE_LENGTH
+        } else {
+            length
+        }
+    }
+
+    /// Number of capabilities sent, or received.
+    pub const fn extra_caps(self) -> usize {
+        self.0 >> 7 & 3
+    }
+
+    /// Which capabilities arrived as badges.
+    pub const fn unwrapped(self) -> usize {
+        self.0 >> 9 & 7
+    }
+}
+
+/// Rights on endpoints, notifications, replies and frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Rights(u8);
+
+impl Rights {
+    /// No right at all.
+    pub const NONE: Self = Self(0);
+    /// Send, signal, write.
+    pub const WRITE: Self = Self(1);
+    /// Receive, wait, read.
+    pub const READ: Self = Self(2);
+    /// Send capabilities, and let the receiver reply with some.
+    pub const GRANT: Self = Self(4);
+    /// Let the receiver reply.
+    pub const GRANT_REPLY: Self = Self(8);
+    /// Everything.
+    pub const ALL: Self = Self(15);
+    /// Read and write.
+    pub const READ_WRITE: Self = Self(3);
+
+    /// The rights in the low bits of a word.
+    pub const fn from_word(word: usize) -> Self {
+        Self((word & 15) as u8)
+    }
+
+    /// The word of these rights.
+    pub const fn word(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Whether all of `other` is included.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// What is in both.
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// What is in either.
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The guard argument of CNode capabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuardData {
+    /// The guard's value: its low `size` bits.
+    pub guard: usize,
+    /// Number of address bits that the guard consumes.
+    pub size: usize,
+}
+
+impl GuardData {
+    /// Decodes a data word; only the low `size` bits of the guard are kept. 64-bit: size `[0+6]`,
+    /// guard `[6+58]`; 32-bit: size `[3+5]`, guard `[8+18]`.
+    pub const fn from_word(word: usize) -> Self {
+        let (size, guard) = if WORD_BITS == 64 {
+            (word & 0x3f, word >> 6)
+        } else {
+            (word >> 3 & 0x1f, word >> 8 & 0x3_ffff)
+        };
+        Self {
+            guard: guard & ((1 << size) - 1),
+            size,
+        }
+    }
+
+    /// The data word.
+    pub const fn word(self) -> usize {
+        if WORD_BITS == 64 {
+            self.guard << 6 | self.size
+        } else {
+            self.guard << 8 | self.size << 3
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_info_fields() {
+        let info = MessageInfo::new(0x1234, 2, 17).with_unwrapped(5);
+        assert_eq!(
+            (
+                info.label(),
+                info.extra_caps(),
+                info.length(),
+                info.unwrapped()
+            ),
+            (0x1234, 2, 17, 5)
+        );
+        assert_eq!(MessageInfo(0x7f).length(), MAX_MESSAGE_LENGTH);
+    }
+
+    #[test]
+    fn guard_round_trip() {
+        let data = GuardData {
+            guard: 0x2a5,
+            size: 10,
+        };
+        assert_eq!(GuardData::from_word(data.word()), data);
+        assert_eq!(
+            GuardData::from_word(
+                GuardData {
+                    guard: 0xff,
+                    size: 4
+                }
+                .word()
+            )
+            .guard,
+            0xf
+        );
+    }
+}

@@ -7,9 +7,7 @@ const WIDE: bool = WORD_BITS == 64;
 /// One capability slot.
 pub const SLOT_BITS: usize = if WIDE { 5 } else { 4 };
 /// A thread control block.
-pub const TCB_BITS: usize = if WIDE {
-    11
-} else if crate::config::HARDWARE_DEBUG {
+pub const TCB_BITS: usize = if WIDE || crate::config::HARDWARE_DEBUG {
     11
 } else {
     10

@@ -1,0 +1,255 @@
+//! The only door to hardware.
+//!
+//! The kernel is generic over [`Arch`] and monomorphised once per platform. An implementation is a
+//! value: it lives in the kernel's state and holds what the architecture remembers (address-space
+//! identifiers, owner of the floating-point unit, ...), so a simulator can implement it with a clock
+//! and interrupts of its own.
+
+use core::ops::Range;
+
+use abi::{ObjectType, Rights};
+
+use crate::Kernel;
+use crate::boot::BootAllocator;
+use crate::cap::RawCap;
+use crate::invoke::{Error, Invocation, Outcome};
+use crate::object::Thread;
+use crate::time::{Clock, Ticks};
+use crate::token::Ptr;
+
+/// A physical address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct PhysAddr(pub usize);
+
+/// Number of an interrupt line, in the numbering of the user interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Irq(pub usize);
+
+/// The saved registers of a thread, floating-point state included.
+///
+/// Registers are named by their index in [`abi::registers`]. A context knows two program counters:
+/// the *restart* address, that of the instruction which entered the kernel, and the *next* one, where
+/// the thread continues when its system call is done. The architecture's trap entry sets both: for a
+/// system call the restart address is that of the system-call instruction and the next one lies
+/// behind it; for exceptions and interrupts both are the interrupted instruction.
+pub trait UserContext: Sized {
+    /// The context of a new thread: user mode, interrupts enabled, everything else zero.
+    fn new() -> Self;
+
+    /// Register `index`; [`abi::registers::PC`] is the restart address.
+    fn get(&self, index: usize) -> usize;
+
+    /// Sets register `index` to what a user asks for, made harmless: flags keep the processor in user
+    /// mode with interrupts on, addresses are canonical. [`abi::registers::PC`] sets both program
+    /// counters.
+    fn set(&mut self, index: usize, value: usize);
+
+    /// Sets a general register of a system call's result (badge, message information, message words)
+    /// without any check.
+    fn set_result(&mut self, index: usize, value: usize);
+
+    /// The address behind the last system call.
+    fn next_pc(&self) -> usize;
+
+    /// The thread executes its system call, or faulting instruction, again.
+    fn restart(&mut self);
+
+    /// The thread, stopped while running, continues at its next instruction when it restarts.
+    fn forget_restart(&mut self);
+}
+
+/// The frame behind a frame capability, as seen by the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Physical address.
+    pub address: PhysAddr,
+    /// log2 of the size.
+    pub bits: usize,
+    /// Device memory: the kernel never touches it.
+    pub device: bool,
+    /// Whether users can write, or at least read, through the capability.
+    pub rights: Rights,
+}
+
+/// A capability to something that only the architecture knows: page tables, frames, ASIDs, I/O ports.
+pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
+    /// Packs the capability; the tag is odd.
+    fn encode(self) -> RawCap;
+
+    /// Unpacks what [`ArchCap::encode`] packed.
+    fn decode(raw: RawCap) -> Self;
+
+    /// Physical memory that the object occupies, as start and log2 of the size; `None` for objects
+    /// without memory (ports, controls).
+    fn memory(self) -> Option<(PhysAddr, usize)>;
+
+    /// Whether a capability of this kind, if original, is the parent of `other`: the same object, or
+    /// a range that contains the other's.
+    fn same_region(self, other: Self) -> bool;
+
+    /// Whether both refer to the same object, so that neither is the last capability to it.
+    fn same_object(self, other: Self) -> bool;
+
+    /// Whether a copy of `self` (issued from `parent`) starts a family of its own: it becomes an
+    /// original capability, as for I/O ports issued from their control.
+    fn is_issued_from(self, parent: Self) -> bool {
+        let _ = parent;
+        false
+    }
+
+    /// The frame, where it is a frame capability.
+    fn frame(self) -> Option<Frame>;
+
+    /// Whether this is the root of an address space with an identifier, so that threads can use it.
+    fn is_address_space(self) -> bool;
+
+    /// The capability with rights reduced to what is in both.
+    fn mask_rights(self, rights: Rights) -> Self;
+
+    /// The capability with new data (badge, guard or device identifier), `None` where the data is
+    /// not acceptable. Most kinds ignore it. `keep` tells that the capability is moved, not copied.
+    fn update_data(self, keep: bool, data: usize) -> Option<Self> {
+        let _ = (keep, data);
+        Some(self)
+    }
+}
+
+/// What the kernel tells its architecture about the root task at boot.
+#[derive(Clone, Copy, Debug)]
+pub struct BootSpace<C> {
+    /// Root of the initial address space, with ASID 1.
+    pub root: C,
+    /// The initial ASID pool.
+    pub asid_pool: C,
+}
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All went well.
+    Success,
+    /// The system or the kernel failed.
+    Failure,
+}
+
+/// An architecture, together with the platform it runs on.
+pub trait Arch: Sized + 'static {
+    /// Saved registers of a thread.
+    type Context: UserContext;
+    /// Capabilities of the architecture.
+    type Cap: ArchCap;
+
+    /// Number of interrupt lines that users can ask for, numbered from 0.
+    const INTERRUPTS: usize;
+    /// Whether SchedControl capabilities come before the paging structures among the initial slots
+    /// (x86) or after the extra boot information (Arm).
+    const SCHED_CONTROL_FIRST: bool;
+
+    // ---- time
+
+    /// The time since boot. Never goes back.
+    fn now(&self) -> Ticks;
+    /// Arms the core's timer for a moment; one that has passed fires at once.
+    fn set_deadline(&mut self, deadline: Ticks);
+    /// How ticks relate to microseconds.
+    fn clock(&self) -> Clock;
+
+    // ---- interrupts
+
+    /// Whether an interrupt waits to be taken: asked at preemption points.
+    fn interrupt_pending(&mut self) -> bool;
+    /// Masks or unmasks a line.
+    fn mask_interrupt(&mut self, irq: Irq, masked: bool);
+    /// The user is done with an interrupt (`IRQHandler_Ack`): the line may raise it again.
+    fn acknowledge_interrupt(&mut self, irq: Irq) {
+        self.mask_interrupt(irq, false);
+    }
+    /// Whether the kernel keeps this line for itself.
+    fn is_reserved(&self, irq: Irq) -> bool;
+    /// Answers the plain `IRQControl_Get` where the platform refuses it or numbers differently:
+    /// the line that number `number` asks for.
+    ///
+    /// # Errors
+    /// The error for the caller.
+    fn plain_interrupt(&self, number: usize) -> Result<Irq, Error>;
+
+    // ---- memory
+
+    /// The kernel's address of RAM at a physical address.
+    fn to_virtual(address: PhysAddr) -> usize;
+    /// The physical address of RAM at one of the kernel's addresses.
+    fn to_physical(address: usize) -> PhysAddr;
+
+    // ---- threads
+
+    /// Makes `next` (`None`: the idle loop) the thread that this core returns to: address space,
+    /// thread-local storage, floating point. Called once at the end of each kernel entry in which the
+    /// current thread, or its address space, changed.
+    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>);
+    /// The thread is being deleted, or moves away: write back what the core's registers hold of it
+    /// and forget it.
+    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
+    /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
+    fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
+
+    // ---- objects and capabilities
+
+    /// log2 of the size of an object of one of the architecture's types; `None` for other types.
+    fn object_bits(kind: ObjectType) -> Option<usize>;
+    /// Whether objects of this type may be made of device memory.
+    fn is_frame(kind: ObjectType) -> bool;
+    /// Makes an object from zeroed memory (untouched device memory for device frames).
+    fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Self::Cap;
+    /// The capability that a copy of `cap` shall be; `Ok(None)`: it can't be copied.
+    ///
+    /// # Errors
+    /// Where the ABI has an error for it (page tables that are not mapped).
+    fn derive(&mut self, cap: Self::Cap) -> Result<Option<Self::Cap>, Error>;
+    /// A capability goes away. `last` says that no other refers to the object.
+    fn finalise(kernel: &mut Kernel<Self>, cap: Self::Cap, last: bool);
+    /// Performs an invocation of one of the architecture's capabilities.
+    ///
+    /// # Errors
+    /// The ABI's error; then nothing has changed.
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome;
+    /// Performs a method of `IRQControl` that only this architecture has.
+    ///
+    /// # Errors
+    /// As for [`Arch::invoke`]; [`Error::IllegalOperation`] where there is no such method.
+    fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome;
+    /// The architecture's capability in an initial slot (5 ASIDControl, 7 I/O port control, ...), as
+    /// far as it exists before the first address space.
+    fn initial_cap(slot: usize) -> Option<Self::Cap>;
+
+    // ---- boot
+
+    /// Builds the initial address space: its root and every paging structure that `range` needs.
+    /// Capabilities of the structures are given to [`BootAllocator::provide`] in the ABI's order.
+    fn boot_space(kernel: &mut Kernel<Self>, boot: &mut BootAllocator<Self>, range: Range<usize>) -> BootSpace<Self::Cap>;
+    /// Maps one 4 KiB frame, readable and writable, and returns its capability.
+    fn boot_map(&mut self, space: &BootSpace<Self::Cap>, virtual_address: usize, frame: PhysAddr, executable: bool) -> Self::Cap;
+
+    // ---- console and the end of a run
+
+    /// Writes one byte to the kernel's console.
+    fn put_byte(byte: u8);
+    /// Ends the run by the board's own means; where it has none, halts.
+    fn exit(exit: Exit) -> !;
+
+    // ---- system calls that only some builds have
+
+    /// Handles an optional system call that only this architecture knows (dangerous MSR access,
+    /// cache flushes of benchmarks, ...). Returns whether it did.
+    fn optional_syscall(kernel: &mut Kernel<Self>, call: abi::Syscall) -> bool {
+        let _ = (kernel, call);
+        false
+    }
+
+    /// Makes the memory of a slot's CNode or of any new object visible where the hardware needs it;
+    /// called by retype after zeroing.
+    fn clean_new_memory(address: PhysAddr, bits: usize) {
+        let _ = (address, bits);
+    }
+}

@@ -1,0 +1,140 @@
+//! Units of time. Ticks and microseconds are different types, because most budget bugs are unit bugs.
+
+use core::ops::{Add, AddAssign, Sub, SubAssign};
+
+/// Ticks of the platform's clock: a moment since boot, or a length of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Ticks(pub u64);
+
+impl Ticks {
+    /// No time, or the moment of boot.
+    pub const ZERO: Self = Self(0);
+    /// A moment that never comes.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// The sum, or [`Ticks::NEVER`] where it does not fit.
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, or zero where it would be negative.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Ticks {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Ticks {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl AddAssign for Ticks {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Ticks {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+/// Microseconds: the unit of the user interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Microseconds(pub u64);
+
+/// How ticks and microseconds relate on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    ticks_per_second: u64,
+}
+
+/// The kernel's worst-case execution time, an upper bound on one kernel entry, from which the
+/// smallest budget follows (seL4 reference manual, section "Scheduling Contexts": a budget pays for
+/// entering and for leaving the kernel, so it is at least twice this).
+pub const KERNEL_WCET: Microseconds = Microseconds(10);
+
+/// The smallest budget and the smallest period.
+pub const MIN_BUDGET: Microseconds = Microseconds(2 * KERNEL_WCET.0);
+
+impl Clock {
+    /// A clock of this frequency.
+    ///
+    /// # Panics
+    /// Below 1 MHz: the interface's unit would be finer than the clock.
+    pub const fn new(ticks_per_second: u64) -> Self {
+        assert!(ticks_per_second >= 1_000_000);
+        Self { ticks_per_second }
+    }
+
+    /// Ticks in a second.
+    pub const fn frequency(self) -> u64 {
+        self.ticks_per_second
+    }
+
+    /// The ticks of a length of time, rounded down.
+    pub const fn ticks(self, time: Microseconds) -> Ticks {
+        let whole = time.0 / 1_000_000 * self.ticks_per_second;
+        let part = time.0 % 1_000_000 * self.ticks_per_second / 1_000_000;
+        Ticks(whole + part)
+    }
+
+    /// The microseconds of a length of time, rounded down.
+    pub const fn microseconds(self, ticks: Ticks) -> Microseconds {
+        let whole = ticks.0 / self.ticks_per_second * 1_000_000;
+        let part = ticks.0 % self.ticks_per_second * 1_000_000 / self.ticks_per_second;
+        Microseconds(whole + part)
+    }
+
+    /// The smallest budget in ticks.
+    pub const fn min_budget(self) -> Ticks {
+        self.ticks(MIN_BUDGET)
+    }
+
+    /// The longest period: an eighth of what can be converted, so that sums of a few periods and a
+    /// moment in the machine's life never overflow.
+    pub const fn max_period(self) -> Microseconds {
+        Microseconds(u64::MAX / self.ticks_per_second / 8 * 1_000_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn microseconds_survive_the_round_trip() {
+        for frequency in [1_000_000, 39_000_000, 62_500_000, 498_000_000, 2_611_000_000] {
+            let clock = Clock::new(frequency);
+            for time in [0, 1, 20, 999_999, 1_000_000, 123_456_789_012] {
+                let there = clock.ticks(Microseconds(time));
+                let back = clock.microseconds(there).0;
+                assert!(back == time || back + 1 == time, "{time} at {frequency}");
+            }
+            assert!(clock.ticks(clock.max_period()).0 <= u64::MAX / 8);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn conversion_is_monotonic(frequency in 1_000_000u64..4_000_000_000, a: u32, b: u32) {
+            let clock = Clock::new(frequency);
+            let (low, high) = (a.min(b), a.max(b));
+            prop_assert!(clock.ticks(Microseconds(low.into())) <= clock.ticks(Microseconds(high.into())));
+            prop_assert!(clock.microseconds(Ticks(low.into())) <= clock.microseconds(Ticks(high.into())));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Handles to kernel objects, and the token against which they yield references.
+//!
+//! Kernel objects live in memory that users turned over from untyped memory, so Rust's ownership does
+//! not cover them. A [`Ptr`] is a handle: it may be copied and compared freely, but it yields a
+//! reference only against [`Objects`], of which one exists per kernel entry. A shared reference
+//! borrows the token and a mutable one borrows it mutably, so two mutable references to one object
+//! cannot exist.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Index, IndexMut};
+use core::ptr::NonNull;
+
+/// A handle to a kernel object of type `T`.
+#[repr(transparent)]
+pub struct Ptr<T> {
+    address: NonNull<T>,
+    owns_nothing: PhantomData<*mut T>,
+}
+
+impl<T> Ptr<T> {
+    /// The handle of the object at `address`.
+    ///
+    /// # Safety
+    /// A valid, initialised `T` must lie there, reached only through handles, for as long as any copy
+    /// of this handle is used. In the kernel the capability system guarantees it: handles are made by
+    /// retype and at boot, and memory is used again only when no capability to it is left.
+    pub const unsafe fn new(address: NonNull<T>) -> Self {
+        Self { address, owns_nothing: PhantomData }
+    }
+
+    /// The handle of the object at an address that came out of [`Ptr::address`].
+    ///
+    /// # Safety
+    /// As for [`Ptr::new`].
+    pub const unsafe fn from_address(address: usize) -> Option<Self> {
+        match NonNull::new(core::ptr::without_provenance_mut::<T>(address)) {
+            // SAFETY: the caller vouches for the object.
+            Some(pointer) => Some(unsafe { Self::new(pointer) }),
+            None => None,
+        }
+    }
+
+    /// The address of the object in the kernel's address space.
+    pub fn address(self) -> usize {
+        self.address.as_ptr() as usize
+    }
+
+    /// The raw pointer.
+    pub const fn as_ptr(self) -> *mut T {
+        self.address.as_ptr()
+    }
+}
+
+impl<T> Clone for Ptr<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Ptr<T> {}
+impl<T> PartialEq for Ptr<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.address == other.address
+    }
+}
+impl<T> Eq for Ptr<T> {}
+impl<T> fmt::Debug for Ptr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.address())
+    }
+}
+
+/// The token: whoever holds it may reach the kernel's objects.
+#[derive(Debug)]
+pub struct Objects(PhantomData<*mut ()>);
+
+impl Objects {
+    /// Makes a token.
+    ///
+    /// # Safety
+    /// At most one token may be in use at a time for a set of objects.
+    pub const unsafe fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T> Index<Ptr<T>> for Objects {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, object: Ptr<T>) -> &T {
+        // SAFETY: `Ptr::new` promises a valid object; the borrow of the token excludes writers.
+        unsafe { object.address.as_ref() }
+    }
+}
+
+impl<T> IndexMut<Ptr<T>> for Objects {
+    #[inline(always)]
+    fn index_mut(&mut self, mut object: Ptr<T>) -> &mut T {
+        // SAFETY: `Ptr::new` promises a valid object; the mutable borrow of the token excludes others.
+        unsafe { object.address.as_mut() }
+    }
+}

@@ -1,0 +1,259 @@
+//! From sources to a boot image: the kernel, the system's components, the
+//! archive that carries them, its root task, and the file that QEMU boots.
+
+mod bare_metal;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+pub(crate) use bare_metal::{BareMetal, Side};
+
+use crate::cli::{AbiOption, BuildArguments, Kernel, LogLevel};
+use crate::image::elf::Executable;
+use crate::platform::Platform;
+use crate::setup;
+use crate::sizes::{self, Sizes};
+use crate::system::System;
+use crate::ui::say;
+use crate::workspace::Workspace;
+use crate::{Outcome, Result, archive, image};
+
+/// Tells the compiler of a root task where its archive of components is.
+pub(crate) const COMPONENTS: &str = "ESCAPEMENT_COMPONENTS";
+
+/// The initial thread's program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RootTask<'a> {
+    /// The root task of a system, to be built.
+    System(&'a System),
+    /// A program that somebody else has built.
+    File(&'a Path),
+}
+
+/// What a boot image is to be made of.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) platform: &'a Platform,
+    pub(crate) kernel: Kernel,
+    pub(crate) abi: &'a [AbiOption],
+    pub(crate) log: Option<LogLevel>,
+    pub(crate) root_task: RootTask<'a>,
+    /// Variables that the root task's compilation sees.
+    pub(crate) environment: &'a [(&'a str, &'a str)],
+}
+
+/// What was built.
+#[derive(Debug)]
+pub(crate) struct Built {
+    /// The kernel with its symbols, for debuggers and the log's decoder.
+    pub(crate) kernel: PathBuf,
+    /// The root task with its symbols.
+    pub(crate) root_task: PathBuf,
+    /// What QEMU boots.
+    pub(crate) image: PathBuf,
+}
+
+/// The command `build`.
+pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
+    let platform = Platform::load(workspace, &arguments.platform)?;
+    let system = System::load(workspace, &arguments.system)?;
+    system.require(&platform)?;
+    let tools = setup::build_tools()?;
+    let request = Request {
+        platform: &platform,
+        kernel: arguments.kernel,
+        abi: &arguments.abi,
+        log: None,
+        root_task: RootTask::System(&system),
+        environment: &[],
+    };
+    let built = build(workspace, &tools, &request)?;
+    let row = |name: String, file: &Path| Ok((name, Sizes::of(&fs::read(file)?)?));
+    let rows: Result<Vec<_>> = [
+        (
+            format!("kernel ({}, {})", platform.name, arguments.kernel.name()),
+            &built.kernel,
+        ),
+        (format!("root task ({})", system.root), &built.root_task),
+    ]
+    .into_iter()
+    .map(|(name, file)| row(name, file))
+    .collect();
+    say(&sizes::table(&rows?));
+    println!("{}", built.image.display());
+    Ok(Outcome::Success)
+}
+
+/// Builds the boot image that `request` describes.
+pub(crate) fn build(
+    workspace: &Workspace,
+    tools: &setup::BuildTools,
+    request: &Request<'_>,
+) -> Result<Built> {
+    let platform = request.platform;
+    let bare_metal = BareMetal {
+        workspace,
+        tools,
+        platform,
+    };
+
+    // A bad root task is refused before minutes are spent on a kernel.
+    let (name, root_task) = match request.root_task {
+        RootTask::System(system) => (
+            system.name.clone(),
+            build_system(&bare_metal, system, request)?,
+        ),
+        RootTask::File(file) => {
+            let stem = file.file_stem().unwrap_or(file.as_os_str());
+            (stem.to_string_lossy().into_owned(), file.to_path_buf())
+        }
+    };
+    let task = read_root_task(platform, &root_task)?;
+    let kernel = build_kernel(&bare_metal, request)?;
+    let context = || {
+        format!(
+            "cannot make a boot image of the kernel {}",
+            workspace.display(&kernel)
+        )
+    };
+    let executable = Executable::parse(&read(&kernel)?).with_context(context)?;
+    let bytes = image::assemble(&executable, &task, platform.image).with_context(context)?;
+
+    let mut file = format!("{name}-{}", request.kernel.name());
+    for option in request.abi {
+        file.push('-');
+        file.push_str(option.feature());
+    }
+    let image = workspace
+        .target()
+        .join(&platform.name)
+        .join("image")
+        .join(file + ".elf");
+    write_if_changed(&image, &bytes)?;
+    Ok(Built {
+        kernel,
+        root_task,
+        image,
+    })
+}
+
+fn build_kernel(bare_metal: &BareMetal<'_>, request: &Request<'_>) -> Result<PathBuf> {
+    let name = &bare_metal.platform.name;
+    let mut features = match request.kernel {
+        Kernel::Debug => vec!["debug"],
+        Kernel::Release => vec![],
+        Kernel::Bench => vec!["bench"],
+    };
+    let profile = if request.kernel == Kernel::Debug {
+        "dev"
+    } else {
+        "release"
+    };
+    let mut environment = Vec::new();
+    if let Some(level) = request.log {
+        features.push("log");
+        environment.push(("DEFMT_LOG".into(), level.name().into()));
+    }
+    let features: Vec<_> = features
+        .iter()
+        .map(|feature| format!("{name}/{feature}"))
+        .collect();
+    let step = format!("building the kernel for {name} ({})", request.kernel.name());
+    bare_metal.build(
+        Side::Kernel,
+        &step,
+        profile,
+        &[name],
+        &features,
+        request.abi,
+        &environment,
+    )?;
+    Ok(bare_metal.program(Side::Kernel, profile, name))
+}
+
+/// Builds components and root task; returns the root task's file.
+fn build_system(
+    bare_metal: &BareMetal<'_>,
+    system: &System,
+    request: &Request<'_>,
+) -> Result<PathBuf> {
+    const PROFILE: &str = "user";
+    let build = |what: &str, crates: &[&str], environment: &[(String, std::ffi::OsString)]| {
+        let step = format!(
+            "building {what} of `{}` for {}",
+            system.name, bare_metal.platform.name
+        );
+        bare_metal.build(
+            Side::User,
+            &step,
+            PROFILE,
+            crates,
+            &[],
+            request.abi,
+            environment,
+        )
+    };
+    let program = |name: &str| bare_metal.program(Side::User, PROFILE, name);
+
+    let components: Vec<&str> = system.components.iter().map(String::as_str).collect();
+    if !components.is_empty() {
+        build("the components", &components, &[])?;
+    }
+    let files: Result<Vec<_>> = components
+        .iter()
+        .map(|&name| Ok((name, read(&program(name))?)))
+        .collect();
+    let folder = bare_metal.target_folder(Side::User).join("components");
+    let path = folder.join(format!("{}.tar", system.name));
+    write_if_changed(&path, &archive::pack(files?)?)?;
+
+    let mut environment = vec![(COMPONENTS.into(), path.into())];
+    environment.extend(
+        request
+            .environment
+            .iter()
+            .map(|&(name, value)| (name.into(), value.into())),
+    );
+    build("the root task", &[&system.root], &environment)?;
+    Ok(program(&system.root))
+}
+
+/// An archive without components, for whoever only wants to compile a root task.
+pub(crate) fn empty_archive(workspace: &Workspace) -> Result<PathBuf> {
+    let path = workspace.target().join("empty.tar");
+    write_if_changed(&path, &archive::pack([])?)?;
+    Ok(path)
+}
+
+/// Reads and checks a root task.
+pub(crate) fn read_root_task(platform: &Platform, file: &Path) -> Result<Executable> {
+    let memory = u64::from(platform.qemu.memory) << 20;
+    image::root_task(&read(file)?, platform.user.elf, memory).with_context(|| {
+        format!(
+            "{} cannot be a root task on {}",
+            file.display(),
+            platform.name
+        )
+    })
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// Writes a file at once, and leaves it alone when it holds `bytes` already:
+/// what depends on it isn't built again.
+fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    let context = || format!("cannot write {}", path.display());
+    let folder = path.parent().with_context(context)?;
+    fs::create_dir_all(folder).with_context(context)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(context)?;
+    std::io::Write::write_all(&mut file, bytes).with_context(context)?;
+    file.persist(path).with_context(context)?;
+    Ok(())
+}

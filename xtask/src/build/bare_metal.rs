@@ -1,0 +1,118 @@
+//! Calls of cargo for bare metal: target, flags, and the sources of `core`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::cli::AbiOption;
+use crate::platform::Platform;
+use crate::setup::BuildTools;
+use crate::ui::Step;
+use crate::workspace::Workspace;
+use crate::{Result, cargo};
+
+/// The two sides of the system-call boundary; they differ in flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Kernel,
+    User,
+}
+
+/// Compiles for one platform.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BareMetal<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) tools: &'a BuildTools,
+    pub(crate) platform: &'a Platform,
+}
+
+impl BareMetal<'_> {
+    /// Builds `crates` in one go.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a call of cargo has as many parts"
+    )]
+    pub(crate) fn build(
+        &self,
+        side: Side,
+        step: &str,
+        profile: &str,
+        crates: &[&str],
+        features: &[String],
+        abi: &[AbiOption],
+        environment: &[(String, OsString)],
+    ) -> Result<()> {
+        let mut command = self.tools.toolchain.cargo();
+        command.args(["build", "--profile", profile]);
+        self.complete(&mut command, side, crates, features, abi);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        cargo::run(&Step::begin(step), &mut command)
+    }
+
+    /// Adds to a call of cargo what compiles for this platform.
+    pub(crate) fn complete(
+        &self,
+        command: &mut Command,
+        side: Side,
+        crates: &[&str],
+        features: &[String],
+        abi: &[AbiOption],
+    ) {
+        command
+            .current_dir(self.workspace.root())
+            .args(["-Zbuild-std=core,alloc,compiler_builtins"])
+            .args(["-Zbuild-std-features=compiler-builtins-mem"])
+            .args(["--target", &self.platform.target])
+            .arg("--target-dir")
+            .arg(self.target_folder(side))
+            .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags(side).join("\x1f"));
+        for name in crates {
+            command.args(["-p", name]);
+        }
+        let mut features = features.to_vec();
+        if !abi.is_empty() {
+            // Named beside the crates that use it, crate `abi` takes its
+            // options by itself, and cargo unifies them for all.
+            command.args(["-p", "abi"]);
+            features.extend(abi.iter().map(|option| format!("abi/{}", option.feature())));
+        }
+        if !features.is_empty() {
+            command.arg("--features").arg(features.join(","));
+        }
+    }
+
+    fn rustflags(&self, side: Side) -> Vec<String> {
+        let mut flags = vec![
+            format!("-Clinker={}", self.tools.linker.display()),
+            "-Crelocation-model=static".to_string(),
+        ];
+        match side {
+            // The kernel's link script comes from the platform's build script.
+            Side::Kernel => flags.extend_from_slice(&self.platform.kernel.rustflags),
+            Side::User => {
+                let script = self.workspace.path("userlib/component.ld");
+                flags.push(format!("-Clink-arg=-T{}", script.display()));
+                flags.extend_from_slice(&self.platform.user.rustflags);
+            }
+        }
+        flags
+    }
+
+    /// Where cargo puts what it builds for one side of this platform.
+    pub(crate) fn target_folder(&self, side: Side) -> PathBuf {
+        let side = match side {
+            Side::Kernel => "kernel",
+            Side::User => "user",
+        };
+        self.workspace.target().join(&self.platform.name).join(side)
+    }
+
+    /// Where cargo puts the program `name`.
+    pub(crate) fn program(&self, side: Side, profile: &str, name: &str) -> PathBuf {
+        let folder = if profile == "dev" { "debug" } else { profile };
+        self.target_folder(side)
+            .join(&self.platform.target)
+            .join(folder)
+            .join(name)
+    }
+}

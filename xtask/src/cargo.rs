@@ -1,0 +1,102 @@
+//! Running cargo as one step of longer work.
+
+use std::io::{BufRead, BufReader, IsTerminal, stderr};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+use crate::Result;
+use crate::ui::Step;
+
+/// What cargo announces its doings with.
+const DOINGS: [&str; 14] = [
+    "Adding",
+    "Blocking",
+    "Building",
+    "Checking",
+    "Compiling",
+    "Documenting",
+    "Downloaded",
+    "Downloading",
+    "Finished",
+    "Fresh",
+    "Generated",
+    "Locking",
+    "Running",
+    "Updating",
+];
+
+/// Runs `command` (a call of cargo) and shows its doings as progress of `step`;
+/// everything else that it says, warnings and errors, stays on the screen.
+///
+/// Returns whether it succeeded.
+pub(crate) fn succeeds(step: &Step, command: &mut Command) -> Result<bool> {
+    if stderr().is_terminal() {
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    command.env("CARGO_TERM_PROGRESS_WHEN", "never");
+    let mut child = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let words = BufReader::new(
+        child
+            .stderr
+            .take()
+            .context("cargo's stderr is not a pipe")?,
+    );
+    for line in words.split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        match doing(&line) {
+            Some(doing) => step.now(&doing),
+            None => step.say(&line),
+        }
+    }
+    Ok(child.wait()?.success())
+}
+
+/// As [`succeeds`], but failure is an error.
+pub(crate) fn run(step: &Step, command: &mut Command) -> Result<()> {
+    if succeeds(step, command)? {
+        return Ok(());
+    }
+    bail!("{} failed; the reason stands above", step.name())
+}
+
+/// The doing that `line` announces, without colours, if it announces one.
+fn doing(line: &str) -> Option<String> {
+    let plain = without_colours(line);
+    let (verb, object) = plain.trim_start().split_once(' ')?;
+    let announces = plain.starts_with(' ') && DOINGS.contains(&verb);
+    announces.then(|| format!("{verb} {object}"))
+}
+
+/// `line` without its escape sequences of the form `ESC [ ... m`.
+fn without_colours(line: &str) -> String {
+    let mut parts = line.split('\x1b');
+    let mut plain = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doings_are_told_from_words() {
+        assert_eq!(
+            doing("   Compiling core v0.0.0").as_deref(),
+            Some("Compiling core v0.0.0")
+        );
+        let coloured = "\x1b[1m\x1b[32m   Compiling\x1b[0m abi v0.1.0";
+        assert_eq!(doing(coloured).as_deref(), Some("Compiling abi v0.1.0"));
+        assert_eq!(doing("warning: unused variable"), None);
+        assert_eq!(doing("error: could not compile `abi`"), None);
+        assert_eq!(doing("    let x = 1;"), None);
+        assert_eq!(doing(""), None);
+    }
+}

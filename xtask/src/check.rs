@@ -1,0 +1,186 @@
+//! The command `check`: everything that must hold of the sources without
+//! running them. Warnings are errors here, and nothing stops at the first one.
+
+use std::process::Command;
+
+use crate::build::{self, BareMetal, Side};
+use crate::crates::{self, Crate};
+use crate::platform::Platform;
+use crate::setup::{self, BuildTools};
+use crate::system::System;
+use crate::ui::{Step, say};
+use crate::workspace::Workspace;
+use crate::{Outcome, Result, cargo, rules};
+
+/// How a kernel may be composed; each must be free of warnings.
+const KERNELS: [&[&str]; 3] = [&["debug", "log"], &["bench"], &[]];
+
+/// The options of documentation that is checked.
+const DOC: [&str; 3] = ["doc", "--no-deps", "--document-private-items"];
+
+/// The command `check`.
+pub(crate) fn run(workspace: &Workspace) -> Result {
+    let tools = setup::build_tools()?;
+    setup::bare_metal_clippy(&tools.toolchain)?;
+    let mut check = Check {
+        workspace,
+        tools,
+        crates: crates::all(workspace)?,
+        failed: Vec::new(),
+    };
+    check.rules()?;
+    check.formatting()?;
+    check.host()?;
+    for name in Platform::names(workspace) {
+        let platform = Platform::load(workspace, &name)?;
+        check.kernel(&platform)?;
+        check.users(&platform)?;
+    }
+    if check.failed.is_empty() {
+        say("all checks passed");
+        return Ok(Outcome::Success);
+    }
+    for what in &check.failed {
+        say(&format!("failed: {what}"));
+    }
+    Ok(Outcome::Failure)
+}
+
+struct Check<'a> {
+    workspace: &'a Workspace,
+    tools: BuildTools,
+    crates: Vec<Crate>,
+    failed: Vec<String>,
+}
+
+impl Check<'_> {
+    fn rules(&mut self) -> Result<()> {
+        let step = Step::begin("checking the repository's own rules");
+        let complaints = rules::complaints(self.workspace)?;
+        for complaint in &complaints {
+            step.say(complaint);
+        }
+        if !complaints.is_empty() {
+            self.failed.push(step.name().to_string());
+        }
+        Ok(())
+    }
+
+    fn formatting(&mut self) -> Result<()> {
+        let mut command = setup::subcommand("fmt", "rustfmt-web")?.subcommand("fmt");
+        command
+            .current_dir(self.workspace.root())
+            .args(["--all", "--", "--check"]);
+        self.step("checking the formatting", &mut command)
+    }
+
+    /// What runs on the host.
+    fn host(&mut self) -> Result<()> {
+        let toolchain = setup::subcommand("clippy", "rust-web-clippy")?;
+        let tested = self.crates.iter().filter(|one| one.is_tested_on_host());
+        let names: Vec<_> = tested
+            .flat_map(|one| ["-p".to_string(), one.name.clone()])
+            .collect();
+
+        let mut clippy = toolchain.subcommand("clippy");
+        clippy
+            .current_dir(self.workspace.root())
+            .arg("--all-targets")
+            .args(&names);
+        self.lint("linting for the host", clippy)?;
+
+        let mut doc = toolchain.cargo();
+        doc.current_dir(self.workspace.root())
+            .args(DOC)
+            .args(&names);
+        self.document("documenting for the host", doc)
+    }
+
+    /// The kernel and what it builds upon, for one platform.
+    fn kernel(&mut self, platform: &Platform) -> Result<()> {
+        let name = &*platform.name;
+        for features in KERNELS {
+            let features: Vec<_> = features
+                .iter()
+                .map(|feature| format!("{name}/{feature}"))
+                .collect();
+            let mut clippy = self.tools.toolchain.subcommand("clippy");
+            self.complete(platform, &mut clippy, Side::Kernel, &[name], &features);
+            self.lint(
+                &format!("linting the kernel for {name} [{}]", features.join(" ")),
+                clippy,
+            )?;
+        }
+        let mut doc = self.tools.toolchain.cargo();
+        doc.args(DOC);
+        let closure = crates::closure(&self.crates, &[name]);
+        self.complete(
+            platform,
+            &mut doc,
+            Side::Kernel,
+            &closure,
+            &[format!("{name}/debug")],
+        );
+        self.document(&format!("documenting the kernel for {name}"), doc)
+    }
+
+    /// Every system that runs on one platform, and the userlib.
+    fn users(&mut self, platform: &Platform) -> Result<()> {
+        let name = &*platform.name;
+        let systems = System::all(self.workspace)?;
+        let systems = systems.iter().filter(|system| system.runs_on(name));
+        let mut programs: Vec<_> = systems.flat_map(System::crates).collect();
+        if programs.is_empty() {
+            return Ok(());
+        }
+        programs.sort_unstable();
+        programs.dedup();
+        let archive = build::empty_archive(self.workspace)?;
+
+        let mut clippy = self.tools.toolchain.subcommand("clippy");
+        self.complete(platform, &mut clippy, Side::User, &programs, &[]);
+        clippy.env(build::COMPONENTS, &archive);
+        self.lint(&format!("linting the systems for {name}"), clippy)?;
+
+        let mut doc = self.tools.toolchain.cargo();
+        doc.args(DOC);
+        let closure = crates::closure(&self.crates, &programs);
+        self.complete(platform, &mut doc, Side::User, &closure, &[]);
+        doc.env(build::COMPONENTS, &archive);
+        self.document(&format!("documenting the systems for {name}"), doc)
+    }
+
+    fn complete(
+        &self,
+        platform: &Platform,
+        command: &mut Command,
+        side: Side,
+        crates: &[&str],
+        features: &[String],
+    ) {
+        let bare_metal = BareMetal {
+            workspace: self.workspace,
+            tools: &self.tools,
+            platform,
+        };
+        bare_metal.complete(command, side, crates, features, &[]);
+    }
+
+    /// Runs a call of clippy in which no warning is allowed.
+    fn lint(&mut self, what: &str, mut command: Command) -> Result<()> {
+        self.step(what, command.args(["--", "-Dwarnings"]))
+    }
+
+    /// Runs a call of rustdoc in which no warning is allowed.
+    fn document(&mut self, what: &str, mut command: Command) -> Result<()> {
+        self.step(what, command.env("RUSTDOCFLAGS", "-Dwarnings"))
+    }
+
+    /// Runs a call of cargo and notes its failure.
+    fn step(&mut self, what: &str, command: &mut Command) -> Result<()> {
+        if !cargo::succeeds(&Step::begin(what), command)? {
+            self.failed.push(what.to_string());
+        }
+        Ok(())
+    }
+}

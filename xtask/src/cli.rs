@@ -1,0 +1,213 @@
+//! The command line: what can be typed, and nothing about what it does.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Build, run, test and check Escapement.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+#[command(
+    after_help = "Exit code: 0 success; 1 the guest, a test or a check failed; \
+    2 bad call or failed build; 124 timeout."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Install what is missing: QEMU, a linker, a toolchain with core's sources.
+    ///
+    /// The other commands call it by themselves. As root it installs through
+    /// apt; otherwise it prints the line to type.
+    Setup,
+    /// Build a boot image and print its path.
+    Build(BuildArguments),
+    /// Build a boot image and run it in QEMU.
+    Qemu(QemuArguments),
+    /// Run the tests of the host and those on every platform.
+    Test(TestArguments),
+    /// Formatting, clippy, documentation, and the repository's own rules.
+    Check,
+}
+
+/// The three ways to compile a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kernel {
+    /// Assertions, printing and the debugging system calls.
+    #[default]
+    Debug,
+    /// What one deploys: nothing but the kernel.
+    Release,
+    /// As release, with the system calls that benchmarks need.
+    Bench,
+}
+
+impl Kernel {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Release => "release",
+            Self::Bench => "bench",
+        }
+    }
+}
+
+/// Options of the ABI: each shifts labels and object types as seL4's build
+/// option of the same meaning does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum AbiOption {
+    /// Device page tables.
+    Iommu,
+    /// Hardware virtualisation on x86.
+    Vtx,
+    /// Hardware breakpoints and single stepping.
+    Hwdebug,
+}
+
+impl AbiOption {
+    /// The feature of crate `abi`.
+    pub(crate) fn feature(self) -> &'static str {
+        match self {
+            Self::Iommu => "iommu",
+            Self::Vtx => "vtx",
+            Self::Hwdebug => "hwdebug",
+        }
+    }
+}
+
+/// How verbose the kernel's log is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl LogLevel {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// What to build; shared by the commands that build.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct BuildArguments {
+    /// The board: a folder of platforms/.
+    #[arg(long, value_name = "P", default_value = "pc99")]
+    pub(crate) platform: String,
+    /// The system: a folder of systems/.
+    #[arg(long, value_name = "S", default_value = "demo")]
+    pub(crate) system: String,
+    /// How to compile the kernel.
+    #[arg(long, value_enum, value_name = "KIND", default_value_t)]
+    pub(crate) kernel: Kernel,
+    /// Options of the ABI, separated by commas.
+    #[arg(long, value_enum, value_name = "OPTIONS", value_delimiter = ',')]
+    pub(crate) abi: Vec<AbiOption>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct QemuArguments {
+    #[command(flatten)]
+    pub(crate) build: BuildArguments,
+    /// Boot this program, built for the ABI, as the initial thread.
+    #[arg(long, value_name = "FILE.elf", conflicts_with = "system")]
+    pub(crate) root_task: Option<PathBuf>,
+    /// Number of cores.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) smp: u32,
+    /// Let virtual time be the number of executed instructions.
+    #[arg(long)]
+    pub(crate) icount: bool,
+    /// End the run after this time, with exit code 124.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    /// Wait for a debugger before the first instruction.
+    #[arg(long)]
+    pub(crate) gdb: bool,
+    /// Show the kernel's log, from this level up, on stderr.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) log: Option<LogLevel>,
+    /// Further arguments for QEMU.
+    #[arg(last = true, value_name = "QEMU ARGUMENTS")]
+    pub(crate) more: Vec<OsString>,
+}
+
+/// Without `--host` and `--platform` everything is tested.
+#[derive(Args, Debug)]
+pub(crate) struct TestArguments {
+    /// The tests that run on the host.
+    #[arg(long)]
+    pub(crate) host: bool,
+    /// The on-target tests of this platform; may be repeated.
+    #[arg(long = "platform", value_name = "P")]
+    pub(crate) platforms: Vec<String>,
+    /// Only the tests whose name contains this text.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Options of the ABI for the on-target tests, separated by commas.
+    #[arg(long, value_enum, value_name = "OPTIONS", value_delimiter = ',')]
+    pub(crate) abi: Vec<AbiOption>,
+    /// The longest that one platform's tests may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) timeout: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn arguments_after_two_dashes_go_to_qemu() {
+        let cli = Cli::parse_from(["cargo xtask", "qemu", "--icount", "--", "-cpu", "Haswell"]);
+        let Command::Qemu(arguments) = cli.command else {
+            panic!("not `qemu`")
+        };
+        assert!(arguments.icount);
+        assert_eq!(arguments.more, ["-cpu", "Haswell"]);
+        assert_eq!(
+            (&*arguments.build.platform, &*arguments.build.system),
+            ("pc99", "demo")
+        );
+    }
+
+    #[test]
+    fn abi_options_are_separated_by_commas() {
+        let cli = Cli::parse_from(["cargo xtask", "build", "--abi", "iommu,vtx"]);
+        let Command::Build(arguments) = cli.command else {
+            panic!("not `build`")
+        };
+        assert_eq!(arguments.abi, [AbiOption::Iommu, AbiOption::Vtx]);
+    }
+
+    #[test]
+    fn a_root_task_and_a_system_exclude_each_other() {
+        let call = [
+            "cargo xtask",
+            "qemu",
+            "--system",
+            "demo",
+            "--root-task",
+            "x.elf",
+        ];
+        assert!(Cli::try_parse_from(call).is_err());
+    }
+}

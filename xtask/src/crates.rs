@@ -1,0 +1,180 @@
+//! The repository's crates, and the floor of the house that each lives on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::Result;
+use crate::workspace::Workspace;
+
+/// Where a crate belongs, which decides what it may depend on and where it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Floor {
+    /// The contract between kernel and users.
+    Abi,
+    Kernel,
+    Arch,
+    Platform,
+    Userlib,
+    /// Programs that run on the kernel: example systems, on-target tests.
+    System,
+    /// Programs and tests that run on the host.
+    Host,
+}
+
+impl Floor {
+    /// The floor of the crate in `folder`, a path relative to the root.
+    pub(crate) fn of(folder: &Path) -> Self {
+        let mut parts = folder.iter().map(|part| part.to_str().unwrap_or_default());
+        match (parts.next(), parts.next()) {
+            (Some("kernel"), Some("abi")) => Self::Abi,
+            (Some("kernel"), _) => Self::Kernel,
+            (Some("arch"), _) => Self::Arch,
+            (Some("platforms"), _) => Self::Platform,
+            (Some("userlib"), _) => Self::Userlib,
+            (Some("systems" | "benches"), _) | (Some("tests"), Some("target")) => Self::System,
+            _ => Self::Host,
+        }
+    }
+}
+
+/// One crate of the workspace.
+#[derive(Debug)]
+pub(crate) struct Crate {
+    pub(crate) name: String,
+    /// Relative to the repository's root.
+    pub(crate) folder: PathBuf,
+    pub(crate) floor: Floor,
+    pub(crate) manifest: toml::Table,
+}
+
+impl Crate {
+    /// The crate whose manifest reads `text`, if it is one and not only the
+    /// manifest of a workspace.
+    pub(crate) fn parse(folder: &Path, text: &str) -> Result<Option<Self>> {
+        let manifest: toml::Table = text
+            .parse()
+            .with_context(|| format!("cannot use {}", folder.join("Cargo.toml").display()))?;
+        let name = manifest
+            .get("package")
+            .and_then(|package| package.get("name")?.as_str());
+        Ok(name.map(str::to_string).map(|name| Self {
+            name,
+            folder: folder.to_path_buf(),
+            floor: Floor::of(folder),
+            manifest,
+        }))
+    }
+
+    /// Whether its tests run on the host: the portable crates' do, and those
+    /// of any other crate that says so in `package.metadata.escapement`.
+    pub(crate) fn is_tested_on_host(&self) -> bool {
+        let says_so = || {
+            let metadata = self
+                .manifest
+                .get("package")?
+                .get("metadata")?
+                .get("escapement")?;
+            metadata.get("host-tests")?.as_bool()
+        };
+        matches!(self.floor, Floor::Abi | Floor::Kernel | Floor::Host) || says_so() == Some(true)
+    }
+
+    /// The crates that its manifest names for building, on any target.
+    pub(crate) fn dependencies(&self) -> Vec<String> {
+        const TABLES: [&str; 2] = ["dependencies", "build-dependencies"];
+        let targets = self
+            .manifest
+            .get("target")
+            .and_then(|targets| targets.as_table());
+        let tables = targets.into_iter().flat_map(|targets| targets.values());
+        tables
+            .filter_map(|target| target.as_table())
+            .chain([&self.manifest])
+            .flat_map(|table| {
+                TABLES
+                    .iter()
+                    .filter_map(|name| table.get(*name)?.as_table())
+            })
+            .flatten()
+            .map(|(name, value)| {
+                // A dependency may be renamed.
+                let package = value.get("package").and_then(|package| package.as_str());
+                package.unwrap_or(name).to_string()
+            })
+            .collect()
+    }
+}
+
+/// The names of `roots` and of the house's crates that they build upon.
+pub(crate) fn closure<'a>(crates: &'a [Crate], roots: &[&str]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<String> = roots.iter().map(|&root| root.to_string()).collect();
+    while let Some(name) = waiting.pop() {
+        let Some(one) = crates.iter().find(|one| one.name == name) else {
+            continue;
+        };
+        if !found.contains(&&*one.name) {
+            found.push(&*one.name);
+            waiting.extend(one.dependencies());
+        }
+    }
+    found
+}
+
+/// All crates of the repository, sorted by folder.
+pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Crate>> {
+    let mut crates = Vec::new();
+    for path in workspace.files()? {
+        if path.file_name().is_some_and(|name| name == "Cargo.toml") {
+            let text = fs::read_to_string(workspace.path(&path))?;
+            crates.extend(Crate::parse(path.parent().unwrap_or(Path::new("")), &text)?);
+        }
+    }
+    Ok(crates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_tell_the_floor() {
+        let floor = |folder: &str| Floor::of(Path::new(folder));
+        assert_eq!(floor("kernel/abi"), Floor::Abi);
+        assert_eq!(floor("kernel"), Floor::Kernel);
+        assert_eq!(floor("arch/x86_64"), Floor::Arch);
+        assert_eq!(floor("platforms/pc99"), Floor::Platform);
+        assert_eq!(floor("userlib/serial"), Floor::Userlib);
+        assert_eq!(floor("systems/demo/client"), Floor::System);
+        assert_eq!(floor("tests/target"), Floor::System);
+        assert_eq!(floor("tests/host"), Floor::Host);
+        assert_eq!(floor("xtask"), Floor::Host);
+    }
+
+    #[test]
+    fn the_closure_holds_the_house_s_own_crates() {
+        let one = |name: &str, uses: &str| {
+            let text = format!("package.name = '{name}'\ndependencies.{uses} = '1'");
+            Crate::parse(Path::new(name), &text).unwrap().unwrap()
+        };
+        let crates = [
+            one("a", "b"),
+            one("b", "c"),
+            one("c", "spin"),
+            one("d", "a"),
+        ];
+        assert_eq!(closure(&crates, &["a"]), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_crate_may_ask_for_host_tests() {
+        let parse = |text| Crate::parse(Path::new("userlib"), text).unwrap();
+        let plain = parse("package.name = 'userlib'").unwrap();
+        assert!(!plain.is_tested_on_host());
+        let text = "[package]\nname = 'userlib'\nmetadata.escapement.host-tests = true";
+        assert!(parse(text).unwrap().is_tested_on_host());
+        assert!(parse("[workspace]").is_none());
+    }
+}

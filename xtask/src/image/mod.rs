@@ -1,0 +1,178 @@
+//! The boot image: kernel and root task in one file that a loader of physical
+//! memory takes.
+//!
+//! The kernel comes as its linker left it, with physical load addresses in its
+//! program headers. The root task is flattened to the memory it will see, page
+//! by page, and appended as one more segment behind the kernel. Where it went
+//! is written into the kernel's variable [`ROOT_TASK`], so that booting needs
+//! neither a second file nor an ELF loader in the kernel.
+
+pub(crate) mod elf;
+
+use anyhow::{Context, bail};
+
+use crate::Result;
+use elf::{Executable, Format, Segment};
+
+/// The kernel's variable: six little-endian words of 64 bits, namely a magic
+/// number, the root task's physical start and end, its virtual start and end,
+/// and its entry point.
+const ROOT_TASK: &str = "ROOT_TASK";
+
+/// What the first word of [`ROOT_TASK`] must hold: "ESCAPEMT".
+const MAGIC: u64 = 0x4553_4341_5045_4d54;
+
+/// Where the kernel begins to execute, as a physical address.
+const START: &str = "_start";
+
+const PAGE: u64 = 4096;
+
+/// The root task begins at a multiple of the largest of the boards' small
+/// pages, so that any of them can map it.
+const ROOT_TASK_ALIGNMENT: u64 = 64 * 1024;
+
+/// Reads a root task and checks that it can be one on a machine of `format`
+/// with `memory` bytes.
+pub(crate) fn root_task(bytes: &[u8], format: Format, memory: u64) -> Result<Executable> {
+    let task = Executable::parse(bytes)?;
+    if task.format != format {
+        bail!(
+            "it is a {} program, and this platform runs {format} programs",
+            task.format
+        );
+    }
+    if !task.is_static {
+        bail!("it is not statically linked to a fixed address");
+    }
+    let (start, end) = pages(&task).context("it has nothing to load")?;
+    if end - start > memory {
+        bail!(
+            "it spans {} MiB of addresses, more than the machine has memory",
+            (end - start) >> 20
+        );
+    }
+    if !(start..end).contains(&task.entry) {
+        bail!(
+            "its entry point {:#x} lies outside of its segments",
+            task.entry
+        );
+    }
+    Ok(task)
+}
+
+/// Puts `root_task` behind `kernel`, for a loader that takes files of `format`.
+pub(crate) fn assemble(
+    kernel: &Executable,
+    root_task: &Executable,
+    format: Format,
+) -> Result<Vec<u8>> {
+    let entry = kernel
+        .symbol(START)
+        .with_context(|| format!("it has no symbol `{START}`"))?;
+    let end = kernel.segments.iter().map(Segment::physical_end).max();
+    let physical_start = end
+        .context("it has nothing to load")?
+        .next_multiple_of(ROOT_TASK_ALIGNMENT);
+    let (virtual_start, virtual_end) =
+        pages(root_task).context("the root task has nothing to load")?;
+    let physical_end = physical_start + (virtual_end - virtual_start);
+
+    let words = [
+        MAGIC,
+        physical_start,
+        physical_end,
+        virtual_start,
+        virtual_end,
+        root_task.entry,
+    ];
+    let mut segments = kernel.segments.clone();
+    describe(kernel, &mut segments, &words)?;
+    segments.push(Segment {
+        virtual_address: virtual_start,
+        physical_address: physical_start,
+        data: flatten(root_task, virtual_start)?,
+        memory_size: virtual_end - virtual_start,
+        flags: object::elf::PF_R | object::elf::PF_W | object::elf::PF_X,
+    });
+    for segment in &mut segments {
+        segment.virtual_address = segment.physical_address;
+    }
+    segments.sort_by_key(|segment| segment.physical_address);
+    check_order(&segments)?;
+    let limit = if format.class == elf::Class::Elf32 {
+        1 << 32
+    } else {
+        u64::MAX
+    };
+    if physical_end > limit || entry >= limit {
+        bail!("its addresses do not fit into a {format} boot image");
+    }
+    Executable {
+        format,
+        entry,
+        segments,
+        ..kernel.clone()
+    }
+    .write()
+}
+
+/// The range of pages that the segments touch.
+fn pages(executable: &Executable) -> Option<(u64, u64)> {
+    let start = executable
+        .segments
+        .iter()
+        .map(|segment| segment.virtual_address)
+        .min()?;
+    let end = executable.segments.iter().map(Segment::virtual_end).max()?;
+    Some((start / PAGE * PAGE, end.checked_next_multiple_of(PAGE)?))
+}
+
+/// The memory from `start` up to the last byte that isn't zero from the outset.
+fn flatten(executable: &Executable, start: u64) -> Result<Vec<u8>> {
+    let mut memory = Vec::new();
+    for segment in &executable.segments {
+        let offset = usize::try_from(segment.virtual_address - start)?;
+        let end = offset + segment.data.len();
+        memory.resize(memory.len().max(end), 0);
+        memory[offset..end].copy_from_slice(&segment.data);
+    }
+    Ok(memory)
+}
+
+/// Writes `words` into the kernel's variable [`ROOT_TASK`].
+fn describe(kernel: &Executable, segments: &mut [Segment], words: &[u64; 6]) -> Result<()> {
+    let address = kernel
+        .symbol(ROOT_TASK)
+        .with_context(|| format!("it has no symbol `{ROOT_TASK}`"))?;
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let variable = segments
+        .iter_mut()
+        .find_map(|segment| {
+            let offset = usize::try_from(address.checked_sub(segment.virtual_address)?).ok()?;
+            segment
+                .data
+                .get_mut(offset..offset.checked_add(bytes.len())?)
+        })
+        .with_context(|| format!("its `{ROOT_TASK}` is not in initialised memory"))?;
+    if variable[..8] != MAGIC.to_le_bytes() {
+        bail!("its `{ROOT_TASK}` does not begin with the magic number");
+    }
+    variable.copy_from_slice(&bytes);
+    Ok(())
+}
+
+/// Refuses segments that a loader would put on top of one another.
+fn check_order(segments: &[Segment]) -> Result<()> {
+    for pair in segments.windows(2) {
+        if pair[0].physical_end() > pair[1].physical_address {
+            bail!(
+                "two of its segments overlap at physical address {:#x}",
+                pair[1].physical_address
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

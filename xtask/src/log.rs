@@ -1,0 +1,106 @@
+//! The kernel's log: compact frames on a serial port of their own, whose texts
+//! stand in the kernel's ELF file. QEMU connects the port to a socket of ours;
+//! a thread decodes what arrives and shows it on stderr.
+
+use std::io::{IsTerminal, Read, stderr};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+
+use anyhow::Context;
+use defmt_decoder::{DecodeError, Frame, Location, Locations, Table};
+use tempfile::TempDir;
+
+use crate::Result;
+use crate::ui::say;
+use crate::workspace::Workspace;
+
+/// A log that is being received.
+pub(crate) struct Log {
+    folder: TempDir,
+    decoder: JoinHandle<()>,
+}
+
+impl Log {
+    /// Begins to receive the log of the kernel whose ELF file is `kernel`.
+    pub(crate) fn open(workspace: &Workspace, kernel: &[u8]) -> Result<Self> {
+        let table = Table::parse(kernel)
+            .and_then(|table| table.context("it has no section .defmt"))
+            .context("this kernel cannot log")?;
+        let locations = table.get_locations(kernel).unwrap_or_default();
+        let folder = tempfile::tempdir().context("cannot make a folder for the log's socket")?;
+        let listener =
+            UnixListener::bind(socket(&folder)).context("cannot make a socket for the log")?;
+        let printer = Printer {
+            table,
+            locations,
+            root: workspace.root().to_path_buf(),
+            coloured: stderr().is_terminal(),
+        };
+        let decoder = thread::spawn(move || {
+            if let Ok((stream, _)) = listener.accept() {
+                printer.print_all(stream);
+            }
+        });
+        Ok(Self { folder, decoder })
+    }
+
+    /// Where QEMU has to send the log.
+    pub(crate) fn socket(&self) -> PathBuf {
+        socket(&self.folder)
+    }
+
+    /// Shows the rest; QEMU must have ended.
+    pub(crate) fn close(self) {
+        // Wakes a decoder that QEMU never connected to.
+        drop(UnixStream::connect(self.socket()));
+        if self.decoder.join().is_err() {
+            say("the log could not be decoded to its end");
+        }
+    }
+}
+
+fn socket(folder: &TempDir) -> PathBuf {
+    folder.path().join("log")
+}
+
+struct Printer {
+    table: Table,
+    locations: Locations,
+    root: PathBuf,
+    coloured: bool,
+}
+
+impl Printer {
+    /// Shows every frame of `stream`.
+    fn print_all(&self, mut stream: impl Read) {
+        let mut decoder = self.table.new_stream_decoder();
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut bytes) {
+            decoder.received(&bytes[..count]);
+            loop {
+                match decoder.decode() {
+                    Ok(frame) => say(&self.line(&frame)),
+                    Err(DecodeError::UnexpectedEof) => break,
+                    Err(DecodeError::Malformed) => {
+                        say("(a damaged frame of the log)");
+                        if !self.table.encoding().can_recover() {
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn line(&self, frame: &Frame<'_>) -> String {
+        let message = frame.display(self.coloured).to_string();
+        match self.locations.get(&frame.index()) {
+            Some(Location { file, line, .. }) => {
+                let file: &Path = file.strip_prefix(&self.root).unwrap_or(file);
+                format!("{message} ({}:{line})", file.display())
+            }
+            None => message,
+        }
+    }
+}

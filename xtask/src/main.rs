@@ -1,0 +1,76 @@
+//! `cargo xtask`: the one tool that a user of Escapement types.
+//!
+//! Complexity belongs here rather than in the kernel: choosing a toolchain,
+//! building with the flags of a platform, putting kernel and root task into
+//! one boot image, running it, and judging what it printed.
+//!
+//! The exit code is 0 for success, 1 when the guest, a test or a check failed,
+//! 2 for a bad call or a failed build, 124 on timeout and 130 when interrupted.
+
+mod archive;
+mod build;
+mod cargo;
+mod check;
+mod cli;
+mod crates;
+mod image;
+mod log;
+mod platform;
+mod qemu;
+mod rules;
+mod setup;
+mod sizes;
+mod system;
+mod test;
+mod toolchain;
+mod ui;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use workspace::Workspace;
+
+/// How a command ended that could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Success,
+    /// The guest, a test or a check reported failure.
+    Failure,
+    Timeout,
+    Interrupted,
+}
+
+impl Outcome {
+    fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Timeout => 124,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// What a command returns: an error is a bad call or a failed build.
+type Result<T = Outcome> = anyhow::Result<T>;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = Workspace::find().and_then(|workspace| match cli.command {
+        Command::Setup => setup::run(&workspace),
+        Command::Build(arguments) => build::run(&workspace, &arguments),
+        Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
+        Command::Test(arguments) => test::run(&workspace, &arguments),
+        Command::Check => check::run(&workspace),
+    });
+    match outcome {
+        Ok(outcome) => ExitCode::from(outcome.code()),
+        Err(error) => {
+            ui::error(&error);
+            ExitCode::from(2)
+        }
+    }
+}

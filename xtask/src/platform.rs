@@ -1,0 +1,183 @@
+//! Platforms: everything that the tool knows about a board stands in the
+//! board's own folder, `platforms/NAME/platform.toml`. Adding a board means
+//! filling in that list.
+
+use std::fs;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+use crate::Result;
+use crate::image::elf::Format;
+use crate::workspace::Workspace;
+
+const FILE: &str = "platform.toml";
+
+/// A board, as its description says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Platform {
+    /// The name of its folder and of its crate.
+    #[serde(skip)]
+    pub(crate) name: String,
+    /// What a person calls it.
+    pub(crate) title: String,
+    /// The compiler's target triple, for kernel and users.
+    pub(crate) target: String,
+    pub(crate) kernel: Kernel,
+    pub(crate) user: User,
+    /// What the board's loader takes.
+    pub(crate) image: Format,
+    pub(crate) qemu: Qemu,
+}
+
+/// How the kernel is compiled.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kernel {
+    /// Added to the flags that all platforms share.
+    #[serde(default)]
+    pub(crate) rustflags: Vec<String>,
+}
+
+/// How user programs are compiled.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct User {
+    /// Added to the flags that all platforms share.
+    #[serde(default)]
+    pub(crate) rustflags: Vec<String>,
+    /// What a root task must be.
+    pub(crate) elf: Format,
+}
+
+/// How QEMU plays the board.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Qemu {
+    pub(crate) binary: String,
+    /// The Debian package that holds the binary.
+    pub(crate) package: String,
+    pub(crate) arguments: Vec<String>,
+    /// In MiB.
+    pub(crate) memory: u32,
+    /// The order of the board's serial ports.
+    pub(crate) serial: Vec<Serial>,
+    pub(crate) exit: Exit,
+}
+
+/// What the kernel uses a serial port for.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Serial {
+    Console,
+    Log,
+}
+
+/// QEMU's exit code, by what the guest said at its end.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Exit {
+    pub(crate) success: i32,
+    pub(crate) failure: i32,
+}
+
+impl Platform {
+    /// The names of all platforms that exist.
+    pub(crate) fn names(workspace: &Workspace) -> Vec<String> {
+        workspace.folders_with("platforms", FILE)
+    }
+
+    /// The platform called `name`.
+    pub(crate) fn load(workspace: &Workspace, name: &str) -> Result<Self> {
+        let known = Self::names(workspace);
+        if !known.iter().any(|known| known == name) {
+            bail!(
+                "there is no platform `{name}`; there are: {}",
+                known.join(", ")
+            );
+        }
+        let path = workspace.path("platforms").join(name).join(FILE);
+        let text = fs::read_to_string(&path)?;
+        Self::parse(name, &text).with_context(|| format!("cannot use {}", workspace.display(&path)))
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self> {
+        let mut platform: Self = toml::from_str(text)?;
+        platform.name = name.to_string();
+        if !platform.qemu.serial.contains(&Serial::Console) {
+            bail!("qemu.serial names no `console`");
+        }
+        Ok(platform)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::image::elf::{Class, Machine};
+
+    pub(crate) const EXAMPLE: &str = r#"
+        title = "A board"
+        target = "armv7a-none-eabi"
+        [kernel]
+        rustflags = ["-Ctarget-cpu=cortex-a9"]
+        [user]
+        elf = { class = "elf32", machine = "arm" }
+        [image]
+        class = "elf32"
+        machine = "arm"
+        [qemu]
+        binary = "qemu-system-arm"
+        package = "qemu-system-arm"
+        arguments = ["-M", "sabrelite"]
+        memory = 512
+        serial = ["console", "log"]
+        exit = { success = 0, failure = 1 }
+    "#;
+
+    #[test]
+    fn a_description_is_read() {
+        let platform = Platform::parse("board", EXAMPLE).unwrap();
+        assert_eq!(platform.name, "board");
+        assert_eq!(
+            platform.user.elf,
+            Format {
+                class: Class::Elf32,
+                machine: Machine::Arm
+            }
+        );
+        assert_eq!(platform.qemu.serial, [Serial::Console, Serial::Log]);
+        assert!(platform.user.rustflags.is_empty());
+    }
+
+    #[test]
+    fn mistakes_are_refused() {
+        let misspelt = EXAMPLE.replace("memory", "memroy");
+        assert!(Platform::parse("board", &misspelt).is_err());
+        let odd = EXAMPLE.replace("machine = \"arm\"", "machine = \"abacus\"");
+        assert!(Platform::parse("board", &odd).is_err());
+        let silent = EXAMPLE.replace("\"console\", ", "");
+        assert!(Platform::parse("board", &silent).is_err());
+    }
+
+    #[test]
+    fn every_platform_of_the_repository_is_well_described() {
+        let workspace = Workspace::find().unwrap();
+        for name in Platform::names(&workspace) {
+            Platform::load(&workspace, &name).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_unknown_platform_is_named_in_one_sentence() {
+        let workspace = Workspace::find().unwrap();
+        let error = Platform::load(&workspace, "abacus")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("there is no platform `abacus`"),
+            "{error}"
+        );
+    }
+}

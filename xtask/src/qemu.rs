@@ -1,0 +1,170 @@
+//! Running a boot image in QEMU.
+//!
+//! The guest's console is QEMU's own stdout, which this tool doesn't touch.
+//! What the guest thinks of its run comes back as QEMU's exit code, by the
+//! means of the board.
+
+mod machine;
+mod supervise;
+
+use std::fs;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+pub(crate) use machine::Machine;
+pub(crate) use supervise::{Ending, Supervisor};
+
+use crate::build::{self, Built, Request, RootTask};
+use crate::cli::QemuArguments;
+use crate::log::Log;
+use crate::platform::{Exit, Platform};
+use crate::setup;
+use crate::system::System;
+use crate::ui::say;
+use crate::workspace::Workspace;
+use crate::{Outcome, Result};
+
+/// The command `qemu`.
+pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
+    if arguments.smp != 1 {
+        bail!(
+            "the kernel runs on one core so far; leave out --smp {}",
+            arguments.smp
+        );
+    }
+    let platform = Platform::load(workspace, &arguments.build.platform)?;
+    let system;
+    let root_task = if let Some(file) = &arguments.root_task {
+        build::read_root_task(&platform, file)?;
+        RootTask::File(file)
+    } else {
+        system = System::load(workspace, &arguments.build.system)?;
+        system.require(&platform)?;
+        RootTask::System(&system)
+    };
+    let tools = setup::build_tools()?;
+    let emulator = setup::emulator(&platform)?;
+    let request = Request {
+        platform: &platform,
+        kernel: arguments.build.kernel,
+        abi: &arguments.build.abi,
+        log: arguments.log,
+        root_task,
+        environment: &[],
+    };
+    let built = build::build(workspace, &tools, &request)?;
+    emulate(workspace, &platform, &emulator, &built, arguments)
+}
+
+fn emulate(
+    workspace: &Workspace,
+    platform: &Platform,
+    emulator: &std::path::Path,
+    built: &Built,
+    arguments: &QemuArguments,
+) -> Result {
+    let log = match arguments.log {
+        Some(_) => Some(Log::open(workspace, &fs::read(&built.kernel)?)?),
+        None => None,
+    };
+    let socket = log.as_ref().map(Log::socket);
+    let machine = Machine {
+        platform,
+        image: &built.image,
+        log: socket.as_deref(),
+        icount: arguments.icount,
+        gdb: arguments.gdb,
+        more: &arguments.more,
+    };
+    if arguments.gdb {
+        let kernel = workspace.display(&built.kernel);
+        say(&format!(
+            "waiting for a debugger: gdb {kernel} -ex 'target remote :1234'"
+        ));
+    }
+    let supervisor = Supervisor::new()?;
+    let mut command = machine.command(emulator);
+    command.stdin(if supervise::may_read_terminal() {
+        Stdio::inherit()
+    } else {
+        Stdio::null()
+    });
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("cannot start {}", emulator.display()))?;
+    let ending = supervisor.wait(&mut child, arguments.timeout.map(Duration::from_secs))?;
+    if let Some(log) = log {
+        log.close();
+    }
+    match ending {
+        Ending::Exited(status) => {
+            let (outcome, words) = judge(status, &platform.qemu.exit)?;
+            if let Some(words) = words {
+                say(&words);
+            }
+            Ok(outcome)
+        }
+        Ending::TimedOut => {
+            say(&format!(
+                "the run was ended after {} s",
+                arguments.timeout.unwrap_or_default()
+            ));
+            Ok(Outcome::Timeout)
+        }
+        Ending::Interrupted => Ok(Outcome::Interrupted),
+    }
+}
+
+/// What QEMU's end says about the guest, and words for what is bad about it.
+fn judge(status: ExitStatus, exit: &Exit) -> Result<(Outcome, Option<String>)> {
+    match status.code() {
+        Some(code) if code == exit.success => Ok((Outcome::Success, None)),
+        Some(code) if code == exit.failure => Ok((
+            Outcome::Failure,
+            Some("the guest reported failure".to_string()),
+        )),
+        // QEMU's own code for a command line that it doesn't like.
+        Some(1) => bail!("QEMU refused to run; its reason stands above"),
+        _ => {
+            let words = format!("the machine stopped without a word from the kernel ({status})");
+            Ok((Outcome::Failure, Some(words)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn exited(code: i32) -> ExitStatus {
+        ExitStatus::from_raw(code << 8)
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_board() {
+        let judged = |status, exit| judge(status, exit).unwrap().0;
+        let pc = Exit {
+            success: 33,
+            failure: 35,
+        };
+        assert_eq!(judged(exited(33), &pc), Outcome::Success);
+        assert_eq!(judged(exited(35), &pc), Outcome::Failure);
+        assert_eq!(judged(exited(0), &pc), Outcome::Failure, "a triple fault");
+        assert!(judge(exited(1), &pc).is_err(), "a bad command line");
+
+        let arm = Exit {
+            success: 0,
+            failure: 1,
+        };
+        assert_eq!(judged(exited(0), &arm), Outcome::Success);
+        assert_eq!(judged(exited(1), &arm), Outcome::Failure);
+        assert_eq!(
+            judged(ExitStatus::from_raw(9), &arm),
+            Outcome::Failure,
+            "a crash of QEMU"
+        );
+    }
+}

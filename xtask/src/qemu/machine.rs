@@ -1,0 +1,114 @@
+//! QEMU's command line.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::Command;
+
+use crate::platform::{Platform, Serial};
+
+/// A machine to be run.
+#[derive(Debug)]
+pub(crate) struct Machine<'a> {
+    pub(crate) platform: &'a Platform,
+    pub(crate) image: &'a Path,
+    /// The socket that takes the kernel's log.
+    pub(crate) log: Option<&'a Path>,
+    /// Virtual time is the number of executed instructions.
+    pub(crate) icount: bool,
+    /// Stop before the first instruction and serve a debugger.
+    pub(crate) gdb: bool,
+    pub(crate) more: &'a [OsString],
+}
+
+impl Machine<'_> {
+    /// The call of `emulator`.
+    pub(crate) fn command(&self, emulator: &Path) -> Command {
+        let qemu = &self.platform.qemu;
+        let mut command = Command::new(emulator);
+        command
+            .args(&qemu.arguments)
+            .args(["-m", &qemu.memory.to_string()]);
+        command.args(["-display", "none", "-monitor", "none"]);
+        // Ctrl-C stays the terminal's: it ends the run.
+        command.args(["-chardev", "stdio,id=console,signal=on"]);
+        if let Some(socket) = self.log {
+            let mut device = OsString::from("socket,id=log,path=");
+            device.push(escaped(socket));
+            command.arg("-chardev").arg(device);
+        }
+        for serial in &qemu.serial {
+            command.arg("-serial").arg(match serial {
+                Serial::Console => "chardev:console",
+                Serial::Log if self.log.is_some() => "chardev:log",
+                Serial::Log => "null",
+            });
+        }
+        if self.icount {
+            command.args(["-icount", "shift=0,sleep=off"]);
+        }
+        if self.gdb {
+            command.args(["-s", "-S"]);
+        }
+        command.arg("-kernel").arg(self.image).args(self.more);
+        command
+    }
+}
+
+/// A path as a value of one of QEMU's comma-separated lists.
+fn escaped(path: &Path) -> OsString {
+    path.to_str().map_or_else(
+        || OsStr::new(path).to_os_string(),
+        |path| path.replace(',', ",,").into(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::tests::EXAMPLE;
+
+    fn arguments(more: &[&str], log: Option<&str>) -> Vec<String> {
+        let machine = Machine {
+            platform: &toml::from_str(EXAMPLE).unwrap(),
+            image: Path::new("image.elf"),
+            log: log.map(Path::new),
+            icount: true,
+            gdb: true,
+            more: &more.iter().map(OsString::from).collect::<Vec<_>>(),
+        };
+        let command = machine.command(Path::new("qemu"));
+        let arguments = command.get_args();
+        arguments
+            .map(|argument| argument.to_str().unwrap().to_string())
+            .collect()
+    }
+
+    fn has(arguments: &[String], wanted: &[&str]) -> bool {
+        arguments
+            .windows(wanted.len())
+            .any(|window| window == wanted)
+    }
+
+    #[test]
+    fn serial_ports_come_in_the_board_s_order() {
+        let quiet = arguments(&[], None);
+        assert!(has(
+            &quiet,
+            &["-serial", "chardev:console", "-serial", "null"]
+        ));
+        let logging = arguments(&[], Some("/a,b"));
+        assert!(has(
+            &logging,
+            &["-serial", "chardev:console", "-serial", "chardev:log"]
+        ));
+        assert!(has(&logging, &["-chardev", "socket,id=log,path=/a,,b"]));
+    }
+
+    #[test]
+    fn options_reach_qemu_and_further_arguments_come_last() {
+        let arguments = arguments(&["-m", "1024"], None);
+        assert!(has(&arguments, &["-icount", "shift=0,sleep=off"]));
+        assert!(has(&arguments, &["-s", "-S"]));
+        assert!(arguments.ends_with(&["-m".to_string(), "1024".to_string()]));
+    }
+}

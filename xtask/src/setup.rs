@@ -1,0 +1,190 @@
+//! What the tool needs from the machine, and how to get it: QEMU, LLVM's
+//! linker, and a toolchain with the sources of `core`.
+//!
+//! Each command asks for what it needs; when that is there, asking takes no
+//! time. Otherwise root has it installed at once, and everybody else is told
+//! the one line to type.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+use crate::platform::Platform;
+use crate::toolchain::{Toolchain, find_program};
+use crate::ui::{Step, say};
+use crate::workspace::Workspace;
+use crate::{Outcome, Result};
+
+/// Debian's toolchain that is new enough, with the sources of `core`.
+const DEBIAN_TOOLCHAIN: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
+
+/// What building for bare metal takes.
+#[derive(Debug)]
+pub(crate) struct BuildTools {
+    pub(crate) toolchain: Toolchain,
+    pub(crate) linker: PathBuf,
+}
+
+/// The command `setup`.
+pub(crate) fn run(workspace: &Workspace) -> Result {
+    let platforms: Result<Vec<_>> = Platform::names(workspace)
+        .iter()
+        .map(|name| Platform::load(workspace, name))
+        .collect();
+    let platforms = platforms?;
+    // All of QEMU and the linker in one call of apt.
+    let mut missing = missing_emulators(&platforms);
+    if linker(Toolchain::bare_metal().as_ref()).is_none() {
+        missing.push("lld");
+    }
+    install_packages(&missing)?;
+    let tools = build_tools()?;
+    say(&format!("toolchain: {}", tools.toolchain.version()));
+    say(&format!("linker:    {}", tools.linker.display()));
+    for platform in &platforms {
+        say(&format!(
+            "{:<10} {}",
+            format!("{}:", platform.name),
+            emulator(platform)?.display()
+        ));
+    }
+    say("nothing is missing");
+    Ok(Outcome::Success)
+}
+
+/// The tools for building; they are installed if need be.
+pub(crate) fn build_tools() -> Result<BuildTools> {
+    let toolchain = match Toolchain::bare_metal() {
+        Some(toolchain) => toolchain,
+        None => install_toolchain()?,
+    };
+    let linker = match linker(Some(&toolchain)) {
+        Some(linker) => linker,
+        None => {
+            install_packages(&["lld"])?;
+            linker(Some(&toolchain)).context("the package `lld` brought no program `ld.lld`")?
+        }
+    };
+    Ok(BuildTools { toolchain, linker })
+}
+
+/// A toolchain with the cargo subcommand `name`; Debian's `package` is
+/// installed if need be.
+pub(crate) fn subcommand(name: &str, package: &str) -> Result<Toolchain> {
+    let find = || Toolchain::with_subcommand(name);
+    if find().is_none() {
+        let hint = || format!("there is no `cargo {name}`; try `rustup component add {name}`");
+        install_packages(&[package]).with_context(hint)?;
+    }
+    find().with_context(|| format!("the package `{package}` brought no `cargo {name}`"))
+}
+
+/// Adds clippy to the toolchain for bare metal.
+pub(crate) fn bare_metal_clippy(toolchain: &Toolchain) -> Result<()> {
+    if toolchain.has_subcommand("clippy") {
+        return Ok(());
+    }
+    if toolchain.is_debian() {
+        return install_packages(&["rust-web-clippy"]);
+    }
+    bail!(
+        "the toolchain {} has no clippy; try `rustup component add clippy`",
+        toolchain.version()
+    )
+}
+
+/// The emulator of `platform`; it is installed if need be.
+pub(crate) fn emulator(platform: &Platform) -> Result<PathBuf> {
+    let qemu = &platform.qemu;
+    if find_program(&qemu.binary).is_none() {
+        install_packages(&[&qemu.package])?;
+    }
+    find_program(&qemu.binary).with_context(|| {
+        format!(
+            "the package `{}` brought no program `{}`",
+            qemu.package, qemu.binary
+        )
+    })
+}
+
+/// Installs the emulators of all `platforms` in one go.
+pub(crate) fn emulators(platforms: &[Platform]) -> Result<()> {
+    install_packages(&missing_emulators(platforms))
+}
+
+fn missing_emulators(platforms: &[Platform]) -> Vec<&str> {
+    let mut missing: Vec<_> = platforms
+        .iter()
+        .filter(|platform| find_program(&platform.qemu.binary).is_none())
+        .map(|platform| &*platform.qemu.package)
+        .collect();
+    missing.dedup();
+    missing
+}
+
+fn linker(toolchain: Option<&Toolchain>) -> Option<PathBuf> {
+    find_program("ld.lld").or_else(|| toolchain?.own_linker())
+}
+
+/// Gets a toolchain with core's sources: by rustup, else by apt.
+fn install_toolchain() -> Result<Toolchain> {
+    const WANTED: &str = "rustup toolchain install nightly --component rust-src";
+    if find_program("rustup").is_some() {
+        let step = Step::begin("adding core's sources to rustup's nightly");
+        let _ = Command::new("rustup")
+            .args(["component", "add", "rust-src", "--toolchain", "nightly"])
+            .env("RUSTUP_MAX_RETRIES", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if let Some(toolchain) = Toolchain::bare_metal() {
+            return Ok(toolchain);
+        }
+        step.say("rustup could not add them; trying Debian's packages");
+    }
+    install_packages(&DEBIAN_TOOLCHAIN)
+        .with_context(|| format!("no toolchain has core's sources; try `{WANTED}`"))?;
+    Toolchain::bare_metal()
+        .with_context(|| format!("no toolchain has core's sources; try `{WANTED}`"))
+}
+
+/// Installs Debian packages as root; for everybody else the line to type is
+/// the error.
+fn install_packages(packages: &[&str]) -> Result<()> {
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let packages_line = packages.join(" ");
+    if find_program("apt-get").is_none() {
+        bail!("please install what Debian packages as: {packages_line}");
+    }
+    if !rustix::process::geteuid().is_root() {
+        bail!("something is missing; type: sudo apt-get install {packages_line}");
+    }
+    apt(
+        &format!("installing {packages_line}: reading lists"),
+        &["update"],
+    )?;
+    let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
+    arguments.extend_from_slice(packages);
+    apt(&format!("installing {packages_line}"), &arguments)
+}
+
+fn apt(step: &str, arguments: &[&str]) -> Result<()> {
+    let _step = Step::begin(step);
+    let output = Command::new("apt-get")
+        .arg("--quiet=2")
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot start apt-get")?;
+    // Stale third-party lists spoil an update but seldom the installation.
+    if output.status.success() || arguments == ["update"] {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    bail!("apt-get {} failed: {}", arguments.join(" "), words.trim())
+}

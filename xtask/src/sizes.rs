@@ -1,0 +1,68 @@
+//! How large the parts of a boot image are.
+
+use object::elf::SHF_ALLOC;
+use object::{Object, ObjectSection, SectionFlags, SectionKind};
+
+use crate::Result;
+
+/// Bytes by what they need of a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// Code and constants.
+    pub(crate) text: u64,
+    /// Initialised variables.
+    pub(crate) data: u64,
+    /// Variables that begin as zero.
+    pub(crate) bss: u64,
+}
+
+impl Sizes {
+    /// The sizes of the ELF file in `bytes`, from its sections.
+    pub(crate) fn of(bytes: &[u8]) -> Result<Self> {
+        let file = object::File::parse(bytes)?;
+        let mut sizes = Self::default();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else {
+                continue;
+            };
+            if !sh_flags.contains(SHF_ALLOC) {
+                continue;
+            }
+            match section.kind() {
+                SectionKind::Data | SectionKind::Tls => sizes.data += section.size(),
+                SectionKind::UninitializedData | SectionKind::UninitializedTls => {
+                    sizes.bss += section.size();
+                }
+                _ => sizes.text += section.size(),
+            }
+        }
+        Ok(sizes)
+    }
+}
+
+/// A table of named sizes.
+pub(crate) fn table(rows: &[(String, Sizes)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut table = format!("{:width$} {:>9} {:>9} {:>9}", "", "text", "data", "bss");
+    for (name, Sizes { text, data, bss }) in rows {
+        table.push_str(&format!("\n{name:width$} {text:>9} {data:>9} {bss:>9}"));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let sizes = Sizes {
+            text: 12345,
+            data: 6,
+            bss: 0,
+        };
+        let table = table(&[("kernel".into(), sizes), ("x".into(), Sizes::default())]);
+        let widths: Vec<_> = table.lines().map(str::len).collect();
+        assert_eq!(widths, [36, 36, 36]);
+    }
+}

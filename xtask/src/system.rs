@@ -1,0 +1,139 @@
+//! Systems: a root task and the components that it starts, as
+//! `systems/NAME/system.toml` describes them. The on-target tests are a
+//! system like any other, `tests/target/system.toml`.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+use crate::Result;
+use crate::platform::Platform;
+use crate::workspace::Workspace;
+
+const FILE: &str = "system.toml";
+
+/// A system, as its description says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct System {
+    /// The name of its folder.
+    #[serde(skip)]
+    pub(crate) name: String,
+    /// The crate of the root task.
+    pub(crate) root: String,
+    /// The crates of the programs that the root task carries with it.
+    #[serde(default)]
+    pub(crate) components: Vec<String>,
+    /// The platforms that it runs on, if not all.
+    platforms: Option<Vec<String>>,
+}
+
+impl System {
+    /// The names of all example systems.
+    pub(crate) fn names(workspace: &Workspace) -> Vec<String> {
+        workspace.folders_with("systems", FILE)
+    }
+
+    /// The system called `name`.
+    pub(crate) fn load(workspace: &Workspace, name: &str) -> Result<Self> {
+        let known = Self::names(workspace);
+        if !known.iter().any(|known| known == name) {
+            bail!(
+                "there is no system `{name}`; there are: {}",
+                known.join(", ")
+            );
+        }
+        Self::read(workspace, &workspace.path("systems").join(name), name)
+    }
+
+    /// The on-target tests.
+    pub(crate) fn target_tests(workspace: &Workspace) -> Result<Self> {
+        Self::read(workspace, &workspace.path("tests/target"), "target-tests")
+    }
+
+    /// Every system of the repository.
+    pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Self>> {
+        let mut systems = Self::names(workspace)
+            .iter()
+            .map(|name| Self::load(workspace, name))
+            .collect::<Result<Vec<_>>>()?;
+        if workspace.path("tests/target").join(FILE).is_file() {
+            systems.push(Self::target_tests(workspace)?);
+        }
+        Ok(systems)
+    }
+
+    fn read(workspace: &Workspace, folder: &Path, name: &str) -> Result<Self> {
+        let path = folder.join(FILE);
+        let context = || format!("cannot use {}", workspace.display(&path));
+        let text = fs::read_to_string(&path).with_context(context)?;
+        let mut system: Self = toml::from_str(&text).with_context(context)?;
+        system.name = name.to_string();
+        Ok(system)
+    }
+
+    /// The crates of all its programs.
+    pub(crate) fn crates(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.root)
+            .chain(&self.components)
+            .map(String::as_str)
+    }
+
+    pub(crate) fn runs_on(&self, platform: &str) -> bool {
+        self.platforms
+            .as_ref()
+            .is_none_or(|platforms| platforms.iter().any(|name| name == platform))
+    }
+
+    /// Refuses a platform that the system isn't made for.
+    pub(crate) fn require(&self, platform: &Platform) -> Result<()> {
+        if self.runs_on(&platform.name) {
+            return Ok(());
+        }
+        let platforms = self.platforms.as_deref().unwrap_or_default().join(", ");
+        bail!(
+            "the system `{}` is not made for {}, only for: {platforms}",
+            self.name,
+            platform.name
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repository(description: &str) -> (tempfile::TempDir, Workspace) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("systems/demo")).unwrap();
+        fs::write(folder.path().join("systems/demo/system.toml"), description).unwrap();
+        let workspace = Workspace::at(folder.path());
+        (folder, workspace)
+    }
+
+    #[test]
+    fn a_description_is_read() {
+        let (_folder, workspace) = repository("root = 'demo'\ncomponents = ['client']");
+        let system = System::load(&workspace, "demo").unwrap();
+        assert_eq!(system.crates().collect::<Vec<_>>(), ["demo", "client"]);
+        assert!(system.runs_on("pc99"));
+    }
+
+    #[test]
+    fn a_system_may_be_made_for_some_platforms() {
+        let (_folder, workspace) = repository("root = 'demo'\nplatforms = ['sabre']");
+        let system = System::load(&workspace, "demo").unwrap();
+        assert!(system.runs_on("sabre") && !system.runs_on("pc99"));
+    }
+
+    #[test]
+    fn mistakes_say_where_they_are() {
+        let (_folder, workspace) = repository("rot = 'demo'");
+        let error = System::load(&workspace, "demo").unwrap_err().to_string();
+        assert!(error.contains("systems/demo/system.toml"), "{error}");
+        let error = System::load(&workspace, "abacus").unwrap_err().to_string();
+        assert_eq!(error, "there is no system `abacus`; there are: demo");
+    }
+}

@@ -1,0 +1,261 @@
+//! Toolchains: where a compiler with the sources of `core` is, and how to call it.
+//!
+//! Bare-metal targets need `core` compiled with our flags (`-Zbuild-std`), so
+//! the toolchain must carry its sources. A rustup nightly does once its
+//! component rust-src is there; so does Debian's packaged pair of cargo and
+//! rustc. Whichever it is, its programs are called directly from its own
+//! folder with rustup's variables cleared: what is found is what runs.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The oldest compiler that builds the workspace.
+const MINIMUM: (u32, u32) = (1, 91);
+
+/// Where Debian's packages put their toolchain.
+const DEBIAN: &str = "/usr/bin";
+
+/// Variables by which one toolchain's cargo would lead another one astray.
+const MISLEADING: [&str; 9] = [
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_BUILD_TARGET",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "LD_LIBRARY_PATH",
+    "RUSTC",
+    "RUSTDOC",
+    "RUSTDOCFLAGS",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+];
+
+/// A compiler and its companions, all in one folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Toolchain {
+    bin: PathBuf,
+    /// As `rustc --version` prints it.
+    version: String,
+}
+
+impl Toolchain {
+    /// The toolchain in the folder `bin`, if a compiler answers there.
+    pub(crate) fn at(bin: &Path) -> Option<Self> {
+        Self::probe(bin, &|rustc| {
+            let output = Command::new(rustc)
+                .arg("--version")
+                .env_remove("LD_LIBRARY_PATH")
+                .output()
+                .ok()?;
+            String::from_utf8(output.stdout).ok()
+        })
+    }
+
+    fn probe(bin: &Path, version: &dyn Fn(&Path) -> Option<String>) -> Option<Self> {
+        let rustc = bin.join("rustc");
+        if !rustc.is_file() || !bin.join("cargo").is_file() {
+            return None;
+        }
+        let version = version(&rustc)?.trim().to_string();
+        parse_release(&version)
+            .is_some_and(|release| release >= MINIMUM)
+            .then(|| Self {
+                bin: bin.to_path_buf(),
+                version,
+            })
+    }
+
+    /// The toolchain whose cargo started this tool; the host's programs are
+    /// built with it.
+    pub(crate) fn host() -> Option<Self> {
+        env::var_os("CARGO").and_then(|cargo| Self::at(Path::new(&cargo).parent()?))
+    }
+
+    /// The first toolchain that can build for bare metal.
+    pub(crate) fn bare_metal() -> Option<Self> {
+        Self::search(Self::candidates(), &Self::at)
+    }
+
+    /// The first toolchain that has the cargo subcommand `name`.
+    pub(crate) fn with_subcommand(name: &str) -> Option<Self> {
+        Self::candidates()
+            .filter_map(|bin| Self::at(&bin))
+            .find(|toolchain| toolchain.has_subcommand(name))
+    }
+
+    fn search(
+        mut candidates: impl Iterator<Item = PathBuf>,
+        at: &dyn Fn(&Path) -> Option<Self>,
+    ) -> Option<Self> {
+        candidates.find_map(|bin| at(&bin).filter(Self::has_core_sources))
+    }
+
+    /// Where to look, in order: the toolchain in use, rustup's nightly, Debian's.
+    fn candidates() -> impl Iterator<Item = PathBuf> {
+        type Source = fn() -> Option<PathBuf>;
+        let sources: [Source; 3] = [
+            || Some(Path::new(&env::var_os("CARGO")?).parent()?.to_path_buf()),
+            rustup_nightly,
+            || Some(PathBuf::from(DEBIAN)),
+        ];
+        sources.into_iter().filter_map(|source| source())
+    }
+
+    fn sysroot(&self) -> &Path {
+        self.bin.parent().unwrap_or(Path::new("/"))
+    }
+
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    pub(crate) fn is_debian(&self) -> bool {
+        self.bin == Path::new(DEBIAN)
+    }
+
+    fn has_core_sources(&self) -> bool {
+        self.sysroot()
+            .join("lib/rustlib/src/rust/library/Cargo.lock")
+            .is_file()
+    }
+
+    pub(crate) fn has_subcommand(&self, name: &str) -> bool {
+        self.bin.join(format!("cargo-{name}")).is_file()
+    }
+
+    /// LLVM's linker as some toolchains carry it.
+    pub(crate) fn own_linker(&self) -> Option<PathBuf> {
+        let hosts = self.sysroot().join("lib/rustlib").read_dir().ok()?;
+        hosts
+            .flatten()
+            .map(|host| host.path().join("bin/gcc-ld/ld.lld"))
+            .find(|linker| linker.is_file())
+    }
+
+    /// A call of cargo, to which the caller adds a subcommand.
+    pub(crate) fn cargo(&self) -> Command {
+        self.command("cargo")
+    }
+
+    /// A call of an external subcommand. Cargo itself would look for it in its
+    /// own folder first, where rustup's proxy of another toolchain may lie.
+    pub(crate) fn subcommand(&self, name: &str) -> Command {
+        let mut command = self.command(&format!("cargo-{name}"));
+        command.arg(name);
+        command
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.bin.join(program));
+        for variable in MISLEADING {
+            command.env_remove(variable);
+        }
+        command
+            .env("CARGO", self.bin.join("cargo"))
+            .env("PATH", self.search_path());
+        if !self.version.contains("nightly") {
+            // Unstable flags, `-Zbuild-std` first of all, on a stable compiler.
+            command.env("RUSTC_BOOTSTRAP", "1");
+        }
+        command
+    }
+
+    fn search_path(&self) -> OsString {
+        let inherited = env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(self.bin.clone()).chain(env::split_paths(&inherited));
+        env::join_paths(folders).unwrap_or(inherited)
+    }
+}
+
+/// The folder of rustup's nightly, if there is one.
+fn rustup_nightly() -> Option<PathBuf> {
+    let output = Command::new("rustup")
+        .args(["which", "--toolchain", "nightly", "rustc"])
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    let rustc = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    Some(rustc.parent()?.to_path_buf())
+}
+
+/// The numbers in the likes of `rustc 1.96.0 (ac68faa20 2026-05-25)`.
+fn parse_release(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.strip_prefix("rustc ")?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// The program `name`, if it is on the search path.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A folder that looks like a toolchain.
+    fn fake(parent: &Path, name: &str, sources: bool) -> PathBuf {
+        let bin = parent.join(name).join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("cargo"), "").unwrap();
+        fs::write(bin.join("rustc"), "").unwrap();
+        if sources {
+            let library = parent.join(name).join("lib/rustlib/src/rust/library");
+            fs::create_dir_all(&library).unwrap();
+            fs::write(library.join("Cargo.lock"), "").unwrap();
+        }
+        bin
+    }
+
+    fn search(candidates: Vec<PathBuf>, version: &str) -> Option<PathBuf> {
+        let at = |bin: &Path| Toolchain::probe(bin, &|_| Some(version.to_string()));
+        Toolchain::search(candidates.into_iter(), &at).map(|toolchain| toolchain.bin)
+    }
+
+    #[test]
+    fn the_first_toolchain_with_sources_wins() {
+        let folder = tempfile::tempdir().unwrap();
+        let bare = fake(folder.path(), "bare", false);
+        let first = fake(folder.path(), "first", true);
+        let second = fake(folder.path(), "second", true);
+        let missing = folder.path().join("missing/bin");
+        let candidates = vec![missing, bare, first.clone(), second];
+        assert_eq!(search(candidates, "rustc 1.97.0-nightly (x)"), Some(first));
+    }
+
+    #[test]
+    fn no_sources_no_toolchain() {
+        let folder = tempfile::tempdir().unwrap();
+        let bare = fake(folder.path(), "bare", false);
+        assert_eq!(search(vec![bare], "rustc 1.97.0 (x)"), None);
+    }
+
+    #[test]
+    fn an_old_compiler_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = fake(folder.path(), "old", true);
+        assert_eq!(search(vec![old.clone()], "rustc 1.75.0 (x)"), None);
+        assert_eq!(search(vec![old.clone()], "garbage"), None);
+        assert_eq!(search(vec![old.clone()], "rustc 2.0.0 (x)"), Some(old));
+    }
+
+    #[test]
+    fn only_a_stable_compiler_is_told_to_take_unstable_flags() {
+        let toolchain = |version: &str| Toolchain {
+            bin: "/x/bin".into(),
+            version: version.into(),
+        };
+        let bootstraps = |toolchain: Toolchain| {
+            toolchain
+                .cargo()
+                .get_envs()
+                .any(|(name, value)| name == "RUSTC_BOOTSTRAP" && value.is_some())
+        };
+        assert!(bootstraps(toolchain("rustc 1.96.0 (x)")));
+        assert!(!bootstraps(toolchain("rustc 1.97.0-nightly (x)")));
+    }
+}

@@ -1,0 +1,90 @@
+//! Where things are in the repository.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::Result;
+
+/// The repository on disk.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    root: PathBuf,
+}
+
+impl Workspace {
+    /// Finds the repository: cargo tells where the tool's manifest lies.
+    pub(crate) fn find() -> Result<Self> {
+        let manifest =
+            env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let root = Path::new(&manifest)
+            .parent()
+            .context("the tool's own folder has no parent; run it as `cargo xtask`")?;
+        Ok(Self::at(root))
+    }
+
+    /// The repository at `root`.
+    pub(crate) fn at(root: &Path) -> Self {
+        Self {
+            root: root.to_path_buf(),
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    /// Where everything that is built goes.
+    pub(crate) fn target(&self) -> PathBuf {
+        env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| self.path("target"), |target| self.path(target))
+    }
+
+    /// `path` as a person would write it: relative to the repository's root.
+    pub(crate) fn display<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
+        path.strip_prefix(&self.root).unwrap_or(path).display()
+    }
+
+    /// The names of the folders of `parent` that hold a file `marker`, sorted.
+    pub(crate) fn folders_with(&self, parent: &str, marker: &str) -> Vec<String> {
+        let entries = self.path(parent).read_dir().into_iter().flatten().flatten();
+        let mut names: Vec<_> = entries
+            .filter(|entry| entry.path().join(marker).is_file())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The files of the repository, relative to its root and sorted, without
+    /// what is built or hidden.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
+        const BUILT: [&str; 2] = ["target", "docs/book"];
+        let mut files = Vec::new();
+        let mut folders = vec![PathBuf::new()];
+        while let Some(folder) = folders.pop() {
+            for entry in self.path(&folder).read_dir()? {
+                let entry = entry?;
+                let path = folder.join(entry.file_name());
+                let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+                let shown = !hidden || path == Path::new(".ci") || path == Path::new(".cargo");
+                let kind = entry.file_type()?;
+                if kind.is_file() {
+                    files.push(path);
+                } else if kind.is_dir()
+                    && shown
+                    && !BUILT.iter().any(|built| path == Path::new(built))
+                {
+                    folders.push(path);
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+}

@@ -78,6 +78,25 @@ pub enum LookupFailure {
 }
 
 impl LookupFailure {
+    /// The failure that message words stand for; the inverse of [`words`](Self::words).
+    pub const fn from_words(words: [usize; 4]) -> Option<Self> {
+        let [kind, bits_left, found, size] = words;
+        Some(match kind {
+            1 => Self::InvalidRoot,
+            2 => Self::MissingCapability { bits_left },
+            3 => Self::DepthMismatch {
+                bits_left,
+                bits_found: found,
+            },
+            4 => Self::GuardMismatch {
+                bits_left,
+                guard_found: found,
+                bits_found: size,
+            },
+            _ => return None,
+        })
+    }
+
     /// The message words that describe this failure, and how many of them count: type, bits left,
     /// then what was found.
     pub const fn words(self) -> ([usize; 4], usize) {

@@ -1,0 +1,93 @@
+//! 32-bit Arm: the instructions.
+
+use super::Registers;
+use core::arch::asm;
+
+/// Enters the kernel. Roles of the registers: abi::registers. Inline assembly may not name r6, so
+/// the reply capability is moved there by hand.
+#[inline(always)]
+pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
+    // SAFETY: the kernel changes the registers listed and, in memory, nothing but the IPC buffer,
+    // which Rust code reaches through volatile accesses only.
+    unsafe {
+        asm!(
+            "mov {saved}, r6",
+            "mov r6, {reply}",
+            "svc #0",
+            "mov r6, {saved}",
+            saved = out(reg) _,
+            reply = in(reg) registers.reply,
+            in("r7") call.number(),
+            inout("r0") registers.cap,
+            inout("r1") registers.info,
+            inout("r2") registers.words[0],
+            inout("r3") registers.words[1],
+            inout("r4") registers.words[2],
+            inout("r5") registers.words[3],
+            in("r8") registers.destination,
+        );
+    }
+}
+
+/// A system call that no kernel knows: the fault that it raises carries `number` and `argument`.
+pub fn unknown_syscall(number: usize, argument: usize) {
+    // SAFETY: as for `syscall`.
+    unsafe {
+        asm!("svc #0", in("r7") number, inout("r0") argument => _);
+    }
+}
+
+/// Address of this thread's IPC buffer: TPIDRURW, which users may write.
+#[inline(always)]
+pub fn ipc_buffer_address() -> usize {
+    let address;
+    // SAFETY: reads a register.
+    unsafe {
+        asm!("mrc p15, 0, {}, c13, c0, 2", out(reg) address, options(nomem, nostack, preserves_flags));
+    }
+    address
+}
+
+/// Makes `address` this thread's IPC buffer.
+///
+/// # Safety
+/// It is the address of the buffer that the kernel knows, mapped for good.
+pub unsafe fn set_ipc_buffer_address(address: usize) {
+    // SAFETY: by contract; the register belongs to the thread.
+    unsafe {
+        asm!("mcr p15, 0, {}, c13, c0, 2", in(reg) address, options(nostack, preserves_flags));
+    }
+}
+
+/// Tells the processor that this is a waiting loop.
+#[inline(always)]
+pub fn relax() {
+    core::hint::spin_loop();
+}
+
+/// Assembly of the root task's entry point: the kernel gives the boot information's address in r0
+/// and no stack.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! _root_start {
+    () => {
+        "movw r1, #:lower16:({stack} + {size})
+         movt r1, #:upper16:({stack} + {size})
+         mov sp, r1
+         mov r11, #0
+         bl {main}
+         udf #0"
+    };
+}
+
+/// Assembly of a component's entry point: first argument in r0, stack in sp.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! _component_start {
+    () => {
+        "bic sp, sp, #7
+         mov r11, #0
+         bl {main}
+         udf #0"
+    };
+}

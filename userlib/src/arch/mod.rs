@@ -1,0 +1,50 @@
+//! Architectures. Each is the same list of names; a target without one does not compile.
+//!
+//! | name | what |
+//! |---|---|
+//! | `syscall` | the system-call instruction |
+//! | `ipc_buffer_address`, `set_ipc_buffer_address` | the TLS register of this thread |
+//! | `relax` | a hint in waiting loops |
+//! | `Attributes`, `FrameSize`, `Table` | memory attributes, frame sizes, paging structures |
+//! | `initial_context` | registers of a thread at its start |
+//! | `_root_start`, `_component_start` | macros: assembly of the two entry points |
+
+/// The registers that take part in a system call, by role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    /// In: the capability invoked. Out: the badge.
+    pub cap: usize,
+    /// The message information.
+    pub info: usize,
+    /// The first message words.
+    pub words: [usize; abi::registers::MESSAGE_REGISTERS],
+    /// In: the reply capability.
+    pub reply: usize,
+    /// In: where the first phase of NBSendRecv goes.
+    pub destination: usize,
+}
+
+#[cfg(target_arch = "arm")]
+mod arm;
+#[cfg(target_arch = "arm")]
+pub use arm::*;
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::*;
+
+#[cfg(target_os = "none")]
+pub use instructions::*;
+
+#[cfg(all(target_os = "none", target_arch = "x86_64"))]
+#[path = "x86_64_instructions.rs"]
+mod instructions;
+#[cfg(all(target_os = "none", target_arch = "arm"))]
+#[path = "arm_instructions.rs"]
+mod instructions;
+
+#[cfg(not(target_os = "none"))]
+mod host;
+#[cfg(not(target_os = "none"))]
+pub use host::*;

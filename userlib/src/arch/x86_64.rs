@@ -1,0 +1,28 @@
+//! x86-64: what the host knows too.
+
+use crate::cap::Registers;
+use abi::registers::{CAP, PC, SP, TLS_BASE};
+
+/// Second argument register of the C calling convention: rsi.
+const ARGUMENT_1: usize = abi::registers::INFO;
+
+/// Registers of a thread that starts at `entry` with two arguments.
+pub fn initial_registers(
+    entry: usize,
+    stack: usize,
+    ipc_buffer: usize,
+    arguments: [usize; 2],
+) -> Registers {
+    let mut registers = Registers::default();
+    registers.0[PC] = entry;
+    registers.0[SP] = stack;
+    registers.0[CAP] = arguments[0];
+    registers.0[ARGUMENT_1] = arguments[1];
+    registers.0[TLS_BASE] = ipc_buffer;
+    registers
+}
+
+/// The stack pointer at the start of a function whose stack ends at `top`: as if it had been called.
+pub fn initial_stack(top: usize) -> usize {
+    (top & !15) - size_of::<usize>()
+}

@@ -1,0 +1,152 @@
+//! CNodes: tables of capability slots.
+
+use super::{CPtr, Capability, capability};
+use crate::Result;
+use crate::invoke::{label, perform};
+use abi::{GuardData, Rights, WORD_BITS};
+
+capability! {
+    /// A table of capability slots. Its size argument is log2 of the number of slots.
+    CNode = (CNode, slots -> slots + abi::sizes::SLOT_BITS)
+}
+
+/// A slot, wherever it is: the low `depth` bits of `index`, resolved from `root`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The CNode where the lookup starts.
+    pub root: CNode,
+    /// The address of the slot from there.
+    pub index: usize,
+    /// How many bits of the address count.
+    pub depth: usize,
+}
+
+impl CNode {
+    /// The slot that `address` names when this CNode is the root of the CSpace, as the caller's own
+    /// root CNode is.
+    pub const fn slot(self, address: CPtr) -> Slot {
+        Slot {
+            root: self,
+            index: address.0,
+            depth: WORD_BITS,
+        }
+    }
+
+    /// Slot `index` of this CNode when its capability has no guard and `radix` is log2 of its slots:
+    /// a CNode that was just made.
+    pub const fn slot_of_table(self, index: usize, radix: usize) -> Slot {
+        Slot {
+            root: self,
+            index,
+            depth: radix,
+        }
+    }
+
+    /// The guard that lets a CNode of 2^`radix` slots stand alone as the root of a CSpace: addresses
+    /// are then slot numbers.
+    pub const fn root_guard(radix: usize) -> GuardData {
+        GuardData {
+            guard: 0,
+            size: WORD_BITS - radix,
+        }
+    }
+}
+
+impl Slot {
+    fn words(self) -> [usize; 2] {
+        [self.index, self.depth]
+    }
+
+    /// Copies the capability in `source` to this slot, with no more than `rights`.
+    pub fn copy_from(self, source: Slot, rights: Rights) -> Result {
+        let [index, depth] = self.words();
+        perform(
+            self.root.cptr(),
+            label!(CNodeCopy),
+            &[index, depth, source.index, source.depth, rights.word()],
+            &[source.root.cptr()],
+        )
+    }
+
+    /// Copies the capability in `source` to this slot, with no more than `rights` and with `data`: a
+    /// badge, or a guard ([`GuardData::word`]).
+    pub fn mint_from(self, source: Slot, rights: Rights, data: usize) -> Result {
+        let [index, depth] = self.words();
+        perform(
+            self.root.cptr(),
+            label!(CNodeMint),
+            &[
+                index,
+                depth,
+                source.index,
+                source.depth,
+                rights.word(),
+                data,
+            ],
+            &[source.root.cptr()],
+        )
+    }
+
+    /// Moves the capability in `source` to this slot.
+    pub fn move_from(self, source: Slot) -> Result {
+        let [index, depth] = self.words();
+        perform(
+            self.root.cptr(),
+            label!(CNodeMove),
+            &[index, depth, source.index, source.depth],
+            &[source.root.cptr()],
+        )
+    }
+
+    /// Moves the capability in `source` to this slot and gives it `data`: a guard.
+    pub fn mutate_from(self, source: Slot, data: usize) -> Result {
+        let [index, depth] = self.words();
+        perform(
+            self.root.cptr(),
+            label!(CNodeMutate),
+            &[index, depth, source.index, source.depth, data],
+            &[source.root.cptr()],
+        )
+    }
+
+    /// Moves the capability in `pivot` here with `data`, and the one in `source` to `pivot` with
+    /// `pivot_data`. With `source` equal to this slot, the two are swapped.
+    pub fn rotate(self, data: usize, pivot: Slot, pivot_data: usize, source: Slot) -> Result {
+        let [index, depth] = self.words();
+        perform(
+            self.root.cptr(),
+            label!(CNodeRotate),
+            &[
+                index,
+                depth,
+                data,
+                pivot.index,
+                pivot.depth,
+                pivot_data,
+                source.index,
+                source.depth,
+            ],
+            &[pivot.root.cptr(), source.root.cptr()],
+        )
+    }
+
+    /// Deletes the capability here; the object dies with its last one.
+    pub fn delete(self) -> Result {
+        perform(self.root.cptr(), label!(CNodeDelete), &self.words(), &[])
+    }
+
+    /// Deletes everything that was made from the capability here.
+    pub fn revoke(self) -> Result {
+        perform(self.root.cptr(), label!(CNodeRevoke), &self.words(), &[])
+    }
+
+    /// Sends away those who wait to send through the badge of the endpoint capability here.
+    pub fn cancel_badged_sends(self) -> Result {
+        perform(
+            self.root.cptr(),
+            label!(CNodeCancelBadgedSends),
+            &self.words(),
+            &[],
+        )
+    }
+}

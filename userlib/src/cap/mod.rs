@@ -1,0 +1,126 @@
+//! Capabilities by type, with the methods of the objects that they stand for.
+//!
+//! A capability here is an address in the holder's CSpace and a promise about what is there. If the
+//! promise is wrong, the kernel says so: nothing worse happens than an error or a fault.
+
+mod asid;
+mod cnode;
+mod domain;
+mod endpoint;
+mod irq;
+mod notification;
+mod reply;
+mod sched_context;
+mod tcb;
+mod untyped;
+mod vspace;
+
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
+#[path = "arm.rs"]
+mod arch;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86.rs"]
+mod arch;
+
+pub use arch::*;
+pub use asid::{AsidControl, AsidPool};
+pub use cnode::{CNode, Slot};
+pub use domain::DomainSet;
+pub use endpoint::Endpoint;
+pub use irq::{IrqControl, IrqHandler};
+pub use notification::Notification;
+pub use reply::Reply;
+pub use sched_context::{SchedContext, SchedControl, SchedParameters};
+pub use tcb::{CopyRegisters, Registers, Tcb};
+pub use untyped::{SlotRange, Untyped};
+pub use vspace::{Frame, PageTable, VSpace};
+
+use abi::ObjectType;
+use core::fmt;
+
+/// Address of a slot in a CSpace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct CPtr(pub usize);
+
+impl CPtr {
+    /// The slot that is always empty.
+    pub const NULL: Self = Self(abi::slots::NULL);
+}
+
+impl fmt::Debug for CPtr {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "CPtr({:#x})", self.0)
+    }
+}
+
+/// A capability of a known type.
+pub trait Capability: Copy {
+    /// The capability at an address.
+    fn at(address: CPtr) -> Self;
+    /// Its address.
+    fn cptr(self) -> CPtr;
+}
+
+impl Capability for CPtr {
+    fn at(address: CPtr) -> Self {
+        address
+    }
+    fn cptr(self) -> CPtr {
+        self
+    }
+}
+
+/// A capability to something that untyped memory can become.
+pub trait Object: Capability {
+    /// What to ask untyped memory for.
+    const TYPE: ObjectType;
+
+    /// log2 of the bytes of an object made with the given size argument.
+    fn size_bits(argument: usize) -> usize;
+}
+
+/// An object of one size: its size argument is 0.
+pub trait FixedObject: Object {}
+
+/// Declares capability types; with `= (Type, bits)` also what untyped memory makes them from.
+macro_rules! capability {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(transparent)]
+        pub struct $name(pub $crate::cap::CPtr);
+
+        impl $crate::cap::Capability for $name {
+            fn at(address: $crate::cap::CPtr) -> Self {
+                Self(address)
+            }
+            fn cptr(self) -> $crate::cap::CPtr {
+                self.0
+            }
+        }
+    };
+    ($(#[$meta:meta])* $name:ident = ($type:ident, $bits:expr)) => {
+        $crate::cap::capability!($(#[$meta])* $name);
+
+        impl $crate::cap::Object for $name {
+            const TYPE: abi::ObjectType = abi::ObjectType::$type;
+            fn size_bits(_: usize) -> usize {
+                $bits
+            }
+        }
+
+        impl $crate::cap::FixedObject for $name {}
+    };
+    ($(#[$meta:meta])* $name:ident = ($type:ident, $argument:ident -> $bits:expr)) => {
+        $crate::cap::capability!($(#[$meta])* $name);
+
+        impl $crate::cap::Object for $name {
+            const TYPE: abi::ObjectType = abi::ObjectType::$type;
+            fn size_bits($argument: usize) -> usize {
+                $bits
+            }
+        }
+    };
+}
+pub(crate) use capability;

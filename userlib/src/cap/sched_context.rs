@@ -1,0 +1,146 @@
+//! Scheduling contexts: the right to processor time.
+
+use super::{Capability, Notification, Tcb, capability};
+use crate::invoke::{invoke, label, perform};
+use crate::{Microseconds, Result};
+use abi::sched_context_flags::SPORADIC;
+
+capability! {
+    /// The right to processor time. Its size argument is log2 of the bytes, which decides how many
+    /// replenishments it holds.
+    SchedContext = (SchedContext, bits -> bits)
+}
+
+capability! {
+    /// The right to say how much time a scheduling context stands for, on one core.
+    SchedControl
+}
+
+/// What a scheduling context stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedParameters {
+    /// Processor time per period.
+    pub budget: Microseconds,
+    /// The period. Equal to the budget: round robin.
+    pub period: Microseconds,
+    /// Replenishments beyond the two that always exist.
+    pub extra_refills: usize,
+    /// What timeout faults say about whose time ran out.
+    pub badge: usize,
+    /// Whether replenishments follow wake-ups (sporadic server) instead of switches.
+    pub sporadic: bool,
+}
+
+impl SchedParameters {
+    /// `budget` in every `period`.
+    pub const fn new(budget: Microseconds, period: Microseconds) -> Self {
+        Self {
+            budget,
+            period,
+            extra_refills: 0,
+            badge: 0,
+            sporadic: false,
+        }
+    }
+
+    /// Round robin among equals, in turns of `slice`.
+    pub const fn round_robin(slice: Microseconds) -> Self {
+        Self::new(slice, slice)
+    }
+
+    /// The same with a badge for timeout faults.
+    pub const fn with_badge(self, badge: usize) -> Self {
+        Self { badge, ..self }
+    }
+
+    /// The same with room for more replenishments.
+    pub const fn with_extra_refills(self, extra_refills: usize) -> Self {
+        Self {
+            extra_refills,
+            ..self
+        }
+    }
+
+    /// The same as a sporadic server.
+    pub const fn sporadic(self) -> Self {
+        Self {
+            sporadic: true,
+            ..self
+        }
+    }
+}
+
+impl SchedControl {
+    /// Sets the parameters of a scheduling context.
+    pub fn configure(self, context: SchedContext, parameters: &SchedParameters) -> Result {
+        let flags = if parameters.sporadic { SPORADIC } else { 0 };
+        self.configure_flags(context, parameters, flags)
+    }
+
+    /// The same with the word of flags as it is.
+    pub fn configure_flags(
+        self,
+        context: SchedContext,
+        parameters: &SchedParameters,
+        flags: usize,
+    ) -> Result {
+        const TIME: usize = crate::time::WORDS;
+        let mut words = [0; 2 * TIME + 3];
+        words[..TIME].copy_from_slice(&parameters.budget.words());
+        words[TIME..2 * TIME].copy_from_slice(&parameters.period.words());
+        words[2 * TIME] = parameters.extra_refills;
+        words[2 * TIME + 1] = parameters.badge;
+        words[2 * TIME + 2] = flags;
+        perform(
+            self.0,
+            label!(SchedControlConfigureFlags),
+            &words,
+            &[context.cptr()],
+        )
+    }
+}
+
+impl SchedContext {
+    /// Lets a thread run on this context.
+    pub fn bind(self, thread: Tcb) -> Result {
+        perform(self.0, label!(SchedContextBind), &[], &[thread.cptr()])
+    }
+
+    /// Lends this context to passive threads that the notification wakes.
+    pub fn bind_notification(self, notification: Notification) -> Result {
+        perform(
+            self.0,
+            label!(SchedContextBind),
+            &[],
+            &[notification.cptr()],
+        )
+    }
+
+    /// Takes this context from whatever it is bound to.
+    pub fn unbind(self) -> Result {
+        perform(self.0, label!(SchedContextUnbind), &[], &[])
+    }
+
+    /// Takes this context from a thread or notification.
+    pub fn unbind_object(self, object: impl Capability) -> Result {
+        perform(
+            self.0,
+            label!(SchedContextUnbindObject),
+            &[],
+            &[object.cptr()],
+        )
+    }
+
+    /// Time used since the last time that somebody asked.
+    pub fn consumed(self) -> Result<Microseconds> {
+        let answer = invoke(self.0, label!(SchedContextConsumed), &[], &[])?;
+        Ok(Microseconds::from_message(&answer, 0))
+    }
+
+    /// Lets the thread of this context run now, if it is not less urgent than the caller; says what
+    /// it has used since the last time that somebody asked.
+    pub fn yield_to(self) -> Result<Microseconds> {
+        let answer = invoke(self.0, label!(SchedContextYieldTo), &[], &[])?;
+        Ok(Microseconds::from_message(&answer, 0))
+    }
+}

@@ -1,0 +1,221 @@
+//! Threads.
+
+use super::{Capability, Frame, Notification, VSpace, capability};
+use crate::Result;
+use crate::invoke::{invoke, label, perform};
+use crate::message::Message;
+use abi::registers::{COUNT, FLAGS, PC, SP};
+
+capability! {
+    /// A thread.
+    Tcb = (Tcb, abi::sizes::TCB_BITS)
+}
+
+/// The registers of a thread, in the order of [`abi::registers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers(pub [usize; COUNT]);
+
+impl Default for Registers {
+    fn default() -> Self {
+        Self([0; COUNT])
+    }
+}
+
+impl Registers {
+    /// The program counter.
+    pub fn pc(&mut self) -> &mut usize {
+        &mut self.0[PC]
+    }
+
+    /// The stack pointer.
+    pub fn sp(&mut self) -> &mut usize {
+        &mut self.0[SP]
+    }
+
+    /// The flags.
+    pub fn flags(&mut self) -> &mut usize {
+        &mut self.0[FLAGS]
+    }
+
+    /// The reply to a timeout fault that continues the thread with these registers.
+    pub fn timeout_reply(&self) -> Message {
+        let words = abi::registers::TIMEOUT_REPLY.map(|register| self.0[register]);
+        Message::new(0, &words)
+    }
+}
+
+/// What [`Tcb::copy_registers`] copies, and does besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopyRegisters {
+    /// Suspend the source first.
+    pub suspend_source: bool,
+    /// Resume the target.
+    pub resume_target: bool,
+    /// Copy the frame registers, pc and sp among them.
+    pub frame: bool,
+    /// Copy the other registers.
+    pub integer: bool,
+}
+
+impl Tcb {
+    /// Reads the registers of another thread.
+    pub fn read_registers(self, suspend: bool) -> Result<Registers> {
+        let answer = invoke(
+            self.0,
+            label!(TcbReadRegisters),
+            &[suspend as usize, COUNT],
+            &[],
+        )?;
+        let mut registers = Registers::default();
+        for (index, register) in registers.0.iter_mut().enumerate() {
+            *register = answer.word(index);
+        }
+        Ok(registers)
+    }
+
+    /// Writes the registers of another thread and, if `resume`, lets it run.
+    pub fn write_registers(self, resume: bool, registers: &Registers) -> Result {
+        self.write_first_registers(resume, &registers.0)
+    }
+
+    /// Writes the first so many registers.
+    pub fn write_first_registers(self, resume: bool, registers: &[usize]) -> Result {
+        let mut words = [0; 2 + COUNT];
+        let count = registers.len().min(COUNT);
+        words[0] = resume as usize;
+        words[1] = count;
+        words[2..2 + count].copy_from_slice(&registers[..count]);
+        perform(self.0, label!(TcbWriteRegisters), &words[..2 + count], &[])
+    }
+
+    /// Copies registers of `source` to this thread.
+    pub fn copy_registers(self, source: Tcb, what: CopyRegisters) -> Result {
+        let flags = what.suspend_source as usize
+            | (what.resume_target as usize) << 1
+            | (what.frame as usize) << 2
+            | (what.integer as usize) << 3;
+        perform(self.0, label!(TcbCopyRegisters), &[flags], &[source.0])
+    }
+
+    /// Sets CSpace, VSpace and IPC buffer. `guard` is the guard word of the CSpace root, 0 to leave it.
+    pub fn configure(
+        self,
+        cspace: impl Capability,
+        guard: usize,
+        vspace: VSpace,
+        buffer_address: usize,
+        buffer: Frame,
+    ) -> Result {
+        perform(
+            self.0,
+            label!(TcbConfigure),
+            &[guard, 0, buffer_address],
+            &[cspace.cptr(), vspace.cptr(), buffer.cptr()],
+        )
+    }
+
+    /// Sets fault endpoint (or null), CSpace and VSpace.
+    pub fn set_space(
+        self,
+        fault_endpoint: impl Capability,
+        cspace: impl Capability,
+        guard: usize,
+        vspace: VSpace,
+    ) -> Result {
+        perform(
+            self.0,
+            label!(TcbSetSpace),
+            &[guard, 0],
+            &[fault_endpoint.cptr(), cspace.cptr(), vspace.cptr()],
+        )
+    }
+
+    /// Sets the IPC buffer; address 0 takes it away.
+    pub fn set_ipc_buffer(self, address: usize, frame: Frame) -> Result {
+        perform(self.0, label!(TcbSetIpcBuffer), &[address], &[frame.cptr()])
+    }
+
+    /// Sets the priority, up to the maximum controlled priority of `authority`.
+    pub fn set_priority(self, authority: Tcb, priority: u8) -> Result {
+        perform(
+            self.0,
+            label!(TcbSetPriority),
+            &[priority as usize],
+            &[authority.0],
+        )
+    }
+
+    /// Sets the maximum controlled priority, up to that of `authority`.
+    pub fn set_mc_priority(self, authority: Tcb, priority: u8) -> Result {
+        perform(
+            self.0,
+            label!(TcbSetMcPriority),
+            &[priority as usize],
+            &[authority.0],
+        )
+    }
+
+    /// Sets maximum controlled priority, priority, scheduling context (or null) and fault endpoint (or
+    /// null).
+    pub fn set_sched_params(
+        self,
+        authority: Tcb,
+        mc_priority: u8,
+        priority: u8,
+        context: impl Capability,
+        fault_endpoint: impl Capability,
+    ) -> Result {
+        perform(
+            self.0,
+            label!(TcbSetSchedParams),
+            &[mc_priority as usize, priority as usize],
+            &[authority.0, context.cptr(), fault_endpoint.cptr()],
+        )
+    }
+
+    /// Sets the endpoint (or null) that hears when the thread's budget runs out.
+    pub fn set_timeout_endpoint(self, endpoint: impl Capability) -> Result {
+        perform(
+            self.0,
+            label!(TcbSetTimeoutEndpoint),
+            &[],
+            &[endpoint.cptr()],
+        )
+    }
+
+    /// Stops the thread; what it waits for is cancelled.
+    pub fn suspend(self) -> Result {
+        perform(self.0, label!(TcbSuspend), &[], &[])
+    }
+
+    /// Lets a stopped thread run.
+    pub fn resume(self) -> Result {
+        perform(self.0, label!(TcbResume), &[], &[])
+    }
+
+    /// Delivers the signals of a notification to this thread while it receives.
+    pub fn bind_notification(self, notification: Notification) -> Result {
+        perform(
+            self.0,
+            label!(TcbBindNotification),
+            &[],
+            &[notification.cptr()],
+        )
+    }
+
+    /// Ends that.
+    pub fn unbind_notification(self) -> Result {
+        perform(self.0, label!(TcbUnbindNotification), &[], &[])
+    }
+
+    /// Sets the thread-local storage base, where this library keeps the address of the IPC buffer.
+    pub fn set_tls_base(self, base: usize) -> Result {
+        perform(self.0, label!(TcbSetTlsBase), &[base], &[])
+    }
+
+    /// Clears and sets thread flags ([`abi::thread_flags`]); says what they are now.
+    pub fn set_flags(self, clear: usize, set: usize) -> Result<usize> {
+        let answer = invoke(self.0, label!(TcbSetFlags), &[clear, set], &[])?;
+        Ok(answer.word(0))
+    }
+}

@@ -1,0 +1,187 @@
+//! Faults, and how components end.
+
+use crate::Microseconds;
+use crate::message::Message;
+use abi::LookupFailure;
+use abi::fault::FaultLabel;
+use abi::registers::{CAP, UNKNOWN_SYSCALL};
+
+/// The system call by which a component ends; its argument is the exit code. No kernel has such a
+/// call, so it arrives at the component's fault handler, and at nobody else.
+pub const EXIT: usize = (-2000isize) as usize;
+
+/// The exit code of a panic.
+pub const PANIC: usize = 101;
+
+/// What a fault message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A capability address did not resolve.
+    Capability {
+        /// Where.
+        pc: usize,
+        /// The address.
+        address: usize,
+        /// While receiving.
+        receiving: bool,
+        /// How.
+        failure: Option<LookupFailure>,
+    },
+    /// A system call that does not exist.
+    UnknownSyscall {
+        /// Where.
+        pc: usize,
+        /// Its number.
+        number: usize,
+        /// What was in the capability register.
+        argument: usize,
+    },
+    /// A processor exception.
+    UserException {
+        /// Where.
+        pc: usize,
+        /// The stack pointer.
+        sp: usize,
+        /// The flags.
+        flags: usize,
+        /// Which exception.
+        number: usize,
+        /// What the processor adds.
+        code: usize,
+    },
+    /// A breakpoint, watchpoint or single step.
+    Debug {
+        /// Where.
+        pc: usize,
+        /// Why.
+        reason: usize,
+        /// The address that triggered it.
+        trigger: usize,
+        /// The number of the breakpoint.
+        breakpoint: usize,
+    },
+    /// The budget ran out.
+    Timeout {
+        /// The badge of the scheduling context.
+        badge: usize,
+        /// Time used since the last time that somebody asked.
+        consumed: Microseconds,
+    },
+    /// A memory access without mapping.
+    Memory {
+        /// Where.
+        pc: usize,
+        /// The address accessed.
+        address: usize,
+        /// It was an instruction fetch.
+        instruction: bool,
+        /// The processor's status word.
+        status: usize,
+    },
+    /// Another label.
+    Other(usize),
+}
+
+impl Fault {
+    /// Decodes a fault message.
+    pub fn from_message(message: &Message) -> Self {
+        let word = |index| message.word(index);
+        let is = |label: FaultLabel| message.label() == label as usize;
+        if is(FaultLabel::CapFault) {
+            Self::Capability {
+                pc: word(0),
+                address: word(1),
+                receiving: word(2) != 0,
+                failure: LookupFailure::from_words([word(3), word(4), word(5), word(6)]),
+            }
+        } else if is(FaultLabel::UnknownSyscall) {
+            let register = |wanted| {
+                let place = UNKNOWN_SYSCALL
+                    .iter()
+                    .position(|&register| register == wanted);
+                place.map_or(0, word)
+            };
+            Self::UnknownSyscall {
+                pc: register(abi::registers::PC),
+                number: word(UNKNOWN_SYSCALL.len()),
+                argument: register(CAP),
+            }
+        } else if is(FaultLabel::UserException) {
+            Self::UserException {
+                pc: word(0),
+                sp: word(1),
+                flags: word(2),
+                number: word(3),
+                code: word(4),
+            }
+        } else if is(FaultLabel::DebugException) {
+            Self::Debug {
+                pc: word(0),
+                reason: word(1),
+                trigger: word(2),
+                breakpoint: word(3),
+            }
+        } else if is(FaultLabel::Timeout) {
+            Self::Timeout {
+                badge: word(0),
+                consumed: Microseconds::from_message(message, 1),
+            }
+        } else if is(FaultLabel::VmFault) {
+            Self::Memory {
+                pc: word(0),
+                address: word(1),
+                instruction: word(2) != 0,
+                status: word(3),
+            }
+        } else {
+            Self::Other(message.label())
+        }
+    }
+}
+
+/// How a component ended, or what else its fault handler heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ended by itself; 0 is success.
+    Exited(usize),
+    /// It panicked.
+    Panicked,
+    /// It did something that it must not.
+    Faulted(Fault),
+}
+
+impl From<Fault> for Outcome {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::UnknownSyscall {
+                number: EXIT,
+                argument: PANIC,
+                ..
+            } => Self::Panicked,
+            Fault::UnknownSyscall {
+                number: EXIT,
+                argument,
+                ..
+            } => Self::Exited(argument),
+            fault => Self::Faulted(fault),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_is_a_fault_with_a_name() {
+        let mut words = [0; UNKNOWN_SYSCALL.len() + 1];
+        let cap = UNKNOWN_SYSCALL.iter().position(|&register| register == CAP);
+        words[cap.unwrap()] = 7;
+        words[UNKNOWN_SYSCALL.len()] = EXIT;
+        let message = Message::new(FaultLabel::UnknownSyscall as usize, &words);
+        assert_eq!(
+            Outcome::from(Fault::from_message(&message)),
+            Outcome::Exited(7)
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! Invocations of kernel objects.
+
+use crate::cap::CPtr;
+use crate::message::Message;
+use crate::{Error, Result, syscall};
+
+/// The label of a method, as a constant of the build.
+macro_rules! label {
+    ($method:ident) => {
+        const { abi::Method::$method.number() }
+    };
+}
+pub(crate) use label;
+
+/// Invokes `object` and waits for the answer.
+#[inline(always)]
+pub(crate) fn invoke(
+    object: CPtr,
+    label: usize,
+    words: &[usize],
+    capabilities: &[CPtr],
+) -> Result<Message> {
+    let request = Message::new(label, words).with_capabilities(capabilities);
+    let answer = syscall::call(object, request);
+    if answer.label() == 0 {
+        Ok(answer)
+    } else {
+        Err(Error::from_answer(&answer))
+    }
+}
+
+/// Invokes `object` for its effect only.
+#[inline(always)]
+pub(crate) fn perform(
+    object: CPtr,
+    label: usize,
+    words: &[usize],
+    capabilities: &[CPtr],
+) -> Result {
+    invoke(object, label, words, capabilities).map(drop)
+}

@@ -1,0 +1,66 @@
+//! The calling thread's IPC buffer.
+//!
+//! The TLS register of a thread points at its IPC buffer (x86-64: FS, and the buffer's first word
+//! holds its own address; Arm: TPIDRURW). The runtime of each thread sees to it before any other
+//! code runs. All accesses are volatile: the kernel reads and writes the buffer in system calls.
+
+use crate::cap::{CPtr, Slot};
+use abi::IpcBuffer;
+use core::ptr::{addr_of, addr_of_mut};
+
+fn buffer() -> *mut IpcBuffer {
+    crate::arch::ipc_buffer_address() as *mut IpcBuffer
+}
+
+/// Reads message word `index`.
+pub fn message_word(index: usize) -> usize {
+    assert!(index < abi::MAX_MESSAGE_LENGTH);
+    // SAFETY: the buffer is mapped for as long as the thread lives, and the index is in range.
+    unsafe { addr_of!((*buffer()).message[index]).read_volatile() }
+}
+
+/// Writes message word `index`.
+pub fn set_message_word(index: usize, value: usize) {
+    assert!(index < abi::MAX_MESSAGE_LENGTH);
+    // SAFETY: as for `message_word`.
+    unsafe { addr_of_mut!((*buffer()).message[index]).write_volatile(value) }
+}
+
+/// The badge of received capability `index` when it was unwrapped.
+pub fn unwrapped_badge(index: usize) -> usize {
+    assert!(index < abi::MAX_EXTRA_CAPS);
+    // SAFETY: as for `message_word`.
+    unsafe { addr_of!((*buffer()).caps_or_badges[index]).read_volatile() }
+}
+
+/// Names capability `index` of the next message.
+pub fn set_capability(index: usize, capability: CPtr) {
+    assert!(index < abi::MAX_EXTRA_CAPS);
+    // SAFETY: as for `message_word`.
+    unsafe { addr_of_mut!((*buffer()).caps_or_badges[index]).write_volatile(capability.0) }
+}
+
+/// Says where the next received capability goes. `slot.root` is looked up in the thread's own CSpace.
+pub fn set_receive_slot(slot: Slot) {
+    let buffer = buffer();
+    // SAFETY: as for `message_word`.
+    unsafe {
+        addr_of_mut!((*buffer).receive_cnode).write_volatile(crate::Capability::cptr(slot.root).0);
+        addr_of_mut!((*buffer).receive_index).write_volatile(slot.index);
+        addr_of_mut!((*buffer).receive_depth).write_volatile(slot.depth);
+    }
+}
+
+/// Writes `name`, cut to what fits, as a NUL-terminated string at the start of the message words.
+pub(crate) fn set_string(name: &str) {
+    const ROOM: usize = abi::MAX_MESSAGE_LENGTH * size_of::<usize>() - 1;
+    let length = name.len().min(ROOM);
+    // SAFETY: as for `message_word`; the string ends inside the message words.
+    unsafe {
+        let start = addr_of_mut!((*buffer()).message).cast::<u8>();
+        for (index, byte) in name.bytes().take(length).enumerate() {
+            start.add(index).write_volatile(byte);
+        }
+        start.add(length).write_volatile(0);
+    }
+}

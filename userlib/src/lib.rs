@@ -1,0 +1,47 @@
+//! What a user component of Escapement stands on.
+//!
+//! From the ground up: [`arch`] has the system-call instructions, [`syscall`] and [`cap`] the typed
+//! calls and capabilities, [`message`] and [`fault`] what travels in them, [`runtime`] the way into
+//! `main`. On top stand the parts of a parent: [`allocator`], [`mapping`], [`loader`], [`process`]
+//! and [`thread`], and those of a server: [`server`] and [`time`].
+//!
+//! # Safety
+//! Capability invocations are safe functions here, although a component that holds its own address
+//! space can unmap the memory it stands on. As with `/proc/self/mem`, Rust's guarantees end where a
+//! program reaches around the language; what the kernel guarantees is that it hurts nobody else.
+#![cfg_attr(not(test), no_std)]
+
+pub mod allocator;
+pub mod arch;
+pub mod boot;
+pub mod cap;
+pub mod environment;
+mod error;
+pub mod fault;
+mod invoke;
+pub mod ipc_buffer;
+pub mod loader;
+pub mod mapping;
+pub mod message;
+mod print;
+pub mod process;
+pub mod runtime;
+pub mod server;
+pub mod startup;
+pub mod syscall;
+pub mod tar;
+pub mod thread;
+pub mod time;
+
+pub use abi;
+pub use abi::{BootInfo, GuardData, LookupFailure, MessageInfo, Rights};
+pub use cap::{CPtr, Capability, Slot};
+pub use environment::Environment;
+pub use error::{Error, Result};
+pub use fault::{Fault, Outcome};
+pub use message::{Message, Received};
+pub use print::{_print, print_bytes};
+pub use process::Process;
+pub use startup::Startup;
+pub use thread::Thread;
+pub use time::Microseconds;

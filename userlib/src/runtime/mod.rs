@@ -1,0 +1,114 @@
+//! The way into `main`, and out of it.
+//!
+//! A root task says `userlib::root!(main)` and has `fn main(boot: &'static BootInfo)`; a component says
+//! `userlib::entry!(main)` and has `fn main(startup: &'static Startup)`. `main` may return nothing, a
+//! `Result`, or never.
+
+mod exit;
+#[cfg(feature = "heap")]
+mod heap;
+#[cfg(target_os = "none")]
+mod panic;
+mod termination;
+
+pub use exit::{exit, exit_thread};
+pub use termination::Termination;
+
+use crate::{Startup, arch};
+use abi::BootInfo;
+
+/// Bytes of the root task's stack.
+pub const ROOT_STACK_BYTES: usize = 64 * 1024;
+
+/// The root task's stack.
+#[repr(C, align(4096))]
+pub struct RootStack(core::cell::UnsafeCell<[u8; ROOT_STACK_BYTES]>);
+
+// SAFETY: no Rust code reaches the field.
+unsafe impl Sync for RootStack {}
+
+impl RootStack {
+    /// An empty stack.
+    #[allow(clippy::new_without_default, reason = "only ever a static")]
+    pub const fn new() -> Self {
+        Self(core::cell::UnsafeCell::new([0; ROOT_STACK_BYTES]))
+    }
+}
+
+/// Runs the main function of a root task.
+///
+/// # Safety
+/// `boot_info` is what the kernel left in the capability register.
+#[doc(hidden)]
+pub unsafe fn run_root<T: Termination>(boot_info: usize, main: fn(&'static BootInfo) -> T) -> ! {
+    exit::this_is_the_root_task();
+    // SAFETY: the kernel mapped the frame and nobody unmaps it.
+    let boot_info = unsafe { &*(boot_info as *const BootInfo) };
+    // SAFETY: the kernel mapped this buffer for the initial thread.
+    unsafe { arch::set_ipc_buffer_address(boot_info.ipc_buffer) };
+    exit(main(boot_info).code())
+}
+
+/// Runs the main function of a component.
+///
+/// # Safety
+/// `startup` is what the parent left in the first argument register.
+#[doc(hidden)]
+pub unsafe fn run_component<T: Termination>(startup: usize, main: fn(&'static Startup) -> T) -> ! {
+    // SAFETY: the parent mapped the page and leaves it mapped.
+    let startup = unsafe { &*(startup as *const Startup) };
+    // SAFETY: as above.
+    unsafe { arch::set_ipc_buffer_address(startup.ipc_buffer()) };
+    assert!(startup.is_valid(), "this is no startup page");
+    exit(main(startup).code())
+}
+
+/// Makes `main` the main function of a root task: `fn(&'static BootInfo)`.
+#[macro_export]
+macro_rules! root {
+    ($main:path) => {
+        const _: () = {
+            #[unsafe(link_section = ".stack")]
+            static STACK: $crate::runtime::RootStack = $crate::runtime::RootStack::new();
+
+            extern "C" fn run(boot_info: usize) -> ! {
+                // SAFETY: `_start` passes on what the kernel gave it.
+                unsafe { $crate::runtime::run_root(boot_info, $main) }
+            }
+
+            /// Where the kernel starts the initial thread: without a stack.
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            #[unsafe(link_section = ".text._start")]
+            extern "C" fn _start() -> ! {
+                ::core::arch::naked_asm!(
+                    $crate::_root_start!(),
+                    stack = sym STACK,
+                    size = const $crate::runtime::ROOT_STACK_BYTES,
+                    main = sym run,
+                )
+            }
+        };
+    };
+}
+
+/// Makes `main` the main function of a component: `fn(&'static Startup)`.
+#[macro_export]
+macro_rules! entry {
+    ($main:path) => {
+        const _: () = {
+            extern "C" fn run(startup: usize) -> ! {
+                // SAFETY: `_start` passes on what the parent gave it.
+                unsafe { $crate::runtime::run_component(startup, $main) }
+            }
+
+            /// Where the parent starts the component.
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            #[unsafe(link_section = ".text._start")]
+            extern "C" fn _start() -> ! {
+        ::core::arch::naked_asm!($crate::_component_start!(), main = sym run)
+            }
+        };
+    };
+}

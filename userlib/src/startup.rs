@@ -1,0 +1,226 @@
+//! The startup page: what a parent hands to a component.
+//!
+//! It is one page of named records, mapped read-only. Capabilities lie in the component's CSpace,
+//! shared memory in its address space; the records say where.
+
+use crate::cap::{CPtr, Capability};
+use abi::SlotRegion;
+use core::fmt::{self, Debug};
+use core::sync::atomic::AtomicUsize;
+
+/// Bytes of a name.
+pub const NAME_LENGTH: usize = 16;
+/// Records on a startup page.
+pub const RECORDS: usize = 64;
+
+const MAGIC: usize = 0x5354_4152;
+
+/// What a record stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum RecordKind {
+    /// Nothing.
+    None = 0,
+    /// A capability: its address.
+    Capability,
+    /// Mapped memory: address and bytes.
+    Memory,
+    /// A number.
+    Number,
+    /// Untyped memory: address of the capability and log2 of the bytes.
+    Untyped,
+}
+
+/// A named value.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Record {
+    name: [u8; NAME_LENGTH],
+    kind: usize,
+    value: usize,
+    size: usize,
+}
+
+/// The startup page.
+#[repr(C)]
+pub struct Startup {
+    magic: usize,
+    ipc_buffer: usize,
+    cnode_size_bits: usize,
+    empty: SlotRegion,
+    records: [Record; RECORDS],
+}
+
+const _: () = assert!(size_of::<Startup>() <= 4096);
+
+impl Startup {
+    /// An empty page.
+    pub const fn new(ipc_buffer: usize, cnode_size_bits: usize, empty: SlotRegion) -> Self {
+        Self {
+            magic: MAGIC,
+            ipc_buffer,
+            cnode_size_bits,
+            empty,
+            records: [Record {
+                name: [0; NAME_LENGTH],
+                kind: RecordKind::None as usize,
+                value: 0,
+                size: 0,
+            }; RECORDS],
+        }
+    }
+
+    /// Whether this is a startup page at all.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.magic == MAGIC
+    }
+
+    /// Where the IPC buffer of the first thread is.
+    pub fn ipc_buffer(&self) -> usize {
+        self.ipc_buffer
+    }
+
+    /// log2 of the slots of the component's CNode.
+    pub fn cnode_size_bits(&self) -> usize {
+        self.cnode_size_bits
+    }
+
+    /// Slots that are free.
+    pub fn empty(&self) -> SlotRegion {
+        self.empty
+    }
+
+    /// Adds a record; false when there is no place.
+    pub(crate) fn add(&mut self, name: &str, kind: RecordKind, value: usize, size: usize) -> bool {
+        let free = self
+            .records
+            .iter_mut()
+            .find(|record| record.kind == RecordKind::None as usize);
+        let Some(record) = free else { return false };
+        let mut bytes = [0; NAME_LENGTH];
+        let length = name.len().min(NAME_LENGTH);
+        bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+        *record = Record {
+            name: bytes,
+            kind: kind as usize,
+            value,
+            size,
+        };
+        true
+    }
+
+    /// Says which slots are still free.
+    pub(crate) fn set_empty(&mut self, empty: SlotRegion) {
+        self.empty = empty;
+    }
+
+    fn find(&self, name: &str, kind: RecordKind) -> Option<&Record> {
+        let name = &name.as_bytes()[..name.len().min(NAME_LENGTH)];
+        self.records.iter().find(|record| {
+            record.kind == kind as usize
+                && record.name[..name.len()] == *name
+                && record.name[name.len()..].iter().all(|&byte| byte == 0)
+        })
+    }
+
+    /// The capability of this name, if the parent gave it.
+    pub fn find_capability<T: Capability>(&self, name: &str) -> Option<T> {
+        let record = self.find(name, RecordKind::Capability)?;
+        Some(T::at(CPtr(record.value)))
+    }
+
+    /// The capability of this name.
+    ///
+    /// # Panics
+    /// When the parent did not give it.
+    pub fn capability<T: Capability>(&self, name: &str) -> T {
+        match self.find_capability(name) {
+            Some(capability) => capability,
+            None => panic!("the parent gave no capability named `{name}`"),
+        }
+    }
+
+    /// The number of this name, if the parent gave it.
+    pub fn find_number(&self, name: &str) -> Option<usize> {
+        Some(self.find(name, RecordKind::Number)?.value)
+    }
+
+    /// The number of this name.
+    ///
+    /// # Panics
+    /// When the parent did not give it.
+    pub fn number(&self, name: &str) -> usize {
+        match self.find_number(name) {
+            Some(number) => number,
+            None => panic!("the parent gave no number named `{name}`"),
+        }
+    }
+
+    /// Address and bytes of the memory of this name, if the parent gave it.
+    pub fn find_memory(&self, name: &str) -> Option<(usize, usize)> {
+        let record = self.find(name, RecordKind::Memory)?;
+        Some((record.value, record.size))
+    }
+
+    /// The shared memory of this name, as words.
+    ///
+    /// # Panics
+    /// When the parent did not give it.
+    pub fn shared(&'static self, name: &str) -> &'static [AtomicUsize] {
+        let Some((address, bytes)) = self.find_memory(name) else {
+            panic!("the parent gave no memory named `{name}`");
+        };
+        // SAFETY: the parent mapped the pages before the component started and leaves them mapped;
+        // any word is an AtomicUsize, and all who share them use atomics.
+        unsafe {
+            core::slice::from_raw_parts(address as *const AtomicUsize, bytes / size_of::<usize>())
+        }
+    }
+
+    /// All untyped memory that the parent gave: capability and log2 of the bytes.
+    pub fn untypeds(&self) -> impl Iterator<Item = (crate::cap::Untyped, usize)> + '_ {
+        self.records
+            .iter()
+            .filter(|record| record.kind == RecordKind::Untyped as usize)
+            .map(|record| (crate::cap::Untyped(CPtr(record.value)), record.size))
+    }
+}
+
+impl Debug for Startup {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let mut map = out.debug_map();
+        for record in &self.records {
+            if record.kind != RecordKind::None as usize {
+                let end = record.name.iter().position(|&byte| byte == 0);
+                let name = &record.name[..end.unwrap_or(NAME_LENGTH)];
+                map.entry(
+                    &core::str::from_utf8(name).unwrap_or("?"),
+                    &(record.kind, record.value, record.size),
+                );
+            }
+        }
+        map.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cap::Endpoint;
+
+    #[test]
+    fn records_are_found_by_name_and_kind() {
+        let mut startup = Startup::new(0, 8, SlotRegion::default());
+        assert!(startup.is_valid());
+        assert!(startup.add("server", RecordKind::Capability, 17, 0));
+        assert!(startup.add("serve", RecordKind::Number, 3, 0));
+        assert_eq!(startup.capability::<Endpoint>("server").cptr(), CPtr(17));
+        assert_eq!(startup.find_number("server"), None);
+        assert_eq!(startup.number("serve"), 3);
+        assert_eq!(startup.find_capability::<Endpoint>("serv"), None);
+        for _ in 2..RECORDS {
+            assert!(startup.add("x", RecordKind::Number, 0, 0));
+        }
+        assert!(!startup.add("x", RecordKind::Number, 0, 0));
+    }
+}

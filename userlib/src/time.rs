@@ -1,0 +1,63 @@
+//! Time: the unit of the kernel's interface, and clocks.
+
+use core::fmt;
+use core::ops::{Add, Sub};
+
+/// A span of time in microseconds, the unit of budgets and periods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Microseconds(pub u64);
+
+/// Words of a time in a message.
+pub(crate) const WORDS: usize = 64 / abi::WORD_BITS;
+
+impl Microseconds {
+    /// A number of milliseconds.
+    pub const fn from_millis(milliseconds: u64) -> Self {
+        Self(milliseconds * 1000)
+    }
+
+    /// Whole milliseconds.
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1000
+    }
+
+    /// As message words: the low word first where it takes two.
+    pub(crate) const fn words(self) -> [usize; WORDS] {
+        let mut words = [0; WORDS];
+        let mut index = 0;
+        while index < WORDS {
+            words[index] = (self.0 >> (index * 32)) as usize;
+            index += 1;
+        }
+        words
+    }
+
+    /// From the words of a message from `first` on.
+    pub(crate) fn from_message(message: &crate::Message, first: usize) -> Self {
+        let mut value = 0;
+        for index in 0..WORDS {
+            value |= (message.word(first + index) as u64) << (index * 32);
+        }
+        Self(value)
+    }
+}
+
+impl Add for Microseconds {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Microseconds {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl fmt::Display for Microseconds {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "{}.{:03} ms", self.0 / 1000, self.0 % 1000)
+    }
+}

@@ -12,17 +12,14 @@ pub(crate) fn say(words: &str) {
     let _ = writeln!(stderr(), "{words}");
 }
 
-/// Says what went wrong, and what led to it.
+/// Says in one sentence what went wrong and why.
 pub(crate) fn error(error: &anyhow::Error) {
     let label = if stderr().is_terminal() {
         "\x1b[1;31merror\x1b[0m"
     } else {
         "error"
     };
-    say(&format!("{label}: {error}"));
-    for cause in error.chain().skip(1) {
-        say(&format!("  because: {cause}"));
-    }
+    say(&format!("{label}: {error:#}"));
 }
 
 /// A longer piece of work: a spinner on a terminal, one line elsewhere.

@@ -53,11 +53,19 @@ pub trait UserContext: Sized {
     /// The address behind the last system call.
     fn next_pc(&self) -> usize;
 
-    /// The thread executes its system call, or faulting instruction, again.
+    /// The thread executes its system call, or faulting instruction, again: the restart address
+    /// becomes the next one.
     fn restart(&mut self);
 
-    /// The thread, stopped while running, continues at its next instruction when it restarts.
+    /// The thread, stopped while running, continues at its next instruction when it restarts: the
+    /// next address becomes the restart address.
     fn forget_restart(&mut self);
+
+    /// The thread continues exactly at [`abi::registers::PC`], which a user may have written: the
+    /// restart address becomes the next one.
+    fn continue_at_pc(&mut self) {
+        self.restart();
+    }
 }
 
 /// The frame behind a frame capability, as seen by the kernel.
@@ -92,10 +100,15 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     /// Whether both refer to the same object, so that neither is the last capability to it.
     fn same_object(self, other: Self) -> bool;
 
-    /// Whether a copy of `self` (issued from `parent`) starts a family of its own: it becomes an
-    /// original capability, as for I/O ports issued from their control.
+    /// Whether `self`, placed behind `parent`, starts a family of its own and becomes an original
+    /// capability, as for I/O ports issued from their control.
     fn is_issued_from(self, parent: Self) -> bool {
         let _ = parent;
+        false
+    }
+
+    /// Whether this capability was issued from `IRQControl` (Arm's signals between cores).
+    fn is_issued_from_irq_control(self) -> bool {
         false
     }
 
@@ -109,9 +122,9 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     fn mask_rights(self, rights: Rights) -> Self;
 
     /// The capability with new data (badge, guard or device identifier), `None` where the data is
-    /// not acceptable. Most kinds ignore it. `keep` tells that the capability is moved, not copied.
-    fn update_data(self, keep: bool, data: usize) -> Option<Self> {
-        let _ = (keep, data);
+    /// not acceptable. Most kinds ignore it. `moved` tells that the capability is moved, not copied.
+    fn update_data(self, moved: bool, data: usize) -> Option<Self> {
+        let _ = (moved, data);
         Some(self)
     }
 }
@@ -227,9 +240,19 @@ pub trait Arch: Sized + 'static {
 
     /// Builds the initial address space: its root and every paging structure that `range` needs.
     /// Capabilities of the structures are given to [`BootAllocator::provide`] in the ABI's order.
-    fn boot_space(kernel: &mut Kernel<Self>, boot: &mut BootAllocator<Self>, range: Range<usize>) -> BootSpace<Self::Cap>;
+    fn boot_space(
+        kernel: &mut Kernel<Self>,
+        boot: &mut BootAllocator<Self>,
+        range: Range<usize>,
+    ) -> BootSpace<Self::Cap>;
     /// Maps one 4 KiB frame, readable and writable, and returns its capability.
-    fn boot_map(&mut self, space: &BootSpace<Self::Cap>, virtual_address: usize, frame: PhysAddr, executable: bool) -> Self::Cap;
+    fn boot_map(
+        &mut self,
+        space: &BootSpace<Self::Cap>,
+        virtual_address: usize,
+        frame: PhysAddr,
+        executable: bool,
+    ) -> Self::Cap;
 
     // ---- console and the end of a run
 
@@ -247,9 +270,9 @@ pub trait Arch: Sized + 'static {
         false
     }
 
-    /// Makes the memory of a slot's CNode or of any new object visible where the hardware needs it;
-    /// called by retype after zeroing.
-    fn clean_new_memory(address: PhysAddr, bits: usize) {
-        let _ = (address, bits);
+    /// Makes cleared memory visible where the hardware needs it: to page-table walkers and to devices
+    /// that do not see the caches.
+    fn clean_new_memory(address: PhysAddr, bytes: usize) {
+        let _ = (address, bytes);
     }
 }

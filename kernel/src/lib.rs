@@ -1,2 +1,103 @@
-//! Stub.
-#![no_std]
+//! The portable part of the Escapement kernel.
+//!
+//! # Beliefs, in order of weight
+//! 1. Time is a resource like memory: nobody runs without a scheduling context, nobody takes more
+//!    than it holds, and the kernel itself runs on somebody's budget.
+//! 2. The delay that one thread can cause another is bounded by numbers in the system description,
+//!    never by how many threads exist.
+//! 3. Mechanism in the kernel, policy outside. What a user-level server can do, the kernel does not.
+//! 4. One source of truth: the interface is written once, in the crate [`abi`], and both sides
+//!    compile it.
+//! 5. Unsafe code is a thin shell around a safe core that also runs on the host, under test.
+//! 6. What is not measured is not claimed.
+//!
+//! # The house
+//! Each floor uses only the floors below it.
+//!
+//! | floor | rooms | holds |
+//! |---|---|---|
+//! | ground | [`time`], [`budget`], [`collections`], [`token`] | units, replenishment arithmetic, queues, handles |
+//! | 1 | [`arch`] | the only door to hardware |
+//! | 2 | [`cap`] | capabilities, slots, derivation tree |
+//! | 3 | [`object`] | the objects and the rules that concern one of them alone |
+//! | 4 | [`sched`] | who runs: ready and release queues, charging, domains, timer |
+//! | 5 | [`ipc`] | what happens between threads: transfer, donation, replies, signals, faults |
+//! | 6 | [`invoke`] | requests to objects: decode, check, perform |
+//! | 7 | [`syscall`], [`boot`] | the dispatcher; the first thread |
+//!
+//! # The way of a system call
+//! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher finds the
+//! capability, [`invoke`] decodes the message (all checks before any change) and performs it, [`sched`]
+//! picks a thread once, and the architecture returns to it.
+#![cfg_attr(not(test), no_std)]
+
+pub mod arch;
+pub mod boot;
+pub mod budget;
+pub mod cap;
+pub mod collections;
+pub mod console;
+pub mod invoke;
+pub mod ipc;
+pub mod object;
+pub mod sched;
+pub mod syscall;
+pub mod time;
+pub mod token;
+pub mod trace;
+
+use core::ops::{Index, IndexMut};
+
+use arch::Arch;
+use object::{DomainSchedule, IrqEntry};
+use sched::Core;
+use token::{Objects, Ptr};
+
+/// All mutable state of the kernel, as one core sees it; handed out once per kernel entry.
+///
+/// Objects are reached by indexing with their handles: `kernel[thread].priority`.
+pub struct Kernel<A: Arch> {
+    /// The token for kernel objects.
+    pub objects: Objects,
+    /// What belongs to this core.
+    pub core: Core<A>,
+    /// The interrupt lines.
+    pub irqs: &'static mut [IrqEntry<A>],
+    /// The domain schedule.
+    pub domains: DomainSchedule,
+    /// The architecture and its state.
+    pub arch: A,
+}
+
+impl<A: Arch> Kernel<A> {
+    /// The kernel of a machine that has no thread yet.
+    ///
+    /// # Safety
+    /// At most one kernel may exist for a set of objects (see [`Objects::new`]).
+    pub unsafe fn new(arch: A, irqs: &'static mut [IrqEntry<A>]) -> Self {
+        Self {
+            // SAFETY: the caller makes only one kernel.
+            objects: unsafe { Objects::new() },
+            core: Core::new(0),
+            irqs,
+            domains: DomainSchedule::new(),
+            arch,
+        }
+    }
+}
+
+impl<A: Arch, T> Index<Ptr<T>> for Kernel<A> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, object: Ptr<T>) -> &T {
+        &self.objects[object]
+    }
+}
+
+impl<A: Arch, T> IndexMut<Ptr<T>> for Kernel<A> {
+    #[inline(always)]
+    fn index_mut(&mut self, object: Ptr<T>) -> &mut T {
+        &mut self.objects[object]
+    }
+}

@@ -117,7 +117,13 @@ mod tests {
 
     #[test]
     fn microseconds_survive_the_round_trip() {
-        for frequency in [1_000_000, 39_000_000, 62_500_000, 498_000_000, 2_611_000_000] {
+        for frequency in [
+            1_000_000,
+            39_000_000,
+            62_500_000,
+            498_000_000,
+            2_611_000_000,
+        ] {
             let clock = Clock::new(frequency);
             for time in [0, 1, 20, 999_999, 1_000_000, 123_456_789_012] {
                 let there = clock.ticks(Microseconds(time));

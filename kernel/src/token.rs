@@ -26,7 +26,10 @@ impl<T> Ptr<T> {
     /// of this handle is used. In the kernel the capability system guarantees it: handles are made by
     /// retype and at boot, and memory is used again only when no capability to it is left.
     pub const unsafe fn new(address: NonNull<T>) -> Self {
-        Self { address, owns_nothing: PhantomData }
+        Self {
+            address,
+            owns_nothing: PhantomData,
+        }
     }
 
     /// The handle of the object at an address that came out of [`Ptr::address`].

@@ -17,3 +17,11 @@ pub const VTX: bool = cfg!(feature = "vtx") && X86_64;
 pub const HARDWARE_DEBUG: bool = cfg!(feature = "hwdebug");
 /// The ABI has several cores.
 pub const SMP: bool = cfg!(feature = "smp");
+/// Number of scheduling domains.
+pub const DOMAINS: usize = if cfg!(feature = "domains") { 4 } else { 1 };
+/// Entries of the domain schedule; the last always stays an end marker.
+pub const DOMAIN_SCHEDULE_LENGTH: usize = if DOMAINS > 1 { 100 } else { 2 };
+/// log2 of the slots of the initial thread's CNode.
+pub const ROOT_CNODE_BITS: usize = 12;
+/// Budget of the initial thread, in milliseconds.
+pub const BOOT_THREAD_TIME_SLICE: u64 = 5;

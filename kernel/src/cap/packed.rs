@@ -21,7 +21,9 @@ impl RawCap {
 
     /// A capability of the kind `tag` with all fields zero.
     pub const fn new(tag: u8) -> Self {
-        Self { words: [tag as usize, 0] }
+        Self {
+            words: [tag as usize, 0],
+        }
     }
 
     /// The kind. 64-bit: five bits. 32-bit: four bits, or eight where those four are 14 or 15, so
@@ -41,7 +43,10 @@ impl RawCap {
     pub const fn with(mut self, field: Field, value: usize) -> Self {
         let value = value >> field.shift;
         let mask = field.mask();
-        debug_assert!(value & !mask == 0 || field.pointer, "value does not fit its field");
+        debug_assert!(
+            value & !mask == 0 || field.pointer,
+            "value does not fit its field"
+        );
         let word = &mut self.words[field.word as usize];
         *word = *word & !(mask << field.low) | (value & mask) << field.low;
         self
@@ -79,16 +84,32 @@ impl Field {
 
     /// A number whose low `shift` bits are zero, such as a physical address.
     pub const fn aligned(word: u8, low: u8, width: u8, shift: u8) -> Self {
-        Self { word, low, width, shift, pointer: false }
+        Self {
+            word,
+            low,
+            width,
+            shift,
+            pointer: false,
+        }
     }
 
     /// A kernel address whose low `shift` bits are zero.
     pub const fn pointer(word: u8, low: u8, width: u8, shift: u8) -> Self {
-        Self { word, low, width, shift, pointer: true }
+        Self {
+            word,
+            low,
+            width,
+            shift,
+            pointer: true,
+        }
     }
 
     const fn mask(self) -> usize {
-        if self.width as u32 == usize::BITS { usize::MAX } else { (1 << self.width) - 1 }
+        if self.width as u32 == usize::BITS {
+            usize::MAX
+        } else {
+            (1 << self.width) - 1
+        }
     }
 }
 
@@ -100,7 +121,9 @@ mod tests {
     fn fields_do_not_touch_each_other() {
         let number = Field::number(0, 5, 6);
         let pointer = Field::pointer(0, 20, 44, 4);
-        let raw = RawCap::new(10).with(number, 63).with(pointer, 0xffff_8000_1234_5670);
+        let raw = RawCap::new(10)
+            .with(number, 63)
+            .with(pointer, 0xffff_8000_1234_5670);
         assert_eq!((raw.tag(), raw.get(number)), (10, 63));
         assert_eq!(raw.get(pointer), 0xffff_8000_1234_5670);
         assert_eq!(raw.with(number, 0).get(pointer), 0xffff_8000_1234_5670);

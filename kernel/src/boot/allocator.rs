@@ -1,0 +1,120 @@
+//! Memory and capability slots while the initial thread is made.
+
+use core::ops::Range;
+
+use abi::{GuardData, WORD_BITS};
+
+use crate::Kernel;
+use crate::arch::{Arch, PhysAddr};
+use crate::cap::{CNode, Cap, Slot, insert_root};
+use crate::invoke::place;
+use crate::token::Ptr;
+
+/// How many separate regions of RAM are kept track of; memory maps have a handful.
+const REGIONS: usize = 64;
+
+/// Hands out RAM and the slots of the initial CNode.
+pub struct BootAllocator<A: Arch> {
+    regions: [Range<usize>; REGIONS],
+    cnode: CNode<A>,
+    next_slot: usize,
+}
+
+impl<A: Arch> BootAllocator<A> {
+    /// An allocator over the given RAM, with a new initial CNode in it.
+    ///
+    /// # Panics
+    /// Where there is not enough RAM for the CNode.
+    pub(super) fn new(ram: &[Range<PhysAddr>]) -> Self {
+        let mut regions = [const { 0..0 }; REGIONS];
+        for (region, range) in regions.iter_mut().zip(ram) {
+            *region = range.start.0..range.end.0;
+        }
+        let radix = abi::config::ROOT_CNODE_BITS;
+        let slots = take::<A>(&mut regions, radix + abi::sizes::SLOT_BITS);
+        let guard = GuardData {
+            guard: 0,
+            size: WORD_BITS - radix,
+        };
+        let cnode = CNode {
+            slots: place::<A, _>(slots, Slot::EMPTY),
+            radix,
+            guard,
+        };
+        Self {
+            regions,
+            cnode,
+            next_slot: abi::slots::FIRST_DYNAMIC,
+        }
+    }
+
+    /// Cleared RAM of `2^bits` bytes, aligned to its size.
+    ///
+    /// # Panics
+    /// Where there is none: the machine can't be booted.
+    pub fn alloc(&mut self, bits: usize) -> PhysAddr {
+        take::<A>(&mut self.regions, bits)
+    }
+
+    /// Puts a capability into the next initial slot.
+    pub fn provide(&mut self, kernel: &mut Kernel<A>, cap: A::Cap) {
+        self.provide_cap(kernel, Cap::Arch(cap));
+    }
+
+    /// Puts any capability into the next initial slot; returns whether one was free.
+    pub(super) fn provide_cap(&mut self, kernel: &mut Kernel<A>, cap: Cap<A>) -> bool {
+        let free = self.next_slot < self.cnode.len();
+        if free {
+            insert_root(kernel, self.cnode.slot(self.next_slot), cap);
+            self.next_slot += 1;
+        }
+        free
+    }
+
+    /// The initial CNode.
+    pub(super) const fn cnode(&self) -> CNode<A> {
+        self.cnode
+    }
+
+    /// One of its slots.
+    pub(super) fn slot(&self, index: usize) -> Ptr<Slot<A>> {
+        self.cnode.slot(index)
+    }
+
+    /// The first slot that is not in use yet.
+    pub(super) const fn next_slot(&self) -> usize {
+        self.next_slot
+    }
+
+    /// What is left of RAM, ascending.
+    pub(super) fn free_regions(&mut self) -> &[Range<usize>] {
+        self.regions.sort_unstable_by_key(|region| region.start);
+        &self.regions
+    }
+}
+
+/// Cuts an aligned block off the end of the highest region that has one; what lies behind it becomes a
+/// region of its own. Low memory, which devices may need, stays whole.
+fn take<A: Arch>(regions: &mut [Range<usize>; REGIONS], bits: usize) -> PhysAddr {
+    let size = 1usize << bits;
+    let block = |region: &Range<usize>| {
+        let start = region.end.checked_sub(size)? & !(size - 1);
+        (start >= region.start).then_some(start)
+    };
+    let best = (0..REGIONS)
+        .filter_map(|index| Some((block(&regions[index])?, index)))
+        .max()
+        .unwrap_or_else(|| panic!("not enough memory to boot: no free block of {size:#x} bytes"));
+    let (start, index) = best;
+    let behind = start + size..regions[index].end;
+    regions[index].end = start;
+    if behind.start < behind.end
+        && let Some(free) = regions.iter_mut().find(|region| region.start >= region.end)
+    {
+        *free = behind;
+    }
+    // SAFETY: the block was free RAM and is handed out once.
+    unsafe { (A::to_virtual(PhysAddr(start)) as *mut u8).write_bytes(0, size) };
+    A::clean_new_memory(PhysAddr(start), size);
+    PhysAddr(start)
+}

@@ -1,0 +1,327 @@
+//! Making the initial thread.
+
+use core::ops::Range;
+
+use abi::registers::{CAP, PC};
+use abi::sizes::{MIN_SCHED_CONTEXT_BITS, PAGE_BITS, TCB_BITS};
+use abi::{BootInfo, BootInfoHeader, BootInfoRecord, PRIORITIES, SlotRegion, slots};
+
+use super::untypeds::Untypeds;
+use super::{BootAllocator, RootTaskImage};
+use crate::Kernel;
+use crate::arch::{Arch, BootSpace, PhysAddr, UserContext};
+use crate::cap::{Cap, insert_copy, insert_root};
+use crate::invoke::{derive, place};
+use crate::object::{SchedContext, Thread, ThreadSlot, ThreadState, thread_slot};
+use crate::time::{Microseconds, Ticks};
+use crate::token::Ptr;
+
+const PAGE: usize = 1 << PAGE_BITS;
+const MAX_PRIORITY: u8 = (PRIORITIES - 1) as u8;
+
+/// What the platform found.
+pub struct BootParameters<'a> {
+    /// The root task.
+    pub root_task: RootTaskImage,
+    /// RAM that the kernel can reach and nobody uses: neither the kernel nor the root task's image.
+    /// Ascending, page aligned.
+    pub ram: &'a [Range<PhysAddr>],
+    /// What must not appear as device memory: RAM in use, and devices that the kernel keeps.
+    pub reserved: &'a [Range<PhysAddr>],
+    /// The end of physical addresses that are given out as device memory.
+    pub device_top: u64,
+    /// Extra boot information.
+    pub extra: &'a [(BootInfoRecord, &'a [u8])],
+    /// Number of cores.
+    pub nodes: usize,
+    /// Levels of I/O page tables; all ones without I/O memory management.
+    pub io_page_table_levels: usize,
+}
+
+/// Makes the initial thread and chooses it to run.
+///
+/// # Panics
+/// Where the machine has not enough memory, or there is no root task.
+pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
+    const { crate::object::check_sizes::<A>() };
+    assert!(
+        parameters.root_task.is_present(),
+        "there is no root task in the boot image"
+    );
+    let mut boot = BootAllocator::new(parameters.ram);
+    let layout = Layout::new::<A>(parameters);
+
+    let thread = place::<A, _>(boot.alloc(TCB_BITS), Thread::new(0));
+    let context = place::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
+    let cnode = boot.cnode();
+    let fixed = [
+        (slots::INIT_THREAD_TCB, Cap::Thread(thread)),
+        (slots::INIT_THREAD_CNODE, Cap::CNode(cnode)),
+        (slots::IRQ_CONTROL, Cap::IrqControl),
+        (slots::DOMAIN, Cap::Domain),
+        (
+            slots::INIT_THREAD_SC,
+            Cap::SchedContext {
+                object: context,
+                bits: MIN_SCHED_CONTEXT_BITS,
+            },
+        ),
+    ];
+    for (slot, cap) in fixed {
+        insert_root(kernel, boot.slot(slot), cap);
+    }
+    for slot in 0..slots::FIRST_DYNAMIC {
+        if let Some(cap) = A::initial_cap(slot) {
+            insert_root(kernel, boot.slot(slot), Cap::Arch(cap));
+        }
+    }
+
+    let info = provide_everything(kernel, &mut boot, parameters, &layout);
+    let page = A::to_virtual(layout.boot_info_frame(kernel, &boot)) as *mut BootInfo;
+    // SAFETY: the frame was allocated and cleared for this, and nobody else uses it yet.
+    unsafe { page.write(info) };
+
+    start_thread(
+        kernel,
+        &boot,
+        thread,
+        context,
+        parameters.root_task.entry(),
+        &layout,
+    );
+}
+
+/// Addresses in the initial address space.
+struct Layout {
+    image: Range<usize>,
+    ipc_buffer: usize,
+    boot_info: usize,
+    /// Bytes of extra boot information, and of the memory for it.
+    extra_length: usize,
+    extra: Range<usize>,
+}
+
+impl Layout {
+    fn new<A: Arch>(parameters: &BootParameters<'_>) -> Self {
+        let image = parameters.root_task.addresses();
+        let boot_info = image.end + PAGE;
+        let length: usize = parameters
+            .extra
+            .iter()
+            .map(|(_, data)| record_length(data))
+            .sum();
+        // On x86 the area is a power of two, all of which is given out.
+        let size = match length {
+            0 => 0,
+            _ if A::SCHED_CONTROL_FIRST => length.next_power_of_two().max(PAGE),
+            _ => length.next_multiple_of(PAGE),
+        };
+        let extra = boot_info + PAGE..boot_info + PAGE + size;
+        Self {
+            ipc_buffer: image.end,
+            image,
+            boot_info,
+            extra_length: length,
+            extra,
+        }
+    }
+
+    fn boot_info_frame<A: Arch>(&self, kernel: &Kernel<A>, boot: &BootAllocator<A>) -> PhysAddr {
+        use crate::arch::ArchCap;
+        match kernel[boot.slot(slots::BOOT_INFO_FRAME)].cap() {
+            Cap::Arch(cap) => cap.frame().map_or(PhysAddr(0), |frame| frame.address),
+            _ => PhysAddr(0),
+        }
+    }
+}
+
+const fn record_length(data: &[u8]) -> usize {
+    (size_of::<BootInfoHeader>() + data.len()).next_multiple_of(size_of::<usize>())
+}
+
+/// Fills the initial slots, in the ABI's order.
+fn provide_everything<A: Arch>(
+    kernel: &mut Kernel<A>,
+    boot: &mut BootAllocator<A>,
+    parameters: &BootParameters<'_>,
+    layout: &Layout,
+) -> BootInfo {
+    let mut sched_control = SlotRegion::default();
+    if A::SCHED_CONTROL_FIRST {
+        sched_control = provide_sched_control(kernel, boot, parameters.nodes);
+    }
+    let start = boot.next_slot();
+    let space = A::boot_space(kernel, boot, layout.image.start..layout.extra.end);
+    let user_image_paging = SlotRegion {
+        start,
+        end: boot.next_slot(),
+    };
+    insert_root(
+        kernel,
+        boot.slot(slots::INIT_THREAD_VSPACE),
+        Cap::Arch(space.root),
+    );
+    insert_root(
+        kernel,
+        boot.slot(slots::INIT_THREAD_ASID_POOL),
+        Cap::Arch(space.asid_pool),
+    );
+
+    for (slot, address) in [
+        (slots::INIT_THREAD_IPC_BUFFER, layout.ipc_buffer),
+        (slots::BOOT_INFO_FRAME, layout.boot_info),
+    ] {
+        let frame = boot.alloc(PAGE_BITS);
+        let cap = kernel.arch.boot_map(&space, address, frame, false);
+        insert_root(kernel, boot.slot(slot), Cap::Arch(cap));
+    }
+    let extra_boot_info_pages = provide_extra(kernel, boot, &space, parameters, layout);
+    if !A::SCHED_CONTROL_FIRST {
+        sched_control = provide_sched_control(kernel, boot, parameters.nodes);
+    }
+    let physical = parameters.root_task.physical().start;
+    let user_image_frames = provide_frames(kernel, boot, &space, layout.image.clone(), physical);
+
+    let start = boot.next_slot();
+    let mut untypeds = Untypeds::new();
+    let used = [parameters.reserved, parameters.ram];
+    untypeds.add_devices(kernel, boot, &used, parameters.device_top);
+    let mut index = 0;
+    while let Some(region) = boot.free_regions().get(index).cloned() {
+        untypeds.add(kernel, boot, region.start as u64, region.end as u64, false);
+        index += 1;
+    }
+    BootInfo {
+        extra_length: layout.extra_length,
+        node_id: 0,
+        nodes: parameters.nodes,
+        io_page_table_levels: parameters.io_page_table_levels,
+        ipc_buffer: layout.ipc_buffer,
+        empty: SlotRegion {
+            start: boot.next_slot(),
+            end: boot.cnode().len(),
+        },
+        shared_frames: SlotRegion::default(),
+        user_image_frames,
+        user_image_paging,
+        io_space_caps: SlotRegion::default(),
+        extra_boot_info_pages,
+        cnode_size_bits: boot.cnode().radix,
+        domain: 0,
+        sched_control,
+        untyped: SlotRegion {
+            start,
+            end: boot.next_slot(),
+        },
+        untyped_list: untypeds.list,
+    }
+}
+
+fn provide_sched_control<A: Arch>(
+    kernel: &mut Kernel<A>,
+    boot: &mut BootAllocator<A>,
+    nodes: usize,
+) -> SlotRegion {
+    let start = boot.next_slot();
+    for core in 0..nodes {
+        boot.provide_cap(kernel, Cap::SchedControl { core });
+    }
+    SlotRegion {
+        start,
+        end: boot.next_slot(),
+    }
+}
+
+/// Maps the pages of `addresses` to consecutive frames from `physical` on and gives their caps.
+fn provide_frames<A: Arch>(
+    kernel: &mut Kernel<A>,
+    boot: &mut BootAllocator<A>,
+    space: &BootSpace<A::Cap>,
+    addresses: Range<usize>,
+    physical: PhysAddr,
+) -> SlotRegion {
+    let start = boot.next_slot();
+    let base = addresses.start;
+    for address in addresses.step_by(PAGE) {
+        let frame = PhysAddr(physical.0 + (address - base));
+        let cap = kernel.arch.boot_map(space, address, frame, true);
+        boot.provide(kernel, cap);
+    }
+    SlotRegion {
+        start,
+        end: boot.next_slot(),
+    }
+}
+
+/// Writes the extra boot information and gives the frames that hold it.
+fn provide_extra<A: Arch>(
+    kernel: &mut Kernel<A>,
+    boot: &mut BootAllocator<A>,
+    space: &BootSpace<A::Cap>,
+    parameters: &BootParameters<'_>,
+    layout: &Layout,
+) -> SlotRegion {
+    if layout.extra.is_empty() {
+        return SlotRegion::default();
+    }
+    let bits = layout.extra.len().next_power_of_two().ilog2() as usize;
+    let memory = boot.alloc(bits);
+    let mut place = A::to_virtual(memory) as *mut u8;
+    for (id, data) in parameters.extra {
+        let length = record_length(data);
+        let header = BootInfoHeader {
+            id: *id as usize,
+            length,
+        };
+        // SAFETY: the memory was allocated for the sum of all records, each of which keeps the next
+        // one aligned to a word.
+        unsafe {
+            place.cast::<BootInfoHeader>().write(header);
+            let body = place.add(size_of::<BootInfoHeader>());
+            body.copy_from_nonoverlapping(data.as_ptr(), data.len());
+            place = place.add(length);
+        }
+    }
+    provide_frames(kernel, boot, space, layout.extra.clone(), memory)
+}
+
+fn start_thread<A: Arch>(
+    kernel: &mut Kernel<A>,
+    boot: &BootAllocator<A>,
+    thread: Ptr<Thread<A>>,
+    context: Ptr<SchedContext<A>>,
+    entry: usize,
+    layout: &Layout,
+) {
+    for (which, slot) in [
+        (ThreadSlot::CSpace, slots::INIT_THREAD_CNODE),
+        (ThreadSlot::VSpace, slots::INIT_THREAD_VSPACE),
+        (ThreadSlot::Buffer, slots::INIT_THREAD_IPC_BUFFER),
+    ] {
+        let source = boot.slot(slot);
+        let cap = kernel[source].cap();
+        if let Ok(cap) = derive(kernel, source, cap) {
+            insert_copy(kernel, source, thread_slot(thread, which), cap);
+        }
+    }
+    kernel.core.now = kernel.arch.now();
+    let slice = Microseconds(abi::config::BOOT_THREAD_TIME_SLICE * 1000);
+    let budget = kernel.arch.clock().ticks(slice);
+    let now = kernel.core.now;
+    kernel[context].start(2, now, budget, Ticks::ZERO);
+    kernel[context].thread = Some(thread);
+
+    let object = &mut kernel[thread];
+    object.context.set(PC, entry);
+    object.context.continue_at_pc();
+    object.context.set(CAP, layout.boot_info);
+    object.buffer_address = layout.ipc_buffer;
+    object.sched_context = Some(context);
+    object.priority = MAX_PRIORITY;
+    object.max_controlled_priority = MAX_PRIORITY;
+    object.state = ThreadState::Running;
+    object.name[..9].copy_from_slice(b"root task");
+    kernel.choose_again();
+    kernel.ready_front(thread);
+    kernel.leave();
+}

@@ -1,0 +1,175 @@
+//! The derivation tree: which capability was made from which.
+//!
+//! The tree is a list in depth-first order. Who is whose child is not stored but follows from the
+//! capabilities themselves and two marks: the children of A are the entries right behind A of which A
+//! *is a parent*. That takes no memory beyond the list, and every step takes constant time.
+
+use super::slot::Marks;
+use super::{Cap, Slot};
+use crate::Kernel;
+use crate::arch::{Arch, ArchCap};
+use crate::token::Ptr;
+
+/// Whether the capability in `parent` is an ancestor of the one in `child`.
+fn is_parent<A: Arch>(kernel: &Kernel<A>, parent: Ptr<Slot<A>>, child: Ptr<Slot<A>>) -> bool {
+    if !kernel[parent].marks().original {
+        return false;
+    }
+    let (ancestor, descendant) = (kernel[parent].cap(), kernel[child].cap());
+    ancestor.same_region(&descendant)
+        && match ancestor.badge() {
+            None | Some(0) => true,
+            badge => descendant.badge() == badge && !kernel[child].marks().first_badged,
+        }
+}
+
+/// The first child of the capability in `slot`.
+pub fn child_of<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Option<Ptr<Slot<A>>> {
+    kernel[slot]
+        .next()
+        .filter(|next| is_parent(kernel, slot, *next))
+}
+
+/// Whether the capability in `slot` has children.
+pub fn has_children<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
+    child_of(kernel, slot).is_some()
+}
+
+/// Whether no other capability refers to the same object. Capabilities to one object are neighbours.
+pub fn is_last<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
+    let cap = kernel[slot].cap();
+    let neighbours = [kernel[slot].previous(), kernel[slot].next()];
+    !neighbours
+        .into_iter()
+        .flatten()
+        .any(|other| kernel[other].cap().same_object(&cap))
+}
+
+/// Links `slot`, whose capability is set, right behind `before`.
+fn link_behind<A: Arch>(kernel: &mut Kernel<A>, before: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
+    let next = kernel[before].next();
+    kernel[slot].set_next(next);
+    kernel[slot].set_previous(Some(before));
+    kernel[before].set_next(Some(slot));
+    if let Some(next) = next {
+        kernel[next].set_previous(Some(slot));
+    }
+}
+
+/// Puts a capability that has no ancestor into an empty slot (at boot).
+pub(crate) fn insert_root<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>, cap: Cap<A>) {
+    debug_assert!(kernel[slot].is_empty());
+    kernel[slot].set_cap(cap);
+    kernel[slot].set_marks(Marks {
+        original: true,
+        first_badged: true,
+    });
+}
+
+/// Puts a new capability into an empty slot, as an original child of the one in `parent`.
+pub fn insert_child<A: Arch>(
+    kernel: &mut Kernel<A>,
+    parent: Ptr<Slot<A>>,
+    slot: Ptr<Slot<A>>,
+    cap: Cap<A>,
+) {
+    insert_root(kernel, slot, cap);
+    link_behind(kernel, parent, slot);
+}
+
+/// Puts a copy, or what was issued from a control capability, into an empty slot behind its source.
+pub fn insert_copy<A: Arch>(
+    kernel: &mut Kernel<A>,
+    source: Ptr<Slot<A>>,
+    slot: Ptr<Slot<A>>,
+    cap: Cap<A>,
+) {
+    debug_assert!(kernel[slot].is_empty());
+    let original = kernel[source].cap();
+    // A copy is a family head only where it differs from its source in what families are made of.
+    let heads_family = match (&original, &cap) {
+        (Cap::Untyped(_), Cap::Untyped(_)) => true,
+        (Cap::IrqControl, _) => true,
+        (Cap::Arch(parent), Cap::Arch(issued)) => issued.is_issued_from(*parent),
+        _ => cap.badge().is_some() && cap.badge() != original.badge(),
+    };
+    if let (Cap::Untyped(mut parent), Cap::Untyped(_)) = (original, &cap) {
+        // The copy has the memory now; the source has it again when the copy is gone.
+        parent.watermark = parent.size();
+        kernel[source].set_cap(Cap::Untyped(parent));
+    }
+    kernel[slot].set_cap(cap);
+    kernel[slot].set_marks(Marks {
+        original: heads_family,
+        first_badged: heads_family,
+    });
+    link_behind(kernel, source, slot);
+}
+
+/// Empties a slot and takes it out of the tree; its children become children of its ancestor.
+pub fn remove_cap<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) {
+    let (previous, next) = (kernel[slot].previous(), kernel[slot].next());
+    if let Some(previous) = previous {
+        kernel[previous].set_next(next);
+    }
+    if let Some(next) = next {
+        kernel[next].set_previous(previous);
+        // Whoever headed a badge's family hands that on, lest the next entry join the one before.
+        let (marks, mut heir) = (kernel[slot].marks(), kernel[next].marks());
+        heir.first_badged |= marks.first_badged;
+        kernel[next].set_marks(heir);
+    }
+    kernel[slot] = Slot::EMPTY;
+}
+
+/// Moves the capability in `source` to the empty slot `target`, changed to `cap`; its place in the
+/// tree stays.
+pub fn move_cap<A: Arch>(
+    kernel: &mut Kernel<A>,
+    source: Ptr<Slot<A>>,
+    target: Ptr<Slot<A>>,
+    cap: Cap<A>,
+) {
+    debug_assert!(kernel[target].is_empty());
+    let (marks, previous, next) = (
+        kernel[source].marks(),
+        kernel[source].previous(),
+        kernel[source].next(),
+    );
+    let slot = &mut kernel[target];
+    slot.set_cap(cap);
+    slot.set_previous(previous);
+    slot.set_next(next);
+    slot.set_marks(marks);
+    if let Some(previous) = previous {
+        kernel[previous].set_next(Some(target));
+    }
+    if let Some(next) = next {
+        kernel[next].set_previous(Some(target));
+    }
+    kernel[source] = Slot::EMPTY;
+}
+
+/// Exchanges what two slots hold, each capability changed to the one given for it; their places in
+/// the tree stay. Either may be empty.
+pub fn swap_slots<A: Arch>(
+    kernel: &mut Kernel<A>,
+    first: (Ptr<Slot<A>>, Cap<A>),
+    second: (Ptr<Slot<A>>, Cap<A>),
+) {
+    if first.0 == second.0 {
+        return;
+    }
+    // By way of a third place, so that neighbours in the tree need no special case.
+    let mut aside = Slot::<A>::EMPTY;
+    // SAFETY: `aside` lives until the end of this function and is empty again by then.
+    let aside = unsafe { Ptr::new(core::ptr::NonNull::from(&mut aside)) };
+    let move_full = |kernel: &mut Kernel<A>, source: Ptr<Slot<A>>, target, cap| {
+        if !kernel[source].is_empty() {
+            move_cap(kernel, source, target, cap);
+        }
+    };
+    move_full(kernel, first.0, aside, first.1);
+    move_full(kernel, second.0, first.0, second.1);
+    move_full(kernel, aside, second.0, first.1);
+}

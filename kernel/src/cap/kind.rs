@@ -1,0 +1,314 @@
+//! The kinds of capabilities.
+
+use abi::sizes::{ENDPOINT_BITS, NOTIFICATION_BITS, REPLY_BITS, SLOT_BITS, TCB_BITS};
+use abi::{GuardData, Rights, WORD_BITS};
+
+use super::Slot;
+use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
+use crate::object::{Endpoint, Notification, Reply, SchedContext, THREAD_SLOTS, Thread};
+use crate::token::Ptr;
+
+/// A capability, unpacked.
+pub enum Cap<A: Arch> {
+    /// None: the slot is empty.
+    Null,
+    /// Memory that is not yet an object.
+    Untyped(UntypedCap),
+    /// A rendezvous point.
+    Endpoint(EndpointCap<A>),
+    /// A word of binary semaphores.
+    Notification(NotificationCap<A>),
+    /// A reply object.
+    Reply {
+        /// The object.
+        object: Ptr<Reply<A>>,
+        /// Whether a reply may carry capabilities.
+        grant: bool,
+    },
+    /// A table of slots.
+    CNode(CNode<A>),
+    /// A thread.
+    Thread(Ptr<Thread<A>>),
+    /// The right to issue interrupt handlers.
+    IrqControl,
+    /// An interrupt line.
+    IrqHandler(Irq),
+    /// The right to move threads between domains and to change their schedule.
+    Domain,
+    /// A right to processor time.
+    SchedContext {
+        /// The object.
+        object: Ptr<SchedContext<A>>,
+        /// log2 of its size.
+        bits: usize,
+    },
+    /// The right to fill scheduling contexts with a core's time.
+    SchedControl {
+        /// The core.
+        core: usize,
+    },
+    /// What is left of a CNode or thread that is being deleted.
+    Zombie(Zombie<A>),
+    /// Something of the architecture.
+    Arch(A::Cap),
+}
+
+/// A region of untyped memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UntypedCap {
+    /// Physical start.
+    pub address: PhysAddr,
+    /// log2 of the size.
+    pub bits: usize,
+    /// Device memory: never touched by the kernel.
+    pub device: bool,
+    /// Bytes from the start that are, or were, given out.
+    pub watermark: usize,
+}
+
+impl UntypedCap {
+    /// Size in bytes.
+    pub const fn size(&self) -> usize {
+        1 << self.bits
+    }
+}
+
+/// A capability to an endpoint.
+pub struct EndpointCap<A: Arch> {
+    /// The object.
+    pub object: Ptr<Endpoint<A>>,
+    /// What receivers learn about the sender.
+    pub badge: usize,
+    /// What the holder may do.
+    pub rights: Rights,
+}
+
+/// A capability to a notification.
+pub struct NotificationCap<A: Arch> {
+    /// The object.
+    pub object: Ptr<Notification<A>>,
+    /// The bits that a signal sets.
+    pub badge: usize,
+    /// What the holder may do.
+    pub rights: Rights,
+}
+
+/// A capability to a CNode.
+pub struct CNode<A: Arch> {
+    /// The first slot.
+    pub slots: Ptr<Slot<A>>,
+    /// log2 of the number of slots.
+    pub radix: usize,
+    /// Address bits that come before the index.
+    pub guard: GuardData,
+}
+
+impl<A: Arch> CNode<A> {
+    /// Number of slots.
+    pub const fn len(&self) -> usize {
+        1 << self.radix
+    }
+
+    /// Never: a CNode has at least two slots.
+    pub const fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// A slot. `index` must be below [`CNode::len`].
+    pub fn slot(&self, index: usize) -> Ptr<Slot<A>> {
+        debug_assert!(index < self.len());
+        Slot::at(self.slots, index)
+    }
+}
+
+/// What a zombie was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZombieKind {
+    /// A CNode of this radix.
+    CNode {
+        /// log2 of the number of slots.
+        radix: usize,
+    },
+    /// A thread.
+    Thread,
+}
+
+/// A CNode or thread whose slots are being emptied, the last one first.
+pub struct Zombie<A: Arch> {
+    /// The first slot.
+    pub slots: Ptr<Slot<A>>,
+    /// What it was.
+    pub kind: ZombieKind,
+    /// How many slots, counted from the first, may still hold something.
+    pub remaining: usize,
+}
+
+impl<A: Arch> Zombie<A> {
+    /// What remains of a CNode.
+    pub fn of_cnode(cnode: CNode<A>) -> Self {
+        let kind = ZombieKind::CNode { radix: cnode.radix };
+        Self {
+            slots: cnode.slots,
+            kind,
+            remaining: cnode.len(),
+        }
+    }
+
+    /// What remains of a thread.
+    pub fn of_thread(slots: Ptr<Slot<A>>) -> Self {
+        Self {
+            slots,
+            kind: ZombieKind::Thread,
+            remaining: THREAD_SLOTS,
+        }
+    }
+
+    /// A slot.
+    pub fn slot(&self, index: usize) -> Ptr<Slot<A>> {
+        Slot::at(self.slots, index)
+    }
+
+    const fn bits(&self) -> usize {
+        match self.kind {
+            ZombieKind::CNode { radix } => radix + SLOT_BITS,
+            ZombieKind::Thread => TCB_BITS,
+        }
+    }
+}
+
+macro_rules! copyable {
+    ($($name:ident),*) => {$(
+        impl<A: Arch> Clone for $name<A> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<A: Arch> Copy for $name<A> {}
+    )*};
+}
+copyable!(Cap, EndpointCap, NotificationCap, CNode, Zombie);
+
+impl<A: Arch> Cap<A> {
+    /// Whether the slot is empty.
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The kernel memory behind the capability, as physical start and log2 of the size.
+    fn memory(&self) -> Option<(PhysAddr, usize)> {
+        let (address, bits) = match self {
+            Self::Untyped(untyped) => return Some((untyped.address, untyped.bits)),
+            Self::Arch(cap) => return cap.memory(),
+            Self::Endpoint(cap) => (cap.object.address(), ENDPOINT_BITS),
+            Self::Notification(cap) => (cap.object.address(), NOTIFICATION_BITS),
+            Self::Reply { object, .. } => (object.address(), REPLY_BITS),
+            Self::CNode(cnode) => (cnode.slots.address(), cnode.radix + SLOT_BITS),
+            Self::Thread(thread) => (thread.address(), TCB_BITS),
+            Self::SchedContext { object, bits } => (object.address(), *bits),
+            Self::Zombie(zombie) => (zombie.slots.address(), zombie.bits()),
+            Self::Null
+            | Self::IrqControl
+            | Self::IrqHandler(_)
+            | Self::Domain
+            | Self::SchedControl { .. } => return None,
+        };
+        Some((A::to_physical(address), bits))
+    }
+
+    /// Whether a capability of this kind, if it is original, can be a parent of `other`: both refer to
+    /// the same object, or this one to what `other` was made from.
+    pub(super) fn same_region(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Untyped(untyped), _) => other.memory().is_some_and(|(start, bits)| {
+                let first = untyped.address.0;
+                let last = first + (untyped.size() - 1);
+                first <= start.0 && start.0 + ((1 << bits) - 1) <= last
+            }),
+            (Self::IrqControl, Self::IrqControl | Self::IrqHandler(_)) => true,
+            (Self::IrqControl, Self::Arch(cap)) => cap.is_issued_from_irq_control(),
+            (Self::Arch(cap), Self::Arch(other)) => cap.same_region(*other),
+            _ => self.same_object(other),
+        }
+    }
+
+    /// Whether both refer to the same object, so that neither is the last capability to it.
+    pub(super) fn same_object(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Endpoint(a), Self::Endpoint(b)) => a.object == b.object,
+            (Self::Notification(a), Self::Notification(b)) => a.object == b.object,
+            (Self::Reply { object: a, .. }, Self::Reply { object: b, .. }) => a == b,
+            (Self::CNode(a), Self::CNode(b)) => a.slots == b.slots && a.radix == b.radix,
+            (Self::Thread(a), Self::Thread(b)) => a == b,
+            (Self::IrqHandler(a), Self::IrqHandler(b)) => a == b,
+            (Self::SchedContext { object: a, .. }, Self::SchedContext { object: b, .. }) => a == b,
+            (Self::Domain, Self::Domain)
+            | (Self::SchedControl { .. }, Self::SchedControl { .. }) => true,
+            (Self::Arch(a), Self::Arch(b)) => a.same_object(*b),
+            _ => false,
+        }
+    }
+
+    /// The badge, of the kinds that are told apart by it.
+    pub(super) const fn badge(&self) -> Option<usize> {
+        match self {
+            Self::Endpoint(cap) => Some(cap.badge),
+            Self::Notification(cap) => Some(cap.badge),
+            _ => None,
+        }
+    }
+
+    /// The capability with rights reduced to what is in both (seL4 reference manual, section
+    /// "Capability Rights").
+    #[must_use]
+    pub fn mask_rights(self, rights: Rights) -> Self {
+        match self {
+            Self::Endpoint(cap) => Self::Endpoint(EndpointCap {
+                rights: cap.rights.intersection(rights),
+                ..cap
+            }),
+            Self::Notification(cap) => Self::Notification(NotificationCap {
+                rights: cap.rights.intersection(rights),
+                ..cap
+            }),
+            Self::Reply { object, grant } => Self::Reply {
+                object,
+                grant: grant && rights.contains(Rights::GRANT),
+            },
+            Self::Arch(cap) => Self::Arch(cap.mask_rights(rights)),
+            other => other,
+        }
+    }
+
+    /// The capability with a new badge or guard, `None` where the data is not acceptable. `moved`
+    /// tells that the capability changes its place instead of being copied; badges can't change then.
+    pub fn update_data(self, moved: bool, data: usize) -> Option<Self> {
+        match self {
+            Self::Endpoint(cap) if !moved && cap.badge == 0 => Some(Self::Endpoint(EndpointCap {
+                badge: truncate_badge(data),
+                ..cap
+            })),
+            Self::Notification(cap) if !moved && cap.badge == 0 => {
+                Some(Self::Notification(NotificationCap {
+                    badge: truncate_badge(data),
+                    ..cap
+                }))
+            }
+            Self::Endpoint(_) | Self::Notification(_) => None,
+            Self::CNode(cnode) => {
+                let guard = GuardData::from_word(data);
+                (guard.size + cnode.radix <= WORD_BITS)
+                    .then_some(Self::CNode(CNode { guard, ..cnode }))
+            }
+            Self::Arch(cap) => cap.update_data(moved, data).map(Self::Arch),
+            other => Some(other),
+        }
+    }
+}
+
+const fn truncate_badge(data: usize) -> usize {
+    if abi::BADGE_BITS == WORD_BITS {
+        data
+    } else {
+        data & ((1 << abi::BADGE_BITS) - 1)
+    }
+}

@@ -1,0 +1,202 @@
+//! Where the fields of each kind of capability lie; see [`super::packed`] for the idea.
+
+use abi::sizes::{MIN_UNTYPED_BITS, SLOT_BITS};
+use abi::{GuardData, Rights};
+
+use super::{CNode, Cap, EndpointCap, NotificationCap, RawCap, UntypedCap, Zombie, ZombieKind};
+use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
+use crate::token::Ptr;
+
+/// Tags of the kernel's kinds: the numbers of `DebugCapIdentify`. Those of the architecture are odd.
+mod tag {
+    use abi::WORD_BITS;
+
+    const fn tag(wide: u8, narrow: u8) -> u8 {
+        if WORD_BITS == 64 { wide } else { narrow }
+    }
+
+    pub const NULL: u8 = 0;
+    pub const UNTYPED: u8 = 2;
+    pub const ENDPOINT: u8 = 4;
+    pub const NOTIFICATION: u8 = 6;
+    pub const REPLY: u8 = 8;
+    pub const CNODE: u8 = 10;
+    pub const THREAD: u8 = 12;
+    pub const IRQ_CONTROL: u8 = 14;
+    pub const IRQ_HANDLER: u8 = tag(16, 30);
+    pub const ZOMBIE: u8 = tag(18, 46);
+    pub const DOMAIN: u8 = tag(20, 62);
+    pub const SCHED_CONTEXT: u8 = tag(22, 78);
+    pub const SCHED_CONTROL: u8 = tag(24, 94);
+}
+
+/// 64-bit machines: the object's address (48 bits, 16-byte aligned) ends word 0.
+#[cfg(target_pointer_width = "64")]
+mod field {
+    use super::super::Field;
+
+    pub const OBJECT: Field = Field::pointer(0, 20, 44, 4);
+    pub const RIGHTS: Field = Field::number(0, 5, 4);
+    pub const BADGE: Field = Field::number(1, 0, 64);
+    pub const REPLY_GRANT: Field = Field::number(0, 5, 1);
+    pub const UNTYPED_ADDRESS: Field = Field::aligned(0, 20, 44, 4);
+    pub const UNTYPED_BITS: Field = Field::number(0, 5, 6);
+    pub const UNTYPED_DEVICE: Field = Field::number(0, 11, 1);
+    pub const UNTYPED_WATERMARK: Field = Field::aligned(1, 0, 60, 4);
+    pub const RADIX: Field = Field::number(0, 5, 6);
+    pub const GUARD_SIZE: Field = Field::number(0, 11, 6);
+    pub const GUARD: Field = Field::number(1, 0, 58);
+    pub const SCHED_CONTEXT: Field = OBJECT;
+    pub const SCHED_CONTEXT_BITS: Field = Field::number(0, 5, 6);
+    pub const ZOMBIE_KIND: Field = Field::number(0, 5, 6);
+}
+
+/// 32-bit machines: the kinds with the largest payload have four-bit tags and use every bit.
+#[cfg(target_pointer_width = "32")]
+mod field {
+    use super::super::Field;
+
+    pub const OBJECT: Field = Field::pointer(0, 4, 28, 4);
+    pub const BADGE: Field = Field::number(1, 0, 28);
+    pub const RIGHTS: Field = Field::number(1, 28, 4);
+    pub const REPLY_GRANT: Field = Field::number(1, 0, 1);
+    pub const UNTYPED_ADDRESS: Field = Field::aligned(0, 4, 28, 4);
+    pub const UNTYPED_WATERMARK: Field = Field::aligned(1, 0, 26, 4);
+    pub const UNTYPED_BITS: Field = Field::number(1, 26, 5);
+    pub const UNTYPED_DEVICE: Field = Field::number(1, 31, 1);
+    pub const GUARD: Field = Field::number(1, 0, 18);
+    pub const GUARD_SIZE: Field = Field::number(1, 18, 5);
+    pub const RADIX: Field = Field::number(1, 23, 5);
+    pub const SCHED_CONTEXT: Field = Field::pointer(1, 7, 25, 7);
+    pub const SCHED_CONTEXT_BITS: Field = Field::number(1, 0, 5);
+    pub const ZOMBIE_KIND: Field = Field::number(0, 8, 6);
+}
+
+/// The second word of a zombie: address of the first slot plus number of slots that remain. A CNode
+/// is aligned to its size, so the count fits into the bits that the address leaves free.
+const ZOMBIE_PLACE: super::Field = super::Field::number(1, 0, usize::BITS as u8);
+/// The interrupt line, or the core.
+const NUMBER: super::Field = super::Field::number(1, 0, usize::BITS as u8);
+/// The kind of a zombie that was a thread; no CNode has this radix.
+const ZOMBIE_THREAD: usize = 63;
+
+impl<A: Arch> Cap<A> {
+    /// Packs the capability.
+    pub fn encode(self) -> RawCap {
+        use field::*;
+        match self {
+            Self::Null => RawCap::NULL,
+            Self::Untyped(cap) => RawCap::new(tag::UNTYPED)
+                .with(UNTYPED_ADDRESS, cap.address.0)
+                .with(UNTYPED_BITS, cap.bits)
+                .with(UNTYPED_DEVICE, cap.device as usize)
+                .with(UNTYPED_WATERMARK, cap.watermark),
+            Self::Endpoint(cap) => RawCap::new(tag::ENDPOINT)
+                .with(OBJECT, cap.object.address())
+                .with(BADGE, cap.badge)
+                .with(RIGHTS, cap.rights.word()),
+            Self::Notification(cap) => RawCap::new(tag::NOTIFICATION)
+                .with(OBJECT, cap.object.address())
+                .with(BADGE, cap.badge)
+                .with(RIGHTS, cap.rights.word()),
+            Self::Reply { object, grant } => RawCap::new(tag::REPLY)
+                .with(OBJECT, object.address())
+                .with(REPLY_GRANT, grant as usize),
+            Self::CNode(cnode) => RawCap::new(tag::CNODE)
+                .with(OBJECT, cnode.slots.address())
+                .with(RADIX, cnode.radix)
+                .with(GUARD, cnode.guard.guard)
+                .with(GUARD_SIZE, cnode.guard.size),
+            Self::Thread(thread) => RawCap::new(tag::THREAD).with(OBJECT, thread.address()),
+            Self::IrqControl => RawCap::new(tag::IRQ_CONTROL),
+            Self::IrqHandler(irq) => RawCap::new(tag::IRQ_HANDLER).with(NUMBER, irq.0),
+            Self::Domain => RawCap::new(tag::DOMAIN),
+            Self::SchedContext { object, bits } => RawCap::new(tag::SCHED_CONTEXT)
+                .with(SCHED_CONTEXT, object.address())
+                .with(SCHED_CONTEXT_BITS, bits),
+            Self::SchedControl { core } => RawCap::new(tag::SCHED_CONTROL).with(NUMBER, core),
+            Self::Zombie(zombie) => {
+                let kind = match zombie.kind {
+                    ZombieKind::CNode { radix } => radix,
+                    ZombieKind::Thread => ZOMBIE_THREAD,
+                };
+                RawCap::new(tag::ZOMBIE)
+                    .with(ZOMBIE_KIND, kind)
+                    .with(ZOMBIE_PLACE, zombie.slots.address() | zombie.remaining)
+            }
+            Self::Arch(cap) => cap.encode(),
+        }
+    }
+
+    /// Unpacks what [`Cap::encode`] packed.
+    pub fn decode(raw: RawCap) -> Self {
+        use field::*;
+        match raw.tag() {
+            tag::NULL => Self::Null,
+            tag::UNTYPED => Self::Untyped(UntypedCap {
+                address: PhysAddr(raw.get(UNTYPED_ADDRESS)),
+                bits: raw.get(UNTYPED_BITS),
+                device: raw.get(UNTYPED_DEVICE) != 0,
+                watermark: raw.get(UNTYPED_WATERMARK),
+            }),
+            tag::ENDPOINT => Self::Endpoint(EndpointCap {
+                object: object(raw.get(OBJECT)),
+                badge: raw.get(BADGE),
+                rights: Rights::from_word(raw.get(RIGHTS)),
+            }),
+            tag::NOTIFICATION => Self::Notification(NotificationCap {
+                object: object(raw.get(OBJECT)),
+                badge: raw.get(BADGE),
+                rights: Rights::from_word(raw.get(RIGHTS)),
+            }),
+            tag::REPLY => Self::Reply {
+                object: object(raw.get(OBJECT)),
+                grant: raw.get(REPLY_GRANT) != 0,
+            },
+            tag::CNODE => Self::CNode(CNode {
+                slots: object(raw.get(OBJECT)),
+                radix: raw.get(RADIX),
+                guard: GuardData {
+                    guard: raw.get(GUARD),
+                    size: raw.get(GUARD_SIZE),
+                },
+            }),
+            tag::THREAD => Self::Thread(object(raw.get(OBJECT))),
+            tag::IRQ_CONTROL => Self::IrqControl,
+            tag::IRQ_HANDLER => Self::IrqHandler(Irq(raw.get(NUMBER))),
+            tag::DOMAIN => Self::Domain,
+            tag::SCHED_CONTEXT => Self::SchedContext {
+                object: object(raw.get(SCHED_CONTEXT)),
+                bits: raw.get(SCHED_CONTEXT_BITS),
+            },
+            tag::SCHED_CONTROL => Self::SchedControl {
+                core: raw.get(NUMBER),
+            },
+            tag::ZOMBIE => {
+                let kind = match raw.get(ZOMBIE_KIND) {
+                    ZOMBIE_THREAD => ZombieKind::Thread,
+                    radix => ZombieKind::CNode { radix },
+                };
+                let count_bits = match kind {
+                    ZombieKind::CNode { radix } => radix + SLOT_BITS,
+                    ZombieKind::Thread => MIN_UNTYPED_BITS,
+                };
+                let place = raw.get(ZOMBIE_PLACE);
+                let mask = (1usize << count_bits) - 1;
+                Self::Zombie(Zombie {
+                    slots: object(place & !mask),
+                    kind,
+                    remaining: place & mask,
+                })
+            }
+            _ => Self::Arch(A::Cap::decode(raw)),
+        }
+    }
+}
+
+/// The handle of an object whose address is in a capability.
+fn object<T>(address: usize) -> Ptr<T> {
+    // SAFETY: a capability exists only as long as its object: retype and boot make both, and memory
+    // is used again only when the last capability is gone. `encode` stored this address.
+    unsafe { Ptr::from_address(address) }.unwrap_or_else(|| unreachable!())
+}

@@ -1,0 +1,121 @@
+//! From capability addresses to slots (seL4 reference manual, section "Capability Address Lookup").
+
+use abi::{LookupFailure, WORD_BITS};
+
+use super::{Cap, Slot};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::invoke::Error;
+use crate::token::Ptr;
+
+/// Resolves the low `bits` bits of `address` from the CNode `root` as far as CNodes lead.
+///
+/// Returns the slot reached and how many bits were left when something other than a CNode stopped the
+/// way. Each level consumes at least one bit, so cyclic capability spaces end too.
+///
+/// # Errors
+/// Why there is no such slot.
+pub fn resolve<A: Arch>(
+    kernel: &Kernel<A>,
+    root: Cap<A>,
+    address: usize,
+    bits: usize,
+) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
+    let Cap::CNode(mut cnode) = root else {
+        return Err(LookupFailure::InvalidRoot);
+    };
+    let mut bits_left = bits;
+    loop {
+        let guard = cnode.guard;
+        let matches = guard.size <= bits_left
+            && low_bits(
+                address.unbounded_shr((bits_left - guard.size) as u32),
+                guard.size,
+            ) == guard.guard;
+        if !matches {
+            return Err(LookupFailure::GuardMismatch {
+                bits_left,
+                guard_found: guard.guard,
+                bits_found: guard.size,
+            });
+        }
+        let level = guard.size + cnode.radix;
+        if level > bits_left {
+            return Err(LookupFailure::DepthMismatch {
+                bits_left,
+                bits_found: level,
+            });
+        }
+        bits_left -= level;
+        let slot = cnode.slot(low_bits(
+            address.unbounded_shr(bits_left as u32),
+            cnode.radix,
+        ));
+        if bits_left == 0 {
+            return Ok((slot, 0));
+        }
+        match kernel[slot].cap() {
+            Cap::CNode(next) => cnode = next,
+            _ => return Ok((slot, bits_left)),
+        }
+    }
+}
+
+const fn low_bits(word: usize, count: usize) -> usize {
+    if count >= WORD_BITS {
+        word
+    } else {
+        word & ((1 << count) - 1)
+    }
+}
+
+/// The slot that a thread means by a capability address: all bits of the word; what is left over when
+/// a capability other than a CNode is reached does not matter.
+///
+/// # Errors
+/// Why there is no such slot.
+pub fn lookup_cap<A: Arch>(
+    kernel: &Kernel<A>,
+    root: Cap<A>,
+    address: usize,
+) -> Result<Ptr<Slot<A>>, LookupFailure> {
+    resolve(kernel, root, address, WORD_BITS).map(|(slot, _)| slot)
+}
+
+/// The slot that an argument (root, index, depth) names; it may be empty. `source` tells which of two
+/// such arguments failed.
+///
+/// # Errors
+/// [`Error::Range`] for an impossible depth, [`Error::Lookup`] where the way does not end exactly
+/// at a slot.
+pub fn lookup_slot<A: Arch>(
+    kernel: &Kernel<A>,
+    root: Cap<A>,
+    index: usize,
+    depth: usize,
+    source: bool,
+) -> Result<Ptr<Slot<A>>, Error> {
+    if !matches!(root, Cap::CNode(_)) {
+        return Err(Error::Lookup {
+            source,
+            failure: LookupFailure::InvalidRoot,
+        });
+    }
+    if !(1..=WORD_BITS).contains(&depth) {
+        return Err(Error::Range {
+            minimum: 1,
+            maximum: WORD_BITS,
+        });
+    }
+    match resolve(kernel, root, index, depth) {
+        Ok((slot, 0)) => Ok(slot),
+        Ok((_, bits_left)) => {
+            let failure = LookupFailure::DepthMismatch {
+                bits_left,
+                bits_found: 0,
+            };
+            Err(Error::Lookup { source, failure })
+        }
+        Err(failure) => Err(Error::Lookup { source, failure }),
+    }
+}

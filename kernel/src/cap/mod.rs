@@ -1,0 +1,18 @@
+//! Capabilities: what they are, how they pack into a slot, where slots stand in the derivation tree,
+//! and how addresses lead to slots.
+
+mod derivation;
+mod kind;
+mod layout;
+mod lookup;
+mod packed;
+mod slot;
+
+pub(crate) use derivation::insert_root;
+pub use derivation::{
+    child_of, has_children, insert_child, insert_copy, is_last, move_cap, remove_cap, swap_slots,
+};
+pub use kind::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
+pub use lookup::{lookup_cap, lookup_slot, resolve};
+pub use packed::{Field, RawCap};
+pub use slot::Slot;

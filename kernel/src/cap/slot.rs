@@ -1,0 +1,105 @@
+//! Slots: the places for capabilities.
+
+use core::marker::PhantomData;
+
+use super::{Cap, RawCap};
+use crate::arch::Arch;
+use crate::token::Ptr;
+
+/// A place for one capability, with its neighbours in the derivation tree.
+///
+/// The tree is kept as one list per family of capabilities, in which descendants follow their ancestor
+/// directly; see [`super::derivation`]. Slots are aligned to their size, so the list's pointers have
+/// room for two marks.
+#[repr(C)]
+#[cfg_attr(target_pointer_width = "64", repr(align(32)))]
+#[cfg_attr(target_pointer_width = "32", repr(align(16)))]
+pub struct Slot<A: Arch> {
+    raw: RawCap,
+    next: usize,
+    previous: usize,
+    kind: PhantomData<A>,
+}
+
+const ORIGINAL: usize = 1;
+const FIRST_BADGED: usize = 2;
+const MARKS: usize = ORIGINAL | FIRST_BADGED;
+
+/// The marks of an entry in the derivation tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// May have children.
+    pub original: bool,
+    /// The first with its badge: not a child of an entry with the same badge.
+    pub first_badged: bool,
+}
+
+impl<A: Arch> Slot<A> {
+    /// A slot with nothing in it.
+    pub const EMPTY: Self = Self {
+        raw: RawCap::NULL,
+        next: 0,
+        previous: 0,
+        kind: PhantomData,
+    };
+
+    /// The slot `index` places behind `first` in the same CNode.
+    pub(super) fn at(first: Ptr<Self>, index: usize) -> Ptr<Self> {
+        let address = first.address() + index * size_of::<Self>();
+        // SAFETY: callers stay within the CNode or thread of `first`, whose slots are contiguous.
+        unsafe { Ptr::from_address(address) }.unwrap_or(first)
+    }
+
+    /// The capability.
+    #[inline]
+    pub fn cap(&self) -> Cap<A> {
+        Cap::decode(self.raw)
+    }
+
+    /// The capability's packed form.
+    pub const fn raw(&self) -> RawCap {
+        self.raw
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.raw.tag() == 0
+    }
+
+    /// Changes the capability and leaves it where it stands in the tree: for what an object remembers
+    /// in its capability (watermarks, mappings).
+    pub fn set_cap(&mut self, cap: Cap<A>) {
+        self.raw = cap.encode();
+    }
+
+    pub(super) fn marks(&self) -> Marks {
+        Marks {
+            original: self.next & ORIGINAL != 0,
+            first_badged: self.next & FIRST_BADGED != 0,
+        }
+    }
+
+    pub(super) fn set_marks(&mut self, marks: Marks) {
+        self.next = self.next & !MARKS
+            | marks.original as usize * ORIGINAL
+            | marks.first_badged as usize * FIRST_BADGED;
+    }
+
+    pub(super) fn next(&self) -> Option<Ptr<Self>> {
+        // SAFETY: only `set_next` wrote this: a slot in the same list, which leaves it before it dies.
+        unsafe { Ptr::from_address(self.next & !MARKS) }
+    }
+
+    pub(super) fn previous(&self) -> Option<Ptr<Self>> {
+        // SAFETY: as for `next`.
+        unsafe { Ptr::from_address(self.previous) }
+    }
+
+    pub(super) fn set_next(&mut self, next: Option<Ptr<Self>>) {
+        self.next = self.next & MARKS | next.map_or(0, Ptr::address);
+    }
+
+    pub(super) fn set_previous(&mut self, previous: Option<Ptr<Self>>) {
+        self.previous = previous.map_or(0, Ptr::address);
+    }
+}

@@ -1,0 +1,79 @@
+//! Intrusive collections: the members carry the structure, so the kernel allocates nothing.
+
+mod bitmap;
+mod ordered;
+mod ring;
+
+pub use bitmap::PriorityBitmap;
+pub use ordered::OrderedQueue;
+pub use ring::Ring;
+
+use crate::token::Ptr;
+
+/// What a member of a queue carries. A member is in one queue at a time.
+#[derive(Debug)]
+pub struct Links<T> {
+    /// Where the member stands in the tree of an [`OrderedQueue`]; unused in a [`Ring`].
+    parent: Option<Ptr<T>>,
+    children: [Option<Ptr<T>>; 2],
+    /// Neighbours among members of the same key.
+    next: Option<Ptr<T>>,
+    previous: Option<Ptr<T>>,
+    key: u64,
+}
+
+impl<T> Links<T> {
+    /// Those of a member of no queue.
+    pub const NONE: Self = Self {
+        parent: None,
+        children: [None; 2],
+        next: None,
+        previous: None,
+        key: 0,
+    };
+
+    /// The key under which the member was inserted into an [`OrderedQueue`].
+    pub const fn key(&self) -> u64 {
+        self.key
+    }
+}
+
+/// A type whose values can be members of queues.
+pub trait Linked: Sized {
+    /// Its links.
+    fn links(&self) -> &Links<Self>;
+    /// Its links.
+    fn links_mut(&mut self) -> &mut Links<Self>;
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Members for the tests of this room.
+
+    use super::{Linked, Links};
+    use crate::token::Ptr;
+    use core::ptr::NonNull;
+
+    pub struct Member {
+        links: Links<Member>,
+    }
+
+    impl Linked for Member {
+        fn links(&self) -> &Links<Self> {
+            &self.links
+        }
+        fn links_mut(&mut self) -> &mut Links<Self> {
+            &mut self.links
+        }
+    }
+
+    pub fn members(count: usize) -> Vec<Ptr<Member>> {
+        (0..count)
+            .map(|_| {
+                let member = Box::leak(Box::new(Member { links: Links::NONE }));
+                // SAFETY: leaked, so it lives on and nobody else refers to it.
+                unsafe { Ptr::new(NonNull::from(member)) }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! Least key first, first come first served among equals, whatever the number of members.
+//!
+//! A digital search tree: members of equal key form a ring, and one member of each ring, its *leader*,
+//! is a node of a binary tree in which the path below depth *d* is chosen by the *d*-th bit of the key,
+//! most significant first (Knuth, The Art of Computer Programming, vol. 3, section 6.3). A path is
+//! thus never longer than a key: eight steps for priorities, at most 64 for moments in time, however
+//! many members there are; and nothing is ever rebalanced. Taking out a node puts any leaf below it in
+//! its place. The least key is found on one path: everything to the left of a node is less than
+//! everything to its right, and only the nodes on the leftmost path compete.
+
+use super::{Linked, Ring};
+use crate::token::{Objects, Ptr};
+
+/// A queue ordered by keys of `BITS` bits. It is a single pointer, so that objects with little room
+/// can pack it.
+#[derive(Debug)]
+pub struct OrderedQueue<T, const BITS: u32> {
+    root: Option<Ptr<T>>,
+}
+
+impl<T, const BITS: u32> Clone for OrderedQueue<T, BITS> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T, const BITS: u32> Copy for OrderedQueue<T, BITS> {}
+
+impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
+    /// The empty queue.
+    pub const EMPTY: Self = Self { root: None };
+
+    /// The queue whose root is `root`, as [`OrderedQueue::root`] gave it.
+    pub const fn from_root(root: Option<Ptr<T>>) -> Self {
+        Self { root }
+    }
+
+    /// The root of the tree: all that there is to remember.
+    pub const fn root(&self) -> Option<Ptr<T>> {
+        self.root
+    }
+
+    /// Whether there is no member.
+    pub const fn is_empty(&self) -> bool {
+        self.root.is_none()
+    }
+
+    fn side(key: u64, depth: u32) -> usize {
+        (key >> (BITS - 1 - depth) & 1) as usize
+    }
+
+    /// Adds a member that is in no queue, behind all of the same key.
+    pub fn insert(&mut self, objects: &mut Objects, member: Ptr<T>, key: u64) {
+        debug_assert!(BITS == 64 || key >> BITS == 0);
+        let links = objects[member].links_mut();
+        links.key = key;
+        links.parent = None;
+        links.children = [None; 2];
+
+        let mut parent = None;
+        let mut place = self.root;
+        let mut depth = 0;
+        while let Some(node) = place {
+            if objects[node].links().key == key {
+                Ring::starting_with(Some(node)).push_back(objects, member);
+                return;
+            }
+            let side = Self::side(key, depth);
+            parent = Some((node, side));
+            place = objects[node].links().children[side];
+            depth += 1;
+        }
+        let mut ring = Ring::EMPTY;
+        ring.push_back(objects, member);
+        match parent {
+            None => self.root = Some(member),
+            Some((parent, side)) => {
+                objects[parent].links_mut().children[side] = Some(member);
+                objects[member].links_mut().parent = Some(parent);
+            }
+        }
+    }
+
+    /// The member that came first of those with the least key.
+    pub fn first(&self, objects: &Objects) -> Option<Ptr<T>> {
+        let mut least = self.root?;
+        let mut node = least;
+        loop {
+            let [left, right] = objects[node].links().children;
+            // Left of a node everything is less than right of it; the node itself may be either.
+            let Some(next) = left.or(right) else {
+                return Some(least);
+            };
+            if objects[next].links().key < objects[least].links().key {
+                least = next;
+            }
+            node = next;
+        }
+    }
+
+    /// Takes out a member of this queue.
+    pub fn remove(&mut self, objects: &mut Objects, member: Ptr<T>) {
+        let is_leader = self.root == Some(member) || objects[member].links().parent.is_some();
+        let mut ring = Ring::starting_with(Some(member));
+        ring.remove(objects, member);
+        if is_leader {
+            let heir = match ring.first() {
+                Some(equal) => Some(equal),
+                None => self.detach_leaf_below(objects, member),
+            };
+            self.replace(objects, member, heir);
+        }
+        let links = objects[member].links_mut();
+        links.parent = None;
+        links.children = [None; 2];
+    }
+
+    /// Cuts off some leaf of the tree below `node`, if there is any.
+    fn detach_leaf_below(&self, objects: &mut Objects, node: Ptr<T>) -> Option<Ptr<T>> {
+        let mut leaf = node;
+        while let [Some(next), _] | [None, Some(next)] = objects[leaf].links().children {
+            leaf = next;
+        }
+        if leaf == node {
+            return None;
+        }
+        if let Some(parent) = objects[leaf].links_mut().parent.take() {
+            for child in &mut objects[parent].links_mut().children {
+                if *child == Some(leaf) {
+                    *child = None;
+                }
+            }
+        }
+        Some(leaf)
+    }
+
+    /// Puts `heir` where `node` stands in the tree.
+    fn replace(&mut self, objects: &mut Objects, node: Ptr<T>, heir: Option<Ptr<T>>) {
+        let (parent, children) = {
+            let links = objects[node].links();
+            (links.parent, links.children)
+        };
+        match parent {
+            None => self.root = heir,
+            Some(parent) => {
+                for child in &mut objects[parent].links_mut().children {
+                    if *child == Some(node) {
+                        *child = heir;
+                    }
+                }
+            }
+        }
+        let Some(heir) = heir else { return };
+        let links = objects[heir].links_mut();
+        links.parent = parent;
+        links.children = children;
+        for child in children.into_iter().flatten() {
+            objects[child].links_mut().parent = Some(heir);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::members;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The path to a member, to see that it is as short as promised.
+    fn depth<T: Linked>(objects: &Objects, mut member: Ptr<T>) -> usize {
+        let mut depth = 0;
+        while let Some(parent) = objects[member].links().parent {
+            member = parent;
+            depth += 1;
+        }
+        depth
+    }
+
+    proptest! {
+        /// Any history of insertions and removals agrees with a stable sort by key.
+        #[test]
+        fn agrees_with_a_sorted_list(steps in prop::collection::vec((0usize..40, 0u64..16), 1..300)) {
+            // SAFETY: the only token of this test's members.
+            let mut objects = unsafe { Objects::new() };
+            let all = members(40);
+            let mut queue = OrderedQueue::<_, 4>::EMPTY;
+            let mut model: Vec<(u64, usize)> = Vec::new();
+            for (index, key) in steps {
+                if let Some(place) = model.iter().position(|entry| entry.1 == index) {
+                    queue.remove(&mut objects, all[index]);
+                    model.remove(place);
+                } else {
+                    queue.insert(&mut objects, all[index], key);
+                    let place = model.iter().position(|entry| entry.0 > key).unwrap_or(model.len());
+                    model.insert(place, (key, index));
+                }
+                prop_assert_eq!(queue.first(&objects), model.first().map(|entry| all[entry.1]));
+                for (_, index) in &model {
+                    prop_assert!(depth(&objects, all[*index]) <= 4);
+                }
+            }
+            while let Some((_, index)) = model.first().copied() {
+                prop_assert_eq!(queue.first(&objects), Some(all[index]));
+                queue.remove(&mut objects, all[index]);
+                model.remove(0);
+            }
+            prop_assert!(queue.is_empty());
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Words to a person at the kernel's console: panics, and what debug kernels say.
+
+use core::fmt::{self, Write};
+use core::marker::PhantomData;
+
+use crate::arch::Arch;
+
+/// The console of a platform.
+pub struct Console<A: Arch>(PhantomData<A>);
+
+impl<A: Arch> Console<A> {
+    /// The console.
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<A: Arch> Default for Console<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<A: Arch> Write for Console<A> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            if byte == b'\n' {
+                A::put_byte(b'\r');
+            }
+            A::put_byte(byte);
+        }
+        Ok(())
+    }
+}
+
+/// Prints one line in debug kernels; nothing in others.
+pub(crate) fn debug_line<A: Arch>(text: fmt::Arguments<'_>) {
+    if cfg!(feature = "debug") {
+        // A console cannot fail, and there is nobody to tell.
+        let _ = writeln!(Console::<A>::new(), "{text}");
+    }
+}

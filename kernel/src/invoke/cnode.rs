@@ -1,0 +1,162 @@
+//! Methods of CNodes: moving capabilities around, and taking them away.
+
+use abi::{LookupFailure, Method, Rights};
+
+use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::cap::{CNode, Cap, Slot, insert_copy, lookup_slot, move_cap, swap_slots};
+use crate::token::Ptr;
+
+pub(super) fn invoke<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    cnode: CNode<A>,
+) -> Outcome {
+    use Method::*;
+    if !matches!(
+        invocation.method,
+        CNodeRevoke
+            | CNodeDelete
+            | CNodeCancelBadgedSends
+            | CNodeCopy
+            | CNodeMint
+            | CNodeMove
+            | CNodeMutate
+            | CNodeRotate
+    ) {
+        return Err(Error::IllegalOperation.into());
+    }
+    invocation.require(2, 0)?;
+    let index = invocation.word(kernel, 0);
+    let depth = invocation.word(kernel, 1);
+    let slot = lookup_slot(kernel, Cap::CNode(cnode), index, depth, false)?;
+    match invocation.method {
+        CNodeRevoke => deletion::revoke(kernel, slot)?,
+        CNodeDelete => deletion::delete(kernel, slot)?,
+        CNodeCancelBadgedSends => cancel_badged_sends(kernel, slot)?,
+        CNodeRotate => rotate(kernel, invocation, slot)?,
+        _ => transfer(kernel, invocation, slot)?,
+    }
+    Ok(Answer::Nothing)
+}
+
+/// Copy, Mint, Move and Mutate.
+fn transfer<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    target: Ptr<Slot<A>>,
+) -> Result<(), Failure> {
+    invocation.require(4, 1)?;
+    if !kernel[target].is_empty() {
+        return Err(Error::DeleteFirst.into());
+    }
+    let root = invocation.extra_cap(kernel, 0);
+    let depth = invocation.word(kernel, 3);
+    let source = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, true)?;
+    let cap = occupied(kernel, source, true, depth)?;
+
+    match invocation.method {
+        Method::CNodeCopy => {
+            invocation.require(5, 1)?;
+            let rights = Rights::from_word(invocation.word(kernel, 4));
+            copy(kernel, source, target, cap.mask_rights(rights))
+        }
+        Method::CNodeMint => {
+            invocation.require(6, 1)?;
+            let rights = Rights::from_word(invocation.word(kernel, 4));
+            let data = invocation.word(kernel, 5);
+            let cap = cap.mask_rights(rights).update_data(false, data);
+            copy(kernel, source, target, cap.ok_or(Error::IllegalOperation)?)
+        }
+        Method::CNodeMove => {
+            move_cap(kernel, source, target, cap);
+            Ok(())
+        }
+        _ => {
+            invocation.require(5, 1)?;
+            let cap = cap.update_data(true, invocation.word(kernel, 4));
+            move_cap(kernel, source, target, cap.ok_or(Error::IllegalOperation)?);
+            Ok(())
+        }
+    }
+}
+
+fn copy<A: Arch>(
+    kernel: &mut Kernel<A>,
+    source: Ptr<Slot<A>>,
+    target: Ptr<Slot<A>>,
+    cap: Cap<A>,
+) -> Result<(), Failure> {
+    let cap = derive(kernel, source, cap)?;
+    if cap.is_null() {
+        return Err(Error::IllegalOperation.into());
+    }
+    insert_copy(kernel, source, target, cap);
+    Ok(())
+}
+
+/// The capability in a slot that must not be empty.
+fn occupied<A: Arch>(
+    kernel: &Kernel<A>,
+    slot: Ptr<Slot<A>>,
+    source: bool,
+    depth: usize,
+) -> Result<Cap<A>, Error> {
+    if kernel[slot].is_empty() {
+        let failure = LookupFailure::MissingCapability { bits_left: depth };
+        return Err(Error::Lookup { source, failure });
+    }
+    Ok(kernel[slot].cap())
+}
+
+/// Pivot to target, source to pivot; both may get new guards.
+fn rotate<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    target: Ptr<Slot<A>>,
+) -> Result<(), Failure> {
+    invocation.require(8, 2)?;
+    let word = |index| invocation.word(kernel, index);
+    let (target_data, pivot_data) = (word(2), word(5));
+    let (pivot_depth, source_depth) = (word(4), word(7));
+    let source_root = invocation.extra_cap(kernel, 1);
+    let source = lookup_slot(kernel, source_root, word(6), source_depth, true)?;
+    let pivot_root = invocation.extra_cap(kernel, 0);
+    let pivot = lookup_slot(kernel, pivot_root, word(3), pivot_depth, false)?;
+
+    if pivot == source || pivot == target {
+        return Err(Error::IllegalOperation.into());
+    }
+    if source != target && !kernel[target].is_empty() {
+        return Err(Error::DeleteFirst.into());
+    }
+    let source_cap = occupied(kernel, source, true, source_depth)?;
+    let pivot_cap = occupied(kernel, pivot, false, pivot_depth)?;
+    let source_cap = source_cap
+        .update_data(true, pivot_data)
+        .ok_or(Error::IllegalOperation)?;
+    let pivot_cap = pivot_cap
+        .update_data(true, target_data)
+        .ok_or(Error::IllegalOperation)?;
+
+    if source == target {
+        swap_slots(kernel, (source, source_cap), (pivot, pivot_cap));
+    } else {
+        move_cap(kernel, pivot, target, pivot_cap);
+        move_cap(kernel, source, pivot, source_cap);
+    }
+    Ok(())
+}
+
+fn cancel_badged_sends<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
+    match kernel[slot].cap() {
+        Cap::Endpoint(cap) if cap.rights == Rights::ALL => {
+            if cap.badge != 0 {
+                kernel.cancel_badged_sends(cap.object, cap.badge);
+            }
+            Ok(())
+        }
+        _ => Err(Error::IllegalOperation.into()),
+    }
+}

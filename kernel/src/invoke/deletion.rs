@@ -1,0 +1,185 @@
+//! Taking capabilities away: delete and revoke.
+//!
+//! When the last capability to an object goes, the object is finalised. CNodes and threads hold
+//! capabilities themselves, which go with them, and those may be the last to further CNodes and
+//! threads, in any depth and even in cycles. The kernel has neither a deep stack nor the right to take
+//! long, so such a deletion is a walk in single steps, each of which leaves a state from which anybody
+//! can go on:
+//!
+//! * The capability becomes a *zombie*: it counts the slots that may still hold something and empties
+//!   them from the last to the first.
+//! * Where the last slot holds a further zombie (the child), the walk descends: the child's zombie
+//!   takes the place of ours, ours is parked in the child's first slot, and what was there moves to
+//!   our last slot. So the zombie in the slot where the deletion began, the *root*, is always the one
+//!   at work, and every other is reached from it.
+//! * Where all that remains of a zombie is one slot with a zombie in it, the walk ascends: that one
+//!   becomes the root, and ours is gone.
+//!
+//! It is the pointer reversal of Schorr and Waite (Communications of the ACM 10(8), 1967): the way
+//! back is kept in the places that the walk has no more use for.
+
+use super::Failure;
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::cap::{Cap, Slot, Zombie, child_of, is_last, move_cap, remove_cap, swap_slots};
+use crate::object::{IrqState, NotificationState, SchedContext, Thread};
+use crate::token::Ptr;
+
+/// Deletes the children of a capability.
+///
+/// # Errors
+/// [`Failure::Preempted`]: do it again.
+pub(crate) fn revoke<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
+    while let Some(child) = child_of(kernel, slot) {
+        delete(kernel, child)?;
+        if kernel.should_preempt() {
+            return Err(Failure::Preempted);
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the capability in a slot.
+///
+/// # Errors
+/// [`Failure::Preempted`]: do it again.
+pub(crate) fn delete<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
+    finalise(kernel, slot)?;
+    while let Cap::Zombie(zombie) = kernel[slot].cap() {
+        step(kernel, slot, zombie)?;
+        if kernel.should_preempt() {
+            return Err(Failure::Preempted);
+        }
+    }
+    Ok(())
+}
+
+/// Finalises the object of a capability if it is the last one, and empties its slot; CNodes and
+/// threads leave a zombie there.
+fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
+    let cap = kernel[slot].cap();
+    let last = is_last(kernel, slot);
+    match cap {
+        Cap::Null | Cap::Zombie(_) => return Ok(()),
+        Cap::CNode(cnode) if last => {
+            kernel[slot].set_cap(Cap::Zombie(Zombie::of_cnode(cnode)));
+            return Ok(());
+        }
+        Cap::Thread(thread) if last => {
+            finalise_thread(kernel, thread);
+            let slots = crate::object::thread_slot(thread, crate::object::ThreadSlot::CSpace);
+            kernel[slot].set_cap(Cap::Zombie(Zombie::of_thread(slots)));
+            return Ok(());
+        }
+        Cap::Endpoint(cap) if last => {
+            if !kernel.cancel_all_at_endpoint(cap.object) {
+                return Err(Failure::Preempted);
+            }
+        }
+        Cap::Notification(cap) if last => {
+            let notification = cap.object;
+            if let Some(thread) = kernel[notification].bound_thread.take() {
+                kernel[thread].bound_notification = None;
+            }
+            if let Some(context) = kernel[notification].sched_context.take() {
+                kernel[context].notification = None;
+            }
+            if !kernel.cancel_all_at_notification(notification) {
+                return Err(Failure::Preempted);
+            }
+            kernel[notification].state = NotificationState::Idle;
+        }
+        Cap::Reply { object, .. } if last => kernel.clear_reply(object),
+        Cap::SchedContext { object, .. } if last => finalise_context(kernel, object),
+        Cap::IrqHandler(irq) if last => {
+            kernel.arch.mask_interrupt(irq, true);
+            kernel.irqs[irq.0].state = IrqState::Free;
+            let stored = super::irq::notification_slot(kernel, irq);
+            finalise(kernel, stored)?;
+        }
+        Cap::Arch(cap) => A::finalise(kernel, cap, last),
+        _ => {}
+    }
+    remove_cap(kernel, slot);
+    Ok(())
+}
+
+fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
+    if let Some(notification) = kernel[thread].bound_notification.take() {
+        kernel[notification].bound_thread = None;
+    }
+    kernel.suspend(thread);
+    if let Some(context) = kernel[thread].sched_context {
+        kernel.finish_pending_yield(context);
+        kernel.unbind_thread(context);
+    }
+    A::release_thread(kernel, thread);
+}
+
+fn finalise_context<A: Arch>(kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) {
+    kernel.finish_pending_yield(context);
+    kernel.unbind_all(context);
+    if kernel.core.current_context == Some(context) {
+        kernel.commit_time();
+        kernel.core.current_context = None;
+        kernel.core.reprogram = true;
+    }
+    kernel[context].unconfigure();
+}
+
+/// One step of the walk: see the module.
+fn step<A: Arch>(
+    kernel: &mut Kernel<A>,
+    root: Ptr<Slot<A>>,
+    zombie: Zombie<A>,
+) -> Result<(), Failure> {
+    let Some(last) = zombie.remaining.checked_sub(1) else {
+        remove_cap(kernel, root);
+        return Ok(());
+    };
+    let slot = zombie.slot(last);
+    if slot != root {
+        finalise(kernel, slot)?;
+    }
+    match kernel[slot].cap() {
+        Cap::Zombie(child) if slot != root => {
+            let only_slot = last == 0 || last == 1 && zombie.slot(0) == root;
+            if only_slot {
+                remove_cap(kernel, root);
+                move_cap(kernel, slot, root, Cap::Zombie(child));
+            } else {
+                descend(kernel, root, zombie, slot, child);
+            }
+        }
+        // Emptied, or the root itself, which is emptied last.
+        _ => kernel[root].set_cap(Cap::Zombie(Zombie {
+            remaining: last,
+            ..zombie
+        })),
+    }
+    Ok(())
+}
+
+/// Lets the zombie in `slot`, a slot of `zombie`, take the root's place.
+fn descend<A: Arch>(
+    kernel: &mut Kernel<A>,
+    root: Ptr<Slot<A>>,
+    zombie: Zombie<A>,
+    slot: Ptr<Slot<A>>,
+    child: Zombie<A>,
+) {
+    // The root may itself lie in the child; the parking place is the next slot then.
+    let park = usize::from(child.slot(0) == root);
+    if child.remaining <= park {
+        remove_cap(kernel, slot);
+        return;
+    }
+    let park = child.slot(park);
+    swap_slots(
+        kernel,
+        (root, Cap::Zombie(zombie)),
+        (slot, Cap::Zombie(child)),
+    );
+    let moved_up = kernel[park].cap();
+    swap_slots(kernel, (slot, Cap::Zombie(zombie)), (park, moved_up));
+}

@@ -1,0 +1,118 @@
+//! Interrupts: issuing handlers, and what their holders do with them.
+
+use abi::{Method, Rights};
+
+use super::{Answer, Error, Invocation, Outcome, deletion};
+use crate::Kernel;
+use crate::arch::{Arch, Irq};
+use crate::cap::{Cap, Slot, insert_copy, lookup_slot};
+use crate::object::{IrqEntry, IrqState};
+use crate::token::Ptr;
+
+/// The slot in which an interrupt line keeps its notification.
+pub(super) fn notification_slot<A: Arch>(kernel: &mut Kernel<A>, irq: Irq) -> Ptr<Slot<A>> {
+    let entry: &mut IrqEntry<A> = &mut kernel.irqs[irq.0];
+    let slot = core::ptr::NonNull::from(&mut entry.notification);
+    // SAFETY: the table is static, and its slots are reached only through handles while capabilities
+    // are in them.
+    unsafe { Ptr::new(slot) }
+}
+
+/// Whether a handler for this line can't be issued now.
+pub(crate) fn is_taken<A: Arch>(kernel: &Kernel<A>, irq: Irq) -> bool {
+    kernel.arch.is_reserved(irq) || kernel.irqs[irq.0].state == IrqState::Issued
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Checks that a handler for `irq` can be issued into the slot that `root`, `index` and `depth`
+    /// name: for the methods of `IRQControl` that architectures have.
+    ///
+    /// # Errors
+    /// [`Error::RevokeFirst`] where the line is taken, [`Error::DeleteFirst`] where the slot is.
+    pub fn check_irq_slot(
+        &self,
+        irq: Irq,
+        root: Cap<A>,
+        index: usize,
+        depth: usize,
+    ) -> Result<Ptr<Slot<A>>, Error> {
+        if is_taken(self, irq) {
+            return Err(Error::RevokeFirst);
+        }
+        let slot = lookup_slot(self, root, index, depth, false)?;
+        if self[slot].is_empty() {
+            Ok(slot)
+        } else {
+            Err(Error::DeleteFirst)
+        }
+    }
+
+    /// Issues the handler of a line, as a child of the capability in `control`, and unmasks it.
+    pub fn issue_irq_handler(&mut self, irq: Irq, control: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
+        self.irqs[irq.0].state = IrqState::Issued;
+        insert_copy(self, control, slot, Cap::IrqHandler(irq));
+        self.arch.mask_interrupt(irq, false);
+    }
+}
+
+pub(super) fn invoke_control<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+) -> Outcome {
+    if invocation.method != Method::IrqIssueIrqHandler {
+        return A::invoke_irq_control(kernel, invocation);
+    }
+    invocation.require(3, 1)?;
+    let irq = kernel.arch.plain_interrupt(invocation.word(kernel, 0))?;
+    let root = invocation.extra_cap(kernel, 0);
+    let (index, depth) = (invocation.word(kernel, 1), invocation.word(kernel, 2));
+    let slot = kernel.check_irq_slot(irq, root, index, depth)?;
+    kernel.issue_irq_handler(irq, invocation.slot, slot);
+    Ok(Answer::Nothing)
+}
+
+pub(super) fn invoke_handler<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    irq: Irq,
+) -> Outcome {
+    match invocation.method {
+        Method::IrqAckIrq => kernel.arch.acknowledge_interrupt(irq),
+        Method::IrqSetIrqHandler => {
+            invocation.require(0, 1)?;
+            let source = invocation.extra_slot(0);
+            match kernel[source].cap() {
+                Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {}
+                _ => return Err(Error::InvalidCapability(0).into()),
+            }
+            let slot = notification_slot(kernel, irq);
+            let cap = kernel[source].cap();
+            deletion::delete(kernel, slot)?;
+            if kernel[source].raw() == cap.encode() {
+                insert_copy(kernel, source, slot, cap);
+            }
+        }
+        Method::IrqClearIrqHandler => {
+            let slot = notification_slot(kernel, irq);
+            deletion::delete(kernel, slot)?;
+        }
+        _ => return Err(Error::IllegalOperation.into()),
+    }
+    Ok(Answer::Nothing)
+}
+
+impl<A: Arch> Kernel<A> {
+    /// An interrupt arrived on a line of a user: it is signalled, and masked until acknowledged.
+    pub(crate) fn deliver_interrupt(&mut self, irq: Irq) {
+        self.arch.mask_interrupt(irq, true);
+        let Some(entry) = self.irqs.get(irq.0) else {
+            return;
+        };
+        if let Cap::Notification(cap) = entry.notification.cap()
+            && entry.state == IrqState::Issued
+            && cap.rights.contains(Rights::WRITE)
+        {
+            self.signal(cap.object, cap.badge);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Requests to objects.
+//!
+//! One file per object. Each decodes the message into a request, makes all checks, and only then
+//! performs it, so an operation that fails leaves nothing behind.
+
+mod answer;
+mod cnode;
+pub(crate) mod deletion;
+mod domain;
+mod irq;
+mod request;
+mod sched_context;
+mod sched_control;
+mod thread;
+mod thread_spaces;
+mod untyped;
+
+pub(crate) use answer::time_words;
+pub use answer::{Answer, Error, Failure, Outcome};
+pub use request::Invocation;
+pub(crate) use untyped::place;
+
+use abi::Method;
+
+use crate::Kernel;
+use crate::arch::{Arch, ArchCap};
+use crate::cap::{Cap, Slot, has_children};
+use crate::token::Ptr;
+
+/// Performs an invocation of anything but an endpoint, a notification or a reply object.
+///
+/// # Errors
+/// The error for the caller, or that the operation was preempted.
+pub(crate) fn invoke<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
+    match invocation.cap {
+        Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
+        Cap::CNode(cnode) => cnode::invoke(kernel, invocation, cnode),
+        Cap::Thread(thread) => thread::invoke(kernel, invocation, thread),
+        Cap::IrqControl => irq::invoke_control(kernel, invocation),
+        Cap::IrqHandler(irq) => irq::invoke_handler(kernel, invocation, irq),
+        Cap::Domain => domain::invoke(kernel, invocation),
+        Cap::SchedContext { object, .. } => sched_context::invoke(kernel, invocation, object),
+        Cap::SchedControl { core } => sched_control::invoke(kernel, invocation, core),
+        Cap::Arch(_) => A::invoke(kernel, invocation),
+        Cap::Null
+        | Cap::Endpoint(_)
+        | Cap::Notification(_)
+        | Cap::Reply { .. }
+        | Cap::Zombie(_) => Err(Error::InvalidCapability(0).into()),
+    }
+}
+
+/// Whether a capability of this kind refuses to be invoked without waiting for an answer, in the
+/// first phase of `ReplyRecv`, `NBSendRecv` and `NBSendWait`: the operation might block, or destroy,
+/// the thread between the phases.
+pub(crate) const fn refuses_first_phase<A: Arch>(cap: &Cap<A>) -> bool {
+    matches!(
+        cap,
+        Cap::Thread(_)
+            | Cap::Domain
+            | Cap::CNode(_)
+            | Cap::SchedControl { .. }
+            | Cap::SchedContext { .. }
+    )
+}
+
+/// The capability that a copy of `cap`, which is in `slot`, shall be; null where it can't be copied.
+///
+/// # Errors
+/// [`Error::RevokeFirst`] for untyped memory in use; what the architecture says for its own kinds.
+pub(crate) fn derive<A: Arch>(
+    kernel: &mut Kernel<A>,
+    slot: Ptr<Slot<A>>,
+    cap: Cap<A>,
+) -> Result<Cap<A>, Error> {
+    match cap {
+        Cap::Untyped(_) if has_children(kernel, slot) => Err(Error::RevokeFirst),
+        Cap::IrqControl | Cap::Zombie(_) => Ok(Cap::Null),
+        Cap::Arch(cap) => {
+            debug_assert!(cap.encode().tag() % 2 == 1);
+            Ok(kernel.arch.derive(cap)?.map_or(Cap::Null, Cap::Arch))
+        }
+        other => Ok(other),
+    }
+}
+
+/// The method that a label asks for, if this build has it.
+pub(crate) fn method(label: usize) -> Method {
+    Method::from_number(label).unwrap_or(Method::InvalidInvocation)
+}

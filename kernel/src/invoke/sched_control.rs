@@ -1,0 +1,132 @@
+//! `SchedControl_ConfigureFlags`: filling a scheduling context with a core's time.
+
+use abi::sizes::refill_capacity;
+use abi::{Method, WORD_BITS, sched_context_flags};
+
+use super::{Answer, Error, Invocation, Outcome};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::cap::Cap;
+use crate::object::SchedContext;
+use crate::time::{MIN_BUDGET, Microseconds, Ticks};
+use crate::token::Ptr;
+
+/// Replenishments that every scheduling context has.
+const BASE_REFILLS: usize = 2;
+
+struct Configure<A: Arch> {
+    context: Ptr<SchedContext<A>>,
+    budget: Ticks,
+    /// Zero for round robin.
+    period: Ticks,
+    refills: usize,
+    badge: usize,
+    sporadic: bool,
+}
+
+pub(super) fn invoke<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    core: usize,
+) -> Outcome {
+    if invocation.method != Method::SchedControlConfigureFlags {
+        return Err(Error::IllegalOperation.into());
+    }
+    let request = decode(kernel, invocation)?;
+    perform(kernel, &request, core);
+    Ok(Answer::Nothing)
+}
+
+fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Configure<A>, Error> {
+    invocation.require(if WORD_BITS == 64 { 5 } else { 7 }, 1)?;
+    let (budget, next) = invocation.time(kernel, 0);
+    let (period, next) = invocation.time(kernel, next);
+    let extra_refills = invocation.word(kernel, next);
+    let badge = invocation.word(kernel, next + 1);
+    let flags = invocation.word(kernel, next + 2);
+
+    let clock = kernel.arch.clock();
+    let longest = clock.max_period();
+    for time in [budget, period] {
+        if time > longest || time < MIN_BUDGET {
+            return Err(range(MIN_BUDGET, longest));
+        }
+    }
+    if budget > period {
+        return Err(range(MIN_BUDGET, period));
+    }
+    let Cap::SchedContext {
+        object: context,
+        bits,
+    } = invocation.extra_cap(kernel, 0)
+    else {
+        return Err(Error::InvalidCapability(1));
+    };
+    let most = refill_capacity(bits) - BASE_REFILLS;
+    if extra_refills > most {
+        return Err(Error::Range {
+            minimum: 0,
+            maximum: most,
+        });
+    }
+    let round_robin = budget == period;
+    Ok(Configure {
+        context,
+        budget: clock.ticks(budget),
+        period: if round_robin {
+            Ticks::ZERO
+        } else {
+            clock.ticks(period)
+        },
+        refills: BASE_REFILLS + if round_robin { 0 } else { extra_refills },
+        badge,
+        sporadic: flags & sched_context_flags::SPORADIC != 0,
+    })
+}
+
+fn range(minimum: Microseconds, maximum: Microseconds) -> Error {
+    Error::Range {
+        minimum: minimum.0 as usize,
+        maximum: maximum.0 as usize,
+    }
+}
+
+fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize) {
+    let context = request.context;
+    let thread = kernel[context].thread;
+    if let Some(thread) = thread {
+        kernel.leave_scheduler(thread);
+    }
+    if kernel.core.current_context == Some(context) {
+        kernel.commit_time();
+        kernel.core.reprogram = true;
+    }
+    let now = kernel.core.now;
+    let in_use = kernel[context].is_configured()
+        && !kernel[context].is_round_robin()
+        && kernel[context].core as usize == core
+        && thread.is_some_and(|thread| kernel[thread].is_runnable());
+    let object = &mut kernel[context];
+    if in_use && request.period > Ticks::ZERO {
+        object.update(request.refills, now, request.budget, request.period);
+    } else {
+        object.start(request.refills, now, request.budget, request.period);
+    }
+    object.badge = request.badge;
+    object.sporadic = request.sporadic;
+    object.core = core as u8;
+
+    let Some(thread) = thread else { return };
+    kernel[thread].core = core as u8;
+    if !kernel[thread].is_runnable() {
+        return;
+    }
+    if kernel.core.current == Some(thread) {
+        if !kernel.has_budget(thread) {
+            kernel.postpone(thread);
+        }
+        kernel.choose_again();
+    } else {
+        kernel.offer(thread);
+    }
+}

@@ -1,0 +1,358 @@
+//! Methods of threads: registers, priorities, state.
+
+use abi::registers::{COUNT, FRAME_COUNT, TLS_BASE};
+use abi::{Method, PRIORITIES, Rights, thread_flags};
+
+use super::{Answer, Error, Invocation, Outcome, deletion, thread_spaces};
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::cap::{Cap, Slot};
+use crate::object::{Membership, NotificationState, SchedContext, Thread, ThreadSlot, thread_slot};
+use crate::token::Ptr;
+
+pub(super) fn invoke<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    match invocation.method {
+        Method::TcbReadRegisters => read_registers(kernel, invocation, thread),
+        Method::TcbWriteRegisters => write_registers(kernel, invocation, thread),
+        Method::TcbCopyRegisters => copy_registers(kernel, invocation, thread),
+        Method::TcbConfigure => thread_spaces::configure(kernel, invocation, thread),
+        Method::TcbSetSpace => thread_spaces::set_space(kernel, invocation, thread),
+        Method::TcbSetIpcBuffer => thread_spaces::set_buffer(kernel, invocation, thread),
+        Method::TcbSetPriority => {
+            invocation.require(1, 1)?;
+            let priority = controlled_priority(kernel, invocation, 0)?;
+            set_priority(kernel, thread, priority);
+            Ok(Answer::Nothing)
+        }
+        Method::TcbSetMcPriority => {
+            invocation.require(1, 1)?;
+            kernel[thread].max_controlled_priority = controlled_priority(kernel, invocation, 0)?;
+            Ok(Answer::Nothing)
+        }
+        Method::TcbSetSchedParams => set_sched_params(kernel, invocation, thread),
+        Method::TcbSetTimeoutEndpoint => {
+            invocation.require(0, 1)?;
+            check_handler(kernel, invocation, 0, 1)?;
+            install(
+                kernel,
+                invocation.slot,
+                thread,
+                ThreadSlot::TimeoutHandler,
+                invocation.extra[0],
+            )?;
+            Ok(Answer::Nothing)
+        }
+        Method::TcbSuspend => {
+            kernel.suspend(thread);
+            Ok(Answer::Nothing)
+        }
+        Method::TcbResume => {
+            kernel.resume(thread);
+            Ok(Answer::Nothing)
+        }
+        Method::TcbBindNotification => bind_notification(kernel, invocation, thread),
+        Method::TcbUnbindNotification => {
+            let notification = kernel[thread]
+                .bound_notification
+                .ok_or(Error::IllegalOperation)?;
+            kernel[thread].bound_notification = None;
+            kernel[notification].bound_thread = None;
+            Ok(Answer::Nothing)
+        }
+        Method::TcbSetTlsBase => {
+            invocation.require(1, 0)?;
+            let base = invocation.word(kernel, 0);
+            kernel[thread].context.set(TLS_BASE, base);
+            reload_if_current(kernel, thread);
+            Ok(Answer::Nothing)
+        }
+        Method::TcbSetFlags => set_flags(kernel, invocation, thread),
+        _ => Err(Error::IllegalOperation.into()),
+    }
+}
+
+/// The registers of the running thread were changed under it.
+pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
+    kernel.core.reload |= kernel.core.current == Some(thread);
+}
+
+fn read_registers<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(2, 0)?;
+    let suspend = invocation.word(kernel, 0) & 1 != 0;
+    let count = invocation.word(kernel, 1);
+    if !(1..=COUNT).contains(&count) {
+        return Err(Error::Range {
+            minimum: 1,
+            maximum: COUNT,
+        }
+        .into());
+    }
+    if thread == invocation.caller {
+        return Err(Error::IllegalOperation.into());
+    }
+    if suspend {
+        kernel.suspend(thread);
+    }
+    if !invocation.is_call {
+        return Ok(Answer::Nothing);
+    }
+    let mut words = [0; COUNT];
+    for (register, word) in words.iter_mut().enumerate() {
+        *word = kernel[thread].context.get(register);
+    }
+    kernel.answer_call(invocation.caller, 0, &words[..count]);
+    Ok(Answer::Written)
+}
+
+fn write_registers<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(2, 0)?;
+    let resume = invocation.word(kernel, 0) & 1 != 0;
+    let count = invocation.word(kernel, 1);
+    if invocation.length - 2 < count {
+        return Err(Error::Truncated.into());
+    }
+    if thread == invocation.caller {
+        return Err(Error::IllegalOperation.into());
+    }
+    for register in 0..count.min(COUNT) {
+        let word = invocation.word(kernel, register + 2);
+        kernel[thread].context.set(register, word);
+    }
+    // The thread continues exactly where its program counter says, not behind a system call.
+    kernel[thread].context.continue_at_pc();
+    if resume {
+        kernel.resume(thread);
+    }
+    Ok(Answer::Nothing)
+}
+
+fn copy_registers<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(1, 1)?;
+    let flags = invocation.word(kernel, 0);
+    let Cap::Thread(source) = invocation.extra_cap(kernel, 0) else {
+        return Err(Error::InvalidCapability(1).into());
+    };
+    if flags & 1 != 0 {
+        kernel.suspend(source);
+    }
+    if flags & 2 != 0 {
+        kernel.resume(thread);
+    }
+    let mut copy = |registers: core::ops::Range<usize>| {
+        for register in registers {
+            let word = kernel[source].context.get(register);
+            kernel[thread].context.set(register, word);
+        }
+    };
+    if flags & 4 != 0 {
+        copy(0..FRAME_COUNT);
+    }
+    if flags & 8 != 0 {
+        copy(FRAME_COUNT..COUNT);
+    }
+    if flags & 4 != 0 {
+        kernel[thread].context.continue_at_pc();
+    }
+    reload_if_current(kernel, thread);
+    Ok(Answer::Nothing)
+}
+
+/// A priority argument, limited by the authority in the first extra capability.
+fn controlled_priority<A: Arch>(
+    kernel: &Kernel<A>,
+    invocation: &Invocation<A>,
+    index: usize,
+) -> Result<u8, Error> {
+    let Cap::Thread(authority) = invocation.extra_cap(kernel, 0) else {
+        return Err(Error::InvalidCapability(1));
+    };
+    let limit = kernel[authority].max_controlled_priority;
+    let priority = invocation.word(kernel, index);
+    if priority > usize::from(limit) {
+        return Err(Error::Range {
+            minimum: 0,
+            maximum: limit.into(),
+        });
+    }
+    debug_assert!(priority < PRIORITIES);
+    Ok(priority as u8)
+}
+
+fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
+    match kernel[thread].membership {
+        Membership::Ready => {
+            kernel.leave_scheduler(thread);
+            kernel[thread].priority = priority;
+            kernel.ready_front(thread);
+            kernel.choose_again();
+        }
+        Membership::Waiting => kernel.requeue_waiting(thread, priority),
+        Membership::Release | Membership::None => {
+            kernel[thread].priority = priority;
+            if kernel.is_schedulable(thread) {
+                kernel.choose_again();
+            }
+        }
+    }
+}
+
+/// Checks that extra capability `extra` can be a handler; `number` is what the ABI calls it.
+pub(super) fn check_handler<A: Arch>(
+    kernel: &Kernel<A>,
+    invocation: &Invocation<A>,
+    extra: usize,
+    number: usize,
+) -> Result<(), Error> {
+    match invocation.extra_cap(kernel, extra) {
+        Cap::Null => Ok(()),
+        Cap::Endpoint(cap) if crate::ipc::is_handler(&cap) => Ok(()),
+        _ => Err(Error::InvalidCapability(number)),
+    }
+}
+
+/// Replaces the capability in one of a thread's slots by a copy of the one in `source`.
+pub(super) fn install<A: Arch>(
+    kernel: &mut Kernel<A>,
+    thread_cap: Ptr<Slot<A>>,
+    thread: Ptr<Thread<A>>,
+    which: ThreadSlot,
+    source: Option<Ptr<Slot<A>>>,
+) -> Result<(), super::Failure> {
+    let slot = thread_slot(thread, which);
+    let cap = source.map_or(Cap::Null, |source| kernel[source].cap());
+    deletion::delete(kernel, slot)?;
+    if let Some(source) = source {
+        thread_spaces::insert_if_unchanged(kernel, thread_cap, thread, source, cap, slot, cap);
+    }
+    Ok(())
+}
+
+fn set_sched_params<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(2, 3)?;
+    let max_priority = controlled_priority(kernel, invocation, 0)?;
+    let priority = controlled_priority(kernel, invocation, 1)?;
+    let binding = decode_binding(kernel, invocation, thread)?;
+    check_handler(kernel, invocation, 2, 3)?;
+
+    install(
+        kernel,
+        invocation.slot,
+        thread,
+        ThreadSlot::FaultHandler,
+        invocation.extra[2],
+    )?;
+    kernel[thread].max_controlled_priority = max_priority;
+    set_priority(kernel, thread, priority);
+    match binding {
+        Binding::Keep => {}
+        Binding::Bind(context) => kernel.bind_thread(context, thread),
+        Binding::Unbind => {
+            if let Some(context) = kernel[thread].sched_context {
+                kernel.unbind_thread(context);
+            }
+        }
+    }
+    Ok(Answer::Nothing)
+}
+
+enum Binding<A: Arch> {
+    Keep,
+    Bind(Ptr<SchedContext<A>>),
+    Unbind,
+}
+
+fn decode_binding<A: Arch>(
+    kernel: &Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Result<Binding<A>, Error> {
+    match invocation.extra_cap(kernel, 1) {
+        Cap::SchedContext { object, .. } => {
+            let keep = kernel[thread].sched_context == Some(object);
+            if !keep && (kernel[thread].sched_context.is_some() || kernel[object].thread.is_some())
+            {
+                return Err(Error::IllegalOperation);
+            }
+            check_released(kernel, thread, object)?;
+            Ok(if keep {
+                Binding::Keep
+            } else {
+                Binding::Bind(object)
+            })
+        }
+        Cap::Null if thread == invocation.caller => Err(Error::IllegalOperation),
+        Cap::Null => Ok(Binding::Unbind),
+        _ => Err(Error::InvalidCapability(2)),
+    }
+}
+
+/// A blocked thread can only be bound to a context that has budget: it might be woken directly.
+pub(super) fn check_released<A: Arch>(
+    kernel: &Kernel<A>,
+    thread: Ptr<Thread<A>>,
+    context: Ptr<SchedContext<A>>,
+) -> Result<(), Error> {
+    let released =
+        kernel[context].is_configured() && kernel[context].head().time <= kernel.core.now;
+    if kernel[thread].is_blocked() && !released {
+        Err(Error::IllegalOperation)
+    } else {
+        Ok(())
+    }
+}
+
+fn bind_notification<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(0, 1)?;
+    if kernel[thread].bound_notification.is_some() {
+        return Err(Error::IllegalOperation.into());
+    }
+    let Cap::Notification(cap) = invocation.extra_cap(kernel, 0) else {
+        return Err(Error::IllegalOperation.into());
+    };
+    let waiters = matches!(kernel[cap.object].state, NotificationState::Waiting(_));
+    if !cap.rights.contains(Rights::READ) || waiters || kernel[cap.object].bound_thread.is_some() {
+        return Err(Error::IllegalOperation.into());
+    }
+    kernel[thread].bound_notification = Some(cap.object);
+    kernel[cap.object].bound_thread = Some(thread);
+    Ok(Answer::Nothing)
+}
+
+fn set_flags<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(2, 0)?;
+    let clear = invocation.word(kernel, 0);
+    let set = invocation.word(kernel, 1) & thread_flags::MASK;
+    let flags = usize::from(kernel[thread].flags) & !clear | set;
+    kernel[thread].flags = flags as u8;
+    A::thread_flags_changed(kernel, thread);
+    reload_if_current(kernel, thread);
+    Ok(Answer::word(flags))
+}

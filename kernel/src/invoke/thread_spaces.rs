@@ -1,0 +1,199 @@
+//! What a thread sees: capability space, address space, IPC buffer.
+
+use abi::IPC_BUFFER_BITS;
+
+use super::thread::{check_handler, install, reload_if_current};
+use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive};
+use crate::Kernel;
+use crate::arch::{Arch, ArchCap};
+use crate::cap::{Cap, Slot, insert_copy, is_last};
+use crate::object::{Thread, ThreadSlot, thread_slot};
+use crate::token::Ptr;
+
+/// A capability to be installed in a thread: where from, as it was there, and as it shall be.
+struct Source<A: Arch> {
+    slot: Ptr<Slot<A>>,
+    before: Cap<A>,
+    cap: Cap<A>,
+}
+
+/// `TCB_Configure`: all three.
+pub(super) fn configure<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(3, 3)?;
+    let address = invocation.word(kernel, 2);
+    let buffer = decode_buffer(kernel, invocation, address, 2)?;
+    let (cspace, vspace) = decode_spaces(kernel, invocation, thread, 0)?;
+    set_spaces(kernel, invocation, thread, cspace, vspace)?;
+    perform_buffer(kernel, invocation, thread, address, buffer)
+}
+
+/// `TCB_SetSpace`: capability space, address space and fault handler.
+pub(super) fn set_space<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(2, 3)?;
+    let (cspace, vspace) = decode_spaces(kernel, invocation, thread, 1)?;
+    check_handler(kernel, invocation, 0, 1)?;
+    install(
+        kernel,
+        invocation.slot,
+        thread,
+        ThreadSlot::FaultHandler,
+        invocation.extra[0],
+    )?;
+    set_spaces(kernel, invocation, thread, cspace, vspace)?;
+    Ok(Answer::Nothing)
+}
+
+/// `TCB_SetIPCBuffer`.
+pub(super) fn set_buffer<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+) -> Outcome {
+    invocation.require(1, 1)?;
+    let address = invocation.word(kernel, 0);
+    let buffer = decode_buffer(kernel, invocation, address, 0)?;
+    perform_buffer(kernel, invocation, thread, address, buffer)
+}
+
+/// The buffer's frame in extra capability `extra`; address 0 means no buffer.
+fn decode_buffer<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    address: usize,
+    extra: usize,
+) -> Result<Option<Source<A>>, Error> {
+    if address == 0 {
+        return Ok(None);
+    }
+    let slot = invocation.extra_slot(extra);
+    let before = kernel[slot].cap();
+    let cap = derive(kernel, slot, before)?;
+    let frame = match cap {
+        Cap::Arch(cap) => cap.frame(),
+        _ => None,
+    };
+    if frame.is_none_or(|frame| frame.device) {
+        return Err(Error::IllegalOperation);
+    }
+    if !address.is_multiple_of(1 << IPC_BUFFER_BITS) {
+        return Err(Error::Alignment);
+    }
+    Ok(Some(Source { slot, before, cap }))
+}
+
+/// The roots in extra capabilities `first` and the next; message words 0 and 1 are their data.
+fn decode_spaces<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+    first: usize,
+) -> Result<(Source<A>, Source<A>), Error> {
+    for which in [ThreadSlot::CSpace, ThreadSlot::VSpace] {
+        if is_being_deleted(kernel, thread_slot(thread, which)) {
+            return Err(Error::IllegalOperation);
+        }
+    }
+    let data = invocation.word(kernel, 0);
+    let slot = invocation.extra_slot(first);
+    let before = kernel[slot].cap();
+    let cap = if data == 0 {
+        before
+    } else {
+        before.update_data(false, data).unwrap_or(Cap::Null)
+    };
+    let cap = derive(kernel, slot, cap)?;
+    if !matches!(cap, Cap::CNode(_)) {
+        return Err(Error::IllegalOperation);
+    }
+    let cspace = Source { slot, before, cap };
+
+    let slot = invocation.extra_slot(first + 1);
+    let before = kernel[slot].cap();
+    let cap = derive(kernel, slot, before)?;
+    let valid = match cap {
+        Cap::Arch(cap) => cap.is_address_space(),
+        _ => false,
+    };
+    if !valid {
+        return Err(Error::IllegalOperation);
+    }
+    Ok((cspace, Source { slot, before, cap }))
+}
+
+/// Replacing the capability in this slot would take long, because much goes with it.
+fn is_being_deleted<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
+    match kernel[slot].cap() {
+        Cap::CNode(_) | Cap::Thread(_) => is_last(kernel, slot),
+        Cap::Zombie(_) => true,
+        _ => false,
+    }
+}
+
+fn set_spaces<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+    cspace: Source<A>,
+    vspace: Source<A>,
+) -> Result<(), Failure> {
+    for (which, source) in [(ThreadSlot::CSpace, cspace), (ThreadSlot::VSpace, vspace)] {
+        let slot = thread_slot(thread, which);
+        deletion::delete(kernel, slot)?;
+        let Source {
+            slot: from,
+            before,
+            cap,
+        } = source;
+        insert_if_unchanged(kernel, invocation.slot, thread, from, before, slot, cap);
+    }
+    reload_if_current(kernel, thread);
+    Ok(())
+}
+
+fn perform_buffer<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    thread: Ptr<Thread<A>>,
+    address: usize,
+    buffer: Option<Source<A>>,
+) -> Outcome {
+    let slot = thread_slot(thread, ThreadSlot::Buffer);
+    deletion::delete(kernel, slot)?;
+    kernel[thread].buffer_address = address;
+    if let Some(Source {
+        slot: from,
+        before,
+        cap,
+    }) = buffer
+    {
+        insert_if_unchanged(kernel, invocation.slot, thread, from, before, slot, cap);
+    }
+    reload_if_current(kernel, thread);
+    Ok(Answer::Nothing)
+}
+
+/// Installs a capability in a thread, if neither its source nor the thread's own capability went away
+/// with what was deleted for it.
+pub(super) fn insert_if_unchanged<A: Arch>(
+    kernel: &mut Kernel<A>,
+    thread_cap: Ptr<Slot<A>>,
+    thread: Ptr<Thread<A>>,
+    source: Ptr<Slot<A>>,
+    before: Cap<A>,
+    slot: Ptr<Slot<A>>,
+    cap: Cap<A>,
+) {
+    let still_there = matches!(kernel[thread_cap].cap(), Cap::Thread(found) if found == thread);
+    let unchanged = kernel[source].raw() == before.encode();
+    if still_there && unchanged && !cap.is_null() && kernel[slot].is_empty() {
+        insert_copy(kernel, source, slot, cap);
+    }
+}

@@ -1,0 +1,269 @@
+//! `Untyped_Retype`: memory becomes objects.
+
+use abi::sizes::{
+    ENDPOINT_BITS, MAX_UNTYPED_BITS, MIN_SCHED_CONTEXT_BITS, MIN_UNTYPED_BITS, NOTIFICATION_BITS,
+    REPLY_BITS, SLOT_BITS, TCB_BITS,
+};
+use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, Rights, WORD_BITS};
+
+use super::{Answer, Error, Failure, Invocation, Outcome};
+use crate::Kernel;
+use crate::arch::{Arch, PhysAddr};
+use crate::cap::{
+    CNode, Cap, EndpointCap, NotificationCap, Slot, UntypedCap, has_children, insert_child,
+    lookup_slot,
+};
+use crate::object::{Endpoint, Notification, Reply, SchedContext, Thread};
+use crate::token::Ptr;
+
+/// A checked request.
+struct Retype<A: Arch> {
+    kind: ObjectType,
+    /// The argument, for objects of variable size.
+    size_bits: usize,
+    /// log2 of an object's size in bytes.
+    object_bits: usize,
+    cnode: CNode<A>,
+    offset: usize,
+    count: usize,
+    /// Whether the memory must be cleared first.
+    reset: bool,
+}
+
+pub(super) fn invoke<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    untyped: UntypedCap,
+) -> Outcome {
+    if invocation.method != Method::UntypedRetype {
+        return Err(Error::IllegalOperation.into());
+    }
+    let request = decode(kernel, invocation, untyped)?;
+    let mut untyped = untyped;
+    if request.reset {
+        reset(kernel, invocation.slot, &mut untyped)?;
+    }
+    create(kernel, invocation.slot, untyped, &request);
+    Ok(Answer::Nothing)
+}
+
+fn decode<A: Arch>(
+    kernel: &Kernel<A>,
+    invocation: &Invocation<A>,
+    untyped: UntypedCap,
+) -> Result<Retype<A>, Error> {
+    invocation.require(6, 1)?;
+    let size_bits = invocation.word(kernel, 1);
+    let kind =
+        ObjectType::from_number(invocation.word(kernel, 0)).ok_or(Error::InvalidArgument(0))?;
+    let too_big = Error::Range {
+        minimum: 0,
+        maximum: MAX_UNTYPED_BITS,
+    };
+    if size_bits >= WORD_BITS {
+        return Err(too_big);
+    }
+    let object_bits = object_bits::<A>(kind, size_bits);
+    if object_bits > MAX_UNTYPED_BITS {
+        return Err(too_big);
+    }
+    let smallest = match kind {
+        ObjectType::CNode => 1,
+        ObjectType::Untyped => MIN_UNTYPED_BITS,
+        ObjectType::SchedContext => MIN_SCHED_CONTEXT_BITS,
+        _ => 0,
+    };
+    if size_bits < smallest {
+        return Err(Error::InvalidArgument(1));
+    }
+
+    let cnode = destination(kernel, invocation)?;
+    let offset = invocation.word(kernel, 4);
+    if offset > cnode.len() - 1 {
+        return Err(Error::Range {
+            minimum: 0,
+            maximum: cnode.len() - 1,
+        });
+    }
+    let count = invocation.word(kernel, 5);
+    if !(1..=RETYPE_LIMIT).contains(&count) {
+        return Err(Error::Range {
+            minimum: 1,
+            maximum: RETYPE_LIMIT,
+        });
+    }
+    if count > cnode.len() - offset {
+        return Err(Error::Range {
+            minimum: 1,
+            maximum: cnode.len() - offset,
+        });
+    }
+    if (offset..offset + count).any(|index| !kernel[cnode.slot(index)].is_empty()) {
+        return Err(Error::DeleteFirst);
+    }
+
+    let reset = !has_children(kernel, invocation.slot);
+    let free = if reset {
+        untyped.size()
+    } else {
+        untyped.size() - untyped.watermark
+    };
+    if free >> object_bits < count {
+        return Err(Error::NotEnoughMemory(free));
+    }
+    if untyped.device && kind != ObjectType::Untyped && !A::is_frame(kind) {
+        return Err(Error::InvalidArgument(1));
+    }
+    Ok(Retype {
+        kind,
+        size_bits,
+        object_bits,
+        cnode,
+        offset,
+        count,
+        reset,
+    })
+}
+
+/// The CNode that the new capabilities go to.
+fn destination<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<CNode<A>, Error> {
+    let root = invocation.extra_cap(kernel, 0);
+    let depth = invocation.word(kernel, 3);
+    let cap = if depth == 0 {
+        root
+    } else {
+        let slot = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, false)?;
+        kernel[slot].cap()
+    };
+    match cap {
+        Cap::CNode(cnode) => Ok(cnode),
+        _ => Err(Error::Lookup {
+            source: false,
+            failure: LookupFailure::MissingCapability { bits_left: depth },
+        }),
+    }
+}
+
+/// log2 of the size of an object in bytes.
+fn object_bits<A: Arch>(kind: ObjectType, size_bits: usize) -> usize {
+    match kind {
+        ObjectType::Untyped | ObjectType::SchedContext => size_bits,
+        ObjectType::CNode => size_bits + SLOT_BITS,
+        ObjectType::Tcb => TCB_BITS,
+        ObjectType::Endpoint => ENDPOINT_BITS,
+        ObjectType::Notification => NOTIFICATION_BITS,
+        ObjectType::Reply => REPLY_BITS,
+        other => A::object_bits(other).unwrap_or(MAX_UNTYPED_BITS + 1),
+    }
+}
+
+/// Clears memory that was used before, from the top down; what is done is remembered in the watermark.
+fn reset<A: Arch>(
+    kernel: &mut Kernel<A>,
+    slot: Ptr<Slot<A>>,
+    untyped: &mut UntypedCap,
+) -> Result<(), Failure> {
+    /// Bytes cleared between two preemption points.
+    const CHUNK: usize = 256;
+    if untyped.device {
+        untyped.watermark = 0;
+        kernel[slot].set_cap(Cap::Untyped(*untyped));
+        return Ok(());
+    }
+    while untyped.watermark > 0 {
+        let start = (untyped.watermark - 1) / CHUNK * CHUNK;
+        let address = PhysAddr(untyped.address.0 + start);
+        // SAFETY: no capability to any object in this memory exists, so nobody else uses it.
+        unsafe {
+            let memory = A::to_virtual(address) as *mut u8;
+            memory.write_bytes(0, untyped.watermark - start);
+        }
+        A::clean_new_memory(address, untyped.watermark - start);
+        untyped.watermark = start;
+        kernel[slot].set_cap(Cap::Untyped(*untyped));
+        if start > 0 && kernel.should_preempt() {
+            return Err(Failure::Preempted);
+        }
+    }
+    Ok(())
+}
+
+fn create<A: Arch>(
+    kernel: &mut Kernel<A>,
+    slot: Ptr<Slot<A>>,
+    mut untyped: UntypedCap,
+    request: &Retype<A>,
+) {
+    let size = 1usize << request.object_bits;
+    let base = untyped.address.0;
+    let first = (base + untyped.watermark).next_multiple_of(size) - base;
+    untyped.watermark = first + request.count * size;
+    kernel[slot].set_cap(Cap::Untyped(untyped));
+    for index in 0..request.count {
+        let address = PhysAddr(base + first + index * size);
+        let cap = create_object(kernel, request, address, untyped.device);
+        insert_child(
+            kernel,
+            slot,
+            request.cnode.slot(request.offset + index),
+            cap,
+        );
+    }
+}
+
+/// Makes one object in cleared memory.
+fn create_object<A: Arch>(
+    kernel: &mut Kernel<A>,
+    request: &Retype<A>,
+    address: PhysAddr,
+    device: bool,
+) -> Cap<A> {
+    match request.kind {
+        ObjectType::Untyped => Cap::Untyped(UntypedCap {
+            address,
+            bits: request.size_bits,
+            device,
+            watermark: 0,
+        }),
+        ObjectType::Tcb => Cap::Thread(place::<A, _>(
+            address,
+            Thread::new(kernel.core.current_domain()),
+        )),
+        ObjectType::Endpoint => Cap::Endpoint(EndpointCap {
+            object: place::<A, _>(address, Endpoint::new()),
+            badge: 0,
+            rights: Rights::ALL,
+        }),
+        ObjectType::Notification => Cap::Notification(NotificationCap {
+            object: place::<A, _>(address, Notification::new()),
+            badge: 0,
+            rights: Rights::ALL,
+        }),
+        ObjectType::CNode => Cap::CNode(CNode {
+            // Cleared memory is a table of empty slots.
+            slots: place::<A, _>(address, Slot::EMPTY),
+            radix: request.size_bits,
+            guard: GuardData { guard: 0, size: 0 },
+        }),
+        ObjectType::SchedContext => Cap::SchedContext {
+            object: place::<A, _>(address, SchedContext::new()),
+            bits: request.size_bits,
+        },
+        ObjectType::Reply => Cap::Reply {
+            object: place::<A, _>(address, Reply::new()),
+            grant: true,
+        },
+        kind => Cap::Arch(kernel.arch.create_object(kind, address, device)),
+    }
+}
+
+/// Makes an object of the kernel's at a physical address.
+pub(crate) fn place<A: Arch, T>(address: PhysAddr, value: T) -> Ptr<T> {
+    let pointer = A::to_virtual(address) as *mut T;
+    // SAFETY: retype and boot give memory that nobody else uses, large enough and aligned for the
+    // object, and keep it as long as there are capabilities to it.
+    unsafe {
+        pointer.write(value);
+        Ptr::from_address(pointer as usize).unwrap_or_else(|| unreachable!())
+    }
+}

@@ -1,0 +1,103 @@
+//! IPC buffers, reached through the frame that the thread holds, never through the user's mapping.
+
+use abi::registers::MESSAGE_REGISTERS;
+use abi::{IpcBuffer, Rights};
+use core::mem::offset_of;
+
+use crate::Kernel;
+use crate::arch::{Arch, ArchCap};
+use crate::cap::Cap;
+use crate::object::{Thread, ThreadSlot};
+use crate::token::Ptr;
+
+const MESSAGE: usize = offset_of!(IpcBuffer, message) / size_of::<usize>();
+const CAPS: usize = offset_of!(IpcBuffer, caps_or_badges) / size_of::<usize>();
+const RECEIVE: usize = offset_of!(IpcBuffer, receive_cnode) / size_of::<usize>();
+
+/// The IPC buffer of a thread, as the kernel reaches it. User memory: its content may change at any
+/// time, so every word is read or written once.
+#[derive(Clone, Copy)]
+pub struct Buffer {
+    words: *mut usize,
+}
+
+impl Buffer {
+    fn read(self, word: usize) -> usize {
+        // SAFETY: `Kernel::buffer` made sure that the whole buffer lies in one frame of RAM, to which a
+        // capability exists; volatile, because users write to it.
+        unsafe { self.words.add(word).read_volatile() }
+    }
+
+    fn write(self, word: usize, value: usize) {
+        // SAFETY: as for `read`; user memory holds nothing of the kernel's.
+        unsafe { self.words.add(word).write_volatile(value) }
+    }
+
+    /// Message word `index`, of those that have no register.
+    pub fn message(self, index: usize) -> usize {
+        debug_assert!(index >= MESSAGE_REGISTERS);
+        self.read(MESSAGE + index)
+    }
+
+    /// Sets message word `index`, of those that have no register.
+    pub fn set_message(self, index: usize, value: usize) {
+        debug_assert!(index >= MESSAGE_REGISTERS);
+        self.write(MESSAGE + index, value);
+    }
+
+    /// Any message word, registers or not: for calls whose argument lies in the buffer.
+    pub fn raw_message(self, index: usize) -> usize {
+        self.read(MESSAGE + index)
+    }
+
+    /// Sets any message word, registers or not.
+    pub fn set_raw_message(self, index: usize, value: usize) {
+        self.write(MESSAGE + index, value);
+    }
+
+    /// Address of the capability to send as number `index`.
+    pub fn extra_cap(self, index: usize) -> usize {
+        self.read(CAPS + index)
+    }
+
+    /// Tells the badge of a capability that was unwrapped.
+    pub fn set_badge(self, index: usize, badge: usize) {
+        self.write(CAPS + index, badge);
+    }
+
+    /// Where a capability is to be received: CNode, index, depth.
+    pub fn receive_slot(self) -> (usize, usize, usize) {
+        (
+            self.read(RECEIVE),
+            self.read(RECEIVE + 1),
+            self.read(RECEIVE + 2),
+        )
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    /// The IPC buffer of a thread, if it has one with these rights.
+    pub(crate) fn buffer(&self, thread: Ptr<Thread<A>>, rights: Rights) -> Option<Buffer> {
+        let Cap::Arch(cap) = self[thread].cap(ThreadSlot::Buffer) else {
+            return None;
+        };
+        let frame = cap.frame()?;
+        if frame.device || !frame.rights.contains(rights) {
+            return None;
+        }
+        let offset = self[thread].buffer_address & ((1 << frame.bits) - 1);
+        Some(Buffer {
+            words: (A::to_virtual(frame.address) + offset) as *mut usize,
+        })
+    }
+
+    /// The buffer that a thread sends from.
+    pub(crate) fn send_buffer(&self, thread: Ptr<Thread<A>>) -> Option<Buffer> {
+        self.buffer(thread, Rights::READ)
+    }
+
+    /// The buffer that a thread receives into.
+    pub(crate) fn receive_buffer(&self, thread: Ptr<Thread<A>>) -> Option<Buffer> {
+        self.buffer(thread, Rights::READ_WRITE)
+    }
+}

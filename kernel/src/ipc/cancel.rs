@@ -1,0 +1,196 @@
+//! Taking threads out of whatever they wait for.
+
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::object::{
+    Endpoint, EndpointState, Membership, Notification, NotificationState, Reply, Thread,
+    ThreadState,
+};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Ends what a blocked thread waits for; it is inactive then. Its fault is forgotten. No time
+    /// changes hands.
+    pub(crate) fn cancel_ipc(&mut self, thread: Ptr<Thread<A>>) {
+        self[thread].fault = None;
+        match self[thread].state {
+            ThreadState::BlockedOnSend { endpoint, .. } => self.leave_endpoint(endpoint, thread),
+            ThreadState::BlockedOnReceive { endpoint, .. } => {
+                self.detach_reply(thread);
+                self.leave_endpoint(endpoint, thread);
+            }
+            ThreadState::BlockedOnNotification { notification } => {
+                self.leave_notification(notification, thread);
+            }
+            ThreadState::BlockedOnReply { reply } => self.unlink_call(thread, reply),
+            ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => return,
+        }
+        self[thread].state = ThreadState::Inactive;
+    }
+
+    fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
+        let state = match self[endpoint].state() {
+            EndpointState::Idle => return,
+            EndpointState::Sending(mut queue) => {
+                queue.remove(&mut self.objects, thread);
+                EndpointState::Sending(queue)
+            }
+            EndpointState::Receiving(mut queue) => {
+                queue.remove(&mut self.objects, thread);
+                EndpointState::Receiving(queue)
+            }
+        };
+        self[thread].membership = Membership::None;
+        self[endpoint].set_state(state);
+    }
+
+    fn leave_notification(&mut self, notification: Ptr<Notification<A>>, thread: Ptr<Thread<A>>) {
+        if let NotificationState::Waiting(mut queue) = self[notification].state {
+            queue.remove(&mut self.objects, thread);
+            self[thread].membership = Membership::None;
+            self.set_waiters(notification, queue);
+        }
+    }
+
+    /// A thread in a waiting queue has a new priority: it is served accordingly.
+    pub(crate) fn requeue_waiting(&mut self, thread: Ptr<Thread<A>>, priority: u8) {
+        match self[thread].state {
+            ThreadState::BlockedOnSend { endpoint, .. }
+            | ThreadState::BlockedOnReceive { endpoint, .. } => {
+                let (mut queue, state): (_, fn(_) -> _) = match self[endpoint].state() {
+                    EndpointState::Idle => return,
+                    EndpointState::Sending(queue) => (queue, EndpointState::Sending),
+                    EndpointState::Receiving(queue) => (queue, EndpointState::Receiving),
+                };
+                queue.remove(&mut self.objects, thread);
+                self[thread].priority = priority;
+                queue.insert(&mut self.objects, thread);
+                self[endpoint].set_state(state(queue));
+            }
+            ThreadState::BlockedOnNotification { notification } => {
+                if let NotificationState::Waiting(mut queue) = self[notification].state {
+                    queue.remove(&mut self.objects, thread);
+                    self[thread].priority = priority;
+                    queue.insert(&mut self.objects, thread);
+                    self.set_waiters(notification, queue);
+                }
+            }
+            _ => {}
+        }
+        self[thread].priority = priority;
+    }
+
+    /// A thread whose wait was ended executes its system call again, or gives up if it waited with a
+    /// fault.
+    pub(crate) fn restart_or_give_up(&mut self, thread: Ptr<Thread<A>>) {
+        if self[thread].fault.is_some() {
+            self[thread].fault = None;
+            self[thread].state = ThreadState::Inactive;
+        } else {
+            self[thread].state = ThreadState::Restart;
+            self.wake_context(thread);
+            self.offer(thread);
+        }
+    }
+
+    /// The endpoint goes away: everybody who waits there tries again and finds out. Returns whether
+    /// it is empty; if not, the caller was asked to pause.
+    pub(crate) fn cancel_all_at_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>) -> bool {
+        loop {
+            let (EndpointState::Sending(queue) | EndpointState::Receiving(queue)) =
+                self[endpoint].state()
+            else {
+                return true;
+            };
+            let Some(thread) = queue.first(&self.objects) else {
+                return true;
+            };
+            self.detach_reply(thread);
+            self.leave_endpoint(endpoint, thread);
+            self.restart_or_give_up(thread);
+            if self.should_preempt() {
+                return false;
+            }
+        }
+    }
+
+    /// The notification goes away: everybody who waits for it tries again and finds out. Returns
+    /// whether nobody waits any more.
+    pub(crate) fn cancel_all_at_notification(
+        &mut self,
+        notification: Ptr<Notification<A>>,
+    ) -> bool {
+        while let NotificationState::Waiting(queue) = self[notification].state {
+            let Some(thread) = queue.first(&self.objects) else {
+                break;
+            };
+            self.leave_notification(notification, thread);
+            self.restart_or_give_up(thread);
+            if self.should_preempt() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Threads that wait to send with this badge try again.
+    pub(crate) fn cancel_badged_sends(&mut self, endpoint: Ptr<Endpoint<A>>, badge: usize) {
+        let EndpointState::Sending(queue) = self[endpoint].state() else {
+            return;
+        };
+        // Served in order, so that those who try again queue up in the order in which they stood.
+        let mut kept = crate::object::WaitQueue::EMPTY;
+        let mut rest = queue;
+        while let Some(thread) = rest.first(&self.objects) {
+            rest.remove(&mut self.objects, thread);
+            let hit = matches!(
+                self[thread].state,
+                ThreadState::BlockedOnSend { badge: own, .. } if own == badge
+            );
+            if hit {
+                self[thread].membership = Membership::None;
+                self.restart_or_give_up(thread);
+            } else {
+                kept.insert(&mut self.objects, thread);
+            }
+        }
+        self[endpoint].set_state(if kept.is_empty() {
+            EndpointState::Idle
+        } else {
+            EndpointState::Sending(kept)
+        });
+    }
+
+    /// Stops a thread.
+    pub(crate) fn suspend(&mut self, thread: Ptr<Thread<A>>) {
+        if let ThreadState::Running = self[thread].state {
+            self[thread].context.forget_restart();
+        }
+        self.cancel_ipc(thread);
+        self.cancel_yield_to(thread);
+        self.leave_scheduler(thread);
+        self[thread].state = ThreadState::Inactive;
+    }
+
+    /// Lets a stopped thread go on: it executes its instruction again.
+    pub(crate) fn resume(&mut self, thread: Ptr<Thread<A>>) {
+        if self[thread].is_stopped() {
+            self.cancel_ipc(thread);
+            self[thread].state = ThreadState::Restart;
+            self.wake_context(thread);
+            self.offer(thread);
+        }
+    }
+
+    /// The last capability to a reply object goes away: the caller that it tracks is given up; if its
+    /// call was the innermost one, it gets its time back.
+    pub(crate) fn clear_reply(&mut self, reply: Ptr<Reply<A>>) {
+        let Some(thread) = self[reply].thread else {
+            return;
+        };
+        match self[thread].state {
+            ThreadState::BlockedOnReply { .. } => self.pop_call(thread, reply),
+            _ => self.cancel_ipc(thread),
+        }
+    }
+}

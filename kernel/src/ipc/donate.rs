@@ -1,0 +1,131 @@
+//! Lending time along calls, and giving it back.
+
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{Above, Reply, SchedContext, Thread, ThreadState};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Moves a scheduling context to a thread that has none; its holder becomes passive.
+    pub(crate) fn donate(&mut self, context: Ptr<SchedContext<A>>, to: Ptr<Thread<A>>) {
+        if let Some(from) = self[context].thread {
+            self.leave_scheduler(from);
+            self[from].sched_context = None;
+        }
+        self[context].thread = Some(to);
+        self[to].sched_context = Some(context);
+        self[to].core = self[context].core;
+    }
+
+    /// Links a caller with the reply object of its server, and lends the server the caller's time if
+    /// it has none of its own and the caller may lend.
+    pub(crate) fn push_call(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        server: Ptr<Thread<A>>,
+        reply: Ptr<Reply<A>>,
+        may_donate: bool,
+    ) {
+        self[reply].thread = Some(caller);
+        self[caller].state = ThreadState::BlockedOnReply { reply };
+        let Some(context) = self[caller].sched_context else {
+            return;
+        };
+        if !may_donate || self[server].sched_context.is_some() {
+            return;
+        }
+        let below = self[context].reply;
+        if let Some(below) = below {
+            self[below].above = Above::Reply(reply);
+        }
+        self[reply].below = below;
+        self[reply].above = Above::Context(context);
+        self[context].reply = Some(reply);
+        self.donate(context, server);
+    }
+
+    /// Ends a call: unlinks the caller from its reply object. From the top of a call stack the context
+    /// goes back to the caller, unless it has got another one meanwhile.
+    pub(crate) fn pop_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
+        let context = match self[reply].above {
+            Above::Context(context) => Some(context),
+            _ => None,
+        };
+        let below = self[reply].below;
+        self.unlink_call(caller, reply);
+        if let Some(context) = context {
+            // Popped, not cut: what lies below is the top now.
+            if let Some(below) = below {
+                self[below].above = Above::Context(context);
+                self[context].reply = Some(below);
+            }
+            if self[caller].sched_context.is_none() {
+                self.donate(context, caller);
+            }
+        }
+    }
+
+    /// Gives a call up: no context moves, and the call stack is cut where the call stood.
+    pub(crate) fn unlink_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
+        match self[reply].above {
+            Above::None => {}
+            Above::Reply(above) => self[above].below = None,
+            Above::Context(context) => self[context].reply = None,
+        }
+        if let Some(below) = self[reply].below {
+            self[below].above = Above::None;
+        }
+        self[reply] = Reply::new();
+        self[caller].state = ThreadState::Inactive;
+    }
+
+    /// Takes the reply object away from a thread that waits for a call with it.
+    pub(crate) fn detach_reply(&mut self, receiver: Ptr<Thread<A>>) -> Option<Ptr<Reply<A>>> {
+        let ThreadState::BlockedOnReceive {
+            reply: Some(reply), ..
+        } = self[receiver].state
+        else {
+            return None;
+        };
+        self[reply].thread = None;
+        Some(reply)
+    }
+}
+
+/// Binding a scheduling context to a thread by an explicit operation.
+impl<A: Arch> Kernel<A> {
+    /// Gives a thread without time a context without thread.
+    pub(crate) fn bind_thread(&mut self, context: Ptr<SchedContext<A>>, thread: Ptr<Thread<A>>) {
+        self[context].thread = Some(thread);
+        self[thread].sched_context = Some(context);
+        self[thread].core = self[context].core;
+        self.wake_context(thread);
+        if self.is_schedulable(thread) {
+            if self.has_budget(thread) {
+                self.choose_again();
+                self.ready_front(thread);
+            } else {
+                self.postpone(thread);
+            }
+        }
+    }
+
+    /// Takes a context from its thread, which is passive then and keeps its place in waiting queues.
+    pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
+        if let Some(thread) = self[context].thread.take() {
+            self.leave_scheduler(thread);
+            self[thread].sched_context = None;
+        }
+    }
+
+    /// Takes a context from everything it is bound to: thread, notification and call stack.
+    pub(crate) fn unbind_all(&mut self, context: Ptr<SchedContext<A>>) {
+        self.unbind_thread(context);
+        if let Some(notification) = self[context].notification.take() {
+            self[notification].sched_context = None;
+        }
+        if let Some(top) = self[context].reply.take() {
+            self[top].above = Above::None;
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Sending to and receiving from endpoints.
+
+use abi::Rights;
+use abi::registers::CAP;
+
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::cap::EndpointCap;
+use crate::object::{
+    Endpoint, EndpointState, Fault, Membership, NotificationState, Reply, Thread, ThreadState,
+    WaitQueue,
+};
+use crate::token::Ptr;
+
+/// How something is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendOptions {
+    /// Wait for a receiver.
+    pub blocking: bool,
+    /// Wait for a reply.
+    pub call: bool,
+    /// Lend the sender's time.
+    pub donate: bool,
+}
+
+/// How something is received.
+#[derive(Clone, Copy)]
+pub(crate) struct Receiver<A: Arch> {
+    /// Wait for a sender.
+    pub blocking: bool,
+    /// What tracks the caller.
+    pub reply: Option<Ptr<Reply<A>>>,
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Sends the message of `sender` (or its fault) to an endpoint.
+    pub(crate) fn send(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        cap: EndpointCap<A>,
+        options: SendOptions,
+    ) {
+        let endpoint = cap.object;
+        let grant = cap.rights.contains(Rights::GRANT);
+        let grant_reply = cap.rights.contains(Rights::GRANT_REPLY);
+        let mut queue = match self[endpoint].state() {
+            EndpointState::Receiving(queue) => queue,
+            EndpointState::Idle | EndpointState::Sending(_) => {
+                if options.blocking {
+                    self[sender].state = ThreadState::BlockedOnSend {
+                        endpoint,
+                        badge: cap.badge,
+                        grant,
+                        grant_reply,
+                        call: options.call,
+                    };
+                    self.wait_at(endpoint, sender, EndpointState::Sending);
+                }
+                return;
+            }
+        };
+        let Some(receiver) = queue.first(&self.objects) else {
+            return;
+        };
+        queue.remove(&mut self.objects, receiver);
+        self[receiver].membership = Membership::None;
+        self[endpoint].set_state(EndpointState::Receiving(queue));
+        let reply = self.detach_reply(receiver);
+
+        self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
+        if options.call || self[sender].fault.is_some() {
+            self.expect_reply(
+                sender,
+                receiver,
+                reply,
+                grant || grant_reply,
+                options.donate,
+            );
+        } else if options.donate
+            && self[receiver].sched_context.is_none()
+            && let Some(context) = self[sender].sched_context
+        {
+            self.donate(context, receiver);
+        }
+        self.wake(receiver);
+    }
+
+    /// The message of a caller was delivered: it waits for the reply if that can come, else it is
+    /// stuck, which is what the ABI asks for.
+    fn expect_reply(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        server: Ptr<Thread<A>>,
+        reply: Option<Ptr<Reply<A>>>,
+        may_reply: bool,
+        may_donate: bool,
+    ) {
+        match reply {
+            Some(reply) if may_reply => self.push_call(caller, server, reply, may_donate),
+            _ => self[caller].state = ThreadState::Inactive,
+        }
+    }
+
+    /// A blocked thread has got what it waited for.
+    pub(crate) fn wake(&mut self, thread: Ptr<Thread<A>>) {
+        self[thread].state = ThreadState::Running;
+        self.wake_context(thread);
+        self.offer(thread);
+    }
+
+    /// Receives from an endpoint into `receiver`, the current thread.
+    pub(crate) fn receive(
+        &mut self,
+        receiver: Ptr<Thread<A>>,
+        endpoint: Ptr<Endpoint<A>>,
+        how: Receiver<A>,
+    ) {
+        if let Some(reply) = how.reply
+            && let Some(user) = self[reply].thread
+            && user != receiver
+        {
+            self.cancel_ipc(user);
+        }
+        if let Some(notification) = self[receiver].bound_notification {
+            if let NotificationState::Active(word) = self[notification].state {
+                self[notification].state = NotificationState::Idle;
+                self[receiver].context.set_result(CAP, word);
+                self.lend_context(notification, receiver);
+                return;
+            }
+            if how.blocking {
+                self.return_lent_context(receiver, notification);
+            }
+        }
+        let mut queue = match self[endpoint].state() {
+            EndpointState::Sending(queue) => queue,
+            EndpointState::Idle | EndpointState::Receiving(_) => {
+                if how.blocking {
+                    let reply = how.reply;
+                    if let Some(reply) = reply {
+                        self[reply].thread = Some(receiver);
+                    }
+                    self[receiver].state = ThreadState::BlockedOnReceive { endpoint, reply };
+                    self.wait_at(endpoint, receiver, EndpointState::Receiving);
+                } else {
+                    self[receiver].context.set_result(CAP, 0);
+                }
+                return;
+            }
+        };
+        let Some(sender) = queue.first(&self.objects) else {
+            return;
+        };
+        queue.remove(&mut self.objects, sender);
+        self[sender].membership = Membership::None;
+        self[endpoint].set_state(EndpointState::Sending(queue));
+        let ThreadState::BlockedOnSend {
+            badge,
+            grant,
+            grant_reply,
+            call,
+            ..
+        } = self[sender].state
+        else {
+            return;
+        };
+
+        self.transfer(sender, receiver, Some(endpoint), badge, grant);
+        self.wake_context(sender);
+        if call || self[sender].fault.is_some() {
+            let timeout = matches!(self[sender].fault, Some(Fault::Timeout { .. }));
+            self.expect_reply(sender, receiver, how.reply, grant || grant_reply, !timeout);
+        } else {
+            self[sender].state = ThreadState::Running;
+            self.offer(sender);
+        }
+    }
+
+    /// Puts a blocked thread into the queue of an endpoint.
+    fn wait_at(
+        &mut self,
+        endpoint: Ptr<Endpoint<A>>,
+        thread: Ptr<Thread<A>>,
+        state: fn(WaitQueue<A>) -> EndpointState<A>,
+    ) {
+        self.leave_scheduler(thread);
+        let mut queue = match self[endpoint].state() {
+            EndpointState::Idle => WaitQueue::EMPTY,
+            EndpointState::Sending(queue) | EndpointState::Receiving(queue) => queue,
+        };
+        queue.insert(&mut self.objects, thread);
+        self[thread].membership = Membership::Waiting;
+        self[endpoint].set_state(state(queue));
+    }
+}

@@ -1,0 +1,14 @@
+//! What happens between threads: messages, donated time, signals, faults.
+
+mod buffer;
+mod cancel;
+mod donate;
+mod endpoint;
+mod fault;
+mod signal;
+mod transfer;
+mod yield_to;
+
+pub use buffer::Buffer;
+pub(crate) use endpoint::{Receiver, SendOptions};
+pub(crate) use fault::is_handler;

@@ -1,0 +1,124 @@
+//! Notifications: signals, waiting for them, and the time that a notification lends.
+
+use abi::registers::CAP;
+
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::object::{Membership, Notification, NotificationState, Thread, ThreadState, WaitQueue};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Signals a notification.
+    pub(crate) fn signal(&mut self, notification: Ptr<Notification<A>>, badge: usize) {
+        match self[notification].state {
+            NotificationState::Active(word) => {
+                self[notification].state = NotificationState::Active(word | badge);
+            }
+            NotificationState::Waiting(mut queue) => {
+                let Some(thread) = queue.first(&self.objects) else {
+                    return;
+                };
+                queue.remove(&mut self.objects, thread);
+                self[thread].membership = Membership::None;
+                self.set_waiters(notification, queue);
+                self.deliver(notification, thread, badge);
+            }
+            NotificationState::Idle => {
+                let bound = self[notification].bound_thread.filter(|thread| {
+                    matches!(self[*thread].state, ThreadState::BlockedOnReceive { .. })
+                });
+                match bound {
+                    Some(thread) => {
+                        self.cancel_ipc(thread);
+                        self.deliver(notification, thread, badge);
+                    }
+                    None => self[notification].state = NotificationState::Active(badge),
+                }
+            }
+        }
+    }
+
+    /// Wakes a thread with a signal.
+    fn deliver(
+        &mut self,
+        notification: Ptr<Notification<A>>,
+        thread: Ptr<Thread<A>>,
+        badge: usize,
+    ) {
+        self[thread].context.set_result(CAP, badge);
+        self.lend_context(notification, thread);
+        self.wake(thread);
+    }
+
+    /// Waits for a signal.
+    pub(crate) fn wait(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        notification: Ptr<Notification<A>>,
+        blocking: bool,
+    ) {
+        match self[notification].state {
+            NotificationState::Active(word) => {
+                self[notification].state = NotificationState::Idle;
+                self[thread].context.set_result(CAP, word);
+                self.lend_context(notification, thread);
+            }
+            _ if !blocking => self[thread].context.set_result(CAP, 0),
+            NotificationState::Idle => self.wait_in(notification, thread, WaitQueue::EMPTY),
+            NotificationState::Waiting(queue) => self.wait_in(notification, thread, queue),
+        }
+    }
+
+    fn wait_in(
+        &mut self,
+        notification: Ptr<Notification<A>>,
+        thread: Ptr<Thread<A>>,
+        mut queue: WaitQueue<A>,
+    ) {
+        self.return_lent_context(thread, notification);
+        self.leave_scheduler(thread);
+        self[thread].state = ThreadState::BlockedOnNotification { notification };
+        queue.insert(&mut self.objects, thread);
+        self[thread].membership = Membership::Waiting;
+        self.set_waiters(notification, queue);
+    }
+
+    /// Changes who waits for a notification.
+    pub(crate) fn set_waiters(&mut self, notification: Ptr<Notification<A>>, queue: WaitQueue<A>) {
+        self[notification].state = if queue.is_empty() {
+            NotificationState::Idle
+        } else {
+            NotificationState::Waiting(queue)
+        };
+    }
+
+    /// Lends a passive thread the notification's scheduling context, if nobody has it.
+    pub(crate) fn lend_context(
+        &mut self,
+        notification: Ptr<Notification<A>>,
+        thread: Ptr<Thread<A>>,
+    ) {
+        if self[thread].sched_context.is_none()
+            && let Some(context) = self[notification].sched_context
+            && self[context].thread.is_none()
+        {
+            self.donate(context, thread);
+            self.wake_context(thread);
+        }
+    }
+
+    /// A thread that is about to block gives back the context that a notification has lent it.
+    pub(crate) fn return_lent_context(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        notification: Ptr<Notification<A>>,
+    ) {
+        if let Some(context) = self[thread].sched_context
+            && self[notification].sched_context == Some(context)
+        {
+            self.leave_scheduler(thread);
+            self[thread].sched_context = None;
+            self[context].thread = None;
+        }
+    }
+}

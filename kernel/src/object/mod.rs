@@ -1,0 +1,35 @@
+//! Kernel objects: the state of each and the rules that concern it alone. An object never wakes or
+//! switches anybody; that is the work of the floors above.
+
+mod domain;
+mod endpoint;
+mod irq;
+mod notification;
+mod reply;
+mod sched_context;
+mod thread;
+
+pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
+pub use endpoint::{Endpoint, EndpointState, WaitQueue};
+pub use irq::{IrqEntry, IrqState};
+pub use notification::{Notification, NotificationState};
+pub use reply::{Above, Reply};
+pub use sched_context::SchedContext;
+pub use thread::{Fault, Membership, THREAD_SLOTS, Thread, ThreadSlot, ThreadState, thread_slot};
+
+use abi::sizes;
+
+/// Makes sure at compile time that the objects of an architecture fit the sizes of the interface.
+pub const fn check_sizes<A: crate::arch::Arch>() {
+    assert!(
+        size_of::<Thread<A>>() <= 1 << sizes::TCB_BITS,
+        "a thread does not fit its object"
+    );
+    assert!(size_of::<Endpoint<A>>() <= 1 << sizes::ENDPOINT_BITS);
+    assert!(size_of::<Notification<A>>() <= 1 << sizes::NOTIFICATION_BITS);
+    assert!(size_of::<Reply<A>>() <= 1 << sizes::REPLY_BITS);
+    assert!(size_of::<crate::cap::Slot<A>>() == 1 << sizes::SLOT_BITS);
+    assert!(
+        sched_context::HEADER_BYTES + 2 * sizes::REFILL_BYTES <= 1 << sizes::MIN_SCHED_CONTEXT_BITS
+    );
+}

@@ -1,0 +1,160 @@
+//! Scheduling contexts: rights to processor time.
+
+use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
+
+use super::{Notification, Reply, Thread};
+use crate::arch::Arch;
+use crate::budget::{Refill, RefillRing, Refills};
+use crate::time::Ticks;
+use crate::token::Ptr;
+
+/// A scheduling context. Its replenishments follow it in memory, up to the size of the object.
+#[repr(C)]
+pub struct SchedContext<A: Arch> {
+    /// Time between uses of the same replenishment; zero for round robin.
+    pub period: Ticks,
+    /// What may be used in a period.
+    pub budget: Ticks,
+    /// What was charged since somebody last asked.
+    pub consumed: Ticks,
+    /// Which replenishments are in use.
+    ring: RefillRing,
+    /// Its flags: [`abi::sched_context_flags`].
+    pub sporadic: bool,
+    /// The core whose time it is.
+    pub core: u8,
+    /// The thread that runs on it.
+    pub thread: Option<Ptr<Thread<A>>>,
+    /// Top of the stack of calls along which it was donated.
+    pub reply: Option<Ptr<Reply<A>>>,
+    /// The notification that lends it to passive threads.
+    pub notification: Option<Ptr<Notification<A>>>,
+    /// The thread that waits in `YieldTo` for this context's use.
+    pub yielded_from: Option<Ptr<Thread<A>>>,
+    /// Tells timeout handlers whose budget ran out.
+    pub badge: usize,
+}
+
+/// Bytes before the first replenishment. The ABI counts 56 on 32-bit machines, where every size of
+/// object then leaves half a replenishment unused; so there is room for 64.
+pub(super) const HEADER_BYTES: usize = SCHED_CONTEXT_HEADER_BYTES.next_multiple_of(REFILL_BYTES);
+
+impl<A: Arch> SchedContext<A> {
+    /// A scheduling context as retype makes it.
+    pub const fn new() -> Self {
+        const { assert!(size_of::<Self>() <= HEADER_BYTES) };
+        Self {
+            period: Ticks::ZERO,
+            budget: Ticks::ZERO,
+            consumed: Ticks::ZERO,
+            ring: RefillRing::new(0),
+            sporadic: false,
+            core: 0,
+            thread: None,
+            reply: None,
+            notification: None,
+            yielded_from: None,
+            badge: 0,
+        }
+    }
+
+    /// Whether it has a budget at all.
+    pub const fn is_configured(&self) -> bool {
+        self.budget.0 > 0
+    }
+
+    /// Whether it is a time slice without replenishments.
+    pub const fn is_round_robin(&self) -> bool {
+        self.period.0 == 0
+    }
+
+    /// Forgets its parameters, as if it had never been configured.
+    pub fn unconfigure(&mut self) {
+        (self.period, self.budget) = (Ticks::ZERO, Ticks::ZERO);
+        self.ring = RefillRing::new(0);
+    }
+
+    fn entries(&mut self, capacity: usize) -> (*mut Refill, usize) {
+        let start = core::ptr::from_mut(self)
+            .cast::<u8>()
+            .wrapping_add(HEADER_BYTES);
+        (start.cast(), capacity)
+    }
+
+    /// Its replenishments. `capacity`: how many it may use from now on.
+    fn refills_with(&mut self, capacity: usize) -> Refills<'_> {
+        let (start, capacity) = self.entries(capacity);
+        // SAFETY: the object's memory goes on behind the header for as many entries as its size allows;
+        // `SchedControl_ConfigureFlags` checks the capacity against the size before it comes here.
+        // Zeroed by retype, any content is a valid entry. The header borrow covers the entries too.
+        let entries = unsafe { core::slice::from_raw_parts_mut(start, capacity) };
+        Refills::new(&mut self.ring, entries)
+    }
+
+    /// The replenishments of a configured context.
+    pub fn refills(&mut self) -> Refills<'_> {
+        self.refills_with(self.ring.capacity())
+    }
+
+    /// The current replenishment of a configured context.
+    pub fn head(&self) -> Refill {
+        // SAFETY: as in `refills_with`; the head's index is below the capacity.
+        unsafe {
+            core::ptr::from_ref(self)
+                .cast::<u8>()
+                .wrapping_add(HEADER_BYTES)
+                .cast::<Refill>()
+                .add(self.ring.head())
+                .read()
+        }
+    }
+
+    /// Whether it may be used now, and for at least `minimum` beyond `usage`.
+    pub fn is_available(&self, now: Ticks, usage: Ticks, minimum: Ticks) -> bool {
+        let head = self.head();
+        head.time <= now && head.amount.saturating_sub(usage) >= minimum
+    }
+
+    /// Gives it a budget anew, or round robin where `period` is zero.
+    pub fn start(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
+        (self.budget, self.period) = (budget, period);
+        let mut refills = self.refills_with(capacity.max(2));
+        if period == Ticks::ZERO {
+            refills.start_round_robin(now, budget);
+        } else {
+            refills.start(capacity as u32, now, budget);
+        }
+    }
+
+    /// Changes the budget of a context in use; see [`Refills::update`].
+    pub fn update(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
+        (self.budget, self.period) = (budget, period);
+        let capacity = capacity.max(self.ring.capacity()).max(2);
+        self.refills_with(capacity)
+            .update(capacity as u32, now, budget, period);
+    }
+
+    /// Charges time that was used.
+    pub fn charge(&mut self, usage: Ticks, minimum: Ticks) {
+        self.consumed = self.consumed.saturating_add(usage);
+        let period = self.period;
+        if self.is_round_robin() {
+            self.refills().charge_slice(usage);
+        } else {
+            self.refills().charge(usage, period, minimum);
+        }
+    }
+
+    /// Its thread becomes able to use it now; see [`Refills::unblock`].
+    pub fn unblock(&mut self, now: Ticks) {
+        if self.is_configured() && !self.is_round_robin() {
+            self.refills().unblock(now);
+        }
+    }
+}
+
+impl<A: Arch> Default for SchedContext<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

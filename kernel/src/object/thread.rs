@@ -1,0 +1,241 @@
+//! Threads.
+
+use abi::LookupFailure;
+
+use super::{Endpoint, Notification, Reply, SchedContext};
+use crate::arch::{Arch, UserContext};
+use crate::cap::{Cap, Slot};
+use crate::collections::{Linked, Links};
+use crate::token::Ptr;
+
+/// Number of capability slots in a thread.
+pub const THREAD_SLOTS: usize = 5;
+
+/// The capability slots of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum ThreadSlot {
+    /// Root of the capability space.
+    CSpace = 0,
+    /// Root of the address space.
+    VSpace,
+    /// Frame of the IPC buffer.
+    Buffer,
+    /// Endpoint for faults.
+    FaultHandler,
+    /// Endpoint for timeouts.
+    TimeoutHandler,
+}
+
+/// What a thread is doing.
+pub enum ThreadState<A: Arch> {
+    /// Suspended, or gave up.
+    Inactive,
+    /// Continues behind its last system call.
+    Running,
+    /// Executes its instruction again.
+    Restart,
+    /// In the queue of senders of an endpoint.
+    BlockedOnSend {
+        /// Where.
+        endpoint: Ptr<Endpoint<A>>,
+        /// Badge of the capability that was used.
+        badge: usize,
+        /// Its right Grant.
+        grant: bool,
+        /// Its right GrantReply.
+        grant_reply: bool,
+        /// Whether a reply is expected.
+        call: bool,
+    },
+    /// In the queue of receivers of an endpoint.
+    BlockedOnReceive {
+        /// Where.
+        endpoint: Ptr<Endpoint<A>>,
+        /// What will track the caller.
+        reply: Option<Ptr<Reply<A>>>,
+    },
+    /// Called, and waits for the reply.
+    BlockedOnReply {
+        /// What tracks the call.
+        reply: Ptr<Reply<A>>,
+    },
+    /// In the queue of a notification.
+    BlockedOnNotification {
+        /// Where.
+        notification: Ptr<Notification<A>>,
+    },
+}
+
+impl<A: Arch> Clone for ThreadState<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<A: Arch> Copy for ThreadState<A> {}
+
+/// What went wrong with a thread; the message to its handler follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A capability address did not resolve.
+    Cap {
+        /// The address.
+        address: usize,
+        /// Whether it was to be received from.
+        in_receive_phase: bool,
+        /// Why.
+        failure: LookupFailure,
+    },
+    /// A system call that does not exist.
+    UnknownSyscall {
+        /// Its number.
+        number: usize,
+    },
+    /// A processor exception.
+    UserException {
+        /// Which (x86: vector).
+        number: usize,
+        /// Its code.
+        code: usize,
+    },
+    /// The budget ran out.
+    Timeout {
+        /// Badge of the scheduling context.
+        badge: usize,
+    },
+    /// A memory access without mapping.
+    Vm {
+        /// The address.
+        address: usize,
+        /// The processor's status word.
+        status: usize,
+        /// Whether it was an instruction fetch.
+        instruction: bool,
+    },
+}
+
+/// The queue that a thread is in; one at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// None.
+    None,
+    /// A ready queue.
+    Ready,
+    /// The release queue: waits for time.
+    Release,
+    /// The queue of an endpoint or notification.
+    Waiting,
+}
+
+/// A thread.
+#[repr(C)]
+pub struct Thread<A: Arch> {
+    /// Its capability slots; first, so that they are aligned as slots must be.
+    pub slots: [Slot<A>; THREAD_SLOTS],
+    /// Its registers.
+    pub context: A::Context,
+    /// What it is doing.
+    pub state: ThreadState<A>,
+    /// What went wrong, while a handler has not mended it.
+    pub fault: Option<Fault>,
+    /// The time that it runs on; without, it is *passive*.
+    pub sched_context: Option<Ptr<SchedContext<A>>>,
+    /// The scheduling context for whose use it waits in `YieldTo`.
+    pub yielding_to: Option<Ptr<SchedContext<A>>>,
+    /// The notification that is delivered when it receives.
+    pub bound_notification: Option<Ptr<Notification<A>>>,
+    /// Address of its IPC buffer, as it sees it.
+    pub buffer_address: usize,
+    /// Its place in the queue that `membership` names.
+    pub links: Links<Thread<A>>,
+    /// The queue that it is in.
+    pub membership: Membership,
+    /// Its priority.
+    pub priority: u8,
+    /// The highest priority that it may give to others.
+    pub max_controlled_priority: u8,
+    /// Its domain.
+    pub domain: u8,
+    /// See [`abi::thread_flags`].
+    pub flags: u8,
+    /// The core of its scheduling context.
+    pub core: u8,
+    /// Its name, for people who debug it.
+    pub name: [u8; 16],
+}
+
+impl<A: Arch> Linked for Thread<A> {
+    fn links(&self) -> &Links<Self> {
+        &self.links
+    }
+    fn links_mut(&mut self) -> &mut Links<Self> {
+        &mut self.links
+    }
+}
+
+impl<A: Arch> Thread<A> {
+    /// A thread as retype makes it.
+    pub fn new(domain: u8) -> Self {
+        Self {
+            slots: [Slot::EMPTY; THREAD_SLOTS],
+            context: A::Context::new(),
+            state: ThreadState::Inactive,
+            fault: None,
+            sched_context: None,
+            yielding_to: None,
+            bound_notification: None,
+            buffer_address: 0,
+            links: Links::NONE,
+            membership: Membership::None,
+            priority: 0,
+            max_controlled_priority: 0,
+            domain,
+            flags: 0,
+            core: 0,
+            name: [0; 16],
+        }
+    }
+
+    /// The capability in one of its slots.
+    pub fn cap(&self, slot: ThreadSlot) -> Cap<A> {
+        self.slots[slot as usize].cap()
+    }
+
+    /// Root of its address space.
+    pub fn vspace_cap(&self) -> Cap<A> {
+        self.cap(ThreadSlot::VSpace)
+    }
+
+    /// Whether it would run if it had time.
+    pub const fn is_runnable(&self) -> bool {
+        matches!(self.state, ThreadState::Running | ThreadState::Restart)
+    }
+
+    /// Whether it waits for another thread.
+    pub const fn is_blocked(&self) -> bool {
+        matches!(
+            self.state,
+            ThreadState::BlockedOnSend { .. }
+                | ThreadState::BlockedOnReceive { .. }
+                | ThreadState::BlockedOnReply { .. }
+                | ThreadState::BlockedOnNotification { .. }
+        )
+    }
+
+    /// Whether it does not run and will not by itself.
+    pub const fn is_stopped(&self) -> bool {
+        !self.is_runnable()
+    }
+
+    /// Whether the floating-point unit is withheld from it.
+    pub const fn fpu_disabled(&self) -> bool {
+        self.flags as usize & abi::thread_flags::FPU_DISABLED != 0
+    }
+}
+
+/// The handle of one of a thread's slots.
+pub fn thread_slot<A: Arch>(thread: Ptr<Thread<A>>, slot: ThreadSlot) -> Ptr<Slot<A>> {
+    let address = thread.address() + slot as usize * size_of::<Slot<A>>();
+    // SAFETY: the slots are the first field of a `repr(C)` thread, which outlives its handles.
+    unsafe { Ptr::from_address(address) }.unwrap_or_else(|| unreachable!())
+}

@@ -1,0 +1,117 @@
+//! Putting threads into queues and taking them out, so that a thread is never in two.
+
+use super::Decision;
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{Membership, Thread};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Whether the thread could run if it were chosen: it wants to, and has time.
+    pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
+        self[thread].is_runnable()
+            && self[thread].membership != Membership::Release
+            && self[thread]
+                .sched_context
+                .is_some_and(|context| self[context].is_configured())
+    }
+
+    /// Whether the thread's context, if it has one, may be used now.
+    pub(crate) fn has_budget(&self, thread: Ptr<Thread<A>>) -> bool {
+        self[thread].sched_context.is_some_and(|context| {
+            self[context].is_configured()
+                && self[context].is_available(self.core.now, Default::default(), self.min_budget())
+        })
+    }
+
+    /// Puts a thread in front of the ready ones of its priority.
+    pub(crate) fn ready_front(&mut self, thread: Ptr<Thread<A>>) {
+        self.prepare_for_queue(thread);
+        self[thread].membership = Membership::Ready;
+        self.core.ready.push_front(&mut self.objects, thread);
+    }
+
+    /// Puts a thread behind the ready ones of its priority.
+    pub(crate) fn ready_back(&mut self, thread: Ptr<Thread<A>>) {
+        self.prepare_for_queue(thread);
+        self[thread].membership = Membership::Ready;
+        self.core.ready.push_back(&mut self.objects, thread);
+    }
+
+    /// Lets a thread wait for its next replenishment.
+    pub(crate) fn postpone(&mut self, thread: Ptr<Thread<A>>) {
+        let Some(context) = self[thread].sched_context else {
+            return;
+        };
+        let time = self[context].head().time;
+        self.prepare_for_queue(thread);
+        self[thread].membership = Membership::Release;
+        self.core.release.insert(&mut self.objects, thread, time);
+        self.core.reprogram = true;
+    }
+
+    fn prepare_for_queue(&mut self, thread: Ptr<Thread<A>>) {
+        debug_assert!(self[thread].membership != Membership::Waiting);
+        self.leave_scheduler(thread);
+    }
+
+    /// Takes a thread out of the ready or release queue; it is offered no longer either.
+    pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
+        match self[thread].membership {
+            Membership::Ready => self.core.ready.remove(&mut self.objects, thread),
+            Membership::Release => {
+                self.core.release.remove(&mut self.objects, thread);
+                self.core.reprogram = true;
+            }
+            Membership::None | Membership::Waiting => {
+                if let Decision::Candidate(candidate) = self.core.decision
+                    && candidate == thread
+                {
+                    self.core.decision = Decision::Choose;
+                }
+                return;
+            }
+        }
+        self[thread].membership = Membership::None;
+    }
+
+    /// A thread may run now: it wants to, and may be more urgent than the current one. Out of budget
+    /// it waits for its next replenishment; without time nothing happens.
+    pub(crate) fn offer(&mut self, thread: Ptr<Thread<A>>) {
+        if !self.is_schedulable(thread) || self.core.current == Some(thread) {
+            return;
+        }
+        if !self.has_budget(thread) {
+            self.postpone(thread);
+            return;
+        }
+        if let Decision::Candidate(candidate) = self.core.decision
+            && candidate == thread
+        {
+            return;
+        }
+        let here = self[thread].domain == self.core.current_domain();
+        match self.core.decision {
+            Decision::Resume if here => {
+                self.leave_scheduler(thread);
+                self.core.decision = Decision::Candidate(thread);
+            }
+            _ if !here => self.ready_front(thread),
+            _ => {
+                self.choose_again();
+                self.ready_front(thread);
+            }
+        }
+    }
+
+    /// The current choice may be wrong: make it anew among all.
+    pub(crate) fn choose_again(&mut self) {
+        if let Decision::Candidate(candidate) = self.core.decision {
+            self.core.decision = Decision::Choose;
+            if self.is_schedulable(candidate) {
+                self.ready_front(candidate);
+            }
+        }
+        self.core.decision = Decision::Choose;
+    }
+}

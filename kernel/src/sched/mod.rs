@@ -1,0 +1,90 @@
+//! Who runs.
+//!
+//! Threads that could run now stand in the ready queues ([`ready`]), those that wait for time in the
+//! release queue ([`release`]); the current thread stands in neither. While the kernel works it only
+//! notes what should happen ([`Decision`]); the choice is made once, at the end of the kernel entry
+//! ([`decide`]), and time is accounted for at entry and at the choice ([`charge`]).
+
+mod charge;
+mod decide;
+mod domain;
+mod membership;
+mod ready;
+mod release;
+
+use crate::arch::Arch;
+use crate::object::{SchedContext, Thread};
+use crate::time::Ticks;
+use crate::token::Ptr;
+
+use domain::DomainTime;
+use ready::ReadyQueues;
+use release::ReleaseQueue;
+
+/// What the end of the kernel entry shall do.
+pub enum Decision<A: Arch> {
+    /// Go on with the current thread.
+    Resume,
+    /// One thread was offered: it is compared with the current one. It is in no queue.
+    Candidate(Ptr<Thread<A>>),
+    /// Choose among all.
+    Choose,
+}
+
+impl<A: Arch> Clone for Decision<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<A: Arch> Copy for Decision<A> {}
+
+/// What belongs to one core.
+pub struct Core<A: Arch> {
+    /// Its number.
+    pub id: usize,
+    /// The thread that it runs; `None`: it idles.
+    pub current: Option<Ptr<Thread<A>>>,
+    /// The scheduling context that pays.
+    pub current_context: Option<Ptr<SchedContext<A>>>,
+    /// The time of this kernel entry.
+    pub now: Ticks,
+    /// What the current context has used and was not charged for yet.
+    pub consumed: Ticks,
+    /// What the end of this entry shall do.
+    pub decision: Decision<A>,
+    /// Whether the timer must be armed anew.
+    pub reprogram: bool,
+    /// Whether the address space or registers of the current thread were changed under it, so that
+    /// the architecture must load them again.
+    pub reload: bool,
+    /// Units of work since the last preemption point.
+    work: usize,
+    ready: ReadyQueues<A>,
+    release: ReleaseQueue<A>,
+    domain: DomainTime,
+}
+
+impl<A: Arch> Core<A> {
+    /// A core that idles and has nothing to run.
+    pub const fn new(id: usize) -> Self {
+        Self {
+            id,
+            current: None,
+            current_context: None,
+            now: Ticks::ZERO,
+            consumed: Ticks::ZERO,
+            decision: Decision::Resume,
+            reprogram: true,
+            reload: true,
+            work: 0,
+            ready: ReadyQueues::new(),
+            release: ReleaseQueue::new(),
+            domain: DomainTime::new(),
+        }
+    }
+
+    /// The domain whose turn it is.
+    pub fn current_domain(&self) -> u8 {
+        self.domain.current()
+    }
+}

@@ -1,0 +1,71 @@
+//! Threads that could run now: one first-come-first-served queue per domain and priority.
+
+use abi::PRIORITIES;
+use abi::config::DOMAINS;
+
+use crate::arch::Arch;
+use crate::collections::{PriorityBitmap, Ring};
+use crate::object::Thread;
+use crate::token::{Objects, Ptr};
+
+/// The ready queues of a core. All operations take constant time.
+pub struct ReadyQueues<A: Arch> {
+    domains: [DomainQueues<A>; DOMAINS],
+}
+
+struct DomainQueues<A: Arch> {
+    occupied: PriorityBitmap,
+    queues: [Ring<Thread<A>>; PRIORITIES],
+}
+
+impl<A: Arch> ReadyQueues<A> {
+    pub const fn new() -> Self {
+        Self {
+            domains: [const {
+                DomainQueues {
+                    occupied: PriorityBitmap::EMPTY,
+                    queues: [Ring::EMPTY; PRIORITIES],
+                }
+            }; DOMAINS],
+        }
+    }
+
+    pub fn push_front(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
+        let (domain, priority) = place(objects, thread);
+        let queues = &mut self.domains[domain];
+        queues.queues[priority as usize].push_front(objects, thread);
+        queues.occupied.insert(priority);
+    }
+
+    pub fn push_back(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
+        let (domain, priority) = place(objects, thread);
+        let queues = &mut self.domains[domain];
+        queues.queues[priority as usize].push_back(objects, thread);
+        queues.occupied.insert(priority);
+    }
+
+    pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
+        let (domain, priority) = place(objects, thread);
+        let queues = &mut self.domains[domain];
+        let queue = &mut queues.queues[priority as usize];
+        queue.remove(objects, thread);
+        if queue.is_empty() {
+            queues.occupied.remove(priority);
+        }
+    }
+
+    /// The most urgent priority at which somebody of a domain is ready.
+    pub fn highest_priority(&self, domain: u8) -> Option<u8> {
+        self.domains[domain as usize].occupied.highest()
+    }
+
+    /// The thread that runs next in a domain.
+    pub fn first(&self, domain: u8) -> Option<Ptr<Thread<A>>> {
+        let priority = self.highest_priority(domain)?;
+        self.domains[domain as usize].queues[priority as usize].first()
+    }
+}
+
+fn place<A: Arch>(objects: &Objects, thread: Ptr<Thread<A>>) -> (usize, u8) {
+    (objects[thread].domain as usize, objects[thread].priority)
+}

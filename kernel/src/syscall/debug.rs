@@ -1,0 +1,92 @@
+//! System calls for people who debug or measure; kernels of kind `release` have none of them.
+
+use abi::Syscall;
+use abi::registers::{CAP, MESSAGE_REGISTERS};
+
+use crate::Kernel;
+use crate::arch::{Arch, Exit, UserContext};
+use crate::cap::{Cap, lookup_cap};
+use crate::console::debug_line;
+use crate::object::{Thread, ThreadSlot};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Handles a debug or benchmark call; returns whether it is one that this kernel has. The current
+    /// thread continues.
+    pub(super) fn handle_debug_syscall(&mut self, call: Syscall) -> bool {
+        if !cfg!(any(feature = "debug", feature = "bench"))
+            || call.number() >= Syscall::Yield.number()
+        {
+            return false;
+        }
+        let Some(thread) = self.core.current else {
+            return false;
+        };
+        let argument = self[thread].context.get(CAP);
+        match call {
+            Syscall::DebugPutChar => A::put_byte(argument as u8),
+            Syscall::DebugExit => {
+                A::exit(if argument == 0 {
+                    Exit::Success
+                } else {
+                    Exit::Failure
+                });
+            }
+            Syscall::DebugHalt if cfg!(feature = "debug") => {
+                debug_line::<A>(format_args!("kernel: halted by user level"));
+                A::exit(Exit::Success);
+            }
+            Syscall::DebugCapIdentify if cfg!(feature = "debug") => {
+                let tag = self.identify(thread, argument);
+                self[thread].context.set_result(CAP, tag);
+            }
+            Syscall::DebugNameThread if cfg!(feature = "debug") => self.name(thread, argument),
+            Syscall::DebugDumpScheduler if cfg!(feature = "debug") => self.dump_scheduler(),
+            Syscall::DebugSnapshot if cfg!(feature = "debug") => self.dump_scheduler(),
+            Syscall::BenchmarkNullSyscall if cfg!(feature = "bench") => {}
+            Syscall::BenchmarkResetLog if cfg!(feature = "bench") => {
+                self[thread].context.set_result(CAP, 0);
+            }
+            _ => return A::optional_syscall(self, call),
+        }
+        true
+    }
+
+    /// The tag of a capability; 0 for none.
+    fn identify(&self, thread: Ptr<Thread<A>>, address: usize) -> usize {
+        let root = self[thread].cap(ThreadSlot::CSpace);
+        lookup_cap(self, root, address).map_or(0, |slot| self[slot].raw().tag().into())
+    }
+
+    /// Names a thread with the text at the start of the caller's message.
+    fn name(&mut self, caller: Ptr<Thread<A>>, address: usize) {
+        let root = self[caller].cap(ThreadSlot::CSpace);
+        let Ok(slot) = lookup_cap(self, root, address) else {
+            return;
+        };
+        let (Cap::Thread(named), Some(buffer)) = (self[slot].cap(), self.send_buffer(caller))
+        else {
+            return;
+        };
+        const _: () = assert!(MESSAGE_REGISTERS > 0);
+        let mut name = self[named].name;
+        let width = size_of::<usize>();
+        let last = name.len() - 1;
+        for (index, byte) in name.iter_mut().enumerate() {
+            *byte = buffer.raw_message(index / width).to_ne_bytes()[index % width];
+        }
+        name[last] = 0;
+        self[named].name = name;
+    }
+
+    fn dump_scheduler(&self) {
+        if let Some(thread) = self.core.current {
+            debug_line::<A>(format_args!(
+                "kernel: core {} runs {:#x} at priority {}",
+                self.core.id,
+                thread.address(),
+                self[thread].priority
+            ));
+        }
+    }
+}

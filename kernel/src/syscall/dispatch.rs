@@ -1,0 +1,276 @@
+//! The eleven system calls.
+
+use abi::registers::{CAP, DESTINATION, INFO, REPLY};
+use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Rights, Syscall};
+
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::cap::{Cap, lookup_cap};
+use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
+use crate::ipc::{Receiver, SendOptions};
+use crate::object::{Fault, Reply, Thread, ThreadSlot, ThreadState};
+use crate::token::Ptr;
+
+/// How a capability is invoked.
+#[derive(Clone, Copy)]
+struct Manner {
+    /// Wait where that is possible, and report addresses that do not resolve.
+    blocking: bool,
+    /// Expect an answer.
+    call: bool,
+    /// The first of two phases: lend time, and refuse what might disturb the second phase.
+    first_phase: bool,
+}
+
+const SEND: Manner = Manner {
+    blocking: true,
+    call: false,
+    first_phase: false,
+};
+const NB_SEND: Manner = Manner {
+    blocking: false,
+    call: false,
+    first_phase: false,
+};
+const CALL: Manner = Manner {
+    blocking: true,
+    call: true,
+    first_phase: false,
+};
+const FIRST_PHASE: Manner = Manner {
+    blocking: false,
+    call: false,
+    first_phase: true,
+};
+
+impl<A: Arch> Kernel<A> {
+    /// Performs a system call of the current thread.
+    pub(super) fn dispatch(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+        // Until it is done the call counts as to be done again: whoever stops the thread in the
+        // middle leaves it there.
+        self[thread].state = ThreadState::Restart;
+        let register = |kernel: &Self, register| kernel[thread].context.get(register);
+        let cap = register(self, CAP);
+        let reply = register(self, REPLY);
+        let done = match call {
+            Syscall::Send => self.invoke(thread, cap, SEND),
+            Syscall::NBSend => self.invoke(thread, cap, NB_SEND),
+            Syscall::Call => self.invoke(thread, cap, CALL),
+            Syscall::Recv => Ok(self.receive_from(thread, cap, true, Some(reply))),
+            Syscall::NBRecv => Ok(self.receive_from(thread, cap, false, Some(reply))),
+            Syscall::Wait => Ok(self.receive_from(thread, cap, true, None)),
+            Syscall::NBWait => Ok(self.receive_from(thread, cap, false, None)),
+            Syscall::ReplyRecv => self
+                .invoke(thread, reply, FIRST_PHASE)
+                .map(|()| self.receive_from(thread, cap, true, Some(reply))),
+            Syscall::NBSendRecv => {
+                let destination = self.destination(thread);
+                self.invoke(thread, destination, FIRST_PHASE)
+                    .map(|()| self.receive_from(thread, cap, true, Some(reply)))
+            }
+            Syscall::NBSendWait => self
+                .invoke(thread, reply, FIRST_PHASE)
+                .map(|()| self.receive_from(thread, cap, true, None)),
+            _ => {
+                self.yield_slice();
+                Ok(())
+            }
+        };
+        match done {
+            Ok(()) => {
+                if let ThreadState::Restart = self[thread].state {
+                    self[thread].state = ThreadState::Running;
+                }
+            }
+            // The work done so far is paid for, by ending the slice if need be.
+            Err(Preempted) => {
+                self.check_budget();
+            }
+        }
+    }
+
+    fn destination(&self, thread: Ptr<Thread<A>>) -> usize {
+        self[thread].context.get(DESTINATION)
+    }
+
+    /// Invokes the capability at an address.
+    fn invoke(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+        manner: Manner,
+    ) -> Result<(), Preempted> {
+        let invocation = match self.lookup_invocation(thread, address, manner) {
+            Ok(invocation) => invocation,
+            Err((address, failure)) => {
+                if manner.blocking {
+                    self.raise(
+                        thread,
+                        Fault::Cap {
+                            address,
+                            in_receive_phase: false,
+                            failure,
+                        },
+                    );
+                }
+                return Ok(());
+            }
+        };
+        let answer = match self.perform(&invocation, manner) {
+            Err(Failure::Preempted) => return Err(Preempted),
+            Ok(answer) => Ok(answer),
+            Err(Failure::Error(error)) => Err(error),
+        };
+        if manner.call && matches!(self[thread].state, ThreadState::Restart) {
+            self.answer(thread, answer);
+        }
+        Ok(())
+    }
+
+    /// Finds the capability and those that come along; fails with the address that did not resolve.
+    fn lookup_invocation(
+        &self,
+        caller: Ptr<Thread<A>>,
+        address: usize,
+        manner: Manner,
+    ) -> Result<Invocation<A>, (usize, LookupFailure)> {
+        let root = self[caller].cap(ThreadSlot::CSpace);
+        let slot = lookup_cap(self, root, address).map_err(|failure| (address, failure))?;
+        let info = MessageInfo(self[caller].context.get(INFO));
+        let mut extra = [None; MAX_EXTRA_CAPS];
+        if let Some(buffer) = self.send_buffer(caller) {
+            for (index, place) in extra.iter_mut().enumerate().take(info.extra_caps()) {
+                let address = buffer.extra_cap(index);
+                let slot = lookup_cap(self, root, address).map_err(|failure| (address, failure))?;
+                *place = Some(slot);
+            }
+        }
+        Ok(Invocation {
+            caller,
+            cap: self[slot].cap(),
+            slot,
+            method: invoke::method(info.label()),
+            length: self.message_length(caller),
+            extra,
+            is_call: manner.call,
+        })
+    }
+
+    fn perform(&mut self, invocation: &Invocation<A>, manner: Manner) -> Outcome {
+        let caller = invocation.caller;
+        match invocation.cap {
+            Cap::Endpoint(cap) => {
+                if !cap.rights.contains(Rights::WRITE) {
+                    return Err(Error::InvalidCapability(0).into());
+                }
+                let Manner {
+                    blocking,
+                    call,
+                    first_phase,
+                } = manner;
+                // Calls lend time, and so does the first phase of a combined call.
+                let options = SendOptions {
+                    blocking,
+                    call,
+                    donate: call || first_phase,
+                };
+                self.send(caller, cap, options);
+                Ok(Answer::Later)
+            }
+            Cap::Notification(cap) => {
+                if !cap.rights.contains(Rights::WRITE) {
+                    return Err(Error::InvalidCapability(0).into());
+                }
+                self.signal(cap.object, cap.badge);
+                Ok(Answer::Nothing)
+            }
+            Cap::Reply { object, grant } => {
+                self.reply(caller, object, grant);
+                Ok(Answer::Nothing)
+            }
+            cap if manner.first_phase && invoke::refuses_first_phase(&cap) => {
+                Err(Error::InvalidCapability(0).into())
+            }
+            _ => invoke::invoke(self, invocation),
+        }
+    }
+
+    fn answer(&mut self, thread: Ptr<Thread<A>>, answer: Result<Answer, Error>) {
+        match answer {
+            Ok(Answer::Nothing) => self.answer_call(thread, 0, &[]),
+            Ok(Answer::Words(words, count)) => self.answer_call(thread, 0, &words[..count]),
+            Ok(Answer::Written | Answer::Later) => {}
+            Err(error) => {
+                let (code, words, count) = error.message();
+                self.answer_call(thread, code as usize, &words[..count]);
+            }
+        }
+    }
+
+    /// Receives from the endpoint or notification at an address.
+    fn receive_from(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+        blocking: bool,
+        reply: Option<usize>,
+    ) {
+        if let Err((address, failure)) = self.try_receive(thread, address, blocking, reply) {
+            self.raise(
+                thread,
+                Fault::Cap {
+                    address,
+                    in_receive_phase: true,
+                    failure,
+                },
+            );
+        }
+    }
+
+    fn try_receive(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+        blocking: bool,
+        reply: Option<usize>,
+    ) -> Result<(), (usize, LookupFailure)> {
+        const MISSING: LookupFailure = LookupFailure::MissingCapability { bits_left: 0 };
+        let root = self[thread].cap(ThreadSlot::CSpace);
+        let slot = lookup_cap(self, root, address).map_err(|failure| (address, failure))?;
+        match self[slot].cap() {
+            Cap::Endpoint(cap) if cap.rights.contains(Rights::READ) => {
+                let reply = match reply {
+                    Some(reply) => Some(self.lookup_reply(root, reply)?),
+                    None => None,
+                };
+                self.receive(thread, cap.object, Receiver { blocking, reply });
+                Ok(())
+            }
+            Cap::Notification(cap)
+                if cap.rights.contains(Rights::READ)
+                    && self[cap.object]
+                        .bound_thread
+                        .is_none_or(|bound| bound == thread) =>
+            {
+                self.wait(thread, cap.object, blocking);
+                Ok(())
+            }
+            _ => Err((address, MISSING)),
+        }
+    }
+
+    fn lookup_reply(
+        &self,
+        root: Cap<A>,
+        address: usize,
+    ) -> Result<Ptr<Reply<A>>, (usize, LookupFailure)> {
+        let slot = lookup_cap(self, root, address).map_err(|failure| (address, failure))?;
+        match self[slot].cap() {
+            Cap::Reply { object, .. } => Ok(object),
+            _ => Err((address, LookupFailure::MissingCapability { bits_left: 0 })),
+        }
+    }
+}
+
+/// The operation stopped at a preemption point.
+struct Preempted;

@@ -1,0 +1,31 @@
+//! The kernel's log: defmt frames on a channel of their own, decoded by the host.
+//!
+//! A frame holds an index into the image's string table and the raw values, so a line of log costs
+//! some tens of bytes and no formatting; below the level chosen at build time (`DEFMT_LOG`), and
+//! without the feature `log`, it costs nothing.
+
+/// Logs at level *trace*: every kernel entry.
+macro_rules! trace {
+    ($($argument:tt)*) => {{
+        #[cfg(feature = "log")]
+        defmt::trace!($($argument)*);
+    }};
+}
+
+/// Logs at level *debug*: scheduling decisions.
+macro_rules! debug {
+    ($($argument:tt)*) => {{
+        #[cfg(feature = "log")]
+        defmt::debug!($($argument)*);
+    }};
+}
+
+/// Logs at level *info*: milestones of boot, faults without handler.
+macro_rules! info {
+    ($($argument:tt)*) => {{
+        #[cfg(feature = "log")]
+        defmt::info!($($argument)*);
+    }};
+}
+
+pub(crate) use {debug, info, trace};

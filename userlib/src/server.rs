@@ -1,48 +1,52 @@
 //! Servers.
 //!
 //! A *passive* server has no time of its own: it runs on that of its callers. To get as far as its
-//! first receive it needs some nevertheless. So its parent starts it with a scheduling context, the
-//! server says in one system call that it is ready and waits for its first caller, and the parent then
-//! takes the context away ([`start_passive`]). After a reset, the parent lends it again.
+//! first receive it needs some nevertheless, and after a reset again. [`Passive`] lends it: the lent
+//! scheduling context is bound to the server and at the same time to a notification that is bound to
+//! the server. In the very receive in which the server starts to wait, the kernel then gives the
+//! context back to the notification, before it takes a caller that may be waiting already; so that
+//! caller's time goes to the server as if it had called later.
 
-use crate::cap::{Capability, Endpoint, Notification, Reply, SchedContext};
+use crate::cap::{Endpoint, Notification, Reply, SchedContext, Tcb};
 use crate::message::{Message, Received};
-use crate::{Process, Result, syscall};
+use crate::{Environment, Process, Result};
 
 /// Answers calls on `endpoint` for ever. The answer to a signal or to a plain send goes nowhere.
-pub fn serve(endpoint: Endpoint, reply: Reply, handler: impl FnMut(Received) -> Message) -> ! {
-    answer(endpoint, reply, endpoint.recv(reply), handler)
-}
-
-/// As [`serve`], but first signals `ready`, in the same system call in which it starts to wait: when
-/// the parent hears the signal, the server needs no time of its own any more.
-pub fn serve_passive(
-    ready: Notification,
-    endpoint: Endpoint,
-    reply: Reply,
-    handler: impl FnMut(Received) -> Message,
-) -> ! {
-    let (ready, empty) = (ready.cptr(), Message::empty(0));
-    let first = syscall::nb_send_recv(ready, empty, endpoint.cptr(), reply.cptr());
-    answer(endpoint, reply, first, handler)
-}
-
-fn answer(
-    endpoint: Endpoint,
-    reply: Reply,
-    first: Received,
-    mut handler: impl FnMut(Received) -> Message,
-) -> ! {
-    let mut received = first;
+pub fn serve(endpoint: Endpoint, reply: Reply, mut handler: impl FnMut(Received) -> Message) -> ! {
+    let mut received = endpoint.recv(reply);
     loop {
         received = endpoint.reply_recv(handler(received), reply);
     }
 }
 
-/// Starts a passive server on `lent` time, which is free again when this returns.
-pub fn start_passive(server: &Process, lent: SchedContext, ready: Notification) -> Result {
-    lent.bind(server.tcb)?;
-    server.start()?;
-    ready.wait();
-    lent.unbind_object(server.tcb)
+/// A server that runs on its callers' time, seen by its parent.
+#[derive(Clone, Copy, Debug)]
+pub struct Passive {
+    tcb: Tcb,
+    lent: SchedContext,
+}
+
+impl Passive {
+    /// Starts `process` as a passive server on `lent` time, which must be its alone.
+    pub fn start(
+        environment: &mut Environment,
+        process: &Process,
+        lent: SchedContext,
+    ) -> Result<Self> {
+        let notification: Notification = environment.allocator.create()?;
+        lent.bind_notification(notification)?;
+        process.tcb.bind_notification(notification)?;
+        let server = Self {
+            tcb: process.tcb,
+            lent,
+        };
+        server.lend_time()?;
+        process.start()?;
+        Ok(server)
+    }
+
+    /// Lends time until the next receive: to a server that was reset and has lost its caller's.
+    pub fn lend_time(&self) -> Result {
+        self.lent.bind(self.tcb)
+    }
 }

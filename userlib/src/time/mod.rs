@@ -1,5 +1,15 @@
 //! Time: the unit of the kernel's interface, and clocks.
 
+#[cfg(target_arch = "arm")]
+mod gpt;
+#[cfg(target_arch = "x86_64")]
+mod tsc;
+
+#[cfg(target_arch = "arm")]
+pub use gpt::Clock;
+#[cfg(target_arch = "x86_64")]
+pub use tsc::Clock;
+
 use core::fmt;
 use core::ops::{Add, Sub};
 

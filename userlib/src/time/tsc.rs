@@ -1,0 +1,44 @@
+//! The clock of x86: the time stamp counter, which users may read.
+
+use super::Microseconds;
+use crate::{Environment, Process, Result, Startup, boot};
+use abi::BootInfo;
+
+/// Name of the frequency on a startup page.
+const NAME: &str = "clock-megahertz";
+
+/// A clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    megahertz: u32,
+}
+
+impl Clock {
+    /// The clock, as the root task finds it.
+    ///
+    /// # Panics
+    /// When the boot information does not tell the counter's frequency, as the ABI demands.
+    pub fn start(_: &mut Environment, boot: &'static BootInfo) -> Result<Self> {
+        match boot::tsc_megahertz(boot) {
+            Some(megahertz) if megahertz > 0 => Ok(Self { megahertz }),
+            _ => panic!("the boot information does not tell the time stamp counter's frequency"),
+        }
+    }
+
+    /// Lets a process read the clock.
+    pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
+        process.give_number(environment, NAME, self.megahertz as usize)
+    }
+
+    /// The clock that the parent gave.
+    pub fn from_startup(startup: &Startup) -> Self {
+        Self {
+            megahertz: startup.number(NAME) as u32,
+        }
+    }
+
+    /// Time since some moment before the start.
+    pub fn now(&self) -> Microseconds {
+        Microseconds(crate::arch::time_stamp() / self.megahertz as u64)
+    }
+}

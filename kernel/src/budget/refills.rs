@@ -269,16 +269,14 @@ mod tests {
         ring: RefillRing,
         entries: Vec<Refill>,
         budget: Ticks,
-        period: Ticks,
     }
 
     impl Context {
-        fn new(capacity: u32, budget: u64, period: u64) -> Self {
+        fn new(capacity: u32, budget: u64) -> Self {
             let mut context = Self {
                 ring: RefillRing::new(capacity),
                 entries: vec![Refill::default(); capacity as usize],
                 budget: Ticks(budget),
-                period: Ticks(period),
             };
             context.refills().start(capacity, Ticks(0), Ticks(budget));
             context
@@ -309,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_whole_budget_comes_back_one_period_later() {
-        let mut context = Context::new(2, 100, 1000);
+        let mut context = Context::new(2, 100);
         context.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
         assert_eq!(
             context.refills().head(),
@@ -322,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_part_is_split_off() {
-        let mut context = Context::new(4, 100, 1000);
+        let mut context = Context::new(4, 100);
         context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
         let list: Vec<Refill> = context.refills().iter().collect();
         assert_eq!(
@@ -343,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_rest_too_small_joins_the_next() {
-        let mut context = Context::new(4, 100, 1000);
+        let mut context = Context::new(4, 100);
         context.refills().charge(Ticks(90), Ticks(1000), MINIMUM);
         let list: Vec<Refill> = context.refills().iter().collect();
         assert_eq!(
@@ -358,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_full_list_delays_its_last() {
-        let mut context = Context::new(2, 100, 1000);
+        let mut context = Context::new(2, 100);
         context.refills().charge(Ticks(20), Ticks(1000), MINIMUM);
         context.refills().unblock(Ticks(500));
         context.refills().charge(Ticks(20), Ticks(1000), MINIMUM);
@@ -382,7 +380,7 @@ mod tests {
 
     #[test]
     fn unblocking_gathers_what_is_due() {
-        let mut context = Context::new(8, 100, 1000);
+        let mut context = Context::new(8, 100);
         context.refills().charge(Ticks(40), Ticks(1000), MINIMUM);
         context.refills().unblock(Ticks(2000));
         let list: Vec<Refill> = context.refills().iter().collect();
@@ -397,7 +395,7 @@ mod tests {
 
     #[test]
     fn an_update_gives_no_more_than_was_there() {
-        let mut context = Context::new(4, 100, 1000);
+        let mut context = Context::new(4, 100);
         context.refills().charge(Ticks(60), Ticks(1000), MINIMUM);
         context
             .refills()
@@ -421,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_slice_is_used_and_renewed() {
-        let mut context = Context::new(2, 100, 100);
+        let mut context = Context::new(2, 100);
         context.refills().start_round_robin(Ticks(0), Ticks(100));
         context.refills().charge_slice(Ticks(85));
         assert!(!context.refills().is_sufficient(Ticks::ZERO, MINIMUM));
@@ -440,7 +438,7 @@ mod tests {
             steps in prop::collection::vec((0u64..300, 1u64..250, any::<bool>()), 1..120),
         ) {
             let period = budget + extra;
-            let mut context = Context::new(capacity, budget, period);
+            let mut context = Context::new(capacity, budget);
             let mut now = Ticks(0);
             let mut supplied: Vec<(u64, u64)> = Vec::new();
             for (pause, run, sporadic) in steps {

@@ -80,9 +80,9 @@ impl<A: Arch> Slot<A> {
     }
 
     pub(super) fn set_marks(&mut self, marks: Marks) {
-        self.next = self.next & !MARKS
-            | marks.original as usize * ORIGINAL
-            | marks.first_badged as usize * FIRST_BADGED;
+        let original = if marks.original { ORIGINAL } else { 0 };
+        let first_badged = if marks.first_badged { FIRST_BADGED } else { 0 };
+        self.next = self.next & !MARKS | original | first_badged;
     }
 
     pub(super) fn next(&self) -> Option<Ptr<Self>> {

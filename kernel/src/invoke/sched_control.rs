@@ -103,7 +103,6 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
     }
     let now = kernel.core.now;
     let in_use = kernel[context].is_configured()
-        && !kernel[context].is_round_robin()
         && kernel[context].core as usize == core
         && thread.is_some_and(|thread| kernel[thread].is_runnable());
     let object = &mut kernel[context];

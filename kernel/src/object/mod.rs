@@ -29,7 +29,8 @@ pub const fn check_sizes<A: crate::arch::Arch>() {
     assert!(size_of::<Notification<A>>() <= 1 << sizes::NOTIFICATION_BITS);
     assert!(size_of::<Reply<A>>() <= 1 << sizes::REPLY_BITS);
     assert!(size_of::<crate::cap::Slot<A>>() == 1 << sizes::SLOT_BITS);
-    assert!(
-        sched_context::HEADER_BYTES + 2 * sizes::REFILL_BYTES <= 1 << sizes::MIN_SCHED_CONTEXT_BITS
-    );
 }
+
+const _: () = assert!(
+    sched_context::HEADER_BYTES + 2 * sizes::REFILL_BYTES <= 1 << sizes::MIN_SCHED_CONTEXT_BITS
+);

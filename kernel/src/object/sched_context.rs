@@ -129,8 +129,8 @@ impl<A: Arch> SchedContext<A> {
     /// Changes the budget of a context in use; see [`Refills::update`].
     pub fn update(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
         (self.budget, self.period) = (budget, period);
-        let capacity = capacity.max(self.ring.capacity()).max(2);
-        self.refills_with(capacity)
+        let reach = capacity.max(self.ring.capacity());
+        self.refills_with(reach)
             .update(capacity as u32, now, budget, period);
     }
 

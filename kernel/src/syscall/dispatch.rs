@@ -56,21 +56,21 @@ impl<A: Arch> Kernel<A> {
             Syscall::Send => self.invoke(thread, cap, SEND),
             Syscall::NBSend => self.invoke(thread, cap, NB_SEND),
             Syscall::Call => self.invoke(thread, cap, CALL),
-            Syscall::Recv => Ok(self.receive_from(thread, cap, true, Some(reply))),
-            Syscall::NBRecv => Ok(self.receive_from(thread, cap, false, Some(reply))),
-            Syscall::Wait => Ok(self.receive_from(thread, cap, true, None)),
-            Syscall::NBWait => Ok(self.receive_from(thread, cap, false, None)),
+            Syscall::Recv => self.receive_from(thread, cap, true, Some(reply)),
+            Syscall::NBRecv => self.receive_from(thread, cap, false, Some(reply)),
+            Syscall::Wait => self.receive_from(thread, cap, true, None),
+            Syscall::NBWait => self.receive_from(thread, cap, false, None),
             Syscall::ReplyRecv => self
                 .invoke(thread, reply, FIRST_PHASE)
-                .map(|()| self.receive_from(thread, cap, true, Some(reply))),
+                .and_then(|()| self.receive_from(thread, cap, true, Some(reply))),
             Syscall::NBSendRecv => {
                 let destination = self.destination(thread);
                 self.invoke(thread, destination, FIRST_PHASE)
-                    .map(|()| self.receive_from(thread, cap, true, Some(reply)))
+                    .and_then(|()| self.receive_from(thread, cap, true, Some(reply)))
             }
             Syscall::NBSendWait => self
                 .invoke(thread, reply, FIRST_PHASE)
-                .map(|()| self.receive_from(thread, cap, true, None)),
+                .and_then(|()| self.receive_from(thread, cap, true, None)),
             _ => {
                 self.yield_slice();
                 Ok(())
@@ -207,14 +207,15 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Receives from the endpoint or notification at an address.
+    /// Receives from the endpoint or notification at an address. It is never preempted; the result is
+    /// that of [`Kernel::invoke`], so that the two phases of combined calls chain.
     fn receive_from(
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
         blocking: bool,
         reply: Option<usize>,
-    ) {
+    ) -> Result<(), Preempted> {
         if let Err((address, failure)) = self.try_receive(thread, address, blocking, reply) {
             self.raise(
                 thread,
@@ -225,6 +226,7 @@ impl<A: Arch> Kernel<A> {
                 },
             );
         }
+        Ok(())
     }
 
     fn try_receive(

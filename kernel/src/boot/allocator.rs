@@ -21,16 +21,15 @@ pub struct BootAllocator<A: Arch> {
 }
 
 impl<A: Arch> BootAllocator<A> {
-    /// An allocator over the given RAM, with a new initial CNode in it.
+    /// An allocator over the given RAM, with a new initial CNode of `2^radix` slots in it.
     ///
     /// # Panics
     /// Where there is not enough RAM for the CNode.
-    pub(super) fn new(ram: &[Range<PhysAddr>]) -> Self {
+    pub(super) fn new(ram: &[Range<PhysAddr>], radix: usize) -> Self {
         let mut regions = [const { 0..0 }; REGIONS];
         for (region, range) in regions.iter_mut().zip(ram) {
             *region = range.start.0..range.end.0;
         }
-        let radix = abi::config::ROOT_CNODE_BITS;
         let slots = take::<A>(&mut regions, radix + abi::sizes::SLOT_BITS);
         let guard = GuardData {
             guard: 0,

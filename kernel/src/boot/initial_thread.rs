@@ -4,7 +4,9 @@ use core::ops::Range;
 
 use abi::registers::{CAP, PC};
 use abi::sizes::{MIN_SCHED_CONTEXT_BITS, PAGE_BITS, TCB_BITS};
-use abi::{BootInfo, BootInfoHeader, BootInfoRecord, PRIORITIES, SlotRegion, slots};
+use abi::{
+    BootInfo, BootInfoHeader, BootInfoRecord, MAX_BOOT_UNTYPEDS, PRIORITIES, SlotRegion, slots,
+};
 
 use super::untypeds::Untypeds;
 use super::{BootAllocator, RootTaskImage};
@@ -48,8 +50,8 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
         parameters.root_task.is_present(),
         "there is no root task in the boot image"
     );
-    let mut boot = BootAllocator::new(parameters.ram);
     let layout = Layout::new::<A>(parameters);
+    let mut boot = BootAllocator::new(parameters.ram, layout.cnode_radix());
 
     let thread = place::<A, _>(boot.alloc(TCB_BITS), Thread::new(0));
     let context = place::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
@@ -124,6 +126,16 @@ impl Layout {
             extra_length: length,
             extra,
         }
+    }
+
+    /// log2 of the slots of the initial CNode: as configured, or more where the frames of a large
+    /// image would leave too few for the thread's own use.
+    fn cnode_radix(&self) -> usize {
+        /// Untyped memory, paging structures, and room to work.
+        const OTHERS: usize = MAX_BOOT_UNTYPEDS + 1024;
+        let frames = (self.extra.end - self.image.start) / PAGE;
+        let needed = (frames + OTHERS).next_power_of_two().ilog2() as usize;
+        needed.max(abi::config::ROOT_CNODE_BITS)
     }
 
     fn boot_info_frame<A: Arch>(&self, kernel: &Kernel<A>, boot: &BootAllocator<A>) -> PhysAddr {

@@ -9,7 +9,7 @@ use crate::Result;
 use crate::ui::Step;
 
 /// What cargo announces its doings with.
-const DOINGS: [&str; 14] = [
+const DOINGS: [&str; 15] = [
     "Adding",
     "Blocking",
     "Building",
@@ -18,6 +18,7 @@ const DOINGS: [&str; 14] = [
     "Documenting",
     "Downloaded",
     "Downloading",
+    "Executable",
     "Finished",
     "Fresh",
     "Generated",

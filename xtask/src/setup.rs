@@ -145,9 +145,9 @@ fn install_toolchain() -> Result<Toolchain> {
         step.say("rustup could not add them; trying Debian's packages");
     }
     install_packages(&DEBIAN_TOOLCHAIN)
-        .with_context(|| format!("no toolchain has core's sources; try `{WANTED}`"))?;
+        .with_context(|| format!("no toolchain has core's sources (with rustup: {WANTED})"))?;
     Toolchain::bare_metal()
-        .with_context(|| format!("no toolchain has core's sources; try `{WANTED}`"))
+        .with_context(|| format!("no toolchain has core's sources (with rustup: {WANTED})"))
 }
 
 /// Installs Debian packages as root; for everybody else the line to type is

@@ -6,6 +6,7 @@ use super::{Endpoint, Notification, Reply, SchedContext};
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, Slot};
 use crate::collections::{Linked, Links};
+use crate::sched::Usage;
 use crate::token::Ptr;
 
 /// Number of capability slots in a thread.
@@ -162,6 +163,8 @@ pub struct Thread<A: Arch> {
     pub core: u8,
     /// Its name, for people who debug it.
     pub name: [u8; 16],
+    /// What it has used, for people who measure.
+    pub usage: Usage,
 }
 
 impl<A: Arch> Linked for Thread<A> {
@@ -193,6 +196,7 @@ impl<A: Arch> Thread<A> {
             flags: 0,
             core: 0,
             name: [0; 16],
+            usage: Usage::NONE,
         }
     }
 

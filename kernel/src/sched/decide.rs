@@ -29,6 +29,7 @@ impl<A: Arch> Kernel<A> {
                 self[thread].state = ThreadState::Running;
             }
         }
+        self.measure_exit(before);
         if core::mem::take(&mut self.core.reload) || self.core.current != before {
             A::switch_to(self, self.core.current);
         }

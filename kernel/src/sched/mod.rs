@@ -11,6 +11,7 @@ mod domain;
 mod membership;
 mod ready;
 mod release;
+mod usage;
 
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
@@ -20,6 +21,8 @@ use crate::token::Ptr;
 use domain::DomainTime;
 use ready::ReadyQueues;
 use release::ReleaseQueue;
+use usage::Measurement;
+pub use usage::Usage;
 
 /// What the end of the kernel entry shall do.
 pub enum Decision<A: Arch> {
@@ -62,6 +65,11 @@ pub struct Core<A: Arch> {
     ready: ReadyQueues<A>,
     release: ReleaseQueue<A>,
     domain: DomainTime,
+    #[cfg_attr(
+        not(feature = "bench"),
+        expect(dead_code, reason = "nothing is measured")
+    )]
+    measurement: Measurement,
 }
 
 impl<A: Arch> Core<A> {
@@ -80,6 +88,7 @@ impl<A: Arch> Core<A> {
             ready: ReadyQueues::new(),
             release: ReleaseQueue::new(),
             domain: DomainTime::new(),
+            measurement: Measurement::new(),
         }
     }
 

@@ -43,10 +43,8 @@ impl<A: Arch> Kernel<A> {
             Syscall::DebugNameThread if cfg!(feature = "debug") => self.name(thread, argument),
             Syscall::DebugDumpScheduler if cfg!(feature = "debug") => self.dump_scheduler(),
             Syscall::DebugSnapshot if cfg!(feature = "debug") => self.dump_scheduler(),
-            Syscall::BenchmarkNullSyscall if cfg!(feature = "bench") => {}
-            Syscall::BenchmarkResetLog if cfg!(feature = "bench") => {
-                self[thread].context.set_result(CAP, 0);
-            }
+            #[cfg(feature = "bench")]
+            _ if self.handle_benchmark_syscall(thread, call, argument) => {}
             _ => return A::optional_syscall(self, call),
         }
         true
@@ -58,14 +56,21 @@ impl<A: Arch> Kernel<A> {
         lookup_cap(self, root, address).map_or(0, |slot| self[slot].raw().tag().into())
     }
 
+    fn lookup_thread(&self, caller: Ptr<Thread<A>>, address: usize) -> Option<Ptr<Thread<A>>> {
+        let root = self[caller].cap(ThreadSlot::CSpace);
+        let slot = lookup_cap(self, root, address).ok()?;
+        match self[slot].cap() {
+            Cap::Thread(thread) => Some(thread),
+            _ => None,
+        }
+    }
+
     /// Names a thread with the text at the start of the caller's message.
     fn name(&mut self, caller: Ptr<Thread<A>>, address: usize) {
-        let root = self[caller].cap(ThreadSlot::CSpace);
-        let Ok(slot) = lookup_cap(self, root, address) else {
-            return;
-        };
-        let (Cap::Thread(named), Some(buffer)) = (self[slot].cap(), self.send_buffer(caller))
-        else {
+        let (Some(named), Some(buffer)) = (
+            self.lookup_thread(caller, address),
+            self.send_buffer(caller),
+        ) else {
             return;
         };
         const _: () = assert!(MESSAGE_REGISTERS > 0);
@@ -87,6 +92,55 @@ impl<A: Arch> Kernel<A> {
                 thread.address(),
                 self[thread].priority
             ));
+        }
+    }
+}
+
+#[cfg(feature = "bench")]
+impl<A: Arch> Kernel<A> {
+    /// Handles a benchmark call; returns whether it is one.
+    fn handle_benchmark_syscall(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        call: Syscall,
+        argument: usize,
+    ) -> bool {
+        match call {
+            Syscall::BenchmarkNullSyscall => {}
+            Syscall::BenchmarkResetLog => {
+                self.start_measuring();
+                self[thread].context.set_result(CAP, 0);
+            }
+            // There is no log buffer, so the log has no entries.
+            Syscall::BenchmarkFinalizeLog => {
+                self.stop_measuring();
+                self[thread].context.set_result(CAP, 0);
+            }
+            Syscall::BenchmarkGetThreadUtilisation => self.tell_usage(thread, argument),
+            Syscall::BenchmarkResetThreadUtilisation => {
+                if let Some(measured) = self.lookup_thread(thread, argument) {
+                    self.reset_usage(measured);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Writes the counters of a thread to the start of the caller's message buffer.
+    fn tell_usage(&mut self, caller: Ptr<Thread<A>>, address: usize) {
+        let (Some(measured), Some(buffer)) = (
+            self.lookup_thread(caller, address),
+            self.receive_buffer(caller),
+        ) else {
+            return;
+        };
+        let words_per_counter = size_of::<u64>() / size_of::<usize>();
+        for (index, counter) in self.usage_words(measured).into_iter().enumerate() {
+            for part in 0..words_per_counter {
+                let word = (counter >> (part * usize::BITS as usize)) as usize;
+                buffer.set_raw_message(index * words_per_counter + part, word);
+            }
         }
     }
 }

@@ -45,6 +45,7 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
+        self.measure_entry();
         self.update_time();
         if self.check_budget() {
             match call {
@@ -64,6 +65,7 @@ impl<A: Arch> Kernel<A> {
 
     /// A fault of the current thread.
     pub fn handle_fault(&mut self, fault: Fault) {
+        self.measure_entry();
         self.update_time();
         if let Some(thread) = self.core.current
             && self.check_budget()
@@ -75,6 +77,7 @@ impl<A: Arch> Kernel<A> {
 
     /// An interrupt, from user mode or from the idle loop.
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
+        self.measure_entry();
         self.update_time();
         self.check_budget();
         match interrupt {

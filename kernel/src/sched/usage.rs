@@ -1,0 +1,192 @@
+//! How much processor time threads use: for benchmarks, in kernels of kind `bench` only.
+//!
+//! Unlike the time charged to scheduling contexts this is a measurement: it includes idle time, counts
+//! switches and kernel entries, and nothing depends on it. In other kernels [`Usage`] is empty and the
+//! hooks do nothing.
+
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::Thread;
+use crate::token::Ptr;
+
+/// What one thread, or all, have used since the last reset. Times are in ticks.
+#[cfg_attr(
+    not(feature = "bench"),
+    allow(dead_code, reason = "other kernels do not measure")
+)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    #[cfg(feature = "bench")]
+    counters: Counters,
+}
+
+#[cfg(feature = "bench")]
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    time: u64,
+    schedules: u64,
+    kernel_time: u64,
+    kernel_entries: u64,
+}
+
+impl Usage {
+    /// Nothing used.
+    pub const NONE: Self = Self {
+        #[cfg(feature = "bench")]
+        counters: Counters {
+            time: 0,
+            schedules: 0,
+            kernel_time: 0,
+            kernel_entries: 0,
+        },
+    };
+}
+
+/// A core's measurement.
+#[cfg(feature = "bench")]
+#[derive(Debug, Default)]
+pub(super) struct Measurement {
+    running: bool,
+    start: u64,
+    end: u64,
+    /// When the current thread was switched to, and when the kernel was entered.
+    switched: u64,
+    entered: u64,
+    idle: Usage,
+    total: Usage,
+}
+
+/// Nothing is measured.
+#[cfg(not(feature = "bench"))]
+#[derive(Debug, Default)]
+pub(super) struct Measurement;
+
+impl Measurement {
+    #[cfg(feature = "bench")]
+    pub const fn new() -> Self {
+        Self {
+            running: false,
+            start: 0,
+            end: 0,
+            switched: 0,
+            entered: 0,
+            idle: Usage::NONE,
+            total: Usage::NONE,
+        }
+    }
+
+    #[cfg(not(feature = "bench"))]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+#[cfg(not(feature = "bench"))]
+#[expect(clippy::unused_self, reason = "the hooks of kernels that measure")]
+impl<A: Arch> Kernel<A> {
+    #[inline(always)]
+    pub(crate) fn measure_entry(&mut self) {}
+
+    #[inline(always)]
+    pub(super) fn measure_exit(&mut self, _before: Option<Ptr<Thread<A>>>) {}
+}
+
+#[cfg(feature = "bench")]
+impl<A: Arch> Kernel<A> {
+    fn counters(&mut self, thread: Option<Ptr<Thread<A>>>) -> &mut Counters {
+        match thread {
+            Some(thread) => &mut self[thread].usage.counters,
+            None => &mut self.core.measurement.idle.counters,
+        }
+    }
+
+    /// The kernel was entered.
+    pub(crate) fn measure_entry(&mut self) {
+        if self.core.measurement.running {
+            self.core.measurement.entered = self.arch.now().0;
+        }
+    }
+
+    /// The kernel is left; `before` is who ran when it was entered.
+    pub(super) fn measure_exit(&mut self, before: Option<Ptr<Thread<A>>>) {
+        if !self.core.measurement.running {
+            return;
+        }
+        let now = self.arch.now().0;
+        let inside = now.saturating_sub(self.core.measurement.entered);
+        let total = &mut self.core.measurement.total.counters;
+        total.kernel_time += inside;
+        total.kernel_entries += 1;
+        let counters = self.counters(before);
+        counters.kernel_time += inside;
+        counters.kernel_entries += 1;
+        if before != self.core.current {
+            self.measure_switch(before, now);
+        }
+    }
+
+    fn measure_switch(&mut self, before: Option<Ptr<Thread<A>>>, now: u64) {
+        let ran = now.saturating_sub(self.core.measurement.switched);
+        self.core.measurement.switched = now;
+        self.counters(before).time += ran;
+        let current = self.core.current;
+        self.counters(current).schedules += 1;
+        self.core.measurement.total.counters.schedules += 1;
+    }
+
+    /// Starts measuring anew (`BenchmarkResetLog`).
+    pub(crate) fn start_measuring(&mut self) {
+        let now = self.arch.now().0;
+        self.core.measurement = Measurement::new();
+        let measurement = &mut self.core.measurement;
+        (measurement.running, measurement.start, measurement.switched) = (true, now, now);
+        measurement.entered = now;
+        if let Some(thread) = self.core.current {
+            self[thread].usage = Usage::NONE;
+        }
+    }
+
+    /// Stops measuring (`BenchmarkFinalizeLog`).
+    pub(crate) fn stop_measuring(&mut self) {
+        let now = self.arch.now().0;
+        let current = self.core.current;
+        if self.core.measurement.running {
+            self.measure_switch(current, now);
+            self.core.measurement.running = false;
+            self.core.measurement.end = now;
+        }
+    }
+
+    /// The counters of a thread, the idle loop and all, in the ABI's order.
+    pub(crate) fn usage_words(&self, thread: Ptr<Thread<A>>) -> [u64; 13] {
+        let measurement = &self.core.measurement;
+        let own = self[thread].usage.counters;
+        let idle = measurement.idle.counters;
+        let total = measurement.total.counters;
+        let end = if measurement.running {
+            self.arch.now().0
+        } else {
+            measurement.end
+        };
+        [
+            own.time,
+            own.schedules,
+            own.kernel_time,
+            own.kernel_entries,
+            idle.time,
+            idle.time,
+            idle.schedules,
+            idle.kernel_time,
+            idle.kernel_entries,
+            end.saturating_sub(measurement.start),
+            total.schedules,
+            total.kernel_time,
+            total.kernel_entries,
+        ]
+    }
+
+    /// Forgets what a thread has used.
+    pub(crate) fn reset_usage(&mut self, thread: Ptr<Thread<A>>) {
+        self[thread].usage = Usage::NONE;
+    }
+}

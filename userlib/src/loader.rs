@@ -2,29 +2,29 @@
 
 use crate::Error;
 use abi::Rights;
-use object::Endianness;
-use object::elf;
-use object::read::elf::{FileHeader, ProgramHeader};
+use elf::ElfBytes;
+use elf::abi::{EM_AARCH64, EM_ARM, EM_X86_64, ET_EXEC, PF_W, PF_X, PT_LOAD};
+use elf::endian::LittleEndian;
+use elf::file::Class;
+use elf::segment::ProgramHeader;
 
-#[cfg(target_pointer_width = "32")]
-type Header = elf::FileHeader32<Endianness>;
-#[cfg(target_pointer_width = "64")]
-type Header = elf::FileHeader64<Endianness>;
-
-const MACHINE: elf::Machine = if abi::config::X86_64 {
-    elf::EM_X86_64
+const MACHINE: u16 = if abi::config::X86_64 {
+    EM_X86_64
 } else if abi::config::AARCH64 {
-    elf::EM_AARCH64
+    EM_AARCH64
 } else {
-    elf::EM_ARM
+    EM_ARM
+};
+
+const CLASS: Class = if abi::WORD_BITS == 64 {
+    Class::ELF64
+} else {
+    Class::ELF32
 };
 
 /// A program that can be loaded.
-#[derive(Clone, Copy)]
 pub struct Program<'a> {
-    bytes: &'a [u8],
-    header: &'a Header,
-    endian: Endianness,
+    file: ElfBytes<'a, LittleEndian>,
 }
 
 /// A part of a program that is loaded as it is.
@@ -42,76 +42,121 @@ pub struct Segment<'a> {
     pub execute: bool,
 }
 
+const DAMAGED: Error = Error::BadProgram("its program headers are damaged");
+
 impl<'a> Program<'a> {
     /// Checks that `bytes` are a program for this machine.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
-        let header = Header::parse(bytes).map_err(|_| Error::BadProgram("not an ELF file"))?;
-        let bad = |_| Error::BadProgram("the ELF header is damaged");
-        let endian = header.endian().map_err(bad)?;
-        if header.e_machine(endian) != MACHINE {
-            return Err(Error::BadProgram("for another machine"));
+        let file = ElfBytes::minimal_parse(bytes)
+            .map_err(|_| Error::BadProgram("it is not a little-endian ELF file"))?;
+        if file.ehdr.class != CLASS || file.ehdr.e_machine != MACHINE {
+            return Err(Error::BadProgram("it is for another machine"));
         }
-        if header.e_type(endian) != elf::ET_EXEC {
-            return Err(Error::BadProgram("not linked to fixed addresses"));
+        if file.ehdr.e_type != ET_EXEC {
+            return Err(Error::BadProgram("it is not linked to fixed addresses"));
         }
-        let program = Self {
-            bytes,
-            header,
-            endian,
-        };
-        for segment in program.segments()? {
-            segment?;
-        }
+        let program = Self { file };
+        program
+            .segments()
+            .try_for_each(|segment| segment.map(drop))?;
         Ok(program)
     }
 
     /// Where it starts.
-    #[allow(
-        clippy::unnecessary_cast,
-        reason = "the field is u32 on 32-bit machines"
-    )]
     pub fn entry(&self) -> usize {
-        self.header.e_entry(self.endian) as usize
+        self.file.ehdr.e_entry as usize
     }
 
     /// Its segments.
-    #[allow(
-        clippy::unnecessary_cast,
-        reason = "the fields are u32 on 32-bit machines"
-    )]
-    pub fn segments(
-        &self,
-    ) -> Result<impl Iterator<Item = Result<Segment<'a>, Error>> + use<'a>, Error> {
-        let damaged = Error::BadProgram("the program headers are damaged");
-        let (bytes, endian) = (self.bytes, self.endian);
-        let headers = self
-            .header
-            .program_headers(endian, bytes)
-            .map_err(|_| damaged)?;
-        Ok(headers
-            .iter()
-            .filter(move |header| {
-                header.p_type(endian) == elf::PT_LOAD && header.p_memsz(endian) > 0
-            })
-            .map(move |header| {
-                let contents = header.data(endian, bytes).map_err(|()| damaged)?;
-                let address = header.p_vaddr(endian) as usize;
-                let size = header.p_memsz(endian) as usize;
-                if contents.len() > size || address.checked_add(size).is_none() {
-                    return Err(damaged);
-                }
-                let flags = header.p_flags(endian);
-                Ok(Segment {
-                    address,
-                    size,
-                    contents,
-                    rights: if flags.contains(elf::PF_W) {
-                        Rights::READ_WRITE
-                    } else {
-                        Rights::READ
-                    },
-                    execute: flags.contains(elf::PF_X),
-                })
-            }))
+    pub fn segments(&self) -> impl Iterator<Item = Result<Segment<'a>, Error>> + '_ {
+        let headers = self.file.segments();
+        headers
+            .into_iter()
+            .flat_map(|headers| headers.iter())
+            .filter(|header| header.p_type == PT_LOAD && header.p_memsz > 0)
+            .map(|header| self.segment(&header))
+    }
+
+    fn segment(&self, header: &ProgramHeader) -> Result<Segment<'a>, Error> {
+        let contents = self.file.segment_data(header).map_err(|_| DAMAGED)?;
+        let address = usize::try_from(header.p_vaddr).map_err(|_| DAMAGED)?;
+        let size = usize::try_from(header.p_memsz).map_err(|_| DAMAGED)?;
+        if contents.len() > size || address.checked_add(size).is_none() {
+            return Err(DAMAGED);
+        }
+        Ok(Segment {
+            address,
+            size,
+            contents,
+            rights: if header.p_flags & PF_W != 0 {
+                Rights::READ_WRITE
+            } else {
+                Rights::READ
+            },
+            execute: header.p_flags & PF_X != 0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file with one segment of 3 bytes at 0x40_0000, as the host's word size wants it.
+    fn file() -> Vec<u8> {
+        let mut bytes = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        for half in [ET_EXEC, MACHINE] {
+            bytes.extend(half.to_le_bytes());
+        }
+        bytes.extend(1u32.to_le_bytes());
+        for word in [0x40_0010u64, 64, 0] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(0u32.to_le_bytes());
+        for half in [64u16, 56, 1, 0, 0, 0] {
+            bytes.extend(half.to_le_bytes());
+        }
+        for word in [PT_LOAD, PF_X] {
+            bytes.extend(word.to_le_bytes());
+        }
+        for word in [120u64, 0x40_0000, 0x40_0000, 3, 0x2000, 0x1000] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend([1, 2, 3]);
+        bytes
+    }
+
+    #[test]
+    fn segments_are_read() {
+        let bytes = file();
+        let program = Program::parse(&bytes).unwrap();
+        assert_eq!(program.entry(), 0x40_0010);
+        let segments: Vec<_> = program.segments().collect();
+        let expected = Segment {
+            address: 0x40_0000,
+            size: 0x2000,
+            contents: &[1, 2, 3],
+            rights: Rights::READ,
+            execute: true,
+        };
+        assert_eq!(segments, [Ok(expected)]);
+    }
+
+    #[test]
+    fn garbage_is_refused() {
+        assert!(Program::parse(&[]).is_err());
+        assert!(Program::parse(b"#!/bin/sh").is_err());
+        let good = file();
+        for cut in 0..good.len() {
+            assert!(Program::parse(&good[..cut]).is_err(), "cut at {cut}");
+        }
+        for (place, value) in [(4, 1), (5, 2), (16, 3), (18, 0xff)] {
+            let mut bad = good.clone();
+            bad[place] = value;
+            assert!(Program::parse(&bad).is_err(), "byte {place}");
+        }
+        let mut wraps = good;
+        wraps[64 + 16..64 + 24].fill(0xff);
+        assert_eq!(Program::parse(&wraps).err(), Some(DAMAGED));
     }
 }

@@ -411,7 +411,7 @@ fn load(
     vspace: VSpace,
     program: &Program,
 ) -> Result {
-    for segment in program.segments()? {
+    for segment in program.segments() {
         let segment = segment?;
         if segment.address % PAGE != 0 {
             return Err(Error::BadProgram("a segment does not start at a page"));

@@ -5,6 +5,14 @@
 
 const BLOCK: usize = 512;
 
+/// The archive of the system's components, in a root task that the tool builds.
+#[macro_export]
+macro_rules! components {
+    () => {
+        ::core::include_bytes!(::core::env!("ESCAPEMENT_COMPONENTS")).as_slice()
+    };
+}
+
 /// The contents of the file `name`, if the archive has it.
 pub fn find<'a>(archive: &'a [u8], name: &str) -> Option<&'a [u8]> {
     files(archive)

@@ -71,12 +71,11 @@ pub fn relax() {
 #[macro_export]
 macro_rules! _root_start {
     () => {
-        "movw r1, #:lower16:({stack} + {size})
-         movt r1, #:upper16:({stack} + {size})
-         mov sp, r1
+        "ldr sp, 1f
          mov r11, #0
          bl {main}
-         udf #0"
+         udf #0
+         1: .word {stack} + {size}"
     };
 }
 

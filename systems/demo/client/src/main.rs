@@ -1,0 +1,31 @@
+//! A client: works for itself and calls the server, as fast as its budget lets it, and notices how
+//! long it is without the processor.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+use demo_protocol::{Report, request, work};
+use userlib::cap::Endpoint;
+use userlib::time::Clock;
+use userlib::{Message, Startup};
+
+/// Rounds of work at home, and in the server, between two looks at the clock.
+const HOME: usize = 20_000;
+const AWAY: usize = 2_000;
+
+userlib::entry!(main);
+
+fn main(startup: &'static Startup) {
+    let server: Endpoint = startup.capability("server");
+    let report = Report(startup.shared("report"));
+    let clock = Clock::from_startup(startup);
+    let mut last = clock.now();
+    loop {
+        work(HOME);
+        let answer = server.call(Message::new(request::WORK, &[AWAY]));
+        report.count(answer.label());
+        let now = clock.now();
+        report.blackout((now - last).0);
+        last = now;
+    }
+}

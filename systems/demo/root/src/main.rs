@@ -1,0 +1,68 @@
+//! What a newcomer sees first: a processor divided by budgets.
+//!
+//! Two clients and a hog of higher priority get budgets and share a passive server. For five seconds
+//! the screen shows what each was promised and what it got. Then the hog asks the server for work
+//! without an end, again and again; each time its own budget runs out, a timeout handler throws the
+//! request out and starts the server over, and the clients hardly notice.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+mod members;
+mod recovery;
+mod screen;
+mod verdict;
+
+use members::Members;
+use screen::Screen;
+use userlib::cap::SchedParameters;
+use userlib::time::Clock;
+use userlib::{BootInfo, Environment, Microseconds, Result, boot, syscall};
+
+/// How long the screen shows shares before the attack.
+const CALM: Microseconds = Microseconds::from_millis(5000);
+/// The attack ends when the hog was cut off so many times,
+const ATTACKS: usize = 10;
+/// or when so much time has passed.
+const PATIENCE: Microseconds = Microseconds::from_millis(3000);
+
+/// The root task looks so often. It is the least urgent of all, so that watching disturbs nobody.
+const LOOK: SchedParameters =
+    SchedParameters::new(Microseconds::from_millis(25), Microseconds::from_millis(250));
+const LOOK_PRIORITY: u8 = 10;
+
+userlib::root!(main);
+
+fn main(boot: &'static BootInfo) -> Result<usize> {
+    let mut environment = Environment::from_boot_info(boot);
+    let clock = Clock::start(&mut environment, boot)?;
+    let mut members = Members::create(&mut environment, &clock)?;
+    environment
+        .sched_control
+        .configure(boot::SCHED_CONTEXT, &LOOK)?;
+    boot::TCB.set_priority(boot::TCB, LOOK_PRIORITY)?;
+
+    screen::introduce(&members);
+    members.start(&clock)?;
+    let mut screen = Screen::new();
+    while members.look(&clock)? < CALM {
+        screen.show(&members);
+        syscall::yield_now();
+    }
+    screen.show(&members);
+
+    screen::announce_attack();
+    let calm = members.time();
+    members.hog().report.set_attack(true);
+    let mut screen = Screen::new();
+    while members.look(&clock)? - calm < PATIENCE && members.hog().report.out_of_time() < ATTACKS {
+        screen.show(&members);
+        syscall::yield_now();
+    }
+    screen.show(&members);
+    members.hog().report.set_attack(false);
+
+    screen::summarise(&members);
+    let verdict = verdict::judge(&members, ATTACKS);
+    Ok(if verdict { 0 } else { 1 })
+}

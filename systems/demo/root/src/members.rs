@@ -1,0 +1,219 @@
+//! The components: what they are promised, and what they get.
+
+use crate::recovery::{self, Recovery};
+use core::cell::Cell;
+use demo_protocol::Report;
+use userlib::cap::{Endpoint, Reply, SchedContext, SchedParameters};
+use userlib::server::Passive;
+use userlib::thread::ThreadParameters;
+use userlib::time::Clock;
+use userlib::{Capability, CPtr, Environment, Microseconds, Process, Result, Rights, tar};
+
+/// What a component is promised.
+pub struct Plan {
+    pub name: &'static str,
+    program: &'static str,
+    priority: u8,
+    pub budget: Microseconds,
+    pub period: Microseconds,
+}
+
+const fn ms(milliseconds: u64) -> Microseconds {
+    Microseconds::from_millis(milliseconds)
+}
+
+/// The number of those who call the server.
+pub const COUNT: usize = 3;
+
+/// Those who call the server. The hog is last.
+const PLANS: [Plan; COUNT] = [
+    Plan {
+        name: "client-a",
+        program: "demo-client",
+        priority: 100,
+        budget: ms(45),
+        period: ms(100),
+    },
+    Plan {
+        name: "client-b",
+        program: "demo-client",
+        priority: 110,
+        budget: ms(10),
+        period: ms(40),
+    },
+    Plan {
+        name: "hog",
+        program: "demo-hog",
+        priority: 140,
+        budget: ms(2),
+        period: ms(20),
+    },
+];
+
+/// The server is more urgent than all who call it, so that they hold it up as briefly as can be.
+const SERVER_PRIORITY: u8 = 150;
+/// Time lent to the server until its first receive.
+const LENT: SchedParameters = SchedParameters::new(ms(1), ms(20));
+
+const RECOVERY_PRIORITY: u8 = 200;
+const RECOVERY: SchedParameters = SchedParameters::new(ms(1), ms(20));
+
+/// A component that calls the server.
+pub struct Member {
+    pub plan: &'static Plan,
+    pub report: Report,
+    /// Whose time ran out, in the words of a timeout fault.
+    badge: usize,
+    process: Process,
+    time: SchedContext,
+    /// What it has used since the start.
+    used: Cell<Microseconds>,
+}
+
+impl Member {
+    /// What it was promised, in thousandths of the processor.
+    pub fn promised(&self) -> u64 {
+        1000 * self.plan.budget.0 / self.plan.period.0
+    }
+
+    /// What it got until now, in thousandths of the processor.
+    pub fn received(&self, time: Microseconds) -> u64 {
+        1000 * self.used.get().0 / time.0.max(1)
+    }
+
+    /// How often its time ran out inside the server.
+    pub fn overruns(&self) -> usize {
+        recovery::overruns(self.badge)
+    }
+}
+
+/// All components.
+pub struct Members {
+    list: [Member; COUNT],
+    start: Microseconds,
+    now: Microseconds,
+}
+
+impl Members {
+    /// Makes all components and starts the server; the others wait for [`start`](Self::start).
+    pub fn create(environment: &mut Environment, clock: &Clock) -> Result<Self> {
+        let requests: Endpoint = environment.allocator.create()?;
+        let faults: Endpoint = environment.allocator.create()?;
+        start_server(environment, requests, faults)?;
+
+        let create = |index: usize| {
+            Member::create(environment, clock, &PLANS[index], index + 1, requests, faults)
+        };
+        let [a, b, hog] = [0, 1, 2].map(create);
+        Ok(Self {
+            list: [a?, b?, hog?],
+            start: Microseconds(0),
+            now: Microseconds(0),
+        })
+    }
+
+    /// Lets all run.
+    pub fn start(&mut self, clock: &Clock) -> Result {
+        self.start = clock.now();
+        self.now = self.start;
+        for member in &self.list {
+            member.process.start()?;
+        }
+        Ok(())
+    }
+
+    /// Reads what each has used; says how long they have been running.
+    pub fn look(&mut self, clock: &Clock) -> Result<Microseconds> {
+        for member in &self.list {
+            let used = member.time.consumed()?;
+            member.used.set(member.used.get() + used);
+        }
+        self.now = clock.now();
+        Ok(self.time())
+    }
+
+    /// How long they had been running at the last look.
+    pub fn time(&self) -> Microseconds {
+        self.now - self.start
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Member> {
+        self.list.iter()
+    }
+
+    /// The hog.
+    pub fn hog(&self) -> &Member {
+        &self.list[COUNT - 1]
+    }
+}
+
+fn program(name: &str) -> &'static [u8] {
+    match tar::find(userlib::components!(), name) {
+        Some(program) => program,
+        None => panic!("the image has no component named `{name}`"),
+    }
+}
+
+impl Member {
+    fn create(
+        environment: &mut Environment,
+        clock: &Clock,
+        plan: &'static Plan,
+        badge: usize,
+        requests: Endpoint,
+        faults: Endpoint,
+    ) -> Result<Self> {
+        let mut process = Process::new(environment, program(plan.program))?;
+        let page = environment.create_shared_page()?;
+        process.share(environment, "report", &page, Rights::READ_WRITE)?;
+        let rights = Rights::WRITE.union(Rights::GRANT_REPLY);
+        process.give_badged(environment, "server", requests, rights, badge)?;
+        clock.give(environment, &mut process)?;
+        process.set_fault_endpoint(environment, faults, badge)?;
+        process.set_priorities(environment, plan.priority, 0)?;
+        let parameters = SchedParameters::new(plan.budget, plan.period)
+            .with_badge(badge)
+            .with_extra_refills(EXTRA_REFILLS);
+        let time = process.set_time(environment, &parameters)?;
+        Ok(Self {
+            plan,
+            report: Report(page.words),
+            badge,
+            process,
+            time,
+            used: Cell::new(Microseconds(0)),
+        })
+    }
+}
+
+/// Whoever is preempted often has its budget come back in as many pieces.
+const EXTRA_REFILLS: usize = 8;
+
+/// Starts the server, and the thread that starts it over.
+fn start_server(environment: &mut Environment, requests: Endpoint, faults: Endpoint) -> Result {
+    let reply: Reply = environment.allocator.create()?;
+    let mut process = Process::new(environment, program("demo-server"))?;
+    process.give(environment, "endpoint", requests, Rights::READ)?;
+    process.give(environment, "reply", reply, Rights::ALL)?;
+    process.set_fault_endpoint(environment, faults, recovery::SERVER)?;
+    process.set_timeout_endpoint(environment, faults, recovery::SERVER)?;
+    process.set_priorities(environment, SERVER_PRIORITY, 0)?;
+    let lent = environment.create_sched_context(&LENT)?;
+    let server = Passive::start(environment, &process, lent)?;
+
+    let recovery = Recovery {
+        faults,
+        fault_reply: environment.allocator.create()?,
+        server,
+        client_reply: reply,
+        first_registers: process.initial_registers(),
+    };
+    let parameters = ThreadParameters {
+        priority: RECOVERY_PRIORITY,
+        time: Some(RECOVERY),
+        fault_endpoint: CPtr::NULL.cptr(),
+    };
+    environment.spawn(&parameters, move || recovery.run())?;
+    Ok(())
+}

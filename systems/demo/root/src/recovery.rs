@@ -1,0 +1,70 @@
+//! The timeout handler: what happens when somebody's time ends inside the server.
+//!
+//! The server cannot go on before the caller has time again, and until then nobody else would be
+//! served. So the caller is answered with an error, and its time goes back to it; the server starts
+//! over. It serves the next caller within microseconds.
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use demo_protocol::answer;
+use userlib::cap::{Endpoint, Registers, Reply};
+use userlib::server::Passive;
+use userlib::{Fault, Message, Outcome, println};
+
+/// The server's badge in faults.
+pub const SERVER: usize = 0;
+
+static OVERRUNS: [AtomicUsize; crate::members::COUNT + 1] = 
+    [const { AtomicUsize::new(0) }; crate::members::COUNT + 1];
+
+/// How often the time of the component with this badge ran out inside the server.
+pub fn overruns(badge: usize) -> usize {
+    OVERRUNS[badge].load(Relaxed)
+}
+
+/// What the handler needs.
+pub struct Recovery {
+    /// Where faults arrive,
+    pub faults: Endpoint,
+    /// and how they are answered.
+    pub fault_reply: Reply,
+    /// The server.
+    pub server: Passive,
+    /// The server's caller.
+    pub client_reply: Reply,
+    /// The registers with which the server started.
+    pub first_registers: Registers,
+}
+
+impl Recovery {
+    /// Handles faults for ever.
+    pub fn run(self) {
+        loop {
+            let received = self.faults.recv(self.fault_reply);
+            let Some(message) = received.message else {
+                continue;
+            };
+            match Fault::from_message(&message) {
+                Fault::Timeout { badge, .. } => self.start_over(badge),
+                fault => give_up(received.badge, Outcome::from(fault)),
+            }
+        }
+    }
+
+    fn start_over(&self, badge: usize) {
+        if let Some(counter) = OVERRUNS.get(badge) {
+            counter.fetch_add(1, Relaxed);
+        }
+        self.client_reply.send(Message::empty(answer::OUT_OF_TIME));
+        self.fault_reply.send(self.first_registers.timeout_reply());
+        if let Err(error) = self.server.lend_time() {
+            println!("the server got no time to start over: {error:?}");
+            userlib::runtime::exit(1);
+        }
+    }
+}
+
+/// A component has failed, which none should.
+fn give_up(badge: usize, outcome: Outcome) -> ! {
+    println!("component {badge} has failed: {outcome:x?}");
+    userlib::runtime::exit(1)
+}

@@ -1,0 +1,158 @@
+//! What is shown: in place on a terminal, line by line elsewhere.
+//!
+//! Whether there is a terminal only the tool knows; it says so when it builds.
+
+use crate::members::{COUNT, Member, Members};
+use core::fmt;
+use userlib::{Microseconds, print, println};
+
+const TERMINAL: bool = option_env!("ESCAPEMENT_TERMINAL").is_some();
+
+/// Lines are for reading, so there are fewer of them than refreshes.
+const LOOKS_PER_LINE: usize = 2;
+
+/// The live display.
+pub struct Screen {
+    looks: usize,
+}
+
+/// A share of the processor, in thousandths.
+struct Share(u64);
+
+impl fmt::Display for Share {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "{:2}.{} %", self.0 / 10, self.0 % 10)
+    }
+}
+
+/// A share as a bar, a sign for two percent.
+struct Bar(u64);
+
+impl fmt::Display for Bar {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        for _ in 0..(self.0 + 10) / 20 {
+            out.write_str("#")?;
+        }
+        Ok(())
+    }
+}
+
+/// A time, in tenths of a millisecond.
+struct Tenths(u64);
+
+impl fmt::Display for Tenths {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "{:4}.{} ms", self.0 / 1000, self.0 / 100 % 10)
+    }
+}
+
+impl Screen {
+    /// Nothing is on the screen yet.
+    pub fn new() -> Self {
+        Self { looks: 0 }
+    }
+
+    /// Shows what each was promised and has got.
+    pub fn show(&mut self, members: &Members) {
+        if TERMINAL {
+            self.show_in_place(members);
+        } else if self.looks % LOOKS_PER_LINE == 0 {
+            show_line(members);
+        }
+        self.looks += 1;
+    }
+
+    fn show_in_place(&self, members: &Members) {
+        if self.looks > 0 {
+            // Up to the first line.
+            print!("\x1b[{}A", COUNT + 1);
+        }
+        println!("\r{}\x1b[K", Elapsed(members.time()));
+        for member in members.iter() {
+            let received = member.received(members.time());
+            println!(
+                "  {:9} promised {}   received {}  {}\x1b[K",
+                member.plan.name,
+                Share(member.promised()),
+                Share(received),
+                Bar(received)
+            );
+        }
+    }
+}
+
+fn show_line(members: &Members) {
+    print!("{}", Elapsed(members.time()));
+    for member in members.iter() {
+        let received = Share(member.received(members.time()));
+        print!("   {} {} of {}", member.plan.name, received, Share(member.promised()));
+    }
+    println!();
+}
+
+struct Elapsed(Microseconds);
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let tenths = self.0.as_millis() / 100;
+        write!(out, "{:2}.{} s", tenths / 10, tenths % 10)
+    }
+}
+
+/// Says what there is to be seen.
+pub fn introduce(members: &Members) {
+    println!("Escapement: processor time is handed out in budgets.");
+    println!();
+    for member in members.iter() {
+        println!(
+            "  {:9} may use {:2} ms in every {:3} ms{}",
+            member.plan.name,
+            member.plan.budget.as_millis(),
+            member.plan.period.as_millis(),
+            role(member, members)
+        );
+    }
+    println!("  {:9} has no time of its own: it works on its callers'", "server");
+    println!();
+    println!("All of them want the whole processor. The shares they get:");
+    println!();
+}
+
+fn role(member: &Member, members: &Members) -> &'static str {
+    if core::ptr::eq(member, members.hog()) {
+        ", and comes before the clients"
+    } else {
+        ""
+    }
+}
+
+/// Says what happens now.
+pub fn announce_attack() {
+    println!();
+    println!("Now the hog asks the server for work without an end. The hog's budget pays for it; when");
+    println!("that is used up, a timeout handler answers the hog with an error and starts the server");
+    println!("over, so that the clients need not wait until the hog has time again.");
+    println!();
+}
+
+/// The final table, and what it means.
+pub fn summarise(members: &Members) {
+    println!();
+    println!("  component  promised  received  overruns contained  worst blackout");
+    for member in members.iter() {
+        println!(
+            "  {:9}    {}    {}  {:18}      {}",
+            member.plan.name,
+            Share(member.promised()),
+            Share(member.received(members.time())),
+            member.overruns(),
+            Tenths(member.report.longest_blackout())
+        );
+    }
+    println!();
+    println!("Everybody got the share that was promised, and the hog no more, although it comes first");
+    println!("and tried to keep the server for itself. An overrun is a request during which the time");
+    println!("of the caller ended; a client's budget, too, can end in the middle of a request, which");
+    println!("is then repeated. A blackout is the longest time that a component was without the");
+    println!("processor: what is left of a period when the budget is used, and the wait for others.");
+}

@@ -1,0 +1,26 @@
+//! The server: passive, so it works on the time of whoever calls it. It keeps nothing from one request
+//! to the next, and can therefore be started over in the middle of any.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+use demo_protocol::{answer, request, work};
+use userlib::server::serve;
+use userlib::{Message, Received, Startup};
+
+userlib::entry!(main);
+
+fn main(startup: &'static Startup) {
+    let endpoint = startup.capability("endpoint");
+    let reply = startup.capability("reply");
+    serve(endpoint, reply, handle)
+}
+
+fn handle(received: Received) -> Message {
+    match received.message {
+        Some(message) if message.label() == request::ENDLESS => work(usize::MAX),
+        Some(message) => work(message.word(0)),
+        None => {}
+    }
+    Message::empty(answer::DONE)
+}

@@ -8,6 +8,7 @@ mod machine;
 mod supervise;
 
 use std::fs;
+use std::io::{IsTerminal, stdout};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -25,6 +26,10 @@ use crate::system::System;
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result};
+
+/// Tells the compiler of a root task that its output goes to a terminal, which
+/// the guest can't find out by itself.
+const TERMINAL: &str = "ESCAPEMENT_TERMINAL";
 
 /// The command `qemu`.
 pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
@@ -52,7 +57,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         abi: &arguments.build.abi,
         log: arguments.log,
         root_task,
-        environment: &[],
+        environment: if stdout().is_terminal() {
+            &[(TERMINAL, "yes")]
+        } else {
+            &[]
+        },
     };
     let built = build::build(workspace, &tools, &request)?;
     emulate(workspace, &platform, &emulator, &built, arguments)

@@ -78,7 +78,8 @@ impl Crate {
                 .get("escapement")?;
             metadata.get("host-tests")?.as_bool()
         };
-        matches!(self.floor, Floor::Abi | Floor::Kernel | Floor::Host) || says_so() == Some(true)
+        let portable = [Floor::Abi, Floor::Kernel, Floor::Userlib, Floor::Host];
+        portable.contains(&self.floor) || says_so() == Some(true)
     }
 
     /// The crates that its manifest names for building, on any target.
@@ -170,10 +171,10 @@ mod tests {
 
     #[test]
     fn a_crate_may_ask_for_host_tests() {
-        let parse = |text| Crate::parse(Path::new("userlib"), text).unwrap();
-        let plain = parse("package.name = 'userlib'").unwrap();
+        let parse = |text| Crate::parse(Path::new("arch/arm"), text).unwrap();
+        let plain = parse("package.name = 'arch-arm'").unwrap();
         assert!(!plain.is_tested_on_host());
-        let text = "[package]\nname = 'userlib'\nmetadata.escapement.host-tests = true";
+        let text = "[package]\nname = 'arch-arm'\nmetadata.escapement.host-tests = true";
         assert!(parse(text).unwrap().is_tested_on_host());
         assert!(parse("[workspace]").is_none());
     }

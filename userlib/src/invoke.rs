@@ -14,7 +14,7 @@ pub(crate) use label;
 
 /// Invokes `object` and waits for the answer.
 #[inline(always)]
-pub(crate) fn invoke(
+pub fn invoke(
     object: CPtr,
     label: usize,
     words: &[usize],
@@ -31,11 +31,6 @@ pub(crate) fn invoke(
 
 /// Invokes `object` for its effect only.
 #[inline(always)]
-pub(crate) fn perform(
-    object: CPtr,
-    label: usize,
-    words: &[usize],
-    capabilities: &[CPtr],
-) -> Result {
+pub fn perform(object: CPtr, label: usize, words: &[usize], capabilities: &[CPtr]) -> Result {
     invoke(object, label, words, capabilities).map(drop)
 }

@@ -1,0 +1,103 @@
+//! Drivers for the devices that every board has: a one-shot timer and a serial port. The root task
+//! opens them; the names are the same on all boards.
+
+#[cfg(target_arch = "arm")]
+mod epit;
+#[cfg(target_arch = "arm")]
+mod imx_uart;
+#[cfg(target_arch = "x86_64")]
+mod pit;
+#[cfg(target_arch = "x86_64")]
+mod uart_16550;
+
+#[cfg(target_arch = "arm")]
+use epit::Timer;
+#[cfg(target_arch = "arm")]
+pub use imx_uart::Serial;
+#[cfg(target_arch = "x86_64")]
+use pit::Timer;
+#[cfg(target_arch = "x86_64")]
+pub use uart_16550::Serial;
+
+use crate::cap::{IrqHandler, Notification, Slot};
+use crate::{CPtr, Capability, Environment, Microseconds, Result};
+
+/// A timer that signals a notification once.
+pub struct Alarm {
+    timer: Timer,
+    interrupt: Interrupt,
+    /// What is left beyond what the timer can count at once.
+    rest: Microseconds,
+}
+
+impl Alarm {
+    /// Takes the board's timer.
+    pub fn open(environment: &mut Environment) -> Result<Self> {
+        Ok(Self {
+            timer: Timer::open(environment)?,
+            interrupt: Interrupt::open(environment, Timer::issue)?,
+            rest: Microseconds(0),
+        })
+    }
+
+    /// The notification that is signalled.
+    pub fn notification(&self) -> Notification {
+        self.interrupt.notification
+    }
+
+    /// Starts the timer. After a time longer than [`longest`](Self::longest), only
+    /// [`wait`](Self::wait) knows the end.
+    pub fn set(&mut self, time: Microseconds) -> Result {
+        let now = time.min(Timer::LONGEST);
+        self.rest = time - now;
+        self.timer.start(now)
+    }
+
+    /// The longest time until one signal.
+    pub const fn longest() -> Microseconds {
+        Timer::LONGEST
+    }
+
+    /// Lets the next interrupt come; for who waits on the notification in another way.
+    pub fn acknowledge(&mut self) -> Result {
+        self.timer.stop()?;
+        self.interrupt.handler.ack()
+    }
+
+    /// Waits until the time is over.
+    pub fn wait(&mut self) -> Result {
+        loop {
+            self.interrupt.notification.wait();
+            self.acknowledge()?;
+            if self.rest == Microseconds(0) {
+                return Ok(());
+            }
+            self.set(self.rest)?;
+        }
+    }
+}
+
+/// An interrupt that signals a notification of its own.
+struct Interrupt {
+    handler: IrqHandler,
+    notification: Notification,
+}
+
+impl Interrupt {
+    /// `issue` puts the handler into a slot.
+    fn open(environment: &mut Environment, issue: fn(Slot) -> Result) -> Result<Self> {
+        let notification: Notification = environment.allocator.create()?;
+        // Its badge tells a signal from nothing.
+        let badged = environment
+            .allocator
+            .mint(notification, crate::Rights::ALL, 1)?;
+        let slot = environment.allocator.allocate_slot()?;
+        issue(slot)?;
+        let handler = IrqHandler::at(CPtr(slot.index));
+        handler.set_notification(badged)?;
+        Ok(Self {
+            handler,
+            notification,
+        })
+    }
+}

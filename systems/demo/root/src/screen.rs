@@ -56,7 +56,7 @@ impl Screen {
     pub fn show(&mut self, members: &Members) {
         if TERMINAL {
             self.show_in_place(members);
-        } else if self.looks % LOOKS_PER_LINE == 0 {
+        } else if self.looks.is_multiple_of(LOOKS_PER_LINE) {
             show_line(members);
         }
         self.looks += 1;

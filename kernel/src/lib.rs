@@ -24,6 +24,7 @@
 //! | 5 | [`ipc`] | what happens between threads: transfer, donation, replies, signals, faults |
 //! | 6 | [`invoke`] | requests to objects: decode, check, perform |
 //! | 7 | [`syscall`], [`boot`] | the dispatcher; the first thread |
+//! | beside | [`trace`], [`console`], `invariants` | the log; words to people; what always holds |
 //!
 //! # The way of a system call
 //! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher finds the
@@ -37,6 +38,8 @@ pub mod budget;
 pub mod cap;
 pub mod collections;
 pub mod console;
+#[cfg(any(test, feature = "invariants"))]
+pub mod invariants;
 pub mod invoke;
 pub mod ipc;
 pub mod object;

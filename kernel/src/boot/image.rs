@@ -31,6 +31,20 @@ impl RootTaskImage {
         entry: 0,
     };
 
+    /// The record of a root task in memory at `physical`, linked at `virtual_start`; both page
+    /// aligned. For those who make their boot image themselves.
+    pub const fn new(physical: Range<PhysAddr>, virtual_start: usize, entry: usize) -> Self {
+        let size = physical.end.0 - physical.start.0;
+        Self {
+            physical_start: physical.start.0 as u64,
+            physical_end: physical.end.0 as u64,
+            virtual_start: virtual_start as u64,
+            virtual_end: (virtual_start + size) as u64,
+            entry: entry as u64,
+            ..Self::EMPTY
+        }
+    }
+
     /// Whether there is a root task.
     pub const fn is_present(&self) -> bool {
         self.magic == Self::MAGIC && self.physical_end > self.physical_start

@@ -47,6 +47,22 @@ impl RefillRing {
     pub const fn head(&self) -> usize {
         self.head as usize
     }
+
+    /// The entries in use, in order.
+    pub fn entries(&self) -> impl Iterator<Item = usize> + use<> {
+        let Self {
+            head,
+            count,
+            capacity,
+        } = *self;
+        (head..head + count).map(move |entry| {
+            (if entry >= capacity {
+                entry - capacity
+            } else {
+                entry
+            }) as usize
+        })
+    }
 }
 
 /// A list of replenishments: a ring in an array that somebody else keeps.
@@ -99,7 +115,7 @@ impl<'a> Refills<'a> {
 
     /// All replenishments, in order.
     pub fn iter(&self) -> impl Iterator<Item = Refill> + '_ {
-        (0..self.ring.count).map(|position| self.entries[self.index(position)])
+        self.ring.entries().map(|entry| self.entries[entry])
     }
 
     fn pop(&mut self) -> Refill {

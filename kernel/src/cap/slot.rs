@@ -85,12 +85,14 @@ impl<A: Arch> Slot<A> {
         self.next = self.next & !MARKS | original | first_badged;
     }
 
-    pub(super) fn next(&self) -> Option<Ptr<Self>> {
+    /// The entry behind this one in the derivation tree's list.
+    pub fn next(&self) -> Option<Ptr<Self>> {
         // SAFETY: only `set_next` wrote this: a slot in the same list, which leaves it before it dies.
         unsafe { Ptr::from_address(self.next & !MARKS) }
     }
 
-    pub(super) fn previous(&self) -> Option<Ptr<Self>> {
+    /// The entry before this one in the derivation tree's list.
+    pub fn previous(&self) -> Option<Ptr<Self>> {
         // SAFETY: as for `next`.
         unsafe { Ptr::from_address(self.previous) }
     }

@@ -35,6 +35,12 @@ impl PriorityBitmap {
         }
     }
 
+    /// Whether a priority is in the set.
+    pub const fn contains(&self, priority: u8) -> bool {
+        let (word, bit) = (priority as usize / WORD, priority as usize % WORD);
+        self.words[word] >> bit & 1 != 0
+    }
+
     /// The most urgent priority of the set.
     pub fn highest(&self) -> Option<u8> {
         let word = self.summary.checked_ilog2()? as usize;
@@ -62,6 +68,7 @@ mod tests {
                     set.remove(&priority);
                 }
                 prop_assert_eq!(bitmap.highest(), set.last().copied());
+                prop_assert_eq!(bitmap.contains(priority), insert);
             }
         }
     }

@@ -3,6 +3,8 @@
 mod bitmap;
 mod ordered;
 mod ring;
+#[cfg(any(test, feature = "invariants"))]
+mod walk;
 
 pub use bitmap::PriorityBitmap;
 pub use ordered::OrderedQueue;

@@ -41,8 +41,18 @@ impl<A: Arch> WaitQueue<A> {
 
     /// Adds a thread at its priority.
     pub fn insert(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        let key = u64::from(u8::MAX - objects[thread].priority);
+        let key = Self::key(objects[thread].priority);
         self.0.insert(objects, thread, key);
+    }
+
+    /// The place in the queue that a priority asks for.
+    pub const fn key(priority: u8) -> u64 {
+        (u8::MAX - priority) as u64
+    }
+
+    /// The threads, as a queue ordered by [`WaitQueue::key`].
+    pub const fn queue(&self) -> OrderedQueue<Thread<A>, 8> {
+        self.0
     }
 
     /// Takes out a thread of this queue.

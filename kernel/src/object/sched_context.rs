@@ -109,6 +109,23 @@ impl<A: Arch> SchedContext<A> {
         }
     }
 
+    /// How many replenishments it may use.
+    pub const fn refill_capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    /// All replenishments, in order.
+    pub fn replenishments(&self) -> impl Iterator<Item = Refill> + '_ {
+        let entries = core::ptr::from_ref(self)
+            .cast::<u8>()
+            .wrapping_add(HEADER_BYTES)
+            .cast::<Refill>();
+        // SAFETY: as in `refills_with`; the ring's entries are below the capacity.
+        self.ring
+            .entries()
+            .map(move |entry| unsafe { entries.add(entry).read() })
+    }
+
     /// Whether it may be used now, and for at least `minimum` beyond `usage`.
     pub fn is_available(&self, now: Ticks, usage: Ticks, minimum: Ticks) -> bool {
         let head = self.head();

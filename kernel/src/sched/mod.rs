@@ -62,8 +62,8 @@ pub struct Core<A: Arch> {
     pub reload: bool,
     /// Units of work since the last preemption point.
     work: usize,
-    ready: ReadyQueues<A>,
-    release: ReleaseQueue<A>,
+    pub(crate) ready: ReadyQueues<A>,
+    pub(crate) release: ReleaseQueue<A>,
     domain: DomainTime,
     #[cfg_attr(
         not(feature = "bench"),

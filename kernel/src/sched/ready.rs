@@ -59,6 +59,18 @@ impl<A: Arch> ReadyQueues<A> {
         self.domains[domain as usize].occupied.highest()
     }
 
+    /// The threads of one domain and priority.
+    #[cfg(any(test, feature = "invariants"))]
+    pub fn ring(&self, domain: u8, priority: u8) -> Ring<Thread<A>> {
+        self.domains[domain as usize].queues[priority as usize]
+    }
+
+    /// Whether somebody of a domain is ready at a priority, as the bitmap says.
+    #[cfg(any(test, feature = "invariants"))]
+    pub fn is_occupied(&self, domain: u8, priority: u8) -> bool {
+        self.domains[domain as usize].occupied.contains(priority)
+    }
+
     /// The thread that runs next in a domain.
     pub fn first(&self, domain: u8) -> Option<Ptr<Thread<A>>> {
         let priority = self.highest_priority(domain)?;

@@ -26,6 +26,12 @@ impl<A: Arch> ReleaseQueue<A> {
         self.queue.remove(objects, thread);
     }
 
+    /// The queue, by the time of release.
+    #[cfg(any(test, feature = "invariants"))]
+    pub const fn queue(&self) -> OrderedQueue<Thread<A>, 64> {
+        self.queue
+    }
+
     /// The thread that is released first, and when.
     pub fn first(&self, objects: &Objects) -> Option<(Ptr<Thread<A>>, Ticks)> {
         use crate::collections::Linked;

@@ -1,0 +1,89 @@
+//! Scheduling contexts: who holds them, and their replenishments.
+
+use super::{Check, require};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{Above, SchedContext};
+use crate::time::Ticks;
+use crate::token::Ptr;
+
+/// Checks a scheduling context; `bits` is log2 of its size, where it is known.
+///
+/// # Errors
+/// The first violation found.
+pub fn check_context<A: Arch>(
+    kernel: &Kernel<A>,
+    context: Ptr<SchedContext<A>>,
+    bits: Option<usize>,
+) -> Check {
+    let require = |holds, rule| require(holds, context.address(), rule);
+    let object = &kernel[context];
+    require(
+        object
+            .thread
+            .is_none_or(|thread| kernel[thread].sched_context == Some(context)),
+        "the thread of a scheduling context knows the context",
+    )?;
+    require(
+        object
+            .notification
+            .is_none_or(|notification| kernel[notification].sched_context == Some(context)),
+        "the notification of a scheduling context knows the context",
+    )?;
+    require(
+        object
+            .yielded_from
+            .is_none_or(|thread| kernel[thread].yielding_to == Some(context)),
+        "the thread that yielded to a context knows the context",
+    )?;
+    require(
+        object.reply.is_none_or(
+            |reply| matches!(kernel[reply].above, Above::Context(above) if above == context),
+        ),
+        "the top of a call stack knows its context",
+    )?;
+    if !object.is_configured() {
+        return Ok(());
+    }
+    if let Some(bits) = bits {
+        require(
+            object.refill_capacity() <= abi::sizes::refill_capacity(bits),
+            "replenishments fit into the object",
+        )?;
+    }
+    check_refills(kernel, context)
+}
+
+/// The rules of [`crate::budget`].
+fn check_refills<A: Arch>(kernel: &Kernel<A>, context: Ptr<SchedContext<A>>) -> Check {
+    let require = |holds, rule| require(holds, context.address(), rule);
+    let object = &kernel[context];
+    let (mut count, mut sum, mut end) = (0, Ticks::ZERO, Ticks::ZERO);
+    let mut ordered = true;
+    for refill in object.replenishments() {
+        ordered &= end <= refill.time;
+        end = refill.time.saturating_add(refill.amount);
+        sum = sum.saturating_add(refill.amount);
+        count += 1;
+    }
+    require(
+        (1..=object.refill_capacity()).contains(&count),
+        "a configured context has replenishments, no more than it may",
+    )?;
+    require(
+        sum == object.budget,
+        "the replenishments add up to the budget",
+    )?;
+    require(
+        object.head().amount >= kernel.min_budget(),
+        "the current replenishment is worth using",
+    )?;
+    if object.is_round_robin() {
+        require(
+            count == 2,
+            "a time slice has a part that is left and a part that was used",
+        )
+    } else {
+        require(ordered, "replenishments are in order and do not overlap")
+    }
+}

@@ -1,0 +1,62 @@
+//! Reply objects and the call stacks that they form.
+
+use super::{Check, require};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{Above, Reply, ThreadState};
+use crate::token::Ptr;
+
+/// Checks a reply object and its place in a call stack.
+///
+/// # Errors
+/// The first violation found.
+pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>) -> Check {
+    let require = |holds, rule| require(holds, reply.address(), rule);
+    let object = &kernel[reply];
+    let is_call = match object.thread.map(|thread| kernel[thread].state) {
+        None => false,
+        Some(ThreadState::BlockedOnReply { reply: other }) => {
+            require(other == reply, "a caller knows its reply object")?;
+            true
+        }
+        Some(ThreadState::BlockedOnReceive { reply: other, .. }) => {
+            require(other == Some(reply), "a receiver knows its reply object")?;
+            false
+        }
+        Some(_) => return require(false, "the thread of a reply object waits with it"),
+    };
+    let is_stacked = !matches!(object.above, Above::None) || object.below.is_some();
+    require(is_call || !is_stacked, "only a call stands in a call stack")?;
+    match object.above {
+        Above::None => {}
+        Above::Reply(above) => require(
+            kernel[above].below == Some(reply),
+            "the inner call of a call stack knows the outer one",
+        )?,
+        Above::Context(context) => require(
+            kernel[context].reply == Some(reply),
+            "the context of a call stack knows its top",
+        )?,
+    }
+    if let Some(below) = object.below {
+        require(
+            matches!(kernel[below].above, Above::Reply(above) if above == reply),
+            "the outer call of a call stack knows the inner one",
+        )?;
+    }
+    require(ends(kernel, reply), "a call stack has an end")
+}
+
+/// Whether the way down ends: two walkers, one twice as fast, meet only in a circle (Knuth, The Art of
+/// Computer Programming, vol. 2, section 3.1, exercise 6).
+fn ends<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>) -> bool {
+    let below = |reply: Option<Ptr<Reply<A>>>| reply.and_then(|reply| kernel[reply].below);
+    let (mut slow, mut fast) = (Some(reply), below(Some(reply)));
+    while fast.is_some() {
+        if fast == slow {
+            return false;
+        }
+        (slow, fast) = (below(slow), below(below(fast)));
+    }
+    true
+}

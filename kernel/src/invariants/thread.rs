@@ -1,0 +1,152 @@
+//! Threads: what they do, where they stand, what they hold.
+
+use super::{Check, require};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{EndpointState, Membership, NotificationState, Thread, ThreadState};
+use crate::token::Ptr;
+
+/// Checks a thread.
+///
+/// # Errors
+/// The first violation found.
+pub fn check_thread<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
+    check_bindings(kernel, thread)?;
+    check_queue(kernel, thread)?;
+    check_wait(kernel, thread)
+}
+
+/// Who points to it is pointed to.
+fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
+    let require = |holds, rule| require(holds, thread.address(), rule);
+    let object = &kernel[thread];
+    if let Some(context) = object.sched_context {
+        require(
+            kernel[context].thread == Some(thread),
+            "a thread's scheduling context knows the thread",
+        )?;
+        require(
+            kernel[context].core == object.core,
+            "a thread is on the core of its scheduling context",
+        )?;
+    }
+    if let Some(context) = object.yielding_to {
+        require(
+            kernel[context].yielded_from == Some(thread),
+            "the context that a thread yields to knows the thread",
+        )?;
+    }
+    if let Some(notification) = object.bound_notification {
+        require(
+            kernel[notification].bound_thread == Some(thread),
+            "a bound notification knows its thread",
+        )?;
+    }
+    let may_have_fault = matches!(
+        object.state,
+        ThreadState::BlockedOnSend { .. }
+            | ThreadState::BlockedOnReply { .. }
+            | ThreadState::Inactive
+    );
+    require(
+        object.fault.is_none() || may_have_fault,
+        "only a thread that waits for its handler has a fault",
+    )?;
+    require(
+        usize::from(object.domain) < abi::config::DOMAINS,
+        "a thread's domain exists",
+    )
+}
+
+/// It is in the queue that its state asks for.
+fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
+    let require = |holds, rule| require(holds, thread.address(), rule);
+    let object = &kernel[thread];
+    let is_current = kernel.core.current == Some(thread);
+    let configured = object
+        .sched_context
+        .filter(|context| kernel[*context].is_configured());
+    match object.membership {
+        Membership::Waiting => Ok(()),
+        Membership::Ready => {
+            let ring = kernel.core.ready.ring(object.domain, object.priority);
+            require(
+                ring.contains(&kernel.objects, thread),
+                "a ready thread is in the ready queue of its domain and priority",
+            )?;
+            require(
+                object.is_runnable() && kernel.has_budget(thread),
+                "a ready thread wants to run and has time",
+            )?;
+            require(!is_current, "the current thread is in no ready queue")
+        }
+        Membership::Release => {
+            require(
+                kernel
+                    .core
+                    .release
+                    .queue()
+                    .contains(&kernel.objects, thread),
+                "a thread that waits for time is in the release queue",
+            )?;
+            require(
+                object.is_runnable() && configured.is_some() && !is_current,
+                "a thread in the release queue wants to run and does not",
+            )?;
+            require(
+                configured.is_some_and(|context| {
+                    kernel[context].head().time.0 == object.links.key()
+                        && kernel[context].head().time > kernel.core.now
+                }),
+                "a thread waits in the release queue for its next replenishment",
+            )
+        }
+        Membership::None => require(
+            is_current || !object.is_runnable() || configured.is_none(),
+            "a thread that could run is in a queue",
+        ),
+    }
+}
+
+/// What it waits for knows that it waits.
+fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
+    let require = |holds, rule| require(holds, thread.address(), rule);
+    let object = &kernel[thread];
+    let objects = &kernel.objects;
+    let is_queued = match object.state {
+        ThreadState::BlockedOnSend { endpoint, .. } => match kernel[endpoint].state() {
+            EndpointState::Sending(queue) => queue.queue().contains(objects, thread),
+            _ => false,
+        },
+        ThreadState::BlockedOnReceive { endpoint, reply } => {
+            if let Some(reply) = reply {
+                require(
+                    kernel[reply].thread == Some(thread),
+                    "the reply object of a receiver knows the receiver",
+                )?;
+            }
+            match kernel[endpoint].state() {
+                EndpointState::Receiving(queue) => queue.queue().contains(objects, thread),
+                _ => false,
+            }
+        }
+        ThreadState::BlockedOnNotification { notification } => match kernel[notification].state {
+            NotificationState::Waiting(queue) => queue.queue().contains(objects, thread),
+            _ => false,
+        },
+        ThreadState::BlockedOnReply { reply } => {
+            require(
+                kernel[reply].thread == Some(thread),
+                "the reply object of a caller knows the caller",
+            )?;
+            false
+        }
+        ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => false,
+    };
+    let should_be_queued =
+        object.is_blocked() && !matches!(object.state, ThreadState::BlockedOnReply { .. });
+    require(
+        is_queued == should_be_queued && is_queued == (object.membership == Membership::Waiting),
+        "a thread that waits is in the queue of what it waits for",
+    )
+}

@@ -1,0 +1,96 @@
+//! Those who wait at endpoints and notifications.
+
+use super::{Check, Violation, require};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::collections::Linked;
+use crate::object::{
+    Endpoint, EndpointState, Membership, Notification, NotificationState, Thread, ThreadState,
+    WaitQueue,
+};
+use crate::token::Ptr;
+
+/// Checks an endpoint and who waits there.
+///
+/// # Errors
+/// The first violation found.
+pub fn check_endpoint<A: Arch>(kernel: &Kernel<A>, endpoint: Ptr<Endpoint<A>>) -> Check {
+    let here = |place| place == endpoint;
+    match kernel[endpoint].state() {
+        EndpointState::Idle => Ok(()),
+        EndpointState::Sending(queue) => check_queue(
+            kernel,
+            endpoint.address(),
+            queue,
+            |state| matches!(state, ThreadState::BlockedOnSend { endpoint, .. } if here(endpoint)),
+        ),
+        EndpointState::Receiving(queue) => check_queue(
+            kernel,
+            endpoint.address(),
+            queue,
+            |state| matches!(state, ThreadState::BlockedOnReceive { endpoint, .. } if here(endpoint)),
+        ),
+    }
+}
+
+/// Checks a notification, what it is bound to and who waits for it.
+///
+/// # Errors
+/// The first violation found.
+pub fn check_notification<A: Arch>(
+    kernel: &Kernel<A>,
+    notification: Ptr<Notification<A>>,
+) -> Check {
+    let require = |holds, rule| require(holds, notification.address(), rule);
+    let object = &kernel[notification];
+    require(
+        object
+            .bound_thread
+            .is_none_or(|thread| kernel[thread].bound_notification == Some(notification)),
+        "the thread that a notification is bound to knows it",
+    )?;
+    require(
+        object
+            .sched_context
+            .is_none_or(|context| kernel[context].notification == Some(notification)),
+        "the context of a notification knows it",
+    )?;
+    let NotificationState::Waiting(queue) = object.state else {
+        return Ok(());
+    };
+    check_queue(kernel, notification.address(), queue, |state| {
+        matches!(state, ThreadState::BlockedOnNotification { notification: place }
+            if place == notification)
+    })
+}
+
+/// Everybody in a queue waits for it, at the right place.
+fn check_queue<A: Arch>(
+    kernel: &Kernel<A>,
+    object: usize,
+    queue: WaitQueue<A>,
+    waits_here: impl Fn(ThreadState<A>) -> bool,
+) -> Check {
+    require(!queue.is_empty(), object, "somebody waits in a queue")?;
+    require(
+        queue.queue().is_well_formed(&kernel.objects),
+        object,
+        "a waiting queue is well formed",
+    )?;
+    queue
+        .queue()
+        .for_each(&kernel.objects, |thread: Ptr<Thread<A>>| {
+            let waiter = &kernel[thread];
+            let holds = waits_here(waiter.state)
+                && waiter.membership == Membership::Waiting
+                && waiter.links().key() == WaitQueue::<A>::key(waiter.priority);
+            if holds {
+                Ok(())
+            } else {
+                Err(Violation {
+                    rule: "who is in a waiting queue waits there, at its priority",
+                    object: thread.address(),
+                })
+            }
+        })
+}

@@ -1,0 +1,190 @@
+//! The local APIC (Intel SDM vol. 3, chapter 12 "Advanced Programmable Interrupt Controller").
+//!
+//! It has one set of registers and two ways to reach them: memory (xAPIC) and MSRs (x2APIC, section
+//! 12.12). The second is used where the processor has it.
+
+use tock_registers::LocalRegisterCopy;
+use tock_registers::register_bitfields;
+use x86_64::registers::model_specific::{ApicBase, ApicBaseFlags, Msr};
+
+use crate::trap::vectors;
+
+register_bitfields! [u32,
+    /// Spurious-interrupt vector register (section 12.9).
+    Spurious [
+        VECTOR OFFSET(0) NUMBITS(8) [],
+        ENABLE OFFSET(8) NUMBITS(1) []
+    ],
+    /// Local vector table entry (section 12.5.1, figure 12-8).
+    LocalVector [
+        VECTOR OFFSET(0) NUMBITS(8) [],
+        MASKED OFFSET(16) NUMBITS(1) [],
+        MODE OFFSET(17) NUMBITS(2) [
+            OneShot = 0,
+            TscDeadline = 2
+        ]
+    ],
+    /// Divide configuration register (section 12.5.4, figure 12-10).
+    Divide [
+        VALUE OFFSET(0) NUMBITS(4) [
+            By1 = 0b1011
+        ]
+    ]
+];
+
+/// A register, by its offset in memory; its MSR is 0x800 plus a sixteenth of that (table 12-6).
+#[derive(Clone, Copy)]
+#[repr(u32)]
+enum Register {
+    Id = 0x20,
+    TaskPriority = 0x80,
+    EndOfInterrupt = 0xb0,
+    Spurious = 0xf0,
+    /// The first of eight, with 32 vectors each.
+    Requests = 0x200,
+    TimerVector = 0x320,
+    Line0Vector = 0x350,
+    ErrorVector = 0x370,
+    TimerInitialCount = 0x380,
+    TimerCurrentCount = 0x390,
+    TimerDivide = 0x3e0,
+}
+
+const X2APIC_BASE: u32 = 0x800;
+
+#[derive(Clone, Copy, Debug)]
+enum Access {
+    /// Address of the registers.
+    Memory(usize),
+    Msrs,
+}
+
+/// The local APIC of this core.
+#[derive(Debug)]
+pub struct LocalApic {
+    access: Access,
+}
+
+impl LocalApic {
+    /// Where the registers are in memory.
+    pub fn physical_base() -> u64 {
+        ApicBase::read().0.start_address().as_u64()
+    }
+
+    /// Enables the controller, with nothing but the timer's vector set up. `x2apic` tells whether the
+    /// processor has that mode, `registers` is where the registers of the other mode are mapped.
+    ///
+    /// # Safety
+    /// The registers are mapped there, uncached, and nobody else uses them.
+    pub unsafe fn enable(x2apic: bool, registers: usize) -> Self {
+        let (base, mut flags) = ApicBase::read();
+        flags.insert(ApicBaseFlags::LAPIC_ENABLE);
+        if x2apic {
+            flags.insert(ApicBaseFlags::X2APIC_ENABLE);
+        }
+        // SAFETY: the base stays what it was.
+        unsafe { ApicBase::write(base, flags) };
+        let access = if x2apic {
+            Access::Msrs
+        } else {
+            Access::Memory(registers)
+        };
+        let mut apic = Self { access };
+        apic.write(Register::TaskPriority, 0);
+        for vector in [
+            Register::TimerVector,
+            Register::Line0Vector,
+            Register::ErrorVector,
+        ] {
+            apic.write(vector, LocalVector::MASKED::SET.value);
+        }
+        let spurious = Spurious::ENABLE::SET + Spurious::VECTOR.val(vectors::SPURIOUS as u32);
+        apic.write(Register::Spurious, spurious.value);
+        apic
+    }
+
+    fn read_at(&self, register: Register, index: u32) -> u32 {
+        match self.access {
+            Access::Memory(base) => {
+                let address = base + register as usize + 16 * index as usize;
+                // SAFETY: a register of the mapped page; reading those of `Register` has no effect.
+                unsafe { core::ptr::with_exposed_provenance::<u32>(address).read_volatile() }
+            }
+            Access::Msrs => {
+                let msr = Msr::new(X2APIC_BASE + (register as u32 >> 4) + index);
+                // SAFETY: reading these registers has no effect.
+                unsafe { msr.read() as u32 }
+            }
+        }
+    }
+
+    fn read(&self, register: Register) -> u32 {
+        self.read_at(register, 0)
+    }
+
+    fn write(&mut self, register: Register, value: u32) {
+        match self.access {
+            Access::Memory(base) => {
+                let address = base + register as usize;
+                // SAFETY: a register of the mapped page, which this type owns.
+                unsafe {
+                    core::ptr::with_exposed_provenance_mut::<u32>(address).write_volatile(value);
+                }
+            }
+            Access::Msrs => {
+                let mut msr = Msr::new(X2APIC_BASE + (register as u32 >> 4));
+                // SAFETY: interrupt delivery is what this type is for.
+                unsafe { msr.write(value.into()) }
+            }
+        }
+    }
+
+    /// The identifier of this core, as interrupt messages are addressed to it.
+    pub fn id(&self) -> u32 {
+        let id = self.read(Register::Id);
+        match self.access {
+            Access::Memory(_) => id >> 24,
+            Access::Msrs => id,
+        }
+    }
+
+    /// The handler of the interrupt in service is done (section 12.8.5).
+    pub fn end_of_interrupt(&mut self) {
+        self.write(Register::EndOfInterrupt, 0);
+    }
+
+    /// Whether an interrupt has been accepted but not taken: the interrupt request register (section
+    /// 12.8.4), as far as it holds vectors in use.
+    pub fn is_pending(&self) -> bool {
+        let first = vectors::FIRST_USER as u32 / 32;
+        let last = vectors::TIMER as u32 / 32;
+        (first..=last).any(|index| self.read_at(Register::Requests, index) != 0)
+    }
+
+    /// Lets the timer count down once from what [`LocalApic::set_count`] is given.
+    pub fn use_count(&mut self) {
+        self.write(Register::TimerDivide, Divide::VALUE::By1.value);
+        self.set_timer_mode(LocalVector::MODE::OneShot.value);
+    }
+
+    /// Lets the timer fire when the time stamp counter reaches a value (section 12.5.4.1).
+    pub fn use_tsc_deadline(&mut self) {
+        self.set_timer_mode(LocalVector::MODE::TscDeadline.value);
+    }
+
+    fn set_timer_mode(&mut self, mode: u32) {
+        let mut entry = LocalRegisterCopy::<u32, LocalVector::Register>::new(mode);
+        entry.modify(LocalVector::VECTOR.val(vectors::TIMER as u32));
+        self.write(Register::TimerVector, entry.get());
+    }
+
+    /// Starts the count-down; 0 stops it.
+    pub fn set_count(&mut self, count: u32) {
+        self.write(Register::TimerInitialCount, count);
+    }
+
+    /// What is left of the count.
+    pub fn count(&self) -> u32 {
+        self.read(Register::TimerCurrentCount)
+    }
+}

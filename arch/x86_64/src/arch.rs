@@ -1,0 +1,204 @@
+//! The portable kernel's door to this architecture.
+
+use core::ops::Range;
+
+use abi::{ObjectType, Syscall, slots};
+use kernel::Kernel;
+use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
+use kernel::boot::BootAllocator;
+use kernel::cap::Cap as AnyCap;
+use kernel::invoke::{Error, Invocation, Outcome};
+use kernel::object::Thread;
+use kernel::time::{Clock, Ticks};
+use kernel::token::Ptr;
+
+use crate::cap::{self, Cap};
+use crate::context::Context;
+use crate::paging::{tlb, window};
+use crate::{Platform, X86_64, fpu, irq_control, lines, optional, ports, space, timer};
+
+impl<P: Platform> Arch for X86_64<P> {
+    type Context = Context;
+    type Cap = Cap;
+
+    const INTERRUPTS: usize = lines::COUNT;
+    const SCHED_CONTROL_FIRST: bool = true;
+
+    fn now(&self) -> Ticks {
+        Ticks(timer::time_stamp())
+    }
+
+    fn set_deadline(&mut self, deadline: Ticks) {
+        self.timer.arm(&mut self.local_apic, deadline);
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn interrupt_pending(&mut self) -> bool {
+        self.local_apic.is_pending()
+    }
+
+    fn mask_interrupt(&mut self, irq: Irq, masked: bool) {
+        self.lines.set_masked(irq, masked);
+    }
+
+    fn is_reserved(&self, irq: Irq) -> bool {
+        lines::is_reserved(irq)
+    }
+
+    /// With I/O APICs there is no natural numbering, so the plain method is refused.
+    fn plain_interrupt(&self, _number: usize) -> Result<Irq, Error> {
+        Err(Error::IllegalOperation)
+    }
+
+    fn to_virtual(address: PhysAddr) -> usize {
+        window::to_virtual(address)
+    }
+
+    fn to_physical(address: usize) -> PhysAddr {
+        window::to_physical(address)
+    }
+
+    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
+        let Some(next) = next else {
+            // The idle loop needs nothing: what is loaded stays, in case its owner comes back.
+            return kernel.arch.core.set_current(None);
+        };
+        let root = root_of(kernel, next);
+        kernel.arch.activate(root);
+        load_bases(kernel, next);
+        fpu::switch_to(kernel, next);
+        let registers = &mut kernel.objects[next].context.registers;
+        kernel.arch.core.set_current(Some(registers));
+    }
+
+    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        fpu::release(kernel, thread);
+        if kernel.arch.bases_of == Some(thread) {
+            kernel.objects[thread].context.save_bases();
+            kernel.arch.bases_of = None;
+        }
+    }
+
+    fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        if kernel.core.current == Some(thread) {
+            fpu::switch_to(kernel, thread);
+        }
+    }
+
+    fn object_bits(kind: ObjectType) -> Option<usize> {
+        cap::object_bits(kind)
+    }
+
+    fn is_frame(kind: ObjectType) -> bool {
+        cap::is_frame(kind)
+    }
+
+    fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Cap {
+        cap::create(kind, address, device)
+    }
+
+    fn derive(&mut self, cap: Cap) -> Result<Option<Cap>, Error> {
+        cap.derive()
+    }
+
+    fn finalise(kernel: &mut Kernel<Self>, cap: Cap, last: bool) {
+        space::finalise(kernel, cap, last);
+    }
+
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+        let AnyCap::Arch(cap) = invocation.cap else {
+            return Err(Error::InvalidCapability(0).into());
+        };
+        match cap {
+            Cap::Frame(cap) => space::invoke_frame(kernel, invocation, cap),
+            Cap::Table(cap) => space::invoke_table(kernel, invocation, cap),
+            Cap::AsidControl => space::invoke_control(kernel, invocation),
+            Cap::AsidPool(cap) => space::invoke_pool(kernel, invocation, cap),
+            Cap::PortControl => ports::invoke_control(kernel, invocation),
+            Cap::Ports(cap) => ports::invoke(kernel, invocation, cap),
+            Cap::Root(_) | Cap::Inert(_) => Err(Error::IllegalOperation.into()),
+        }
+    }
+
+    fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+        irq_control::invoke(kernel, invocation)
+    }
+
+    fn initial_cap(slot: usize) -> Option<Cap> {
+        match slot {
+            slots::ASID_CONTROL => Some(Cap::AsidControl),
+            slots::IO_PORT_CONTROL => Some(Cap::PortControl),
+            _ => None,
+        }
+    }
+
+    fn boot_space(
+        kernel: &mut Kernel<Self>,
+        boot: &mut BootAllocator<Self>,
+        range: Range<usize>,
+    ) -> BootSpace<Cap> {
+        space::boot_space(kernel, boot, range)
+    }
+
+    fn boot_map(
+        &mut self,
+        space: &BootSpace<Cap>,
+        virtual_address: usize,
+        frame: PhysAddr,
+        _executable: bool,
+    ) -> Cap {
+        space::boot_map(space, virtual_address, frame)
+    }
+
+    fn put_byte(byte: u8) {
+        P::put_byte(byte);
+    }
+
+    fn exit(exit: Exit) -> ! {
+        P::exit(exit)
+    }
+
+    fn optional_syscall(kernel: &mut Kernel<Self>, call: Syscall) -> bool {
+        optional::handle(kernel, call)
+    }
+}
+
+/// The page tables of a thread, if its address space still has its identifier.
+fn root_of<P: Platform>(
+    kernel: &Kernel<X86_64<P>>,
+    thread: Ptr<Thread<X86_64<P>>>,
+) -> Option<PhysAddr> {
+    let AnyCap::Arch(Cap::Root(root)) = kernel[thread].vspace_cap() else {
+        return None;
+    };
+    let current = kernel.arch.asids.root(&kernel.objects, root.asid?);
+    current.filter(|current| *current == root.address)
+}
+
+/// Puts a thread's FS and GS bases into the processor, and those that were there back into their
+/// owner's context.
+fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
+    if kernel.arch.bases_of == Some(next) {
+        return;
+    }
+    if let Some(owner) = kernel.arch.bases_of.replace(next) {
+        kernel.objects[owner].context.save_bases();
+    }
+    kernel.objects[next].context.load_bases();
+}
+
+impl<P: Platform> X86_64<P> {
+    /// Makes page tables the current ones; without a user's half if there are none.
+    pub(crate) fn activate(&mut self, root: Option<PhysAddr>) {
+        let root = root.unwrap_or(self.kernel_space.root());
+        if self.active_root != root {
+            self.active_root = root;
+            // SAFETY: the kernel's half was installed when the address space got its identifier;
+            // before the root goes away, its finaliser makes other tables current.
+            unsafe { tlb::load_root(root) };
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The saved registers of a thread.
+//!
+//! The trap entry stores the processor's registers straight into the current thread's context: while a
+//! thread runs, the stack pointer for entries from user mode points at the end of [`Registers`], so
+//! that the processor itself pushes its part of them.
+
+use core::mem::offset_of;
+
+use abi::registers::{COUNT, FLAGS, PC, SP};
+use kernel::arch::UserContext;
+
+use crate::fpu::FpuState;
+use crate::segments::{USER_CODE, USER_DATA};
+use crate::{bases, paging};
+
+/// Value of [`Registers::vector`] after a system call: RCX and R11 are the user's no more, and the
+/// thread may be left by the same short way.
+pub const SYSTEM_CALL: u64 = 0x100;
+
+/// Index of the first general register (RAX) in the ABI's order.
+const GENERAL: usize = 3;
+const GENERAL_COUNT: usize = 15;
+const FS_BASE: usize = 18;
+const GS_BASE: usize = 19;
+const RCX: usize = 5;
+const R11: usize = 13;
+
+/// Interrupts are enabled; bit 1 is always set.
+const INITIAL_FLAGS: u64 = 1 << 9 | 1 << 1;
+/// What users may set: the arithmetic flags and the direction. Not TF, IOPL, NT, AC and others.
+const USER_FLAGS: u64 = 0xcd5;
+
+/// Everything but the floating-point state.
+#[derive(Debug)]
+#[repr(C, align(16))]
+pub struct Registers {
+    fs_base: u64,
+    gs_base: u64,
+    /// Whether the bases are in the processor's registers instead.
+    bases_loaded: bool,
+    /// The address at which the instruction that entered the kernel starts.
+    pub restart: u64,
+    /// RAX, RBX, RCX, RDX, RSI, RDI, RBP, R8 to R15.
+    pub general: [u64; GENERAL_COUNT],
+    /// How the kernel was entered: exception, interrupt or [`SYSTEM_CALL`].
+    pub vector: u64,
+    /// What the processor pushes for some exceptions.
+    pub error: u64,
+    /// Where the thread continues.
+    pub rip: u64,
+    cs: u64,
+    /// The flags.
+    pub rflags: u64,
+    /// The stack pointer.
+    pub rsp: u64,
+    ss: u64,
+}
+
+// The processor aligns the stack to 16 bytes before it pushes (Intel SDM vol. 3, section 6.14.2).
+const _: () = assert!(size_of::<Registers>() % 16 == 0);
+
+impl Registers {
+    /// Offset of the code segment, which tells the mode that was interrupted.
+    pub const CS: usize = offset_of!(Self, cs);
+}
+
+/// The context of a thread.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Context {
+    /// The floating-point state, while it is not in the processor.
+    pub fpu: FpuState,
+    /// The rest.
+    pub registers: Registers,
+}
+
+impl Context {
+    /// Writes the FS and GS bases of the running thread back.
+    pub fn save_bases(&mut self) {
+        let registers = &mut self.registers;
+        registers.fs_base = bases::read_fs();
+        registers.gs_base = bases::read_user_gs();
+        registers.bases_loaded = false;
+    }
+
+    /// Loads the FS and GS bases for the user mode that follows.
+    pub fn load_bases(&mut self) {
+        let registers = &mut self.registers;
+        bases::write_fs(registers.fs_base);
+        bases::write_user_gs(registers.gs_base);
+        registers.bases_loaded = true;
+    }
+}
+
+/// Addresses that the processor would refuse become 0.
+fn canonical(address: usize) -> u64 {
+    if paging::is_canonical(address) {
+        address as u64
+    } else {
+        0
+    }
+}
+
+impl UserContext for Context {
+    fn new() -> Self {
+        Self {
+            fpu: FpuState::INITIAL,
+            registers: Registers {
+                fs_base: 0,
+                gs_base: 0,
+                bases_loaded: false,
+                restart: 0,
+                general: [0; GENERAL_COUNT],
+                vector: 0,
+                error: 0,
+                rip: 0,
+                cs: USER_CODE,
+                rflags: INITIAL_FLAGS,
+                rsp: 0,
+                ss: USER_DATA,
+            },
+        }
+    }
+
+    fn get(&self, index: usize) -> usize {
+        let registers = &self.registers;
+        (match index {
+            PC => registers.restart,
+            SP => registers.rsp,
+            FLAGS => registers.rflags,
+            FS_BASE if registers.bases_loaded => bases::read_fs(),
+            GS_BASE if registers.bases_loaded => bases::read_user_gs(),
+            FS_BASE => registers.fs_base,
+            GS_BASE => registers.gs_base,
+            _ => registers.general[index - GENERAL],
+        }) as usize
+    }
+
+    fn set(&mut self, index: usize, value: usize) {
+        debug_assert!(index < COUNT);
+        let registers = &mut self.registers;
+        match index {
+            PC => {
+                registers.restart = canonical(value);
+                registers.rip = registers.restart;
+            }
+            SP => registers.rsp = value as u64,
+            FLAGS => registers.rflags = value as u64 & USER_FLAGS | INITIAL_FLAGS,
+            FS_BASE if registers.bases_loaded => bases::write_fs(canonical(value)),
+            GS_BASE if registers.bases_loaded => bases::write_user_gs(canonical(value)),
+            FS_BASE => registers.fs_base = canonical(value),
+            GS_BASE => registers.gs_base = canonical(value),
+            _ => {
+                registers.general[index - GENERAL] = value as u64;
+                if index == RCX || index == R11 {
+                    // The short way back to user mode would destroy it.
+                    registers.vector = 0;
+                }
+            }
+        }
+    }
+
+    fn set_result(&mut self, index: usize, value: usize) {
+        self.registers.general[index - GENERAL] = value as u64;
+    }
+
+    fn next_pc(&self) -> usize {
+        self.registers.rip as usize
+    }
+
+    fn restart(&mut self) {
+        self.registers.rip = self.registers.restart;
+    }
+
+    fn forget_restart(&mut self) {
+        self.registers.restart = self.registers.rip;
+    }
+}

@@ -1,0 +1,69 @@
+//! What belongs to one core and must be found by the trap entry: GS points at it in the kernel.
+
+use core::mem::offset_of;
+use core::ptr::null_mut;
+
+use x86_64::VirtAddr;
+use x86_64::registers::model_specific::{GsBase, KernelGsBase};
+
+use crate::context::Registers;
+use crate::segments::Segments;
+
+/// The state of one core that assembly code uses.
+#[derive(Debug)]
+#[repr(C)]
+pub struct CoreLocal {
+    /// The registers of the current thread; null while the core is idle.
+    current: *mut Registers,
+    /// Top of the kernel's stack.
+    stack: usize,
+    /// The user's stack pointer, for the few instructions of a system call that need another.
+    user_stack: usize,
+    segments: Segments,
+}
+
+static mut BOOT_CORE: CoreLocal = CoreLocal {
+    current: null_mut(),
+    stack: 0,
+    user_stack: 0,
+    segments: Segments::new(),
+};
+
+impl CoreLocal {
+    /// Offset of the pointer to the current thread's registers.
+    pub const CURRENT: usize = offset_of!(Self, current);
+    /// Offset of the top of the kernel's stack.
+    pub const STACK: usize = offset_of!(Self, stack);
+    /// Offset of the scratch word.
+    pub const USER_STACK: usize = offset_of!(Self, user_stack);
+
+    /// Sets up the state of the boot core, whose kernel entries start at `stack`.
+    ///
+    /// # Safety
+    /// Called once at boot.
+    pub unsafe fn init(stack: usize) -> &'static mut Self {
+        // SAFETY: this is the only call, hence the only reference. Assembly code uses the fields
+        // only between kernel entries.
+        let core = unsafe { &mut *(&raw mut BOOT_CORE) };
+        core.stack = stack;
+        // SAFETY: the tables are part of a static variable.
+        unsafe { core.segments.load() };
+        GsBase::write(VirtAddr::from_ptr(core));
+        KernelGsBase::write(VirtAddr::zero());
+        core
+    }
+
+    /// Kernel entries from now on store the user's registers here; `None` means that the core is idle.
+    pub fn set_current(&mut self, registers: Option<&mut Registers>) {
+        self.current = match registers {
+            Some(registers) => {
+                let registers = core::ptr::from_mut(registers);
+                // SAFETY: the pointer is only computed.
+                let end = unsafe { registers.add(1) };
+                self.segments.task.privilege_stack_table[0] = VirtAddr::from_ptr(end);
+                registers
+            }
+            None => null_mut(),
+        };
+    }
+}

@@ -1,0 +1,92 @@
+//! What the processor can do, and switching it on.
+//!
+//! Nothing is switched on that CPUID does not report: some emulated processors accept the bit of a
+//! feature that they lack and misbehave later.
+
+use raw_cpuid::{CpuId, CpuIdReaderNative};
+use x86_64::registers::control::{Cr0, Cr0Flags, Cr4, Cr4Flags, Efer, EferFlags};
+use x86_64::registers::model_specific::Msr;
+use x86_64::registers::xcontrol::{XCr0, XCr0Flags};
+
+use crate::fpu;
+
+/// IA32_PAT.
+const PAGE_ATTRIBUTES: u32 = 0x277;
+
+/// Memory types by the number that an entry's bits PAT, PCD and PWT make (Intel SDM vol. 3, section
+/// 13.12): write-back, write-through, uncached unless a range register says otherwise, uncached, write
+/// combining; then the first again. The numbers are those of the ABI's attributes.
+const MEMORY_TYPES: [u8; 8] = [6, 4, 7, 0, 1, 4, 7, 0];
+
+/// What this processor has of what the kernel can use.
+#[derive(Clone, Copy, Debug)]
+pub struct Features {
+    /// Pages of 1 GiB.
+    pub huge_pages: bool,
+    /// The `xsave` instructions.
+    pub xsave: bool,
+    /// The APIC's registers as MSRs.
+    pub x2apic: bool,
+    /// The APIC's timer takes deadlines.
+    pub tsc_deadline: bool,
+    fsgsbase: bool,
+    smep: bool,
+    smap: bool,
+}
+
+impl Features {
+    /// Asks the processor.
+    pub fn detect() -> Self {
+        let cpuid = CpuId::with_cpuid_reader(CpuIdReaderNative);
+        let features = cpuid.get_feature_info();
+        let extended = cpuid.get_extended_feature_info();
+        let identifiers = cpuid.get_extended_processor_and_feature_identifiers();
+        Self {
+            huge_pages: identifiers.is_some_and(|it| it.has_1gib_pages()),
+            xsave: features.as_ref().is_some_and(|it| it.has_xsave()),
+            x2apic: features.as_ref().is_some_and(|it| it.has_x2apic()),
+            tsc_deadline: features.as_ref().is_some_and(|it| it.has_tsc_deadline()),
+            fsgsbase: extended.as_ref().is_some_and(|it| it.has_fsgsbase()),
+            smep: extended.as_ref().is_some_and(|it| it.has_smep()),
+            smap: extended.as_ref().is_some_and(|it| it.has_smap()),
+        }
+    }
+
+    /// Switches on what the kernel wants of this core.
+    ///
+    /// # Safety
+    /// Called at boot, on page tables that do not let user mode reach what the kernel executes or
+    /// reads.
+    pub unsafe fn enable(&self) {
+        // SAFETY: none of it changes what the kernel's own instructions mean; write protection and
+        // supervisor-mode restrictions concern pages that the kernel does not write, execute or read.
+        unsafe {
+            Efer::update(|flags| flags.insert(EferFlags::NO_EXECUTE_ENABLE));
+            Cr0::update(|flags| {
+                flags.remove(Cr0Flags::EMULATE_COPROCESSOR | Cr0Flags::TASK_SWITCHED);
+                flags.insert(
+                    Cr0Flags::WRITE_PROTECT
+                        | Cr0Flags::NUMERIC_ERROR
+                        | Cr0Flags::MONITOR_COPROCESSOR,
+                );
+            });
+            Cr4::update(|flags| {
+                flags
+                    .insert(Cr4Flags::PAGE_GLOBAL | Cr4Flags::OSFXSR | Cr4Flags::OSXMMEXCPT_ENABLE);
+                flags.set(Cr4Flags::OSXSAVE, self.xsave);
+                flags.set(Cr4Flags::FSGSBASE, self.fsgsbase);
+                flags.set(Cr4Flags::SUPERVISOR_MODE_EXECUTION_PROTECTION, self.smep);
+                flags.set(Cr4Flags::SUPERVISOR_MODE_ACCESS_PREVENTION, self.smap);
+                // Users may read performance counters only where they are there to be measured.
+                flags.set(
+                    Cr4Flags::PERFORMANCE_MONITOR_COUNTER,
+                    cfg!(feature = "bench"),
+                );
+            });
+            if self.xsave {
+                XCr0::write(XCr0Flags::from_bits_truncate(fpu::COMPONENTS));
+            }
+            Msr::new(PAGE_ATTRIBUTES).write(u64::from_le_bytes(MEMORY_TYPES));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The x86-64 side of Escapement: everything between the portable kernel and a 64-bit PC processor.
+//!
+//! | room | holds |
+//! |---|---|
+//! | [`trap`], [`core_local`], [`segments`] | entries into the kernel and the way back |
+//! | [`context`], [`fpu`], [`bases`] | the registers of threads |
+//! | [`paging`], [`space`] | page tables: the kernel's half, and the users' objects |
+//! | [`cap`], [`ports`] | capabilities of this architecture |
+//! | [`apic`], [`lines`], [`timer`] | interrupts and time |
+//! | [`cpu`] | what the processor can do |
+//!
+//! "Intel SDM" in comments is the Intel 64 and IA-32 Architectures Software Developer's Manual, order
+//! number 325462, by the section numbers of its edition of 2024.
+#![no_std]
+
+pub mod apic;
+mod arch;
+mod bases;
+pub mod cap;
+pub mod context;
+pub mod core_local;
+pub mod cpu;
+pub mod fpu;
+mod irq_control;
+pub mod lines;
+mod optional;
+pub mod paging;
+pub mod ports;
+pub mod segments;
+pub mod space;
+pub mod timer;
+pub mod trap;
+
+use core::marker::PhantomData;
+
+use kernel::Kernel;
+use kernel::arch::{Exit, PhysAddr};
+use kernel::object::Thread;
+use kernel::time::Clock;
+use kernel::token::Ptr;
+
+use apic::{IoApic, LocalApic};
+use core_local::CoreLocal;
+use cpu::Features;
+use fpu::Fpu;
+use lines::Lines;
+use paging::KernelSpace;
+use ports::IssuedPorts;
+use space::Asids;
+use timer::Timer;
+
+/// What the architecture needs of the board around the processor.
+pub trait Platform: Sized + 'static {
+    /// The kernel.
+    ///
+    /// # Safety
+    /// Called once per kernel entry, after boot has made the kernel; the reference lives until the
+    /// entry ends.
+    unsafe fn kernel() -> &'static mut Kernel<X86_64<Self>>;
+
+    /// Writes one byte to the console.
+    fn put_byte(byte: u8);
+
+    /// Ends the run.
+    fn exit(exit: Exit) -> !;
+}
+
+/// What boot has found out about the machine.
+pub struct Machine<I> {
+    /// The processor.
+    pub features: Features,
+    /// Its kernel's page tables, which are in use.
+    pub kernel_space: KernelSpace,
+    /// Ticks of the time stamp counter per second.
+    pub ticks_per_second: u64,
+    /// Its local APIC, enabled.
+    pub local_apic: LocalApic,
+    /// The I/O APICs.
+    pub io_apics: I,
+    /// Top of the kernel's stack.
+    pub stack: usize,
+}
+
+/// The architecture's state.
+pub struct X86_64<P: Platform> {
+    core: &'static mut CoreLocal,
+    local_apic: LocalApic,
+    timer: Timer,
+    clock: Clock,
+    lines: Lines,
+    kernel_space: KernelSpace,
+    /// The page tables in use.
+    active_root: PhysAddr,
+    asids: Asids,
+    ports: IssuedPorts,
+    fpu: Fpu<P>,
+    /// Whose FS and GS bases are in the processor.
+    bases_of: Option<Ptr<Thread<Self>>>,
+    platform: PhantomData<P>,
+}
+
+impl<P: Platform> X86_64<P> {
+    /// Sets up the boot core and its interrupts.
+    ///
+    /// # Safety
+    /// Called once, with the kernel's page tables in use and the processor's features switched on.
+    pub unsafe fn new(machine: Machine<impl IntoIterator<Item = IoApic>>) -> Self {
+        let Machine {
+            features,
+            kernel_space,
+            ticks_per_second,
+            mut local_apic,
+            io_apics,
+            stack,
+        } = machine;
+        // SAFETY: this is done once, in this order.
+        let core = unsafe {
+            let core = CoreLocal::init(stack);
+            trap::init();
+            core
+        };
+        Self {
+            core,
+            timer: Timer::new(&mut local_apic, features.tsc_deadline, ticks_per_second),
+            clock: Clock::new(ticks_per_second),
+            lines: Lines::new(io_apics, local_apic.id() as u8),
+            local_apic,
+            active_root: kernel_space.root(),
+            kernel_space,
+            asids: Asids::new(),
+            // SAFETY: this is done once.
+            ports: unsafe { IssuedPorts::new() },
+            fpu: Fpu::new(features.xsave),
+            bases_of: None,
+            platform: PhantomData,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! I/O ports (Intel SDM vol. 1, chapter 19).
+//!
+//! User mode cannot touch them: the task state has no permission map. The holder of a capability asks
+//! the kernel instead.
+
+use abi::Method;
+use kernel::Kernel;
+use kernel::cap::{Cap as AnyCap, insert_copy, lookup_slot};
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use x86_64::instructions::port::Port;
+
+use crate::cap::{Cap, PortsCap};
+use crate::{Platform, X86_64};
+
+const PORTS: usize = 1 << 16;
+
+/// Which ports have been issued.
+pub struct IssuedPorts {
+    words: &'static mut [u64; PORTS / 64],
+}
+
+impl IssuedPorts {
+    /// None.
+    ///
+    /// # Safety
+    /// Called once.
+    pub unsafe fn new() -> Self {
+        static mut WORDS: [u64; PORTS / 64] = [0; PORTS / 64];
+        // SAFETY: this is the only call, hence the only reference.
+        Self {
+            words: unsafe { &mut *(&raw mut WORDS) },
+        }
+    }
+
+    fn any(&self, ports: PortsCap) -> bool {
+        (ports.first..=ports.last)
+            .any(|port| self.words[port as usize / 64] >> (port % 64) & 1 != 0)
+    }
+
+    fn set(&mut self, ports: PortsCap, issued: bool) {
+        for port in ports.first..=ports.last {
+            let (word, bit) = (&mut self.words[port as usize / 64], 1 << (port % 64));
+            if issued {
+                *word |= bit;
+            } else {
+                *word &= !bit;
+            }
+        }
+    }
+
+    /// The ports can be issued again.
+    pub fn release(&mut self, ports: PortsCap) {
+        self.set(ports, false);
+    }
+}
+
+/// Performs an invocation of the control of I/O ports.
+///
+/// # Errors
+/// As the ABI lists them.
+pub fn invoke_control<P: Platform>(
+    kernel: &mut Kernel<X86_64<P>>,
+    invocation: &Invocation<X86_64<P>>,
+) -> Outcome {
+    if invocation.method != Method::X86IoPortControlIssue {
+        return Err(Error::IllegalOperation.into());
+    }
+    invocation.require(4, 1)?;
+    // Port numbers have 16 bits; the rest of the words is ignored.
+    let first = invocation.word(kernel, 0) as u16;
+    let last = invocation.word(kernel, 1) as u16;
+    let (index, depth) = (invocation.word(kernel, 2), invocation.word(kernel, 3));
+    if last < first {
+        return Err(Error::InvalidArgument(1).into());
+    }
+    let ports = PortsCap { first, last };
+    if kernel.arch.ports.any(ports) {
+        return Err(Error::RevokeFirst.into());
+    }
+    let root = invocation.extra_cap(kernel, 0);
+    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    if !kernel[slot].is_empty() {
+        return Err(Error::DeleteFirst.into());
+    }
+
+    kernel.arch.ports.set(ports, true);
+    insert_copy(
+        kernel,
+        invocation.slot,
+        slot,
+        AnyCap::Arch(Cap::Ports(ports)),
+    );
+    Ok(Answer::Nothing)
+}
+
+/// Performs an invocation of I/O ports.
+///
+/// # Errors
+/// As the ABI lists them.
+pub fn invoke<P: Platform>(
+    kernel: &Kernel<X86_64<P>>,
+    invocation: &Invocation<X86_64<P>>,
+    cap: PortsCap,
+) -> Outcome {
+    let (bytes, words) = match invocation.method {
+        Method::X86IoPortIn8 => (1, 1),
+        Method::X86IoPortIn16 => (2, 1),
+        Method::X86IoPortIn32 => (4, 1),
+        Method::X86IoPortOut8 => (1, 2),
+        Method::X86IoPortOut16 => (2, 2),
+        Method::X86IoPortOut32 => (4, 2),
+        _ => return Err(Error::IllegalOperation.into()),
+    };
+    invocation.require(words, 0)?;
+    let port = invocation.word(kernel, 0) as u16;
+    if !cap.contains(port, bytes) {
+        return Err(Error::IllegalOperation.into());
+    }
+
+    // SAFETY: what a device does upon this is the business of whoever has the capability.
+    unsafe {
+        if words == 1 {
+            Ok(Answer::word(match bytes {
+                1 => Port::<u8>::new(port).read() as usize,
+                2 => Port::<u16>::new(port).read() as usize,
+                _ => Port::<u32>::new(port).read() as usize,
+            }))
+        } else {
+            let data = invocation.word(kernel, 1);
+            match bytes {
+                1 => Port::new(port).write(data as u8),
+                2 => Port::new(port).write(data as u16),
+                _ => Port::new(port).write(data as u32),
+            }
+            Ok(Answer::Nothing)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Segments and the task state (Intel SDM vol. 3, sections 3.4.5 and 8.7).
+//!
+//! 64-bit mode needs them only for privilege levels and stacks. The order of the descriptors is that
+//! of `syscall` and `sysret`, which compute the user's selectors from one number.
+
+use x86_64::PrivilegeLevel::{Ring0, Ring3};
+use x86_64::VirtAddr;
+use x86_64::instructions::segmentation::{CS, DS, ES, SS, Segment};
+use x86_64::instructions::tables::load_tss;
+use x86_64::structures::gdt::{Descriptor, GlobalDescriptorTable, SegmentSelector};
+use x86_64::structures::tss::TaskStateSegment;
+
+/// The kernel's code.
+pub const KERNEL_CODE: SegmentSelector = SegmentSelector::new(1, Ring0);
+/// The kernel's data: SS after `syscall`.
+pub const KERNEL_DATA: SegmentSelector = SegmentSelector::new(2, Ring0);
+/// Selector of the users' data and stack.
+pub const USER_DATA: u64 = SegmentSelector::new(3, Ring3).0 as u64;
+/// Selector of the users' code.
+pub const USER_CODE: u64 = SegmentSelector::new(4, Ring3).0 as u64;
+/// What `sysret` adds 8 (stack) and 16 (code) to.
+pub const SYSRET_BASE: u64 = USER_DATA - 8;
+const TASK: SegmentSelector = SegmentSelector::new(5, Ring0);
+
+/// Index of the stack for exceptions that nobody survives, in the interrupt stack table.
+pub const FATAL_STACK: u16 = 0;
+
+/// Bytes of the stack for fatal exceptions.
+const FATAL_STACK_SIZE: usize = 16 * 1024;
+
+#[repr(align(16))]
+struct FatalStack(#[allow(dead_code, reason = "the processor uses it")] [u8; FATAL_STACK_SIZE]);
+
+static mut FATAL: FatalStack = FatalStack([0; FATAL_STACK_SIZE]);
+
+/// Descriptor table and task state of one core.
+#[derive(Debug)]
+pub struct Segments {
+    /// Where entries from user mode push: see [`crate::context`].
+    pub task: TaskStateSegment,
+    descriptors: GlobalDescriptorTable,
+}
+
+impl Segments {
+    /// Tables that are not loaded yet. The task state has no I/O permission map: ports fault.
+    pub const fn new() -> Self {
+        let mut descriptors = GlobalDescriptorTable::new();
+        descriptors.append(Descriptor::kernel_code_segment());
+        descriptors.append(Descriptor::kernel_data_segment());
+        descriptors.append(Descriptor::user_data_segment());
+        descriptors.append(Descriptor::user_code_segment());
+        Self {
+            task: TaskStateSegment::new(),
+            descriptors,
+        }
+    }
+
+    /// Makes the tables those of this core.
+    ///
+    /// # Safety
+    /// Called once per core at boot; the tables stay where they are.
+    pub unsafe fn load(&mut self) {
+        let fatal = &raw mut FATAL as u64 + FATAL_STACK_SIZE as u64;
+        self.task.interrupt_stack_table[FATAL_STACK as usize] = VirtAddr::new(fatal);
+        // SAFETY: the task state stays where it is.
+        self.descriptors
+            .append(unsafe { Descriptor::tss_segment_unchecked(&raw const self.task) });
+        // SAFETY: the selectors are those of the descriptors appended above, in this order.
+        unsafe {
+            self.descriptors.load_unsafe();
+            CS::set_reg(KERNEL_CODE);
+            SS::set_reg(KERNEL_DATA);
+            DS::set_reg(SegmentSelector::NULL);
+            ES::set_reg(SegmentSelector::NULL);
+            load_tss(TASK);
+        }
+    }
+}
+
+impl Default for Segments {
+    fn default() -> Self {
+        Self::new()
+    }
+}

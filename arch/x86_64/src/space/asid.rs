@@ -1,0 +1,113 @@
+//! Identifiers of address spaces.
+//!
+//! They are words of 12 bits: three select a pool, which users make from untyped memory, and nine an
+//! address space in it. Number 0 is never given to one.
+
+use core::num::NonZeroU16;
+
+use kernel::arch::PhysAddr;
+use kernel::token::{Objects, Ptr};
+
+/// Number of pools.
+pub const POOLS: usize = 8;
+/// Number of address spaces in a pool.
+const POOL_SIZE: usize = 512;
+
+/// An identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asid(NonZeroU16);
+
+impl Asid {
+    /// The identifier of the initial address space.
+    pub const INITIAL: Self = Self(NonZeroU16::MIN);
+
+    /// The identifier with this number; `None` for 0.
+    pub fn new(number: usize) -> Option<Self> {
+        NonZeroU16::new((number % (POOLS * POOL_SIZE)) as u16).map(Self)
+    }
+
+    /// Its number.
+    pub fn number(self) -> usize {
+        self.0.get().into()
+    }
+
+    fn pool(self) -> usize {
+        self.number() / POOL_SIZE
+    }
+
+    fn index(self) -> usize {
+        self.number() % POOL_SIZE
+    }
+}
+
+/// A pool: the roots of its address spaces.
+#[derive(Debug)]
+#[repr(C, align(4096))]
+pub struct AsidPool {
+    /// Physical addresses; 0 is none, since no object lies there.
+    roots: [PhysAddr; POOL_SIZE],
+}
+
+const NONE: PhysAddr = PhysAddr(0);
+
+/// The table of pools.
+#[derive(Debug)]
+pub struct Asids {
+    pools: [Option<Ptr<AsidPool>>; POOLS],
+}
+
+impl Asids {
+    /// No pool.
+    pub const fn new() -> Self {
+        Self {
+            pools: [None; POOLS],
+        }
+    }
+
+    /// The first place without a pool.
+    pub fn free_place(&self) -> Option<usize> {
+        self.pools.iter().position(Option::is_none)
+    }
+
+    /// The pool in a place.
+    pub fn pool(&self, place: usize) -> Option<Ptr<AsidPool>> {
+        self.pools[place]
+    }
+
+    /// Puts a pool into a place, or takes it away.
+    pub fn set_pool(&mut self, place: usize, pool: Option<Ptr<AsidPool>>) {
+        self.pools[place] = pool;
+    }
+
+    /// The first identifier in the pool of a place that no address space has.
+    pub fn free_asid(&self, objects: &Objects, place: usize) -> Option<Asid> {
+        let pool = &objects[self.pools[place]?];
+        (0..POOL_SIZE)
+            .filter(|index| pool.roots[*index] == NONE)
+            .find_map(|index| Asid::new(place * POOL_SIZE + index))
+    }
+
+    /// The root of an address space.
+    pub fn root(&self, objects: &Objects, asid: Asid) -> Option<PhysAddr> {
+        let root = objects[self.pools[asid.pool()]?].roots[asid.index()];
+        (root != NONE).then_some(root)
+    }
+
+    /// Gives an identifier of an existing pool to the address space of `root`, or takes it away.
+    pub fn set_root(&self, objects: &mut Objects, asid: Asid, root: Option<PhysAddr>) {
+        if let Some(pool) = self.pools[asid.pool()] {
+            objects[pool].roots[asid.index()] = root.unwrap_or(NONE);
+        }
+    }
+
+    /// Whether an address space has an identifier of the pool in a place.
+    pub fn holds(&self, objects: &Objects, place: usize, root: PhysAddr) -> bool {
+        self.pools[place].is_some_and(|pool| objects[pool].roots.contains(&root))
+    }
+}
+
+impl Default for Asids {
+    fn default() -> Self {
+        Self::new()
+    }
+}

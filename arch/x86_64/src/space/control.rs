@@ -1,0 +1,105 @@
+//! Making ASID pools, and giving their identifiers to address spaces.
+
+use abi::sizes::ASID_POOL_BITS;
+use abi::{LookupFailure, Method};
+use kernel::Kernel;
+use kernel::cap::{Cap as AnyCap, UntypedCap, has_children, insert_child, lookup_slot};
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+
+use super::AsidPool;
+use crate::cap::{Cap, PoolCap, RootCap};
+use crate::paging::{PageTable, window};
+use crate::{Platform, X86_64};
+
+/// Performs an invocation of ASIDControl.
+///
+/// # Errors
+/// As the ABI lists them.
+pub fn invoke_control<P: Platform>(
+    kernel: &mut Kernel<X86_64<P>>,
+    invocation: &Invocation<X86_64<P>>,
+) -> Outcome {
+    if invocation.method != Method::X86AsidControlMakePool {
+        return Err(Error::IllegalOperation.into());
+    }
+    invocation.require(2, 2)?;
+    let (index, depth) = (invocation.word(kernel, 0), invocation.word(kernel, 1));
+    let place = kernel.arch.asids.free_place().ok_or(Error::DeleteFirst)?;
+    let untyped = match invocation.extra_cap(kernel, 0) {
+        AnyCap::Untyped(it) if it.bits == ASID_POOL_BITS && !it.device => it,
+        _ => return Err(Error::InvalidCapability(1).into()),
+    };
+    let parent = invocation.extra_slot(0);
+    if has_children(kernel, parent) {
+        return Err(Error::RevokeFirst.into());
+    }
+    let root = invocation.extra_cap(kernel, 1);
+    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    if !kernel[slot].is_empty() {
+        return Err(Error::DeleteFirst.into());
+    }
+
+    let full = UntypedCap {
+        watermark: untyped.size(),
+        ..untyped
+    };
+    kernel[parent].set_cap(AnyCap::Untyped(full));
+    let memory = window::to_virtual(untyped.address);
+    // SAFETY: the untyped memory has no children, so nobody uses it; zero is a valid, empty pool.
+    let pool = unsafe {
+        core::ptr::with_exposed_provenance_mut::<AsidPool>(memory).write_bytes(0, 1);
+        window::object(untyped.address)
+    };
+    kernel.arch.asids.set_pool(place, Some(pool));
+    let cap = Cap::AsidPool(PoolCap {
+        address: untyped.address,
+        index: place,
+    });
+    insert_child(kernel, parent, slot, AnyCap::Arch(cap));
+    Ok(Answer::Nothing)
+}
+
+/// Performs an invocation of an ASID pool.
+///
+/// # Errors
+/// As the ABI lists them.
+pub fn invoke_pool<P: Platform>(
+    kernel: &mut Kernel<X86_64<P>>,
+    invocation: &Invocation<X86_64<P>>,
+    cap: PoolCap,
+) -> Outcome {
+    if invocation.method != Method::X86AsidPoolAssign {
+        return Err(Error::IllegalOperation.into());
+    }
+    invocation.require(0, 1)?;
+    let root = match invocation.extra_cap(kernel, 0) {
+        AnyCap::Arch(Cap::Root(root)) if root.asid.is_none() => root,
+        _ => return Err(Error::InvalidCapability(1).into()),
+    };
+    let Some(pool) = kernel.arch.asids.pool(cap.index) else {
+        let failure = LookupFailure::InvalidRoot;
+        return Err(Error::Lookup {
+            source: false,
+            failure,
+        }
+        .into());
+    };
+    if window::to_physical(pool.address()) != cap.address {
+        return Err(Error::InvalidCapability(0).into());
+    }
+    let asids = &kernel.arch.asids;
+    let asid = asids
+        .free_asid(&kernel.objects, cap.index)
+        .ok_or(Error::DeleteFirst)?;
+
+    asids.set_root(&mut kernel.objects, asid, Some(root.address));
+    // SAFETY: there is a capability to the root, so it exists.
+    let table = unsafe { window::object::<PageTable>(root.address) };
+    kernel.arch.kernel_space.install(&mut kernel.objects[table]);
+    let assigned = RootCap {
+        asid: Some(asid),
+        ..root
+    };
+    kernel[invocation.extra_slot(0)].set_cap(AnyCap::Arch(Cap::Root(assigned)));
+    Ok(Answer::Nothing)
+}

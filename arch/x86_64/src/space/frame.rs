@@ -1,0 +1,123 @@
+//! Frames in address spaces.
+
+use abi::{Method, Rights};
+use kernel::Kernel;
+use kernel::cap::Cap as AnyCap;
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+
+use super::{check_asid, named_space, root_of};
+use crate::cap::{Cap, FrameCap, Mapping};
+use crate::paging::{Entry, Flags, Level, Place, USER_TOP, find};
+use crate::{Platform, X86_64};
+
+/// Performs an invocation of a frame.
+///
+/// # Errors
+/// As the ABI lists them.
+pub fn invoke<P: Platform>(
+    kernel: &mut Kernel<X86_64<P>>,
+    invocation: &Invocation<X86_64<P>>,
+    cap: FrameCap,
+) -> Outcome {
+    match invocation.method {
+        Method::X86PageMap => map(kernel, invocation, cap),
+        Method::X86PageUnmap => {
+            take_out(kernel, cap);
+            let unmapped = FrameCap {
+                mapping: None,
+                ..cap
+            };
+            kernel[invocation.slot].set_cap(AnyCap::Arch(Cap::Frame(unmapped)));
+            Ok(Answer::Nothing)
+        }
+        Method::X86PageGetAddress => Ok(Answer::word(cap.address.0)),
+        _ => Err(Error::IllegalOperation.into()),
+    }
+}
+
+fn map<P: Platform>(
+    kernel: &mut Kernel<X86_64<P>>,
+    invocation: &Invocation<X86_64<P>>,
+    cap: FrameCap,
+) -> Outcome {
+    invocation.require(3, 1)?;
+    let address = invocation.word(kernel, 0);
+    let rights = cap
+        .rights
+        .intersection(Rights::from_word(invocation.word(kernel, 1)));
+    let attributes = invocation.word(kernel, 2);
+
+    let (root, asid) = named_space(kernel, invocation)?;
+    match cap.mapping {
+        Some(mapping) if mapping.asid != asid => return Err(Error::InvalidCapability(1).into()),
+        Some(mapping) if mapping.address != address => {
+            return Err(Error::InvalidArgument(0).into());
+        }
+        Some(_) => {}
+        None => {
+            let end = address.checked_add(1 << cap.level.bits());
+            if end.is_none_or(|end| end > USER_TOP) {
+                return Err(Error::InvalidArgument(0).into());
+            }
+        }
+    }
+    check_asid(kernel, root, asid)?;
+    if address % (1 << cap.level.bits()) != 0 {
+        return Err(Error::Alignment.into());
+    }
+    let place =
+        find(&kernel.objects, root, address, cap.level).map_err(|failure| Error::Lookup {
+            source: false,
+            failure,
+        })?;
+    let Place { table, index } = place;
+    let old = kernel[table].entries[index];
+    if cap.level != Level::Table && old.table().is_some() {
+        return Err(Error::DeleteFirst.into());
+    }
+
+    let mapping = Mapping { asid, address };
+    kernel[table].entries[index] = entry(&cap, rights, attributes);
+    if old.is_present() {
+        kernel.arch.forget_page(root, mapping);
+    }
+    let mapped = FrameCap {
+        mapping: Some(mapping),
+        ..cap
+    };
+    kernel[invocation.slot].set_cap(AnyCap::Arch(Cap::Frame(mapped)));
+    Ok(Answer::Nothing)
+}
+
+/// The entry that maps a frame. Without the right to read, the frame is in the address space but only
+/// the kernel could use it.
+pub(super) fn entry(cap: &FrameCap, rights: Rights, attributes: usize) -> Entry {
+    let mut flags = Flags::PRESENT;
+    flags.set(Flags::USER, rights.contains(Rights::READ));
+    flags.set(Flags::WRITE, rights.contains(Rights::READ_WRITE));
+    // The attributes are the number of the memory type (Intel SDM vol. 3, section 13.12.3).
+    flags.set(Flags::WRITE_THROUGH, attributes & 1 != 0);
+    flags.set(Flags::CACHE_DISABLE, attributes & 2 != 0);
+    let (kind, type_bit) = match cap.level {
+        Level::Table => (Flags::empty(), Flags::SMALL_PAT),
+        _ => (Flags::LARGE, Flags::LARGE_PAT),
+    };
+    flags.insert(kind);
+    flags.set(type_bit, attributes & 4 != 0);
+    Entry::new(cap.address, flags)
+}
+
+/// Takes a frame out of the address space, if the mapping of this capability is still there.
+pub(super) fn take_out<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: FrameCap) {
+    let Some(mapping) = cap.mapping else { return };
+    let Some(root) = root_of(kernel, mapping.asid) else {
+        return;
+    };
+    let Ok(Place { table, index }) = find(&kernel.objects, root, mapping.address, cap.level) else {
+        return;
+    };
+    if kernel[table].entries[index].page(cap.level.bits()) == Some(cap.address) {
+        kernel[table].entries[index] = Entry::EMPTY;
+        kernel.arch.forget_page(root, mapping);
+    }
+}

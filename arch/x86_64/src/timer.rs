@@ -1,0 +1,115 @@
+//! Time: the time stamp counter tells it, the local APIC's timer interrupts at a moment of it (Intel
+//! SDM vol. 3, sections 18.17 and 12.5.4).
+
+use kernel::time::Ticks;
+use x86_64::registers::model_specific::Msr;
+
+use crate::apic::LocalApic;
+
+/// The time stamp counter.
+pub fn time_stamp() -> u64 {
+    // SAFETY: the instruction exists on every 64-bit processor and has no effect.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// IA32_TSC_DEADLINE.
+const TSC_DEADLINE: u32 = 0x6e0;
+
+/// How the timer is told when to interrupt.
+#[derive(Clone, Copy, Debug)]
+pub enum Timer {
+    /// By a value of the time stamp counter.
+    Deadline,
+    /// By a count of its own clock.
+    Count {
+        /// Counts per tick of the time stamp counter, times 2^32.
+        rate: u64,
+    },
+}
+
+impl Timer {
+    /// The timer of `apic`. Without deadlines its clock is measured against the time stamp counter,
+    /// which has the given frequency.
+    pub fn new(apic: &mut LocalApic, has_deadline: bool, ticks_per_second: u64) -> Self {
+        if has_deadline {
+            apic.use_tsc_deadline();
+            // The mode must be set before the first deadline is (section 12.5.4.1).
+            // SAFETY: orders memory accesses, no more.
+            unsafe { core::arch::x86_64::_mm_mfence() };
+            Self::Deadline
+        } else {
+            Self::Count {
+                rate: measure_rate(apic, ticks_per_second),
+            }
+        }
+    }
+
+    /// Lets the timer interrupt at `deadline`, or soon after; a moment that has passed comes at once.
+    pub fn arm(&self, apic: &mut LocalApic, deadline: Ticks) {
+        match *self {
+            Self::Deadline => {
+                // Zero would switch the timer off.
+                let value = deadline.0.max(1);
+                // SAFETY: the register exists, see `new`.
+                unsafe { Msr::new(TSC_DEADLINE).write(value) };
+            }
+            Self::Count { .. } if deadline == Ticks::NEVER => apic.set_count(0),
+            Self::Count { rate } => {
+                let ticks = deadline.saturating_sub(Ticks(time_stamp()));
+                // Rounded up; a moment too far away is taken in several steps.
+                let count = u128::from(ticks.0) * u128::from(rate) >> 32;
+                apic.set_count(u32::try_from(count + 1).unwrap_or(u32::MAX));
+            }
+        }
+    }
+}
+
+/// The count, between two readings of the time stamp counter.
+struct Sample {
+    before: u64,
+    count: u32,
+    after: u64,
+}
+
+impl Sample {
+    fn take(apic: &LocalApic) -> Self {
+        let before = time_stamp();
+        let count = apic.count();
+        Self {
+            before,
+            count,
+            after: time_stamp(),
+        }
+    }
+
+    fn uncertainty(&self) -> u64 {
+        self.after - self.before
+    }
+}
+
+/// Counts per tick, times 2^32. The best of a few short measurements counts: on a virtual machine any
+/// of them may be interrupted.
+fn measure_rate(apic: &mut LocalApic, ticks_per_second: u64) -> u64 {
+    const ATTEMPTS: usize = 4;
+    let duration = ticks_per_second / 500;
+    apic.use_count();
+    let measurements = [(); ATTEMPTS].map(|()| {
+        apic.set_count(u32::MAX);
+        let start = Sample::take(apic);
+        while time_stamp() - start.before < duration {
+            core::hint::spin_loop();
+        }
+        let end = Sample::take(apic);
+        let counts = u64::from(start.count - end.count);
+        let ticks = (end.before + end.after - start.before - start.after) / 2;
+        (
+            start.uncertainty() + end.uncertainty(),
+            (counts << 32) / ticks,
+        )
+    });
+    apic.set_count(0);
+    measurements
+        .into_iter()
+        .min()
+        .map_or(1 << 32, |(_, rate)| rate)
+}

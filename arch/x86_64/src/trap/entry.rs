@@ -1,0 +1,265 @@
+//! The entry stubs and the way back to user mode.
+//!
+//! Registers go straight into the current thread's context ([`Registers`]): the processor pushes its
+//! part there, because the task state says so, and the stubs store the rest beside it. Interrupts stay
+//! disabled in the kernel, so every entry starts on an empty kernel stack.
+//!
+//! A system call is left by `sysret` if it was entered by `syscall`; [`paging::USER_TOP`] is why its
+//! return address is canonical. Anything else is left by `iretq`.
+//!
+//! [`paging::USER_TOP`]: crate::paging::USER_TOP
+
+use core::arch::global_asm;
+use core::mem::offset_of;
+
+use x86_64::VirtAddr;
+use x86_64::registers::model_specific::{Efer, EferFlags, LStar, SFMask, Star};
+use x86_64::registers::rflags::RFlags;
+
+use crate::context::{Registers, SYSTEM_CALL};
+use crate::core_local::CoreLocal;
+use crate::segments::{KERNEL_CODE, SYSRET_BASE};
+
+/// Bytes from one stub of [`escapement_stubs`] to the next.
+const STUB_SIZE: usize = 16;
+
+unsafe extern "C" {
+    fn escapement_stubs();
+    fn escapement_fatal_stub();
+    fn escapement_fatal_stub_with_error();
+    fn escapement_syscall_entry();
+    fn escapement_return_to_user() -> !;
+}
+
+/// The address of the stub for a vector.
+pub fn stub(vector: u64, fatal: bool) -> usize {
+    if !fatal {
+        escapement_stubs as *const () as usize + vector as usize * STUB_SIZE
+    } else if vector == super::vectors::exception::DOUBLE_FAULT {
+        escapement_fatal_stub_with_error as *const () as usize
+    } else {
+        escapement_fatal_stub as *const () as usize
+    }
+}
+
+/// Leaves the kernel: to the current thread, or into the idle loop.
+///
+/// # Safety
+/// The core's state is set up. The kernel's stack is abandoned, so no reference to kernel state may be
+/// alive.
+pub unsafe fn return_to_user() -> ! {
+    // SAFETY: the caller's promise.
+    unsafe { escapement_return_to_user() }
+}
+
+/// Enables `syscall` (Intel SDM vol. 3, section 5.8.8).
+///
+/// # Safety
+/// The core's segments are set up.
+pub unsafe fn enable_system_calls() {
+    LStar::write(VirtAddr::new(escapement_syscall_entry as *const () as u64));
+    // Interrupts off, and the flags that the compiler relies on in a known state.
+    SFMask::write(
+        RFlags::INTERRUPT_FLAG
+            | RFlags::TRAP_FLAG
+            | RFlags::DIRECTION_FLAG
+            | RFlags::ALIGNMENT_CHECK
+            | RFlags::NESTED_TASK
+            | RFlags::IOPL_HIGH
+            | RFlags::IOPL_LOW,
+    );
+    // SAFETY: the selectors are those of the descriptor table; the entry is a stub made for this.
+    unsafe {
+        Star::write_raw(SYSRET_BASE as u16, KERNEL_CODE.0);
+        Efer::update(|flags| flags.insert(EferFlags::SYSTEM_CALL_EXTENSIONS));
+    }
+}
+
+/// Offset of a general register, by its place in the ABI's order.
+const fn general(index: usize) -> usize {
+    offset_of!(Registers, general) + index * size_of::<u64>()
+}
+
+global_asm!(
+    ".pushsection .text.entry, \"ax\"",
+
+    // One stub per vector: makes all frames alike by a zero in place of the error code that most
+    // vectors do not have (Intel SDM vol. 3, table 6-1).
+    ".balign {STUB_SIZE}",
+    ".global escapement_stubs",
+    "escapement_stubs:",
+    ".set vector, 0",
+    ".rept 256",
+    ".balign {STUB_SIZE}",
+    ".if vector != 8 && vector != 10 && vector != 11 && vector != 12 && vector != 13 && vector != 14 && vector != 17 && vector != 21 && vector != 29 && vector != 30",
+    "push 0",
+    ".endif",
+    "push offset vector",
+    "jmp escapement_trap_entry",
+    ".set vector, vector + 1",
+    ".endr",
+
+    // From user mode the stack pointer is now at `Registers::vector` of the current thread.
+    ".balign 64",
+    "escapement_trap_entry:",
+    "test byte ptr [rsp + {CS} - {VECTOR}], 3",
+    "jz escapement_trap_from_kernel",
+    "swapgs",
+    "sub rsp, {VECTOR}",
+    "mov [rsp + {RAX}], rax",
+    "mov [rsp + {RBX}], rbx",
+    "mov [rsp + {RCX}], rcx",
+    "mov [rsp + {RDX}], rdx",
+    "mov [rsp + {RSI}], rsi",
+    "mov [rsp + {RDI}], rdi",
+    "mov [rsp + {RBP}], rbp",
+    "mov [rsp + {R8}], r8",
+    "mov [rsp + {R9}], r9",
+    "mov [rsp + {R10}], r10",
+    "mov [rsp + {R11}], r11",
+    "mov [rsp + {R12}], r12",
+    "mov [rsp + {R13}], r13",
+    "mov [rsp + {R14}], r14",
+    "mov [rsp + {R15}], r15",
+    "mov rax, [rsp + {RIP}]",
+    "mov [rsp + {RESTART}], rax",
+    "mov rdi, [rsp + {VECTOR}]",
+    "mov rsi, [rsp + {ERROR}]",
+    "mov rsp, gs:[{STACK}]",
+    // An interrupt gate leaves the user's DF and AC as they are.
+    "push 2",
+    "popfq",
+    "xor ebp, ebp",
+    "call escapement_trap",
+    "jmp escapement_return_to_user",
+
+    // In the kernel only the idle loop has interrupts enabled, and it has no state to keep. Anything
+    // else is an error of the kernel.
+    "escapement_trap_from_kernel:",
+    "cmp qword ptr gs:[{CURRENT}], 0",
+    "jne 2f",
+    "mov rdi, [rsp]",
+    "cmp rdi, 32",
+    "jb 2f",
+    "mov rsi, [rsp + 8]",
+    "mov rsp, gs:[{STACK}]",
+    "xor ebp, ebp",
+    "call escapement_trap",
+    "jmp escapement_return_to_user",
+    "2:",
+    "mov rdi, rsp",
+    "and rsp, -16",
+    "cld",
+    "call escapement_fatal",
+
+    // Non-maskable interrupt, machine check; double fault.
+    "escapement_fatal_stub:",
+    "push 0",
+    "escapement_fatal_stub_with_error:",
+    "push -1",
+    "mov rdi, rsp",
+    "and rsp, -16",
+    "cld",
+    "call escapement_fatal",
+
+    // The processor has put the return address into RCX and the flags into R11.
+    ".balign 64",
+    "escapement_syscall_entry:",
+    "swapgs",
+    "mov gs:[{USER_STACK}], rsp",
+    "mov rsp, gs:[{CURRENT}]",
+    "mov [rsp + {RIP}], rcx",
+    "sub rcx, {SYSCALL_BYTES}",
+    "mov [rsp + {RESTART}], rcx",
+    "mov rcx, gs:[{USER_STACK}]",
+    "mov [rsp + {RSP}], rcx",
+    "mov [rsp + {RFLAGS}], r11",
+    "mov qword ptr [rsp + {VECTOR}], {SYSTEM_CALL}",
+    "mov [rsp + {RAX}], rax",
+    "mov [rsp + {RBX}], rbx",
+    "mov [rsp + {RDX}], rdx",
+    "mov [rsp + {RSI}], rsi",
+    "mov [rsp + {RDI}], rdi",
+    "mov [rsp + {RBP}], rbp",
+    "mov [rsp + {R8}], r8",
+    "mov [rsp + {R9}], r9",
+    "mov [rsp + {R10}], r10",
+    "mov [rsp + {R12}], r12",
+    "mov [rsp + {R13}], r13",
+    "mov [rsp + {R14}], r14",
+    "mov [rsp + {R15}], r15",
+    "mov rsp, gs:[{STACK}]",
+    "xor ebp, ebp",
+    "call escapement_system_call",
+
+    // Back to user mode, with what is in the context of the thread that is current now.
+    ".global escapement_return_to_user",
+    "escapement_return_to_user:",
+    "mov rsp, gs:[{CURRENT}]",
+    "test rsp, rsp",
+    "jz 3f",
+    "mov rax, [rsp + {RAX}]",
+    "mov rbx, [rsp + {RBX}]",
+    "mov rdx, [rsp + {RDX}]",
+    "mov rsi, [rsp + {RSI}]",
+    "mov rdi, [rsp + {RDI}]",
+    "mov rbp, [rsp + {RBP}]",
+    "mov r8, [rsp + {R8}]",
+    "mov r9, [rsp + {R9}]",
+    "mov r10, [rsp + {R10}]",
+    "mov r12, [rsp + {R12}]",
+    "mov r13, [rsp + {R13}]",
+    "mov r14, [rsp + {R14}]",
+    "mov r15, [rsp + {R15}]",
+    "cmp dword ptr [rsp + {VECTOR}], {SYSTEM_CALL}",
+    "jne 2f",
+    "mov rcx, [rsp + {RIP}]",
+    "mov r11, [rsp + {RFLAGS}]",
+    "mov rsp, [rsp + {RSP}]",
+    "swapgs",
+    "sysretq",
+    "2:",
+    "mov rcx, [rsp + {RCX}]",
+    "mov r11, [rsp + {R11}]",
+    "add rsp, {RIP}",
+    "swapgs",
+    "iretq",
+
+    // Idle: `hlt` directly after `sti` cannot miss an interrupt (Intel SDM vol. 2, STI).
+    "3:",
+    "mov rsp, gs:[{STACK}]",
+    "4:",
+    "sti",
+    "hlt",
+    "cli",
+    "jmp 4b",
+    ".popsection",
+    STUB_SIZE = const STUB_SIZE,
+    CURRENT = const CoreLocal::CURRENT,
+    STACK = const CoreLocal::STACK,
+    USER_STACK = const CoreLocal::USER_STACK,
+    SYSTEM_CALL = const SYSTEM_CALL,
+    SYSCALL_BYTES = const abi::registers::SYSCALL_BYTES,
+    RESTART = const offset_of!(Registers, restart),
+    RAX = const general(0),
+    RBX = const general(1),
+    RCX = const general(2),
+    RDX = const general(3),
+    RSI = const general(4),
+    RDI = const general(5),
+    RBP = const general(6),
+    R8 = const general(7),
+    R9 = const general(8),
+    R10 = const general(9),
+    R11 = const general(10),
+    R12 = const general(11),
+    R13 = const general(12),
+    R14 = const general(13),
+    R15 = const general(14),
+    VECTOR = const offset_of!(Registers, vector),
+    ERROR = const offset_of!(Registers, error),
+    RIP = const offset_of!(Registers, rip),
+    CS = const Registers::CS,
+    RFLAGS = const offset_of!(Registers, rflags),
+    RSP = const offset_of!(Registers, rsp),
+);

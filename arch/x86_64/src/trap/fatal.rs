@@ -1,0 +1,44 @@
+//! Exceptions that the kernel does not survive: its own, and hardware failures.
+
+use x86_64::registers::control::Cr2;
+
+use crate::Platform;
+
+/// What the stubs and the processor have put on the stack.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Frame {
+    vector: u64,
+    error: u64,
+    rip: u64,
+    cs: u64,
+    rflags: u64,
+    rsp: u64,
+    ss: u64,
+}
+
+/// The stubs of non-maskable interrupts, machine checks and double faults give no vector.
+const UNKNOWN_VECTOR: u64 = u64::MAX;
+
+/// Ends the run with a report.
+///
+/// # Panics
+/// Always.
+pub fn fatal<P: Platform>(frame: &Frame) -> ! {
+    let Frame {
+        vector,
+        error,
+        rip,
+        rsp,
+        ..
+    } = frame;
+    let address = Cr2::read_raw();
+    match *vector {
+        UNKNOWN_VECTOR => panic!(
+            "double fault, machine check or non-maskable interrupt at {rip:#x}, stack {rsp:#x}, last page fault {address:#x}"
+        ),
+        vector => panic!(
+            "exception {vector} in the kernel at {rip:#x}, error code {error:#x}, stack {rsp:#x}, last page fault {address:#x}"
+        ),
+    }
+}

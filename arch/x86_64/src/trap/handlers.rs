@@ -1,0 +1,71 @@
+//! From what happened to one call of the portable kernel.
+
+use kernel::Kernel;
+use kernel::arch::Irq;
+use kernel::object::Fault;
+use kernel::syscall::Interrupt;
+use x86_64::registers::control::Cr2;
+
+use super::vectors::{self, exception};
+use crate::{Platform, X86_64};
+
+/// A system call: its registers are in the context of the current thread.
+pub fn system_call<P: Platform>() {
+    // SAFETY: this is a kernel entry, and the only one.
+    unsafe { P::kernel() }.handle_syscall();
+}
+
+/// An exception of a user, or an interrupt.
+pub fn trap<P: Platform>(vector: u64, error: u64) {
+    // SAFETY: this is a kernel entry, and the only one.
+    let kernel = unsafe { P::kernel() };
+    match vector {
+        0..vectors::FIRST_INTERRUPT => kernel.handle_fault(fault(vector, error)),
+        vectors::FIRST_USER..=vectors::LAST_USER => {
+            let irq = Irq((vector - vectors::IRQ_BASE) as usize);
+            kernel.handle_interrupt(Interrupt::Line(irq));
+            // Only now is the line masked: before, a level-triggered one would come again.
+            kernel.arch.local_apic.end_of_interrupt();
+        }
+        vectors::TIMER => {
+            kernel.arch.local_apic.end_of_interrupt();
+            kernel.handle_interrupt(Interrupt::Timer);
+        }
+        vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE => software_interrupt(kernel, vector),
+        _ => kernel.handle_interrupt(Interrupt::Spurious),
+    }
+}
+
+fn fault(vector: u64, error: u64) -> Fault {
+    /// Bit of the error code of a page fault (Intel SDM vol. 3, figure 4-12).
+    const INSTRUCTION_FETCH: u64 = 1 << 4;
+    /// The bits of it that the ABI shows.
+    const STATUS: u64 = 0x1f;
+    match vector {
+        exception::PAGE_FAULT => Fault::Vm {
+            address: Cr2::read_raw() as usize,
+            status: (error & STATUS) as usize,
+            instruction: error & INSTRUCTION_FETCH != 0,
+        },
+        _ => Fault::UserException {
+            number: vector as usize,
+            code: error as usize,
+        },
+    }
+}
+
+/// The `int` instruction is not a way into the kernel: it counts as a system call that does not exist,
+/// whose number tells the vector.
+fn software_interrupt<P: Platform>(kernel: &mut Kernel<X86_64<P>>, vector: u64) {
+    const INT_BYTES: u64 = 2;
+    const RAX: usize = 0;
+    let Some(thread) = kernel.core.current else {
+        return;
+    };
+    let registers = &mut kernel[thread].context.registers;
+    registers.restart = registers.rip - INT_BYTES;
+    let number = vector << 24 | registers.general[RAX] & 0xff_ffff;
+    kernel.handle_fault(Fault::UnknownSyscall {
+        number: number as usize,
+    });
+}

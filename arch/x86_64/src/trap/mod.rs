@@ -1,0 +1,44 @@
+//! Entries into the kernel and the way back.
+//!
+//! [`entry`] holds the assembly stubs, [`table`] tells the processor about them, [`handlers`] turns
+//! what happened into one call of the portable kernel.
+
+mod entry;
+pub mod fatal;
+mod handlers;
+mod table;
+pub mod vectors;
+
+pub use entry::return_to_user;
+pub use handlers::{system_call, trap};
+
+/// Makes this core enter the kernel at the stubs, for exceptions, interrupts and system calls.
+///
+/// # Safety
+/// The core's segments and core-local state are set up.
+pub unsafe fn init() {
+    // SAFETY: the caller's promise.
+    unsafe {
+        table::load();
+        entry::enable_system_calls();
+    }
+}
+
+/// Defines the functions that the stubs call, for the platform's kernel.
+#[macro_export]
+macro_rules! entry_points {
+    ($platform:ty) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn escapement_system_call() {
+            $crate::trap::system_call::<$platform>();
+        }
+        #[unsafe(no_mangle)]
+        extern "C" fn escapement_trap(vector: u64, error: u64) {
+            $crate::trap::trap::<$platform>(vector, error);
+        }
+        #[unsafe(no_mangle)]
+        extern "C" fn escapement_fatal(frame: &$crate::trap::fatal::Frame) -> ! {
+            $crate::trap::fatal::fatal::<$platform>(frame)
+        }
+    };
+}

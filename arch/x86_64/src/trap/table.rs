@@ -1,0 +1,63 @@
+//! The interrupt descriptor table (Intel SDM vol. 3, sections 6.10 and 6.14.1).
+
+use x86_64::VirtAddr;
+use x86_64::instructions::tables::lidt;
+use x86_64::structures::DescriptorTablePointer;
+
+use super::{entry, vectors};
+use crate::segments::{FATAL_STACK, KERNEL_CODE};
+
+const COUNT: usize = 256;
+
+/// An interrupt gate: interrupts are disabled on entry.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Gate([u64; 2]);
+
+impl Gate {
+    const ABSENT: Self = Self([0; 2]);
+
+    /// A gate to `handler`. `software` says that users may enter it by the `int` instruction; `fatal`,
+    /// that it has the stack for exceptions that nobody survives.
+    fn new(handler: usize, software: bool, fatal: bool) -> Self {
+        const PRESENT: u64 = 1 << 47;
+        const INTERRUPT_GATE: u64 = 0xe << 40;
+        let handler = handler as u64;
+        let privilege = if software { 3 << 45 } else { 0 };
+        let stack = if fatal {
+            u64::from(FATAL_STACK + 1) << 32
+        } else {
+            0
+        };
+        let low =
+            handler & 0xffff | (handler >> 16 & 0xffff) << 48 | u64::from(KERNEL_CODE.0) << 16;
+        Self([
+            low | PRESENT | INTERRUPT_GATE | privilege | stack,
+            handler >> 32,
+        ])
+    }
+}
+
+static mut TABLE: [Gate; COUNT] = [Gate::ABSENT; COUNT];
+
+/// Fills and loads the table.
+///
+/// # Safety
+/// The segments are loaded; called once at boot.
+pub unsafe fn load() {
+    use vectors::exception::{BREAKPOINT, DOUBLE_FAULT, MACHINE_CHECK, NON_MASKABLE};
+    // SAFETY: nothing else refers to the table, and this runs once.
+    let table = unsafe { &mut *(&raw mut TABLE) };
+    for (vector, gate) in (0..).zip(table.iter_mut()) {
+        let software = vector == BREAKPOINT
+            || (vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE).contains(&vector);
+        let fatal = [NON_MASKABLE, DOUBLE_FAULT, MACHINE_CHECK].contains(&vector);
+        *gate = Gate::new(entry::stub(vector, fatal), software, fatal);
+    }
+    let pointer = DescriptorTablePointer {
+        limit: (size_of_val(table) - 1) as u16,
+        base: VirtAddr::from_ptr(table),
+    };
+    // SAFETY: every gate leads to a stub, and the table stays.
+    unsafe { lidt(&pointer) };
+}

@@ -1,0 +1,45 @@
+//! Interrupt vectors.
+//!
+//! | vectors | use |
+//! |---|---|
+//! | 0 to 31 | exceptions |
+//! | 32 to 47 | the legacy interrupt controller, which is off |
+//! | 48 to 155 | interrupt lines of users |
+//! | 156 to 159 | the kernel: I/O memory management, timer, other cores |
+//! | 160 to 254 | software interrupts: unknown system calls |
+//! | 255 | spurious interrupts of the local APIC |
+
+/// Exceptions that get a treatment of their own.
+pub mod exception {
+    /// Breakpoint instruction: users may execute it.
+    pub const BREAKPOINT: u64 = 3;
+    /// The floating-point unit is switched off.
+    pub const DEVICE_NOT_AVAILABLE: u64 = 7;
+    /// Page fault.
+    pub const PAGE_FAULT: u64 = 14;
+    /// A hardware failure.
+    pub const NON_MASKABLE: u64 = 2;
+    /// An exception while another one was raised in the kernel.
+    pub const DOUBLE_FAULT: u64 = 8;
+    /// A hardware failure.
+    pub const MACHINE_CHECK: u64 = 18;
+}
+
+/// The first vector behind the exceptions.
+pub const FIRST_INTERRUPT: u64 = 32;
+/// The legacy interrupt controller's, which are masked there.
+pub const LEGACY: u8 = 32;
+/// An interrupt line has this number plus its [`kernel::arch::Irq`].
+pub const IRQ_BASE: u64 = 32;
+/// The first vector for users.
+pub const FIRST_USER: u64 = 48;
+/// The last vector for users.
+pub const LAST_USER: u64 = 155;
+/// The kernel's timer.
+pub const TIMER: u64 = 157;
+/// The first software interrupt.
+pub const FIRST_SOFTWARE: u64 = 160;
+/// The last software interrupt.
+pub const LAST_SOFTWARE: u64 = 254;
+/// Spurious interrupts: the low four bits must be set on old APICs.
+pub const SPURIOUS: u64 = 255;

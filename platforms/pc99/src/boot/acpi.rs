@@ -1,0 +1,114 @@
+//! The tables of the firmware (ACPI Specification 6.5, section 5.2), as far as interrupts need them.
+
+use super::physical::{bytes, number};
+
+/// Bytes of the root pointer from version 2 on; older ones are shorter, but there is memory behind.
+const POINTER_SIZE: usize = 36;
+const HEADER_SIZE: usize = 36;
+
+/// The tables.
+pub struct Acpi {
+    pointer: &'static [u8],
+    memory_end: usize,
+}
+
+impl Acpi {
+    /// Looks for the root pointer in the places of section 5.2.5.1.
+    ///
+    /// # Safety
+    /// Memory up to `memory_end` is mapped in the window.
+    pub unsafe fn find(memory_end: usize) -> Option<Self> {
+        const SIGNATURE: &[u8] = b"RSD PTR ";
+        /// Bytes that the checksum of all versions covers.
+        const CHECKED: usize = 20;
+        // SAFETY: the BIOS data area and what it refers to are below 1 MiB.
+        let extended = unsafe { number::<2>(bytes(0x40e, 2), 0) << 4 };
+        let places = (extended..extended + 0x400)
+            .chain(0xe_0000..0x10_0000)
+            .step_by(16);
+        for place in places {
+            // SAFETY: as above.
+            let pointer = unsafe { bytes(place, POINTER_SIZE) };
+            if pointer.starts_with(SIGNATURE) && sum(&pointer[..CHECKED]) == 0 {
+                return Some(Self {
+                    pointer,
+                    memory_end,
+                });
+            }
+        }
+        None
+    }
+
+    /// The root pointer, as users get it.
+    pub fn root_pointer(&self) -> &'static [u8] {
+        self.pointer
+    }
+
+    /// The table at an address, if it is in memory and intact.
+    fn table(&self, address: usize) -> Option<&'static [u8]> {
+        let fits = |size: usize| {
+            address
+                .checked_add(size)
+                .is_some_and(|end| end <= self.memory_end)
+        };
+        if address == 0 || !fits(HEADER_SIZE) {
+            return None;
+        }
+        // SAFETY: it is in memory, see `find`; the firmware's tables are not in usable RAM.
+        let length = unsafe { number::<4>(bytes(address, HEADER_SIZE), 4) };
+        if length < HEADER_SIZE || !fits(length) {
+            return None;
+        }
+        // SAFETY: as above.
+        let table = unsafe { bytes(address, length) };
+        (sum(table) == 0).then_some(table)
+    }
+
+    /// The table with a signature: through the extended root table where there is one (section 5.2.8),
+    /// else through the old one.
+    fn find_table(&self, signature: &[u8; 4]) -> Option<&'static [u8]> {
+        let revision = self.pointer[15];
+        let extended = if revision >= 2 {
+            number::<8>(self.pointer, 24)
+        } else {
+            0
+        };
+        let (root, width) = match self.table(extended) {
+            Some(table) => (table, 8),
+            None => (self.table(number::<4>(self.pointer, 16))?, 4),
+        };
+        root[HEADER_SIZE..]
+            .chunks_exact(width)
+            .map(|entry| {
+                if width == 8 {
+                    number::<8>(entry, 0)
+                } else {
+                    number::<4>(entry, 0)
+                }
+            })
+            .filter_map(|address| self.table(address))
+            .find(|table| table.starts_with(signature))
+    }
+
+    /// The physical addresses of the I/O APICs, from the multiple APIC description table (section
+    /// 5.2.12).
+    pub fn io_apics(&self) -> impl Iterator<Item = usize> + use<> {
+        /// Kind of the entries for I/O APICs; the address is at offset 4.
+        const IO_APIC: u8 = 1;
+        let mut rest = self
+            .find_table(b"APIC")
+            .and_then(|table| table.get(44..))
+            .unwrap_or(&[]);
+        core::iter::from_fn(move || {
+            let (&kind, &length) = (rest.first()?, rest.get(1)?);
+            let entry = rest.get(..length.max(2).into())?;
+            rest = &rest[entry.len()..];
+            Some((kind == IO_APIC).then(|| number::<4>(entry, 4)))
+        })
+        .flatten()
+    }
+}
+
+fn sum(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte))
+}

@@ -1,0 +1,231 @@
+//! From the boot loader's hand-over to the first user instruction.
+
+mod acpi;
+mod entry;
+mod multiboot;
+mod physical;
+mod ranges;
+
+use core::ops::Range;
+
+use abi::BootInfoRecord;
+use arch_x86_64::apic::{IoApic, LocalApic};
+use arch_x86_64::cpu::Features;
+use arch_x86_64::paging::{Access, IMAGE_BASE, KernelSpace, tlb, window};
+use arch_x86_64::{Machine, X86_64, trap};
+use kernel::arch::PhysAddr;
+use kernel::boot::{BootParameters, RootTaskImage};
+
+use crate::{Pc99, clock, pic, state};
+use acpi::Acpi;
+use multiboot::Information;
+use ranges::Ranges;
+
+/// Memory that the boot tables show.
+const BOOT_WINDOW: PhysAddr = PhysAddr(1 << 30);
+/// Memory below is left to firmware and devices.
+const LOW_MEMORY_END: PhysAddr = PhysAddr(1 << 20);
+/// The end of what users can get as device memory: what an untyped capability can describe.
+const DEVICE_TOP: u64 = 1 << 47;
+const PAGE: usize = 1 << 12;
+const DEFAULT_IO_APIC: usize = 0xfec0_0000;
+
+/// Regions of memory that boot keeps track of.
+const REGIONS: usize = 64;
+
+// What the linker script defines; only the addresses mean something.
+unsafe extern "C" {
+    static image_text: u8;
+    static image_rodata: u8;
+    static image_data: u8;
+    static image_guard: u8;
+    static image_stack: u8;
+    static image_end: u8;
+}
+
+macro_rules! address_of {
+    ($symbol:ident) => {
+        &raw const $symbol as usize
+    };
+}
+
+/// Boots the kernel and leaves it for the initial thread.
+pub extern "C" fn start(magic: u32, information: u32) -> ! {
+    crate::serial::COM1.init();
+    #[cfg(feature = "log")]
+    crate::serial::COM2.init();
+    assert!(
+        magic == entry::LOADER_MAGIC,
+        "the kernel was not started by a multiboot loader"
+    );
+    // SAFETY: the loader passes the address of its information.
+    let information = unsafe { Information::new(information as usize) };
+
+    let image = LOW_MEMORY_END..PhysAddr(address_of!(image_end) - IMAGE_BASE);
+    let root_task = crate::root_task();
+    let mut ram = usable_ram(&information, &image, &root_task);
+    let memory_end = memory_end(&information);
+
+    let features = Features::detect();
+    // SAFETY: this is boot, and the tables that follow are the kernel's alone.
+    let mut kernel_space = unsafe {
+        features.enable();
+        let spare = || spare_page(&mut ram);
+        let space = KernelSpace::build(&sections(), memory_end, features.huge_pages, spare);
+        tlb::load_root(space.root());
+        space
+    };
+
+    // SAFETY: memory is mapped in the window now.
+    let acpi = unsafe { Acpi::find(memory_end) };
+    let mut reserved = Ranges::<16>::new();
+    reserved.add(image.clone());
+    reserved.add(root_task.physical());
+    let local_apic_page = PhysAddr(LocalApic::physical_base() as usize);
+    reserved.add(page(local_apic_page));
+    pic::disable();
+    // SAFETY: the registers are mapped for nobody else.
+    let local_apic =
+        unsafe { LocalApic::enable(features.x2apic, kernel_space.map_device(local_apic_page)) };
+    let io_apics = io_apics(acpi.as_ref(), &mut kernel_space, &mut reserved);
+
+    let megahertz = clock::time_stamp_megahertz();
+    let machine = Machine {
+        features,
+        kernel_space,
+        ticks_per_second: megahertz * 1_000_000,
+        local_apic,
+        io_apics: io_apics.into_iter().flatten(),
+        stack: address_of!(image_end),
+    };
+    // SAFETY: this is boot; the kernel's tables are in use and the features enabled.
+    let kernel = unsafe { state::init(X86_64::<Pc99>::new(machine)) };
+
+    let memory_map = information.memory_map_record();
+    let vbe = information.vbe_record();
+    let frequency = (megahertz as u32).to_le_bytes();
+    let extra = [
+        vbe.as_ref().map(|it| (BootInfoRecord::X86Vbe, &it[..])),
+        acpi.as_ref()
+            .map(|it| (BootInfoRecord::X86AcpiRsdp, it.root_pointer())),
+        information
+            .frame_buffer()
+            .map(|it| (BootInfoRecord::X86FrameBuffer, it)),
+        Some((BootInfoRecord::X86MemoryMap, &memory_map[..])),
+        Some((BootInfoRecord::X86TscFrequency, &frequency[..])),
+    ];
+    let mut records = [(BootInfoRecord::Padding, &[][..]); 5];
+    let mut count = 0;
+    for record in extra.into_iter().flatten() {
+        records[count] = record;
+        count += 1;
+    }
+    ram.sort();
+    let parameters = BootParameters {
+        root_task,
+        ram: ram.as_slice(),
+        reserved: reserved.as_slice(),
+        device_top: DEVICE_TOP,
+        extra: &records[..count],
+        nodes: 1,
+        io_page_table_levels: usize::MAX,
+    };
+    kernel::boot::start(kernel, &parameters);
+    // SAFETY: everything is set up, and no reference to the kernel is used after this.
+    unsafe { trap::return_to_user() }
+}
+
+/// RAM that nobody uses, as far as the window can show it.
+fn usable_ram(
+    information: &Information,
+    image: &Range<PhysAddr>,
+    root_task: &RootTaskImage,
+) -> Ranges<REGIONS> {
+    let mut ram = Ranges::new();
+    for region in information.regions().filter(|region| region.usable) {
+        let start = region.range.start.0.next_multiple_of(PAGE);
+        let end = region.range.end.0.min(window::SIZE) / PAGE * PAGE;
+        ram.add(PhysAddr(start)..PhysAddr(end));
+    }
+    for region in information.regions().filter(|region| !region.usable) {
+        ram.remove(&region.range);
+    }
+    ram.remove(&(PhysAddr(0)..LOW_MEMORY_END));
+    ram.remove(image);
+    ram.remove(&root_task.physical());
+    ram
+}
+
+/// The end of memory that the window must show: RAM, and below 4 GiB the firmware's tables too.
+fn memory_end(information: &Information) -> usize {
+    const LOW: usize = 1 << 32;
+    information
+        .regions()
+        .filter(|region| region.usable || region.range.end.0 <= LOW)
+        .map(|region| region.range.end.0.min(window::SIZE))
+        .max()
+        .unwrap_or(BOOT_WINDOW.0)
+}
+
+/// A cleared page for the kernel's tables.
+fn spare_page(ram: &mut Ranges<REGIONS>) -> PhysAddr {
+    let Some(page) = ram.take_below(BOOT_WINDOW, PAGE) else {
+        panic!("there is no memory for the kernel's page tables");
+    };
+    // SAFETY: the page was free, and the boot tables show it.
+    unsafe {
+        core::ptr::with_exposed_provenance_mut::<u8>(window::to_virtual(page)).write_bytes(0, PAGE);
+    }
+    page
+}
+
+/// The parts of the image, with the rights that the kernel needs. The guard page below the stack is in
+/// none of them.
+fn sections() -> [(Range<usize>, Access); 4] {
+    [
+        (
+            address_of!(image_text)..address_of!(image_rodata),
+            Access::Execute,
+        ),
+        (
+            address_of!(image_rodata)..address_of!(image_data),
+            Access::Read,
+        ),
+        (
+            address_of!(image_data)..address_of!(image_guard),
+            Access::Write,
+        ),
+        (
+            address_of!(image_stack)..address_of!(image_end),
+            Access::Write,
+        ),
+    ]
+}
+
+fn io_apics(
+    acpi: Option<&Acpi>,
+    space: &mut KernelSpace,
+    reserved: &mut Ranges<16>,
+) -> [Option<IoApic>; arch_x86_64::lines::MAX_IO_APICS] {
+    let mut list = [const { None }; arch_x86_64::lines::MAX_IO_APICS];
+    let mut add = |place: &mut Option<IoApic>, address: usize| {
+        let start = PhysAddr(address / PAGE * PAGE);
+        reserved.add(page(start));
+        let registers = space.map_device(start) + address % PAGE;
+        // SAFETY: the registers are mapped for nobody else.
+        *place = Some(unsafe { IoApic::new(registers) });
+    };
+    match acpi {
+        Some(acpi) => {
+            for (place, address) in list.iter_mut().zip(acpi.io_apics()) {
+                add(place, address);
+            }
+        }
+        None => add(&mut list[0], DEFAULT_IO_APIC),
+    }
+    list
+}
+
+fn page(address: PhysAddr) -> Range<PhysAddr> {
+    address..PhysAddr(address.0 + PAGE)
+}

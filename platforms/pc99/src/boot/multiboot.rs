@@ -1,0 +1,123 @@
+//! What the boot loader tells (Multiboot Specification 0.6.96, section 3.3).
+
+use core::ops::Range;
+
+use kernel::arch::PhysAddr;
+
+use super::physical::{bytes, number};
+
+const SIZE: usize = 116;
+
+mod flag {
+    pub const MEMORY_MAP: usize = 1 << 6;
+    pub const VBE: usize = 1 << 11;
+    pub const FRAME_BUFFER: usize = 1 << 12;
+}
+
+/// The loader's information.
+pub struct Information {
+    bytes: &'static [u8],
+}
+
+/// A region of the memory map.
+pub struct Region {
+    /// Where it is.
+    pub range: Range<PhysAddr>,
+    /// Whether it is RAM that nobody has a claim on.
+    pub usable: bool,
+}
+
+impl Information {
+    /// The information at a physical address.
+    ///
+    /// # Safety
+    /// A multiboot loader has put it there, and what it refers to is still unused.
+    pub unsafe fn new(address: usize) -> Self {
+        // SAFETY: loaders put it below 1 GiB, which the boot tables show.
+        Self {
+            bytes: unsafe { bytes(address, SIZE) },
+        }
+    }
+
+    fn has(&self, flag: usize) -> bool {
+        number::<4>(self.bytes, 0) & flag != 0
+    }
+
+    /// The memory map as the loader gives it: entries of varying size.
+    fn raw_map(&self) -> &'static [u8] {
+        if !self.has(flag::MEMORY_MAP) {
+            return &[];
+        }
+        // SAFETY: the loader put it there, below 1 GiB.
+        unsafe { bytes(number::<4>(self.bytes, 48), number::<4>(self.bytes, 44)) }
+    }
+
+    /// The entries of the memory map: base, length and kind, 20 bytes of each.
+    fn entries(&self) -> impl Iterator<Item = &'static [u8]> {
+        let mut rest = self.raw_map();
+        core::iter::from_fn(move || {
+            let size = number::<4>(rest, 0);
+            let entry = rest.get(4..4 + size).filter(|entry| entry.len() >= 20)?;
+            rest = &rest[4 + size..];
+            Some(&entry[..20])
+        })
+    }
+
+    /// The memory map.
+    pub fn regions(&self) -> impl Iterator<Item = Region> {
+        const AVAILABLE: usize = 1;
+        self.entries().map(|entry| {
+            let start = number::<8>(entry, 0);
+            let end = start.saturating_add(number::<8>(entry, 8));
+            let usable = number::<4>(entry, 16) == AVAILABLE;
+            Region {
+                range: PhysAddr(start)..PhysAddr(end),
+                usable,
+            }
+        })
+    }
+
+    /// The memory map as users get it.
+    pub fn memory_map_record(&self) -> MemoryMapRecord {
+        let mut record = [0; _];
+        let (length, list) = record.split_at_mut(4);
+        let mut used = 0;
+        for (place, entry) in list.chunks_exact_mut(RECORD_ENTRY).zip(self.entries()) {
+            place[..4].copy_from_slice(&20_u32.to_le_bytes());
+            place[4..].copy_from_slice(entry);
+            used += RECORD_ENTRY as u32;
+        }
+        length.copy_from_slice(&used.to_le_bytes());
+        record
+    }
+
+    /// The frame buffer: address, pitch, width, height, depth and type, laid out as users get them.
+    pub fn frame_buffer(&self) -> Option<&'static [u8]> {
+        self.has(flag::FRAME_BUFFER).then(|| &self.bytes[88..110])
+    }
+
+    /// The VESA BIOS extension: control block, mode block, and four numbers.
+    pub fn vbe_record(&self) -> Option<VbeRecord> {
+        if !self.has(flag::VBE) {
+            return None;
+        }
+        let (control, mode) = (number::<4>(self.bytes, 72), number::<4>(self.bytes, 76));
+        let mut record = [0; _];
+        // SAFETY: the loader put them there, below 1 GiB.
+        unsafe {
+            record[..512].copy_from_slice(bytes(control, 512));
+            record[512..768].copy_from_slice(bytes(mode, 256));
+        }
+        record[768..].copy_from_slice(&self.bytes[80..88]);
+        Some(record)
+    }
+}
+
+const RECORD_ENTRIES: usize = 50;
+const RECORD_ENTRY: usize = 24;
+
+/// The used length, and 50 entries of size, base, length and kind.
+pub type MemoryMapRecord = [u8; 4 + RECORD_ENTRIES * RECORD_ENTRY];
+
+/// The blocks of 512 and 256 bytes, then mode and interface.
+pub type VbeRecord = [u8; 512 + 256 + 8];

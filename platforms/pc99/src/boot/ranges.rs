@@ -1,0 +1,60 @@
+//! A short list of ranges of memory.
+
+use core::ops::Range;
+
+use kernel::arch::PhysAddr;
+
+/// Ranges that do not overlap.
+pub struct Ranges<const CAPACITY: usize> {
+    list: [Range<PhysAddr>; CAPACITY],
+    count: usize,
+}
+
+impl<const CAPACITY: usize> Ranges<CAPACITY> {
+    /// No range.
+    pub const fn new() -> Self {
+        Self {
+            list: [const { PhysAddr(0)..PhysAddr(0) }; CAPACITY],
+            count: 0,
+        }
+    }
+
+    /// Adds a range. What does not fit, or is empty, is dropped.
+    pub fn add(&mut self, range: Range<PhysAddr>) {
+        if range.start < range.end && self.count < CAPACITY {
+            self.list[self.count] = range;
+            self.count += 1;
+        }
+    }
+
+    /// Takes out whatever lies in `hole`.
+    pub fn remove(&mut self, hole: &Range<PhysAddr>) {
+        let mut rest = Self::new();
+        for range in self.as_slice() {
+            rest.add(range.start..range.end.min(hole.start));
+            rest.add(range.start.max(hole.end)..range.end);
+        }
+        *self = rest;
+    }
+
+    /// Takes `size` bytes off the end of the highest range that ends at or below `limit`.
+    pub fn take_below(&mut self, limit: PhysAddr, size: usize) -> Option<PhysAddr> {
+        let list = &mut self.list[..self.count];
+        let fits = |range: &&mut Range<PhysAddr>| {
+            range.end <= limit && range.end.0 - range.start.0 >= size
+        };
+        let range = list.iter_mut().filter(fits).max_by_key(|range| range.end)?;
+        range.end.0 -= size;
+        Some(range.end)
+    }
+
+    /// Sorts the ranges by address.
+    pub fn sort(&mut self) {
+        self.list[..self.count].sort_unstable_by_key(|range| range.start);
+    }
+
+    /// The ranges.
+    pub fn as_slice(&self) -> &[Range<PhysAddr>] {
+        &self.list[..self.count]
+    }
+}

@@ -1,0 +1,59 @@
+//! The kernel image for PCs with x86-64 processors: boot, console, clock, and the end of a run.
+#![no_std]
+#![no_main]
+
+mod boot;
+mod clock;
+#[cfg(feature = "log")]
+mod log;
+mod pic;
+mod power;
+mod serial;
+mod state;
+
+use core::fmt::Write;
+use core::panic::PanicInfo;
+
+use arch_x86_64::{Platform, X86_64};
+use kernel::Kernel;
+use kernel::arch::Exit;
+use kernel::boot::RootTaskImage;
+use kernel::console::Console;
+
+/// The PC.
+struct Pc99;
+
+impl Platform for Pc99 {
+    unsafe fn kernel() -> &'static mut Kernel<X86_64<Self>> {
+        // SAFETY: the caller's promise.
+        unsafe { state::kernel() }
+    }
+
+    fn put_byte(byte: u8) {
+        serial::COM1.put(byte);
+    }
+
+    fn exit(exit: Exit) -> ! {
+        power::exit(exit)
+    }
+}
+
+arch_x86_64::entry_points!(Pc99);
+
+/// Filled in when the boot image is assembled.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = ".data")]
+static ROOT_TASK: RootTaskImage = RootTaskImage::EMPTY;
+
+fn root_task() -> RootTaskImage {
+    // SAFETY: the static is valid; reading it as volatile keeps the compiler from believing that it
+    // still has its initial value.
+    unsafe { (&raw const ROOT_TASK).read_volatile() }
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    // A console cannot fail, and there is nobody else to tell.
+    let _ = writeln!(Console::<X86_64<Pc99>>::new(), "\nkernel panic: {info}");
+    power::exit(Exit::Failure)
+}

@@ -1,0 +1,51 @@
+//! The on-target tests, one file for each kernel object or theme.
+//!
+//! A test is a function of its file that is named in the list at the file's head. It runs in a fresh
+//! component, whose first thread calls it ([`perform`]); the root task only knows the names
+//! ([`GROUPS`]). Whatever a test does to its own component, the next one starts anew.
+#![no_std]
+
+pub mod support;
+
+use support::{Outcome, Test};
+use userlib::Startup;
+
+/// Names the tests of a file.
+macro_rules! tests {
+    ($($test:ident),* $(,)?) => {
+        /// Their names.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($test)),*];
+        /// The tests.
+        pub(crate) const TESTS: &[fn(&mut $crate::support::Test) -> $crate::support::Outcome] =
+            &[$($test),*];
+    };
+}
+
+/// Names the files.
+macro_rules! groups {
+    ($($(#[$attribute:meta])* $group:ident),* $(,)?) => {
+        $($(#[$attribute])* mod $group;)*
+
+        /// The names of the files, and of the tests in each.
+        pub const GROUPS: &[(&str, &[&str])] = &[
+            $($(#[$attribute])* (stringify!($group), $group::NAMES)),*
+        ];
+
+        const RUN: &[&[fn(&mut Test) -> Outcome]] = &[$($(#[$attribute])* $group::TESTS),*];
+    };
+}
+
+groups![
+    untyped,
+];
+
+/// Performs the test that the runner chose.
+pub fn perform(startup: &'static Startup) {
+    use support::protocol::names;
+    support::start(startup);
+    let mut test = Test::new(startup);
+    let (group, index) = (startup.number(names::GROUP), startup.number(names::INDEX));
+    if let Err(failure) = RUN[group][index](&mut test) {
+        failure.report();
+    }
+}

@@ -1,0 +1,214 @@
+//! 32-bit Arm.
+
+use core::arch::{asm, naked_asm};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::arch::Registers;
+use userlib::cap::{IrqControl, IrqHandler};
+use userlib::{CPtr, Capability, Result};
+
+use crate::support::{Test, protocol::names};
+
+/// Bytes of the first instruction of [`load`].
+pub const LOAD_BYTES: usize = 4;
+/// Bytes of the first instruction of [`store`].
+pub const STORE_BYTES: usize = 4;
+/// Bytes of the first instruction of [`undefined`].
+pub const UNDEFINED_BYTES: usize = 4;
+/// Where in [`system_call`] the system call is.
+pub const SYSTEM_CALL_OFFSET: usize = 8;
+/// Number and capability of the second system call of [`call_twice`]: r9, r10.
+pub const SECOND_CALL: (usize, usize) = (6, 7);
+/// What the fault message tells of an undefined instruction.
+pub const UNDEFINED_NUMBER: usize = 0;
+/// Status of a fault by reading where nothing is mapped, not even a page table: translation fault,
+/// section.
+pub const STATUS_READ: usize = 0x5;
+/// Status of a fault by writing to a page that is mapped for reading: permission fault, page, write.
+pub const STATUS_WRITE_PROTECTED: usize = 0x80f;
+
+/// Reads a word.
+///
+/// # Safety
+/// Nothing of Rust's is there, or it may be read.
+#[unsafe(naked)]
+pub unsafe extern "C" fn load(address: usize) -> usize {
+    naked_asm!("ldr r0, [r0]", "bx lr")
+}
+
+/// Writes a word.
+///
+/// # Safety
+/// Nothing of Rust's is there, or it may be changed.
+#[unsafe(naked)]
+pub unsafe extern "C" fn store(address: usize, value: usize) {
+    naked_asm!("str r1, [r0]", "bx lr")
+}
+
+/// Executes an undefined instruction.
+///
+/// # Safety
+/// None needed.
+#[unsafe(naked)]
+pub unsafe extern "C" fn undefined() {
+    naked_asm!("udf #0", "bx lr")
+}
+
+/// A system call by number, with capability and message information; the capability register after.
+///
+/// # Safety
+/// That of the system call.
+#[unsafe(naked)]
+pub unsafe extern "C" fn system_call(cap: usize, info: usize, number: usize) -> usize {
+    naked_asm!(
+        "push {{r4, r5, r7, lr}}",
+        "mov r7, r2",
+        "svc #0",
+        "pop {{r4, r5, r7, pc}}"
+    )
+}
+
+/// A system call by number, with all registers that count.
+///
+/// # Safety
+/// That of the system call.
+pub unsafe fn raw_system_call(number: usize, registers: &mut Registers) {
+    // SAFETY: as in userlib: what the kernel changes is declared; the rest is the caller's promise.
+    unsafe {
+        asm!(
+            "mov {saved}, r6",
+            "mov r6, {reply}",
+            "svc #0",
+            "mov r6, {saved}",
+            saved = out(reg) _,
+            reply = in(reg) registers.reply,
+            in("r7") number,
+            inout("r0") registers.cap,
+            inout("r1") registers.info,
+            inout("r2") registers.words[0],
+            inout("r3") registers.words[1],
+            inout("r4") registers.words[2],
+            inout("r5") registers.words[3],
+            in("r8") registers.destination,
+        );
+    }
+}
+
+/// A program: runs for ever.
+///
+/// # Safety
+/// None needed.
+#[unsafe(naked)]
+pub unsafe extern "C" fn spin() {
+    naked_asm!("2:", "b 2b")
+}
+
+/// A program: one system call, then runs for ever.
+///
+/// # Safety
+/// That of the system call.
+#[unsafe(naked)]
+pub unsafe extern "C" fn call_once() {
+    naked_asm!("svc #0", "2:", "b 2b")
+}
+
+/// A program: two system calls, then runs for ever.
+///
+/// # Safety
+/// That of the system calls.
+#[unsafe(naked)]
+pub unsafe extern "C" fn call_twice() {
+    naked_asm!("svc #0", "mov r7, r9", "mov r0, r10", "svc #0", "2:", "b 2b")
+}
+
+/// A program: counts in the word that the first argument register points at.
+///
+/// # Safety
+/// The word is a counter.
+#[unsafe(naked)]
+pub unsafe extern "C" fn count_up() {
+    naked_asm!("2:", "ldr r1, [r0]", "add r1, r1, #1", "str r1, [r0]", "b 2b")
+}
+
+/// Fills the floating-point registers.
+pub fn fill_fpu(value: u64) {
+    // SAFETY: the program is compiled without floating point, so that the registers are free.
+    unsafe {
+        asm!(
+            ".fpu vfpv3",
+            "vmov d0, {0}, {1}", "vmov d1, {0}, {1}", "vmov d2, {0}, {1}", "vmov d3, {0}, {1}",
+            "vmov d4, {0}, {1}", "vmov d5, {0}, {1}", "vmov d6, {0}, {1}", "vmov d7, {0}, {1}",
+            "vmov d8, {0}, {1}", "vmov d9, {0}, {1}", "vmov d10, {0}, {1}", "vmov d11, {0}, {1}",
+            "vmov d12, {0}, {1}", "vmov d13, {0}, {1}", "vmov d14, {0}, {1}", "vmov d15, {0}, {1}",
+            "vmov d16, {0}, {1}", "vmov d17, {0}, {1}", "vmov d18, {0}, {1}", "vmov d31, {0}, {1}",
+            in(reg) value as u32,
+            in(reg) (value >> 32) as u32,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+}
+
+/// Whether all floating-point registers hold a value.
+pub fn fpu_holds(value: u64) -> bool {
+    let mut registers = [0u64; 20];
+    // SAFETY: as above; the array has room for all.
+    unsafe {
+        asm!(
+            ".fpu vfpv3",
+            "vstmia {0}!, {{d0-d15}}",
+            "vstmia {0}!, {{d16-d18}}",
+            "vstmia {0}!, {{d31}}",
+            inout(reg) registers.as_mut_ptr() => _,
+            options(nostack, preserves_flags)
+        );
+    }
+    registers.iter().all(|&register| register == value)
+}
+
+/// The first enhanced periodic interrupt timer (i.MX 6Dual/6Quad reference manual, chapter 24).
+pub struct Timer {
+    registers: &'static [AtomicUsize],
+    /// Its interrupt.
+    pub handler: IrqHandler,
+}
+
+impl Timer {
+    const IRQ: usize = 88;
+    /// Word indices of the registers.
+    const CONTROL: usize = 0;
+    const STATUS: usize = 1;
+    const LOAD: usize = 2;
+    const COMPARE: usize = 3;
+    /// Clock source: peripheral clock, 66 MHz; prescaler 66; counting is done when 0 is reached;
+    /// loads are immediate.
+    const SETUP: usize = 1 << 24 | 1 << 17 | 65 << 4 | 1 << 3 | 1 << 2 | 1 << 1;
+    const ENABLE: usize = 1;
+
+    /// The timer with its interrupt.
+    pub fn new(test: &mut Test) -> Result<Self> {
+        let registers = test.startup.shared(names::TIMER);
+        registers[Self::CONTROL].store(0, Relaxed);
+        registers[Self::STATUS].store(1, Relaxed);
+        let handler = test.empty_slot()?;
+        IrqControl(CPtr(abi::slots::IRQ_CONTROL)).get(Self::IRQ, handler)?;
+        Ok(Self {
+            registers,
+            handler: IrqHandler::at(CPtr(handler.index)),
+        })
+    }
+
+    /// Interrupts in some milliseconds.
+    pub fn start(&self, milliseconds: usize) -> Result {
+        self.registers[Self::CONTROL].store(Self::SETUP, Relaxed);
+        self.registers[Self::COMPARE].store(0, Relaxed);
+        self.registers[Self::LOAD].store(milliseconds * 1000, Relaxed);
+        self.registers[Self::CONTROL].store(Self::SETUP | Self::ENABLE, Relaxed);
+        Ok(())
+    }
+
+    /// Makes the device ready for the next interrupt, after [`start`](Self::start).
+    pub fn clear(&self) -> Result {
+        self.registers[Self::CONTROL].store(0, Relaxed);
+        self.registers[Self::STATUS].store(1, Relaxed);
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! What happened, in order: threads note letters, the test compares the word.
+
+use core::fmt;
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
+
+const ROOM: usize = 512;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+static EVENTS: [AtomicU8; ROOM] = [const { AtomicU8::new(0) }; ROOM];
+
+/// Notes that something happened.
+pub fn note(event: char) {
+    let place = COUNT.fetch_add(1, Relaxed);
+    if let Some(place) = EVENTS.get(place) {
+        place.store(event as u8, Relaxed);
+    }
+}
+
+/// What was noted.
+#[derive(Clone, Copy)]
+pub struct Events {
+    bytes: [u8; ROOM],
+    count: usize,
+}
+
+/// What was noted so far.
+pub fn noted() -> Events {
+    let mut bytes = [0; ROOM];
+    for (byte, event) in bytes.iter_mut().zip(&EVENTS) {
+        *byte = event.load(Relaxed);
+    }
+    let count = COUNT.load(Relaxed).min(ROOM);
+    Events { bytes, count }
+}
+
+/// How much was noted, which may be more than is kept.
+pub fn count() -> usize {
+    COUNT.load(Relaxed)
+}
+
+/// Forgets what was noted.
+pub fn forget() {
+    COUNT.store(0, Relaxed);
+}
+
+impl Events {
+    fn text(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..self.count]).unwrap_or("?")
+    }
+}
+
+impl PartialEq<&str> for Events {
+    fn eq(&self, other: &&str) -> bool {
+        self.text() == *other
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        self.text().fmt(out)
+    }
+}

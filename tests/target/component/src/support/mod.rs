@@ -1,0 +1,15 @@
+//! What tests are written with.
+
+pub mod arch;
+mod check;
+pub mod events;
+pub mod protocol;
+mod random;
+mod test;
+mod threads;
+
+pub(crate) use check::start;
+pub use check::{Failure, Outcome, fail, is_true, same};
+pub use random::Random;
+pub use test::Test;
+pub use threads::{ABOVE, BELOW, PRIORITY, SLICE, ms, us};

@@ -1,0 +1,119 @@
+//! What a test is given.
+
+use super::protocol::names;
+use core::ops::{Deref, DerefMut};
+use userlib::cap::{Endpoint, FixedObject, Frame, Object, SchedContext, Slot};
+use userlib::time::Clock;
+use userlib::{
+    Capability, Environment, Error, LookupFailure, Microseconds, Result, Rights, Startup,
+};
+
+/// What a test is given: the means of a parent, and a clock.
+pub struct Test {
+    environment: Environment,
+    /// What else the runner gave, by name.
+    pub startup: &'static Startup,
+    /// A clock.
+    pub clock: Clock,
+    /// The scheduling context that the test's first thread runs on.
+    pub sched_context: SchedContext,
+    /// The handler of faults that are not expected: the runner.
+    pub faults: Endpoint,
+}
+
+impl Deref for Test {
+    type Target = Environment;
+    fn deref(&self) -> &Environment {
+        &self.environment
+    }
+}
+
+impl DerefMut for Test {
+    fn deref_mut(&mut self) -> &mut Environment {
+        &mut self.environment
+    }
+}
+
+impl Test {
+    pub(crate) fn new(startup: &'static Startup) -> Self {
+        Self {
+            environment: Environment::from_startup(startup),
+            startup,
+            clock: Clock::from_startup(startup),
+            sched_context: startup.capability(names::SCHED_CONTEXT),
+            faults: startup.capability(names::RUNNER),
+        }
+    }
+
+    /// A new object.
+    pub fn create<T: FixedObject>(&mut self) -> Result<T> {
+        self.allocator.create()
+    }
+
+    /// A new object that takes a size argument.
+    pub fn create_sized<T: Object>(&mut self, argument: usize) -> Result<T> {
+        self.allocator.create_sized(argument)
+    }
+
+    /// A new frame, mapped for reading and writing: frame and address.
+    pub fn create_page(&mut self) -> Result<(Frame, usize)> {
+        let page = self.create_shared_page()?;
+        Ok((page.frame, page.words.as_ptr() as usize))
+    }
+
+    /// The slot of a capability.
+    pub fn slot(&self, capability: impl Capability) -> Slot {
+        self.allocator.slot(capability)
+    }
+
+    /// A slot that is empty.
+    pub fn empty_slot(&mut self) -> Result<Slot> {
+        self.allocator.allocate_slot()
+    }
+
+    /// A copy with a badge and all rights.
+    pub fn badge<T: Capability>(&mut self, capability: T, badge: usize) -> Result<T> {
+        self.allocator.mint(capability, Rights::ALL, badge)
+    }
+
+    /// A copy with some rights only.
+    pub fn restrict<T: Capability>(&mut self, capability: T, rights: Rights) -> Result<T> {
+        self.allocator.copy(capability, rights)
+    }
+
+    /// A copy.
+    pub fn copy<T: Capability>(&mut self, capability: T) -> Result<T> {
+        self.restrict(capability, Rights::ALL)
+    }
+
+    /// Deletes a capability; its slot stays reserved.
+    pub fn delete(&mut self, capability: impl Capability) -> Result {
+        self.slot(capability).delete()
+    }
+
+    /// Whether there is no capability in a slot: such a one cannot be moved.
+    pub fn is_empty(&mut self, slot: Slot) -> Result<bool> {
+        let spare = self.empty_slot()?;
+        let result = match spare.move_from(slot) {
+            Ok(()) => slot.move_from(spare).map(|()| false),
+            Err(Error::FailedLookup {
+                source: true,
+                failure: LookupFailure::MissingCapability { .. },
+            }) => Ok(true),
+            Err(error) => Err(error),
+        };
+        self.allocator.free_slot(spare);
+        result
+    }
+
+    /// Whether the slot of a capability is empty.
+    pub fn is_gone(&mut self, capability: impl Capability) -> Result<bool> {
+        let slot = self.slot(capability);
+        self.is_empty(slot)
+    }
+
+    /// Time since some moment in the past.
+    pub fn now(&self) -> Microseconds {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,125 @@
+//! Threads of a test, and how its first thread waits for them.
+
+use super::Test;
+use userlib::cap::{CPtr, Capability, SchedParameters, Tcb};
+use userlib::thread::ThreadParameters;
+use userlib::{Microseconds, Result, Thread, syscall};
+
+/// The priority of a test's first thread. Its maximum controlled priority is 255.
+pub const PRIORITY: u8 = 100;
+/// A priority above.
+pub const ABOVE: u8 = 110;
+/// A priority below.
+pub const BELOW: u8 = 90;
+
+/// Time of threads that are not about time: round robin in turns of 5 ms.
+pub const SLICE: SchedParameters = SchedParameters::round_robin(ms(5));
+
+/// While a test's first thread has this priority, everybody else goes first.
+const LAST: u8 = 1;
+
+/// Milliseconds.
+pub const fn ms(milliseconds: u64) -> Microseconds {
+    Microseconds::from_millis(milliseconds)
+}
+
+/// Microseconds.
+pub const fn us(microseconds: u64) -> Microseconds {
+    Microseconds(microseconds)
+}
+
+impl Test {
+    /// Makes a thread that [`Thread::start`] lets run. Its faults go to `fault_endpoint`.
+    pub fn thread_with<F: FnOnce() + Send + 'static>(
+        &mut self,
+        priority: u8,
+        time: Option<SchedParameters>,
+        fault_endpoint: impl Capability,
+        work: F,
+    ) -> Result<Thread> {
+        let parameters = ThreadParameters {
+            priority,
+            time,
+            fault_endpoint: fault_endpoint.cptr(),
+        };
+        self.create_thread(&parameters, work)
+    }
+
+    /// Makes a thread with time of its own.
+    pub fn thread<F: FnOnce() + Send + 'static>(
+        &mut self,
+        priority: u8,
+        work: F,
+    ) -> Result<Thread> {
+        self.thread_with(priority, Some(SLICE), self.faults, work)
+    }
+
+    /// Makes a thread with given time.
+    pub fn timed<F: FnOnce() + Send + 'static>(
+        &mut self,
+        priority: u8,
+        time: SchedParameters,
+        work: F,
+    ) -> Result<Thread> {
+        self.thread_with(priority, Some(time), self.faults, work)
+    }
+
+    /// Makes a thread without time of its own.
+    pub fn passive<F: FnOnce() + Send + 'static>(
+        &mut self,
+        priority: u8,
+        work: F,
+    ) -> Result<Thread> {
+        self.thread_with(priority, None, self.faults, work)
+    }
+
+    /// Makes a thread with time of its own and lets it run.
+    pub fn spawn<F: FnOnce() + Send + 'static>(
+        &mut self,
+        priority: u8,
+        work: F,
+    ) -> Result<Thread> {
+        let thread = self.thread(priority, work)?;
+        thread.start()?;
+        Ok(thread)
+    }
+
+    /// Makes a passive thread and lends it time until it waits.
+    ///
+    /// `work` must begin with a receive: then the time is taken back.
+    pub fn spawn_passive<F: FnOnce() + Send + 'static>(
+        &mut self,
+        priority: u8,
+        work: F,
+    ) -> Result<Thread> {
+        let thread = self.passive(priority, work)?;
+        let time = self.create_sched_context(&SLICE)?;
+        time.bind(thread.tcb)?;
+        thread.start()?;
+        self.settle()?;
+        time.unbind_object(thread.tcb)?;
+        Ok(thread)
+    }
+
+    /// Makes a bare thread of this address space and CSpace: no registers, no buffer, no time.
+    pub fn bare_thread(&mut self) -> Result<Tcb> {
+        let tcb: Tcb = self.create()?;
+        let cnode = self.allocator.cnode();
+        tcb.set_space(CPtr::NULL, cnode, 0, self.vspace)?;
+        Ok(tcb)
+    }
+
+    /// Lets all others run until they wait, or have no time.
+    pub fn settle(&mut self) -> Result {
+        self.tcb.set_priority(self.tcb, LAST)?;
+        self.tcb.set_priority(self.tcb, PRIORITY)
+    }
+
+    /// Sleeps for a time: as the end of a period of this length.
+    pub fn sleep(&mut self, time: Microseconds) -> Result {
+        let nap = SchedParameters::new(ms(1), time);
+        self.sched_control.configure(self.sched_context, &nap)?;
+        syscall::yield_now();
+        self.sched_control.configure(self.sched_context, &SLICE)
+    }
+}

@@ -1,0 +1,37 @@
+//! The clock that ends tests which do not end by themselves.
+//!
+//! It is a thread whose budget is replenished ten times a second: it signals and gives the rest of
+//! its budget away. No timer driver is needed, and while the emulator is stopped no time passes: a
+//! replenishment that comes late is one tick, not many.
+
+use suite::support::protocol::BY_CLOCK;
+use userlib::cap::{Notification, SchedParameters};
+use userlib::thread::ThreadParameters;
+use userlib::{Capability, CPtr, Environment, Microseconds, Result, Rights, boot, syscall};
+
+const TICK: SchedParameters =
+    SchedParameters::new(Microseconds::from_millis(1), Microseconds::from_millis(100));
+
+/// How long a test may take, in ticks: far longer than any needs, even on a busy host.
+pub const PATIENCE: usize = 300;
+
+/// Starts the clock: its ticks reach the runner while it receives.
+pub fn start(environment: &mut Environment) -> Result {
+    let notification: Notification = environment.allocator.create()?;
+    let ticks = environment
+        .allocator
+        .mint(notification, Rights::ALL, BY_CLOCK)?;
+    boot::TCB.bind_notification(notification)?;
+    let parameters = ThreadParameters {
+        priority: u8::MAX,
+        time: Some(TICK),
+        fault_endpoint: CPtr::NULL.cptr(),
+    };
+    environment.spawn(&parameters, move || {
+        loop {
+            ticks.signal();
+            syscall::yield_now();
+        }
+    })?;
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The root task of the on-target tests.
+//!
+//! It is the most urgent of all. For each test it makes a component, waits until the component is
+//! done, has failed, faulted or taken too long, deletes everything that the component was made of or
+//! has made, and prints one line. So a test can neither hurt the next one nor hang the run.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+mod clock;
+mod run;
+mod verdict;
+
+use run::Runner;
+use suite::GROUPS;
+use userlib::{BootInfo, Result, println, runtime};
+use verdict::Verdict;
+
+/// Only tests whose name contains this text are run; all if it is empty.
+const FILTER: &str = match option_env!("ESCAPEMENT_TEST_FILTER") {
+    Some(filter) => filter,
+    None => "",
+};
+
+userlib::root!(main);
+
+fn main(boot: &'static BootInfo) -> Result {
+    let mut runner = Runner::new(boot)?;
+    let (mut passed, mut failed) = (0, 0);
+    for (group, &(file, names)) in GROUPS.iter().enumerate() {
+        for (index, name) in names.iter().enumerate() {
+            let name = Name { file, name };
+            if !name.matches(FILTER) {
+                continue;
+            }
+            match runner.run(group, index) {
+                Ok(Verdict::Passed) => {
+                    passed += 1;
+                    println!("test {name} ... ok");
+                }
+                Ok(Verdict::Failed(how)) => {
+                    failed += 1;
+                    println!("test {name} ... FAILED: {}", how.with(runner.report()));
+                }
+                Err(error) => {
+                    failed += 1;
+                    println!("test {name} ... FAILED: the runner could not do it: {error:?}");
+                }
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed");
+    runtime::exit((failed != 0) as usize)
+}
+
+/// The name of a test: that of its file, and its own.
+struct Name {
+    file: &'static str,
+    name: &'static str,
+}
+
+impl Name {
+    fn matches(&self, filter: &str) -> bool {
+        match filter.split_once("::") {
+            Some((file, name)) => self.file.ends_with(file) && self.name.starts_with(name),
+            None => self.file.contains(filter) || self.name.contains(filter),
+        }
+    }
+}
+
+impl core::fmt::Display for Name {
+    fn fmt(&self, out: &mut core::fmt::Formatter) -> core::fmt::Result {
+        write!(out, "{}::{}", self.file, self.name)
+    }
+}

@@ -1,0 +1,164 @@
+//! Running one test.
+
+use crate::clock::{self, PATIENCE};
+use crate::verdict::{How, Verdict};
+use abi::slots;
+use suite::support::protocol::{BY_TEST, BY_THREAD, Report, names};
+use suite::support::{PRIORITY, SLICE};
+use userlib::cap::{Endpoint, Frame, Reply};
+use userlib::environment::SharedPage;
+use userlib::environment::names as own;
+use userlib::process::ProcessSize;
+use userlib::time::Clock;
+use userlib::{
+    BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, boot, tar,
+};
+
+/// How large a test's component is: the program, and memory for what it makes.
+const SIZE: ProcessSize = ProcessSize {
+    memory_bits: 24,
+    slots: 1024,
+    cnode_bits: 12,
+    stack_pages: 16,
+};
+/// Memory for what a test makes.
+const UNTYPED_BITS: usize = 23;
+
+/// Capabilities that cannot be copied: each test gets them, and gives them back.
+const LENT: &[usize] = if abi::config::X86_64 {
+    &[slots::IRQ_CONTROL, slots::IO_PORT_CONTROL]
+} else {
+    &[slots::IRQ_CONTROL]
+};
+
+/// The means to run tests.
+pub struct Runner {
+    environment: Environment,
+    clock: Clock,
+    program: &'static [u8],
+    /// Where tests tell their end.
+    endpoint: Endpoint,
+    reply: Reply,
+    report: SharedPage,
+    /// Registers of a timer.
+    timer: Option<Frame>,
+}
+
+impl Runner {
+    /// Takes all that the machine has.
+    pub fn new(boot: &'static BootInfo) -> Result<Self> {
+        let mut environment = Environment::from_boot_info(boot);
+        let program = tar::find(userlib::components!(), "target-tests-component");
+        let clock = Clock::start(&mut environment, boot)?;
+        clock::start(&mut environment)?;
+        Ok(Self {
+            clock,
+            program: program.ok_or(Error::BadProgram("it is not there"))?,
+            endpoint: environment.allocator.create()?,
+            reply: environment.allocator.create()?,
+            report: environment.create_shared_page()?,
+            timer: timer(&mut environment)?,
+            environment,
+        })
+    }
+
+    /// What the last test wrote.
+    pub fn report(&self) -> Report {
+        Report(self.report.words)
+    }
+
+    /// Runs a test.
+    pub fn run(&mut self, group: usize, index: usize) -> Result<Verdict> {
+        self.report().clear();
+        let mut process = Process::with_size(&mut self.environment, self.program, SIZE)?;
+        let prepared = self.prepare(&mut process, group, index);
+        let verdict = prepared
+            .and_then(|()| process.start())
+            .map(|()| self.watch());
+        // Whatever has happened: what was lent comes back, and the rest goes.
+        for &slot in LENT {
+            let (lent, home) = (process.cnode.slot(CPtr(slot)), boot::CNODE.slot(CPtr(slot)));
+            lent.revoke()?;
+            home.move_from(lent)?;
+        }
+        process.destroy(&mut self.environment)?;
+        verdict
+    }
+
+    /// Gives a test what it needs.
+    fn prepare(&mut self, process: &mut Process, group: usize, index: usize) -> Result {
+        for &slot in LENT {
+            let (lent, home) = (process.cnode.slot(CPtr(slot)), boot::CNODE.slot(CPtr(slot)));
+            lent.move_from(home)?;
+        }
+        let environment = &mut self.environment;
+        process.give_own_capabilities(environment)?;
+        process.give_untyped(environment, UNTYPED_BITS)?;
+        let control = environment.sched_control;
+        for (name, capability) in [
+            (own::ASID_POOL, boot::ASID_POOL.0),
+            (own::SCHED_CONTROL, control.0),
+            (names::ROOT_CNODE, boot::CNODE.0),
+            (names::ASID_CONTROL, boot::ASID_CONTROL.0),
+            (names::DOMAIN, boot::DOMAIN.0),
+        ] {
+            process.give(environment, name, capability, Rights::ALL)?;
+        }
+        let endpoint = self.endpoint;
+        process.give_badged(environment, names::RUNNER, endpoint, Rights::ALL, BY_THREAD)?;
+        process.set_fault_endpoint(environment, endpoint, BY_TEST)?;
+        process.share(environment, names::REPORT, &self.report, Rights::READ_WRITE)?;
+        process.map(
+            environment,
+            names::BOOT_INFO,
+            boot::BOOT_INFO_FRAME,
+            Rights::READ,
+            userlib::cap::Attributes::NO_EXECUTE,
+        )?;
+        if let Some(timer) = self.timer {
+            let attributes = userlib::cap::Attributes::DEVICE;
+            process.map(environment, names::TIMER, timer, Rights::READ_WRITE, attributes)?;
+        }
+        self.clock.give(environment, process)?;
+        process.give_number(environment, names::GROUP, group)?;
+        process.give_number(environment, names::INDEX, index)?;
+        process.set_priorities(environment, PRIORITY, u8::MAX)?;
+        let context = process.set_time(environment, &SLICE)?;
+        process.give(environment, names::SCHED_CONTEXT, context, Rights::ALL)?;
+        Ok(())
+    }
+
+    /// Waits for the end of a test.
+    fn watch(&self) -> Verdict {
+        let mut ticks = 0;
+        while ticks < PATIENCE {
+            let received = self.endpoint.recv(self.reply);
+            match received.message {
+                Some(message) => {
+                    if let Some(verdict) = Verdict::of(received.badge, &message) {
+                        return verdict;
+                    }
+                }
+                None => ticks += 1,
+            }
+        }
+        Verdict::Failed(How::Endless)
+    }
+}
+
+/// The registers of a timer, where they are memory.
+#[cfg(target_arch = "arm")]
+fn timer(environment: &mut Environment) -> Result<Option<Frame>> {
+    /// The first enhanced periodic interrupt timer of i.MX6 processors.
+    const ADDRESS: usize = 0x020d_0000;
+    environment
+        .allocator
+        .create_device_frame(ADDRESS)
+        .map(Some)
+}
+
+/// The timer has I/O ports.
+#[cfg(not(target_arch = "arm"))]
+fn timer(_: &mut Environment) -> Result<Option<Frame>> {
+    Ok(None)
+}

@@ -1,0 +1,75 @@
+//! How a test ended.
+
+use core::fmt;
+use suite::support::protocol::{BY_TEST, FAILED, Report};
+use userlib::{Fault, Message, Outcome};
+
+/// How a test ended.
+pub enum Verdict {
+    /// Well.
+    Passed,
+    /// Not well.
+    Failed(How),
+}
+
+/// How a test failed.
+pub enum How {
+    /// It said so.
+    Checked,
+    /// It panicked.
+    Panicked,
+    /// It ended with an exit code.
+    Exited(usize),
+    /// It faulted.
+    Faulted {
+        /// Whether it was its first thread.
+        first: bool,
+        fault: Fault,
+    },
+    /// It did not end.
+    Endless,
+}
+
+impl Verdict {
+    /// What a message from the test means for it; nothing when a further thread has ended.
+    pub fn of(badge: usize, message: &Message) -> Option<Self> {
+        if message.label() == FAILED {
+            return Some(Self::Failed(How::Checked));
+        }
+        let first = badge == BY_TEST;
+        match Outcome::from(Fault::from_message(message)) {
+            Outcome::Exited(0) => first.then_some(Self::Passed),
+            Outcome::Exited(code) => Some(Self::Failed(How::Exited(code))),
+            Outcome::Panicked => Some(Self::Failed(How::Panicked)),
+            Outcome::Faulted(fault) => Some(Self::Failed(How::Faulted { first, fault })),
+        }
+    }
+}
+
+impl How {
+    /// The whole story.
+    pub fn with(self, report: Report) -> impl fmt::Display {
+        Story { how: self, report }
+    }
+}
+
+struct Story {
+    how: How,
+    report: Report,
+}
+
+impl fmt::Display for Story {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        if !self.report.is_empty() {
+            return write!(out, "{}", self.report);
+        }
+        match &self.how {
+            How::Checked => write!(out, "without a reason"),
+            How::Panicked => write!(out, "panicked (see above)"),
+            How::Exited(code) => write!(out, "exit code {code}"),
+            How::Faulted { first: true, fault } => write!(out, "{fault:x?}"),
+            How::Faulted { fault, .. } => write!(out, "in a further thread: {fault:x?}"),
+            How::Endless => write!(out, "it did not end"),
+        }
+    }
+}

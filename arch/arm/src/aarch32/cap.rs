@@ -1,0 +1,207 @@
+//! Capabilities of the 32-bit architecture.
+
+use abi::{ObjectType, Rights};
+use kernel::arch::{ArchCap, Frame, PhysAddr};
+use kernel::cap::RawCap;
+
+use super::asid::Asid;
+use super::cap_layout;
+use super::descriptor::{DIRECTORY_BITS, TABLE_BITS};
+
+/// The sizes of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameSize {
+    /// 4 KiB.
+    SmallPage,
+    /// 64 KiB.
+    LargePage,
+    /// 1 MiB.
+    Section,
+    /// 16 MiB.
+    Supersection,
+}
+
+impl FrameSize {
+    /// The size of frames that an object type stands for.
+    pub const fn of(kind: ObjectType) -> Option<Self> {
+        Some(match kind {
+            ObjectType::ArmSmallPage => Self::SmallPage,
+            ObjectType::ArmLargePage => Self::LargePage,
+            ObjectType::ArmSection => Self::Section,
+            ObjectType::ArmSuperSection => Self::Supersection,
+            _ => return None,
+        })
+    }
+
+    /// log2 of the size in bytes.
+    pub const fn bits(self) -> usize {
+        match self {
+            Self::SmallPage => 12,
+            Self::LargePage => 16,
+            Self::Section => 20,
+            Self::Supersection => 24,
+        }
+    }
+
+    /// The size in bytes.
+    pub const fn bytes(self) -> usize {
+        1 << self.bits()
+    }
+}
+
+/// Where something is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// The address space.
+    pub asid: Asid,
+    /// The address in it.
+    pub address: usize,
+}
+
+/// A capability to a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameCap {
+    /// Physical address.
+    pub address: PhysAddr,
+    /// How large it is.
+    pub size: FrameSize,
+    /// Whether the kernel never touches it.
+    pub device: bool,
+    /// What mappings may allow: [`Rights::READ`] and [`Rights::WRITE`].
+    pub rights: Rights,
+    /// Where it is, or was, mapped by this capability.
+    pub mapping: Option<Mapping>,
+}
+
+impl FrameCap {
+    /// A capability to a new frame.
+    pub const fn new(address: PhysAddr, size: FrameSize, device: bool) -> Self {
+        Self {
+            address,
+            size,
+            device,
+            rights: Rights::READ_WRITE,
+            mapping: None,
+        }
+    }
+}
+
+/// A capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// Memory that users can map.
+    Frame(FrameCap),
+    /// A table of pages.
+    PageTable {
+        /// Physical address.
+        address: PhysAddr,
+        /// Where it is mapped.
+        mapping: Option<Mapping>,
+    },
+    /// The root of an address space.
+    PageDirectory {
+        /// Physical address.
+        address: PhysAddr,
+        /// The identifier that it was given.
+        asid: Option<Asid>,
+    },
+    /// The right to make ASID pools.
+    AsidControl,
+    /// The right to give identifiers to address spaces.
+    AsidPool {
+        /// Its number.
+        pool: usize,
+        /// Physical address.
+        address: PhysAddr,
+    },
+    /// The right to raise one software-generated interrupt on one core.
+    SgiSignal {
+        /// Number of the interrupt.
+        number: usize,
+        /// The core.
+        target: usize,
+    },
+}
+
+impl ArchCap for Capability {
+    fn encode(self) -> RawCap {
+        cap_layout::encode(self)
+    }
+
+    fn decode(raw: RawCap) -> Self {
+        cap_layout::decode(raw)
+    }
+
+    fn memory(self) -> Option<(PhysAddr, usize)> {
+        match self {
+            Self::Frame(frame) => Some((frame.address, frame.size.bits())),
+            Self::PageTable { address, .. } => Some((address, TABLE_BITS)),
+            Self::PageDirectory { address, .. } => Some((address, DIRECTORY_BITS)),
+            Self::AsidPool { address, .. } => Some((address, abi::sizes::ASID_POOL_BITS)),
+            Self::AsidControl | Self::SgiSignal { .. } => None,
+        }
+    }
+
+    fn same_region(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Frame(outer), Self::Frame(inner)) => {
+                outer.address <= inner.address
+                    && inner.address.0 - outer.address.0 + inner.size.bytes() <= outer.size.bytes()
+            }
+            _ => self.same_object(other),
+        }
+    }
+
+    fn same_object(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Frame(one), Self::Frame(two)) => {
+                (one.address, one.size) == (two.address, two.size)
+            }
+            (Self::PageTable { address: one, .. }, Self::PageTable { address: two, .. })
+            | (
+                Self::PageDirectory { address: one, .. },
+                Self::PageDirectory { address: two, .. },
+            )
+            | (Self::AsidPool { address: one, .. }, Self::AsidPool { address: two, .. }) => {
+                one == two
+            }
+            _ => self == other,
+        }
+    }
+
+    fn is_issued_from_irq_control(self) -> bool {
+        matches!(self, Self::SgiSignal { .. })
+    }
+
+    fn frame(self) -> Option<Frame> {
+        match self {
+            Self::Frame(FrameCap {
+                address,
+                size,
+                device,
+                rights,
+                ..
+            }) => Some(Frame {
+                address,
+                bits: size.bits(),
+                device,
+                rights,
+            }),
+            _ => None,
+        }
+    }
+
+    fn is_address_space(self) -> bool {
+        matches!(self, Self::PageDirectory { asid: Some(_), .. })
+    }
+
+    fn mask_rights(self, rights: Rights) -> Self {
+        match self {
+            Self::Frame(frame) => Self::Frame(FrameCap {
+                rights: frame.rights.intersection(rights),
+                ..frame
+            }),
+            _ => self,
+        }
+    }
+}

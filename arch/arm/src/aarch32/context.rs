@@ -1,0 +1,157 @@
+//! The saved registers of a thread.
+
+use abi::registers::{CAP, COUNT, FLAGS, PC, SP};
+use kernel::arch::UserContext;
+
+/// Program status register: the condition flags, which are the user's.
+const CONDITIONS: usize = 0xf800_0000;
+/// Program status register: user mode, fast interrupts masked (ARM DDI 0406, section B1.3.3).
+const USER_MODE: usize = 0x10 | 1 << 6;
+/// Program status register: asynchronous aborts masked.
+const ABORTS_MASKED: usize = if cfg!(feature = "debug") { 0 } else { 1 << 8 };
+const USER_STATUS: usize = USER_MODE | ABORTS_MASKED;
+
+/// The floating-point and vector registers.
+#[derive(Clone, Debug)]
+#[repr(C, align(8))]
+pub struct FpuContext {
+    /// d0 to d31.
+    pub registers: [u64; 32],
+    /// Status and control.
+    pub status: u32,
+}
+
+/// The registers of a thread. The trap entry saves them and relies on the order: the general ones,
+/// then program counter and status as the instructions `srs` and `rfe` have them.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Context {
+    /// r0 to r14.
+    general: [usize; 15],
+    /// Where the thread continues.
+    next_pc: usize,
+    /// Its program status register.
+    status: usize,
+    /// The instruction that entered the kernel.
+    restart_pc: usize,
+    /// The thread-local register that users can write (TPIDRURW).
+    thread_local: usize,
+    /// The thread-local register that they can read only (TPIDRURO).
+    thread_local_read_only: usize,
+    /// Floating point, while no core has it in its registers.
+    pub fpu: FpuContext,
+}
+
+/// Where the trap entry finds things.
+impl Context {
+    /// Offset of the program counter and, behind it, the status.
+    pub const RETURN_STATE: usize = core::mem::offset_of!(Self, next_pc);
+    /// Offset of the restart address.
+    pub const RESTART_PC: usize = core::mem::offset_of!(Self, restart_pc);
+    /// Offset of TPIDRURW.
+    pub const THREAD_LOCAL: usize = core::mem::offset_of!(Self, thread_local);
+
+    /// The thread-local registers: the writable one, and the one that is not.
+    pub const fn thread_local(&self) -> (usize, usize) {
+        (self.thread_local, self.thread_local_read_only)
+    }
+}
+
+const _: () = assert!(Context::RETURN_STATE == 15 * 4);
+
+/// Which field each register of the user interface is in.
+enum Field {
+    General(usize),
+    RestartPc,
+    Status,
+    ThreadLocal,
+    ThreadLocalReadOnly,
+}
+
+/// The order of the user interface; see [`abi::registers::NAMES`].
+const ORDER: [Field; COUNT] = {
+    use Field::*;
+    [
+        RestartPc,
+        General(13),
+        Status,
+        General(0),
+        General(1),
+        General(8),
+        General(9),
+        General(10),
+        General(11),
+        General(12),
+        General(2),
+        General(3),
+        General(4),
+        General(5),
+        General(6),
+        General(7),
+        General(14),
+        ThreadLocal,
+        ThreadLocalReadOnly,
+    ]
+};
+const _: () = assert!(PC == 0 && SP == 1 && FLAGS == 2 && CAP == 3);
+
+impl UserContext for Context {
+    fn new() -> Self {
+        Self {
+            general: [0; 15],
+            next_pc: 0,
+            status: USER_STATUS,
+            restart_pc: 0,
+            thread_local: 0,
+            thread_local_read_only: 0,
+            fpu: FpuContext {
+                registers: [0; 32],
+                status: 0,
+            },
+        }
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> usize {
+        match ORDER[index] {
+            Field::General(number) => self.general[number],
+            Field::RestartPc => self.restart_pc,
+            Field::Status => self.status,
+            Field::ThreadLocal => self.thread_local,
+            Field::ThreadLocalReadOnly => self.thread_local_read_only,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, index: usize, value: usize) {
+        match ORDER[index] {
+            Field::General(number) => self.general[number] = value,
+            Field::RestartPc => {
+                self.restart_pc = value;
+                self.next_pc = value;
+            }
+            Field::Status => self.status = value & CONDITIONS | USER_STATUS,
+            Field::ThreadLocal => self.thread_local = value,
+            Field::ThreadLocalReadOnly => self.thread_local_read_only = value,
+        }
+    }
+
+    #[inline]
+    fn set_result(&mut self, index: usize, value: usize) {
+        if let Field::General(number) = ORDER[index] {
+            self.general[number] = value;
+        }
+    }
+
+    fn next_pc(&self) -> usize {
+        self.next_pc
+    }
+
+    fn restart(&mut self) {
+        self.next_pc = self.restart_pc;
+    }
+
+    fn forget_restart(&mut self) {
+        self.restart_pc = self.next_pc;
+    }
+}

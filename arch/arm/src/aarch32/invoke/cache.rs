@@ -1,0 +1,46 @@
+//! Cache maintenance on behalf of users.
+//!
+//! It is done at the user's own addresses, in the user's address space: then instruction caches that
+//! are indexed by virtual addresses are reached where the user fetches, and RAM that the kernel does
+//! not map can be maintained too.
+
+use core::ops::Range;
+
+use abi::Method;
+use kernel::Kernel;
+
+use crate::aarch32::{Aarch32, Asid, CacheOperation};
+
+/// The operation that a method of frames asks for.
+pub(super) fn of_page(method: Method) -> Option<CacheOperation> {
+    Some(match method {
+        Method::ArmPageCleanData => CacheOperation::Clean,
+        Method::ArmPageInvalidateData => CacheOperation::Invalidate,
+        Method::ArmPageCleanInvalidateData => CacheOperation::CleanInvalidate,
+        Method::ArmPageUnifyInstruction => CacheOperation::Unify,
+        _ => return None,
+    })
+}
+
+/// The operation that a method of page directories asks for.
+pub(super) fn of_page_directory(method: Method) -> Option<CacheOperation> {
+    Some(match method {
+        Method::ArmPageDirectoryCleanData => CacheOperation::Clean,
+        Method::ArmPageDirectoryInvalidateData => CacheOperation::Invalidate,
+        Method::ArmPageDirectoryCleanInvalidateData => CacheOperation::CleanInvalidate,
+        Method::ArmPageDirectoryUnifyInstruction => CacheOperation::Unify,
+        _ => return None,
+    })
+}
+
+pub(super) fn maintain<A: Aarch32>(
+    kernel: &mut Kernel<A>,
+    operation: CacheOperation,
+    asid: Asid,
+    range: Range<usize>,
+) {
+    kernel
+        .arch
+        .spaces()
+        .inside(asid, || A::maintain_cache(operation, range));
+}

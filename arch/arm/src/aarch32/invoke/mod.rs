@@ -1,0 +1,141 @@
+//! What users ask of the architecture's objects, and what happens when capabilities are copied or go
+//! away. The order of checks is part of the user interface.
+
+mod asid;
+mod cache;
+mod page;
+mod page_directory;
+mod page_table;
+
+use abi::LookupFailure;
+use kernel::Kernel;
+use kernel::arch::PhysAddr;
+use kernel::cap::Cap;
+use kernel::invoke::{Error, Invocation, Outcome};
+
+use super::Aarch32;
+use super::asid::Asid;
+use super::cap::{Capability, FrameCap, Mapping};
+use super::map::Place;
+use super::table::Directory;
+
+/// The failure of a lookup whose root is not, or no longer, one.
+const INVALID_ROOT: Error = Error::Lookup {
+    source: false,
+    failure: LookupFailure::InvalidRoot,
+};
+
+/// Performs an invocation of a capability other than a signal.
+///
+/// # Errors
+/// The error for the caller.
+pub fn invoke<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
+    match invocation.cap {
+        Cap::Arch(Capability::Frame(frame)) => page::invoke(kernel, invocation, frame),
+        Cap::Arch(Capability::PageTable { address, mapping }) => {
+            page_table::invoke(kernel, invocation, address, mapping)
+        }
+        Cap::Arch(Capability::PageDirectory { address, asid }) => {
+            page_directory::invoke(kernel, invocation, address, asid)
+        }
+        Cap::Arch(Capability::AsidControl) => asid::invoke_control(kernel, invocation),
+        Cap::Arch(Capability::AsidPool { pool, address }) => {
+            asid::invoke_pool(kernel, invocation, pool, address)
+        }
+        _ => Err(Error::IllegalOperation.into()),
+    }
+}
+
+/// The capability that a copy of `cap` shall be.
+///
+/// # Errors
+/// [`Error::IllegalOperation`] for paging structures that are nowhere.
+pub fn derive(cap: Capability) -> Result<Option<Capability>, Error> {
+    match cap {
+        Capability::PageTable { mapping: None, .. }
+        | Capability::PageDirectory { asid: None, .. } => Err(Error::IllegalOperation),
+        Capability::Frame(frame) => Ok(Some(Capability::Frame(FrameCap {
+            mapping: None,
+            ..frame
+        }))),
+        other => Ok(Some(other)),
+    }
+}
+
+/// Undoes what a capability did that goes away; `last` says that no other refers to the object.
+pub fn finalise<A: Aarch32>(kernel: &mut Kernel<A>, cap: Capability, last: bool) {
+    match cap {
+        Capability::Frame(frame) => page::unmap(kernel, &frame),
+        Capability::PageTable {
+            address,
+            mapping: Some(mapping),
+        } if last => {
+            page_table::unmap(kernel, address, mapping);
+        }
+        Capability::PageDirectory {
+            address,
+            asid: Some(asid),
+        } if last => {
+            kernel.arch.spaces().release(asid, address);
+        }
+        Capability::AsidPool { pool, address } if last => {
+            kernel.arch.spaces().remove_pool(pool, address);
+        }
+        _ => {}
+    }
+}
+
+/// An argument that names an address space.
+#[derive(Clone, Copy)]
+struct Root {
+    address: PhysAddr,
+    asid: Asid,
+}
+
+impl Root {
+    /// The address space that an argument names.
+    ///
+    /// # Errors
+    /// Invalid capability `number` where it is none, or has no identifier.
+    fn from_cap<A: Aarch32>(cap: Cap<A>, number: usize) -> Result<Self, Error> {
+        match cap {
+            Cap::Arch(Capability::PageDirectory {
+                address,
+                asid: Some(asid),
+            }) => Ok(Self { address, asid }),
+            _ => Err(Error::InvalidCapability(number)),
+        }
+    }
+
+    /// Its directory.
+    ///
+    /// # Errors
+    /// The identifier is not in use any more, or some other address space has it.
+    fn directory<A: Aarch32>(
+        self,
+        kernel: &mut Kernel<A>,
+        number: usize,
+    ) -> Result<Directory<A>, Error> {
+        let directory = kernel
+            .arch
+            .spaces()
+            .directory(self.asid)
+            .ok_or(INVALID_ROOT)?;
+        if directory.address() == self.address {
+            Ok(directory)
+        } else {
+            Err(Error::InvalidCapability(number))
+        }
+    }
+}
+
+/// Where a frame stands in the address space that it was mapped in; none where that is gone, or maps
+/// something else there by now.
+fn mapped_place<A: Aarch32>(
+    directory: Directory<A>,
+    frame: &FrameCap,
+    mapping: Mapping,
+) -> Option<Place<A>> {
+    let place = Place::find(directory, frame.size, mapping.address).ok()?;
+    place.holds(frame).then_some(place)
+}

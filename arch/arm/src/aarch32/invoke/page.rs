@@ -1,0 +1,124 @@
+//! Frames.
+
+use core::ops::Range;
+
+use abi::{Method, Rights};
+use kernel::Kernel;
+use kernel::cap::Cap;
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+
+use super::{INVALID_ROOT, Root, cache, mapped_place};
+use crate::aarch32::cap::{Capability, FrameCap, FrameSize, Mapping};
+use crate::aarch32::map::{Place, attributes};
+use crate::aarch32::{Aarch32, Asid, USER_TOP};
+
+pub(super) fn invoke<A: Aarch32>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    frame: FrameCap,
+) -> Outcome {
+    match invocation.method {
+        Method::ArmPageMap => map(kernel, invocation, frame),
+        Method::ArmPageUnmap => {
+            unmap(kernel, &frame);
+            let unmapped = Capability::Frame(FrameCap {
+                mapping: None,
+                ..frame
+            });
+            kernel[invocation.slot].set_cap(Cap::Arch(unmapped));
+            Ok(Answer::Nothing)
+        }
+        Method::ArmPageGetAddress => Ok(Answer::word(frame.address.0)),
+        method => {
+            let operation = cache::of_page(method).ok_or(Error::IllegalOperation)?;
+            invocation.require(2, 0)?;
+            let offsets = invocation.word(kernel, 0)..invocation.word(kernel, 1);
+            let (asid, range) = cache_range(kernel, &frame, offsets)?;
+            cache::maintain(kernel, operation, asid, range);
+            Ok(Answer::Nothing)
+        }
+    }
+}
+
+fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: FrameCap) -> Outcome {
+    invocation.require(3, 1)?;
+    let address = invocation.word(kernel, 0);
+    let rights = Rights::from_word(invocation.word(kernel, 1));
+    let attributes = attributes(&frame, rights, invocation.word(kernel, 2));
+    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    match frame.mapping {
+        Some(mapping) if mapping.asid != root.asid => {
+            return Err(Error::InvalidCapability(1).into());
+        }
+        Some(mapping) if mapping.address != address => return Err(Error::InvalidArgument(0).into()),
+        Some(_) => {}
+        None => {
+            let end = address.checked_add(frame.size.bytes());
+            if end.is_none_or(|end| end > USER_TOP) {
+                return Err(Error::InvalidArgument(0).into());
+            }
+        }
+    }
+    let directory = root.directory(kernel, 1)?;
+    if !address.is_multiple_of(frame.size.bytes()) {
+        return Err(Error::Alignment.into());
+    }
+    let place = Place::find(directory, frame.size, address)?;
+    let was_occupied = place.is_occupied(frame.size)?;
+
+    let mapping = Some(Mapping {
+        asid: root.asid,
+        address,
+    });
+    let mapped = Capability::Frame(FrameCap { mapping, ..frame });
+    kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    place.map(&frame, attributes);
+    if was_occupied {
+        forget(kernel, frame.size, root.asid, address);
+    }
+    Ok(Answer::Nothing)
+}
+
+/// Removes a frame from the address space that it was mapped in, if it still is.
+pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
+    let Some(mapping) = frame.mapping else { return };
+    let Some(directory) = kernel.arch.spaces().directory(mapping.asid) else {
+        return;
+    };
+    if let Some(place) = mapped_place(directory, frame, mapping) {
+        place.unmap();
+        forget(kernel, frame.size, mapping.asid, mapping.address);
+    }
+}
+
+/// Forgets translations of a frame. The hardware may keep those of a larger one in pieces.
+fn forget<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, address: usize) {
+    if size == FrameSize::SmallPage {
+        kernel.arch.spaces().forget_page(asid, address);
+    } else {
+        kernel.arch.spaces().forget_space(asid);
+    }
+}
+
+/// The addresses that a cache operation concerns, by the offsets of their start and end in the frame.
+fn cache_range<A: Aarch32>(
+    kernel: &mut Kernel<A>,
+    frame: &FrameCap,
+    offsets: Range<usize>,
+) -> Result<(Asid, Range<usize>), Error> {
+    let mapping = frame.mapping.ok_or(Error::IllegalOperation)?;
+    let directory = kernel
+        .arch
+        .spaces()
+        .directory(mapping.asid)
+        .ok_or(INVALID_ROOT)?;
+    if offsets.is_empty() {
+        return Err(Error::InvalidArgument(1));
+    }
+    mapped_place(directory, frame, mapping).ok_or(Error::InvalidCapability(0))?;
+    if offsets.end > frame.size.bytes() {
+        return Err(Error::InvalidArgument(0));
+    }
+    let base = mapping.address;
+    Ok((mapping.asid, base + offsets.start..base + offsets.end))
+}

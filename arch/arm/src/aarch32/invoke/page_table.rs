@@ -1,0 +1,90 @@
+//! Page tables.
+
+use abi::Method;
+use kernel::Kernel;
+use kernel::arch::PhysAddr;
+use kernel::cap::{Cap, is_last};
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+
+use super::Root;
+use crate::aarch32::cap::{Capability, Mapping};
+use crate::aarch32::descriptor::{FirstKind, FirstLevel, SECTION_BITS, SecondLevel, TABLE_ENTRIES};
+use crate::aarch32::map::vm_attributes;
+use crate::aarch32::table::{Table, directory_index};
+use crate::aarch32::{Aarch32, USER_TOP};
+
+pub(super) fn invoke<A: Aarch32>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    address: PhysAddr,
+    mapping: Option<Mapping>,
+) -> Outcome {
+    match invocation.method {
+        Method::ArmPageTableMap => map(kernel, invocation, address, mapping),
+        Method::ArmPageTableUnmap => {
+            if !is_last(kernel, invocation.slot) {
+                return Err(Error::RevokeFirst.into());
+            }
+            if let Some(mapping) = mapping {
+                unmap(kernel, address, mapping);
+                // SAFETY: the capability says that a table is there, which is in no directory now.
+                let table = unsafe { Table::<A>::at(address) };
+                table.fill(0..TABLE_ENTRIES, |_| SecondLevel::FAULT);
+            }
+            let unmapped = Capability::PageTable {
+                address,
+                mapping: None,
+            };
+            kernel[invocation.slot].set_cap(Cap::Arch(unmapped));
+            Ok(Answer::Nothing)
+        }
+        _ => Err(Error::IllegalOperation.into()),
+    }
+}
+
+fn map<A: Aarch32>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    table: PhysAddr,
+    mapping: Option<Mapping>,
+) -> Outcome {
+    invocation.require(2, 1)?;
+    if mapping.is_some() {
+        return Err(Error::InvalidCapability(0).into());
+    }
+    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    let address = invocation.word(kernel, 0);
+    let parity = invocation.word(kernel, 1) & vm_attributes::PARITY != 0;
+    if address >= USER_TOP {
+        return Err(Error::InvalidArgument(0).into());
+    }
+    let directory = root.directory(kernel, 1)?;
+    let index = directory_index(address);
+    if directory.get(index).kind() != FirstKind::Fault {
+        return Err(Error::DeleteFirst.into());
+    }
+
+    let mapping = Mapping {
+        asid: root.asid,
+        address: index << SECTION_BITS,
+    };
+    let mapped = Capability::PageTable {
+        address: table,
+        mapping: Some(mapping),
+    };
+    kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    directory.fill(index..index + 1, |_| FirstLevel::table(table, parity));
+    Ok(Answer::Nothing)
+}
+
+/// Removes a table from the address space that it was mapped in, if it still is.
+pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, table: PhysAddr, mapping: Mapping) {
+    let Some(directory) = kernel.arch.spaces().directory(mapping.asid) else {
+        return;
+    };
+    let index = directory_index(mapping.address);
+    if directory.get(index).kind() == FirstKind::Table(table) {
+        directory.fill(index..index + 1, |_| FirstLevel::FAULT);
+        kernel.arch.spaces().forget_space(mapping.asid);
+    }
+}

@@ -1,0 +1,204 @@
+//! Frames in an address space: where their descriptors stand, and what may stand there already.
+
+use core::ops::Range;
+
+use abi::{LookupFailure, Rights};
+use kernel::arch::PhysAddr;
+use kernel::invoke::Error;
+
+use super::Aarch32;
+use super::cap::{FrameCap, FrameSize};
+use super::descriptor::{
+    Access, Attributes, FirstKind, FirstLevel, Memory, REPEATED, SECTION_BITS, SecondKind,
+    SecondLevel,
+};
+use super::table::{Directory, Table, directory_index, table_index};
+
+/// The attribute bits of mapping requests.
+pub(super) mod vm_attributes {
+    /// Memory may be cached.
+    pub const CACHEABLE: usize = 1;
+    /// Memory has parity.
+    pub const PARITY: usize = 2;
+    /// No instruction may be fetched.
+    pub const EXECUTE_NEVER: usize = 4;
+}
+
+/// What a user asks a mapping to be like, as descriptors want it.
+pub(super) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) -> Attributes {
+    let has = |bit| attributes & bit != 0;
+    let rights = frame.rights.intersection(rights);
+    Attributes {
+        memory: match (has(vm_attributes::CACHEABLE), frame.device) {
+            (true, _) => Memory::Cached,
+            (false, false) => Memory::Uncached,
+            (false, true) => Memory::Device,
+        },
+        access: match (
+            rights.contains(Rights::READ),
+            rights.contains(Rights::WRITE),
+        ) {
+            (true, true) => Access::UserWrite,
+            (true, false) => Access::UserRead,
+            (false, _) => Access::Kernel,
+        },
+        executable: !has(vm_attributes::EXECUTE_NEVER),
+        global: false,
+        parity: has(vm_attributes::PARITY),
+    }
+}
+
+/// The descriptors of a frame of a certain size at a certain address.
+pub(super) enum Place<A> {
+    /// In a table.
+    Pages(Table<A>, Range<usize>),
+    /// In the directory.
+    Sections(Directory<A>, Range<usize>),
+}
+
+impl<A: Aarch32> Place<A> {
+    /// Where the descriptors stand. The address is a multiple of the size.
+    ///
+    /// # Errors
+    /// A page needs a table, and there is none.
+    pub(super) fn find(
+        directory: Directory<A>,
+        size: FrameSize,
+        address: usize,
+    ) -> Result<Self, Error> {
+        let first = directory_index(address);
+        let page = table_index(address);
+        let table = || match directory.get(first).kind() {
+            // SAFETY: a mapped table leaves the directory before its memory is used otherwise.
+            FirstKind::Table(table) => Ok(unsafe { Table::at(table) }),
+            _ => Err(Error::Lookup {
+                source: false,
+                failure: LookupFailure::MissingCapability {
+                    bits_left: SECTION_BITS,
+                },
+            }),
+        };
+        Ok(match size {
+            FrameSize::SmallPage => Self::Pages(table()?, page..page + 1),
+            FrameSize::LargePage => Self::Pages(table()?, page..page + REPEATED),
+            FrameSize::Section => Self::Sections(directory, first..first + 1),
+            FrameSize::Supersection => Self::Sections(directory, first..first + REPEATED),
+        })
+    }
+
+    /// Whether something is mapped there already.
+    ///
+    /// # Errors
+    /// What is there has another size.
+    pub(super) fn is_occupied(&self, size: FrameSize) -> Result<bool, Error> {
+        let sizes: &mut dyn Iterator<Item = Option<Found>> = match self {
+            Self::Pages(table, range) => {
+                &mut range.clone().map(|index| Found::page(table.get(index)))
+            }
+            Self::Sections(directory, range) => &mut range
+                .clone()
+                .map(|index| Found::section(directory.get(index))),
+        };
+        let mut occupied = false;
+        for found in sizes.flatten() {
+            if !found.is_frame(size) {
+                return Err(Error::DeleteFirst);
+            }
+            occupied = true;
+        }
+        Ok(occupied)
+    }
+
+    /// Whether all of it maps this frame.
+    pub(super) fn holds(&self, frame: &FrameCap) -> bool {
+        let is_frame = |found| found == Some(Found::Frame(frame.size, frame.address));
+        match self {
+            Self::Pages(table, range) => range
+                .clone()
+                .all(|index| is_frame(Found::page(table.get(index)))),
+            Self::Sections(directory, range) => range
+                .clone()
+                .all(|index| is_frame(Found::section(directory.get(index)))),
+        }
+    }
+
+    /// Maps the frame.
+    pub(super) fn map(&self, frame: &FrameCap, attributes: Attributes) {
+        match self {
+            Self::Pages(table, range) => {
+                let descriptor = match frame.size {
+                    FrameSize::SmallPage => SecondLevel::small(frame.address, attributes),
+                    _ => SecondLevel::large(frame.address, attributes),
+                };
+                table.fill(range.clone(), |_| descriptor);
+            }
+            Self::Sections(directory, range) => {
+                let descriptor = match frame.size {
+                    FrameSize::Section => FirstLevel::section(frame.address, attributes),
+                    _ => FirstLevel::supersection(frame.address, attributes),
+                };
+                directory.fill(range.clone(), |_| descriptor);
+            }
+        }
+    }
+
+    /// Maps nothing.
+    pub(super) fn unmap(&self) {
+        match self {
+            Self::Pages(table, range) => table.fill(range.clone(), |_| SecondLevel::FAULT),
+            Self::Sections(directory, range) => {
+                directory.fill(range.clone(), |_| FirstLevel::FAULT)
+            }
+        }
+    }
+}
+
+/// What a descriptor stands for, if anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A table.
+    Table,
+    /// A frame, or one of the entries that repeat it.
+    Frame(FrameSize, PhysAddr),
+}
+
+impl Found {
+    fn page(descriptor: SecondLevel) -> Option<Self> {
+        match descriptor.kind() {
+            SecondKind::Fault => None,
+            SecondKind::Small(address) => Some(Self::Frame(FrameSize::SmallPage, address)),
+            SecondKind::Large(address) => Some(Self::Frame(FrameSize::LargePage, address)),
+        }
+    }
+
+    fn section(descriptor: FirstLevel) -> Option<Self> {
+        match descriptor.kind() {
+            FirstKind::Fault => None,
+            FirstKind::Table(_) => Some(Self::Table),
+            FirstKind::Section(address) => Some(Self::Frame(FrameSize::Section, address)),
+            FirstKind::Supersection(address) => Some(Self::Frame(FrameSize::Supersection, address)),
+        }
+    }
+
+    fn is_frame(self, size: FrameSize) -> bool {
+        matches!(self, Self::Frame(found, _) if found == size)
+    }
+
+    /// The frame that is mapped at an address, as size and physical address.
+    pub(super) fn at<A: Aarch32>(
+        directory: Directory<A>,
+        address: usize,
+    ) -> Option<(FrameSize, PhysAddr)> {
+        let found = match directory.get(directory_index(address)).kind() {
+            // SAFETY: as in `Place::find`.
+            FirstKind::Table(table) => {
+                Self::page(unsafe { Table::<A>::at(table) }.get(table_index(address)))
+            }
+            _ => Self::section(directory.get(directory_index(address))),
+        };
+        match found? {
+            Self::Frame(size, address) => Some((size, address)),
+            Self::Table => None,
+        }
+    }
+}

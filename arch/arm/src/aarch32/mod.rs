@@ -1,0 +1,94 @@
+//! The 32-bit architecture: thread contexts, capabilities, and address spaces of short descriptors,
+//! which ARMv6 and ARMv7 have in common.
+//!
+//! What an architecture version does differently stands behind the trait [`Aarch32`].
+
+mod asid;
+mod boot;
+mod cap;
+mod cap_layout;
+#[cfg(target_arch = "arm")]
+mod context;
+pub mod descriptor;
+mod invoke;
+mod map;
+mod spaces;
+mod table;
+
+use core::ops::Range;
+
+use abi::ObjectType;
+use kernel::arch::{Arch, PhysAddr};
+
+pub use asid::{Asid, HardwareAsid};
+pub use boot::{boot_map, boot_space};
+pub use cap::{Capability, FrameCap, FrameSize, Mapping};
+#[cfg(target_arch = "arm")]
+pub use context::{Context, FpuContext};
+pub use invoke::{derive, finalise, invoke};
+pub use spaces::Spaces;
+pub use table::{Directory, Table};
+
+/// Users have the addresses below this; the kernel has the rest, in every address space.
+pub const USER_TOP: usize = 0xe000_0000;
+
+/// What is done to a range of addresses in the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheOperation {
+    /// Write what is newer than memory back to memory.
+    Clean,
+    /// Forget what the data cache holds.
+    Invalidate,
+    /// Both, in this order.
+    CleanInvalidate,
+    /// Let instruction fetches see what was written as data.
+    Unify,
+}
+
+/// A version of the 32-bit architecture.
+pub trait Aarch32: Arch<Cap = Capability> {
+    /// The state of this core's address spaces.
+    fn spaces(&mut self) -> &mut Spaces<Self>;
+
+    /// Makes an address space the current one.
+    fn install(directory: PhysAddr, asid: HardwareAsid);
+
+    /// Makes changes of page tables in a range of kernel addresses visible to table walks.
+    fn clean_table(range: Range<usize>);
+
+    /// Forgets translations of the page at `address` in the address space `asid`.
+    fn forget_page(asid: HardwareAsid, address: usize);
+
+    /// Forgets all translations of the address space `asid`.
+    fn forget_space(asid: HardwareAsid);
+
+    /// Performs a cache operation on addresses that are mapped in the current address space.
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>);
+}
+
+/// log2 of the size of an object of the 32-bit Arm's types.
+pub fn object_bits(kind: ObjectType) -> Option<usize> {
+    Some(match kind {
+        ObjectType::ArmPageDirectory => descriptor::DIRECTORY_BITS,
+        ObjectType::ArmPageTable => descriptor::TABLE_BITS,
+        kind => FrameSize::of(kind)?.bits(),
+    })
+}
+
+/// Makes the capability to a new object.
+pub fn create_object(kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
+    match kind {
+        ObjectType::ArmPageDirectory => Capability::PageDirectory {
+            address,
+            asid: None,
+        },
+        ObjectType::ArmPageTable => Capability::PageTable {
+            address,
+            mapping: None,
+        },
+        kind => match FrameSize::of(kind) {
+            Some(size) => Capability::Frame(FrameCap::new(address, size, device)),
+            None => unreachable!("the kernel asks for the architecture's objects only"),
+        },
+    }
+}

@@ -1,0 +1,238 @@
+//! Which address spaces exist, and which of them the hardware knows.
+//!
+//! Users name address spaces by 17 bits: 128 pools of 1024. The hardware tells their translations
+//! apart by 8 bits (`CONTEXTIDR.ASID`; ARM DDI 0406, section B3.10.4). An address space gets one of
+//! those when it is first switched to; when all are taken the one that was given out longest ago is
+//! taken away, and its translations are forgotten. So a switch takes a constant time, and nothing is
+//! forgotten as long as no more than 255 address spaces are in use.
+
+use kernel::arch::PhysAddr;
+
+use super::asid::{Asid, HardwareAsid, POOL_SIZE, POOLS};
+use super::table::{Directory, Entries};
+use super::{Aarch32, descriptor};
+
+/// An entry of a pool: the address of a directory, whose low bits are zero, and the hardware's
+/// identifier in those bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+struct PoolEntry(u32);
+
+impl PoolEntry {
+    const EMPTY: Self = Self(0);
+    /// There is a hardware identifier in bits 7 to 0.
+    const KNOWN: u32 = 1 << 8;
+    const ADDRESS: u32 = !((1 << descriptor::DIRECTORY_BITS) - 1);
+
+    const fn new(directory: PhysAddr, hardware: Option<HardwareAsid>) -> Self {
+        let directory = directory.0 as u32;
+        match hardware {
+            Some(HardwareAsid(number)) => Self(directory | Self::KNOWN | number as u32),
+            None => Self(directory),
+        }
+    }
+
+    fn directory(self) -> Option<PhysAddr> {
+        let address = self.0 & Self::ADDRESS;
+        (address != 0).then_some(PhysAddr(address as usize))
+    }
+
+    fn hardware(self) -> Option<HardwareAsid> {
+        (self.0 & Self::KNOWN != 0).then_some(HardwareAsid(self.0 as u8))
+    }
+}
+
+type Pool<A> = Entries<A, PoolEntry, POOL_SIZE>;
+
+/// The address spaces of a core.
+pub struct Spaces<A: Aarch32> {
+    pools: [Option<Pool<A>>; POOLS],
+    /// Which address space has each hardware identifier.
+    owners: [Option<Asid>; HardwareAsid::COUNT],
+    /// The hardware identifier that is given out next.
+    next: HardwareAsid,
+    /// The directory that maps the kernel and nothing else.
+    kernel: Directory<A>,
+    /// The address space that the hardware walks; none: the kernel's own.
+    current: Option<(Asid, PhysAddr)>,
+}
+
+impl<A: Aarch32> Spaces<A> {
+    /// No address space but the kernel's own, which is current.
+    pub const fn new(kernel: Directory<A>) -> Self {
+        Self {
+            pools: [None; POOLS],
+            owners: [None; HardwareAsid::COUNT],
+            next: HardwareAsid(1),
+            kernel,
+            current: None,
+        }
+    }
+
+    fn entry(&self, asid: Asid) -> PoolEntry {
+        match self.pools[asid.pool()] {
+            Some(pool) => pool.get(asid.index()),
+            None => PoolEntry::EMPTY,
+        }
+    }
+
+    fn set_entry(&mut self, asid: Asid, entry: PoolEntry) {
+        if let Some(pool) = self.pools[asid.pool()] {
+            pool.set(asid.index(), entry);
+        }
+    }
+
+    /// The directory of an address space; none where it, or its pool, is gone.
+    pub fn directory(&self, asid: Asid) -> Option<Directory<A>> {
+        // SAFETY: entries are taken out before the memory of a directory is used otherwise.
+        self.entry(asid)
+            .directory()
+            .map(|address| unsafe { Directory::at(address) })
+    }
+
+    /// The directory that maps the kernel and nothing else.
+    pub const fn kernel_directory(&self) -> Directory<A> {
+        self.kernel
+    }
+
+    // ---- the current address space
+
+    /// Makes an address space current if it still has this directory, or else the kernel's own, in
+    /// which users have nothing.
+    pub fn switch(&mut self, space: Option<(Asid, PhysAddr)>) {
+        match space {
+            Some((asid, directory)) if self.entry(asid).directory() == Some(directory) => {
+                let hardware = self.hardware_asid(asid);
+                self.install(space, directory, hardware);
+            }
+            _ => self.install(None, self.kernel.address(), HardwareAsid::KERNEL),
+        }
+    }
+
+    fn install(
+        &mut self,
+        space: Option<(Asid, PhysAddr)>,
+        directory: PhysAddr,
+        hardware: HardwareAsid,
+    ) {
+        if self.current != space {
+            self.current = space;
+            A::install(directory, hardware);
+        }
+    }
+
+    /// Does something while an address space that exists is the current one.
+    pub(super) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
+        let previous = self.current;
+        let directory = self.entry(asid).directory();
+        self.switch(directory.map(|directory| (asid, directory)));
+        action();
+        self.switch(previous);
+    }
+
+    // ---- hardware identifiers
+
+    /// The hardware's identifier of an address space; gives it one if it has none.
+    fn hardware_asid(&mut self, asid: Asid) -> HardwareAsid {
+        let entry = self.entry(asid);
+        if let Some(known) = entry.hardware() {
+            return known;
+        }
+        let hardware = self.next;
+        self.next = HardwareAsid(hardware.0.checked_add(1).unwrap_or(1));
+        if let Some(previous) = self.owners[usize::from(hardware.0)].replace(asid) {
+            let directory = self.entry(previous).directory();
+            self.set_entry(
+                previous,
+                directory.map_or(PoolEntry::EMPTY, |it| PoolEntry::new(it, None)),
+            );
+            A::forget_space(hardware);
+        }
+        if let Some(directory) = entry.directory() {
+            self.set_entry(asid, PoolEntry::new(directory, Some(hardware)));
+        }
+        hardware
+    }
+
+    /// Forgets translations of the page at `address`.
+    pub(super) fn forget_page(&self, asid: Asid, address: usize) {
+        if let Some(hardware) = self.entry(asid).hardware() {
+            A::forget_page(hardware, address);
+        }
+    }
+
+    /// Forgets all translations of an address space.
+    pub(super) fn forget_space(&self, asid: Asid) {
+        if let Some(hardware) = self.entry(asid).hardware() {
+            A::forget_space(hardware);
+        }
+    }
+
+    // ---- giving out and taking back
+
+    /// The number of a pool that nobody has made yet.
+    pub(super) fn free_pool(&self) -> Option<usize> {
+        self.pools.iter().position(Option::is_none)
+    }
+
+    /// The pool of this number, if it is the one at `address`.
+    pub(super) fn has_pool(&self, pool: usize, address: PhysAddr) -> Option<bool> {
+        self.pools[pool].map(|installed| installed.address() == address)
+    }
+
+    /// Adds a pool, in zeroed memory at `address`.
+    pub(super) fn add_pool(&mut self, pool: usize, address: PhysAddr) {
+        // SAFETY: the memory was turned over for the pool, which is removed before it is used again.
+        self.pools[pool] = Some(unsafe { Pool::at(address) });
+    }
+
+    /// Removes a pool with all its address spaces.
+    pub(super) fn remove_pool(&mut self, pool: usize, address: PhysAddr) {
+        if self.has_pool(pool, address) != Some(true) {
+            return;
+        }
+        if self.current.is_some_and(|(asid, _)| asid.pool() == pool) {
+            self.switch(None);
+        }
+        for number in 0..HardwareAsid::COUNT {
+            if self.owners[number].is_some_and(|asid| asid.pool() == pool) {
+                A::forget_space(HardwareAsid(number as u8));
+                self.owners[number] = None;
+            }
+        }
+        self.pools[pool] = None;
+    }
+
+    /// The first identifier of a pool that no address space has.
+    pub(super) fn free_asid(&self, pool: usize) -> Option<Asid> {
+        (0..POOL_SIZE)
+            .filter_map(|index| Asid::new(pool, index))
+            .find(|&asid| self.entry(asid) == PoolEntry::EMPTY)
+    }
+
+    /// Gives a directory an identifier, and puts the kernel's mappings into it.
+    pub(super) fn assign(&mut self, asid: Asid, directory: Directory<A>) {
+        let kernel = self.kernel;
+        let first = super::USER_TOP >> descriptor::SECTION_BITS;
+        directory.fill(first..descriptor::DIRECTORY_ENTRIES, |index| {
+            kernel.get(index)
+        });
+        self.set_entry(asid, PoolEntry::new(directory.address(), None));
+    }
+
+    /// Takes an identifier back from a directory that is going away.
+    pub(super) fn release(&mut self, asid: Asid, directory: PhysAddr) {
+        let entry = self.entry(asid);
+        if entry.directory() != Some(directory) {
+            return;
+        }
+        if self.current == Some((asid, directory)) {
+            self.switch(None);
+        }
+        if let Some(hardware) = entry.hardware() {
+            A::forget_space(hardware);
+            self.owners[usize::from(hardware.0)] = None;
+        }
+        self.set_entry(asid, PoolEntry::EMPTY);
+    }
+}

@@ -1,0 +1,88 @@
+//! Tables in memory, which the hardware walks.
+
+use core::marker::PhantomData;
+use core::ops::Range;
+
+use kernel::arch::PhysAddr;
+
+use super::Aarch32;
+use super::descriptor::{
+    DIRECTORY_ENTRIES, FirstLevel, SECTION_BITS, SMALL_PAGE_BITS, SecondLevel, TABLE_ENTRIES,
+};
+
+/// `N` descriptors of type `E` in memory. Writes reach table walks at once.
+pub struct Entries<A, E, const N: usize> {
+    address: PhysAddr,
+    kind: PhantomData<(A, E)>,
+}
+
+/// The directory of an address space.
+pub type Directory<A> = Entries<A, FirstLevel, DIRECTORY_ENTRIES>;
+/// A table of pages.
+pub type Table<A> = Entries<A, SecondLevel, TABLE_ENTRIES>;
+
+impl<A, E, const N: usize> Clone for Entries<A, E, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<A, E, const N: usize> Copy for Entries<A, E, N> {}
+
+impl<A: Aarch32, E: Copy, const N: usize> Entries<A, E, N> {
+    /// The table at `address`.
+    ///
+    /// # Safety
+    /// A table of this type lies there, in RAM that the kernel maps, for as long as the value is used.
+    pub const unsafe fn at(address: PhysAddr) -> Self {
+        Self {
+            address,
+            kind: PhantomData,
+        }
+    }
+
+    /// Where it lies.
+    pub const fn address(self) -> PhysAddr {
+        self.address
+    }
+
+    fn entry(self, index: usize) -> *mut E {
+        assert!(index < N);
+        let entries = core::ptr::with_exposed_provenance_mut::<E>(A::to_virtual(self.address));
+        entries.wrapping_add(index)
+    }
+
+    /// An entry.
+    pub fn get(self, index: usize) -> E {
+        // SAFETY: by the contract of `at`, and the index is inside.
+        unsafe { self.entry(index).read_volatile() }
+    }
+
+    /// Changes an entry of a table that only the kernel reads.
+    pub fn set(self, index: usize, entry: E) {
+        // SAFETY: as for `get`, and the kernel's token excludes other readers.
+        unsafe { self.entry(index).write_volatile(entry) };
+    }
+
+    /// Changes entries to what `change` says of each one's index.
+    pub fn fill(self, range: Range<usize>, mut change: impl FnMut(usize) -> E) {
+        if range.is_empty() {
+            return;
+        }
+        for index in range.clone() {
+            // SAFETY: as for `get`; the hardware only reads.
+            unsafe { self.entry(index).write_volatile(change(index)) };
+        }
+        let bytes = A::to_virtual(self.address) + range.start * size_of::<E>();
+        A::clean_table(bytes..bytes + range.len() * size_of::<E>());
+    }
+}
+
+/// Index of the directory's entry for an address.
+pub const fn directory_index(address: usize) -> usize {
+    address >> SECTION_BITS
+}
+
+/// Index of a table's entry for an address.
+pub const fn table_index(address: usize) -> usize {
+    address >> SMALL_PAGE_BITS & (TABLE_ENTRIES - 1)
+}

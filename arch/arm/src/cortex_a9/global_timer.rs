@@ -1,0 +1,111 @@
+//! The global timer: one counter of 64 bits for all cores, and a comparator for each.
+//!
+//! Section numbers are those of the *Cortex-A9 MPCore Technical Reference Manual* (DDI 0407).
+
+use kernel::time::{Clock, Ticks};
+use tock_registers::interfaces::{ReadWriteable, Readable, Writeable};
+use tock_registers::registers::ReadWrite;
+use tock_registers::{register_bitfields, register_structs};
+
+use crate::mmio::Mmio;
+use crate::timer::Timer;
+
+register_bitfields! { u32,
+    /// Control (section 4.4.2).
+    CONTROL [
+        /// The counter runs at the peripheral clock divided by one more than this.
+        Prescaler OFFSET(8) NUMBITS(8) [],
+        /// Move the comparator on by itself.
+        AutoIncrement OFFSET(3) NUMBITS(1) [],
+        /// Raise an interrupt on an event of this core.
+        IrqEnable OFFSET(2) NUMBITS(1) [],
+        /// Compare, for this core.
+        CompEnable OFFSET(1) NUMBITS(1) [],
+        /// Count, for all cores.
+        TimerEnable OFFSET(0) NUMBITS(1) []
+    ],
+    /// Interrupt status (section 4.4.3).
+    STATUS [
+        /// The counter has reached the comparator; cleared by writing one.
+        Event OFFSET(0) NUMBITS(1) []
+    ]
+}
+
+register_structs! {
+    /// The registers (section 4.4.1).
+    Registers {
+        (0x00 => counter_low: ReadWrite<u32>),
+        (0x04 => counter_high: ReadWrite<u32>),
+        (0x08 => control: ReadWrite<u32, CONTROL::Register>),
+        (0x0c => status: ReadWrite<u32, STATUS::Register>),
+        (0x10 => comparator_low: ReadWrite<u32>),
+        (0x14 => comparator_high: ReadWrite<u32>),
+        (0x18 => auto_increment: ReadWrite<u32>),
+        (0x1c => @END),
+    }
+}
+
+/// The timer, and the clock that it counts.
+#[derive(Debug)]
+pub struct GlobalTimer {
+    registers: Mmio<Registers>,
+    clock: Clock,
+}
+
+impl GlobalTimer {
+    /// Starts the counter from zero. `measure` finds out how many ticks it makes in a second.
+    ///
+    /// # Safety
+    /// The registers of the global timer are at `address`, and nobody else uses them.
+    pub unsafe fn start(address: usize, measure: impl FnOnce(&dyn Fn() -> u64) -> u64) -> Self {
+        // SAFETY: by contract.
+        let registers: Mmio<Registers> = unsafe { Mmio::at(address) };
+        registers.control.set(0);
+        registers.counter_low.set(0);
+        registers.counter_high.set(0);
+        registers.status.write(STATUS::Event::SET);
+        registers.control.write(CONTROL::TimerEnable::SET);
+        let clock = Clock::new(measure(&|| count(&registers)));
+        Self { registers, clock }
+    }
+}
+
+/// Reads both halves of the counter. Should the lower one overflow in between, the upper one differs
+/// before and after, and it reads again (section 4.4.1).
+fn count(registers: &Registers) -> u64 {
+    loop {
+        let high = registers.counter_high.get();
+        let low = registers.counter_low.get();
+        if registers.counter_high.get() == high {
+            return u64::from(high) << 32 | u64::from(low);
+        }
+    }
+}
+
+impl Timer for GlobalTimer {
+    fn now(&self) -> Ticks {
+        Ticks(count(&self.registers))
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn set_deadline(&mut self, deadline: Ticks) {
+        let registers = &self.registers;
+        // Not while the halves do not belong together (section 4.4.4).
+        registers.control.write(CONTROL::TimerEnable::SET);
+        registers.status.write(STATUS::Event::SET);
+        registers.comparator_low.set(deadline.0 as u32);
+        registers.comparator_high.set((deadline.0 >> 32) as u32);
+        // From revision r2p0 on the event is raised when the counter is at or past the comparator.
+        registers
+            .control
+            .modify(CONTROL::CompEnable::SET + CONTROL::IrqEnable::SET);
+    }
+
+    fn acknowledge(&mut self) {
+        self.registers.control.write(CONTROL::TimerEnable::SET);
+        self.registers.status.write(STATUS::Event::SET);
+    }
+}

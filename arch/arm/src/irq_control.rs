@@ -1,0 +1,101 @@
+//! The methods of `IRQControl` that only Arm has, and the signals that one of them issues.
+
+use abi::Method;
+use kernel::Kernel;
+use kernel::arch::{Arch, Irq};
+use kernel::cap::{Cap, insert_copy, lookup_slot};
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+
+use crate::interrupt::{InterruptController, Trigger};
+
+/// Number of software-generated interrupts.
+const SIGNALS: usize = 16;
+
+/// An Arm architecture, whose cores have an interrupt controller.
+pub trait HasController: Arch {
+    /// The kind of controller.
+    type Controller: InterruptController;
+
+    /// The controller.
+    fn controller(&mut self) -> &mut Self::Controller;
+
+    /// The capability that raises software-generated interrupt `number` on core `target`.
+    fn signal_cap(number: usize, target: usize) -> Self::Cap;
+}
+
+/// The line that the number in a request stands for.
+///
+/// # Errors
+/// [`Error::Range`].
+pub fn line<C: InterruptController>(number: usize) -> Result<Irq, Error> {
+    if number < C::LINES {
+        Ok(Irq(number))
+    } else {
+        Err(Error::Range {
+            minimum: 0,
+            maximum: C::LINES - 1,
+        })
+    }
+}
+
+/// Performs a method of `IRQControl`.
+///
+/// # Errors
+/// The error for the caller.
+pub fn invoke<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
+    match invocation.method {
+        Method::ArmIrqIssueIrqHandlerTrigger => issue_handler(kernel, invocation),
+        Method::ArmIrqIssueSgiSignal => issue_signal(kernel, invocation),
+        _ => Err(Error::IllegalOperation.into()),
+    }
+}
+
+fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
+    invocation.require(4, 1)?;
+    let word = |index| invocation.word(kernel, index);
+    let (number, trigger, index, depth) = (word(0), word(1), word(2), word(3));
+    let irq = line::<A::Controller>(number)?;
+    let root = invocation.extra_cap(kernel, 0);
+    let slot = kernel.check_irq_slot(irq, root, index, depth)?;
+
+    let trigger = if trigger == 0 {
+        Trigger::Level
+    } else {
+        Trigger::Edge
+    };
+    kernel.arch.controller().set_trigger(irq, trigger);
+    kernel.issue_irq_handler(irq, invocation.slot, slot);
+    Ok(Answer::Nothing)
+}
+
+fn issue_signal<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
+    invocation.require(4, 1)?;
+    let word = |index| invocation.word(kernel, index);
+    let (number, target, index, depth) = (word(0), word(1), word(2), word(3));
+    if A::Controller::SIGNAL_TARGETS == 0 {
+        return Err(Error::IllegalOperation.into());
+    }
+    if number >= SIGNALS {
+        return Err(Error::Range {
+            minimum: 0,
+            maximum: SIGNALS - 1,
+        }
+        .into());
+    }
+    if target >= A::Controller::SIGNAL_TARGETS {
+        return Err(Error::InvalidArgument(1).into());
+    }
+    let root = invocation.extra_cap(kernel, 0);
+    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    if !kernel[slot].is_empty() {
+        return Err(Error::DeleteFirst.into());
+    }
+
+    insert_copy(
+        kernel,
+        invocation.slot,
+        slot,
+        Cap::Arch(A::signal_cap(number, target)),
+    );
+    Ok(Answer::Nothing)
+}

@@ -1,0 +1,16 @@
+//! What Arm cores share: drivers of the interrupt controllers, timers and consoles that stand around
+//! more than one of them, and the rules of the 32-bit architecture's address spaces.
+//!
+//! What differs between architecture versions (traps, caches, translation look-aside buffers) is in
+//! the crates `arch-armv7` and its siblings; what differs between boards is in `platforms`.
+#![no_std]
+
+pub mod aarch32;
+pub mod cortex_a9;
+pub mod gic;
+pub mod imx;
+pub mod interrupt;
+pub mod irq_control;
+pub mod mmio;
+pub mod semihosting;
+pub mod timer;

@@ -1,0 +1,62 @@
+//! From the first Rust code to the initial thread.
+
+use core::mem::MaybeUninit;
+
+use kernel::Kernel;
+use kernel::arch::{Arch, PhysAddr};
+use kernel::boot::{BootParameters, RootTaskImage, start};
+use kernel::object::IrqEntry;
+
+use crate::kernel_space::{self, WINDOW_SIZE};
+use crate::{Armv7, Platform, cache, pmu, ram, trap};
+
+const PAGE: usize = 4096;
+/// All that 32 bits can address.
+const DEVICE_TOP: u64 = 1 << 32;
+
+/// Makes the machine ready, then the kernel and the initial thread.
+pub(crate) fn boot<'a, P: Platform>(
+    memory: &'a mut MaybeUninit<Kernel<Armv7<P>>>,
+    irqs: &'static mut [IrqEntry<Armv7<P>>],
+    root_task: &RootTaskImage,
+) -> &'a mut Kernel<Armv7<P>> {
+    // SAFETY: boot code switched the cache off, or found it off.
+    unsafe { cache::enable() };
+    trap::start();
+    kernel_space::protect::<P>();
+    let devices = P::start();
+    if cfg!(feature = "bench") {
+        pmu::give_to_users();
+    }
+
+    let image_end = Armv7::<P>::to_physical(kernel_space::image_end_address());
+    let used = root_task.physical();
+    let used_end = image_end.max(used.end);
+    let ram_end = ram::find_end::<P>(used_end..P::RAM.end);
+    let window_end = ram_end.min(PhysAddr(P::RAM.start.0 + WINDOW_SIZE));
+    kernel_space::limit_window::<P>(window_end);
+
+    // SAFETY: this is called once.
+    let kernel = memory.write(unsafe { Kernel::new(Armv7::new(devices), irqs) });
+    let up = |address: PhysAddr| PhysAddr(address.0.next_multiple_of(PAGE));
+    let ram = [up(image_end)..used.start, up(used_end)..window_end];
+    let mut reserved = [const { PhysAddr(0)..PhysAddr(0) }; MAX_RESERVED + 1];
+    reserved[0] = P::RAM.start..window_end;
+    reserved[1..=P::RESERVED.len()].clone_from_slice(P::RESERVED);
+    start(
+        kernel,
+        &BootParameters {
+            root_task: *root_task,
+            ram: &ram,
+            reserved: &reserved[..=P::RESERVED.len()],
+            device_top: DEVICE_TOP,
+            extra: &[],
+            nodes: 1,
+            io_page_table_levels: 0,
+        },
+    );
+    kernel
+}
+
+/// How many ranges of devices a platform may keep for the kernel.
+const MAX_RESERVED: usize = 8;

@@ -1,0 +1,154 @@
+//! Caches of the core.
+//!
+//! *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), section B2.2. Data
+//! caches of ARMv7 behave as if they were indexed and tagged by physical addresses; instruction caches
+//! may be indexed by virtual ones, so they are maintained at the addresses of those who fetch. Outer
+//! caches stay off.
+
+use core::ops::Range;
+
+use aarch32_cpu::asm::{dsb, isb};
+use aarch32_cpu::register::{Ccsidr, Csselr, Ctr, Sctlr, SysRegRead, SysRegWrite};
+use arch_arm::aarch32::CacheOperation;
+
+use crate::cp15;
+
+/// From so many bytes on, maintaining the whole cache is quicker than asking it for each line: it is
+/// larger than the data cache of any Cortex-A9. This bounds the time of an operation, however much
+/// memory a user names.
+const WHOLE: usize = 64 * 1024;
+
+/// Bytes that the smallest line of a data cache has (section B4.1.42).
+fn data_line() -> usize {
+    4 << (<Ctr as SysRegRead>::read_raw() >> 16 & 0xf)
+}
+
+/// Bytes that the smallest line of an instruction cache has.
+fn instruction_line() -> usize {
+    4 << (<Ctr as SysRegRead>::read_raw() & 0xf)
+}
+
+/// The lines that a range touches, each by its first address.
+fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {
+    let count = (range.end - 1) / size - range.start / size + 1;
+    let first = range.start & !(size - 1);
+    (0..count).map(move |index| first + index * size)
+}
+
+/// Makes writes to a range of addresses visible to instruction fetches and table walks.
+pub(crate) fn clean_to_unification(range: Range<usize>) {
+    for address in lines(range, data_line()) {
+        // SAFETY: cleaning changes nothing that this core sees.
+        unsafe { cp15::clean_line_to_unification(address) };
+    }
+    dsb();
+}
+
+/// Writes a range of addresses back to memory.
+pub(crate) fn clean(range: Range<usize>) {
+    for address in lines(range, data_line()) {
+        // SAFETY: as above.
+        unsafe { cp15::clean_line(address) };
+    }
+    dsb();
+}
+
+/// Performs an operation that a user asked for, on a range of its addresses, which are mapped.
+pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {
+    use CacheOperation::*;
+    let whole = range.len() > WHOLE;
+    // SAFETY: the memory belongs to the user who asks; where the whole data cache is concerned, it is
+    // cleaned first. Instead of invalidating much, all is cleaned too: a line that is newer than
+    // memory may be written back at any time anyway.
+    unsafe {
+        match operation {
+            Clean if whole => for_each_place(|place| cp15::clean_place(place)),
+            Clean => lines(range, data_line()).for_each(|line| cp15::clean_line(line)),
+            Invalidate if !whole => {
+                lines(range, data_line()).for_each(|line| cp15::invalidate_line(line));
+            }
+            Invalidate | CleanInvalidate if whole => {
+                for_each_place(|place| cp15::clean_invalidate_place(place));
+            }
+            Invalidate | CleanInvalidate => {
+                lines(range, data_line()).for_each(|line| cp15::clean_invalidate_line(line));
+            }
+            Unify => unify(range, whole),
+        }
+    }
+    dsb();
+}
+
+fn unify(range: Range<usize>, whole: bool) {
+    // SAFETY: instructions that were written are fetched anew; nothing is lost.
+    unsafe {
+        if whole {
+            for_each_place(|place| cp15::clean_place(place));
+            dsb();
+            cp15::invalidate_instructions(0);
+        } else {
+            clean_to_unification(range.clone());
+            for line in lines(range, instruction_line()) {
+                cp15::invalidate_instruction_line(line);
+            }
+        }
+        cp15::forget_branches(0);
+    }
+    dsb();
+    isb();
+}
+
+/// Cleans and invalidates the data cache, and invalidates the instruction cache if asked to.
+pub(crate) fn flush(data: bool, instructions: bool) {
+    // SAFETY: nothing is lost.
+    unsafe {
+        if data {
+            for_each_place(|place| cp15::clean_invalidate_place(place));
+            dsb();
+        }
+        if instructions {
+            cp15::invalidate_instructions(0);
+            cp15::forget_branches(0);
+        }
+    }
+    dsb();
+    isb();
+}
+
+/// Switches caches and branch prediction on. The data cache holds garbage after a reset.
+///
+/// # Safety
+/// The data cache is off, so it has nothing to lose.
+pub(crate) unsafe fn enable() {
+    // SAFETY: by contract.
+    unsafe {
+        for_each_place(|place| cp15::invalidate_place(place));
+        dsb();
+        cp15::invalidate_instructions(0);
+        cp15::forget_branches(0);
+    }
+    dsb();
+    Sctlr::modify(|control| {
+        control.set_c(true);
+        control.set_i(true);
+        control.set_z(true);
+    });
+}
+
+/// Does something for each line of the data cache, by set and way (section B4.2.1).
+fn for_each_place(action: impl Fn(usize)) {
+    // SAFETY: selects the data cache of level 1 for the next register.
+    unsafe { <Csselr as SysRegWrite>::write_raw(0) };
+    isb();
+    let geometry = Ccsidr::read();
+    let line_shift = u32::from(geometry.line_size().value()) + 4;
+    let sets = usize::from(geometry.num_sets().value()) + 1;
+    let ways = usize::from(geometry.associativity().value()) + 1;
+    let way_shift = usize::BITS - ways.next_power_of_two().ilog2();
+    for set in 0..sets {
+        for way in 0..ways {
+            let way = (way).checked_shl(way_shift).unwrap_or(0);
+            action(way | set << line_shift);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What makes a kernel image of a platform: the kernel's state, and the functions that exceptions
+//! call. They have to be monomorphic, so they come into being in the platform's crate.
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+
+use arch_arm::aarch32::Context;
+use kernel::Kernel;
+use kernel::boot::RootTaskImage;
+use kernel::object::IrqEntry;
+
+use crate::{Armv7, Platform, boot, trap};
+
+/// The state of the kernel. It is handed out once per kernel entry.
+pub struct KernelCell<P: Platform>(UnsafeCell<MaybeUninit<Kernel<Armv7<P>>>>);
+
+// SAFETY: one core runs the kernel, with interrupts masked.
+unsafe impl<P: Platform> Sync for KernelCell<P> {}
+
+impl<P: Platform> KernelCell<P> {
+    /// Nothing, before boot.
+    #[expect(clippy::new_without_default, reason = "one static exists")]
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// Makes the kernel, and the initial thread. Returns the context to go on with.
+    ///
+    /// # Safety
+    /// Called once, before anything else, on the boot stack.
+    pub unsafe fn boot<const N: usize>(
+        &'static self,
+        irqs: &'static IrqTable<P, N>,
+        root_task: RootTaskImage,
+    ) -> *const Context {
+        // SAFETY: nobody else has a reference to either yet.
+        let (memory, irqs) = unsafe { (&mut *self.0.get(), &mut *irqs.0.get()) };
+        trap::leave(boot::boot(memory, irqs, &root_task))
+    }
+
+    /// Lets the kernel handle an exception. Returns the context to go on with.
+    ///
+    /// # Safety
+    /// Called by the exception's stub, after boot.
+    #[inline(always)]
+    pub unsafe fn enter(&self, handle: impl FnOnce(&mut Kernel<Armv7<P>>)) -> *const Context {
+        // SAFETY: `boot` has made it, and there is no other kernel entry on this core.
+        let kernel = unsafe { (*self.0.get()).assume_init_mut() };
+        handle(kernel);
+        trap::leave(kernel)
+    }
+
+    /// Handles an undefined instruction of the current thread.
+    ///
+    /// # Safety
+    /// As for [`KernelCell::enter`].
+    pub unsafe fn undefined(&self) -> *const Context {
+        // SAFETY: by contract.
+        unsafe { self.enter(trap::undefined) }
+    }
+
+    /// Handles a failed instruction fetch of the current thread.
+    ///
+    /// # Safety
+    /// As for [`KernelCell::enter`].
+    pub unsafe fn prefetch_abort(&self) -> *const Context {
+        // SAFETY: by contract.
+        unsafe { self.enter(trap::prefetch_abort) }
+    }
+
+    /// Handles a failed memory access of the current thread.
+    ///
+    /// # Safety
+    /// As for [`KernelCell::enter`].
+    pub unsafe fn data_abort(&self) -> *const Context {
+        // SAFETY: by contract.
+        unsafe { self.enter(trap::data_abort) }
+    }
+
+    /// Handles an interrupt.
+    ///
+    /// # Safety
+    /// As for [`KernelCell::enter`].
+    pub unsafe fn interrupt(&self) -> *const Context {
+        // SAFETY: by contract.
+        unsafe { self.enter(trap::interrupt) }
+    }
+}
+
+/// The interrupt lines.
+pub struct IrqTable<P: Platform, const N: usize>(UnsafeCell<[IrqEntry<Armv7<P>>; N]>);
+
+// SAFETY: the kernel alone has it, from boot on.
+unsafe impl<P: Platform, const N: usize> Sync for IrqTable<P, N> {}
+
+impl<P: Platform, const N: usize> IrqTable<P, N> {
+    /// Lines that nobody has asked for.
+    #[expect(clippy::new_without_default, reason = "one static exists")]
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new([const { IrqEntry::EMPTY }; N]))
+    }
+}
+
+/// Makes the kernel image of a platform.
+#[macro_export]
+macro_rules! kernel_image {
+    ($platform:ty) => {
+        static KERNEL: $crate::KernelCell<$platform> = $crate::KernelCell::new();
+        static IRQS: $crate::IrqTable<$platform, { $crate::interrupts::<$platform>() }> =
+            $crate::IrqTable::new();
+
+        /// Filled in by whoever assembles the boot image.
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = ".data.root_task")]
+        static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
+
+        #[unsafe(no_mangle)]
+        extern "C" fn boot_main() -> *const $crate::Context {
+            // SAFETY: the record is written before the kernel is loaded.
+            let root_task = unsafe { (&raw const ROOT_TASK).read_volatile() };
+            // SAFETY: boot code calls this once.
+            unsafe { KERNEL.boot(&IRQS, root_task) }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_syscall() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.enter(|kernel| kernel.handle_syscall()) }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_interrupt() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.interrupt() }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_undefined() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.undefined() }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_prefetch_abort() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.prefetch_abort() }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_data_abort() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.data_abort() }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_fatal(kind: usize, address: usize) -> ! {
+            $crate::fatal(kind, address)
+        }
+
+        #[panic_handler]
+        fn panic(info: &::core::panic::PanicInfo<'_>) -> ! {
+            $crate::panic::<$platform>(info)
+        }
+    };
+}

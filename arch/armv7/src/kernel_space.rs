@@ -1,0 +1,224 @@
+//! The kernel's part of every address space.
+//!
+//! | from | what |
+//! |---|---|
+//! | [`KERNEL_BASE`] | the first [`WINDOW_SIZE`] bytes of RAM, image included, by sections |
+//! | [`DEVICE_BASE`] | the devices that the platform names, by sections |
+//! | [`PROBE_BASE`] | whatever is looked at during boot |
+//!
+//! Boot code maps the window so that everything is allowed; [`protect`] then takes away what is not
+//! needed. Nothing of it changes after boot, so each new directory gets a copy of these entries, and
+//! their translations are global.
+
+use core::cell::UnsafeCell;
+
+use aarch32_cpu::asm::{dsb, isb};
+use arch_arm::aarch32::descriptor::{
+    Access, Attributes, DIRECTORY_BITS, DIRECTORY_ENTRIES, FirstLevel, Memory, SECTION_BITS,
+    SecondLevel, TABLE_BITS, TABLE_ENTRIES,
+};
+use arch_arm::aarch32::{Directory, Table, USER_TOP};
+use kernel::arch::{Arch, PhysAddr};
+
+use crate::{Armv7, Platform, cp15};
+
+/// Where the kernel sees the start of RAM.
+pub const KERNEL_BASE: usize = USER_TOP;
+/// How much RAM it sees.
+pub const WINDOW_SIZE: usize = 480 << 20;
+/// Where it sees devices.
+pub const DEVICE_BASE: usize = KERNEL_BASE + WINDOW_SIZE;
+const PROBE_BASE: usize = 0xfff0_0000;
+
+const SECTION: usize = 1 << SECTION_BITS;
+const LARGE_PAGE: usize = 1 << 16;
+/// The most mebibytes that the kernel's image has.
+const IMAGE_SECTIONS: usize = 2;
+
+#[repr(C, align(16384))]
+struct DirectoryMemory(UnsafeCell<[FirstLevel; DIRECTORY_ENTRIES]>);
+#[repr(C, align(1024))]
+struct TableMemory(UnsafeCell<[[SecondLevel; TABLE_ENTRIES]; IMAGE_SECTIONS]>);
+
+const _: () = assert!(align_of::<DirectoryMemory>() == 1 << DIRECTORY_BITS);
+const _: () = assert!(align_of::<TableMemory>() == 1 << TABLE_BITS);
+
+// SAFETY: reached through `Directory` and `Table` only, during boot or to be copied from.
+unsafe impl Sync for DirectoryMemory {}
+// SAFETY: as above.
+unsafe impl Sync for TableMemory {}
+
+/// Boot code fills it before there is Rust.
+#[unsafe(no_mangle)]
+static kernel_directory: DirectoryMemory =
+    DirectoryMemory(UnsafeCell::new([FirstLevel::FAULT; DIRECTORY_ENTRIES]));
+static IMAGE_TABLES: TableMemory = TableMemory(UnsafeCell::new(
+    [[SecondLevel::FAULT; TABLE_ENTRIES]; IMAGE_SECTIONS],
+));
+
+// Places in the image; see `kernel.ld`.
+unsafe extern "C" {
+    static text_end: u8;
+    static rodata_end: u8;
+    static image_end: u8;
+}
+
+// What the platform's link script says, as addresses.
+unsafe extern "C" {
+    static RAM_START: u8;
+    #[link_name = "KERNEL_BASE"]
+    static LINKED_BASE: u8;
+    static WINDOW_SECTIONS: u8;
+}
+
+/// Where the kernel sees a device, given the sections that the platform wants to see.
+///
+/// # Panics
+/// Where none of them has it.
+pub const fn device_address(sections: &[PhysAddr], address: usize) -> usize {
+    let mut index = 0;
+    while index < sections.len() {
+        if address >> SECTION_BITS == sections[index].0 >> SECTION_BITS {
+            return DEVICE_BASE + (index << SECTION_BITS) + address % SECTION;
+        }
+        index += 1;
+    }
+    panic!("the platform does not map this device");
+}
+
+/// The end of the kernel's image.
+pub(crate) fn image_end_address() -> usize {
+    &raw const image_end as usize
+}
+
+/// The directory with nothing but the kernel in it.
+pub(crate) fn directory<P: Platform>() -> Directory<Armv7<P>> {
+    let address = Armv7::<P>::to_physical(kernel_directory.0.get() as usize);
+    // SAFETY: it is static, and written during boot only.
+    unsafe { Directory::at(address) }
+}
+
+const fn attributes(access: Access, executable: bool) -> Attributes {
+    Attributes {
+        memory: Memory::Cached,
+        access,
+        executable,
+        global: true,
+        parity: false,
+    }
+}
+
+/// Allows the kernel to execute its code, to read its constants, and to read and write the rest of
+/// RAM; maps devices; and takes away the mapping at physical addresses that boot code began with.
+pub(crate) fn protect<P: Platform>() {
+    assert_eq!(&raw const RAM_START as usize, P::RAM.start.0);
+    assert_eq!(&raw const LINKED_BASE as usize, KERNEL_BASE);
+    assert_eq!(&raw const WINDOW_SECTIONS as usize, WINDOW_SIZE / SECTION);
+    let directory = directory::<P>();
+    let image = IMAGE_SECTIONS.min((image_end_address() - KERNEL_BASE).div_ceil(SECTION));
+    assert!(
+        image_end_address() <= KERNEL_BASE + image * SECTION,
+        "the kernel is too large"
+    );
+    let first = KERNEL_BASE >> SECTION_BITS;
+    let physical = |index: usize| Armv7::<P>::to_physical(index << SECTION_BITS);
+
+    for section in 0..image {
+        let table = image_table::<P>(section);
+        table.fill(0..TABLE_ENTRIES, |index| {
+            let address = KERNEL_BASE + section * SECTION + index * 4096 / LARGE_PAGE * LARGE_PAGE;
+            SecondLevel::large(Armv7::<P>::to_physical(address), image_attributes(address))
+        });
+        let entry = FirstLevel::table(table.address(), false);
+        directory.fill(first + section..first + section + 1, |_| entry);
+    }
+    let window = first + image..first + WINDOW_SIZE / SECTION;
+    let data = attributes(Access::Kernel, false);
+    directory.fill(window, |index| FirstLevel::section(physical(index), data));
+
+    let device = Attributes {
+        memory: Memory::Device,
+        ..data
+    };
+    let devices = DEVICE_BASE >> SECTION_BITS;
+    directory.fill(devices..devices + P::DEVICES.len(), |index| {
+        FirstLevel::section(P::DEVICES[index - devices], device)
+    });
+    directory.fill(0..first, |_| FirstLevel::FAULT);
+    forget_all();
+}
+
+fn image_table<P: Platform>(section: usize) -> Table<Armv7<P>> {
+    let address = IMAGE_TABLES.0.get() as usize + (section << TABLE_BITS);
+    // SAFETY: it is static, and `section` is below `IMAGE_SECTIONS`.
+    unsafe { Table::at(Armv7::<P>::to_physical(address)) }
+}
+
+fn image_attributes(address: usize) -> Attributes {
+    if address < &raw const text_end as usize {
+        attributes(Access::KernelRead, true)
+    } else if address < &raw const rodata_end as usize {
+        attributes(Access::KernelRead, false)
+    } else {
+        attributes(Access::Kernel, false)
+    }
+}
+
+/// Takes away the part of the window in which there is no RAM.
+pub(crate) fn limit_window<P: Platform>(end: PhysAddr) {
+    let last = (KERNEL_BASE + WINDOW_SIZE) >> SECTION_BITS;
+    let first = (Armv7::<P>::to_virtual(end) >> SECTION_BITS).min(last);
+    directory::<P>().fill(first..last, |_| FirstLevel::FAULT);
+    forget_all();
+}
+
+fn forget_all() {
+    // SAFETY: only translations that are in the tables are found again.
+    unsafe {
+        cp15::forget_all(0);
+        cp15::forget_branches(0);
+    }
+    dsb();
+    isb();
+}
+
+/// Looks at single words of physical memory, past the caches, during boot.
+pub(crate) struct Probe<P: Platform>(Directory<Armv7<P>>);
+
+impl<P: Platform> Probe<P> {
+    pub(crate) fn new() -> Self {
+        Self(directory())
+    }
+
+    fn map(&self, address: PhysAddr) -> *mut usize {
+        let section = PhysAddr(address.0 >> SECTION_BITS << SECTION_BITS);
+        let uncached = Attributes {
+            memory: Memory::Device,
+            ..attributes(Access::Kernel, false)
+        };
+        let index = PROBE_BASE >> SECTION_BITS;
+        self.0
+            .fill(index..index + 1, |_| FirstLevel::section(section, uncached));
+        forget_all();
+        core::ptr::with_exposed_provenance_mut(PROBE_BASE + address.0 % SECTION)
+    }
+
+    pub(crate) fn read(&self, address: PhysAddr) -> usize {
+        // SAFETY: it was just mapped, and reading RAM changes nothing.
+        unsafe { self.map(address).read_volatile() }
+    }
+
+    /// The caller makes sure that nobody uses the memory.
+    pub(crate) fn write(&self, address: PhysAddr, word: usize) {
+        // SAFETY: it was just mapped.
+        unsafe { self.map(address).write_volatile(word) };
+    }
+}
+
+impl<P: Platform> Drop for Probe<P> {
+    fn drop(&mut self) {
+        let index = PROBE_BASE >> SECTION_BITS;
+        self.0.fill(index..index + 1, |_| FirstLevel::FAULT);
+        forget_all();
+    }
+}

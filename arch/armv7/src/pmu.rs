@@ -1,0 +1,17 @@
+//! The performance monitors, which benchmark kernels let users read and program.
+
+use aarch32_cpu::register::{Pmcntenset, Pmcr, Pmuserenr, SysRegWrite};
+
+/// Starts the cycle counter and lets user mode use all counters (ARM DDI 0406, section C12.8).
+pub(crate) fn give_to_users() {
+    /// All counters count; reset event counters and cycle counter.
+    const ENABLE_AND_RESET: u32 = 0b111;
+    const CYCLE_COUNTER: u32 = 1 << 31;
+    const USER_ENABLE: u32 = 1;
+    // SAFETY: the kernel does not use them.
+    unsafe {
+        <Pmcr as SysRegWrite>::write_raw(ENABLE_AND_RESET);
+        <Pmcntenset as SysRegWrite>::write_raw(CYCLE_COUNTER);
+        <Pmuserenr as SysRegWrite>::write_raw(USER_ENABLE);
+    }
+}

@@ -1,0 +1,79 @@
+@ From the boot loader to Rust.
+@
+@ Entered at the physical address of `boot_entry`, in the secure supervisor mode, with the memory
+@ management unit and the data cache off. Maps the window onto RAM with everything allowed, and the
+@ mebibyte that executes at its physical address too; `kernel_space.rs` takes away what is too much.
+@
+@ ARM DDI 0406: sections B3.5 (short descriptors), B4.1.130 (SCTLR), B4.1.153 to 154 (TTBCR, TTBR0).
+
+    .section .boot, "ax"
+    .arm
+    .global boot_entry
+boot_entry:
+    cpsid   aif, #0x13
+
+    @ r4: what to add to an address of ours to get a physical one
+    adr     r4, boot_entry
+    ldr     r5, =boot_entry
+    sub     r4, r4, r5
+
+    ldr     r5, =bss_start
+    ldr     r6, =bss_end
+    add     r5, r5, r4
+    add     r6, r6, r4
+    mov     r7, #0
+clear:
+    cmp     r5, r6
+    strlo   r7, [r5], #4
+    blo     clear
+
+    @ r5: the directory; r8: a section of cached memory, for the kernel to read, write and execute
+    @ (TEX = 1, AP = 1, C, B)
+    ldr     r5, =kernel_directory
+    add     r5, r5, r4
+    ldr     r8, =0x140e
+
+    ldr     r6, =KERNEL_BASE
+    add     r6, r5, r6, lsr #18
+    ldr     r7, =RAM_START
+    orr     r7, r7, r8
+    ldr     r9, =WINDOW_SECTIONS
+window:
+    str     r7, [r6], #4
+    add     r7, r7, #0x100000
+    subs    r9, r9, #1
+    bne     window
+
+    lsr     r6, pc, #20
+    orr     r7, r8, r6, lsl #20
+    str     r7, [r5, r6, lsl #2]
+
+    @ No translations, no instructions, no predictions from before
+    mov     r7, #0
+    mcr     p15, 0, r7, c8, c7, 0
+    mcr     p15, 0, r7, c7, c5, 0
+    mcr     p15, 0, r7, c7, c5, 6
+    @ One directory for all addresses, walked through the caches; domain 0 obeys permissions
+    mcr     p15, 0, r7, c2, c0, 2
+    mcr     p15, 0, r7, c13, c0, 1
+    orr     r7, r5, #0x48
+    mcr     p15, 0, r7, c2, c0, 0
+    mov     r7, #1
+    mcr     p15, 0, r7, c3, c0, 0
+    dsb
+    isb
+    @ Off: TEX remap and access flag, high vectors, caches, branch prediction, alignment checks. On: M
+    mrc     p15, 0, r7, c1, c0, 0
+    bic     r7, r7, #0x30000000
+    bic     r7, r7, #0x3800
+    bic     r7, r7, #0x0006
+    orr     r7, r7, #0x0001
+    mcr     p15, 0, r7, c1, c0, 0
+    isb
+    ldr     pc, =boot_high
+
+boot_high:
+    ldr     sp, =stack_end
+    bl      boot_main
+    b       trap_leave
+    .ltorg

@@ -1,0 +1,126 @@
+//! Exceptions: from the registers of the processor to calls of the portable kernel.
+
+use core::cell::UnsafeCell;
+
+use aarch32_cpu::asm::wfi;
+use aarch32_cpu::register::{Dfar, Dfsr, Ifsr, SysRegRead, Vbar};
+use arch_arm::aarch32::Context;
+use arch_arm::interrupt::InterruptController;
+use arch_arm::timer::Timer;
+use kernel::Kernel;
+use kernel::object::Fault;
+use kernel::syscall::Interrupt;
+
+use crate::{Armv7, Platform, fpu};
+
+const FATAL_STACK_SIZE: usize = 8 * 1024;
+
+core::arch::global_asm!(
+    include_str!("trap.s"),
+    return_state = const Context::RETURN_STATE,
+    restart_pc = const Context::RESTART_PC,
+    thread_local = const Context::THREAD_LOCAL,
+    fatal_stack_size = const FATAL_STACK_SIZE,
+);
+
+#[repr(C, align(8))]
+struct Stack(UnsafeCell<[u8; FATAL_STACK_SIZE]>);
+// SAFETY: only the exception handler uses it, as its stack.
+unsafe impl Sync for Stack {}
+
+/// The stack on which the kernel reports an exception of its own: the usual one may be the reason.
+#[unsafe(no_mangle)]
+static trap_fatal_stack: Stack = Stack(UnsafeCell::new([0; FATAL_STACK_SIZE]));
+
+unsafe extern "C" {
+    static trap_vectors: u8;
+}
+
+/// Makes this core take exceptions here.
+pub(crate) fn start() {
+    let address = &raw const trap_vectors as usize;
+    // SAFETY: the vectors are code, aligned as the register demands.
+    unsafe { Vbar::write(Vbar(address as u32)) };
+}
+
+/// What a data or instruction abort says about itself; the rest of the status words is reserved.
+const STATUS: u32 = 0x3fff;
+
+/// An instruction of the current thread was undefined.
+pub(crate) fn undefined<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
+    if !fpu::acquire(kernel) {
+        kernel.handle_fault(Fault::UserException { number: 0, code: 0 });
+    }
+}
+
+/// An instruction of the current thread could not be fetched.
+pub(crate) fn prefetch_abort<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
+    let status = (<Ifsr as SysRegRead>::read_raw() & STATUS) as usize;
+    let Some(thread) = kernel.core.current else {
+        return;
+    };
+    let address = kernel::arch::UserContext::next_pc(&kernel[thread].context);
+    kernel.handle_fault(Fault::Vm {
+        address,
+        status,
+        instruction: true,
+    });
+}
+
+/// An access of the current thread to memory failed.
+pub(crate) fn data_abort<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
+    let status = (<Dfsr as SysRegRead>::read_raw() & STATUS) as usize;
+    let address = <Dfar as SysRegRead>::read_raw() as usize;
+    kernel.handle_fault(Fault::Vm {
+        address,
+        status,
+        instruction: false,
+    });
+}
+
+/// An interrupt came in.
+pub(crate) fn interrupt<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
+    let Some((irq, taken)) = kernel.arch.controller.take() else {
+        return kernel.handle_interrupt(Interrupt::Spurious);
+    };
+    if irq == P::TIMER_INTERRUPT {
+        kernel.arch.timer.acknowledge();
+        kernel.handle_interrupt(Interrupt::Timer);
+    } else {
+        kernel.handle_interrupt(Interrupt::Line(irq));
+    }
+    kernel.arch.controller.end(taken);
+}
+
+/// The context to return to; waits until there is one. A pending interrupt ends the wait although it
+/// is masked (ARM DDI 0406, section B1.8.14).
+pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv7<P>>) -> *const Context {
+    loop {
+        if let Some(thread) = kernel.core.current {
+            return &raw const kernel[thread].context;
+        }
+        wfi();
+        interrupt(kernel);
+    }
+}
+
+/// The kernel itself caused an exception.
+///
+/// # Panics
+/// Always.
+pub fn fatal(kind: usize, address: usize) -> ! {
+    let status = |raw: u32| raw & STATUS;
+    match kind {
+        0 => panic!("undefined instruction in the kernel at {address:#x}"),
+        1 => panic!(
+            "instruction abort in the kernel at {address:#x}, status {:#x}",
+            status(<Ifsr as SysRegRead>::read_raw())
+        ),
+        2 => panic!(
+            "data abort in the kernel at {address:#x}, accessing {:#x}, status {:#x}",
+            <Dfar as SysRegRead>::read_raw(),
+            status(<Dfsr as SysRegRead>::read_raw())
+        ),
+        _ => panic!("stray exception at {address:#x}"),
+    }
+}

@@ -1,0 +1,109 @@
+@ Exceptions of user mode, and the way back.
+@
+@ While a user runs, the stack pointer of supervisor mode is the address behind the return state (program
+@ counter and status) in the thread's context. So the instruction `srs` stores the return state of any
+@ exception right there, and the general registers go in front of it. Whatever mode the exception
+@ comes in, all of the kernel runs in supervisor mode.
+@
+@ The kernel itself never takes an interrupt: the idle loop waits for one with interrupts masked. Other
+@ exceptions of the kernel are fatal.
+@
+@ ARM DDI 0406: sections B1.8 (exceptions), B9.3.16 (SRS), B9.3.13 (RFE).
+
+    .section .vectors, "ax"
+    .arm
+    .balign 32
+    .global trap_vectors
+trap_vectors:
+    b       trap_stray
+    b       trap_undefined
+    b       trap_syscall
+    b       trap_prefetch_abort
+    b       trap_data_abort
+    b       trap_stray
+    b       trap_interrupt
+    b       trap_stray
+
+@ Saves the user's registers. `back` is how far the restart address lies before the return address.
+    .macro  save back
+    srsdb   sp!, #0x13
+    cps     #0x13
+    stmdb   sp, {{r0-r14}}^
+    ldr     r0, [sp]
+    .if \back
+    sub     r0, r0, #\back
+    .endif
+    mrc     p15, 0, r1, c13, c0, 2
+    str     r0, [sp, #({restart_pc} - {return_state})]
+    str     r1, [sp, #({thread_local} - {return_state})]
+    ldr     sp, =stack_end
+    .endm
+
+@ To `exception_in_kernel` if the exception does not come from user mode. The stack pointer of the
+@ exception's mode is free.
+    .macro  only_from_user kind
+    mrs     sp, spsr
+    tst     sp, #0xf
+    bne     \kind\()_in_kernel
+    .endm
+
+trap_syscall:
+    save    4
+    bl      trap_handle_syscall
+
+@ Returns to the user whose context is at r0.
+    .global trap_leave
+trap_leave:
+    add     sp, r0, #{return_state}
+    clrex
+    ldmdb   sp, {{r0-r14}}^
+    rfeia   sp!
+
+trap_interrupt:
+    sub     lr, lr, #4
+    save    0
+    bl      trap_handle_interrupt
+    b       trap_leave
+
+trap_undefined:
+    only_from_user undefined
+    tst     sp, #0x20               @ Thumb instructions are shorter
+    subeq   lr, lr, #4
+    subne   lr, lr, #2
+    save    0
+    bl      trap_handle_undefined
+    b       trap_leave
+
+trap_prefetch_abort:
+    only_from_user prefetch_abort
+    sub     lr, lr, #4
+    save    0
+    bl      trap_handle_prefetch_abort
+    b       trap_leave
+
+trap_data_abort:
+    only_from_user data_abort
+    sub     lr, lr, #8
+    save    0
+    bl      trap_handle_data_abort
+    b       trap_leave
+
+undefined_in_kernel:
+    mov     r0, #0
+    sub     r1, lr, #4
+    b       fatal
+prefetch_abort_in_kernel:
+    mov     r0, #1
+    sub     r1, lr, #4
+    b       fatal
+data_abort_in_kernel:
+    mov     r0, #2
+    sub     r1, lr, #8
+    b       fatal
+trap_stray:
+    mov     r0, #3
+    mov     r1, lr
+fatal:
+    ldr     sp, =trap_fatal_stack + {fatal_stack_size}
+    bl      trap_handle_fatal
+    .ltorg

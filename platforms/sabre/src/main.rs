@@ -1,0 +1,87 @@
+//! The kernel image for the Sabre Lite: an i.MX 6Quad, whose cores are Cortex-A9.
+//!
+//! Addresses and interrupts are those of the *i.MX 6Dual/6Quad Applications Processor Reference Manual*
+//! (IMX6DQRM), chapters 2 (memory map) and 3 (interrupts), and of the *Cortex-A9 MPCore Technical
+//! Reference Manual* (ARM DDI 0407), section 1.5 (private memory region).
+//!
+//! The kernel is told nothing about RAM. It looks for as much as the board has at most; what does not
+//! fit its window is given to users as device memory, which they can map but not make objects of.
+#![no_std]
+#![no_main]
+
+#[cfg(feature = "log")]
+mod log;
+
+use core::ops::Range;
+
+use arch_arm::cortex_a9::GlobalTimer;
+use arch_arm::gic::Gic;
+use arch_arm::imx::{Gpt, Uart};
+use arch_arm::semihosting;
+use arch_armv7::{Platform, device_address};
+use kernel::arch::{Exit, Irq, PhysAddr};
+
+arch_armv7::kernel_image!(Sabre);
+
+/// The private memory region of the Cortex-A9.
+const PRIVATE: usize = 0x00a0_0000;
+const GIC_INTERFACE: usize = device(PRIVATE + 0x100);
+const GLOBAL_TIMER: usize = device(PRIVATE + 0x200);
+const GIC_DISTRIBUTOR: usize = device(PRIVATE + 0x1000);
+/// With the controller of the outer cache behind the private memory region.
+const PRIVATE_END: usize = PRIVATE + 0x3000;
+const GPT: usize = device(0x0209_8000);
+const UART1: usize = device(0x0202_0000);
+#[cfg(feature = "log")]
+const UART2: usize = device(0x021e_8000);
+
+/// 128 shared lines behind the 32 of each core.
+const INTERRUPTS: usize = 160;
+
+/// Where the kernel sees a device.
+const fn device(address: usize) -> usize {
+    device_address(Sabre::DEVICES, address)
+}
+
+// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+static CONSOLE: Console = Console(unsafe { Uart::at(UART1) });
+
+struct Console(Uart);
+// SAFETY: one core runs the kernel.
+unsafe impl Sync for Console {}
+
+struct Sabre;
+
+impl Platform for Sabre {
+    type Controller = Gic<INTERRUPTS>;
+    type Timer = GlobalTimer;
+
+    const RAM: Range<PhysAddr> = PhysAddr(0x1000_0000)..PhysAddr(0x5000_0000);
+    const DEVICES: &'static [PhysAddr] = &[
+        PhysAddr(PRIVATE),
+        PhysAddr(0x0200_0000),
+        PhysAddr(0x0210_0000),
+    ];
+    const RESERVED: &'static [Range<PhysAddr>] = &[PhysAddr(PRIVATE)..PhysAddr(PRIVATE_END)];
+    const TIMER_INTERRUPT: Irq = Irq(27);
+
+    fn start() -> (Self::Controller, Self::Timer) {
+        CONSOLE.0.start();
+        #[cfg(feature = "log")]
+        log::start();
+        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        unsafe {
+            let gpt = Gpt::start(GPT);
+            let timer = GlobalTimer::start(GLOBAL_TIMER, |counter| gpt.measure(counter));
+            (Gic::start(GIC_DISTRIBUTOR, GIC_INTERFACE), timer)
+        }
+    }
+
+    fn put_byte(byte: u8) {
+        CONSOLE.0.put_byte(byte);
+    }
+
+    fn exit(exit: Exit) {
+        semihosting::exit(exit);
+    }
+}

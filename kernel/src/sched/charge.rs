@@ -132,10 +132,8 @@ impl<A: Arch> Kernel<A> {
     /// Between two pieces of a long operation: whether it should stop here and be taken up later,
     /// because an interrupt waits or the time of the current thread is over.
     pub(crate) fn should_preempt(&mut self) -> bool {
-        /// Pieces of work between two looks at the outer world.
-        const WORK: usize = 100;
         self.core.work += 1;
-        if self.core.work < WORK {
+        if self.core.work < A::WORK_PER_LOOK {
             return false;
         }
         self.core.work = 0;

@@ -1,0 +1,50 @@
+//! Memory for kernel objects and frames.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ops::Range;
+
+use kernel::arch::PhysAddr;
+
+/// What fresh memory is full of, so that whoever forgets to clear it is found out.
+const JUNK: u8 = 0xa5;
+
+/// The RAM of a machine: host memory, aligned to its size. Physical addresses are those of the host.
+#[derive(Debug)]
+pub struct Arena {
+    start: *mut u8,
+    layout: Layout,
+}
+
+impl Arena {
+    /// RAM of `2^bits` bytes.
+    ///
+    /// # Panics
+    /// For a size that the host cannot have.
+    pub fn new(bits: usize) -> Self {
+        let size = 1 << bits;
+        let layout =
+            Layout::from_size_align(size, size).expect("a size below half the address space");
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc(layout) };
+        if start.is_null() {
+            handle_alloc_error(layout);
+        }
+        // SAFETY: just allocated.
+        unsafe { start.write_bytes(JUNK, size) };
+        Self { start, layout }
+    }
+
+    /// The physical addresses.
+    pub fn range(&self) -> Range<PhysAddr> {
+        let start = self.start as usize;
+        PhysAddr(start)..PhysAddr(start + self.layout.size())
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `new`. The kernel whose objects lie here is gone: a
+        // machine owns both, the kernel first.
+        unsafe { dealloc(self.start, self.layout) };
+    }
+}

@@ -1,0 +1,266 @@
+//! An architecture without hardware: its clock, timer and interrupt lines do what the test says.
+
+mod cap;
+mod context;
+mod memory;
+
+pub use cap::HostCap;
+pub use context::Registers;
+pub use memory::Arena;
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+
+use abi::sizes::{ASID_POOL_BITS, PAGE_BITS, VSPACE_BITS};
+use abi::{Method, ObjectType, Rights, slots};
+use kernel::Kernel;
+use kernel::arch::{Arch, BootSpace, Exit, Frame, Irq, PhysAddr};
+use kernel::boot::BootAllocator;
+use kernel::cap::Cap;
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::object::Thread;
+use kernel::time::{Clock, Ticks};
+use kernel::token::Ptr;
+
+/// An interrupt line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Line {
+    /// The device wants attention.
+    pub raised: bool,
+    /// The kernel does not want to hear of it.
+    pub masked: bool,
+}
+
+/// The host as an architecture, and the state of its imaginary devices. One tick is one microsecond.
+#[derive(Debug)]
+pub struct Host {
+    /// The time. It stands still while the kernel works, but for `time_per_look`.
+    pub time: Cell<Ticks>,
+    /// How much time passes whenever the kernel looks at the clock: what it costs to run it.
+    pub time_per_look: Ticks,
+    /// When the timer fires.
+    pub deadline: Ticks,
+    /// The interrupt lines.
+    pub lines: [Line; Self::INTERRUPTS],
+    /// A line that is raised in the middle of a kernel entry: when the kernel has asked so many times
+    /// whether an interrupt waits.
+    pub ambush: Option<(usize, Irq)>,
+    /// The thread that the kernel told the processor to run.
+    pub running: Option<Ptr<Thread<Self>>>,
+}
+
+/// The line that the kernel keeps for itself.
+pub const TIMER_LINE: Irq = Irq(Host::INTERRUPTS - 1);
+
+thread_local! {
+    static CONSOLE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Takes what kernels on this thread of the host have written to their consoles.
+pub fn take_console() -> String {
+    CONSOLE.take()
+}
+
+impl Host {
+    /// The host at time zero, all lines masked.
+    pub fn new() -> Self {
+        let masked = Line {
+            raised: false,
+            masked: true,
+        };
+        Self {
+            time: Cell::new(Ticks::ZERO),
+            time_per_look: Ticks::ZERO,
+            deadline: Ticks::NEVER,
+            lines: [masked; Self::INTERRUPTS],
+            ambush: None,
+            running: None,
+        }
+    }
+
+    /// A line that is raised and not masked.
+    pub fn pending_line(&self) -> Option<Irq> {
+        let pending = |line: &Line| line.raised && !line.masked;
+        self.lines.iter().position(pending).map(Irq)
+    }
+
+    /// Whether the timer fires.
+    pub fn timer_fires(&self) -> bool {
+        self.deadline <= self.time.get()
+    }
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Arch for Host {
+    type Context = Registers;
+    type Cap = HostCap;
+
+    const INTERRUPTS: usize = 16;
+    const SCHED_CONTROL_FIRST: bool = true;
+    // As often as possible, so that tests can interrupt long operations anywhere.
+    const WORK_PER_LOOK: usize = 1;
+
+    fn now(&self) -> Ticks {
+        self.time
+            .set(self.time.get().saturating_add(self.time_per_look));
+        self.time.get()
+    }
+
+    fn set_deadline(&mut self, deadline: Ticks) {
+        self.deadline = deadline;
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::new(1_000_000)
+    }
+
+    fn interrupt_pending(&mut self) -> bool {
+        match &mut self.ambush {
+            Some((0, irq)) => {
+                self.lines[irq.0].raised = true;
+                self.ambush = None;
+            }
+            Some((looks, _)) => *looks -= 1,
+            None => {}
+        }
+        self.pending_line().is_some() || self.timer_fires()
+    }
+
+    fn mask_interrupt(&mut self, irq: Irq, masked: bool) {
+        self.lines[irq.0].masked = masked;
+    }
+
+    fn is_reserved(&self, irq: Irq) -> bool {
+        irq == TIMER_LINE
+    }
+
+    fn plain_interrupt(&self, number: usize) -> Result<Irq, Error> {
+        if number < Self::INTERRUPTS {
+            Ok(Irq(number))
+        } else {
+            Err(Error::Range {
+                minimum: 0,
+                maximum: Self::INTERRUPTS - 1,
+            })
+        }
+    }
+
+    fn to_virtual(address: PhysAddr) -> usize {
+        address.0
+    }
+
+    fn to_physical(address: usize) -> PhysAddr {
+        PhysAddr(address)
+    }
+
+    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
+        kernel.arch.running = next;
+    }
+
+    fn release_thread(_: &mut Kernel<Self>, _: Ptr<Thread<Self>>) {}
+
+    fn thread_flags_changed(_: &mut Kernel<Self>, _: Ptr<Thread<Self>>) {}
+
+    fn object_bits(kind: ObjectType) -> Option<usize> {
+        match kind {
+            ObjectType::X86Pml4 => Some(VSPACE_BITS),
+            ObjectType::X86Page4K => Some(PAGE_BITS),
+            ObjectType::X86LargePage => Some(21),
+            _ => None,
+        }
+    }
+
+    fn is_frame(kind: ObjectType) -> bool {
+        matches!(kind, ObjectType::X86Page4K | ObjectType::X86LargePage)
+    }
+
+    fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> HostCap {
+        match Self::object_bits(kind) {
+            Some(bits) if Self::is_frame(kind) => HostCap::Frame(Frame {
+                address,
+                bits,
+                device,
+                rights: Rights::READ_WRITE,
+            }),
+            _ => HostCap::AddressSpace {
+                address,
+                assigned: false,
+            },
+        }
+    }
+
+    fn derive(&mut self, cap: HostCap) -> Result<Option<HostCap>, Error> {
+        match cap {
+            HostCap::AddressSpace {
+                assigned: false, ..
+            } => Err(Error::IllegalOperation),
+            other => Ok(Some(other)),
+        }
+    }
+
+    fn finalise(_: &mut Kernel<Self>, _: HostCap, _: bool) {}
+
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+        match (invocation.cap, invocation.method) {
+            (Cap::Arch(HostCap::Frame(frame)), Method::X86PageGetAddress) => {
+                Ok(Answer::word(frame.address.0))
+            }
+            (Cap::Arch(HostCap::AsidPool(_)), Method::X86AsidPoolAssign) => {
+                invocation.require(0, 1)?;
+                let Cap::Arch(HostCap::AddressSpace {
+                    address,
+                    assigned: false,
+                }) = invocation.extra_cap(kernel, 0)
+                else {
+                    return Err(Error::InvalidCapability(1).into());
+                };
+                let slot = invocation.extra_slot(0);
+                kernel[slot].set_cap(Cap::Arch(HostCap::AddressSpace {
+                    address,
+                    assigned: true,
+                }));
+                Ok(Answer::Nothing)
+            }
+            _ => Err(Error::IllegalOperation.into()),
+        }
+    }
+
+    fn invoke_irq_control(_: &mut Kernel<Self>, _: &Invocation<Self>) -> Outcome {
+        Err(Error::IllegalOperation.into())
+    }
+
+    fn initial_cap(slot: usize) -> Option<HostCap> {
+        (slot == slots::ASID_CONTROL).then_some(HostCap::AsidControl)
+    }
+
+    fn boot_space(
+        _: &mut Kernel<Self>,
+        boot: &mut BootAllocator<Self>,
+        _: Range<usize>,
+    ) -> BootSpace<HostCap> {
+        BootSpace {
+            root: HostCap::AddressSpace {
+                address: boot.alloc(VSPACE_BITS),
+                assigned: true,
+            },
+            asid_pool: HostCap::AsidPool(boot.alloc(ASID_POOL_BITS)),
+        }
+    }
+
+    fn boot_map(&mut self, _: &BootSpace<HostCap>, _: usize, frame: PhysAddr, _: bool) -> HostCap {
+        self.create_object(ObjectType::X86Page4K, frame, false)
+    }
+
+    fn put_byte(byte: u8) {
+        CONSOLE.with_borrow_mut(|console| console.push(byte.into()));
+    }
+
+    fn exit(exit: Exit) -> ! {
+        panic!("the kernel ended the run: {exit:?}");
+    }
+}

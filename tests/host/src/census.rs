@@ -1,0 +1,235 @@
+//! Everything that exists, found by following capabilities, and checked.
+//!
+//! [`kernel::invariants`] holds the rules for single objects. What only a view of the whole can tell is
+//! here: that every capability lies in something that exists, that capabilities to one object are
+//! neighbours in the derivation tree, and that descendants of untyped memory follow it.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use abi::sizes::SLOT_BITS;
+use kernel::Kernel;
+use kernel::cap::{Cap, Slot, Zombie, ZombieKind};
+use kernel::invariants::{Violation, check_cap, check_core, check_slot};
+use kernel::object::{THREAD_SLOTS, ThreadSlot, thread_slot};
+use kernel::token::Ptr;
+
+use crate::arch::Host;
+
+type Place = Ptr<Slot<Host>>;
+
+/// What was found.
+#[derive(Default)]
+struct Census {
+    /// Ranges of addresses in which slots may lie, by their beginning.
+    containers: HashMap<usize, Range<usize>>,
+    /// Every slot that holds something.
+    slots: HashSet<usize>,
+    waiting: Vec<Place>,
+}
+
+/// Checks everything that can be reached from the capabilities in `roots`, from interrupt lines and
+/// from the scheduler.
+///
+/// # Errors
+/// The first violation found.
+pub fn check(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Result<(), Violation> {
+    check_core(kernel)?;
+    let mut census = Census::default();
+    for root in roots {
+        census.enter(kernel, root);
+    }
+    for line in kernel.irqs.iter() {
+        census.note(kernel, place_of(&line.notification));
+    }
+    while let Some(place) = census.waiting.pop() {
+        let slot = &kernel[place];
+        check_slot(kernel, place)?;
+        check_cap(kernel, &slot.cap())?;
+        census.enter(kernel, &slot.cap());
+        for neighbour in [slot.previous(), slot.next()].into_iter().flatten() {
+            census.note(kernel, neighbour);
+        }
+    }
+    census.check_containers(kernel)?;
+    census.check_families(kernel)
+}
+
+fn place_of(slot: &Slot<Host>) -> Place {
+    // SAFETY: a slot of the kernel, which lives on; it is only read through the kernel.
+    unsafe { Ptr::new(std::ptr::NonNull::from(slot)) }
+}
+
+fn require(holds: bool, object: usize, rule: &'static str) -> Result<(), Violation> {
+    if holds {
+        Ok(())
+    } else {
+        Err(Violation { rule, object })
+    }
+}
+
+impl Census {
+    /// Notes a slot, if there is something in it.
+    fn note(&mut self, kernel: &Kernel<Host>, place: Place) {
+        if !kernel[place].is_empty() && self.slots.insert(place.address()) {
+            self.waiting.push(place);
+        }
+    }
+
+    /// Notes the slots of what a capability refers to.
+    fn enter(&mut self, kernel: &Kernel<Host>, cap: &Cap<Host>) {
+        let (first, count) = match cap {
+            Cap::CNode(cnode) => (cnode.slots, cnode.len()),
+            Cap::Thread(thread) => (thread_slot(*thread, ThreadSlot::CSpace), THREAD_SLOTS),
+            Cap::Zombie(zombie) => (zombie.slots, zombie_slots(zombie)),
+            _ => return,
+        };
+        let range = first.address()..first.address() + (count << SLOT_BITS);
+        if self.containers.insert(range.start, range.clone()).is_some() {
+            return;
+        }
+        for address in range.step_by(1 << SLOT_BITS) {
+            // SAFETY: the slots of a container that a capability refers to.
+            if let Some(place) = unsafe { Ptr::from_address(address) } {
+                self.note(kernel, place);
+            }
+        }
+    }
+
+    /// Every capability lies in something that exists, or at an interrupt line.
+    fn check_containers(&self, kernel: &Kernel<Host>) -> Result<(), Violation> {
+        let lines = kernel.irqs.as_ptr_range();
+        let lines = lines.start as usize..lines.end as usize;
+        let mut ranges: Vec<_> = self.containers.values().collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        for slot in &self.slots {
+            let before = ranges.partition_point(|range| range.start <= *slot);
+            let inside = before > 0 && ranges[before - 1].contains(slot);
+            require(
+                inside || lines.contains(slot),
+                *slot,
+                "a capability lies in a CNode or thread that exists",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Each family, from its first entry on: entries that belong together stand together.
+    fn check_families(&self, kernel: &Kernel<Host>) -> Result<(), Violation> {
+        let mut entries = 0;
+        let mut ended = HashSet::new();
+        for first in &self.slots {
+            // SAFETY: the address of a slot.
+            let Some(first) = (unsafe { Ptr::<Slot<Host>>::from_address(*first) }) else {
+                continue;
+            };
+            if kernel[first].previous().is_some() {
+                continue;
+            }
+            entries += check_family(kernel, first, &mut ended)?;
+        }
+        require(
+            entries == self.slots.len(),
+            0,
+            "every entry of the derivation tree is reached from a first one",
+        )
+    }
+}
+
+/// How many slots a zombie had when it was alive.
+const fn zombie_slots(zombie: &Zombie<Host>) -> usize {
+    match zombie.kind {
+        ZombieKind::CNode { radix } => 1 << radix,
+        ZombieKind::Thread => THREAD_SLOTS,
+    }
+}
+
+/// Walks one list; returns its length. `ended` are the objects whose run of entries is over, in any
+/// list.
+fn check_family(
+    kernel: &Kernel<Host>,
+    first: Place,
+    ended: &mut HashSet<(u8, usize)>,
+) -> Result<usize, Violation> {
+    let (mut count, mut next) = (0, Some(first));
+    let mut object = None;
+    // Untyped regions around the current entry, the innermost last, and those that are behind it.
+    let (mut around, mut behind): (Vec<Range<usize>>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
+    while let Some(place) = next {
+        let slot = &kernel[place];
+        let cap = slot.cap();
+        let here = identity(&cap);
+        if object != here {
+            ended.extend(object);
+            object = here;
+        }
+        require(
+            here.is_none_or(|here| !ended.contains(&here)),
+            place.address(),
+            "capabilities to one object are neighbours in the derivation tree",
+        )?;
+        if let Some(memory) = extent(&cap) {
+            while let Some(outer) = around.last()
+                && !(outer.start <= memory.start && memory.end <= outer.end)
+            {
+                behind.extend(around.pop());
+            }
+            require(
+                !behind
+                    .iter()
+                    .any(|outer| outer.start <= memory.start && memory.end <= outer.end),
+                place.address(),
+                "what was made from untyped memory follows it in the derivation tree",
+            )?;
+            if matches!(cap, Cap::Untyped(_)) {
+                around.push(memory);
+            }
+        }
+        count += 1;
+        next = slot.next();
+    }
+    ended.extend(object);
+    Ok(count)
+}
+
+/// The object behind a capability, as its kind and address, where there is one.
+fn identity(cap: &Cap<Host>) -> Option<(u8, usize)> {
+    let kind = cap.encode().tag();
+    let address = match cap {
+        Cap::Endpoint(cap) => cap.object.address(),
+        Cap::Notification(cap) => cap.object.address(),
+        Cap::Reply { object, .. } => object.address(),
+        Cap::CNode(cnode) => cnode.slots.address(),
+        Cap::Thread(thread) => thread.address(),
+        Cap::SchedContext { object, .. } => object.address(),
+        Cap::Zombie(zombie) => zombie.slots.address(),
+        Cap::IrqHandler(irq) => irq.0,
+        _ => return None,
+    };
+    Some((kind, address))
+}
+
+/// The memory of what a capability refers to.
+fn extent(cap: &Cap<Host>) -> Option<Range<usize>> {
+    use abi::sizes;
+    use kernel::arch::ArchCap;
+    let (start, bits) = match cap {
+        Cap::Untyped(cap) => (cap.address.0, cap.bits),
+        Cap::Arch(cap) => cap.memory().map(|(start, bits)| (start.0, bits))?,
+        Cap::CNode(cnode) => (cnode.slots.address(), cnode.radix + SLOT_BITS),
+        Cap::Zombie(zombie) => (
+            zombie.slots.address(),
+            match zombie.kind {
+                ZombieKind::CNode { radix } => radix + SLOT_BITS,
+                ZombieKind::Thread => sizes::TCB_BITS,
+            },
+        ),
+        Cap::SchedContext { object, bits } => (object.address(), *bits),
+        Cap::Endpoint(cap) => (cap.object.address(), sizes::ENDPOINT_BITS),
+        Cap::Notification(cap) => (cap.object.address(), sizes::NOTIFICATION_BITS),
+        Cap::Reply { object, .. } => (object.address(), sizes::REPLY_BITS),
+        Cap::Thread(thread) => (thread.address(), sizes::TCB_BITS),
+        _ => return None,
+    };
+    Some(start..start + (1 << bits))
+}

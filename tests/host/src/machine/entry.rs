@@ -1,0 +1,209 @@
+//! Ways into the kernel, and time.
+
+use abi::registers::{CAP, DESTINATION, INFO, MESSAGE_REGISTERS, MR, REPLY, SYSCALL};
+use abi::{IpcBuffer, MessageInfo, Syscall};
+use kernel::Kernel;
+use kernel::arch::{Irq, UserContext};
+use kernel::object::Fault;
+use kernel::syscall::Interrupt;
+use kernel::time::Ticks;
+
+use super::{BELL, Machine, Message, Slice, Task};
+use crate::CPtr;
+use crate::arch::Host;
+
+/// The capability registers of a system call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Operands {
+    /// The capability register.
+    pub cap: CPtr,
+    /// The reply register.
+    pub reply: CPtr,
+    /// The destination register of `NBSendRecv`.
+    pub destination: CPtr,
+}
+
+impl Machine {
+    /// The running task makes a system call. When this returns, everything that follows from it by
+    /// itself has happened.
+    ///
+    /// # Panics
+    /// Where the task does not run, or something that should always hold does not.
+    pub fn syscall(&mut self, task: Task, call: Syscall, operands: Operands, message: &Message) {
+        self.prepare(task, operands, message);
+        self.trap(task, call.number());
+    }
+
+    /// The running task makes a system call of any number, with its registers as they are.
+    ///
+    /// # Panics
+    /// As [`Machine::syscall`].
+    pub fn trap(&mut self, task: Task, number: usize) {
+        self.expect_running(task);
+        let context = &mut self.kernel[task.thread].context;
+        context.set_result(SYSCALL, number);
+        context.advance_to_syscall();
+        self.settle();
+    }
+
+    /// The running task causes a fault.
+    ///
+    /// # Panics
+    /// As [`Machine::syscall`].
+    pub fn fault(&mut self, task: Task, fault: Fault) {
+        self.expect_running(task);
+        self.kernel[task.thread].context.enter_otherwise();
+        self.enter(|kernel| kernel.handle_fault(fault));
+        self.settle();
+    }
+
+    /// A device raises its interrupt line.
+    pub fn raise(&mut self, line: Irq) {
+        self.kernel.arch.lines[line.0].raised = true;
+        self.settle();
+    }
+
+    /// Lets time pass; the timer fires when it should.
+    pub fn advance(&mut self, ticks: u64) {
+        let target = self.kernel.arch.time.get() + Ticks(ticks);
+        self.settle();
+        while self.kernel.arch.time.get() < target {
+            let now = self.kernel.arch.time.get();
+            let next = self.kernel.arch.deadline.max(now).min(target);
+            self.note_slice(now, next);
+            self.kernel.arch.time.set(next);
+            self.settle();
+        }
+    }
+
+    /// Lets time pass until `done` holds.
+    ///
+    /// # Panics
+    /// Where it does not within ten million ticks.
+    pub fn advance_until(&mut self, done: impl Fn(&Self) -> bool) {
+        let end = self.now() + 10_000_000;
+        while !done(self) {
+            let now = self.now();
+            let deadline = self.kernel.arch.deadline.0;
+            assert!(now < end && deadline < end, "it does not come to pass");
+            self.advance(deadline.saturating_sub(now).max(1));
+        }
+    }
+
+    /// The time in ticks, which are microseconds.
+    pub fn now(&self) -> u64 {
+        self.kernel.arch.time.get().0
+    }
+
+    /// What the machine does by itself: interrupts are taken, and threads that were sent back to a
+    /// system call execute it again.
+    ///
+    /// # Panics
+    /// Where there is no end to it.
+    fn settle(&mut self) {
+        for _ in 0..1_000_000 {
+            if let Some(line) = self.kernel.arch.pending_line() {
+                self.kernel.arch.lines[line.0].raised = false;
+                self.interrupt(Interrupt::Line(line));
+            } else if self.kernel.arch.timer_fires() {
+                self.kernel.arch.deadline = Ticks::NEVER;
+                self.interrupt(Interrupt::Timer);
+            } else if let Some(thread) = self.kernel.core.current
+                && self.kernel[thread].context.is_at_syscall()
+            {
+                self.kernel[thread].context.enter_syscall();
+                self.enter(Kernel::handle_syscall);
+            } else {
+                return;
+            }
+        }
+        panic!("the machine does not come to rest");
+    }
+
+    fn interrupt(&mut self, interrupt: Interrupt) {
+        if let Some(thread) = self.kernel.core.current {
+            self.kernel[thread].context.enter_otherwise();
+        }
+        self.enter(|kernel| kernel.handle_interrupt(interrupt));
+    }
+
+    fn enter(&mut self, entry: impl FnOnce(&mut Kernel<Host>)) {
+        let before = self.kernel.arch.time.get();
+        let context = self.kernel.core.current_context;
+        entry(&mut self.kernel);
+        // The kernel's own time is on whoever it worked for.
+        if let (Some(context), Some(history)) = (context, &mut self.history) {
+            let end = self.kernel.arch.time.get();
+            add_slice(history, context.address(), before, end);
+        }
+        self.check();
+    }
+
+    fn note_slice(&mut self, start: Ticks, end: Ticks) {
+        if let (Some(context), Some(history)) =
+            (self.kernel.core.current_context, &mut self.history)
+        {
+            add_slice(history, context.address(), start, end);
+        }
+    }
+
+    /// Rings the bell of the root task.
+    pub(super) fn ring(&mut self) {
+        self.raise(BELL);
+    }
+
+    pub(super) fn expect_running(&self, task: Task) {
+        assert!(
+            self.kernel.core.current == Some(task.thread),
+            "{} can't act while {} runs",
+            self.name(task),
+            self.running(),
+        );
+    }
+
+    /// Puts the operands of a system call into a task's registers and buffer.
+    fn prepare(&mut self, task: Task, operands: Operands, message: &Message) {
+        let Message { label, words, caps } = message;
+        let info = MessageInfo::new(*label, caps.len(), words.len());
+        let context = &mut self.kernel[task.thread].context;
+        for (register, value) in [
+            (CAP, operands.cap),
+            (REPLY, operands.reply),
+            (DESTINATION, operands.destination),
+            (INFO, info.0),
+        ] {
+            context.set_result(register, value);
+        }
+        for (register, word) in MR.iter().zip(words) {
+            context.set_result(*register, *word);
+        }
+        if let Some(buffer) = self.buffer_mut(task) {
+            let in_buffer = words.len().max(MESSAGE_REGISTERS);
+            buffer.message[MESSAGE_REGISTERS..in_buffer]
+                .copy_from_slice(words.get(MESSAGE_REGISTERS..).unwrap_or_default());
+            buffer.caps_or_badges[..caps.len()].copy_from_slice(caps);
+        }
+    }
+
+    /// The IPC buffer of a task, as the task sees it.
+    pub fn buffer_mut(&mut self, task: Task) -> Option<&mut IpcBuffer> {
+        let address = self.buffer_address(task)?;
+        // SAFETY: the buffer lies in a frame of the machine's memory, aligned to its size, and the
+        // kernel does not run while the machine is borrowed.
+        Some(unsafe { &mut *(address as *mut IpcBuffer) })
+    }
+}
+
+fn add_slice(history: &mut Vec<Slice>, context: usize, start: Ticks, end: Ticks) {
+    if start == end {
+        return;
+    }
+    match history.last_mut() {
+        Some(last) if last.context == context && last.end == start => last.end = end,
+        _ => history.push(Slice {
+            context,
+            start,
+            end,
+        }),
+    }
+}

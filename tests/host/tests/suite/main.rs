@@ -1,0 +1,3 @@
+//! Tests of the kernel on the host. Each file is about one topic of the user interface.
+
+mod boot;

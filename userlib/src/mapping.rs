@@ -10,9 +10,9 @@ const LEVELS: usize = 4;
 
 impl VSpace {
     /// Maps a frame; makes the paging structures that are missing.
-    pub fn map(
+    pub fn map<const REGIONS: usize>(
         self,
-        allocator: &mut Allocator,
+        allocator: &mut Allocator<REGIONS>,
         frame: Frame,
         address: usize,
         rights: Rights,
@@ -34,9 +34,9 @@ impl VSpace {
     }
 
     /// Makes a paging structure and puts it where `address` needs it.
-    pub fn add_table(
+    pub fn add_table<const REGIONS: usize>(
         self,
-        allocator: &mut Allocator,
+        allocator: &mut Allocator<REGIONS>,
         kind: Table,
         address: usize,
     ) -> Result<PageTable> {

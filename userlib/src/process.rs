@@ -394,7 +394,7 @@ impl Parts {
 }
 
 fn map_new(
-    objects: &mut crate::allocator::Allocator,
+    objects: &mut crate::allocator::Allocator<1>,
     vspace: VSpace,
     address: usize,
     rights: Rights,

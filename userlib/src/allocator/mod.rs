@@ -13,23 +13,18 @@ use crate::cap::{CNode, CPtr, Capability, FixedObject, Frame, FrameSize, Object,
 use crate::{Error, Result};
 use abi::{BootInfo, Rights};
 
+/// The regions that an allocator of all memory knows: what the kernel may describe, and what device
+/// memory is cut into.
+pub const ALL_REGIONS: usize = abi::MAX_BOOT_UNTYPEDS + 90;
+
 /// Makes objects from untyped memory, in free slots of the caller's own CNode.
-pub struct Allocator {
+pub struct Allocator<const REGIONS: usize = ALL_REGIONS> {
     cnode: CNode,
     slots: SlotMap,
-    pool: Pool,
+    pool: Pool<REGIONS>,
 }
 
 impl Allocator {
-    /// An allocator without memory, over free slots of `cnode`, the root of the caller's CSpace.
-    pub fn new(cnode: CNode, slots: core::ops::Range<usize>) -> Self {
-        Self {
-            cnode,
-            slots: SlotMap::new(slots),
-            pool: Pool::new(),
-        }
-    }
-
     /// All memory and all empty slots of the initial thread.
     pub fn from_boot_info(boot: &BootInfo) -> Self {
         let mut allocator = Self::new(crate::boot::CNODE, boot.empty.start..boot.empty.end);
@@ -46,6 +41,17 @@ impl Allocator {
             }
         }
         allocator
+    }
+}
+
+impl<const REGIONS: usize> Allocator<REGIONS> {
+    /// An allocator without memory, over free slots of `cnode`, the root of the caller's CSpace.
+    pub fn new(cnode: CNode, slots: core::ops::Range<usize>) -> Self {
+        Self {
+            cnode,
+            slots: SlotMap::new(slots),
+            pool: Pool::new(),
+        }
     }
 
     /// Adds memory.
@@ -214,7 +220,7 @@ impl Allocator {
             self.pool.keep(untyped, size_bits);
             return Err(Error::OutOfResources);
         };
-        let mut allocator = Self::new(self.cnode, first..first + slots);
+        let mut allocator = Allocator::new(self.cnode, first..first + slots);
         allocator.pool.add(untyped, size_bits);
         Ok(Arena {
             untyped,
@@ -240,5 +246,5 @@ pub struct Arena {
     size_bits: usize,
     slots: core::ops::Range<usize>,
     /// Makes objects from the arena.
-    pub allocator: Allocator,
+    pub allocator: Allocator<1>,
 }

@@ -6,9 +6,6 @@
 
 use crate::cap::Untyped;
 
-/// The most regions that a pool knows.
-const CAPACITY: usize = 320;
-
 /// A region of untyped memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
@@ -38,18 +35,18 @@ pub struct Choice {
     used: usize,
 }
 
-/// Regions of untyped memory.
-pub struct Pool {
+/// Up to `CAPACITY` regions of untyped memory.
+pub struct Pool<const CAPACITY: usize> {
     regions: [Option<Region>; CAPACITY],
 }
 
-impl Default for Pool {
+impl<const CAPACITY: usize> Default for Pool<CAPACITY> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Pool {
+impl<const CAPACITY: usize> Pool<CAPACITY> {
     /// No memory.
     pub const fn new() -> Self {
         Self {
@@ -158,7 +155,7 @@ mod tests {
     use super::*;
     use crate::cap::CPtr;
 
-    fn place(pool: &mut Pool, bits: usize) -> Option<usize> {
+    fn place(pool: &mut Pool<2>, bits: usize) -> Option<usize> {
         let choice = pool.choose(bits)?;
         pool.take(choice);
         Some(choice.untyped.0.0)
@@ -166,7 +163,7 @@ mod tests {
 
     #[test]
     fn objects_go_where_they_fit_best() {
-        let mut pool = Pool::new();
+        let mut pool = Pool::<2>::new();
         pool.add(Untyped(CPtr(1)), 20);
         pool.add(Untyped(CPtr(2)), 13);
         assert_eq!(place(&mut pool, 12), Some(2));
@@ -179,7 +176,7 @@ mod tests {
 
     #[test]
     fn alignment_is_lost_as_the_kernel_loses_it() {
-        let mut pool = Pool::new();
+        let mut pool = Pool::<2>::new();
         pool.add(Untyped(CPtr(1)), 13);
         assert_eq!(place(&mut pool, 4), Some(1));
         assert_eq!(place(&mut pool, 12), Some(1));
@@ -188,7 +185,7 @@ mod tests {
 
     #[test]
     fn arenas_are_reused_whole() {
-        let mut pool = Pool::new();
+        let mut pool = Pool::<2>::new();
         pool.keep(Untyped(CPtr(3)), 16);
         assert_eq!(place(&mut pool, 12), None);
         assert_eq!(pool.reuse(17), None);
@@ -198,7 +195,7 @@ mod tests {
 
     #[test]
     fn device_memory_is_found_by_address() {
-        let mut pool = Pool::new();
+        let mut pool = Pool::<2>::new();
         pool.add_device(Untyped(CPtr(4)), 0x10_0000, 20);
         assert_eq!(pool.choose(12), None);
         assert_eq!(pool.take_device(0x20_0000, 12), None);

@@ -27,8 +27,10 @@ const ATTACKS: usize = 10;
 const PATIENCE: Microseconds = Microseconds::from_millis(3000);
 
 /// The root task looks so often. It is the least urgent of all, so that watching disturbs nobody.
-const LOOK: SchedParameters =
-    SchedParameters::new(Microseconds::from_millis(25), Microseconds::from_millis(250));
+const LOOK: SchedParameters = SchedParameters::new(
+    Microseconds::from_millis(25),
+    Microseconds::from_millis(250),
+);
 const LOOK_PRIORITY: u8 = 10;
 
 userlib::root!(main);

@@ -7,7 +7,7 @@ use userlib::cap::{Endpoint, Reply, SchedContext, SchedParameters};
 use userlib::server::Passive;
 use userlib::thread::ThreadParameters;
 use userlib::time::Clock;
-use userlib::{Capability, CPtr, Environment, Microseconds, Process, Result, Rights, tar};
+use userlib::{CPtr, Capability, Environment, Microseconds, Process, Result, Rights, tar};
 
 /// What a component is promised.
 pub struct Plan {
@@ -53,7 +53,7 @@ const PLANS: [Plan; COUNT] = [
 /// The server is more urgent than all who call it, so that they hold it up as briefly as can be.
 const SERVER_PRIORITY: u8 = 150;
 /// Time lent to the server until its first receive.
-const LENT: SchedParameters = SchedParameters::new(ms(1), ms(20));
+const LENT: SchedParameters = SchedParameters::new(ms(1), ms(20)).with_badge(recovery::SERVER);
 
 const RECOVERY_PRIORITY: u8 = 200;
 const RECOVERY: SchedParameters = SchedParameters::new(ms(1), ms(20));
@@ -102,7 +102,14 @@ impl Members {
         start_server(environment, requests, faults)?;
 
         let create = |index: usize| {
-            Member::create(environment, clock, &PLANS[index], index + 1, requests, faults)
+            Member::create(
+                environment,
+                clock,
+                &PLANS[index],
+                index + 1,
+                requests,
+                faults,
+            )
         };
         let [a, b, hog] = [0, 1, 2].map(create);
         Ok(Self {

@@ -85,7 +85,12 @@ fn show_line(members: &Members) {
     print!("{}", Elapsed(members.time()));
     for member in members.iter() {
         let received = Share(member.received(members.time()));
-        print!("   {} {} of {}", member.plan.name, received, Share(member.promised()));
+        print!(
+            "   {} {} of {}",
+            member.plan.name,
+            received,
+            Share(member.promised())
+        );
     }
     println!();
 }
@@ -112,7 +117,10 @@ pub fn introduce(members: &Members) {
             role(member, members)
         );
     }
-    println!("  {:9} has no time of its own: it works on its callers'", "server");
+    println!(
+        "  {:9} has no time of its own: it works on its callers'",
+        "server"
+    );
     println!();
     println!("All of them want the whole processor. The shares they get:");
     println!();
@@ -129,8 +137,12 @@ fn role(member: &Member, members: &Members) -> &'static str {
 /// Says what happens now.
 pub fn announce_attack() {
     println!();
-    println!("Now the hog asks the server for work without an end. The hog's budget pays for it; when");
-    println!("that is used up, a timeout handler answers the hog with an error and starts the server");
+    println!(
+        "Now the hog asks the server for work without an end. The hog's budget pays for it; when"
+    );
+    println!(
+        "that is used up, a timeout handler answers the hog with an error and starts the server"
+    );
     println!("over, so that the clients need not wait until the hog has time again.");
     println!();
 }
@@ -150,9 +162,17 @@ pub fn summarise(members: &Members) {
         );
     }
     println!();
-    println!("Everybody got the share that was promised, and the hog no more, although it comes first");
-    println!("and tried to keep the server for itself. An overrun is a request during which the time");
-    println!("of the caller ended; a client's budget, too, can end in the middle of a request, which");
+    println!(
+        "Everybody got the share that was promised, and the hog no more, although it comes first"
+    );
+    println!(
+        "and tried to keep the server for itself. An overrun is a request during which the time"
+    );
+    println!(
+        "of the caller ended; a client's budget, too, can end in the middle of a request, which"
+    );
     println!("is then repeated. A blackout is the longest time that a component was without the");
-    println!("processor: what is left of a period when the budget is used, and the wait for others.");
+    println!(
+        "processor: what is left of a period when the budget is used, and the wait for others."
+    );
 }

@@ -85,12 +85,12 @@ pub struct Armv7<P: Platform> {
 }
 
 impl<P: Platform> Armv7<P> {
-    fn new((controller, timer): (P::Controller, P::Timer)) -> Self {
-        let spaces = Spaces::new(kernel_space::directory::<P>());
+    fn new((mut controller, timer): (P::Controller, P::Timer)) -> Self {
+        controller.mask(P::TIMER_INTERRUPT, false);
         Self {
             controller,
             timer,
-            spaces,
+            spaces: Spaces::new(kernel_space::directory::<P>()),
             fpu: fpu::Fpu::start(),
         }
     }

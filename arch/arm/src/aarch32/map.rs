@@ -189,12 +189,14 @@ impl Found {
         directory: Directory<A>,
         address: usize,
     ) -> Option<(FrameSize, PhysAddr)> {
-        let found = match directory.get(directory_index(address)).kind() {
-            // SAFETY: as in `Place::find`.
+        let entry = directory.get(directory_index(address));
+        let found = match entry.kind() {
             FirstKind::Table(table) => {
-                Self::page(unsafe { Table::<A>::at(table) }.get(table_index(address)))
+                // SAFETY: as in `Place::find`.
+                let table = unsafe { Table::<A>::at(table) };
+                Self::page(table.get(table_index(address)))
             }
-            _ => Self::section(directory.get(directory_index(address))),
+            _ => Self::section(entry),
         };
         match found? {
             Self::Frame(size, address) => Some((size, address)),

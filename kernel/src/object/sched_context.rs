@@ -135,6 +135,8 @@ impl<A: Arch> SchedContext<A> {
     /// Gives it a budget anew, or round robin where `period` is zero.
     pub fn start(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
         (self.budget, self.period) = (budget, period);
+        // It may have had more entries.
+        self.ring = RefillRing::new(0);
         let mut refills = self.refills_with(capacity.max(2));
         if period == Ticks::ZERO {
             refills.start_round_robin(now, budget);

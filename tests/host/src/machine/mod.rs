@@ -13,8 +13,10 @@ mod objects;
 mod root;
 mod tasks;
 
+pub use entry::Operands;
 pub use inspect::State;
 pub use message::{Message, Received};
+pub use root::{Answer, answer};
 pub use tasks::{Budget, Spec, Task};
 
 use std::ptr::NonNull;

@@ -29,9 +29,17 @@ impl Machine {
     /// Where memory is used up.
     pub fn create(&mut self, kind: ObjectType, size_bits: usize) -> CPtr {
         let slot = self.slot();
+        self.create_in(kind, size_bits, slot);
+        slot
+    }
+
+    /// Makes an object in an empty slot.
+    ///
+    /// # Panics
+    /// Where memory is used up.
+    pub fn create_in(&mut self, kind: ObjectType, size_bits: usize, slot: CPtr) {
         self.retype(self.pool, kind, size_bits, slot, 1)
             .unwrap_or_else(|error| panic!("no {kind:?} of size {size_bits}: {error:?}"));
-        slot
     }
 
     /// Makes `count` objects in consecutive slots.

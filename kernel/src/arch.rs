@@ -46,6 +46,11 @@ pub trait UserContext: Sized {
     /// counters.
     fn set(&mut self, index: usize, value: usize);
 
+    /// Sets the base of thread-local storage, for `TCB_SetTLSBase` and the system call `SetTLSBase`.
+    fn set_tls_base(&mut self, base: usize) {
+        self.set(abi::registers::TLS_BASE, base);
+    }
+
     /// Sets a general register of a system call's result (badge, message information, message words)
     /// without any check.
     fn set_result(&mut self, index: usize, value: usize);

@@ -1,6 +1,6 @@
 //! Methods of threads: registers, priorities, state.
 
-use abi::registers::{COUNT, FRAME_COUNT, TLS_BASE};
+use abi::registers::{COUNT, FRAME_COUNT};
 use abi::{Method, PRIORITIES, Rights, thread_flags};
 
 use super::{Answer, Error, Invocation, Outcome, deletion, thread_spaces};
@@ -66,7 +66,7 @@ pub(super) fn invoke<A: Arch>(
         Method::TcbSetTlsBase => {
             invocation.require(1, 0)?;
             let base = invocation.word(kernel, 0);
-            kernel[thread].context.set(TLS_BASE, base);
+            kernel[thread].context.set_tls_base(base);
             reload_if_current(kernel, thread);
             Ok(Answer::Nothing)
         }

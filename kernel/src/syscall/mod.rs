@@ -8,7 +8,7 @@ mod debug;
 mod dispatch;
 
 use abi::Syscall;
-use abi::registers::{CAP, SYSCALL, TLS_BASE};
+use abi::registers::{CAP, SYSCALL};
 
 use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
@@ -51,7 +51,7 @@ impl<A: Arch> Kernel<A> {
             match call {
                 Some(Syscall::SetTlsBase) => {
                     let base = self[thread].context.get(CAP);
-                    self[thread].context.set(TLS_BASE, base);
+                    self[thread].context.set_tls_base(base);
                     self.core.reload = true;
                 }
                 Some(call) if call.number() >= Syscall::Yield.number() => {

@@ -90,6 +90,12 @@ impl Context {
         bases::write_user_gs(registers.gs_base);
         registers.bases_loaded = true;
     }
+
+    /// Some processors let a jump to an address that is not canonical succeed and fault at the target.
+    /// The fault message shows the address, but `iretq` would fault on it in the kernel.
+    pub fn make_returnable(&mut self) {
+        self.registers.rip = canonical(self.registers.rip as usize);
+    }
 }
 
 /// Addresses that the processor would refuse become 0.
@@ -169,7 +175,7 @@ impl UserContext for Context {
     }
 
     fn restart(&mut self) {
-        self.registers.rip = self.registers.restart;
+        self.registers.rip = canonical(self.registers.restart as usize);
     }
 
     fn forget_restart(&mut self) {

@@ -9,8 +9,8 @@ use x86_64::instructions::port::Port;
 
 /// Hz of the interval timer.
 const PIT_FREQUENCY: u64 = 1_193_182;
-/// Its ticks in about 10 ms.
-const PIT_COUNT: u16 = 11_932;
+/// Its ticks in about 20 ms, less than half of what it can count.
+const DURATION: u16 = 23_864;
 
 const MEGAHERTZ: u64 = 1_000_000;
 
@@ -24,49 +24,106 @@ pub fn time_stamp_megahertz() -> u64 {
     (frequency + MEGAHERTZ / 2) / MEGAHERTZ
 }
 
-/// The best of a few short measurements: on a virtual machine any of them may be interrupted.
+/// Counts both clocks between two moments.
 fn measure() -> u64 {
-    const ATTEMPTS: usize = 5;
-    let (_, ticks) = [(); ATTEMPTS]
-        .map(|()| measure_once())
-        .into_iter()
-        .min()
-        .unwrap_or_default();
-    ticks * PIT_FREQUENCY / u64::from(PIT_COUNT)
+    loop {
+        let timer = IntervalTimer::start();
+        let start = timer.best_sample();
+        let end = loop {
+            let end = timer.best_sample();
+            if start.count.wrapping_sub(end.count) >= DURATION {
+                break end;
+            }
+        };
+        // Who was away for too long counts again.
+        if timer.stop() {
+            let ticks = (end.before + end.after - start.before - start.after) / 2;
+            return ticks * PIT_FREQUENCY / u64::from(start.count - end.count);
+        }
+    }
 }
 
-/// How uncertain one measurement is, and the ticks that it counted.
-fn measure_once() -> (u64, u64) {
-    const GATE: u8 = 1 << 0;
-    const SPEAKER: u8 = 1 << 1;
-    const OUTPUT: u8 = 1 << 5;
-    /// Channel 2, low byte then high byte, mode 0: output rises at the end of the count.
-    const ONCE: u8 = 0b10_11_000_0;
-    let (mut control, mut command) = (Port::<u8>::new(0x61), Port::<u8>::new(0x43));
-    let mut channel = Port::<u8>::new(0x42);
-    let [low, high] = PIT_COUNT.to_le_bytes();
-    // SAFETY: nobody uses this channel of the timer.
-    unsafe {
-        let others = control.read() & !(GATE | SPEAKER);
-        control.write(others | GATE);
-        command.write(ONCE);
-        channel.write(low);
-        // The count starts between two stamps, with the second byte, and ends between two others.
-        let start = time_stamp();
-        channel.write(high);
-        let started = time_stamp();
-        let mut before = started;
-        let after = loop {
-            let stamp = time_stamp();
-            if control.read() & OUTPUT != 0 {
-                break time_stamp();
-            }
-            before = stamp;
+/// Channel 2 of the interval timer, counting down from its largest count.
+struct IntervalTimer {
+    channel: Port<u8>,
+    command: Port<u8>,
+    control: Port<u8>,
+    /// What else is in the control port.
+    others: u8,
+}
+
+/// A count, read at some time between two stamps.
+struct Sample {
+    before: u64,
+    count: u16,
+    after: u64,
+}
+
+impl IntervalTimer {
+    fn start() -> Self {
+        const GATE: u8 = 1 << 0;
+        const SPEAKER: u8 = 1 << 1;
+        /// Channel 2, low byte then high byte, mode 0: count down once.
+        const COUNT_DOWN: u8 = 0b10_11_000_0;
+        let (mut control, mut command) = (Port::new(0x61), Port::new(0x43));
+        let mut channel = Port::new(0x42);
+        // SAFETY: nobody uses this channel of the timer.
+        let others = unsafe {
+            let others = control.read() & !(GATE | SPEAKER);
+            control.write(others | GATE);
+            command.write(COUNT_DOWN);
+            channel.write(0xff);
+            channel.write(0xff);
+            others
         };
-        control.write(others);
-        (
-            (started - start) + (after - before),
-            (before + after - start - started) / 2,
-        )
+        Self {
+            channel,
+            command,
+            control,
+            others,
+        }
+    }
+
+    fn sample(&self) -> Sample {
+        /// Holds the count of channel 2 until it is read.
+        const LATCH: u8 = 0b10_00_000_0;
+        let (mut channel, mut command) = (self.channel.clone(), self.command.clone());
+        // SAFETY: as above.
+        unsafe {
+            let before = time_stamp();
+            command.write(LATCH);
+            let after = time_stamp();
+            let count = u16::from_le_bytes([channel.read(), channel.read()]);
+            Sample {
+                before,
+                count,
+                after,
+            }
+        }
+    }
+
+    /// The most certain of some samples: on a virtual machine any of them may be interrupted.
+    fn best_sample(&self) -> Sample {
+        const SAMPLES: usize = 16;
+        let mut best = self.sample();
+        for _ in 1..SAMPLES {
+            let sample = self.sample();
+            if sample.after - sample.before < best.after - best.before {
+                best = sample;
+            }
+        }
+        best
+    }
+
+    /// Returns whether the count has not ended yet.
+    fn stop(mut self) -> bool {
+        /// The output rises at the end of the count.
+        const OUTPUT: u8 = 1 << 5;
+        // SAFETY: as above.
+        unsafe {
+            let ended = self.control.read() & OUTPUT != 0;
+            self.control.write(self.others);
+            !ended
+        }
     }
 }

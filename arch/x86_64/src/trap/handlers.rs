@@ -20,7 +20,14 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
     // SAFETY: this is a kernel entry, and the only one.
     let kernel = unsafe { P::kernel() };
     match vector {
-        0..vectors::FIRST_INTERRUPT => kernel.handle_fault(fault(vector, error)),
+        0..vectors::FIRST_INTERRUPT => {
+            if vector == exception::GENERAL_PROTECTION
+                && let Some(thread) = kernel.core.current
+            {
+                kernel.objects[thread].context.make_returnable();
+            }
+            kernel.handle_fault(fault(vector, error));
+        }
         vectors::FIRST_USER..=vectors::LAST_USER => {
             let irq = Irq((vector - vectors::IRQ_BASE) as usize);
             kernel.handle_interrupt(Interrupt::Line(irq));

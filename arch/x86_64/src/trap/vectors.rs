@@ -15,6 +15,8 @@ pub mod exception {
     pub const BREAKPOINT: u64 = 3;
     /// The floating-point unit is switched off.
     pub const DEVICE_NOT_AVAILABLE: u64 = 7;
+    /// General protection: also jumps to addresses that are not canonical.
+    pub const GENERAL_PROTECTION: u64 = 13;
     /// Page fault.
     pub const PAGE_FAULT: u64 = 14;
     /// A hardware failure.

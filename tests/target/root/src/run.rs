@@ -93,7 +93,6 @@ impl Runner {
         }
         let environment = &mut self.environment;
         process.give_own_capabilities(environment)?;
-        process.give_untyped(environment, UNTYPED_BITS)?;
         let control = environment.sched_control;
         for (name, capability) in [
             (own::ASID_POOL, boot::ASID_POOL.0),
@@ -125,6 +124,8 @@ impl Runner {
         process.set_priorities(environment, PRIORITY, u8::MAX)?;
         let context = process.set_time(environment, &SLICE)?;
         process.give(environment, names::SCHED_CONTEXT, context, Rights::ALL)?;
+        // The last, because it takes what is left.
+        process.give_untyped(environment, UNTYPED_BITS)?;
         Ok(())
     }
 

@@ -10,8 +10,8 @@ use userlib::time::Clock;
 use userlib::{Message, Startup};
 
 /// Rounds of work at home, and in the server, between two looks at the clock.
-const HOME: usize = 20_000;
-const AWAY: usize = 2_000;
+const HOME: usize = 50_000;
+const AWAY: usize = 1_000;
 
 userlib::entry!(main);
 

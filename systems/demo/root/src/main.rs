@@ -23,8 +23,8 @@ use userlib::{BootInfo, Environment, Microseconds, Result, boot, syscall};
 const CALM: Microseconds = Microseconds::from_millis(5000);
 /// The attack ends when the hog was cut off so many times,
 const ATTACKS: usize = 10;
-/// or when so much time has passed.
-const PATIENCE: Microseconds = Microseconds::from_millis(3000);
+/// or, if it never is, after so long.
+const PATIENCE: Microseconds = Microseconds::from_millis(10_000);
 
 /// The root task looks so often. It is the least urgent of all, so that watching disturbs nobody.
 const LOOK: SchedParameters = SchedParameters::new(
@@ -45,26 +45,37 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     boot::TCB.set_priority(boot::TCB, LOOK_PRIORITY)?;
 
     screen::introduce(&members);
-    members.start(&clock)?;
-    let mut screen = Screen::new();
-    while members.look(&clock)? < CALM {
-        screen.show(&members);
-        syscall::yield_now();
-    }
-    screen.show(&members);
+    members.start()?;
+    syscall::yield_now();
+    members.count_from_now(&clock)?;
+    watch(&mut members, &clock, |_, time| time < CALM)?;
 
     screen::announce_attack();
     let calm = members.time();
     members.hog().report.set_attack(true);
-    let mut screen = Screen::new();
-    while members.look(&clock)? - calm < PATIENCE && members.hog().report.out_of_time() < ATTACKS {
-        screen.show(&members);
-        syscall::yield_now();
-    }
-    screen.show(&members);
+    watch(&mut members, &clock, |members, time| {
+        members.hog().report.out_of_time() < ATTACKS && time - calm < PATIENCE
+    })?;
     members.hog().report.set_attack(false);
 
     screen::summarise(&members);
-    let verdict = verdict::judge(&members, ATTACKS);
-    Ok(if verdict { 0 } else { 1 })
+    Ok(if verdict::judge(&members) { 0 } else { 1 })
+}
+
+/// Shows what everybody gets, for as long as `go_on` says.
+fn watch(
+    members: &mut Members,
+    clock: &Clock,
+    go_on: impl Fn(&Members, Microseconds) -> bool,
+) -> Result {
+    let mut screen = Screen::new();
+    loop {
+        // There is time again in the next period.
+        syscall::yield_now();
+        let time = members.look(clock)?;
+        screen.show(members);
+        if !go_on(members, time) {
+            return Ok(());
+        }
+    }
 }

@@ -120,19 +120,28 @@ impl Members {
     }
 
     /// Lets all run.
-    pub fn start(&mut self, clock: &Clock) -> Result {
-        self.start = clock.now();
-        self.now = self.start;
+    pub fn start(&self) -> Result {
         for member in &self.list {
             member.process.start()?;
         }
         Ok(())
     }
 
+    /// Counts from now on. The caller runs when the others have used up what they have, here as at
+    /// every later look; so the time counted holds as many budgets as periods.
+    pub fn count_from_now(&mut self, clock: &Clock) -> Result {
+        self.look(clock)?;
+        for member in &self.list {
+            member.used.set(Microseconds(0));
+        }
+        self.start = self.now;
+        Ok(())
+    }
+
     /// Reads what each has used; says how long they have been running.
     pub fn look(&mut self, clock: &Clock) -> Result<Microseconds> {
         for member in &self.list {
-            let used = member.time.consumed()?;
+            let used = member.time.consumed()? + recovery::take_accounted(member.badge);
             member.used.set(member.used.get() + used);
         }
         self.now = clock.now();
@@ -181,7 +190,8 @@ impl Member {
         process.set_priorities(environment, plan.priority, 0)?;
         let parameters = SchedParameters::new(plan.budget, plan.period)
             .with_badge(badge)
-            .with_extra_refills(EXTRA_REFILLS);
+            .with_extra_refills(EXTRA_REFILLS)
+            .sporadic();
         let time = process.set_time(environment, &parameters)?;
         Ok(Self {
             plan,
@@ -194,7 +204,8 @@ impl Member {
     }
 }
 
-/// Whoever is preempted often has its budget come back in as many pieces.
+/// Whoever is preempted often has its budget come back in as many pieces. (As sporadic servers, they
+/// do not lose time by it.)
 const EXTRA_REFILLS: usize = 8;
 
 /// Starts the server, and the thread that starts it over.

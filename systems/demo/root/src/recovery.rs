@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use demo_protocol::answer;
 use userlib::cap::{Endpoint, Registers, Reply};
 use userlib::server::Passive;
-use userlib::{Fault, Message, Outcome, println};
+use userlib::{Fault, Message, Microseconds, Outcome, println};
 
 /// The server's badge in faults.
 pub const SERVER: usize = 0;
@@ -19,6 +19,15 @@ static OVERRUNS: [AtomicUsize; crate::members::COUNT + 1] =
 /// How often the time of the component with this badge ran out inside the server.
 pub fn overruns(badge: usize) -> usize {
     OVERRUNS[badge].load(Relaxed)
+}
+
+/// The time that these faults accounted for, and that the kernel therefore does not tell again.
+static ACCOUNTED: [AtomicUsize; crate::members::COUNT + 1] =
+    [const { AtomicUsize::new(0) }; crate::members::COUNT + 1];
+
+/// Takes the time that faults of the component with this badge accounted for.
+pub fn take_accounted(badge: usize) -> Microseconds {
+    Microseconds(ACCOUNTED[badge].swap(0, Relaxed) as u64)
 }
 
 /// What the handler needs.
@@ -44,7 +53,10 @@ impl Recovery {
                 continue;
             };
             match Fault::from_message(&message) {
-                Fault::Timeout { badge, .. } => self.start_over(badge),
+                Fault::Timeout { badge, consumed } => {
+                    account(badge, consumed);
+                    self.start_over(badge);
+                }
                 fault => give_up(received.badge, Outcome::from(fault)),
             }
         }
@@ -55,15 +67,19 @@ impl Recovery {
             // Not a caller's time, but what was lent until the first receive: it comes back.
             return self.fault_reply.send(Message::empty(0));
         }
-        if let Some(counter) = OVERRUNS.get(badge) {
-            counter.fetch_add(1, Relaxed);
-        }
         self.client_reply.send(Message::empty(answer::OUT_OF_TIME));
         self.fault_reply.send(self.first_registers.timeout_reply());
         if let Err(error) = self.server.lend_time() {
             println!("the server got no time to start over: {error:?}");
             userlib::runtime::exit(1);
         }
+    }
+}
+
+fn account(badge: usize, consumed: Microseconds) {
+    if let (Some(count), Some(time)) = (OVERRUNS.get(badge), ACCOUNTED.get(badge)) {
+        count.fetch_add(1, Relaxed);
+        time.fetch_add(consumed.0 as usize, Relaxed);
     }
 }
 

@@ -163,16 +163,11 @@ pub fn summarise(members: &Members) {
     }
     println!();
     println!(
-        "Everybody got the share that was promised, and the hog no more, although it comes first"
+        "An overrun is a request during which the time of the caller ended. It may happen to a"
     );
     println!(
-        "and tried to keep the server for itself. An overrun is a request during which the time"
+        "client, too; the client then asks again. A blackout is the longest time that a component"
     );
-    println!(
-        "of the caller ended; a client's budget, too, can end in the middle of a request, which"
-    );
-    println!("is then repeated. A blackout is the longest time that a component was without the");
-    println!(
-        "processor: what is left of a period when the budget is used, and the wait for others."
-    );
+    println!("was without the processor: its budget was used up, or others came first.");
+    println!();
 }

@@ -233,6 +233,12 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
     /// Takes an arena back: everything that was made in it is deleted.
     pub fn reclaim(&mut self, arena: Arena) -> Result {
         self.slot(arena.untyped).revoke()?;
+        // Copies of what is not made from the arena are still there.
+        for slot in arena.slots.clone() {
+            if !arena.allocator.slots.is_free(slot) {
+                self.slot(CPtr(slot)).delete()?;
+            }
+        }
         self.slots.free(arena.slots.start, arena.slots.len());
         self.pool.keep(arena.untyped, arena.size_bits);
         Ok(())

@@ -55,6 +55,11 @@ impl SlotMap {
         }
     }
 
+    /// Whether a slot is of this map, and free.
+    pub fn is_free(&self, slot: usize) -> bool {
+        self.range.contains(&slot) && !self.is_taken(slot - self.range.start)
+    }
+
     /// How many slots are free.
     pub fn available(&self) -> usize {
         (0..self.range.len())
@@ -73,7 +78,9 @@ mod tests {
         assert_eq!(map.allocate(4), Some(100));
         assert_eq!(map.allocate(4), Some(104));
         assert_eq!(map.allocate(4), None);
+        assert!(!map.is_free(103) && map.is_free(108) && !map.is_free(110));
         map.free(102, 3);
+        assert!(map.is_free(103));
         assert_eq!(map.allocate(3), Some(102));
         assert_eq!(map.allocate(2), Some(108));
         assert_eq!(map.available(), 0);

@@ -18,7 +18,7 @@ use crate::{Startup, arch};
 use abi::BootInfo;
 
 /// Bytes of the root task's stack.
-pub const ROOT_STACK_BYTES: usize = 256 * 1024;
+pub const ROOT_STACK_BYTES: usize = 64 * 1024;
 
 /// The root task's stack.
 #[repr(C, align(4096))]

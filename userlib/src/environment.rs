@@ -8,7 +8,7 @@ use crate::cap::{
     AsidPool, Attributes, CNode, Frame, SchedContext, SchedControl, SchedParameters, Tcb, VSpace,
 };
 use crate::{Capability, Result, Startup, boot};
-use abi::sizes::{MIN_SCHED_CONTEXT_BITS, PAGE_BITS};
+use abi::sizes::PAGE_BITS;
 use abi::{BootInfo, Rights};
 use core::sync::atomic::AtomicUsize;
 
@@ -163,13 +163,7 @@ impl Environment {
 
     /// A scheduling context with parameters.
     pub fn create_sched_context(&mut self, parameters: &SchedParameters) -> Result<SchedContext> {
-        let refills = abi::sizes::refill_capacity(MIN_SCHED_CONTEXT_BITS);
-        let mut bits = MIN_SCHED_CONTEXT_BITS;
-        if parameters.extra_refills + 2 > refills {
-            while abi::sizes::refill_capacity(bits) < parameters.extra_refills + 2 {
-                bits += 1;
-            }
-        }
+        let bits = parameters.size_bits();
         let context = self.allocator.create_sized::<SchedContext>(bits)?;
         self.sched_control.configure(context, parameters)?;
         Ok(context)

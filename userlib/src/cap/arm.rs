@@ -2,7 +2,7 @@
 
 use super::{Capability, Frame, IrqControl, Slot, VSpace};
 use crate::Result;
-use crate::invoke::{label, perform};
+use crate::invoke::{label, optional_label, perform};
 use abi::ObjectType;
 
 pub(crate) mod labels {
@@ -205,19 +205,19 @@ impl IrqControl {
         )
     }
 
-    /// Puts the right to send software interrupt `irq` to core `target` into `destination`.
-    #[cfg(not(feature = "smp"))]
+    /// Puts the right to send software interrupt `irq` to core `target` into `destination`; kernels
+    /// for one core.
     pub fn issue_sgi_signal(self, irq: usize, target: usize, destination: Slot) -> Result {
         perform(
             self.0,
-            label!(ArmIrqIssueSgiSignal),
+            optional_label!(ArmIrqIssueSgiSignal),
             &[irq, target, destination.index, destination.depth],
             &[destination.root.cptr()],
         )
     }
 
-    /// Puts the handler of interrupt `irq` on core `target` into `destination`.
-    #[cfg(feature = "smp")]
+    /// Puts the handler of interrupt `irq` on core `target` into `destination`; kernels for several
+    /// cores.
     pub fn get_with_trigger_core(
         self,
         irq: usize,
@@ -227,7 +227,7 @@ impl IrqControl {
     ) -> Result {
         perform(
             self.0,
-            label!(ArmIrqIssueIrqHandlerTriggerCore),
+            optional_label!(ArmIrqIssueIrqHandlerTriggerCore),
             &[
                 irq,
                 edge as usize,

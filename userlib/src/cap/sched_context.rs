@@ -61,6 +61,15 @@ impl SchedParameters {
         }
     }
 
+    /// log2 of the bytes of a scheduling context that holds so many replenishments.
+    pub const fn size_bits(&self) -> usize {
+        let mut bits = abi::sizes::MIN_SCHED_CONTEXT_BITS;
+        while abi::sizes::refill_capacity(bits) < self.extra_refills + 2 {
+            bits += 1;
+        }
+        bits
+    }
+
     /// The same as a sporadic server.
     pub const fn sporadic(self) -> Self {
         Self {

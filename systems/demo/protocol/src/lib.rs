@@ -44,7 +44,11 @@ impl Report {
 
     /// A component counts an answer.
     pub fn count(self, label: usize) {
-        let counter = if label == answer::DONE { Self::DONE } else { Self::OUT_OF_TIME };
+        let counter = if label == answer::DONE {
+            Self::DONE
+        } else {
+            Self::OUT_OF_TIME
+        };
         self.0[counter].fetch_add(1, Relaxed);
     }
 

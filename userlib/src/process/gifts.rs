@@ -1,0 +1,151 @@
+//! What a parent hands to a process: each thing under a name on the startup page.
+
+use super::{Process, parts};
+use crate::cap::{Attributes, CPtr, Capability, Frame};
+use crate::environment::{PAGE, SharedPage, names};
+use crate::startup::RecordKind;
+use crate::{Environment, Error, Result};
+use abi::{Rights, SlotRegion, slots};
+
+impl Process {
+    /// Gives a copy of a capability, with no more than `rights`, under a name.
+    pub fn give(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        capability: impl Capability,
+        rights: Rights,
+    ) -> Result<CPtr> {
+        let slot = self.next_slot;
+        let source = environment.allocator.slot(capability);
+        self.cnode.slot(CPtr(slot)).copy_from(source, rights)?;
+        self.record_slot(environment, name)
+    }
+
+    /// Gives a copy of a capability with a badge, under a name.
+    pub fn give_badged(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        capability: impl Capability,
+        rights: Rights,
+        badge: usize,
+    ) -> Result<CPtr> {
+        let slot = self.next_slot;
+        let source = environment.allocator.slot(capability);
+        self.cnode
+            .slot(CPtr(slot))
+            .mint_from(source, rights, badge)?;
+        self.record_slot(environment, name)
+    }
+
+    fn record_slot(&mut self, environment: &mut Environment, name: &str) -> Result<CPtr> {
+        let slot = self.next_slot;
+        self.next_slot += 1;
+        self.record(environment, name, RecordKind::Capability, slot, 0)?;
+        Ok(CPtr(slot))
+    }
+
+    /// Gives 2^`size_bits` bytes of untyped memory from the process's own arena.
+    pub fn give_untyped(
+        &mut self,
+        environment: &mut Environment,
+        size_bits: usize,
+    ) -> Result<CPtr> {
+        let untyped: crate::cap::Untyped = self.arena.allocator.create_sized(size_bits)?;
+        let slot = self.next_slot;
+        let source = environment.allocator.slot(untyped);
+        self.cnode.slot(CPtr(slot)).move_from(source)?;
+        self.next_slot += 1;
+        self.record(environment, "untyped", RecordKind::Untyped, slot, size_bits)?;
+        Ok(CPtr(slot))
+    }
+
+    /// Gives what a component needs to make objects and threads of its own ([`names`]); processes
+    /// too if the parent's pool for address spaces is included.
+    pub fn give_own_capabilities(&mut self, environment: &mut Environment) -> Result {
+        let own: [(&str, CPtr, usize); 3] = [
+            (names::TCB, self.tcb.cptr(), slots::INIT_THREAD_TCB),
+            (names::CNODE, self.cnode.cptr(), slots::INIT_THREAD_CNODE),
+            (names::VSPACE, self.vspace.cptr(), slots::INIT_THREAD_VSPACE),
+        ];
+        for (name, capability, slot) in own {
+            let source = environment.allocator.slot(capability);
+            self.cnode.slot(CPtr(slot)).copy_from(source, Rights::ALL)?;
+            self.record(environment, name, RecordKind::Capability, slot, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Maps a page that the parent shares, under a name.
+    pub fn share(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        page: &SharedPage,
+        rights: Rights,
+    ) -> Result<usize> {
+        self.map(
+            environment,
+            name,
+            page.frame,
+            rights,
+            Attributes::NO_EXECUTE,
+        )
+    }
+
+    /// Maps a copy of a frame of the smallest size, under a name; the address.
+    pub fn map(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        frame: Frame,
+        rights: Rights,
+        attributes: Attributes,
+    ) -> Result<usize> {
+        // Copies belong to the arena's slots, so that they go with the process.
+        let slot = self.arena.allocator.allocate_slot()?;
+        slot.copy_from(environment.allocator.slot(frame), Rights::READ_WRITE)?;
+        let address = self.next_shared;
+        self.next_shared += PAGE;
+        let allocator = &mut self.arena.allocator;
+        let copy = Frame(CPtr(slot.index));
+        self.vspace
+            .map(allocator, copy, address, rights, attributes)?;
+        self.record(environment, name, RecordKind::Memory, address, PAGE)?;
+        Ok(address)
+    }
+
+    /// Gives a number under a name.
+    pub fn give_number(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        value: usize,
+    ) -> Result {
+        self.record(environment, name, RecordKind::Number, value, 0)
+    }
+
+    fn record(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        kind: RecordKind,
+        value: usize,
+        size: usize,
+    ) -> Result {
+        let empty = SlotRegion {
+            start: self.next_slot,
+            end: 1 << self.cnode_bits,
+        };
+        let added = parts::edit_startup(environment, self.startup_frame, |startup| {
+            startup.set_empty(empty);
+            startup.add(name, kind, value, size)
+        })?;
+        if added {
+            Ok(())
+        } else {
+            Err(Error::OutOfResources)
+        }
+    }
+}

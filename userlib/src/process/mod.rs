@@ -1,0 +1,178 @@
+//! Processes: components in address spaces of their own.
+//!
+//! A parent creates a process, loads a program, hands out capabilities, memory and numbers by name
+//! ([`Startup`]), says who hears of faults and what time it gets, and starts it. All that the process
+//! is made of comes from one arena, so that [`Process::destroy`] leaves nothing behind.
+//!
+//! The CSpace of a process begins like that of the initial thread: slot 2 is for its CNode, and so on;
+//! what the parent gives lies from slot 16 up.
+
+mod gifts;
+mod parts;
+
+use crate::allocator::Arena;
+use crate::cap::{
+    CNode, CPtr, Endpoint, Frame, Registers, SchedContext, SchedParameters, Tcb, VSpace,
+};
+use crate::loader::Program;
+use crate::{Environment, Result, arch};
+use abi::{Rights, slots};
+use parts::{IPC_BUFFER, Parts, STACK_TOP, STARTUP};
+
+/// Where shared pages start in a process's address space.
+const SHARED: usize = 0x5100_0000;
+
+/// How large a process is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessSize {
+    /// log2 of the bytes of its arena, from which everything is made.
+    pub memory_bits: usize,
+    /// Slots of the parent's CNode that its objects may take.
+    pub slots: usize,
+    /// log2 of the slots of its own CNode.
+    pub cnode_bits: usize,
+    /// Pages of its stack.
+    pub stack_pages: usize,
+}
+
+impl Default for ProcessSize {
+    fn default() -> Self {
+        Self {
+            memory_bits: 20,
+            slots: 192,
+            cnode_bits: 8,
+            stack_pages: 4,
+        }
+    }
+}
+
+/// A process.
+pub struct Process {
+    /// Its first thread.
+    pub tcb: Tcb,
+    /// Its address space.
+    pub vspace: VSpace,
+    /// The root of its CSpace; addresses in it are slot numbers of depth [`abi::WORD_BITS`].
+    pub cnode: CNode,
+    /// Its scheduling context, if it has one of its own.
+    pub sched_context: Option<SchedContext>,
+    arena: Arena,
+    startup_frame: Frame,
+    cnode_bits: usize,
+    next_slot: usize,
+    next_shared: usize,
+    entry: usize,
+}
+
+impl Process {
+    /// Makes a process of the usual size and loads `program`, an ELF file.
+    pub fn new(environment: &mut Environment, program: &[u8]) -> Result<Self> {
+        Self::with_size(environment, program, ProcessSize::default())
+    }
+
+    /// Makes a process and loads `program`, an ELF file.
+    pub fn with_size(
+        environment: &mut Environment,
+        program: &[u8],
+        size: ProcessSize,
+    ) -> Result<Self> {
+        let program = Program::parse(program)?;
+        let mut arena = environment.allocator.split(size.memory_bits, size.slots)?;
+        match Parts::build(environment, &mut arena, &program, size) {
+            Ok(parts) => Ok(Self {
+                tcb: parts.tcb,
+                vspace: parts.vspace,
+                cnode: parts.cnode,
+                sched_context: None,
+                arena,
+                startup_frame: parts.startup_frame,
+                cnode_bits: size.cnode_bits,
+                next_slot: slots::FIRST_DYNAMIC,
+                next_shared: SHARED,
+                entry: program.entry(),
+            }),
+            Err(error) => {
+                environment.allocator.reclaim(arena)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends faults, and the news of the process's end, to `endpoint` under `badge`.
+    pub fn set_fault_endpoint(
+        &mut self,
+        environment: &mut Environment,
+        endpoint: Endpoint,
+        badge: usize,
+    ) -> Result {
+        let handler = self.mint(environment, endpoint, badge)?;
+        self.tcb.set_space(handler, self.cnode, 0, self.vspace)
+    }
+
+    /// Sends word to `endpoint` under `badge` when the budget that the process runs on is used up.
+    pub fn set_timeout_endpoint(
+        &mut self,
+        environment: &mut Environment,
+        endpoint: Endpoint,
+        badge: usize,
+    ) -> Result {
+        let handler = self.mint(environment, endpoint, badge)?;
+        self.tcb.set_timeout_endpoint(handler)
+    }
+
+    fn mint(
+        &mut self,
+        environment: &mut Environment,
+        endpoint: Endpoint,
+        badge: usize,
+    ) -> Result<Endpoint> {
+        let slot = self.arena.allocator.allocate_slot()?;
+        slot.mint_from(environment.allocator.slot(endpoint), Rights::ALL, badge)?;
+        Ok(Endpoint(CPtr(slot.index)))
+    }
+
+    /// Sets priority and maximum controlled priority.
+    pub fn set_priorities(
+        &mut self,
+        environment: &Environment,
+        priority: u8,
+        mc_priority: u8,
+    ) -> Result {
+        self.tcb.set_mc_priority(environment.tcb, mc_priority)?;
+        self.tcb.set_priority(environment.tcb, priority)
+    }
+
+    /// Gives the process time of its own.
+    pub fn set_time(
+        &mut self,
+        environment: &mut Environment,
+        parameters: &SchedParameters,
+    ) -> Result<SchedContext> {
+        if let Some(context) = self.sched_context {
+            environment.sched_control.configure(context, parameters)?;
+            return Ok(context);
+        }
+        let bits = parameters.size_bits();
+        let context: SchedContext = self.arena.allocator.create_sized(bits)?;
+        environment.sched_control.configure(context, parameters)?;
+        context.bind(self.tcb)?;
+        self.sched_context = Some(context);
+        Ok(context)
+    }
+
+    /// The registers with which the process starts, and with which a timeout handler can start it
+    /// over. Its memory is not reset.
+    pub fn initial_registers(&self) -> Registers {
+        arch::initial_registers(self.entry, STACK_TOP, IPC_BUFFER, [STARTUP, 0])
+    }
+
+    /// Lets the process run.
+    pub fn start(&self) -> Result {
+        self.tcb.write_registers(true, &self.initial_registers())
+    }
+
+    /// Deletes everything that the process is made of, and takes its memory back.
+    pub fn destroy(self, environment: &mut Environment) -> Result {
+        environment.allocator.reclaim(self.arena)
+    }
+}

@@ -1,0 +1,137 @@
+//! Making a process: its objects, its address space, its program.
+
+use super::ProcessSize;
+use crate::allocator::{Allocator, Arena};
+use crate::cap::{Attributes, CNode, CPtr, Frame, Tcb, VSpace};
+use crate::environment::PAGE;
+use crate::loader::Program;
+use crate::startup::Startup;
+use crate::{Environment, Error, Result};
+use abi::{Rights, SlotRegion, slots};
+
+/// Layout of a process's address space above the program: each part with an empty page around it.
+pub(super) const STACK_TOP: usize = 0x4fff_0000;
+pub(super) const IPC_BUFFER: usize = 0x5000_0000;
+pub(super) const STARTUP: usize = 0x5000_2000;
+
+/// What a process is made of.
+pub(super) struct Parts {
+    pub(super) tcb: Tcb,
+    pub(super) vspace: VSpace,
+    pub(super) cnode: CNode,
+    pub(super) startup_frame: Frame,
+}
+
+impl Parts {
+    pub(super) fn build(
+        environment: &mut Environment,
+        arena: &mut Arena,
+        program: &Program,
+        size: ProcessSize,
+    ) -> Result<Self> {
+        let objects = &mut arena.allocator;
+        // Large objects first: what alignment loses is least then.
+        let vspace: VSpace = objects.create()?;
+        environment.asid_pool.assign(vspace)?;
+        let table = objects.create_cnode(size.cnode_bits)?;
+        let slot = objects.allocate_slot()?;
+        let guard = CNode::root_guard(size.cnode_bits).word();
+        slot.mint_from(objects.slot(table), Rights::ALL, guard)?;
+        let cnode = CNode(CPtr(slot.index));
+
+        load(environment, arena, vspace, program)?;
+        let objects = &mut arena.allocator;
+        for page in 1..=size.stack_pages {
+            let address = STACK_TOP - page * PAGE;
+            map_new(objects, vspace, address, Rights::READ_WRITE)?;
+        }
+        let ipc_buffer = map_new(objects, vspace, IPC_BUFFER, Rights::READ_WRITE)?;
+
+        let startup_frame: Frame = objects.create()?;
+        let empty = SlotRegion {
+            start: slots::FIRST_DYNAMIC,
+            end: 1 << size.cnode_bits,
+        };
+        edit_startup(environment, startup_frame, |startup| {
+            *startup = Startup::new(IPC_BUFFER, size.cnode_bits, empty);
+        })?;
+        // The parent goes on editing through its own mapping, so the process gets a copy.
+        let slot = objects.allocate_slot()?;
+        slot.copy_from(objects.slot(startup_frame), Rights::READ_WRITE)?;
+        let copy = Frame(CPtr(slot.index));
+        vspace.map(objects, copy, STARTUP, Rights::READ, Attributes::NO_EXECUTE)?;
+
+        let tcb: Tcb = objects.create()?;
+        tcb.configure(cnode, 0, vspace, IPC_BUFFER, ipc_buffer)?;
+        Ok(Self {
+            tcb,
+            vspace,
+            cnode,
+            startup_frame,
+        })
+    }
+}
+
+fn map_new(
+    objects: &mut Allocator<1>,
+    vspace: VSpace,
+    address: usize,
+    rights: Rights,
+) -> Result<Frame> {
+    let frame: Frame = objects.create()?;
+    vspace.map(objects, frame, address, rights, Attributes::NO_EXECUTE)?;
+    Ok(frame)
+}
+
+/// Copies the segments of a program into new frames and maps them.
+fn load(
+    environment: &mut Environment,
+    arena: &mut Arena,
+    vspace: VSpace,
+    program: &Program,
+) -> Result {
+    for segment in program.segments() {
+        let segment = segment?;
+        if segment.address % PAGE != 0 {
+            return Err(Error::BadProgram("a segment does not start at a page"));
+        }
+        let attributes = if segment.execute {
+            Attributes::NORMAL
+        } else {
+            Attributes::NO_EXECUTE
+        };
+        for offset in (0..segment.size).step_by(PAGE) {
+            let frame: Frame = arena.allocator.create()?;
+            let contents = segment.contents.get(offset..).unwrap_or(&[]);
+            let contents = &contents[..contents.len().min(PAGE)];
+            // New frames are zero.
+            if !contents.is_empty() {
+                environment.edit_frame(frame, segment.execute, |page| {
+                    page[..contents.len()].copy_from_slice(contents);
+                })?;
+            }
+            let address = segment.address + offset;
+            vspace.map(
+                &mut arena.allocator,
+                frame,
+                address,
+                segment.rights,
+                attributes,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Changes the startup page of a process.
+pub(super) fn edit_startup<T>(
+    environment: &mut Environment,
+    frame: Frame,
+    edit: impl FnOnce(&mut Startup) -> T,
+) -> Result<T> {
+    environment.edit_frame(frame, false, |page| {
+        // SAFETY: a page is large enough and aligned, and `Parts::build` put a Startup there, which
+        // is made of words and so has no invalid contents.
+        edit(unsafe { &mut *page.as_mut_ptr().cast::<Startup>() })
+    })
+}

@@ -1,5 +1,6 @@
 //! Memory and capability slots while the initial thread is made.
 
+use core::cmp::Reverse;
 use core::ops::Range;
 
 use abi::{GuardData, WORD_BITS};
@@ -92,19 +93,19 @@ impl<A: Arch> BootAllocator<A> {
     }
 }
 
-/// Cuts an aligned block off the end of the highest region that has one; what lies behind it becomes a
-/// region of its own. Low memory, which devices may need, stays whole.
+/// Cuts an aligned block off the end of a region; what lies behind it becomes a region of its own. The
+/// region with the most ragged end is taken, the highest of equals: so large aligned blocks stay whole,
+/// and low memory too, which devices may need.
 fn take<A: Arch>(regions: &mut [Range<usize>; REGIONS], bits: usize) -> PhysAddr {
     let size = 1usize << bits;
     let block = |region: &Range<usize>| {
         let start = region.end.checked_sub(size)? & !(size - 1);
         (start >= region.start).then_some(start)
     };
-    let best = (0..REGIONS)
+    let (start, index) = (0..REGIONS)
         .filter_map(|index| Some((block(&regions[index])?, index)))
-        .max()
+        .max_by_key(|(start, index)| (Reverse(regions[*index].end.trailing_zeros()), *start))
         .unwrap_or_else(|| panic!("not enough memory to boot: no free block of {size:#x} bytes"));
-    let (start, index) = best;
     let behind = start + size..regions[index].end;
     regions[index].end = start;
     if behind.start < behind.end

@@ -17,6 +17,11 @@
 //!
 //! It is the pointer reversal of Schorr and Waite (Communications of the ACM 10(8), 1967): the way
 //! back is kept in the places that the walk has no more use for.
+//!
+//! Slots that a zombie no longer counts are empty, so when it counts none its memory is free. The one
+//! difficulty is a root that lies in what it deletes, as a revocation meets it where CNodes hold their
+//! own last capabilities. Such a zombie must not go before the root is empty: the root moves to its
+//! first slot, and only when that alone is left the zombie goes, and the root with it.
 
 use super::Failure;
 use crate::Kernel;
@@ -45,8 +50,9 @@ pub(crate) fn revoke<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Res
 /// [`Failure::Preempted`]: do it again.
 pub(crate) fn delete<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
     finalise(kernel, slot)?;
-    while let Cap::Zombie(zombie) = kernel[slot].cap() {
-        step(kernel, slot, zombie)?;
+    let mut root = slot;
+    while let Cap::Zombie(zombie) = kernel[root].cap() {
+        root = step(kernel, root, zombie)?;
         if kernel.should_preempt() {
             return Err(Failure::Preempted);
         }
@@ -127,59 +133,80 @@ fn finalise_context<A: Arch>(kernel: &mut Kernel<A>, context: Ptr<SchedContext<A
     kernel[context].unconfigure();
 }
 
-/// One step of the walk: see the module.
+/// One step of the walk: see the module. Returns where the root is now.
 fn step<A: Arch>(
     kernel: &mut Kernel<A>,
     root: Ptr<Slot<A>>,
     zombie: Zombie<A>,
-) -> Result<(), Failure> {
+) -> Result<Ptr<Slot<A>>, Failure> {
     let Some(last) = zombie.remaining.checked_sub(1) else {
         remove_cap(kernel, root);
-        return Ok(());
+        return Ok(root);
     };
     let slot = zombie.slot(last);
-    if slot != root {
-        finalise(kernel, slot)?;
+    if slot == root {
+        return Ok(step_at_root(kernel, root, zombie));
     }
+    finalise(kernel, slot)?;
     match kernel[slot].cap() {
-        Cap::Zombie(child) if slot != root => {
-            let only_slot = last == 0 || last == 1 && zombie.slot(0) == root;
-            if only_slot {
-                remove_cap(kernel, root);
-                move_cap(kernel, slot, root, Cap::Zombie(child));
-            } else {
-                descend(kernel, root, zombie, slot, child);
-            }
+        Cap::Zombie(child) if last == 0 => {
+            remove_cap(kernel, root);
+            move_cap(kernel, slot, root, Cap::Zombie(child));
+            Ok(root)
         }
-        // Emptied, or the root itself, which is emptied last.
-        _ => kernel[root].set_cap(Cap::Zombie(Zombie {
-            remaining: last,
-            ..zombie
-        })),
+        Cap::Zombie(child) => Ok(descend(kernel, root, zombie, slot, child)),
+        _ => {
+            kernel[root].set_cap(Cap::Zombie(Zombie {
+                remaining: last,
+                ..zombie
+            }));
+            Ok(root)
+        }
     }
-    Ok(())
 }
 
-/// Lets the zombie in `slot`, a slot of `zombie`, take the root's place.
+/// The slot to be emptied is the root itself: it comes last.
+fn step_at_root<A: Arch>(
+    kernel: &mut Kernel<A>,
+    root: Ptr<Slot<A>>,
+    zombie: Zombie<A>,
+) -> Ptr<Slot<A>> {
+    let first = zombie.slot(0);
+    if first == root {
+        remove_cap(kernel, root);
+    } else {
+        let moved_up = kernel[first].cap();
+        swap_slots(kernel, (root, Cap::Zombie(zombie)), (first, moved_up));
+    }
+    first
+}
+
+/// Lets the zombie in `slot`, the last slot of `zombie`, take the root's place.
 fn descend<A: Arch>(
     kernel: &mut Kernel<A>,
     root: Ptr<Slot<A>>,
     zombie: Zombie<A>,
     slot: Ptr<Slot<A>>,
     child: Zombie<A>,
-) {
-    // The root may itself lie in the child; the parking place is the next slot then.
-    let park = usize::from(child.slot(0) == root);
-    if child.remaining <= park {
+) -> Ptr<Slot<A>> {
+    if child.remaining == 0 {
         remove_cap(kernel, slot);
-        return;
+        return root;
     }
-    let park = child.slot(park);
     swap_slots(
         kernel,
         (root, Cap::Zombie(zombie)),
         (slot, Cap::Zombie(child)),
     );
+    // The root may itself lie in the child; the parking place is the next slot then.
+    let park = usize::from(child.slot(0) == root);
+    if child.remaining <= park {
+        // Nothing else is left of the child, which goes with the root; we go on from our own slot.
+        remove_cap(kernel, root);
+        return slot;
+    }
+    let park = child.slot(park);
     let moved_up = kernel[park].cap();
     swap_slots(kernel, (slot, Cap::Zombie(zombie)), (park, moved_up));
+    root
 }

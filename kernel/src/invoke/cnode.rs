@@ -123,7 +123,7 @@ fn rotate<A: Arch>(
     let source_root = invocation.extra_cap(kernel, 1);
     let source = lookup_slot(kernel, source_root, word(6), source_depth, true)?;
     let pivot_root = invocation.extra_cap(kernel, 0);
-    let pivot = lookup_slot(kernel, pivot_root, word(3), pivot_depth, false)?;
+    let pivot = lookup_slot(kernel, pivot_root, word(3), pivot_depth, true)?;
 
     if pivot == source || pivot == target {
         return Err(Error::IllegalOperation.into());

@@ -2,8 +2,9 @@
 
 use super::Decision;
 use crate::Kernel;
-use crate::arch::{Arch, UserContext};
-use crate::object::{Thread, ThreadState};
+use crate::arch::{Arch, Exit, UserContext};
+use crate::console::debug_line;
+use crate::object::{IrqState, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::debug;
@@ -28,10 +29,25 @@ impl<A: Arch> Kernel<A> {
                 self[thread].context.restart();
                 self[thread].state = ThreadState::Running;
             }
+        } else if cfg!(feature = "debug") {
+            self.end_if_dead();
         }
         self.measure_exit(before);
         if core::mem::take(&mut self.core.reload) || self.core.current != before {
             A::switch_to(self, self.core.current);
+        }
+    }
+
+    /// Ends the run if nothing can ever happen again: nobody is ready or waits for time, and no
+    /// interrupt line belongs to a user. A person would wait for such a system in vain.
+    fn end_if_dead(&self) {
+        let time_comes = self.core.release.first(&self.objects).is_some();
+        let interrupts = self.irqs.iter().any(|line| line.state == IrqState::Issued);
+        if !time_comes && !interrupts && abi::config::DOMAINS == 1 {
+            debug_line::<A>(format_args!(
+                "kernel: no thread can ever run again; the run has failed"
+            ));
+            A::exit(Exit::Failure);
         }
     }
 

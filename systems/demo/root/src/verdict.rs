@@ -37,11 +37,12 @@ pub fn judge(members: &Members) -> bool {
         "Everybody got its share, and the hog no more than that, although it comes before the"
     );
     println!("clients and tried to keep the server for itself.");
-    let is_less = |member: &Member| {
+    let is_disturbed = |member: &Member| {
         let promised = member.promised();
         received(member) < promised - promised / LESS
+            || member.report.longest_blackout() > member.plan.period.0
     };
-    if members.iter().any(is_less) {
+    if members.iter().any(is_disturbed) {
         println!(
             "(Where a share is smaller than promised, or a blackout longer than a period, the"
         );

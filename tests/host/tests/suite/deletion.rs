@@ -9,7 +9,7 @@ const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 /// The line that wakes the root task.
 const BELL: Irq = Irq(0);
 /// Slots of the root task's CNode that histories use.
-const PLACES: usize = 6;
+const PLACES: usize = 4;
 const UNTYPEDS: usize = 3;
 
 /// A slot: of the root task's CNode, or of the CNode whose capability is in one of those.
@@ -71,26 +71,42 @@ fn place() -> impl Strategy<Value = Place> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+/// Steps that make something to delete.
+fn build() -> impl Strategy<Value = Step> {
     let untyped = || 0..UNTYPEDS;
     let slot = || 0..PLACES;
-    let looks = || 0..12usize;
+    let radix = prop_oneof![3 => Just(1usize), 1 => Just(2)];
     prop_oneof![
-        3 => (untyped(), 1..3usize, slot())
+        4 => (untyped(), radix, slot())
             .prop_map(|(untyped, radix, to)| Step::CNode { untyped, radix, to }),
         1 => (untyped(), slot()).prop_map(|(untyped, to)| Step::Thread { untyped, to }),
         1 => (untyped(), slot()).prop_map(|(untyped, to)| Step::Endpoint { untyped, to }),
         2 => (place(), place()).prop_map(|(from, to)| Step::Copy { from, to }),
-        4 => (place(), place()).prop_map(|(from, to)| Step::Move { from, to }),
+        6 => (place(), place()).prop_map(|(from, to)| Step::Move { from, to }),
         1 => (slot(), slot()).prop_map(|(thread, cnode)| Step::Space { thread, cnode }),
-        3 => (place(), looks())
-            .prop_map(|(at, interrupted_after)| Step::Delete { at, interrupted_after }),
-        1 => (slot(), looks())
-            .prop_map(|(at, interrupted_after)| Step::Revoke { at, interrupted_after }),
-        1 => (untyped(), looks())
-            .prop_map(|(untyped, interrupted_after)| Step::RevokeUntyped { untyped, interrupted_after }),
-        2 => Just(Step::Continue),
     ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let looks = || 0..12usize;
+    prop_oneof![
+        3 => build(),
+        2 => (place(), looks())
+            .prop_map(|(at, interrupted_after)| Step::Delete { at, interrupted_after }),
+        1 => (0..PLACES, looks())
+            .prop_map(|(at, interrupted_after)| Step::Revoke { at, interrupted_after }),
+        2 => (0..UNTYPEDS, looks())
+            .prop_map(|(untyped, interrupted_after)| Step::RevokeUntyped { untyped, interrupted_after }),
+        1 => Just(Step::Continue),
+    ]
+}
+
+fn history() -> impl Strategy<Value = History> {
+    let phases = (
+        prop::collection::vec(build(), 0..20),
+        prop::collection::vec(step(), 1..30),
+    );
+    phases.prop_map(|(build, steps)| History([build, steps].concat()))
 }
 
 struct World {
@@ -217,7 +233,6 @@ impl World {
     /// All memory can be had again.
     fn finish(mut self) {
         self.step(Step::Continue);
-        assert!(self.machine.runs(self.worker), "the worker gets done");
         for untyped in self.untypeds..self.untypeds + UNTYPEDS {
             self.machine.revoke(untyped);
         }
@@ -251,7 +266,7 @@ proptest! {
     })]
 
     #[test]
-    fn everything_can_be_deleted(history in prop::collection::vec(step(), 1..60).prop_map(History)) {
+    fn everything_can_be_deleted(history in history()) {
         let mut world = World::new();
         for step in &history.0 {
             world.step(*step);

@@ -37,6 +37,8 @@ macro_rules! groups {
 
 groups![
     untyped,
+    cnode,
+    derivation,
 ];
 
 /// Performs the test that the runner chose.

@@ -13,7 +13,7 @@ mod verdict;
 
 use run::Runner;
 use suite::GROUPS;
-use userlib::{BootInfo, Result, println, runtime};
+use userlib::{BootInfo, Environment, Result, println, runtime};
 use verdict::Verdict;
 
 /// Only tests whose name contains this text are run; all if it is empty.
@@ -25,7 +25,8 @@ const FILTER: &str = match option_env!("ESCAPEMENT_TEST_FILTER") {
 userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> Result {
-    let mut runner = Runner::new(boot)?;
+    let mut environment = Environment::from_boot_info(boot);
+    let mut runner = Runner::new(&mut environment, boot)?;
     let (mut passed, mut failed) = (0, 0);
     for (group, &(file, names)) in GROUPS.iter().enumerate() {
         for (index, name) in names.iter().enumerate() {

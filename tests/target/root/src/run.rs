@@ -32,8 +32,8 @@ const LENT: &[usize] = if abi::config::X86_64 {
 };
 
 /// The means to run tests.
-pub struct Runner {
-    environment: Environment,
+pub struct Runner<'a> {
+    environment: &'a mut Environment,
     clock: Clock,
     program: &'static [u8],
     /// Where tests tell their end.
@@ -44,20 +44,19 @@ pub struct Runner {
     timer: Option<Frame>,
 }
 
-impl Runner {
+impl<'a> Runner<'a> {
     /// Takes all that the machine has.
-    pub fn new(boot: &'static BootInfo) -> Result<Self> {
-        let mut environment = Environment::from_boot_info(boot);
+    pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
         let program = tar::find(userlib::components!(), "target-tests-component");
-        let clock = Clock::start(&mut environment, boot)?;
-        clock::start(&mut environment)?;
+        let clock = Clock::start(environment, boot)?;
+        clock::start(environment)?;
         Ok(Self {
             clock,
             program: program.ok_or(Error::BadProgram("it is not there"))?,
             endpoint: environment.allocator.create()?,
             reply: environment.allocator.create()?,
             report: environment.create_shared_page()?,
-            timer: timer(&mut environment)?,
+            timer: timer(environment)?,
             environment,
         })
     }
@@ -70,7 +69,7 @@ impl Runner {
     /// Runs a test.
     pub fn run(&mut self, group: usize, index: usize) -> Result<Verdict> {
         self.report().clear();
-        let mut process = Process::with_size(&mut self.environment, self.program, SIZE)?;
+        let mut process = Process::with_size(self.environment, self.program, SIZE)?;
         let prepared = self.prepare(&mut process, group, index);
         let verdict = prepared
             .and_then(|()| process.start())
@@ -81,7 +80,7 @@ impl Runner {
             lent.revoke()?;
             home.move_from(lent)?;
         }
-        process.destroy(&mut self.environment)?;
+        process.destroy(self.environment)?;
         verdict
     }
 
@@ -91,7 +90,7 @@ impl Runner {
             let (lent, home) = (process.cnode.slot(CPtr(slot)), boot::CNODE.slot(CPtr(slot)));
             lent.move_from(home)?;
         }
-        let environment = &mut self.environment;
+        let environment = &mut *self.environment;
         process.give_own_capabilities(environment)?;
         let control = environment.sched_control;
         for (name, capability) in [

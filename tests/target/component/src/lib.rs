@@ -39,6 +39,8 @@ groups![
     untyped,
     cnode,
     derivation,
+    cspace,
+    endpoint,
 ];
 
 /// Performs the test that the runner chose.

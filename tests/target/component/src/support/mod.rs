@@ -3,6 +3,7 @@
 pub mod arch;
 mod check;
 pub mod events;
+mod faults;
 pub mod protocol;
 mod random;
 mod test;
@@ -10,6 +11,7 @@ mod threads;
 
 pub(crate) use check::start;
 pub use check::{Failure, Outcome, fail, is_true, same};
+pub use faults::Watched;
 pub use random::Random;
 pub use test::Test;
 pub use threads::{ABOVE, BELOW, PRIORITY, SLICE, ms, us};

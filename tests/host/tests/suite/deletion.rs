@@ -1,276 +1,410 @@
-//! Deleting CNodes and threads that hold each other, with interruptions anywhere.
+//! Delete and revoke: what goes, what stays, and that interruptions make no difference.
 
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
-use host_tests::{CPtr, Machine, Message, Spec, Task};
+use host_tests::{CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
-use proptest::prelude::*;
+use kernel::cap::Cap;
+use kernel::invoke::Error;
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 /// The line that wakes the root task.
 const BELL: Irq = Irq(0);
-/// Slots of the root task's CNode that histories use.
-const PLACES: usize = 4;
-const UNTYPEDS: usize = 3;
 
-/// A slot: of the root task's CNode, or of the CNode whose capability is in one of those.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Root(usize),
-    In(usize, usize),
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    CNode {
-        untyped: usize,
-        radix: usize,
-        to: usize,
-    },
-    Thread {
-        untyped: usize,
-        to: usize,
-    },
-    Endpoint {
-        untyped: usize,
-        to: usize,
-    },
-    Copy {
-        from: Place,
-        to: Place,
-    },
-    Move {
-        from: Place,
-        to: Place,
-    },
-    /// Installs a CNode as the capability space of a thread.
-    Space {
-        thread: usize,
-        cnode: usize,
-    },
-    /// The worker deletes or revokes and is interrupted after so many units of work, if they suffice.
-    Delete {
-        at: Place,
-        interrupted_after: usize,
-    },
-    Revoke {
-        at: usize,
-        interrupted_after: usize,
-    },
-    RevokeUntyped {
-        untyped: usize,
-        interrupted_after: usize,
-    },
-    /// The worker goes on with what it was interrupted at.
-    Continue,
-}
-
-fn place() -> impl Strategy<Value = Place> {
-    prop_oneof![
-        1 => (0..PLACES).prop_map(Place::Root),
-        2 => (0..PLACES, 0..4usize).prop_map(|(cnode, index)| Place::In(cnode, index)),
-    ]
-}
-
-/// Steps that make something to delete.
-fn build() -> impl Strategy<Value = Step> {
-    let untyped = || 0..UNTYPEDS;
-    let slot = || 0..PLACES;
-    let radix = prop_oneof![3 => Just(1usize), 1 => Just(2)];
-    prop_oneof![
-        4 => (untyped(), radix, slot())
-            .prop_map(|(untyped, radix, to)| Step::CNode { untyped, radix, to }),
-        1 => (untyped(), slot()).prop_map(|(untyped, to)| Step::Thread { untyped, to }),
-        1 => (untyped(), slot()).prop_map(|(untyped, to)| Step::Endpoint { untyped, to }),
-        2 => (place(), place()).prop_map(|(from, to)| Step::Copy { from, to }),
-        6 => (place(), place()).prop_map(|(from, to)| Step::Move { from, to }),
-        1 => (slot(), slot()).prop_map(|(thread, cnode)| Step::Space { thread, cnode }),
-    ]
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let looks = || 0..12usize;
-    prop_oneof![
-        3 => build(),
-        2 => (place(), looks())
-            .prop_map(|(at, interrupted_after)| Step::Delete { at, interrupted_after }),
-        1 => (0..PLACES, looks())
-            .prop_map(|(at, interrupted_after)| Step::Revoke { at, interrupted_after }),
-        2 => (0..UNTYPEDS, looks())
-            .prop_map(|(untyped, interrupted_after)| Step::RevokeUntyped { untyped, interrupted_after }),
-        1 => Just(Step::Continue),
-    ]
-}
-
-fn history() -> impl Strategy<Value = History> {
-    let phases = (
-        prop::collection::vec(build(), 0..20),
-        prop::collection::vec(step(), 1..30),
-    );
-    phases.prop_map(|(build, steps)| History([build, steps].concat()))
-}
-
-struct World {
+/// A machine with a worker that can be interrupted, and untyped memory of a page each.
+struct Scene {
     machine: Machine,
     worker: Task,
-    places: CPtr,
-    untypeds: CPtr,
 }
 
-impl World {
+impl Scene {
     fn new() -> Self {
         let mut machine = Machine::new();
         let worker = machine.spawn(Spec::new("worker", 100).active());
-        let untypeds = machine.slots(UNTYPEDS);
-        for index in 0..UNTYPEDS {
-            machine.create_in(ObjectType::Untyped, 13, untypeds + index);
-        }
-        let places = machine.slots(PLACES);
-        machine.rest();
-        Self {
-            machine,
-            worker,
-            places,
-            untypeds,
-        }
+        Self { machine, worker }
     }
 
-    /// Root, index and depth of a place, as methods of CNodes want them.
-    fn address(&self, place: Place) -> (CPtr, usize, usize) {
-        match place {
-            Place::Root(slot) => (ROOT, self.places + slot, WORD_BITS),
-            Place::In(cnode, index) => match self.machine.cap(self.places + cnode) {
-                kernel::cap::Cap::CNode(found) => {
-                    (self.places + cnode, index % found.len(), found.radix)
-                }
-                _ => (self.places + cnode, index, 1),
-            },
-        }
+    fn make(&mut self, untyped: CPtr, kind: ObjectType, bits: usize) -> CPtr {
+        let slot = self.machine.slot();
+        self.machine.retype(untyped, kind, bits, slot, 1).unwrap();
+        slot
     }
 
-    fn create(&mut self, untyped: usize, kind: ObjectType, bits: usize, to: usize) {
-        let _ = self
-            .machine
-            .retype(self.untypeds + untyped, kind, bits, self.places + to, 1);
-    }
-
-    /// The root task invokes a capability, unless that would block it; the answer does not matter.
-    fn invoke(&mut self, cap: CPtr, method: Method, words: &[usize], caps: &[CPtr]) {
-        if !matches!(self.machine.cap(cap), kernel::cap::Cap::Endpoint(_)) {
-            let _ = self.machine.invoke(cap, method, words, caps);
-        }
-    }
-
-    /// The worker, or the root task where the worker was interrupted, asks for something long.
-    fn long(&mut self, method: Method, (root, index, depth): (CPtr, usize, usize), looks: usize) {
-        let words = [index, depth];
-        if !self.machine.runs(self.worker) {
-            self.invoke(root, method, &words, &[]);
-            return;
-        }
-        if matches!(self.machine.cap(root), kernel::cap::Cap::Endpoint(_)) {
-            return;
-        }
+    /// The worker asks for a deletion and is interrupted after `looks` units of work, if it takes so
+    /// long; returns whether it was.
+    fn interrupted(&mut self, method: Method, slot: CPtr, looks: usize) -> bool {
+        self.machine.rest();
         self.machine.kernel.arch.ambush = Some((looks, BELL));
-        let message = Message::new(method.number(), &words);
-        self.machine.call(self.worker, root, &message);
-        if self.machine.runs(self.worker) {
-            self.machine.kernel.arch.ambush = None;
+        let message = Message::new(method.number(), &[slot, WORD_BITS]);
+        self.machine.call(self.worker, ROOT, &message);
+        let interrupted = self.machine.runs(self.machine.root);
+        self.machine.kernel.arch.ambush = None;
+        if !interrupted {
+            assert_eq!(self.machine.received(self.worker).label, 0);
+            self.machine.raise(BELL);
         }
+        interrupted
     }
 
-    fn step(&mut self, step: Step) {
-        match step {
-            Step::CNode { untyped, radix, to } => {
-                self.create(untyped, ObjectType::CNode, radix, to)
-            }
-            Step::Thread { untyped, to } => self.create(untyped, ObjectType::Tcb, 0, to),
-            Step::Endpoint { untyped, to } => self.create(untyped, ObjectType::Endpoint, 0, to),
-            Step::Copy { from, to } => {
-                let (source_root, source, source_depth) = self.address(from);
-                let (root, index, depth) = self.address(to);
-                let words = [index, depth, source, source_depth, Rights::ALL.word()];
-                self.invoke(root, Method::CNodeCopy, &words, &[source_root]);
-            }
-            Step::Move { from, to } => {
-                let (source_root, source, source_depth) = self.address(from);
-                let (root, index, depth) = self.address(to);
-                let words = [index, depth, source, source_depth];
-                self.invoke(root, Method::CNodeMove, &words, &[source_root]);
-            }
-            Step::Space { thread, cnode } => {
-                let caps = [0, self.places + cnode, slots::INIT_THREAD_VSPACE];
-                let thread = self.places + thread;
-                self.invoke(thread, Method::TcbSetSpace, &[0, 0], &caps);
-            }
-            Step::Delete {
-                at,
-                interrupted_after,
-            } => {
-                self.long(Method::CNodeDelete, self.address(at), interrupted_after);
-            }
-            Step::Revoke {
-                at,
-                interrupted_after,
-            } => {
-                let at = self.address(Place::Root(at));
-                self.long(Method::CNodeRevoke, at, interrupted_after);
-            }
-            Step::RevokeUntyped {
-                untyped,
-                interrupted_after,
-            } => {
-                let at = (ROOT, self.untypeds + untyped, WORD_BITS);
-                self.long(Method::CNodeRevoke, at, interrupted_after);
-            }
-            Step::Continue => {
-                if self.machine.runs(self.machine.root) {
-                    self.machine.rest();
+    /// The worker gets done with what it was interrupted at.
+    fn proceed(&mut self) {
+        self.machine.rest();
+        assert_eq!(self.machine.running(), "worker");
+        assert_eq!(self.machine.received(self.worker).label, 0);
+        self.machine.raise(BELL);
+    }
+
+    /// All of a page of untyped memory can be had.
+    fn assert_unused(&mut self, untyped: CPtr) {
+        let slot = self.machine.slot();
+        let answer = self
+            .machine
+            .retype(untyped, ObjectType::Untyped, 12, slot, 1);
+        assert_eq!(answer, Ok(vec![]));
+        self.machine.delete(slot);
+    }
+
+    fn assert_used(&mut self, untyped: CPtr) {
+        let slot = self.machine.slot();
+        let answer = self
+            .machine
+            .retype(untyped, ObjectType::Untyped, 12, slot, 1);
+        assert!(
+            matches!(answer, Err(Error::NotEnoughMemory(_))),
+            "{answer:?}"
+        );
+    }
+}
+
+/// Does something with every point of interruption, until it is not interrupted any more.
+fn at_every_point(mut scene: impl FnMut(usize) -> bool) {
+    let mut points = 0;
+    while scene(points) {
+        points += 1;
+        assert!(points < 1000, "there is no end to it");
+    }
+    assert!(points > 0, "it was never interrupted");
+}
+
+#[test]
+fn deleting_nothing_succeeds() {
+    let mut machine = Machine::new();
+    let empty = machine.slot();
+    machine.delete(empty);
+    machine.revoke(empty);
+    assert!(machine.is_empty(empty));
+}
+
+#[test]
+fn an_object_lives_as_long_as_one_capability() {
+    let mut scene = Scene::new();
+    let page = scene.machine.untyped(12);
+    let endpoint = scene.make(page, ObjectType::Endpoint, 0);
+    let copy = scene.machine.copy(endpoint);
+    scene.machine.delete(endpoint);
+    scene.assert_used(page);
+    assert!(matches!(scene.machine.cap(copy), Cap::Endpoint(_)));
+    scene.machine.delete(copy);
+    scene.assert_unused(page);
+}
+
+#[test]
+fn revoking_deletes_descendants_only() {
+    let mut machine = Machine::new();
+    let endpoint = machine.endpoint();
+    let copy = machine.copy(endpoint);
+    let badged = machine.mint(endpoint, Rights::ALL, 1);
+    let badged_copy = machine.copy(badged);
+    let other = machine.endpoint();
+
+    // A copy has no children, not even copies of itself.
+    let sibling = machine.copy(copy);
+    machine.revoke(copy);
+    assert!(!machine.is_empty(sibling));
+
+    machine.revoke(badged);
+    assert!(machine.is_empty(badged_copy) && !machine.is_empty(badged));
+
+    machine.revoke(endpoint);
+    assert!(
+        [copy, sibling, badged]
+            .iter()
+            .all(|slot| machine.is_empty(*slot))
+    );
+    assert!(!machine.is_empty(endpoint) && !machine.is_empty(other));
+}
+
+#[test]
+fn revoking_a_badge_leaves_other_badges() {
+    let mut machine = Machine::new();
+    let endpoint = machine.endpoint();
+    let first = machine.mint(endpoint, Rights::ALL, 1);
+    let second = machine.mint(endpoint, Rights::ALL, 2);
+    let again = machine.mint(endpoint, Rights::ALL, 1);
+    let copies = [first, second, again].map(|badged| machine.copy(badged));
+    machine.revoke(first);
+    assert!(machine.is_empty(copies[0]));
+    assert!(!machine.is_empty(copies[1]) && !machine.is_empty(copies[2]));
+    machine.revoke(again);
+    assert!(machine.is_empty(copies[2]) && !machine.is_empty(copies[1]));
+    assert!(!machine.is_empty(first));
+}
+
+#[test]
+fn deleting_the_first_of_a_badge_keeps_its_family_together() {
+    let mut machine = Machine::new();
+    let endpoint = machine.endpoint();
+    let older = machine.mint(endpoint, Rights::ALL, 1);
+    let older_copy = machine.copy(older);
+    // Minted later, so it stands in front of the older one with the same badge.
+    let newer = machine.mint(endpoint, Rights::ALL, 1);
+    let newer_copy = machine.copy(newer);
+    machine.delete(older);
+    machine.revoke(newer);
+    assert!(machine.is_empty(newer_copy));
+    assert!(
+        !machine.is_empty(older_copy),
+        "it was not made from the newer one"
+    );
+}
+
+#[test]
+fn revoking_memory_deletes_everything_in_it() {
+    let mut scene = Scene::new();
+    let page = scene.machine.untyped(12);
+    let half = scene.make(page, ObjectType::Untyped, 11);
+    let cnode = scene.make(half, ObjectType::CNode, 2);
+    let endpoint = scene.make(half, ObjectType::Endpoint, 0);
+    let outside = scene.machine.mint(endpoint, Rights::ALL, 3);
+    scene.machine.move_into(endpoint, cnode, 1, 2).unwrap();
+    scene.machine.revoke(page);
+    for slot in [half, cnode, endpoint, outside] {
+        assert!(scene.machine.is_empty(slot));
+    }
+    scene.assert_unused(page);
+}
+
+#[test]
+fn capabilities_go_with_their_cnodes() {
+    at_every_point(|looks| {
+        let mut scene = Scene::new();
+        let pages = [(); 4].map(|()| scene.machine.untyped(12));
+        let outer = scene.make(pages[0], ObjectType::CNode, 1);
+        let middle = scene.make(pages[1], ObjectType::CNode, 2);
+        let inner = scene.make(pages[2], ObjectType::CNode, 1);
+        let endpoint = scene.make(pages[3], ObjectType::Endpoint, 0);
+        scene.machine.move_into(endpoint, inner, 1, 1).unwrap();
+        scene.machine.move_into(inner, middle, 3, 2).unwrap();
+        scene.machine.move_into(middle, outer, 0, 1).unwrap();
+
+        let interrupted = scene.interrupted(Method::CNodeDelete, outer, looks);
+        if interrupted {
+            scene.proceed();
+        }
+        assert!(scene.machine.is_empty(outer));
+        for page in pages {
+            scene.assert_unused(page);
+        }
+        interrupted
+    });
+}
+
+#[test]
+fn threads_go_with_their_spaces() {
+    at_every_point(|looks| {
+        let mut scene = Scene::new();
+        let pages = [(); 2].map(|()| scene.machine.untyped(12));
+        let thread = scene.make(pages[0], ObjectType::Tcb, 0);
+        let space = scene.make(pages[1], ObjectType::CNode, 2);
+        let caps = [0, space, slots::INIT_THREAD_VSPACE];
+        scene
+            .machine
+            .invoke(thread, Method::TcbSetSpace, &[0, 0], &caps)
+            .unwrap();
+        // The thread lies in its own space, and nowhere else.
+        scene.machine.copy_into(thread, space, 1, 2).unwrap();
+        scene.machine.delete(space);
+        scene.machine.delete(thread);
+        scene.assert_used(pages[0]);
+        let interrupted = scene.interrupted(Method::CNodeRevoke, pages[0], looks);
+        if interrupted {
+            scene.proceed();
+        }
+        scene.assert_unused(pages[0]);
+        scene.machine.revoke(pages[1]);
+        scene.assert_unused(pages[1]);
+        interrupted
+    });
+}
+
+/// Two CNodes, each in memory of its own, each with the last capability to the other.
+fn circle(scene: &mut Scene, radix: usize) -> [CPtr; 2] {
+    let pages = [(); 2].map(|()| scene.machine.untyped(12));
+    let first = scene.make(pages[0], ObjectType::CNode, radix);
+    let second = scene.make(pages[1], ObjectType::CNode, radix);
+    scene.machine.copy_into(second, first, 0, radix).unwrap();
+    scene.machine.move_into(first, second, 1, radix).unwrap();
+    scene.machine.delete(second);
+    pages
+}
+
+#[test]
+fn circles_of_cnodes_can_be_revoked() {
+    for radix in [1, 2] {
+        for from in [0, 1] {
+            at_every_point(|looks| {
+                let mut scene = Scene::new();
+                let pages = circle(&mut scene, radix);
+                let interrupted = scene.interrupted(Method::CNodeRevoke, pages[from], looks);
+                if interrupted {
+                    // Whatever was reached, nobody gets memory that is still in use.
+                    for page in pages {
+                        let slot = scene.machine.slot();
+                        let _ = scene
+                            .machine
+                            .retype(page, ObjectType::CNode, 2, slot, 1)
+                            .map(|_| scene.machine.delete(slot));
+                    }
+                    scene.proceed();
                 }
+                scene.assert_unused(pages[from]);
+                // Interrupted at a bad moment, the walk leaves the rest of the other CNode in itself,
+                // where only its memory's owner finds it.
+                if interrupted {
+                    scene.machine.revoke(pages[1 - from]);
+                }
+                scene.assert_unused(pages[1 - from]);
+                interrupted
+            });
+        }
+    }
+}
+
+#[test]
+fn circles_of_cnodes_can_be_revoked_from_both_ends() {
+    for radix in [1, 2] {
+        at_every_point(|looks| {
+            let mut scene = Scene::new();
+            let pages = circle(&mut scene, radix);
+            let interrupted = scene.interrupted(Method::CNodeRevoke, pages[0], looks);
+            if interrupted {
+                scene.machine.revoke(pages[1]);
+                scene.proceed();
             }
-        }
+            scene.assert_unused(pages[0]);
+            scene.assert_unused(pages[1]);
+            interrupted
+        });
     }
+}
 
-    /// All memory can be had again.
-    fn finish(mut self) {
-        self.step(Step::Continue);
-        for untyped in self.untypeds..self.untypeds + UNTYPEDS {
-            self.machine.revoke(untyped);
-        }
-        let slot = self.machine.slots(UNTYPEDS);
-        for index in 0..UNTYPEDS {
-            let untyped = self.untypeds + index;
-            let answer = self
+#[test]
+fn a_cnode_can_hold_its_last_capability() {
+    for index in 0..4 {
+        at_every_point(|looks| {
+            let mut scene = Scene::new();
+            let pages = [(); 2].map(|()| scene.machine.untyped(12));
+            let cnode = scene.make(pages[0], ObjectType::CNode, 2);
+            let content = scene.make(pages[1], ObjectType::CNode, 1);
+            scene
                 .machine
-                .retype(untyped, ObjectType::Untyped, 13, slot + index, 1);
-            assert_eq!(answer, Ok(vec![]));
-        }
-        for place in 0..PLACES {
-            assert!(self.machine.is_empty(self.places + place));
-        }
+                .move_into(content, cnode, (index + 1) % 4, 2)
+                .unwrap();
+            scene.machine.move_into(cnode, cnode, index, 2).unwrap();
+            assert!(scene.machine.is_empty(cnode));
+            scene.assert_used(pages[0]);
+            let interrupted = scene.interrupted(Method::CNodeRevoke, pages[0], looks);
+            if interrupted {
+                scene.proceed();
+            }
+            scene.assert_unused(pages[0]);
+            scene.assert_unused(pages[1]);
+            interrupted
+        });
     }
 }
 
-/// Steps, one a line where a failure is shown.
-struct History(Vec<Step>);
-
-impl std::fmt::Debug for History {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        (self.0.iter()).try_for_each(|step| write!(f, "\n    {step:?}"))
-    }
+#[test]
+fn what_is_being_deleted_can_only_be_deleted() {
+    let mut scene = Scene::new();
+    let cnode = scene.machine.cnode(4);
+    assert!(scene.interrupted(Method::CNodeDelete, cnode, 2));
+    let machine = &mut scene.machine;
+    assert!(matches!(machine.cap(cnode), Cap::Zombie(_)));
+    let slot = machine.slot();
+    assert_eq!(
+        machine.copy_to(cnode, slot, Rights::ALL),
+        Err(Error::IllegalOperation)
+    );
+    assert_eq!(
+        machine.invoke(cnode, Method::CNodeDelete, &[0, 4], &[]),
+        Err(Error::InvalidCapability(0))
+    );
+    // Somebody else may go on with it; then the worker finds nothing left to do.
+    machine.delete(cnode);
+    assert!(machine.is_empty(cnode));
+    scene.proceed();
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+#[test]
+fn a_long_revocation_gives_way_to_interrupts() {
+    let mut scene = Scene::new();
+    let endpoint = scene.machine.endpoint();
+    let copies = [(); 50].map(|()| scene.machine.copy(endpoint));
+    assert!(scene.interrupted(Method::CNodeRevoke, endpoint, 10));
+    let left = (copies.iter())
+        .filter(|copy| !scene.machine.is_empty(**copy))
+        .count();
+    assert!((1..50).contains(&left), "{left} of 50 are left");
+    scene.proceed();
+    assert!(copies.iter().all(|copy| scene.machine.is_empty(*copy)));
+    assert!(!scene.machine.is_empty(endpoint));
+}
 
-    #[test]
-    fn everything_can_be_deleted(history in history()) {
-        let mut world = World::new();
-        for step in &history.0 {
-            world.step(*step);
-        }
-        world.finish();
-    }
+#[test]
+fn a_thread_may_delete_itself() {
+    let mut machine = Machine::new();
+    let suicide = machine.spawn(Spec::new("suicide", 10).active());
+    machine.rest();
+    let message = Message::new(Method::CNodeDelete.number(), &[suicide.tcb, WORD_BITS]);
+    machine.call(suicide, ROOT, &message);
+    assert_eq!(machine.state(suicide), State::Gone);
+    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.holder(suicide.context), "nobody");
+}
+
+#[test]
+fn a_thread_may_delete_its_time() {
+    let mut machine = Machine::new();
+    let task = machine.spawn(Spec::new("task", 10).active());
+    machine.rest();
+    let message = Message::new(Method::CNodeDelete.number(), &[task.context, WORD_BITS]);
+    machine.call(task, ROOT, &message);
+    assert_eq!(machine.state(task), State::Runnable);
+    assert!(machine.is_passive(task));
+    assert_eq!(machine.running(), "nobody");
+}
+
+#[test]
+fn a_thread_may_revoke_its_own_space() {
+    let mut machine = Machine::new();
+    let task = machine.spawn(Spec::new("task", 10).active());
+    let space = machine.cnode(3);
+    // A space of its own, in which slot 1 names the CNode itself.
+    machine.copy_into(space, space, 1, 3).unwrap();
+    let caps = [0, space, slots::INIT_THREAD_VSPACE];
+    let guard = abi::GuardData {
+        guard: 0,
+        size: WORD_BITS - 3,
+    };
+    machine
+        .tcb(task, Method::TcbSetSpace, &[guard.word(), 0], &caps)
+        .unwrap();
+    machine.rest();
+    // Nothing but the root task's capability is left, so the thread's next call finds no root.
+    let message = Message::new(Method::CNodeRevoke.number(), &[1, 3]);
+    machine.call(task, 1, &message);
+    assert_eq!(machine.received(task).label, 0, "a copy has no children");
+    machine.revoke(space);
+    machine.call(task, 1, &message);
+    assert_eq!(machine.state(task), State::Inactive, "and no fault handler");
 }

@@ -3,3 +3,4 @@
 mod boot;
 mod deletion;
 mod random;
+mod tangles;

@@ -41,6 +41,8 @@ groups![
     derivation,
     cspace,
     endpoint,
+    cap_transfer,
+    call_reply,
 ];
 
 /// Performs the test that the runner chose.

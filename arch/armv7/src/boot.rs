@@ -2,6 +2,8 @@
 
 use core::mem::MaybeUninit;
 
+#[cfg(feature = "log")]
+use arch_arm::timer::Timer;
 use kernel::Kernel;
 use kernel::arch::{Arch, PhysAddr};
 use kernel::boot::{BootParameters, RootTaskImage, start};
@@ -32,9 +34,17 @@ pub(crate) fn boot<'a, P: Platform>(
     let image_end = Armv7::<P>::to_physical(kernel_space::image_end_address());
     let used = root_task.physical();
     let used_end = image_end.max(used.end);
-    let ram_end = ram::find_end::<P>(used_end..P::RAM.end);
-    let window_end = ram_end.min(PhysAddr(P::RAM.start.0 + WINDOW_SIZE));
+    // What lies behind the window is device memory to users, be it RAM or not.
+    let window_end = PhysAddr(P::RAM.start.0 + WINDOW_SIZE).min(P::RAM.end);
+    let window_end = ram::find_end::<P>(used_end..window_end);
     kernel_space::limit_window::<P>(window_end);
+
+    #[cfg(feature = "log")]
+    defmt::info!(
+        "RAM up to {=usize:#x}, a timer of {=u64} MHz",
+        window_end.0,
+        devices.1.clock().frequency() / 1_000_000
+    );
 
     // SAFETY: this is called once.
     let kernel = memory.write(unsafe { Kernel::new(Armv7::new(devices), irqs) });

@@ -3,8 +3,9 @@
 //! A kernel that is loaded as an ELF file is told nothing by its loader, so it tries: it writes a
 //! different word to each mebibyte, the highest first, and sees up to where they are all still there.
 //! Where there is no RAM the word is lost; where the RAM is seen a second time, the word was
-//! overwritten by that of the lower place. No board has more RAM than the platform says, so accesses
-//! past all memory, which may abort on real hardware, do not happen there.
+//! overwritten by that of the lower place. It tries no further than the kernel's window and than the
+//! platform says that RAM may go, so accesses past all memory, which may abort on real hardware, do not
+//! happen there.
 
 use core::ops::Range;
 

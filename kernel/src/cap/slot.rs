@@ -9,7 +9,7 @@ use crate::token::Ptr;
 /// A place for one capability, with its neighbours in the derivation tree.
 ///
 /// The tree is kept as one list per family of capabilities, in which descendants follow their ancestor
-/// directly; see [`super::derivation`]. Slots are aligned to their size, so the list's pointers have
+/// directly; see `derivation.rs` beside this file. Slots are aligned to their size, so the list's pointers have
 /// room for two marks.
 #[repr(C)]
 #[cfg_attr(target_pointer_width = "64", repr(align(32)))]

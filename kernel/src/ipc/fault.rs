@@ -44,6 +44,7 @@ impl<A: Arch> Kernel<A> {
             }
             None => {
                 self.report(thread, fault);
+                self.core.unhandled_fault = true;
                 self.leave_scheduler(thread);
                 self[thread].state = ThreadState::Inactive;
             }

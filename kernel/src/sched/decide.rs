@@ -30,7 +30,7 @@ impl<A: Arch> Kernel<A> {
                 self[thread].state = ThreadState::Running;
             }
         } else if cfg!(feature = "debug") {
-            self.end_if_dead();
+            self.end_if_dead(before);
         }
         self.measure_exit(before);
         if core::mem::take(&mut self.core.reload) || self.core.current != before {
@@ -40,15 +40,24 @@ impl<A: Arch> Kernel<A> {
 
     /// Ends the run if nothing can ever happen again: nobody is ready or waits for time, and no
     /// interrupt line belongs to a user. A person would wait for such a system in vain.
-    fn end_if_dead(&self) {
+    ///
+    /// It has ended well if `last`, the thread that ran last, stopped of its own will; not if it
+    /// waits for somebody, or if any fault found no handler.
+    fn end_if_dead(&self, last: Option<Ptr<Thread<A>>>) {
         let time_comes = self.core.release.first(&self.objects).is_some();
         let interrupts = self.irqs.iter().any(|line| line.state == IrqState::Issued);
-        if !time_comes && !interrupts && abi::config::DOMAINS == 1 {
-            debug_line::<A>(format_args!(
-                "kernel: no thread can ever run again; the run has failed"
-            ));
-            A::exit(Exit::Failure);
+        if time_comes || interrupts || abi::config::DOMAINS > 1 {
+            return;
         }
+        let stopped = last.is_some_and(|last| matches!(self[last].state, ThreadState::Inactive));
+        let exit = if stopped && !self.core.unhandled_fault {
+            debug_line::<A>(format_args!("kernel: the last thread has stopped"));
+            Exit::Success
+        } else {
+            debug_line::<A>(format_args!("kernel: no thread can ever run again"));
+            Exit::Failure
+        };
+        A::exit(exit);
     }
 
     /// Offers every thread whose replenishment is due, the earliest first.

@@ -1,9 +1,9 @@
 //! Who runs.
 //!
-//! Threads that could run now stand in the ready queues ([`ready`]), those that wait for time in the
-//! release queue ([`release`]); the current thread stands in neither. While the kernel works it only
+//! Threads that could run now stand in the ready queues (`ready`), those that wait for time in the
+//! release queue (`release`); the current thread stands in neither. While the kernel works it only
 //! notes what should happen ([`Decision`]); the choice is made once, at the end of the kernel entry
-//! ([`decide`]), and time is accounted for at entry and at the choice ([`charge`]).
+//! (`decide`), and time is accounted for at entry and at the choice (`charge`).
 
 mod charge;
 mod decide;
@@ -60,6 +60,8 @@ pub struct Core<A: Arch> {
     /// Whether the address space or registers of the current thread were changed under it, so that
     /// the architecture must load them again.
     pub reload: bool,
+    /// Whether any thread stopped with a fault that nobody handles.
+    pub unhandled_fault: bool,
     /// Units of work since the last preemption point.
     work: usize,
     pub(crate) ready: ReadyQueues<A>,
@@ -84,6 +86,7 @@ impl<A: Arch> Core<A> {
             decision: Decision::Resume,
             reprogram: true,
             reload: true,
+            unhandled_fault: false,
             work: 0,
             ready: ReadyQueues::new(),
             release: ReleaseQueue::new(),

@@ -1,7 +1,7 @@
 //! Processes: components in address spaces of their own.
 //!
 //! A parent creates a process, loads a program, hands out capabilities, memory and numbers by name
-//! ([`Startup`]), says who hears of faults and what time it gets, and starts it. All that the process
+//! ([`crate::Startup`]), says who hears of faults and what time it gets, and starts it. All that the process
 //! is made of comes from one arena, so that [`Process::destroy`] leaves nothing behind.
 //!
 //! The CSpace of a process begins like that of the initial thread: slot 2 is for its CNode, and so on;

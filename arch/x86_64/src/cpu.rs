@@ -6,7 +6,7 @@
 use raw_cpuid::{CpuId, CpuIdReaderNative};
 use x86_64::registers::control::{Cr0, Cr0Flags, Cr4, Cr4Flags, Efer, EferFlags};
 use x86_64::registers::model_specific::Msr;
-use x86_64::registers::xcontrol::{XCr0, XCr0Flags};
+use x86_64::registers::xcontrol::XCr0;
 
 use crate::fpu;
 
@@ -84,7 +84,7 @@ impl Features {
                 );
             });
             if self.xsave {
-                XCr0::write(XCr0Flags::from_bits_truncate(fpu::COMPONENTS));
+                XCr0::write_raw(fpu::COMPONENTS);
             }
             Msr::new(PAGE_ATTRIBUTES).write(u64::from_le_bytes(MEMORY_TYPES));
         }

@@ -24,14 +24,20 @@ const TASK: SegmentSelector = SegmentSelector::new(5, Ring0);
 
 /// Index of the stack for exceptions that nobody survives, in the interrupt stack table.
 pub const FATAL_STACK: u16 = 0;
+/// Index of the stack for debug exceptions.
+pub const DEBUG_STACK: u16 = 1;
 
-/// Bytes of the stack for fatal exceptions.
-const FATAL_STACK_SIZE: usize = 16 * 1024;
+/// The stacks of the interrupt stack table. The report of a fatal exception takes some room.
+#[repr(C, align(16))]
+struct Stacks {
+    fatal: [u8; 16 * 1024],
+    debug: [u8; 256],
+}
 
-#[repr(align(16))]
-struct FatalStack(#[allow(dead_code, reason = "the processor uses it")] [u8; FATAL_STACK_SIZE]);
-
-static mut FATAL: FatalStack = FatalStack([0; FATAL_STACK_SIZE]);
+static mut STACKS: Stacks = Stacks {
+    fatal: [0; _],
+    debug: [0; _],
+};
 
 /// Descriptor table and task state of one core.
 #[derive(Debug)]
@@ -60,8 +66,16 @@ impl Segments {
     /// # Safety
     /// Called once per core at boot; the tables stay where they are.
     pub unsafe fn load(&mut self) {
-        let fatal = &raw mut FATAL as u64 + FATAL_STACK_SIZE as u64;
-        self.task.interrupt_stack_table[FATAL_STACK as usize] = VirtAddr::new(fatal);
+        let stacks = &raw mut STACKS;
+        // SAFETY: only the addresses of their ends are computed.
+        let (fatal, debug) = unsafe {
+            (
+                (&raw mut (*stacks).fatal).add(1),
+                (&raw mut (*stacks).debug).add(1),
+            )
+        };
+        self.task.interrupt_stack_table[FATAL_STACK as usize] = VirtAddr::from_ptr(fatal);
+        self.task.interrupt_stack_table[DEBUG_STACK as usize] = VirtAddr::from_ptr(debug);
         // SAFETY: the task state stays where it is.
         self.descriptors
             .append(unsafe { Descriptor::tss_segment_unchecked(&raw const self.task) });

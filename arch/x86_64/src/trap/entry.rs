@@ -19,12 +19,14 @@ use x86_64::registers::rflags::RFlags;
 use crate::context::{Registers, SYSTEM_CALL};
 use crate::core_local::CoreLocal;
 use crate::segments::{KERNEL_CODE, SYSRET_BASE};
+use crate::trap::vectors::exception;
 
 /// Bytes from one stub of [`escapement_stubs`] to the next.
 const STUB_SIZE: usize = 16;
 
 unsafe extern "C" {
     fn escapement_stubs();
+    fn escapement_debug_stub();
     fn escapement_fatal_stub();
     fn escapement_fatal_stub_with_error();
     fn escapement_syscall_entry();
@@ -32,14 +34,14 @@ unsafe extern "C" {
 }
 
 /// The address of the stub for a vector.
-pub fn stub(vector: u64, fatal: bool) -> usize {
-    if !fatal {
-        escapement_stubs as *const () as usize + vector as usize * STUB_SIZE
-    } else if vector == super::vectors::exception::DOUBLE_FAULT {
-        escapement_fatal_stub_with_error as *const () as usize
-    } else {
-        escapement_fatal_stub as *const () as usize
-    }
+pub fn stub(vector: u64) -> usize {
+    let special = match vector {
+        exception::DEBUG => escapement_debug_stub as *const (),
+        exception::NON_MASKABLE | exception::MACHINE_CHECK => escapement_fatal_stub as *const (),
+        exception::DOUBLE_FAULT => escapement_fatal_stub_with_error as *const (),
+        _ => return escapement_stubs as *const () as usize + vector as usize * STUB_SIZE,
+    };
+    special as usize
 }
 
 /// Leaves the kernel: to the current thread, or into the idle loop.
@@ -106,6 +108,7 @@ global_asm!(
     "jz escapement_trap_from_kernel",
     "swapgs",
     "sub rsp, {VECTOR}",
+    "escapement_save_registers:",
     "mov [rsp + {RAX}], rax",
     "mov [rsp + {RBX}], rbx",
     "mov [rsp + {RCX}], rcx",
@@ -151,6 +154,32 @@ global_asm!(
     "and rsp, -16",
     "cld",
     "call escapement_fatal",
+
+    // A debug exception may come at the first instruction of a system call, on the user's stack and
+    // before `swapgs`: some processors report a single step that began in user mode only then. So it
+    // has a stack of its own. In the kernel it means nothing; of a user it is like any other, once
+    // its frame is where the others are.
+    "escapement_debug_stub:",
+    "test byte ptr [rsp + 8], 3",
+    "jnz 2f",
+    "iretq",
+    "2:",
+    "swapgs",
+    "push rax",
+    "push rcx",
+    "mov rax, gs:[{CURRENT}]",
+    "mov rcx, [rsp + 16]",
+    "mov [rax + {RIP}], rcx",
+    "mov rcx, [rsp + 32]",
+    "mov [rax + {RFLAGS}], rcx",
+    "mov rcx, [rsp + 40]",
+    "mov [rax + {RSP}], rcx",
+    "mov qword ptr [rax + {VECTOR}], {DEBUG}",
+    "mov qword ptr [rax + {ERROR}], 0",
+    "pop rcx",
+    "pop rax",
+    "mov rsp, gs:[{CURRENT}]",
+    "jmp escapement_save_registers",
 
     // Non-maskable interrupt, machine check; double fault.
     "escapement_fatal_stub:",
@@ -238,6 +267,7 @@ global_asm!(
     CURRENT = const CoreLocal::CURRENT,
     STACK = const CoreLocal::STACK,
     USER_STACK = const CoreLocal::USER_STACK,
+    DEBUG = const exception::DEBUG,
     SYSTEM_CALL = const SYSTEM_CALL,
     SYSCALL_BYTES = const abi::registers::SYSCALL_BYTES,
     RESTART = const offset_of!(Registers, restart),

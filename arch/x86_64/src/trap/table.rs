@@ -5,7 +5,7 @@ use x86_64::instructions::tables::lidt;
 use x86_64::structures::DescriptorTablePointer;
 
 use super::{entry, vectors};
-use crate::segments::{FATAL_STACK, KERNEL_CODE};
+use crate::segments::{DEBUG_STACK, FATAL_STACK, KERNEL_CODE};
 
 const COUNT: usize = 256;
 
@@ -17,18 +17,14 @@ struct Gate([u64; 2]);
 impl Gate {
     const ABSENT: Self = Self([0; 2]);
 
-    /// A gate to `handler`. `software` says that users may enter it by the `int` instruction; `fatal`,
-    /// that it has the stack for exceptions that nobody survives.
-    fn new(handler: usize, software: bool, fatal: bool) -> Self {
+    /// A gate to `handler`. `software` says that users may enter it by the `int` instruction; `stack`
+    /// is the index of a stack in the interrupt stack table.
+    fn new(handler: usize, software: bool, stack: Option<u16>) -> Self {
         const PRESENT: u64 = 1 << 47;
         const INTERRUPT_GATE: u64 = 0xe << 40;
         let handler = handler as u64;
         let privilege = if software { 3 << 45 } else { 0 };
-        let stack = if fatal {
-            u64::from(FATAL_STACK + 1) << 32
-        } else {
-            0
-        };
+        let stack = stack.map_or(0, |index| u64::from(index + 1) << 32);
         let low =
             handler & 0xffff | (handler >> 16 & 0xffff) << 48 | u64::from(KERNEL_CODE.0) << 16;
         Self([
@@ -45,14 +41,18 @@ static mut TABLE: [Gate; COUNT] = [Gate::ABSENT; COUNT];
 /// # Safety
 /// The segments are loaded; called once at boot.
 pub unsafe fn load() {
-    use vectors::exception::{BREAKPOINT, DOUBLE_FAULT, MACHINE_CHECK, NON_MASKABLE};
+    use vectors::exception::{BREAKPOINT, DEBUG, DOUBLE_FAULT, MACHINE_CHECK, NON_MASKABLE};
     // SAFETY: nothing else refers to the table, and this runs once.
     let table = unsafe { &mut *(&raw mut TABLE) };
     for (vector, gate) in (0..).zip(table.iter_mut()) {
         let software = vector == BREAKPOINT
             || (vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE).contains(&vector);
-        let fatal = [NON_MASKABLE, DOUBLE_FAULT, MACHINE_CHECK].contains(&vector);
-        *gate = Gate::new(entry::stub(vector, fatal), software, fatal);
+        let stack = match vector {
+            DEBUG => Some(DEBUG_STACK),
+            NON_MASKABLE | DOUBLE_FAULT | MACHINE_CHECK => Some(FATAL_STACK),
+            _ => None,
+        };
+        *gate = Gate::new(entry::stub(vector), software, stack);
     }
     let pointer = DescriptorTablePointer {
         limit: (size_of_val(table) - 1) as u16,

@@ -11,6 +11,8 @@
 
 /// Exceptions that get a treatment of their own.
 pub mod exception {
+    /// Single step; hardware breakpoints.
+    pub const DEBUG: u64 = 1;
     /// Breakpoint instruction: users may execute it.
     pub const BREAKPOINT: u64 = 3;
     /// The floating-point unit is switched off.

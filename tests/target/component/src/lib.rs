@@ -43,6 +43,8 @@ groups![
     endpoint,
     cap_transfer,
     call_reply,
+    donation,
+    reply_stack,
 ];
 
 /// Performs the test that the runner chose.

@@ -1,9 +1,9 @@
 //! Threads of a test, and how its first thread waits for them.
 
 use super::Test;
-use userlib::cap::{CPtr, Capability, SchedParameters, Tcb};
+use userlib::cap::{Endpoint, SchedParameters, Tcb};
 use userlib::thread::ThreadParameters;
-use userlib::{Microseconds, Result, Thread, syscall};
+use userlib::{CPtr, Capability, Microseconds, Result, Thread, syscall};
 
 /// The priority of a test's first thread. Its maximum controlled priority is 255.
 pub const PRIORITY: u8 = 100;
@@ -92,7 +92,17 @@ impl Test {
         priority: u8,
         work: F,
     ) -> Result<Thread> {
-        let thread = self.passive(priority, work)?;
+        self.spawn_passive_with(priority, self.faults, work)
+    }
+
+    /// The same, with faults going to `fault_endpoint`.
+    pub fn spawn_passive_with<F: FnOnce() + Send + 'static>(
+        &mut self,
+        priority: u8,
+        fault_endpoint: Endpoint,
+        work: F,
+    ) -> Result<Thread> {
+        let thread = self.thread_with(priority, None, fault_endpoint, work)?;
         let time = self.create_sched_context(&SLICE)?;
         time.bind(thread.tcb)?;
         thread.start()?;

@@ -3,7 +3,7 @@
 //!
 //! What differs between architecture versions (traps, caches, translation look-aside buffers) is in
 //! the crates `arch-armv7` and its siblings; what differs between boards is in `platforms`.
-#![no_std]
+#![cfg_attr(not(test), no_std)]
 
 pub mod aarch32;
 pub mod cortex_a9;
@@ -12,5 +12,6 @@ pub mod imx;
 pub mod interrupt;
 pub mod irq_control;
 pub mod mmio;
+#[cfg(target_arch = "arm")]
 pub mod semihosting;
 pub mod timer;

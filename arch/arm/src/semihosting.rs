@@ -11,7 +11,6 @@ const ADP_STOPPED_APPLICATION_EXIT: usize = 0x20026;
 
 /// Ends the run with exit code 0 or 1, if somebody listens; otherwise raises an undefined-instruction
 /// exception.
-#[cfg(target_arch = "arm")]
 pub fn exit(exit: Exit) {
     let code = match exit {
         Exit::Success => 0,

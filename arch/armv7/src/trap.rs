@@ -2,7 +2,7 @@
 
 use core::cell::UnsafeCell;
 
-use aarch32_cpu::asm::wfi;
+use aarch32_cpu::asm::{dsb, wfi};
 use aarch32_cpu::register::{Dfar, Dfsr, Ifsr, SysRegRead, Vbar};
 use arch_arm::aarch32::Context;
 use arch_arm::interrupt::InterruptController;
@@ -99,6 +99,7 @@ pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv7<P>>) -> *const Contex
         if let Some(thread) = kernel.core.current {
             return &raw const kernel[thread].context;
         }
+        dsb();
         wfi();
         interrupt(kernel);
     }

@@ -2,9 +2,9 @@
 //!
 //! Users name address spaces by 17 bits: 128 pools of 1024. The hardware tells their translations
 //! apart by 8 bits (`CONTEXTIDR.ASID`; ARM DDI 0406, section B3.10.4). An address space gets one of
-//! those when it is first switched to; when all are taken the one that was given out longest ago is
-//! taken away, and its translations are forgotten. So a switch takes a constant time, and nothing is
-//! forgotten as long as no more than 255 address spaces are in use.
+//! those when it is first switched to. They are given out in turn, and one that is still in use is
+//! taken away from its owner, whose translations are forgotten. So a switch takes a constant time, and
+//! with fewer than 256 address spaces hardly ever costs a translation.
 
 use kernel::arch::PhysAddr;
 
@@ -90,11 +90,6 @@ impl<A: Aarch32> Spaces<A> {
             .map(|address| unsafe { Directory::at(address) })
     }
 
-    /// The directory that maps the kernel and nothing else.
-    pub const fn kernel_directory(&self) -> Directory<A> {
-        self.kernel
-    }
-
     // ---- the current address space
 
     /// Makes an address space current if it still has this directory, or else the kernel's own, in
@@ -138,8 +133,7 @@ impl<A: Aarch32> Spaces<A> {
         if let Some(known) = entry.hardware() {
             return known;
         }
-        let hardware = self.next;
-        self.next = HardwareAsid(hardware.0.checked_add(1).unwrap_or(1));
+        let hardware = self.next_hardware_asid();
         if let Some(previous) = self.owners[usize::from(hardware.0)].replace(asid) {
             let directory = self.entry(previous).directory();
             self.set_entry(
@@ -152,6 +146,20 @@ impl<A: Aarch32> Spaces<A> {
             self.set_entry(asid, PoolEntry::new(directory, Some(hardware)));
         }
         hardware
+    }
+
+    /// The identifier whose turn it is. The current address space keeps its own: while it is walked, its
+    /// translations can't be forgotten for good.
+    fn next_hardware_asid(&mut self) -> HardwareAsid {
+        let current = self.current.map(|(asid, _)| asid);
+        loop {
+            let candidate = self.next;
+            self.next = HardwareAsid(candidate.0.checked_add(1).unwrap_or(1));
+            let owner = self.owners[usize::from(candidate.0)];
+            if owner.is_none() || owner != current {
+                return candidate;
+            }
+        }
     }
 
     /// Forgets translations of the page at `address`.

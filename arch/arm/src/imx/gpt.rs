@@ -14,8 +14,6 @@ register_bitfields! { u32,
     CR [
         /// Reset; clears itself.
         SWR OFFSET(15) NUMBITS(1) [],
-        /// The crystal may be counted (the bit is reserved before the i.MX 6Quad Plus).
-        EN_24M OFFSET(10) NUMBITS(1) [],
         /// Do not stop at compare events.
         FRR OFFSET(9) NUMBITS(1) [],
         /// What is counted.

@@ -24,7 +24,7 @@ register_bitfields! { u32,
         /// Not in reset.
         SRST OFFSET(0) NUMBITS(1) []
     ],
-    /// Test register, which tells the state of the queues (section 64.15.15).
+    /// Test register, which tells the state of the queues (section 64.15.16).
     UTS [
         /// The transmit queue is full.
         TXFULL OFFSET(4) NUMBITS(1) []

@@ -66,6 +66,8 @@ pub(crate) enum AbiOption {
     Vtx,
     /// Hardware breakpoints and single stepping.
     Hwdebug,
+    /// Four scheduling domains instead of one.
+    Domains,
 }
 
 impl AbiOption {
@@ -75,6 +77,7 @@ impl AbiOption {
             Self::Iommu => "iommu",
             Self::Vtx => "vtx",
             Self::Hwdebug => "hwdebug",
+            Self::Domains => "domains",
         }
     }
 }

@@ -45,6 +45,22 @@ groups![
     call_reply,
     donation,
     reply_stack,
+    notification,
+    thread,
+    frames,
+    #[cfg(target_arch = "x86_64")]
+    x86_spaces,
+    #[cfg(target_arch = "arm")]
+    arm_spaces,
+    asid,
+    irq,
+    #[cfg(target_arch = "x86_64")]
+    io_ports,
+    boot_info,
+    syscalls,
+    fpu,
+    domain,
+    hostile,
 ];
 
 /// Performs the test that the runner chose.

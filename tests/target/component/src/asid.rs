@@ -1,0 +1,12 @@
+//! Address space identifiers: pools, and giving them to address spaces.
+
+use crate::check;
+use crate::support::{Outcome, Test};
+
+tests![time_passes];
+
+fn time_passes(test: &mut Test) -> Outcome {
+    let before = test.now();
+    check!(test.now() >= before);
+    Ok(())
+}

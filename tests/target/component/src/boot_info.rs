@@ -1,0 +1,12 @@
+//! Boot information, as the root task gets it.
+
+use crate::check;
+use crate::support::{Outcome, Test};
+
+tests![time_passes];
+
+fn time_passes(test: &mut Test) -> Outcome {
+    let before = test.now();
+    check!(test.now() >= before);
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! Frames: mapping, remapping and unmapping, rights, and the checks that all architectures share.
+
+use crate::check;
+use crate::support::{Outcome, Test};
+
+tests![time_passes];
+
+fn time_passes(test: &mut Test) -> Outcome {
+    let before = test.now();
+    check!(test.now() >= before);
+    Ok(())
+}

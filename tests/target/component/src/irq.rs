@@ -1,0 +1,12 @@
+//! Interrupts: issuing handlers, and real ones from a timer.
+
+use crate::check;
+use crate::support::{Outcome, Test};
+
+tests![time_passes];
+
+fn time_passes(test: &mut Test) -> Outcome {
+    let before = test.now();
+    check!(test.now() >= before);
+    Ok(())
+}

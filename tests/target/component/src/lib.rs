@@ -61,6 +61,11 @@ groups![
     fpu,
     domain,
     hostile,
+    budget,
+    timeout,
+    sched_context,
+    sched_control,
+    faults,
 ];
 
 /// Performs the test that the runner chose.

@@ -12,4 +12,6 @@ pub mod arch;
 pub mod census;
 pub mod machine;
 
-pub use machine::{Budget, CPtr, Machine, Message, Received, Spec, State, Task};
+pub use machine::{
+    Answer, Budget, CPtr, Machine, Message, Operands, Received, Spec, State, Task, answer,
+};

@@ -2,8 +2,10 @@
 
 mod boot;
 mod cnode;
+mod common;
 mod cspace;
 mod deletion;
+mod ipc;
 mod random;
 mod tangles;
 mod untyped;

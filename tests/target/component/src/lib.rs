@@ -47,6 +47,8 @@ groups![
     reply_stack,
     notification,
     thread,
+    registers,
+    faults,
     frames,
     #[cfg(target_arch = "x86_64")]
     x86_spaces,
@@ -65,7 +67,6 @@ groups![
     timeout,
     sched_context,
     sched_control,
-    faults,
 ];
 
 /// Performs the test that the runner chose.

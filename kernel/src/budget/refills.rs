@@ -194,6 +194,19 @@ impl<'a> Refills<'a> {
         }
     }
 
+    /// Charges the whole budget `times` over, which delays everything by as many periods.
+    ///
+    /// It happens where the machine itself stood still, as an emulator does whose host is busy;
+    /// [`Refills::charge`] alone would take a step for each budget.
+    pub fn charge_budgets(&mut self, times: u64, period: Ticks) {
+        let delay = Ticks(period.0.saturating_mul(times));
+        for position in 0..self.ring.count {
+            let index = self.index(position);
+            let entry = &mut self.entries[index];
+            entry.time = entry.time.saturating_add(delay);
+        }
+    }
+
     /// Charges `usage`: what was used comes back one period after it became available.
     ///
     /// Whole replenishments are taken from the head first; a part is split off the last one. A head
@@ -332,6 +345,19 @@ mod tests {
                 amount: Ticks(100)
             }
         );
+    }
+
+    #[test]
+    fn many_budgets_at_once_are_many_periods() {
+        let (mut stepwise, mut at_once) = (Context::new(4, 100), Context::new(4, 100));
+        for context in [&mut stepwise, &mut at_once] {
+            context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+        }
+        for _ in 0..7 {
+            stepwise.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
+        }
+        at_once.refills().charge_budgets(7, Ticks(1000));
+        assert!(stepwise.refills().iter().eq(at_once.refills().iter()));
     }
 
     #[test]

@@ -156,12 +156,17 @@ impl<A: Arch> SchedContext<A> {
     /// Charges time that was used.
     pub fn charge(&mut self, usage: Ticks, minimum: Ticks) {
         self.consumed = self.consumed.saturating_add(usage);
-        let period = self.period;
+        let (budget, period) = (self.budget, self.period);
         if self.is_round_robin() {
             self.refills().charge_slice(usage);
-        } else {
-            self.refills().charge(usage, period, minimum);
+            return;
         }
+        let mut usage = usage;
+        if usage >= budget {
+            self.refills().charge_budgets(usage.0 / budget.0, period);
+            usage.0 %= budget.0;
+        }
+        self.refills().charge(usage, period, minimum);
     }
 
     /// Its thread becomes able to use it now; see [`Refills::unblock`].

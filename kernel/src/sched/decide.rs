@@ -18,6 +18,7 @@ impl<A: Arch> Kernel<A> {
         if self.domain_expired() {
             self.next_domain();
         }
+        self.check_new_context();
         self.pick();
         self.switch_context();
         if core::mem::take(&mut self.core.reprogram) {
@@ -67,6 +68,19 @@ impl<A: Arch> Kernel<A> {
         {
             self.leave_scheduler(thread);
             self.offer(thread);
+        }
+    }
+
+    /// The current thread may have got other time in this entry, by a call that waited for it or from
+    /// a notification. If that is used up, it waits like everybody else.
+    fn check_new_context(&mut self) {
+        if let Some(current) = self.core.current
+            && self[current].sched_context != self.core.current_context
+            && self.is_schedulable(current)
+            && !self.has_budget(current)
+        {
+            self.postpone(current);
+            self.choose_again();
         }
     }
 

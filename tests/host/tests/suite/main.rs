@@ -1,11 +1,15 @@
 //! Tests of the kernel on the host. Each file is about one topic of the user interface.
 
 mod boot;
+mod calls;
 mod cnode;
+mod combined;
 mod common;
 mod cspace;
 mod deletion;
 mod ipc;
+mod notifications;
 mod random;
 mod tangles;
+mod transfer;
 mod untyped;

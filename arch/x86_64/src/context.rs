@@ -57,7 +57,7 @@ pub struct Registers {
 }
 
 // The processor aligns the stack to 16 bytes before it pushes (Intel SDM vol. 3, section 6.14.2).
-const _: () = assert!(size_of::<Registers>() % 16 == 0);
+const _: () = assert!(size_of::<Registers>().is_multiple_of(16));
 
 impl Registers {
     /// Offset of the code segment, which tells the mode that was interrupted.

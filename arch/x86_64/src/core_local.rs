@@ -42,9 +42,10 @@ impl CoreLocal {
     /// # Safety
     /// Called once at boot.
     pub unsafe fn init(stack: usize) -> &'static mut Self {
+        let core = &raw mut BOOT_CORE;
         // SAFETY: this is the only call, hence the only reference. Assembly code uses the fields
         // only between kernel entries.
-        let core = unsafe { &mut *(&raw mut BOOT_CORE) };
+        let core = unsafe { &mut *core };
         core.stack = stack;
         // SAFETY: the tables are part of a static variable.
         unsafe { core.segments.load() };

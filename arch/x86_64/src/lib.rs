@@ -3,7 +3,7 @@
 //! | room | holds |
 //! |---|---|
 //! | [`trap`], [`core_local`], [`segments`] | entries into the kernel and the way back |
-//! | [`context`], [`fpu`], [`bases`] | the registers of threads |
+//! | [`context`], [`fpu`] | the registers of threads |
 //! | [`paging`], [`space`] | page tables: the kernel's half, and the users' objects |
 //! | [`cap`], [`ports`] | capabilities of this architecture |
 //! | [`apic`], [`lines`], [`timer`] | interrupts and time |

@@ -26,10 +26,10 @@ impl IssuedPorts {
     /// Called once.
     pub unsafe fn new() -> Self {
         static mut WORDS: [u64; PORTS / 64] = [0; PORTS / 64];
+        let words = &raw mut WORDS;
         // SAFETY: this is the only call, hence the only reference.
-        Self {
-            words: unsafe { &mut *(&raw mut WORDS) },
-        }
+        let words = unsafe { &mut *words };
+        Self { words }
     }
 
     fn any(&self, ports: PortsCap) -> bool {

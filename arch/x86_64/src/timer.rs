@@ -57,7 +57,7 @@ impl Timer {
             Self::Count { rate } => {
                 let ticks = deadline.saturating_sub(Ticks(time_stamp()));
                 // Rounded up; a moment too far away is taken in several steps.
-                let count = u128::from(ticks.0) * u128::from(rate) >> 32;
+                let count = (u128::from(ticks.0) * u128::from(rate)) >> 32;
                 apic.set_count(u32::try_from(count + 1).unwrap_or(u32::MAX));
             }
         }

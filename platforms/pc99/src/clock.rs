@@ -64,7 +64,7 @@ impl IntervalTimer {
         const GATE: u8 = 1 << 0;
         const SPEAKER: u8 = 1 << 1;
         /// Channel 2, low byte then high byte, mode 0: count down once.
-        const COUNT_DOWN: u8 = 0b10_11_000_0;
+        const COUNT_DOWN: u8 = 0b1011_0000;
         let (mut control, mut command) = (Port::new(0x61), Port::new(0x43));
         let mut channel = Port::new(0x42);
         // SAFETY: nobody uses this channel of the timer.
@@ -86,7 +86,7 @@ impl IntervalTimer {
 
     fn sample(&self) -> Sample {
         /// Holds the count of channel 2 until it is read.
-        const LATCH: u8 = 0b10_00_000_0;
+        const LATCH: u8 = 0b1000_0000;
         let (mut channel, mut command) = (self.channel.clone(), self.command.clone());
         // SAFETY: as above.
         unsafe {

@@ -16,11 +16,9 @@ static mut IRQS: [IrqEntry<X86_64<Pc99>>; lines::COUNT] = [IrqEntry::EMPTY; line
 /// # Safety
 /// Called once, at boot.
 pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
-    // SAFETY: there is one kernel, and this is the only reference to the table.
-    unsafe {
-        let irqs = &mut *(&raw mut IRQS);
-        (*(&raw mut KERNEL)).write(Kernel::new(arch, irqs))
-    }
+    let (kernel, irqs) = (&raw mut KERNEL, &raw mut IRQS);
+    // SAFETY: there is one kernel, and these are the only references.
+    unsafe { (&mut *kernel).write(Kernel::new(arch, &mut *irqs)) }
 }
 
 /// The kernel.
@@ -28,6 +26,7 @@ pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
 /// # Safety
 /// Called once per kernel entry, after [`init`].
 pub unsafe fn kernel() -> &'static mut Kernel<X86_64<Pc99>> {
+    let kernel = &raw mut KERNEL;
     // SAFETY: interrupts are disabled in the kernel, so entries do not nest, and `init` was called.
-    unsafe { (*(&raw mut KERNEL)).assume_init_mut() }
+    unsafe { (&mut *kernel).assume_init_mut() }
 }

@@ -80,8 +80,9 @@ impl KernelSpace {
         huge_pages: bool,
         mut spare: impl FnMut() -> PhysAddr,
     ) -> Self {
+        let tables = &raw mut TABLES;
         // SAFETY: the caller promises that this is the only call, hence the only reference.
-        let tables = unsafe { &mut *(&raw mut TABLES) };
+        let tables = unsafe { &mut *tables };
 
         for (range, access) in sections {
             let flags = Flags::PRESENT

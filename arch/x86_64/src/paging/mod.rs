@@ -2,7 +2,7 @@
 //!
 //! The lower half of every address space belongs to its users. The upper half is the kernel's and the
 //! same everywhere: a window through which all of memory is seen, and the kernel's image with its
-//! devices in the last 2 GiB ([`kernel_space`]).
+//! devices in the last 2 GiB ([`KernelSpace`]).
 
 mod entry;
 mod kernel_space;

@@ -62,7 +62,7 @@ fn map<P: Platform>(
         }
     }
     check_asid(kernel, root, asid)?;
-    if address % (1 << cap.level.bits()) != 0 {
+    if !address.is_multiple_of(1 << cap.level.bits()) {
         return Err(Error::Alignment.into());
     }
     let place =

@@ -1,6 +1,6 @@
 //! Entries into the kernel and the way back.
 //!
-//! [`entry`] holds the assembly stubs, [`table`] tells the processor about them, [`handlers`] turns
+//! `entry` holds the assembly stubs, `table` tells the processor about them, `handlers` turns
 //! what happened into one call of the portable kernel.
 
 mod entry;

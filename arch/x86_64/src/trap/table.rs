@@ -42,8 +42,9 @@ static mut TABLE: [Gate; COUNT] = [Gate::ABSENT; COUNT];
 /// The segments are loaded; called once at boot.
 pub unsafe fn load() {
     use vectors::exception::{BREAKPOINT, DEBUG, DOUBLE_FAULT, MACHINE_CHECK, NON_MASKABLE};
+    let table = &raw mut TABLE;
     // SAFETY: nothing else refers to the table, and this runs once.
-    let table = unsafe { &mut *(&raw mut TABLE) };
+    let table = unsafe { &mut *table };
     for (vector, gate) in (0..).zip(table.iter_mut()) {
         let software = vector == BREAKPOINT
             || (vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE).contains(&vector);

@@ -34,9 +34,8 @@ impl Information {
     /// A multiboot loader has put it there, and what it refers to is still unused.
     pub unsafe fn new(address: usize) -> Self {
         // SAFETY: loaders put it below 1 GiB, which the boot tables show.
-        Self {
-            bytes: unsafe { bytes(address, SIZE) },
-        }
+        let bytes = unsafe { bytes(address, SIZE) };
+        Self { bytes }
     }
 
     fn has(&self, flag: usize) -> bool {

@@ -10,6 +10,8 @@ mod deletion;
 mod ipc;
 mod notifications;
 mod random;
+mod scheduling;
 mod tangles;
 mod transfer;
 mod untyped;
+mod yield_to;

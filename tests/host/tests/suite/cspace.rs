@@ -1,4 +1,8 @@
 //! From capability addresses to slots.
+#![allow(
+    clippy::unusual_byte_groupings,
+    reason = "addresses are grouped by the levels that consume them"
+)]
 
 use abi::LookupFailure::{self, DepthMismatch, GuardMismatch, InvalidRoot, MissingCapability};
 use abi::{GuardData, Method, Rights, WORD_BITS, slots};

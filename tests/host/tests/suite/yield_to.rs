@@ -164,6 +164,7 @@ fn a_second_yielder_completes_the_first() {
     let (mut machine, yielder, target) = pending();
     let second = machine.spawn(Spec::new("second", 30).active());
     machine.set_priority(target, 30);
+    machine.yield_now(target);
     yield_to(&mut machine, second, target.context);
     // Committed time is told once, to the first.
     assert_eq!(result(&machine, yielder), Ok(vec![50]));

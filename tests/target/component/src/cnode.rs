@@ -115,10 +115,7 @@ fn destinations_must_resolve(test: &mut Test) -> Outcome {
             bits_left: slot.depth,
             bits_found: 4,
         };
-        check_eq!(
-            slot.copy_from(source, Rights::ALL),
-            failed(false, mismatch)
-        );
+        check_eq!(slot.copy_from(source, Rights::ALL), failed(false, mismatch));
         check_eq!(slot.delete(), failed(false, mismatch));
         check_eq!(slot.revoke(), failed(false, mismatch));
     }
@@ -204,10 +201,7 @@ fn full_destinations_are_refused(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let notification: Notification = test.create()?;
     let (source, full) = (test.slot(endpoint), test.slot(notification));
-    check_eq!(
-        full.copy_from(source, Rights::ALL),
-        Err(Error::DeleteFirst)
-    );
+    check_eq!(full.copy_from(source, Rights::ALL), Err(Error::DeleteFirst));
     check_eq!(
         full.mint_from(source, Rights::ALL, 1),
         Err(Error::DeleteFirst)
@@ -399,10 +393,7 @@ fn rotate_swaps(test: &mut Test) -> Outcome {
         bits_left: 2,
         bits_found: 3,
     };
-    check_eq!(
-        first.slot_of_table(1, 2).delete(),
-        failed(false, wrong)
-    );
+    check_eq!(first.slot_of_table(1, 2).delete(), failed(false, wrong));
     Ok(())
 }
 

@@ -129,11 +129,7 @@ fn cyclic_spaces_resolve(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     let badged = test.badge(notification, 0x40)?;
     // Slot 0 leads back to the table, so every four bits of an address are a step.
-    let copy = |index, source| {
-        table
-            .slot_of_table(index, 4)
-            .copy_from(source, Rights::ALL)
-    };
+    let copy = |index, source| table.slot_of_table(index, 4).copy_from(source, Rights::ALL);
     copy(0, test.slot(table))?;
     copy(5, test.slot(badged))?;
     run_in(test, table, || Notification(CPtr(5)).signal())?;
@@ -177,9 +173,7 @@ fn a_wrong_guard_is_a_fault(test: &mut Test) -> Outcome {
 fn a_short_address_is_a_fault(test: &mut Test) -> Outcome {
     let (root, _) = two_levels(test)?;
     let third: CNode = test.create_sized(5)?;
-    Slot4(root)
-        .at(9)
-        .copy_from(test.slot(third), Rights::ALL)?;
+    Slot4(root).at(9).copy_from(test.slot(third), Rights::ALL)?;
     let fault = fault_in(test, root, || {
         syscall::send(CPtr(0x96), Message::empty(0));
     })?;
@@ -209,10 +203,7 @@ fn a_missing_root_is_a_fault(test: &mut Test) -> Outcome {
         // Takes the thread's copy away.
         test.slot(root).revoke()?;
         watched.thread.start()?;
-        check_fault(
-            watched.fault(),
-            (7, receive, LookupFailure::InvalidRoot),
-        );
+        check_fault(watched.fault(), (7, receive, LookupFailure::InvalidRoot));
     }
     Ok(())
 }
@@ -245,10 +236,18 @@ fn receiving_from_nothing_is_a_fault(test: &mut Test) -> Outcome {
     let empty = CPtr(test.empty_slot()?.index);
     let reply: Reply = test.create()?;
     let works: [fn(CPtr, CPtr); 4] = [
-        |source, _| { syscall::wait(source); },
-        |source, _| { syscall::nb_wait(source); },
-        |source, reply| { syscall::recv(source, reply); },
-        |source, reply| { syscall::nb_recv(source, reply); },
+        |source, _| {
+            syscall::wait(source);
+        },
+        |source, _| {
+            syscall::nb_wait(source);
+        },
+        |source, reply| {
+            syscall::recv(source, reply);
+        },
+        |source, reply| {
+            syscall::nb_recv(source, reply);
+        },
     ];
     for work in works {
         let fault = test.fault_of(move || work(empty, reply.0))?;
@@ -260,11 +259,15 @@ fn receiving_from_nothing_is_a_fault(test: &mut Test) -> Outcome {
 fn receiving_without_the_right_is_a_fault(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let send_only = test.restrict(endpoint, Rights::WRITE)?;
-    let fault = test.fault_of(move || { send_only.wait(); })?;
+    let fault = test.fault_of(move || {
+        send_only.wait();
+    })?;
     check_fault(fault, (send_only.0.0, true, MISSING));
     let notification: Notification = test.create()?;
     let signal_only = test.restrict(notification, Rights::WRITE)?;
-    let fault = test.fault_of(move || { signal_only.poll(); })?;
+    let fault = test.fault_of(move || {
+        signal_only.poll();
+    })?;
     check_fault(fault, (signal_only.0.0, true, MISSING));
     Ok(())
 }
@@ -273,7 +276,9 @@ fn receiving_from_other_objects_is_a_fault(test: &mut Test) -> Outcome {
     let reply: Reply = test.create()?;
     let cnode = test.allocator.cnode();
     for object in [test.tcb.0, cnode.0, reply.0, test.sched_context.0] {
-        let fault = test.fault_of(move || { syscall::recv(object, reply.0); })?;
+        let fault = test.fault_of(move || {
+            syscall::recv(object, reply.0);
+        })?;
         check_fault(fault, (object.0, true, MISSING));
     }
     Ok(())
@@ -283,14 +288,20 @@ fn a_missing_reply_object_is_a_fault(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let empty = CPtr(test.empty_slot()?.index);
     for (source, reply) in [(endpoint.0, empty), (endpoint.0, endpoint.0)] {
-        let fault = test.fault_of(move || { syscall::recv(source, reply); })?;
+        let fault = test.fault_of(move || {
+            syscall::recv(source, reply);
+        })?;
         check_fault(fault, (reply.0, true, MISSING));
-        let fault = test.fault_of(move || { syscall::nb_recv(source, reply); })?;
+        let fault = test.fault_of(move || {
+            syscall::nb_recv(source, reply);
+        })?;
         check_fault(fault, (reply.0, true, MISSING));
     }
     // An address that does not resolve is told as such.
     let nowhere = CPtr(1 << (WORD_BITS - 1));
-    let fault = test.fault_of(move || { syscall::recv(endpoint.0, nowhere); })?;
+    let fault = test.fault_of(move || {
+        syscall::recv(endpoint.0, nowhere);
+    })?;
     let failure = LookupFailure::GuardMismatch {
         bits_left: WORD_BITS,
         guard_found: 0,

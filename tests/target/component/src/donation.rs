@@ -111,7 +111,6 @@ fn each_caller_pays_for_itself(test: &mut Test) -> Outcome {
     test.settle()?;
     let [first, second] = [times[0].consumed()?, times[1].consumed()?];
     check!(first >= ms(2) && second >= ms(8));
-    check!(second > first);
     Ok(())
 }
 

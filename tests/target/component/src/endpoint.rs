@@ -326,9 +326,7 @@ fn without_a_buffer_messages_are_cut(test: &mut Test) -> Outcome {
 
 fn sending_needs_write(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
-    let rights = Rights::READ
-        .union(Rights::GRANT)
-        .union(Rights::GRANT_REPLY);
+    let rights = Rights::READ.union(Rights::GRANT).union(Rights::GRANT_REPLY);
     let no_write = test.restrict(endpoint, rights)?;
     test.spawn(ABOVE, move || {
         endpoint.wait();
@@ -364,7 +362,9 @@ fn deletion_restarts_senders(test: &mut Test) -> Outcome {
 
 fn deletion_restarts_receivers(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
-    let watched = test.watched(move || { endpoint.wait(); })?;
+    let watched = test.watched(move || {
+        endpoint.wait();
+    })?;
     watched.thread.start()?;
     check!(watched.is_quiet());
     test.delete(endpoint)?;
@@ -389,7 +389,11 @@ fn badged_senders(test: &mut Test) -> Outcome<(Endpoint, [Endpoint; 4])> {
         caps[index] = badged;
         test.spawn(BELOW, move || {
             let answer = badged.call(Message::empty(index));
-            note(if answer.label() == 2 { 'x' } else { names[index] });
+            note(if answer.label() == 2 {
+                'x'
+            } else {
+                names[index]
+            });
         })?;
         test.settle()?;
     }

@@ -248,9 +248,7 @@ fn unknown(test: &mut Test, number: usize) -> Outcome<crate::support::Watched> {
 
 /// The word of an UnknownSyscall message that holds a register.
 fn place(register: usize) -> usize {
-    let place = UNKNOWN_SYSCALL
-        .iter()
-        .position(|&entry| entry == register);
+    let place = UNKNOWN_SYSCALL.iter().position(|&entry| entry == register);
     place.unwrap_or(usize::MAX)
 }
 
@@ -369,10 +367,7 @@ fn faults_carry_the_badge(test: &mut Test) -> Outcome {
         let received = endpoint.nb_recv(reply);
         check_eq!(received.map(|received| received.badge), Some(badge));
         let capabilities = received.and_then(|received| received.message);
-        check_eq!(
-            capabilities.map(|message| message.capabilities()),
-            Some(0)
-        );
+        check_eq!(capabilities.map(|message| message.capabilities()), Some(0));
     }
     Ok(())
 }
@@ -406,10 +401,7 @@ fn faults_without_a_handler_stop_the_thread(test: &mut Test) -> Outcome {
     test.settle()?;
     check_eq!(noted(), "a");
     let mut registers = thread.tcb.read_registers(false)?;
-    check_eq!(
-        *registers.pc(),
-        address_of(arch::undefined as *const ())
-    );
+    check_eq!(*registers.pc(), address_of(arch::undefined as *const ()));
     *registers.pc() += UNDEFINED_BYTES;
     let faults = test.faults;
     let (cnode, vspace) = (test.allocator.cnode(), test.vspace);
@@ -492,10 +484,7 @@ fn deleting_the_handler_stops_the_thread(test: &mut Test) -> Outcome {
     test.settle()?;
     check_eq!(noted(), "");
     let mut registers = watched.thread.tcb.read_registers(false)?;
-    check_eq!(
-        *registers.pc(),
-        address_of(arch::undefined as *const ())
-    );
+    check_eq!(*registers.pc(), address_of(arch::undefined as *const ()));
     *registers.pc() += UNDEFINED_BYTES;
     let (faults, cnode, vspace) = (test.faults, test.allocator.cnode(), test.vspace);
     watched.thread.tcb.set_space(faults, cnode, 0, vspace)?;
@@ -507,10 +496,7 @@ fn deleting_the_handler_stops_the_thread(test: &mut Test) -> Outcome {
 fn handlers_may_be_replaced_after_the_fault(test: &mut Test) -> Outcome {
     let watched = undefined(test)?;
     let (cnode, vspace) = (test.allocator.cnode(), test.vspace);
-    watched
-        .thread
-        .tcb
-        .set_space(CPtr::NULL, cnode, 0, vspace)?;
+    watched.thread.tcb.set_space(CPtr::NULL, cnode, 0, vspace)?;
     // The fault is already with the first one.
     let message = watched.message();
     let faults = test.faults;

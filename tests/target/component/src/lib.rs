@@ -37,6 +37,7 @@ macro_rules! groups {
 
 groups![
     untyped,
+    retype,
     cnode,
     derivation,
     cspace,
@@ -47,6 +48,9 @@ groups![
     reply_stack,
     notification,
     thread,
+    thread_states,
+    deletion,
+    scheduling,
     registers,
     faults,
     frames,

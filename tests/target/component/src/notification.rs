@@ -188,7 +188,13 @@ fn deletion_restarts_waiters(test: &mut Test) -> Outcome {
     watched.thread.start()?;
     check!(watched.is_quiet());
     test.delete(notification)?;
-    let receiving = matches!(watched.fault(), Fault::Capability { receiving: true, .. });
+    let receiving = matches!(
+        watched.fault(),
+        Fault::Capability {
+            receiving: true,
+            ..
+        }
+    );
     check!(receiving);
     Ok(())
 }
@@ -294,7 +300,13 @@ fn only_the_bound_thread_may_wait(test: &mut Test) -> Outcome {
                 notification.wait();
             }
         })?;
-        let receiving = matches!(fault, Fault::Capability { receiving: true, .. });
+        let receiving = matches!(
+            fault,
+            Fault::Capability {
+                receiving: true,
+                ..
+            }
+        );
         check!(receiving);
     }
     Ok(())
@@ -307,13 +319,8 @@ fn binding_has_conditions(test: &mut Test) -> Outcome {
     let other: Notification = test.create()?;
     let endpoint: Endpoint = test.create()?;
     check_eq!(
-        userlib::invoke::invoke(
-            first.0,
-            abi::Method::TcbBindNotification.number(),
-            &[],
-            &[]
-        )
-        .map(drop),
+        userlib::invoke::invoke(first.0, abi::Method::TcbBindNotification.number(), &[], &[])
+            .map(drop),
         Err(Error::TruncatedMessage)
     );
     check_eq!(first.bind_notification(Notification(endpoint.0)), illegal);
@@ -388,10 +395,7 @@ fn bound_time_is_lent(test: &mut Test) -> Outcome {
     notification.signal();
     check_eq!(noted(), "a");
     // It was taken back at the next wait.
-    check_eq!(
-        time.unbind_object(thread.tcb),
-        Err(Error::IllegalOperation)
-    );
+    check_eq!(time.unbind_object(thread.tcb), Err(Error::IllegalOperation));
     notification.signal();
     check_eq!(noted(), "ab");
     Ok(())
@@ -431,10 +435,7 @@ fn bound_time_is_not_lent_to_the_active(test: &mut Test) -> Outcome {
     time.bind_notification(notification)?;
     let thread = waiter(test, BELOW, notification, 'a')?;
     notification.signal();
-    check_eq!(
-        time.unbind_object(thread.tcb),
-        Err(Error::IllegalOperation)
-    );
+    check_eq!(time.unbind_object(thread.tcb), Err(Error::IllegalOperation));
     check_eq!(thread.sched_context.unbind_object(thread.tcb), Ok(()));
     Ok(())
 }
@@ -459,10 +460,7 @@ fn bound_time_comes_back_at_a_receive(test: &mut Test) -> Outcome {
     badged.signal();
     badged.signal();
     check_eq!(noted(), "ss");
-    check_eq!(
-        time.unbind_object(thread.tcb),
-        Err(Error::IllegalOperation)
-    );
+    check_eq!(time.unbind_object(thread.tcb), Err(Error::IllegalOperation));
     Ok(())
 }
 

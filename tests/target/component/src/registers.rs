@@ -167,10 +167,7 @@ fn nobody_reads_or_writes_itself(test: &mut Test) -> Outcome {
     let illegal = Error::IllegalOperation;
     check_eq!(test.tcb.read_registers(false), Err(illegal));
     check_eq!(test.tcb.read_registers(true), Err(illegal));
-    check_eq!(
-        test.tcb.write_registers(false, &pattern(0)),
-        Err(illegal)
-    );
+    check_eq!(test.tcb.write_registers(false, &pattern(0)), Err(illegal));
     Ok(())
 }
 
@@ -412,10 +409,7 @@ fn a_blocked_thread_is_at_its_call(test: &mut Test) -> Outcome {
     let registers = thread.tcb.read_registers(true)?;
     check_eq!(registers.0[PC], call);
     check_eq!(registers.0[CAP], endpoint.0.0);
-    check_eq!(
-        registers.0[abi::registers::SYSCALL],
-        Syscall::Wait.number()
-    );
+    check_eq!(registers.0[abi::registers::SYSCALL], Syscall::Wait.number());
     thread.start()?;
     endpoint.nb_send(Message::empty(0));
     check_eq!(noted(), "a");

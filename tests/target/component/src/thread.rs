@@ -1,10 +1,10 @@
-//! Threads: configuration, priorities, and stopping and resuming in every state.
+//! Threads: configuration, priorities; what they are made of.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test};
+use crate::support::{ABOVE, Outcome, PRIORITY, SLICE, Test};
 use crate::{check, check_eq};
 use abi::{GuardData, IPC_BUFFER_BITS, Method, WORD_BITS, thread_flags};
-use userlib::cap::{CNode, Endpoint, Frame, Notification, Reply, SchedContext, Tcb, VSpace};
+use userlib::cap::{CNode, Endpoint, Frame, Notification, SchedContext, Tcb, VSpace};
 use userlib::invoke::invoke;
 use userlib::{CPtr, Capability, Error, Message, Result, Rights, syscall};
 
@@ -25,18 +25,8 @@ tests![
     buffers_must_be_aligned_frames,
     buffers_may_be_taken_away,
     guards_are_applied,
-    threads_run_when_resumed,
-    suspended_threads_stand_still,
-    resuming_the_running_does_nothing,
-    suspending_twice_is_once,
-    suspending_oneself,
-    resuming_the_blocked_repeats_the_call,
-    resuming_the_passive_does_not_run_them,
-    deleting_oneself,
-    deleting_the_running_and_the_ready,
     flags_are_set_and_cleared,
     unknown_flags_are_dropped,
-    a_thousand_threads,
 ];
 
 const ILLEGAL: Result = Err(Error::IllegalOperation);
@@ -181,7 +171,8 @@ fn sched_params_are_checked_in_order(test: &mut Test) -> Outcome {
     let frame: Frame = test.create()?;
     let authority: Tcb = test.create()?;
     authority.set_mc_priority(test.tcb, 9)?;
-    let set = |words: [usize; 2], caps: [CPtr; 3]| call(tcb, Method::TcbSetSchedParams, &words, &caps);
+    let set =
+        |words: [usize; 2], caps: [CPtr; 3]| call(tcb, Method::TcbSetSchedParams, &words, &caps);
     let range = Err(Error::Range {
         minimum: 0,
         maximum: 9,
@@ -200,10 +191,7 @@ fn sched_params_are_checked_in_order(test: &mut Test) -> Outcome {
         set([9, 9], [authority.0, CPtr::NULL, frame.0]),
         Err(Error::InvalidCapability(3))
     );
-    check_eq!(
-        set([9, 9], [authority.0, CPtr::NULL, CPtr::NULL]),
-        Ok(())
-    );
+    check_eq!(set([9, 9], [authority.0, CPtr::NULL, CPtr::NULL]), Ok(()));
     Ok(())
 }
 
@@ -333,10 +321,7 @@ fn buffers_must_be_aligned_frames(test: &mut Test) -> Outcome {
     for address in [1, aligned + 8, aligned / 2, 3 * aligned / 2] {
         let misaligned = Err(Error::Alignment);
         check_eq!(tcb.set_ipc_buffer(address, frame), misaligned);
-        check_eq!(
-            tcb.configure(cnode, 0, vspace, address, frame),
-            misaligned
-        );
+        check_eq!(tcb.configure(cnode, 0, vspace, address, frame), misaligned);
     }
     check_eq!(tcb.set_ipc_buffer(aligned, frame), Ok(()));
     check_eq!(tcb.set_ipc_buffer(0, Frame(endpoint.0)), Ok(()));
@@ -394,165 +379,6 @@ fn guards_are_applied(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn threads_run_when_resumed(test: &mut Test) -> Outcome {
-    let thread = test.thread(ABOVE, || note('a'))?;
-    check_eq!(noted(), "");
-    thread.tcb.resume()?;
-    note('b');
-    check_eq!(noted(), "ab");
-    let low = test.thread(BELOW, || note('c'))?;
-    low.tcb.resume()?;
-    check_eq!(noted(), "ab");
-    test.settle()?;
-    check_eq!(noted(), "abc");
-    Ok(())
-}
-
-fn suspended_threads_stand_still(test: &mut Test) -> Outcome {
-    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let thread = test.spawn(PRIORITY, || {
-        loop {
-            COUNT.fetch_add(1, Relaxed);
-        }
-    })?;
-    while COUNT.load(Relaxed) == 0 {
-        syscall::yield_now();
-    }
-    thread.tcb.suspend()?;
-    let count = COUNT.load(Relaxed);
-    for _ in 0..10 {
-        syscall::yield_now();
-    }
-    check_eq!(COUNT.load(Relaxed), count);
-    thread.tcb.resume()?;
-    syscall::yield_now();
-    check!(COUNT.load(Relaxed) > count);
-    Ok(())
-}
-
-fn resuming_the_running_does_nothing(test: &mut Test) -> Outcome {
-    check_eq!(test.tcb.resume(), Ok(()));
-    let thread = test.spawn(BELOW, || note('a'))?;
-    check_eq!(thread.tcb.resume(), Ok(()));
-    check_eq!(thread.tcb.resume(), Ok(()));
-    test.settle()?;
-    check_eq!(noted(), "a");
-    Ok(())
-}
-
-fn suspending_twice_is_once(test: &mut Test) -> Outcome {
-    let thread = test.spawn(BELOW, || note('a'))?;
-    check_eq!(thread.tcb.suspend(), Ok(()));
-    check_eq!(thread.tcb.suspend(), Ok(()));
-    test.settle()?;
-    check_eq!(noted(), "");
-    check_eq!(thread.tcb.resume(), Ok(()));
-    test.settle()?;
-    check_eq!(noted(), "a");
-    Ok(())
-}
-
-fn suspending_oneself(test: &mut Test) -> Outcome {
-    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-    static SELF: AtomicUsize = AtomicUsize::new(0);
-    let thread = test.thread(ABOVE, || {
-        note('a');
-        // The result of the call never comes; the thread goes on at the call.
-        let result = Tcb(CPtr(SELF.load(Relaxed))).suspend();
-        note(if result.is_ok() { 'b' } else { 'c' });
-    })?;
-    SELF.store(thread.tcb.0.0, Relaxed);
-    thread.start()?;
-    check_eq!(noted(), "a");
-    // Resumed, it suspends itself again.
-    thread.tcb.resume()?;
-    check_eq!(noted(), "a");
-    // Without the capability the call fails, and the thread goes on.
-    let spare = test.copy(thread.tcb)?;
-    test.delete(thread.tcb)?;
-    spare.resume()?;
-    check_eq!(noted(), "ac");
-    Ok(())
-}
-
-fn resuming_the_blocked_repeats_the_call(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    let notification: Notification = test.create()?;
-    let reply: Reply = test.create()?;
-    let works: [fn(Endpoint, Reply, Notification); 4] = [
-        |endpoint, _, _| endpoint.send(Message::empty(1)),
-        |endpoint, _, _| drop_message(endpoint.call(Message::empty(1))),
-        |endpoint, reply, _| drop_received(endpoint.recv(reply)),
-        |_, _, notification| drop_badge(notification.wait()),
-    ];
-    for work in works {
-        let thread = test.spawn(ABOVE, move || work(endpoint, reply, notification))?;
-        // It blocks again, exactly once.
-        check_eq!(thread.tcb.resume(), Ok(()));
-        check_eq!(thread.tcb.resume(), Ok(()));
-        thread.tcb.suspend()?;
-        check!(endpoint.nb_wait().is_none());
-        check_eq!(notification.poll(), 0);
-    }
-    Ok(())
-}
-
-fn drop_message(_: Message) {}
-fn drop_received(_: userlib::Received) {}
-fn drop_badge(_: usize) {}
-
-fn resuming_the_passive_does_not_run_them(test: &mut Test) -> Outcome {
-    let thread = test.passive(ABOVE, || note('a'))?;
-    check_eq!(thread.tcb.resume(), Ok(()));
-    test.settle()?;
-    check_eq!(noted(), "");
-    let raw: SchedContext = test.create_sized(8)?;
-    // A context without parameters can be bound, but gives no time.
-    raw.bind(thread.tcb)?;
-    test.settle()?;
-    check_eq!(noted(), "");
-    test.sched_control.configure(raw, &SLICE)?;
-    check_eq!(noted(), "a");
-    Ok(())
-}
-
-fn deleting_oneself(test: &mut Test) -> Outcome {
-    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-    static SELF: AtomicUsize = AtomicUsize::new(0);
-    let cnode = test.allocator.cnode();
-    let thread = test.thread(ABOVE, move || {
-        note('a');
-        let _ = cnode.slot(CPtr(SELF.load(Relaxed))).delete();
-        note('b');
-    })?;
-    SELF.store(thread.tcb.0.0, Relaxed);
-    thread.start()?;
-    check_eq!(noted(), "a");
-    check!(test.is_gone(thread.tcb)?);
-    // Its time is free for another.
-    let other = test.passive(ABOVE, || note('c'))?;
-    other.start()?;
-    thread.sched_context.bind(other.tcb)?;
-    check_eq!(noted(), "ac");
-    Ok(())
-}
-
-fn deleting_the_running_and_the_ready(test: &mut Test) -> Outcome {
-    let ready = test.spawn(BELOW, || note('x'))?;
-    test.delete(ready.tcb)?;
-    let stopped = test.thread(BELOW, || note('x'))?;
-    test.delete(stopped.tcb)?;
-    test.settle()?;
-    check_eq!(noted(), "");
-    // Their contexts have no thread any more.
-    check_eq!(
-        ready.sched_context.yield_to(),
-        Err(Error::IllegalOperation)
-    );
-    Ok(())
-}
-
 fn flags_are_set_and_cleared(test: &mut Test) -> Outcome {
     let tcb: Tcb = test.create()?;
     check_eq!(tcb.set_flags(0, 0), Ok(0));
@@ -568,44 +394,10 @@ fn flags_are_set_and_cleared(test: &mut Test) -> Outcome {
 fn unknown_flags_are_dropped(test: &mut Test) -> Outcome {
     let tcb: Tcb = test.create()?;
     check_eq!(tcb.set_flags(0, usize::MAX), Ok(thread_flags::MASK));
-    check_eq!(tcb.set_flags(!thread_flags::MASK, 0), Ok(thread_flags::MASK));
+    check_eq!(
+        tcb.set_flags(!thread_flags::MASK, 0),
+        Ok(thread_flags::MASK)
+    );
     check_eq!(tcb.set_flags(usize::MAX, 0), Ok(0));
-    Ok(())
-}
-
-fn a_thousand_threads(test: &mut Test) -> Outcome {
-    use crate::support::arch::{SECOND_CALL, bare_registers, call_twice};
-    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-    const THREADS: usize = 1000;
-    static READY: AtomicUsize = AtomicUsize::new(0);
-    // Each sends its message, then waits for ever.
-    let endpoint: Endpoint = test.create()?;
-    let never: Notification = test.create()?;
-    let mut registers = bare_registers(call_twice, abi::Syscall::Send, endpoint.0);
-    registers.0[SECOND_CALL.0] = abi::Syscall::Wait.number();
-    registers.0[SECOND_CALL.1] = never.0.0;
-    registers.0[abi::registers::INFO] = abi::MessageInfo::new(5, 0, 1).0;
-    for index in 0..THREADS {
-        let tcb = test.bare_thread()?;
-        let time = test.create_sched_context(&SLICE)?;
-        // Seven different priorities, in no order.
-        let priority = 101 + (index * 5 % 7) as u8;
-        tcb.set_sched_params(test.tcb, 0, priority, time, CPtr::NULL)?;
-        registers.0[abi::registers::MR[0]] = index;
-        tcb.write_registers(true, &registers)?;
-        READY.fetch_add(1, Relaxed);
-    }
-    check_eq!(READY.load(Relaxed), THREADS);
-    // They are served by priority, and in order among equals.
-    let mut last = (u8::MAX, 0);
-    for _ in 0..THREADS {
-        let message = endpoint.nb_wait().and_then(|received| received.message);
-        let index = message.map_or(usize::MAX, |message| message.word(0));
-        check!(index < THREADS);
-        let priority = 101 + (index * 5 % 7) as u8;
-        check!(priority < last.0 || priority == last.0 && index >= last.1);
-        last = (priority, index);
-    }
-    check!(endpoint.nb_wait().is_none());
     Ok(())
 }

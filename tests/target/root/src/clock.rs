@@ -7,7 +7,7 @@
 use suite::support::protocol::BY_CLOCK;
 use userlib::cap::{Notification, SchedParameters};
 use userlib::thread::ThreadParameters;
-use userlib::{Capability, CPtr, Environment, Microseconds, Result, Rights, boot, syscall};
+use userlib::{CPtr, Capability, Environment, Microseconds, Result, Rights, boot, syscall};
 
 const TICK: SchedParameters =
     SchedParameters::new(Microseconds::from_millis(1), Microseconds::from_millis(100));

@@ -10,9 +10,7 @@ use userlib::environment::SharedPage;
 use userlib::environment::names as own;
 use userlib::process::ProcessSize;
 use userlib::time::Clock;
-use userlib::{
-    BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, boot, tar,
-};
+use userlib::{BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, boot, tar};
 
 /// How large a test's component is: the program, and memory for what it makes.
 const SIZE: ProcessSize = ProcessSize {
@@ -115,7 +113,13 @@ impl<'a> Runner<'a> {
         )?;
         if let Some(timer) = self.timer {
             let attributes = userlib::cap::Attributes::DEVICE;
-            process.map(environment, names::TIMER, timer, Rights::READ_WRITE, attributes)?;
+            process.map(
+                environment,
+                names::TIMER,
+                timer,
+                Rights::READ_WRITE,
+                attributes,
+            )?;
         }
         self.clock.give(environment, process)?;
         process.give_number(environment, names::GROUP, group)?;
@@ -151,10 +155,7 @@ impl<'a> Runner<'a> {
 fn timer(environment: &mut Environment) -> Result<Option<Frame>> {
     /// The first enhanced periodic interrupt timer of i.MX6 processors.
     const ADDRESS: usize = 0x020d_0000;
-    environment
-        .allocator
-        .create_device_frame(ADDRESS)
-        .map(Some)
+    environment.allocator.create_device_frame(ADDRESS).map(Some)
 }
 
 /// The timer has I/O ports.

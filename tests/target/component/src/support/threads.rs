@@ -74,11 +74,7 @@ impl Test {
     }
 
     /// Makes a thread with time of its own and lets it run.
-    pub fn spawn<F: FnOnce() + Send + 'static>(
-        &mut self,
-        priority: u8,
-        work: F,
-    ) -> Result<Thread> {
+    pub fn spawn<F: FnOnce() + Send + 'static>(&mut self, priority: u8, work: F) -> Result<Thread> {
         let thread = self.thread(priority, work)?;
         thread.start()?;
         Ok(thread)

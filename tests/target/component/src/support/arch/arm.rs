@@ -117,7 +117,14 @@ pub unsafe extern "C" fn call_once() {
 /// That of the system calls.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call_twice() {
-    naked_asm!("svc #0", "mov r7, r9", "mov r0, r10", "svc #0", "2:", "b 2b")
+    naked_asm!(
+        "svc #0",
+        "mov r7, r9",
+        "mov r0, r10",
+        "svc #0",
+        "2:",
+        "b 2b"
+    )
 }
 
 /// A program: counts in the word that the first argument register points at.
@@ -126,7 +133,13 @@ pub unsafe extern "C" fn call_twice() {
 /// The word is a counter.
 #[unsafe(naked)]
 pub unsafe extern "C" fn count_up() {
-    naked_asm!("2:", "ldr r1, [r0]", "add r1, r1, #1", "str r1, [r0]", "b 2b")
+    naked_asm!(
+        "2:",
+        "ldr r1, [r0]",
+        "add r1, r1, #1",
+        "str r1, [r0]",
+        "b 2b"
+    )
 }
 
 /// Fills the floating-point registers.

@@ -25,11 +25,7 @@ use userlib::CPtr;
 use userlib::cap::Registers;
 
 /// Registers of a bare thread that performs `call` on `cap` with an empty message, at `program`.
-pub fn bare_registers(
-    program: unsafe extern "C" fn(),
-    call: abi::Syscall,
-    cap: CPtr,
-) -> Registers {
+pub fn bare_registers(program: unsafe extern "C" fn(), call: abi::Syscall, cap: CPtr) -> Registers {
     let mut registers = Registers::default();
     registers.0[abi::registers::PC] = program as *const () as usize;
     registers.0[abi::registers::SYSCALL] = call.number();

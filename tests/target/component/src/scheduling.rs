@@ -1,0 +1,332 @@
+//! The scheduler: priorities, preemption, turns, and who is in front among equals.
+
+use crate::support::arch::{SECOND_CALL, bare_registers, call_twice};
+use crate::support::events::{forget, note, noted};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, us};
+use crate::{check, check_eq};
+use abi::registers::{INFO, MR};
+use abi::{MessageInfo, PRIORITIES, Syscall};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::{CPtr, Message, syscall};
+
+tests![
+    all_priorities_in_order,
+    a_raised_thread_preempts,
+    a_thread_raised_to_an_equal_waits,
+    lowering_oneself_lets_others_run,
+    lowering_oneself_to_an_equal_lets_nobody_run,
+    a_lowered_thread_waits,
+    a_ready_thread_moves_to_the_head,
+    yielding_is_taking_turns,
+    yielding_passes_over_the_less_urgent,
+    yielding_alone_returns,
+    woken_subordinates_are_first_among_equals,
+    woken_equals_are_last,
+    called_servers_go_before_their_equals,
+    released_clients_go_before_their_equals,
+    the_preempted_keep_their_turn,
+    slices_are_as_long_as_promised,
+    slices_end,
+    suspended_threads_lose_their_turn,
+    urgent_work_waits_for_nobody,
+    idle_time_is_nobodys,
+];
+
+fn all_priorities_in_order(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    let never: Notification = test.create()?;
+    let mut registers = bare_registers(call_twice, Syscall::Send, endpoint.0);
+    registers.0[SECOND_CALL.0] = Syscall::Wait.number();
+    registers.0[SECOND_CALL.1] = never.0.0;
+    registers.0[INFO] = MessageInfo::new(0, 0, 1).0;
+    test.tcb.set_priority(test.tcb, u8::MAX)?;
+    for index in 0..PRIORITIES {
+        // In no order; 101 has no divisor in common with 256.
+        let priority = (index * 101) as u8;
+        let tcb = test.bare_thread()?;
+        let time = test.create_sched_context(&SLICE)?;
+        tcb.set_sched_params(test.tcb, 0, priority, time, CPtr::NULL)?;
+        registers.0[MR[0]] = priority as usize;
+        tcb.write_registers(true, &registers)?;
+    }
+    // Each runs when it is the most urgent one.
+    for priority in (0..PRIORITIES).rev() {
+        let message = endpoint.wait().message;
+        check_eq!(message.map(|message| message.word(0)), Some(priority));
+    }
+    check!(endpoint.nb_wait().is_none());
+    Ok(())
+}
+
+fn a_raised_thread_preempts(test: &mut Test) -> Outcome {
+    let thread = test.spawn(BELOW, || note('a'))?;
+    check_eq!(noted(), "");
+    thread.tcb.set_priority(test.tcb, PRIORITY + 1)?;
+    check_eq!(noted(), "a");
+    Ok(())
+}
+
+fn a_thread_raised_to_an_equal_waits(test: &mut Test) -> Outcome {
+    let thread = test.spawn(BELOW, || note('a'))?;
+    thread.tcb.set_priority(test.tcb, PRIORITY)?;
+    check_eq!(noted(), "");
+    syscall::yield_now();
+    check_eq!(noted(), "a");
+    Ok(())
+}
+
+fn lowering_oneself_lets_others_run(test: &mut Test) -> Outcome {
+    test.spawn(BELOW, || note('a'))?;
+    test.tcb.set_priority(test.tcb, BELOW - 1)?;
+    note('b');
+    check_eq!(noted(), "ab");
+    Ok(())
+}
+
+fn lowering_oneself_to_an_equal_lets_nobody_run(test: &mut Test) -> Outcome {
+    test.spawn(BELOW, || note('a'))?;
+    test.tcb.set_priority(test.tcb, BELOW)?;
+    note('b');
+    syscall::yield_now();
+    check_eq!(noted(), "ba");
+    Ok(())
+}
+
+fn a_lowered_thread_waits(test: &mut Test) -> Outcome {
+    let notification: Notification = test.create()?;
+    let thread = test.spawn(ABOVE, move || {
+        notification.wait();
+        note('a');
+    })?;
+    // While it waits, only the number changes.
+    thread.tcb.set_priority(test.tcb, BELOW)?;
+    notification.signal();
+    note('b');
+    test.settle()?;
+    check_eq!(noted(), "ba");
+    Ok(())
+}
+
+fn a_ready_thread_moves_to_the_head(test: &mut Test) -> Outcome {
+    test.spawn(60, || note('a'))?;
+    let thread = test.spawn(50, || note('b'))?;
+    thread.tcb.set_priority(test.tcb, 60)?;
+    test.settle()?;
+    check_eq!(noted(), "ba");
+    Ok(())
+}
+
+fn yielding_is_taking_turns(test: &mut Test) -> Outcome {
+    for name in ['c', 'b', 'a'] {
+        // The last one started is in front.
+        test.spawn(BELOW, move || {
+            for _ in 0..4 {
+                note(name);
+                syscall::yield_now();
+            }
+        })?;
+    }
+    test.settle()?;
+    check_eq!(noted(), "abcabcabcabc");
+    Ok(())
+}
+
+fn yielding_passes_over_the_less_urgent(test: &mut Test) -> Outcome {
+    test.spawn(BELOW, || note('x'))?;
+    for _ in 0..5 {
+        syscall::yield_now();
+    }
+    check_eq!(noted(), "");
+    Ok(())
+}
+
+fn yielding_alone_returns(test: &mut Test) -> Outcome {
+    test.spawn(ABOVE, || {
+        for _ in 0..100 {
+            syscall::yield_now();
+        }
+        note('a');
+    })?;
+    check_eq!(noted(), "a");
+    Ok(())
+}
+
+fn woken_subordinates_are_first_among_equals(test: &mut Test) -> Outcome {
+    let notification: Notification = test.create()?;
+    test.spawn(BELOW, move || {
+        notification.wait();
+        note('w');
+    })?;
+    test.settle()?;
+    test.spawn(BELOW, || note('r'))?;
+    notification.signal();
+    test.settle()?;
+    check_eq!(noted(), "wr");
+    Ok(())
+}
+
+fn woken_equals_are_last(test: &mut Test) -> Outcome {
+    let notification: Notification = test.create()?;
+    test.spawn(PRIORITY, move || {
+        notification.wait();
+        note('w');
+    })?;
+    test.settle()?;
+    test.spawn(PRIORITY, || note('r'))?;
+    notification.signal();
+    note('t');
+    test.settle()?;
+    check_eq!(noted(), "trw");
+    Ok(())
+}
+
+fn called_servers_go_before_their_equals(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    let reply: Reply = test.create()?;
+    test.spawn(PRIORITY, move || {
+        endpoint.recv(reply);
+        note('s');
+        endpoint.reply_recv(Message::empty(0), reply);
+    })?;
+    test.settle()?;
+    test.spawn(PRIORITY, || note('x'))?;
+    // The caller blocks, and the server takes its place; so does the caller when it is answered.
+    endpoint.call(Message::empty(0));
+    note('t');
+    test.settle()?;
+    check_eq!(noted(), "stx");
+    Ok(())
+}
+
+fn released_clients_go_before_their_equals(test: &mut Test) -> Outcome {
+    let notification: Notification = test.create()?;
+    let other: Notification = test.create()?;
+    // A thread that waits for what another sends just before it waits itself.
+    test.spawn(PRIORITY, move || {
+        notification.wait();
+        note('a');
+    })?;
+    test.settle()?;
+    test.spawn(PRIORITY, move || {
+        note('x');
+        other.signal();
+    })?;
+    let received = syscall::nb_send_wait(notification.0, Message::empty(0), other.0);
+    check_eq!(received.message, None);
+    check_eq!(noted(), "ax");
+    Ok(())
+}
+
+/// A round-robin thread with a long slice.
+const LONG: SchedParameters = SchedParameters::round_robin(ms(10_000));
+
+fn the_preempted_keep_their_turn(test: &mut Test) -> Outcome {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let first = test.timed(BELOW, LONG, || {
+        note('a');
+        while COUNT.load(Relaxed) < 5 {}
+        note('b');
+    })?;
+    let second = test.timed(BELOW, LONG, || note('c'))?;
+    let period = SchedParameters::new(us(500), ms(2));
+    let urgent = test.timed(ABOVE, period, || {
+        for _ in 0..5 {
+            syscall::yield_now();
+            COUNT.fetch_add(1, Relaxed);
+        }
+    })?;
+    second.start()?;
+    first.start()?;
+    urgent.start()?;
+    test.settle()?;
+    // Five times preempted, the first is still before the second.
+    check_eq!(noted(), "abc");
+    Ok(())
+}
+
+/// Two threads that run against each other until their turns have changed so many times.
+static LAST: AtomicUsize = AtomicUsize::new(0);
+static TURNS: AtomicUsize = AtomicUsize::new(0);
+
+fn take_turns(own: usize, turns: usize) {
+    while TURNS.load(Relaxed) < turns {
+        if LAST.swap(own, Relaxed) != own {
+            TURNS.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+fn slices_are_as_long_as_promised(test: &mut Test) -> Outcome {
+    const TURNS_TAKEN: usize = 9;
+    // The kernel ends a slice when less than the smallest budget is left of it.
+    let least = ms(5) - us(20);
+    let mut times = [test.sched_context; 2];
+    for (index, time) in times.iter_mut().enumerate() {
+        let thread = test.spawn(BELOW, move || take_turns(index + 1, TURNS_TAKEN))?;
+        *time = thread.sched_context;
+    }
+    test.settle()?;
+    // Nine turns are eight whole slices, four of each.
+    for time in times {
+        let consumed = time.consumed()?;
+        check!(consumed.0 >= 4 * least.0, "it got only {consumed}");
+    }
+    Ok(())
+}
+
+fn slices_end(test: &mut Test) -> Outcome {
+    // Neither ever gives way, and yet both run.
+    for index in 1..=3 {
+        test.spawn(BELOW, move || {
+            take_turns(index, 12);
+            note('a');
+        })?;
+    }
+    test.settle()?;
+    check_eq!(noted(), "aaa");
+    Ok(())
+}
+
+fn suspended_threads_lose_their_turn(test: &mut Test) -> Outcome {
+    let first = test.spawn(BELOW, || note('a'))?;
+    test.spawn(BELOW, || note('b'))?;
+    // Started last, the second is in front; stopped and resumed, the first is.
+    first.tcb.suspend()?;
+    first.tcb.resume()?;
+    test.settle()?;
+    check_eq!(noted(), "ab");
+    Ok(())
+}
+
+fn urgent_work_waits_for_nobody(test: &mut Test) -> Outcome {
+    // A hundred ready threads, and one that is woken above them.
+    let notification: Notification = test.create()?;
+    test.spawn(ABOVE, move || {
+        notification.wait();
+        note('u');
+    })?;
+    for _ in 0..100 {
+        let tcb = test.bare_thread()?;
+        let time = test.create_sched_context(&SLICE)?;
+        tcb.set_sched_params(test.tcb, 0, 0, time, CPtr::NULL)?;
+        let program = crate::support::arch::spin;
+        tcb.write_registers(true, &bare_registers(program, Syscall::Yield, CPtr::NULL))?;
+    }
+    notification.signal();
+    note('t');
+    check_eq!(noted(), "ut");
+    forget();
+    Ok(())
+}
+
+fn idle_time_is_nobodys(test: &mut Test) -> Outcome {
+    // While the test sleeps, nobody runs.
+    let start = test.now();
+    test.sched_context.consumed()?;
+    test.sleep(ms(20))?;
+    check!(test.now() - start >= ms(19));
+    let consumed = test.sched_context.consumed()?;
+    check!(consumed < ms(10), "it paid {consumed} for a sleep");
+    Ok(())
+}

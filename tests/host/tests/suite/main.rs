@@ -1,16 +1,19 @@
 //! Tests of the kernel on the host. Each file is about one topic of the user interface.
 
 mod boot;
+mod budgets;
 mod calls;
 mod cnode;
 mod combined;
 mod common;
+mod contexts;
 mod cspace;
 mod deletion;
 mod ipc;
 mod notifications;
 mod random;
 mod scheduling;
+mod supply;
 mod tangles;
 mod transfer;
 mod untyped;

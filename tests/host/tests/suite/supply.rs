@@ -1,0 +1,211 @@
+//! How much time a scheduling context supplies, whatever its threads do and whoever uses it.
+//!
+//! Of constant bandwidth, no window of one period supplies more than the budget. Sporadic servers come
+//! back one period after they *could* have used their time, so one that was kept from running by more
+//! urgent threads catches up: what holds for them is that no `n` periods since the beginning supply
+//! more than `n` budgets.
+
+use abi::Method;
+use host_tests::machine::Slice;
+use host_tests::{Budget, CPtr, Machine, Message, Spec, State, Task};
+use proptest::prelude::*;
+
+use crate::common::{passive_server, word};
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Run(u64),
+    Yield,
+    Signal(usize),
+    Wait(usize),
+    Call,
+    Reply,
+    Suspend(usize),
+    Resume(usize),
+    Priority(usize, u8),
+    Rebind(usize),
+    YieldTo(usize),
+}
+
+const TASKS: usize = 4;
+
+fn step() -> impl Strategy<Value = Step> {
+    let task = || 0..TASKS;
+    prop_oneof![
+        8 => prop_oneof![1..30u64, 30..600u64].prop_map(Step::Run),
+        1 => Just(Step::Yield),
+        2 => (0..2usize).prop_map(Step::Signal),
+        2 => (0..2usize).prop_map(Step::Wait),
+        3 => Just(Step::Call),
+        3 => Just(Step::Reply),
+        1 => task().prop_map(Step::Suspend),
+        2 => task().prop_map(Step::Resume),
+        1 => (task(), 1..6u8).prop_map(|(task, priority)| Step::Priority(task, priority)),
+        1 => task().prop_map(Step::Rebind),
+        1 => task().prop_map(Step::YieldTo),
+    ]
+}
+
+fn budget() -> impl Strategy<Value = Budget> {
+    (20u64..200, 1u64..1000, 2usize..10, any::<bool>()).prop_map(
+        |(budget, rest, refills, sporadic)| {
+            let budget = Budget::new(budget, budget + rest).refills(refills);
+            if sporadic { budget.sporadic() } else { budget }
+        },
+    )
+}
+
+struct World {
+    machine: Machine,
+    tasks: Vec<Task>,
+    servers: [Task; 2],
+    endpoint: CPtr,
+    replies: [CPtr; 2],
+    notifications: [CPtr; 2],
+}
+
+impl World {
+    fn new(budgets: &[Budget]) -> Self {
+        let mut machine = Machine::new();
+        let endpoint = machine.endpoint();
+        let replies = [(); 2].map(|()| machine.reply());
+        let notifications = [(); 2].map(|()| machine.notification());
+        let servers =
+            replies.map(|reply| passive_server(&mut machine, "server", 3, endpoint, reply));
+        machine.history = Some(Vec::new());
+        let tasks = (budgets.iter().zip(1..))
+            .map(|(budget, priority)| machine.spawn(Spec::new("task", priority).budget(*budget)))
+            .collect();
+        Self {
+            machine,
+            tasks,
+            servers,
+            endpoint,
+            replies,
+            notifications,
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        let machine = &mut self.machine;
+        let server = self.servers.iter().position(|server| machine.runs(*server));
+        let running = (self.tasks.iter().copied())
+            .chain(self.servers)
+            .find(|task| machine.runs(*task));
+        match (step, running) {
+            (Step::Run(ticks), _) => machine.advance(ticks),
+            (Step::Suspend(task), _) => machine.suspend(self.tasks[task]),
+            (Step::Resume(task), _) => machine.resume(self.tasks[task]),
+            (Step::Priority(task, priority), _) => machine.set_priority(self.tasks[task], priority),
+            (Step::Rebind(task), _) => {
+                let task = self.tasks[task];
+                let unbind = Method::SchedContextUnbindObject;
+                let _ = machine.invoke(task.context, unbind, &[], &[task.tcb]);
+                let _ = machine.bind(task.context, task.tcb);
+            }
+            (_, None) => machine.advance(50),
+            (Step::Yield, Some(task)) => machine.yield_now(task),
+            (Step::Signal(index), Some(task)) => machine.signal(task, self.notifications[index]),
+            (Step::Wait(index), Some(task)) if server.is_none() => {
+                machine.wait(task, self.notifications[index]);
+            }
+            (Step::Call, Some(task)) if server.is_none() => {
+                machine.call(task, self.endpoint, &word(1));
+            }
+            (Step::YieldTo(target), Some(task)) if server.is_none() => {
+                let message = Message::new(Method::SchedContextYieldTo.number(), &[]);
+                machine.call(task, self.tasks[target].context, &message);
+            }
+            (_, Some(task)) => {
+                if let Some(server) = server {
+                    let reply = self.replies[server];
+                    machine.reply_recv(task, self.endpoint, reply, &word(2));
+                }
+            }
+        }
+    }
+
+    /// No context got more than its due.
+    fn check(&self, budgets: &[Budget]) -> Result<(), TestCaseError> {
+        let history = self.machine.history.as_deref().unwrap_or_default();
+        for (task, budget) in self.tasks.iter().zip(budgets) {
+            let context = self.machine.context(task.context).address();
+            let slices: Vec<&Slice> = (history.iter())
+                .filter(|slice| slice.context == context)
+                .collect();
+            // The supply of a window is greatest when it begins with a slice.
+            let starts = slices.iter().map(|slice| slice.start.0);
+            for start in starts.filter(|_| !budget.sporadic) {
+                let supply = supply(&slices, start, start + budget.period);
+                prop_assert!(
+                    supply <= budget.budget,
+                    "{budget:?} got {supply} in the period from {start}: {slices:?}"
+                );
+            }
+            for end in (budget.period..=self.machine.now()).step_by(budget.period as usize) {
+                let periods = end / budget.period;
+                let supply = supply(&slices, 0, end);
+                prop_assert!(
+                    supply <= budget.budget * periods,
+                    "{budget:?} got {supply} until {end}: {slices:?}"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a context supplied between two moments.
+fn supply(slices: &[&Slice], start: u64, end: u64) -> u64 {
+    let within = |slice: &&Slice| {
+        let from = slice.start.0.max(start);
+        slice.end.0.min(end).saturating_sub(from)
+    };
+    slices.iter().map(within).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn no_window_supplies_more_than_the_budget(
+        budgets in prop::collection::vec(budget(), TASKS),
+        steps in prop::collection::vec(step(), 1..200),
+    ) {
+        let mut world = World::new(&budgets);
+        for step in steps {
+            world.step(step);
+        }
+        world.check(&budgets)?;
+    }
+
+    /// The most urgent thread gets its budget in every period, but for the rest that a timer interrupt
+    /// on behalf of somebody else may cut off: less than the smallest budget.
+    #[test]
+    fn the_most_urgent_thread_gets_its_budget(
+        own in budget(),
+        others in prop::collection::vec(budget(), TASKS - 1),
+        periods in 1..20u64,
+    ) {
+        let mut machine = Machine::new();
+        machine.history = Some(Vec::new());
+        let task = machine.spawn(Spec::new("urgent", 100).budget(own));
+        for budget in others {
+            machine.spawn(Spec::new("other", 10).budget(budget));
+        }
+        machine.rest();
+        machine.advance(own.period * periods);
+        prop_assert_eq!(machine.state(task), State::Runnable);
+        let context = machine.context(task.context).address();
+        let history = machine.history.take().unwrap_or_default();
+        let slices: Vec<&Slice> = (history.iter())
+            .filter(|slice| slice.context == context)
+            .collect();
+        let supply = supply(&slices, 0, machine.now());
+        let due = own.budget * periods;
+        prop_assert!(supply <= due && supply + 20 * periods > due, "{supply} of {due}");
+    }
+}

@@ -354,7 +354,7 @@ fn memory_types_are_accepted(test: &mut Test) -> Outcome {
 fn mappings_can_be_executed(test: &mut Test) -> Outcome {
     let (_, address) = test.create_page()?;
     // mov eax, 42; ret
-    write(address, 0xc3_0000_002a_b8);
+    write(address, 0xc300_0000_2ab8);
     // SAFETY: these are the instructions of such a function.
     let function: extern "C" fn() -> u32 = unsafe { core::mem::transmute(address) };
     check_eq!(function(), 42);

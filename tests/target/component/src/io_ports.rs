@@ -1,12 +1,260 @@
 //! I/O ports: issuing ranges of them, and what a range allows.
 
-use crate::check;
 use crate::support::{Outcome, Test};
+use crate::{check, check_eq};
+use abi::{LookupFailure, Method, WORD_BITS, slots};
+use userlib::cap::{CNode, Endpoint, IoPort, IoPortControl, Slot};
+use userlib::invoke::invoke;
+use userlib::{CPtr, Capability, Error, Fault, Result};
 
-tests![time_passes];
+tests![
+    labels_of_others_are_illegal,
+    short_messages_are_truncated,
+    ranges_do_not_end_before_they_start,
+    ports_are_issued_once,
+    destinations_are_checked,
+    checks_come_in_order,
+    numbers_are_cut_to_16_bits,
+    accesses_stay_inside_the_range,
+    the_configuration_space_answers,
+    the_last_copy_frees_the_range,
+    revoking_the_control_frees_all,
+    instructions_are_not_allowed,
+];
 
-fn time_passes(test: &mut Test) -> Outcome {
-    let before = test.now();
-    check!(test.now() >= before);
+const CONTROL: IoPortControl = IoPortControl(CPtr(slots::IO_PORT_CONTROL));
+/// Address and data of the PCI configuration space (PCI Local Bus 3.0, 3.2.2.3.2).
+const PCI_ADDRESS: u16 = 0xcf8;
+const PCI_DATA: u16 = 0xcfc;
+/// Nothing is there.
+const NOWHERE: u16 = 0x9000;
+
+fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr]) -> Result {
+    invoke(object.cptr(), method.number(), words, caps).map(drop)
+}
+
+fn issue(test: &mut Test, first: u16, last: u16) -> Result<IoPort> {
+    let slot = test.empty_slot()?;
+    CONTROL.issue(first, last, slot)?;
+    Ok(IoPort(CPtr(slot.index)))
+}
+
+fn labels_of_others_are_illegal(test: &mut Test) -> Outcome {
+    let ports = issue(test, NOWHERE, NOWHERE + 7)?;
+    let illegal = Err(Error::IllegalOperation);
+    for method in [
+        Method::InvalidInvocation,
+        Method::UntypedRetype,
+        Method::IrqAckIrq,
+    ] {
+        check_eq!(call(ports, method, &[0x9000; 8], &[ports.0]), illegal);
+        check_eq!(call(CONTROL, method, &[0x9000; 8], &[ports.0]), illegal);
+    }
+    let method = Method::X86IoPortIn8;
+    check_eq!(call(CONTROL, method, &[0x9000; 8], &[ports.0]), illegal);
+    let method = Method::X86IoPortControlIssue;
+    check_eq!(call(ports, method, &[0x9000; 8], &[ports.0]), illegal);
+    Ok(())
+}
+
+fn short_messages_are_truncated(test: &mut Test) -> Outcome {
+    let truncated = Err(Error::TruncatedMessage);
+    let slot = test.empty_slot()?;
+    let (words, root) = ([0x9000, 0x9007, slot.index, slot.depth], slot.root.cptr());
+    for length in 0..4 {
+        let result = call(
+            CONTROL,
+            Method::X86IoPortControlIssue,
+            &words[..length],
+            &[root],
+        );
+        check_eq!(result, truncated);
+    }
+    let result = call(CONTROL, Method::X86IoPortControlIssue, &words, &[]);
+    check_eq!(result, truncated);
+    let ports = issue(test, NOWHERE, NOWHERE + 7)?;
+    for method in [
+        Method::X86IoPortIn8,
+        Method::X86IoPortIn16,
+        Method::X86IoPortIn32,
+    ] {
+        check_eq!(call(ports, method, &[], &[]), truncated);
+    }
+    for method in [
+        Method::X86IoPortOut8,
+        Method::X86IoPortOut16,
+        Method::X86IoPortOut32,
+    ] {
+        check_eq!(call(ports, method, &[0x9000], &[]), truncated);
+    }
+    Ok(())
+}
+
+fn ranges_do_not_end_before_they_start(test: &mut Test) -> Outcome {
+    let slot = test.empty_slot()?;
+    for (first, last) in [(1, 0), (0xffff, 0), (NOWHERE + 1, NOWHERE)] {
+        let result = CONTROL.issue(first, last, slot);
+        check_eq!(result, Err(Error::InvalidArgument(1)));
+    }
+    check!(issue(test, NOWHERE, NOWHERE).is_ok());
+    check!(issue(test, 0xffff, 0xffff).is_ok());
+    Ok(())
+}
+
+fn ports_are_issued_once(test: &mut Test) -> Outcome {
+    let ports = issue(test, NOWHERE + 8, NOWHERE + 15)?;
+    for (first, last) in [(8, 15), (0, 8), (15, 20), (10, 11), (0, 30)] {
+        let result = issue(test, NOWHERE + first, NOWHERE + last);
+        check_eq!(result, Err(Error::RevokeFirst));
+    }
+    check!(issue(test, NOWHERE, NOWHERE + 7).is_ok());
+    check!(issue(test, NOWHERE + 16, NOWHERE + 16).is_ok());
+    test.delete(ports)?;
+    check!(issue(test, NOWHERE + 10, NOWHERE + 11).is_ok());
+    Ok(())
+}
+
+fn destinations_are_checked(test: &mut Test) -> Outcome {
+    let empty = test.empty_slot()?;
+    let endpoint: Endpoint = test.create()?;
+    let at = |root, depth| Slot {
+        root,
+        depth,
+        ..empty
+    };
+    let range = Err(Error::Range {
+        minimum: 1,
+        maximum: WORD_BITS,
+    });
+    let invalid = Err(Error::FailedLookup {
+        source: false,
+        failure: LookupFailure::InvalidRoot,
+    });
+    for (slot, expected) in [
+        (at(CNode(endpoint.0), 0), invalid),
+        (at(empty.root, 0), range),
+        (at(empty.root, WORD_BITS + 1), range),
+        (test.slot(endpoint), Err(Error::DeleteFirst)),
+        (empty, Ok(())),
+    ] {
+        check_eq!(CONTROL.issue(NOWHERE, NOWHERE, slot), expected);
+    }
+    Ok(())
+}
+
+fn checks_come_in_order(test: &mut Test) -> Outcome {
+    issue(test, NOWHERE, NOWHERE + 7)?;
+    let nowhere = Slot {
+        root: CNode(CPtr::NULL),
+        index: 0,
+        depth: 0,
+    };
+    let result = CONTROL.issue(NOWHERE + 1, NOWHERE, nowhere);
+    check_eq!(result, Err(Error::InvalidArgument(1)));
+    let result = CONTROL.issue(NOWHERE, NOWHERE + 1, nowhere);
+    check_eq!(result, Err(Error::RevokeFirst));
+    Ok(())
+}
+
+fn numbers_are_cut_to_16_bits(test: &mut Test) -> Outcome {
+    let slot = test.empty_slot()?;
+    let words = [0x7_9000, 0x3_9003, slot.index, slot.depth];
+    let method = Method::X86IoPortControlIssue;
+    check_eq!(call(CONTROL, method, &words, &[slot.root.cptr()]), Ok(()));
+    let ports = IoPort(CPtr(slot.index));
+    for port in [0x9000, 0x1_9000, 0xffff_9003] {
+        check_eq!(call(ports, Method::X86IoPortIn8, &[port], &[]), Ok(()));
+    }
+    check_eq!(
+        call(ports, Method::X86IoPortIn8, &[0x9004], &[]),
+        Err(Error::IllegalOperation)
+    );
+    Ok(())
+}
+
+fn accesses_stay_inside_the_range(test: &mut Test) -> Outcome {
+    let ports = issue(test, NOWHERE, NOWHERE + 3)?;
+    let illegal = Err(Error::IllegalOperation);
+    for offset in 0..4 {
+        let port = NOWHERE + offset;
+        check_eq!(ports.in8(port), Ok(0xff));
+        check_eq!(ports.out8(port, 1), Ok(()));
+        // What an unaligned access reads where nothing is depends on the machine.
+        let expected = if offset < 3 { Ok(()) } else { illegal };
+        check_eq!(ports.in16(port).map(drop), expected);
+        check_eq!(ports.out16(port, 1), expected);
+        let expected = if offset < 1 { Ok(()) } else { illegal };
+        check_eq!(ports.in32(port).map(drop), expected);
+        check_eq!(ports.out32(port, 1), expected);
+    }
+    for port in [0, NOWHERE - 1, NOWHERE + 4, 0xffff] {
+        check_eq!(ports.out8(port, 1), illegal);
+        check_eq!(ports.out16(port, 1), illegal);
+        check_eq!(ports.out32(port, 1), illegal);
+    }
+    // The last byte is outside of all ranges.
+    let last = issue(test, 0xfffe, 0xffff)?;
+    check_eq!(last.in32(0xfffe), Err(Error::IllegalOperation));
+    check_eq!(last.in16(0xffff), Err(Error::IllegalOperation));
+    Ok(())
+}
+
+fn the_configuration_space_answers(test: &mut Test) -> Outcome {
+    let ports = issue(test, PCI_ADDRESS, PCI_DATA + 3)?;
+    for address in [0x8000_0000, 0x8000_0004] {
+        ports.out32(PCI_ADDRESS, address)?;
+        check_eq!(ports.in32(PCI_ADDRESS), Ok(address));
+    }
+    // Vendor and device of the host bridge, in one piece and in several.
+    ports.out32(PCI_ADDRESS, 0x8000_0000)?;
+    let whole = ports.in32(PCI_DATA)?;
+    check_eq!(whole as u16, 0x8086);
+    check_eq!(ports.in16(PCI_DATA), Ok(whole as u16));
+    check_eq!(ports.in16(PCI_DATA + 2), Ok((whole >> 16) as u16));
+    for byte in 0..4 {
+        check_eq!(ports.in8(PCI_DATA + byte), Ok((whole >> (8 * byte)) as u8));
+    }
+    Ok(())
+}
+
+fn the_last_copy_frees_the_range(test: &mut Test) -> Outcome {
+    let ports = issue(test, NOWHERE, NOWHERE)?;
+    let copy = test.copy(ports)?;
+    test.delete(ports)?;
+    check_eq!(copy.in8(NOWHERE), Ok(0xff));
+    check_eq!(issue(test, NOWHERE, NOWHERE), Err(Error::RevokeFirst));
+    test.delete(copy)?;
+    check!(issue(test, NOWHERE, NOWHERE).is_ok());
+    Ok(())
+}
+
+fn revoking_the_control_frees_all(test: &mut Test) -> Outcome {
+    let ports = issue(test, NOWHERE, NOWHERE + 7)?;
+    let copy = test.copy(ports)?;
+    check_eq!(test.slot(CONTROL).revoke(), Ok(()));
+    check!(test.is_gone(ports)?);
+    check!(test.is_gone(copy)?);
+    check!(issue(test, NOWHERE, NOWHERE + 7).is_ok());
+    Ok(())
+}
+
+fn instructions_are_not_allowed(test: &mut Test) -> Outcome {
+    // A capability is needed for the invocation, and does not open the instruction.
+    issue(test, NOWHERE, NOWHERE)?;
+    let fault = test.fault_of(|| {
+        // SAFETY: it faults.
+        unsafe { core::arch::asm!("in al, dx", in("dx") NOWHERE, out("al") _) }
+    })?;
+    check!(
+        matches!(
+            fault,
+            Fault::UserException {
+                number: 13,
+                code: 0,
+                ..
+            }
+        ),
+        "{fault:?}"
+    );
     Ok(())
 }

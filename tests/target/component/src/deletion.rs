@@ -508,7 +508,7 @@ fn deletion_of_a_running_context(test: &mut Test) -> Outcome {
 }
 
 fn deletion_in_any_order(test: &mut Test) -> Outcome {
-    let mut random = crate::support::Random::new(0xde1e_7e);
+    let mut random = crate::support::Random::new(0x00de_1e7e);
     let nobody: Endpoint = test.create()?;
     for _ in 0..40 {
         let endpoint: Endpoint = test.create()?;

@@ -39,7 +39,7 @@ tests![
 fn pattern(seed: usize) -> Registers {
     let mut registers = Registers::default();
     for (index, register) in registers.0.iter_mut().enumerate() {
-        *register = (seed + index) * 0x0101_0101 & 0x00ff_ffff;
+        *register = ((seed + index) * 0x0101_0101) & 0x00ff_ffff;
     }
     registers.0[FLAGS] = plain_flags();
     registers

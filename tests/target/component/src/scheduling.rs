@@ -225,7 +225,9 @@ fn the_preempted_keep_their_turn(test: &mut Test) -> Outcome {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let first = test.timed(BELOW, LONG, || {
         note('a');
-        while COUNT.load(Relaxed) < 5 {}
+        while COUNT.load(Relaxed) < 5 {
+            core::hint::spin_loop();
+        }
         note('b');
     })?;
     let second = test.timed(BELOW, LONG, || note('c'))?;

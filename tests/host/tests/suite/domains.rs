@@ -124,11 +124,10 @@ mod several {
     #[test]
     fn new_threads_are_of_the_current_domain() {
         let (mut machine, tasks) = shared();
+        let (untyped, retype) = (machine.untyped(12), Method::UntypedRetype);
         machine.advance(1000);
         let (tcb, root) = (machine.slot(), slots::INIT_THREAD_CNODE);
         let words = [abi::ObjectType::Tcb.number(), 0, 0, 0, tcb, 1];
-        let (region, retype) = (machine.boot_info.untyped, Method::UntypedRetype);
-        let untyped = region.end - 1;
         let answer = machine.invoke_as(tasks[1], untyped, retype, &words, &[root]);
         assert_eq!(answer, Ok(vec![]));
         let kernel::cap::Cap::Thread(thread) = machine.cap(tcb) else {

@@ -12,6 +12,8 @@ mod panic;
 mod termination;
 
 pub use exit::{exit, exit_thread};
+#[cfg(target_os = "none")]
+pub use panic::set_panic_hook;
 pub use termination::Termination;
 
 use crate::{Startup, arch};

@@ -65,7 +65,7 @@ impl fmt::Display for Story {
         }
         match &self.how {
             How::Checked => write!(out, "without a reason"),
-            How::Panicked => write!(out, "panicked (see above)"),
+            How::Panicked => write!(out, "panicked"),
             How::Exited(code) => write!(out, "exit code {code}"),
             How::Faulted { first: true, fault } => write!(out, "{fault:x?}"),
             How::Faulted { fault, .. } => write!(out, "in a further thread: {fault:x?}"),

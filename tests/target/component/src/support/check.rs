@@ -47,6 +47,10 @@ pub(crate) fn start(startup: &'static Startup) {
     REPORT.store(words.as_ptr() as usize, Relaxed);
     let runner: Endpoint = startup.capability(names::RUNNER);
     RUNNER.store(runner.cptr().0, Relaxed);
+    runtime::set_panic_hook(|info| match info.location() {
+        Some(location) => fail_at(location, format_args!("panicked: {}", info.message())),
+        None => fail(format_args!("panicked: {}", info.message())),
+    });
 }
 
 fn fail_at(location: &Location, reason: fmt::Arguments) -> ! {

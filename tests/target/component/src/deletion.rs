@@ -409,9 +409,9 @@ fn callers_survive_the_death_of_everything(test: &mut Test) -> Outcome {
 
 static WAKES: AtomicUsize = AtomicUsize::new(0);
 
-/// A thread above the test that wakes every half millisecond.
+/// A thread above the test that wakes five times in a millisecond.
 fn waker(test: &mut Test) -> Outcome {
-    let often = SchedParameters::new(us(100), us(500));
+    let often = SchedParameters::new(us(50), us(200));
     let thread = test.timed(ABOVE, often, || {
         loop {
             WAKES.fetch_add(1, Relaxed);
@@ -420,6 +420,17 @@ fn waker(test: &mut Test) -> Outcome {
     })?;
     thread.start()?;
     Ok(())
+}
+
+/// How often a long piece of `work` is tried: the emulator's timer is late when the host is busy.
+const TRIES: usize = 10;
+
+/// Whether others run while `work` goes on. If they had to wait for its end, it would be once; and once
+/// just before it.
+fn is_interrupted(work: impl FnOnce() -> Result) -> Result<bool> {
+    let before = WAKES.load(Relaxed);
+    work()?;
+    Ok(WAKES.load(Relaxed) - before > 2)
 }
 
 /// Fills a region with small objects.
@@ -442,14 +453,17 @@ fn fill(test: &mut Test, region: &Region, tables: usize) -> Outcome {
 
 fn long_revocations_can_be_interrupted(test: &mut Test) -> Outcome {
     let region = Region::new(test, 20)?;
-    fill(test, &region, 12)?;
+    let slot = test.slot(region.untyped);
     waker(test)?;
-    let (start, wakes) = (test.now(), WAKES.load(Relaxed));
-    test.slot(region.untyped).revoke()?;
-    let (took, during) = (test.now() - start, WAKES.load(Relaxed) - wakes);
-    check!(took < ms(1) || during > 0, "not once in {took}");
-    region.check_free(test)?;
-    Ok(())
+    for _ in 0..TRIES {
+        fill(test, &region, 12)?;
+        let interrupted = is_interrupted(|| slot.revoke())?;
+        region.check_free(test)?;
+        if interrupted {
+            return Ok(());
+        }
+    }
+    crate::support::fail(format_args!("others waited for its end"))
 }
 
 fn long_revocations_need_more_than_one_budget(test: &mut Test) -> Outcome {
@@ -477,15 +491,18 @@ fn long_revocations_need_more_than_one_budget(test: &mut Test) -> Outcome {
 fn long_resets_can_be_interrupted(test: &mut Test) -> Outcome {
     let region = Region::new(test, 22)?;
     let slot = test.empty_slot()?;
-    region.untyped.make::<Untyped>(22, slot)?;
-    slot.delete()?;
     waker(test)?;
-    let (start, wakes) = (test.now(), WAKES.load(Relaxed));
-    // Four megabytes are cleared before the first object is made.
-    region.untyped.make::<Frame>(0, slot)?;
-    let (took, during) = (test.now() - start, WAKES.load(Relaxed) - wakes);
-    check!(took < ms(1) || during > 0, "not once in {took}");
-    Ok(())
+    for _ in 0..TRIES {
+        region.untyped.make::<Untyped>(22, slot)?;
+        slot.delete()?;
+        // Four megabytes are cleared before the first object is made.
+        let interrupted = is_interrupted(|| region.untyped.make::<Frame>(0, slot))?;
+        slot.delete()?;
+        if interrupted {
+            return Ok(());
+        }
+    }
+    crate::support::fail(format_args!("others waited for its end"))
 }
 
 fn deletion_of_a_running_context(test: &mut Test) -> Outcome {

@@ -164,7 +164,7 @@ pub(crate) struct TestArguments {
     #[arg(long, value_enum, value_name = "OPTIONS", value_delimiter = ',')]
     pub(crate) abi: Vec<AbiOption>,
     /// The longest that one platform's tests may take.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1200)]
     pub(crate) timeout: u64,
 }
 

@@ -99,9 +99,10 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
         Cap::SchedContext { object, .. } if last => finalise_context(kernel, object),
         Cap::IrqHandler(irq) if last => {
             kernel.arch.mask_interrupt(irq, true);
-            kernel.irqs[irq.0].state = IrqState::Free;
             let stored = super::irq::notification_slot(kernel, irq);
             finalise(kernel, stored)?;
+            // Only now, because the step before can be interrupted.
+            kernel.irqs[irq.0].state = IrqState::Free;
         }
         Cap::Arch(cap) => A::finalise(kernel, cap, last),
         _ => {}

@@ -101,7 +101,7 @@ impl Machine {
     /// # Panics
     /// Where there is no end to it.
     fn settle(&mut self) {
-        for _ in 0..1_000_000 {
+        for _ in 0..20_000 {
             if let Some(line) = self.kernel.arch.pending_line() {
                 self.kernel.arch.lines[line.0].raised = false;
                 self.interrupt(Interrupt::Line(line));

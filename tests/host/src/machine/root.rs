@@ -23,6 +23,8 @@ impl Machine {
         let rests = !self.runs(root);
         if rests {
             self.ring();
+            // It may have to wait for the turn of its domain.
+            self.advance_until(|machine| machine.runs(root));
         }
         let answer = self.invoke_as(root, cap, method, words, caps);
         if rests {

@@ -6,6 +6,8 @@ use kernel::arch::Irq;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
 
+use crate::common::{sender, server, waiter, word};
+
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 /// The line that wakes the root task.
 const BELL: Irq = Irq(0);
@@ -407,4 +409,71 @@ fn a_thread_may_revoke_its_own_space() {
     machine.revoke(space);
     machine.call(task, 1, &message);
     assert_eq!(machine.state(task), State::Inactive, "and no fault handler");
+}
+
+#[test]
+fn waiting_threads_are_sent_away_one_by_one() {
+    at_every_point(|looks| {
+        let mut scene = Scene::new();
+        let endpoint = scene.machine.endpoint();
+        let senders = [10, 20, 30]
+            .map(|priority| sender(&mut scene.machine, "sender", priority, endpoint, &word(1)));
+        scene.machine.raise(BELL);
+        let interrupted = scene.interrupted(Method::CNodeDelete, endpoint, looks);
+        if interrupted {
+            // The endpoint is still there, and so are those whose turn has not come.
+            let waiting = (senders.iter())
+                .filter(|sender| scene.machine.state(**sender) == State::Sending)
+                .count();
+            assert_eq!(waiting, 2 - looks);
+            scene.proceed();
+        }
+        assert!(scene.machine.is_empty(endpoint));
+        // The worker is more urgent, so they have not tried again yet.
+        for sender in senders {
+            assert_eq!(scene.machine.state(sender), State::Runnable);
+        }
+        interrupted
+    });
+}
+
+#[test]
+fn an_interrupt_line_is_free_when_nothing_is_left_of_it() {
+    at_every_point(|looks| {
+        let mut scene = Scene::new();
+        let machine = &mut scene.machine;
+        let notification = machine.notification();
+        let handler = machine.issue_irq(5).unwrap();
+        machine
+            .invoke(handler, Method::IrqSetIrqHandler, &[], &[notification])
+            .unwrap();
+        // The line holds the last capability to the notification, for which threads wait.
+        for _ in 0..3 {
+            waiter(machine, "waiter", 10, notification);
+        }
+        machine.delete(notification);
+        machine.raise(BELL);
+        let interrupted = scene.interrupted(Method::CNodeDelete, handler, looks);
+        if interrupted {
+            assert_eq!(scene.machine.issue_irq(5), Err(Error::RevokeFirst));
+            scene.proceed();
+        }
+        assert!(scene.machine.issue_irq(5).is_ok());
+        let line = &scene.machine.kernel.irqs[5];
+        assert!(line.notification.is_empty());
+        interrupted
+    });
+}
+
+#[test]
+fn a_receiver_goes_with_its_reply_object() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let receiver = server(&mut machine, "receiver", 10, endpoint, reply);
+    machine.delete(reply);
+    assert_eq!(machine.state(receiver), State::Inactive);
+    // Others do not notice.
+    let sender = machine.spawn(Spec::new("sender", 10).active());
+    machine.nb_send(sender, endpoint, &word(1));
+    assert!(machine.runs(sender));
 }

@@ -4,10 +4,12 @@
 //! runs does something, the root task does something to the others, devices interrupt, time passes, and
 //! objects go away and come back. The machine checks its invariants after every kernel entry.
 
-use abi::{Method, ObjectType, Rights, Syscall};
+use abi::config::DOMAINS;
+use abi::{Method, ObjectType, Rights, Syscall, slots};
 use host_tests::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::object::Fault;
+use kernel::time::Ticks;
 use proptest::prelude::*;
 
 /// Chooses among the objects of a kind.
@@ -40,6 +42,7 @@ enum Order {
     TimeoutHandler(Pick, Pick),
     SchedParams(Pick, u8, Pick, Pick),
     CancelBadgedSends(Pick),
+    Domain(Pick, Pick),
     Delete(Pick),
     Create(Pick),
 }
@@ -75,10 +78,12 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
+/// Budgets of more than the smallest: a thread with just that has no time left for a system call when
+/// the kernel has been entered.
 fn budget() -> impl Strategy<Value = Budget> {
     prop_oneof![
-        (20u64..300).prop_map(Budget::slice),
-        (20u64..200, 1u64..1000, 2usize..10, any::<bool>()).prop_map(
+        (40u64..300).prop_map(Budget::slice),
+        (40u64..200, 1u64..1000, 2usize..10, any::<bool>()).prop_map(
             |(budget, rest, refills, sporadic)| {
                 let budget = Budget::new(budget, budget + rest).refills(refills).badge(7);
                 if sporadic { budget.sporadic() } else { budget }
@@ -114,6 +119,7 @@ fn order() -> impl Strategy<Value = Order> {
         1 => (any_pick(), 0u8..6, any_pick(), any_pick())
             .prop_map(|(task, priority, context, handler)| Order::SchedParams(task, priority, context, handler)),
         1 => any_pick().prop_map(Order::CancelBadgedSends),
+        1 => (any_pick(), any_pick()).prop_map(|(task, domain)| Order::Domain(task, domain)),
         2 => any_pick().prop_map(Order::Delete),
         4 => any_pick().prop_map(Order::Create),
     ]
@@ -180,6 +186,22 @@ impl World {
             .collect();
         contexts.push(machine.new_context(Budget::new(100, 400)));
         contexts.push(machine.create(ObjectType::SchedContext, 8));
+        // Domains other than the first get short turns, where there are any.
+        for index in (1..DOMAINS).take(2) {
+            let words = [index, index, 100 * index];
+            let configure = Method::DomainScheduleConfigure;
+            machine
+                .invoke(slots::DOMAIN, configure, &words, &[])
+                .unwrap();
+        }
+        if DOMAINS > 1 {
+            let configure = Method::DomainScheduleConfigure;
+            machine
+                .invoke(slots::DOMAIN, configure, &[0, 0, 500], &[])
+                .unwrap();
+            let start = Method::DomainScheduleSetStart;
+            machine.invoke(slots::DOMAIN, start, &[0], &[]).unwrap();
+        }
         machine.rest();
         Self {
             machine,
@@ -279,7 +301,7 @@ impl World {
     fn order(&mut self, order: &Order) {
         let mortal = self.mortal();
         let machine = &mut self.machine;
-        let root = abi::slots::INIT_THREAD_TCB;
+        let root = slots::INIT_THREAD_TCB;
         let _ = match order {
             Order::Thread(method, task) => {
                 machine.invoke(pick(&self.tasks, *task).tcb, *method, &[], &[])
@@ -337,6 +359,11 @@ impl World {
                 pick(&self.badged, *endpoint),
                 &[],
             ),
+            Order::Domain(task, domain) => {
+                let thread = [pick(&self.tasks, *task).tcb];
+                let words = [usize::from(*domain) % DOMAINS];
+                machine.invoke(slots::DOMAIN, Method::DomainSetSet, &words, &thread)
+            }
             Order::Delete(object) => {
                 let slot = pick(&mortal, *object);
                 machine.in_root(Method::CNodeDelete, slot, &[])
@@ -388,8 +415,12 @@ proptest! {
     })]
 
     #[test]
-    fn invariants_hold(history in prop::collection::vec(step(), 1..150).prop_map(History)) {
+    fn invariants_hold(
+        kernel_time in 0..4u64,
+        history in prop::collection::vec(step(), 1..150).prop_map(History),
+    ) {
         let mut world = World::new();
+        world.machine.kernel.arch.time_per_look = Ticks(kernel_time);
         for step in &history.0 {
             world.step(step);
         }

@@ -9,7 +9,7 @@
 //! Capability invocations are safe functions here, although a component that holds its own address
 //! space can unmap the memory it stands on. As with `/proc/self/mem`, Rust's guarantees end where a
 //! program reaches around the language; what the kernel guarantees is that it hurts nobody else.
-#![cfg_attr(not(test), no_std)]
+#![cfg_attr(target_os = "none", no_std)]
 
 pub mod allocator;
 pub mod arch;

@@ -30,6 +30,16 @@ pub(crate) enum Command {
     Qemu(QemuArguments),
     /// Run the tests of the host and those on every platform.
     Test(TestArguments),
+    /// Run a scenario against the kernel on the host, in virtual time.
+    ///
+    /// Without a scenario, they are listed. All arguments go to the simulator;
+    /// `cargo xtask sim --help` is its help.
+    #[command(disable_help_flag = true)]
+    Sim {
+        /// The scenario and the simulator's options.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Formatting, clippy, documentation, and the repository's own rules.
     Check,
 }

@@ -19,6 +19,7 @@ mod platform;
 mod qemu;
 mod rules;
 mod setup;
+mod sim;
 mod sizes;
 mod system;
 mod test;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Build(arguments) => build::run(&workspace, &arguments),
         Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
         Command::Test(arguments) => test::run(&workspace, &arguments),
+        Command::Sim { arguments } => sim::run(&workspace, &arguments),
         Command::Check => check::run(&workspace),
     });
     match outcome {

@@ -1,19 +1,48 @@
-//! The host: there is no kernel below, but the rest of the crate compiles and its pure parts are
-//! tested.
+//! The host: the kernel below, if there is one, is somebody else's (the simulator's). Without one the
+//! rest of the crate compiles, and its pure parts are tested.
 
 use super::Registers;
+use std::sync::OnceLock;
 
-/// There is no kernel here.
-pub fn syscall(call: abi::Syscall, _registers: &mut Registers) {
-    panic!("{call:?}: no kernel on the host");
+/// What stands in for the instructions that reach the kernel and the thread's own registers.
+pub trait Kernel: Sync {
+    /// Makes a system call of the calling thread.
+    fn syscall(&self, call: abi::Syscall, registers: &mut Registers);
+    /// Makes a system call that no kernel knows.
+    fn unknown_syscall(&self, number: usize, argument: usize);
+    /// Address of the calling thread's IPC buffer.
+    fn ipc_buffer_address(&self) -> usize;
 }
 
-/// There is no kernel here.
-pub fn unknown_syscall(number: usize, _argument: usize) {
-    panic!("system call {number:#x}: no kernel on the host");
+static KERNEL: OnceLock<&'static dyn Kernel> = OnceLock::new();
+
+/// Says what is below, for all threads of this process. Only the first call counts.
+pub fn install_kernel(kernel: &'static dyn Kernel) {
+    KERNEL.get_or_init(|| kernel);
 }
 
-#[cfg(test)]
+/// The system call.
+///
+/// # Panics
+/// Where there is no kernel.
+pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
+    match KERNEL.get() {
+        Some(kernel) => kernel.syscall(call, registers),
+        None => panic!("{call:?}: no kernel on the host"),
+    }
+}
+
+/// A system call that no kernel knows.
+///
+/// # Panics
+/// Where there is no kernel.
+pub fn unknown_syscall(number: usize, argument: usize) {
+    match KERNEL.get() {
+        Some(kernel) => kernel.unknown_syscall(number, argument),
+        None => panic!("system call {number:#x}: no kernel on the host"),
+    }
+}
+
 std::thread_local! {
     static BUFFER: usize = Box::into_raw(Box::<abi::IpcBuffer>::new(
         // SAFETY: an IPC buffer is words, and zero is a word.
@@ -21,12 +50,12 @@ std::thread_local! {
     )) as usize;
 }
 
-/// Under test, every thread has a buffer.
+/// The calling thread's IPC buffer. Without a kernel, every thread has one of its own for good.
 pub fn ipc_buffer_address() -> usize {
-    #[cfg(test)]
-    return BUFFER.with(|buffer| *buffer);
-    #[cfg(not(test))]
-    panic!("no IPC buffer on the host");
+    match KERNEL.get() {
+        Some(kernel) => kernel.ipc_buffer_address(),
+        None => BUFFER.with(|buffer| *buffer),
+    }
 }
 
 /// Does nothing.

@@ -1,0 +1,49 @@
+//! The scenarios, one file each. A new one is named in the list below.
+
+use crate::Setup;
+
+/// A scenario.
+pub struct Scenario {
+    /// What to type.
+    pub name: &'static str,
+    /// What it shows, in a line.
+    pub about: &'static str,
+    /// How long it is worth watching, in milliseconds.
+    pub duration: u64,
+    /// The root task.
+    pub setup: fn(&mut Setup),
+}
+
+macro_rules! scenarios {
+    ($($module:ident, $name:literal, $duration:literal ms: $about:literal;)*) => {
+        $(mod $module;)*
+
+        /// All scenarios.
+        pub const ALL: &[Scenario] = &[$(Scenario {
+            name: $name,
+            about: $about,
+            duration: $duration,
+            setup: $module::setup,
+        }),*];
+    };
+}
+
+scenarios! {
+    sporadic_servers, "sporadic-servers", 100 ms:
+        "bursts of events, served by a sporadic server and by constant bandwidth";
+    passive_server, "passive-server", 60 ms:
+        "three clients pay for a server that has no time of its own";
+    thundering_herd, "thundering-herd", 20 ms:
+        "one signal a period, and everybody wants to run at once";
+    timeout, "timeout", 60 ms:
+        "a client's budget ends inside of a server, and a handler sorts it out";
+    edf, "edf", 120 ms:
+        "earliest deadline first, as a scheduler at user level";
+    crowd, "crowd", 10000 ms:
+        "a hundred periodic threads with random periods, for ten seconds";
+}
+
+/// The scenario of a name.
+pub fn find(name: &str) -> Option<&'static Scenario> {
+    ALL.iter().find(|scenario| scenario.name == name)
+}

@@ -1,0 +1,55 @@
+//! A server works on its client's time, and the client has too little. The server's timeout handler
+//! answers the client in the server's place and sends the server back to its beginning.
+
+use userlib::cap::{Endpoint, Reply, SchedParameters};
+use userlib::{Fault, Message, syscall};
+
+use crate::{START, Setup, ms, note, us, work};
+
+const TOO_LATE: usize = 1;
+
+pub fn setup(setup: &mut Setup) {
+    let (endpoint, timeouts): (Endpoint, Endpoint) = (setup.create(), setup.create());
+    let (caller, faulter): (Reply, Reply) = (setup.create(), setup.create());
+
+    let server = setup.thread("server", 20).passive().on_timeout(timeouts);
+    let server = server.run(move || {
+        note("begins");
+        let mut request = endpoint.recv(caller);
+        loop {
+            work(us(1_500));
+            note(format!("served client {}", request.badge));
+            request = endpoint.reply_recv(Message::empty(0), caller);
+        }
+    });
+    let time = SchedParameters::new(ms(1), ms(5));
+    setup.thread("handler", 200).time(time).run(move || {
+        let mut fault = timeouts.recv(faulter);
+        loop {
+            let message = fault.message.expect("nobody signals here");
+            if let Fault::Timeout { badge, .. } = Fault::from_message(&message) {
+                note(format!("client {badge} ran out of time"));
+            }
+            caller.send(Message::empty(TOO_LATE));
+            // That took the client's time home. To get to its first receive the server gets its own.
+            let lent = server.sched_context.bind(server.tcb);
+            lent.expect("nobody else has it");
+            let mut registers = userlib::cap::Registers::default();
+            *registers.pc() = START;
+            fault = timeouts.reply_recv(registers.timeout_reply(), faulter);
+        }
+    });
+    for (badge, budget) in [(1, ms(4)), (2, ms(1))] {
+        let endpoint = setup.badge(endpoint, badge);
+        let time = SchedParameters::new(budget, ms(10)).with_badge(badge);
+        let client = setup.thread(format!("client {badge}"), 10);
+        client.time(time).run(move || {
+            loop {
+                if endpoint.call(Message::empty(0)).label() == TOO_LATE {
+                    note("got nothing");
+                }
+                syscall::yield_now();
+            }
+        });
+    }
+}

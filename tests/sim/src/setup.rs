@@ -1,0 +1,232 @@
+//! What a scenario's root task has: the userlib's allocator, threads, devices.
+
+use std::rc::Rc;
+
+use abi::registers::PC;
+use abi::{BootInfo, Rights};
+use userlib::allocator::Allocator;
+use userlib::cap::{
+    CPtr, Capability, Endpoint, FixedObject, Frame, IrqHandler, Notification, Registers,
+    SchedContext, SchedControl, SchedParameters, Tcb,
+};
+use userlib::{Microseconds, Thread, boot};
+
+use crate::device::{Arrivals, Interrupt, Timer};
+use crate::program::{Body, START};
+use crate::stage::stage;
+
+/// A thread that the simulation takes over.
+pub(crate) struct NewThread {
+    pub name: String,
+    pub tcb: Tcb,
+    pub context: SchedContext,
+    pub priority: u8,
+    pub time: Option<SchedParameters>,
+    pub buffer: usize,
+    pub body: Body,
+}
+
+/// The root task's means. Everything it does takes no time.
+pub struct Setup {
+    /// Slots and memory.
+    pub allocator: Allocator,
+    /// The right to hand out time.
+    pub sched_control: SchedControl,
+    seed: u64,
+    lines: usize,
+}
+
+impl Setup {
+    pub(crate) fn new(boot: &BootInfo, seed: u64) -> Self {
+        Self {
+            allocator: Allocator::from_boot_info(boot),
+            sched_control: boot::sched_control(boot),
+            seed,
+            lines: 0,
+        }
+    }
+
+    /// The seed of this run.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Makes an object.
+    ///
+    /// # Panics
+    /// Where memory or slots are used up.
+    pub fn create<T: FixedObject>(&mut self) -> T {
+        self.allocator.create().expect("there is memory")
+    }
+
+    /// Copies a capability, with a badge.
+    ///
+    /// # Panics
+    /// Where it cannot be copied.
+    pub fn badge<T: Capability>(&mut self, capability: T, badge: usize) -> T {
+        let minted = self.allocator.mint(capability, Rights::ALL, badge);
+        minted.expect("the capability can be minted")
+    }
+
+    /// Makes a scheduling context.
+    ///
+    /// # Panics
+    /// Where the parameters are impossible.
+    pub fn context(&mut self, time: &SchedParameters) -> SchedContext {
+        let bits = time.size_bits();
+        let context = self.allocator.create_sized(bits).expect("there is memory");
+        let configured = self.sched_control.configure(context, time);
+        configured.unwrap_or_else(|error| panic!("{time:?}: {error:?}"));
+        context
+    }
+
+    /// Begins a thread; [`ThreadBuilder::run`] ends it.
+    pub fn thread(&mut self, name: impl Into<String>, priority: u8) -> ThreadBuilder<'_> {
+        ThreadBuilder {
+            name: name.into(),
+            priority,
+            time: Some(SchedParameters::round_robin(Microseconds::from_millis(5))),
+            lent: false,
+            fault_endpoint: CPtr::NULL,
+            timeout_endpoint: CPtr::NULL,
+            setup: self,
+        }
+    }
+
+    /// A device. `arrivals` says when it raises its interrupt line next, given the last time.
+    ///
+    /// # Panics
+    /// Where there are no lines left.
+    pub fn device(
+        &mut self,
+        arrivals: impl FnMut(Microseconds) -> Option<Microseconds> + 'static,
+    ) -> Interrupt {
+        self.line(Box::new(arrivals)).1
+    }
+
+    /// A timer for threads.
+    ///
+    /// # Panics
+    /// As [`Setup::device`].
+    pub fn timer(&mut self) -> Timer {
+        let (line, interrupt) = self.line(Box::new(|_| None));
+        Timer { interrupt, line }
+    }
+
+    fn line(&mut self, arrivals: Arrivals) -> (usize, Interrupt) {
+        self.lines += 1;
+        let notification: Notification = self.create();
+        let slot = self.allocator.allocate_slot().expect("there are slots");
+        let issued = boot::IRQ_CONTROL.get(self.lines, slot);
+        issued.expect("there are 14 interrupt lines");
+        let handler = IrqHandler::at(CPtr(slot.index));
+        let badged = self.badge(notification, 1 << self.lines);
+        let set = handler.set_notification(badged);
+        set.expect("a notification can be signalled");
+        stage().devices.borrow_mut().add(self.lines, arrivals);
+        let interrupt = Interrupt {
+            notification,
+            handler,
+        };
+        (self.lines, interrupt)
+    }
+}
+
+/// A thread in the making: round robin with slices of 5 ms, without handlers, unless told otherwise.
+pub struct ThreadBuilder<'a> {
+    setup: &'a mut Setup,
+    name: String,
+    priority: u8,
+    time: Option<SchedParameters>,
+    lent: bool,
+    fault_endpoint: CPtr,
+    timeout_endpoint: CPtr,
+}
+
+impl ThreadBuilder<'_> {
+    /// The time that the thread has.
+    #[must_use]
+    pub fn time(self, time: SchedParameters) -> Self {
+        let time = Some(time);
+        Self { time, ..self }
+    }
+
+    /// The thread gets time until its first receive, as `userlib::server::Passive` lends it, and then
+    /// lives from its callers'.
+    #[must_use]
+    pub fn passive(self) -> Self {
+        Self { lent: true, ..self }
+    }
+
+    /// Who hears of the thread's faults and its end.
+    #[must_use]
+    pub fn on_fault(self, endpoint: Endpoint) -> Self {
+        let fault_endpoint = endpoint.cptr();
+        Self {
+            fault_endpoint,
+            ..self
+        }
+    }
+
+    /// Who hears when its budget runs out.
+    #[must_use]
+    pub fn on_timeout(self, endpoint: Endpoint) -> Self {
+        let timeout_endpoint = endpoint.cptr();
+        Self {
+            timeout_endpoint,
+            ..self
+        }
+    }
+
+    /// Makes the thread. It starts when the root task is done, and starts again from the beginning
+    /// whenever its program counter is set to [`START`].
+    ///
+    /// # Panics
+    /// Where memory or slots are used up.
+    pub fn run(self, body: impl Fn() + 'static) -> Thread {
+        let thread = self.start(Rc::new(body));
+        thread.expect("a thread can be made")
+    }
+
+    fn start(self, body: Body) -> userlib::Result<Thread> {
+        let Self {
+            setup,
+            priority,
+            time,
+            ..
+        } = self;
+        let tcb: Tcb = setup.create();
+        let frame: Frame = setup.create();
+        // There is no translation: the frame is where the kernel says it is.
+        let buffer = frame.physical_address()?;
+        let cnode = setup.allocator.cnode();
+        tcb.configure(cnode, 0, boot::VSPACE, buffer, frame)?;
+        let context = match &time {
+            Some(time) => setup.context(time),
+            None => SchedContext(CPtr::NULL),
+        };
+        if self.lent {
+            let notification: Notification = setup.create();
+            context.bind_notification(notification)?;
+            tcb.bind_notification(notification)?;
+        }
+        tcb.set_sched_params(boot::TCB, 255, priority, context, self.fault_endpoint)?;
+        tcb.set_timeout_endpoint(self.timeout_endpoint)?;
+        let mut registers = Registers::default();
+        registers.0[PC] = START;
+        tcb.write_registers(true, &registers)?;
+        stage().spawned.borrow_mut().push(NewThread {
+            name: self.name,
+            tcb,
+            context,
+            priority,
+            time: time.filter(|_| !self.lent),
+            buffer,
+            body,
+        });
+        Ok(Thread {
+            tcb,
+            sched_context: context,
+        })
+    }
+}

@@ -74,7 +74,8 @@ impl Workspace {
                 let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
                 let shown = !hidden || path == Path::new(".ci") || path == Path::new(".cargo");
                 let kind = entry.file_type()?;
-                if kind.is_file() {
+                // In a further work tree of the repository, `.git` is a file.
+                if kind.is_file() && path != Path::new(".git") {
                     files.push(path);
                 } else if kind.is_dir()
                     && shown

@@ -76,7 +76,6 @@ impl Simulation {
         let body = move || {
             let mut setup = Setup::new(&boot_info, options.seed);
             scenario(&mut setup);
-            drop(setup);
             // Nobody resumes it.
             boot::TCB.suspend().expect("a thread can suspend itself");
         };

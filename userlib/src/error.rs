@@ -50,7 +50,7 @@ pub enum Error {
 impl Error {
     /// The error that an answer with a nonzero label stands for.
     #[cold]
-    pub(crate) fn from_answer(answer: &Message) -> Self {
+    pub fn from_answer(answer: &Message) -> Self {
         match ErrorCode::from_number(answer.label()) {
             Some(ErrorCode::InvalidArgument) => Self::InvalidArgument(answer.word(0)),
             Some(ErrorCode::InvalidCapability) => Self::InvalidCapability(answer.word(0)),

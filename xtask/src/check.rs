@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use crate::bench;
 use crate::build::{self, BareMetal, Side};
 use crate::crates::{self, Crate};
 use crate::platform::Platform;
@@ -56,7 +57,8 @@ struct Check<'a> {
 impl Check<'_> {
     fn rules(&mut self) -> Result<()> {
         let step = Step::begin("checking the repository's own rules");
-        let complaints = rules::complaints(self.workspace)?;
+        let mut complaints = rules::complaints(self.workspace)?;
+        complaints.extend(bench::complaints(self.workspace)?);
         for complaint in &complaints {
             step.say(complaint);
         }

@@ -40,6 +40,8 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Run the on-target benchmarks and compare their results.
+    Bench(BenchArguments),
     /// Formatting, clippy, documentation, and the repository's own rules.
     Check,
 }
@@ -175,6 +177,39 @@ pub(crate) struct TestArguments {
     pub(crate) abi: Vec<AbiOption>,
     /// The longest that one platform's tests may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 1200)]
+    pub(crate) timeout: u64,
+}
+
+/// Without `--platform` every platform is measured.
+#[derive(Args, Debug)]
+pub(crate) struct BenchArguments {
+    /// Only benchmarks whose `suite/name` contains this text.
+    #[arg(long, value_name = "S")]
+    pub(crate) suite: Option<String>,
+    /// The board; may be repeated.
+    #[arg(long = "platform", value_name = "P")]
+    pub(crate) platforms: Vec<String>,
+    /// Write the results to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Fail if an operation has become worse by more than 2 % since the results
+    /// in this file, or in the platform's committed reference.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) compare: Option<Option<PathBuf>>,
+    /// Make the results the committed reference, and write them into the book.
+    #[arg(long, conflicts_with = "kvm")]
+    pub(crate) write_reference: bool,
+    /// Measure twice, and fail if the results differ.
+    #[arg(long)]
+    pub(crate) twice: bool,
+    /// Measure on this computer's own processor, in cycles, which are noisy.
+    #[arg(long)]
+    pub(crate) kvm: bool,
+    /// Number of cores.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) smp: u32,
+    /// The longest that one platform's benchmarks may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
 }
 

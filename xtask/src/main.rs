@@ -8,6 +8,7 @@
 //! 2 for a bad call or a failed build, 124 on timeout and 130 when interrupted.
 
 mod archive;
+mod bench;
 mod build;
 mod cargo;
 mod check;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
         Command::Test(arguments) => test::run(&workspace, &arguments),
         Command::Sim { arguments } => sim::run(&workspace, &arguments),
+        Command::Bench(arguments) => bench::run(&workspace, &arguments),
         Command::Check => check::run(&workspace),
     });
     match outcome {

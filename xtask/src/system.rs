@@ -53,15 +53,19 @@ impl System {
         Self::read(workspace, &workspace.path("tests/target"), "target-tests")
     }
 
+    /// The on-target benchmarks.
+    pub(crate) fn benches(workspace: &Workspace) -> Result<Self> {
+        Self::read(workspace, &workspace.path("benches"), "benches")
+    }
+
     /// Every system of the repository.
     pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Self>> {
         let mut systems = Self::names(workspace)
             .iter()
             .map(|name| Self::load(workspace, name))
             .collect::<Result<Vec<_>>>()?;
-        if workspace.path("tests/target").join(FILE).is_file() {
-            systems.push(Self::target_tests(workspace)?);
-        }
+        systems.push(Self::target_tests(workspace)?);
+        systems.push(Self::benches(workspace)?);
         Ok(systems)
     }
 

@@ -1,0 +1,141 @@
+//! What a benchmark is given.
+
+use crate::measure::Counter;
+use crate::partner::{Peer, Place, Shared};
+use crate::protocol::{ALARM, PRIORITY, names};
+use core::ops::{Deref, DerefMut};
+use userlib::cap::{Attributes, Endpoint, Frame, Notification, SchedContext, SchedParameters, Tcb};
+use userlib::thread::ThreadParameters;
+use userlib::{CPtr, Environment, Message, Microseconds, Result, Rights, Startup};
+
+/// While the benchmark's first thread has this priority, everybody else goes first.
+const LAST: u8 = 1;
+
+/// Long turns: nothing but the measured operation happens.
+pub const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
+
+/// Whose time a peer runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// Its own.
+    Own,
+    /// Its callers': it has some until it first waits.
+    Callers,
+}
+
+/// What a benchmark is given: the means of a parent, and a partner.
+pub struct Bench {
+    /// The suite that the benchmark belongs to.
+    pub suite: &'static str,
+    /// What both have.
+    pub peer: Peer,
+    /// The notification of the interrupt.
+    pub interrupt: Notification,
+    environment: Environment,
+    partner: Tcb,
+    partner_time: SchedContext,
+    runner: Endpoint,
+}
+
+impl Deref for Bench {
+    type Target = Environment;
+    fn deref(&self) -> &Environment {
+        &self.environment
+    }
+}
+
+impl DerefMut for Bench {
+    fn deref_mut(&mut self) -> &mut Environment {
+        &mut self.environment
+    }
+}
+
+impl Bench {
+    pub(crate) fn new(suite: &'static str, startup: &'static Startup) -> Self {
+        Self {
+            suite,
+            peer: Peer::new(startup),
+            interrupt: startup.capability(names::INTERRUPT),
+            environment: Environment::from_startup(startup),
+            partner: startup.capability(names::PARTNER),
+            partner_time: startup.capability(names::PARTNER_TIME),
+            runner: startup.capability(names::RUNNER),
+        }
+    }
+
+    /// The counter of instructions or cycles.
+    pub fn counter(&self) -> Counter {
+        self.peer.counter
+    }
+
+    /// The page that all see.
+    pub fn shared(&self) -> Shared {
+        self.peer.shared
+    }
+
+    /// Lets a peer perform `role` and waits until it waits.
+    pub fn start(
+        &mut self,
+        place: Place,
+        priority: u8,
+        time: Time,
+        role: fn(&Peer),
+    ) -> Result<Tcb> {
+        let (tcb, context) = match place {
+            Place::Same => self.thread(priority, role)?,
+            Place::Other => {
+                self.shared().set_role(role);
+                self.partner.set_priority(self.tcb, priority)?;
+                (self.partner, self.partner_time)
+            }
+        };
+        context.bind(tcb)?;
+        tcb.resume()?;
+        self.settle()?;
+        if time == Time::Callers {
+            context.unbind_object(tcb)?;
+        }
+        Ok(tcb)
+    }
+
+    /// A thread of this address space, without its time.
+    fn thread(&mut self, priority: u8, role: fn(&Peer)) -> Result<(Tcb, SchedContext)> {
+        let parameters = ThreadParameters {
+            priority,
+            time: None,
+            fault_endpoint: CPtr::NULL,
+        };
+        let peer = self.peer;
+        let thread = self.create_thread(&parameters, move || role(&peer))?;
+        Ok((thread.tcb, self.create_sched_context(&TIME)?))
+    }
+
+    /// Maps a frame of the smallest size for reading and writing.
+    pub fn map_at(&mut self, frame: Frame, address: usize) -> Result {
+        let environment = &mut self.environment;
+        let (rights, attributes) = (Rights::READ_WRITE, Attributes::NO_EXECUTE);
+        environment.vspace.map(
+            &mut environment.allocator,
+            frame,
+            address,
+            rights,
+            attributes,
+        )
+    }
+
+    /// Lets all others run until they wait, or have no time.
+    pub fn settle(&self) -> Result {
+        self.tcb.set_priority(self.tcb, LAST)?;
+        self.tcb.set_priority(self.tcb, PRIORITY)
+    }
+
+    /// Asks for an interrupt.
+    pub fn interrupt_in(&self, time: Microseconds) {
+        self.runner.call(Message::new(ALARM, &[time.0 as usize]));
+    }
+
+    /// Lets the next interrupt come.
+    pub fn acknowledge(&self) {
+        self.runner.call(Message::new(ALARM, &[0]));
+    }
+}

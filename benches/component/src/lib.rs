@@ -1,0 +1,46 @@
+//! The on-target benchmarks, one file for each suite.
+//!
+//! A benchmark is a function that a suite names in its list, together with the number of its variants.
+//! Each variant runs in a fresh component, whose first thread calls the function ([`perform`]); the root
+//! task only knows the names ([`SUITES`]). A second component of the same program stands by as its
+//! partner: the same code in another address space.
+#![no_std]
+
+mod bench;
+mod measure;
+mod partner;
+pub mod protocol;
+mod report;
+mod suites;
+
+#[cfg(target_arch = "arm")]
+pub use measure::cycle_counter_counts;
+pub use suites::SUITES;
+
+use bench::Bench;
+use protocol::names;
+use userlib::{Result, Startup};
+
+/// A benchmark.
+pub struct Benchmark {
+    /// Its name; what it reports may have other names.
+    pub name: &'static str,
+    /// In how many variants it comes.
+    pub variants: usize,
+    /// Performs one.
+    run: fn(&mut Bench, usize) -> Result,
+}
+
+/// Performs the benchmark that the runner chose, or stands by as its partner.
+pub fn perform(startup: &'static Startup) -> Result {
+    let Some(suite) = startup.find_number(names::SUITE) else {
+        return partner::stand_by(startup);
+    };
+    let (index, variant) = (
+        startup.number(names::BENCHMARK),
+        startup.number(names::VARIANT),
+    );
+    let (suite, benchmarks) = SUITES[suite];
+    let mut bench = Bench::new(suite, startup);
+    (benchmarks[index].run)(&mut bench, variant)
+}

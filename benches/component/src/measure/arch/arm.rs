@@ -1,0 +1,288 @@
+//! 32-bit Arm: the cycle counter, which QEMU advances by one for each instruction; or, where QEMU
+//! models none, a timer.
+//!
+//! A timer that ticks once in ten instructions tells single instructions, too. For an integer *t*,
+//! the ten quotients ⌊(*t* + *i*) / 10⌋, *i* running through all remainders, add up to *t* and a
+//! constant (Hermite's identity). So a stamp is the sum of ten readings, each at another remainder.
+
+use crate::measure::Stamps;
+use crate::protocol::names;
+use core::arch::{asm, naked_asm};
+use core::mem::offset_of;
+use core::sync::atomic::AtomicUsize;
+use userlib::arch::Registers;
+use userlib::{Startup, abi};
+
+/// Bytes of an undefined instruction.
+pub const UNDEFINED_BYTES: usize = 4;
+
+/// Labels of the methods of frames.
+pub mod page {
+    use userlib::abi::Method;
+    /// Maps a frame, or changes its rights.
+    pub const MAP: usize = Method::ArmPageMap.number();
+    /// Unmaps a frame.
+    pub const UNMAP: usize = Method::ArmPageUnmap.number();
+}
+
+/// The counter.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    /// Address of the timer's counter; 0 for the cycle counter.
+    timer: usize,
+}
+
+/// A function that takes stamps around an instruction.
+type Stamped = unsafe extern "C" fn(usize, *mut Registers, *mut Stamps, usize);
+
+impl Counter {
+    /// The one that the runner chose.
+    pub fn new(startup: &'static Startup) -> Self {
+        let timer = startup.find_memory(names::COUNTER).map(|(address, _)| {
+            let offset = startup.number(names::COUNTER_OFFSET);
+            address + offset
+        });
+        Self {
+            timer: timer.unwrap_or(0),
+        }
+    }
+
+    /// The instructions from one reading to another.
+    pub fn between(self, from: usize, to: usize) -> usize {
+        to.wrapping_sub(from)
+    }
+
+    /// A reading by itself.
+    pub fn now(self) -> usize {
+        self.nothing().before
+    }
+
+    /// A system call between two stamps.
+    pub fn timed(self, call: abi::Syscall, registers: &mut Registers) -> Stamps {
+        self.choose(
+            call.number(),
+            registers,
+            cycles::system_call,
+            timer::system_call,
+        )
+    }
+
+    /// Two stamps with nothing between.
+    pub fn nothing(self) -> Stamps {
+        self.choose(
+            0,
+            &mut Registers::default(),
+            cycles::nothing,
+            timer::nothing,
+        )
+    }
+
+    /// An instruction that faults between two stamps. The handler has to continue behind it.
+    pub fn fault(self) -> Stamps {
+        let mut registers = Registers::default();
+        self.choose(0, &mut registers, cycles::undefined, timer::undefined)
+    }
+
+    fn choose(
+        self,
+        number: usize,
+        registers: &mut Registers,
+        cycles: Stamped,
+        timer: Stamped,
+    ) -> Stamps {
+        let mut stamps = Stamps::default();
+        let function = if self.timer == 0 { cycles } else { timer };
+        // SAFETY: a system call changes registers and the IPC buffer, as `userlib::arch::syscall` does;
+        // the timer is mapped.
+        unsafe { function(number, registers, &mut stamps, self.timer) };
+        stamps
+    }
+
+    /// A stamp, then a loop without end whose turns are counted.
+    pub fn spin(self, stamp: &AtomicUsize) -> ! {
+        // SAFETY: it changes what it is given; the timer is mapped.
+        unsafe {
+            if self.timer == 0 {
+                cycles::spin(stamp.as_ptr(), self.timer)
+            } else {
+                timer::spin(stamp.as_ptr(), self.timer)
+            }
+        }
+    }
+
+    /// Where such a thread can be started over: the address of the timer is in place.
+    pub fn spin_again(self) -> usize {
+        self.spin_function().0 + 4
+    }
+
+    /// The function, and the offset of its jump.
+    fn spin_function(self) -> (usize, usize) {
+        if self.timer == 0 {
+            (cycles::spin as *const () as usize, cycles::SPIN_JUMP)
+        } else {
+            (timer::spin as *const () as usize, timer::SPIN_JUMP)
+        }
+    }
+
+    /// What the counter showed when the loop of [`spin`](Self::spin) was interrupted.
+    pub fn interrupted(self, stamp: usize, registers: &userlib::cap::Registers) -> usize {
+        /// Index of r2.
+        const TURNS: usize = 10;
+        /// Instructions from the end of the stamp to the loop.
+        const BEFORE: usize = 2;
+        let (function, jump) = self.spin_function();
+        let offset = registers.0[abi::registers::PC] - function;
+        let half = usize::from(offset == jump);
+        stamp + self.cost() + BEFORE + 2 * registers.0[TURNS] - half
+    }
+}
+
+/// The functions for one way to take a stamp: `stamp!(register)`, with r11 free and r9 the address of
+/// the timer's counter.
+macro_rules! counter {
+    ($(#[$attribute:meta])* $module:ident, $stamp:ident, $spin_jump:expr) => {
+        $(#[$attribute])*
+        mod $module {
+            use super::*;
+
+            /// Offset of the jump in [`spin`].
+            pub const SPIN_JUMP: usize = $spin_jump;
+
+            stamped!(system_call, $stamp, "svc #0");
+            stamped!(nothing, $stamp, "");
+            stamped!(undefined, $stamp, "udf #0");
+
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn spin(stamp: *mut usize, timer: usize) -> ! {
+                naked_asm!(
+                    "mov r9, r1",
+                    $stamp!("r10"),
+                    "str r10, [r0]",
+                    "mov r2, #0",
+                    "2:", "add r2, r2, #1",
+                    "b 2b",
+                )
+            }
+        }
+    };
+}
+
+/// A function that takes stamps around an instruction: with the registers of a system call whose
+/// number is the first argument.
+macro_rules! stamped {
+    ($name:ident, $stamp:ident, $instruction:literal) => {
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name(
+            number: usize,
+            registers: *mut Registers,
+            stamps: *mut Stamps,
+            timer: usize,
+        ) {
+            naked_asm!(
+                "push {{r4-r11, lr}}",
+                "push {{r1, r2}}",
+                "mov r7, r0",
+                "mov r12, r1",
+                "mov r9, r3",
+                "ldr r0, [r12, {cap}]",
+                "ldr r1, [r12, {info}]",
+                "ldr r2, [r12, {words}]",
+                "ldr r3, [r12, {words} + 4]",
+                "ldr r4, [r12, {words} + 8]",
+                "ldr r5, [r12, {words} + 12]",
+                "ldr r6, [r12, {reply}]",
+                "ldr r8, [r12, {destination}]",
+                $stamp!("r10"),
+                $instruction,
+                $stamp!("r12"),
+                "pop {{r9, r11}}",
+                "str r0, [r9, {cap}]",
+                "str r1, [r9, {info}]",
+                "str r2, [r9, {words}]",
+                "str r3, [r9, {words} + 4]",
+                "str r4, [r9, {words} + 8]",
+                "str r5, [r9, {words} + 12]",
+                "str r10, [r11, {before}]",
+                "str r12, [r11, {after}]",
+                "pop {{r4-r11, pc}}",
+                cap = const offset_of!(Registers, cap),
+                info = const offset_of!(Registers, info),
+                words = const offset_of!(Registers, words),
+                reply = const offset_of!(Registers, reply),
+                destination = const offset_of!(Registers, destination),
+                before = const offset_of!(Stamps, before),
+                after = const offset_of!(Stamps, after),
+            )
+        }
+    };
+}
+
+/// PMCCNTR (ARM DDI 0406, section B4.1.113).
+macro_rules! cycle_stamp {
+    ($register:literal) => {
+        concat!("mrc p15, 0, ", $register, ", c9, c13, 0")
+    };
+}
+
+/// Ten readings at the offsets 0, 1, 3, 5, 7, 9, 12, 14, 16 and 18, counted in instructions.
+macro_rules! timer_stamp {
+    ($register:literal) => {
+        concat!(
+            "ldr ",
+            $register,
+            ", [r9]\n",
+            ".rept 5\n",
+            "ldr r11, [r9]\n",
+            "add ",
+            $register,
+            ", ",
+            $register,
+            ", r11\n",
+            ".endr\n",
+            "nop\n",
+            ".rept 4\n",
+            "ldr r11, [r9]\n",
+            "add ",
+            $register,
+            ", ",
+            $register,
+            ", r11\n",
+            ".endr\n",
+        )
+    };
+}
+
+counter!(
+    /// By the cycle counter.
+    cycles, cycle_stamp, 5 * 4
+);
+counter!(
+    /// By a timer that ticks once in ten instructions.
+    timer, timer_stamp, 24 * 4
+);
+
+/// Whether the processor has a cycle counter that counts.
+pub fn cycle_counter_counts() -> bool {
+    let (first, second): (usize, usize);
+    // SAFETY: kernels of kind `bench` let users read it.
+    unsafe {
+        asm!(
+            "mrc p15, 0, {}, c9, c13, 0",
+            "nop",
+            "mrc p15, 0, {}, c9, c13, 0",
+            out(reg) first,
+            out(reg) second,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    first != second
+}
+
+/// Changes a floating-point register.
+pub fn use_fpu(value: usize) {
+    // SAFETY: the program is compiled without floating point, so that the registers are free.
+    unsafe {
+        asm!(".fpu vfpv3", "vmov d0, {0}, {0}", in(reg) value,
+            options(nomem, nostack, preserves_flags))
+    }
+}

@@ -1,0 +1,128 @@
+//! Messages: calls and their replies, and messages that nobody answers.
+
+use super::{PLACES, PRIORITIES, benchmarks};
+use crate::bench::{Bench, Time};
+use crate::measure::{EMPTY, Log, ROUNDS, filled, log_of, samples, sending, use_fpu};
+use crate::partner::{Peer, Place};
+use userlib::arch::Registers;
+use userlib::{Capability, Result, abi};
+
+benchmarks![call: 24, call_with_fpu: 2, send: 8];
+
+/// Arguments of the roles.
+const WORDS: usize = 0;
+const FPU: usize = 1;
+
+/// Call and ReplyRecv in all combinations.
+fn call(bench: &mut Bench, variant: usize) -> Result {
+    let (priority, priority_value) = PRIORITIES[variant % 3];
+    let place = PLACES[variant / 3 % 2];
+    let words = [0, 10][variant / 6 % 2];
+    let (server, time) = [("passive", Time::Callers), ("active", Time::Own)][variant / 12];
+    let (calls, replies) = measure(bench, place, priority_value, time, words, false)?;
+    let parameters = [
+        ("words", words.into()),
+        ("space", place.name().into()),
+        ("server", server.into()),
+        ("priority", priority.into()),
+    ];
+    bench.report("call", &parameters, &calls);
+    bench.report("reply_recv", &parameters, &replies);
+    Ok(())
+}
+
+/// Call and ReplyRecv between threads that both use floating-point registers.
+fn call_with_fpu(bench: &mut Bench, variant: usize) -> Result {
+    let place = PLACES[variant];
+    let (calls, replies) = measure(bench, place, PRIORITIES[0].1, Time::Callers, 0, true)?;
+    let parameters = [("words", 0.into()), ("space", place.name().into())];
+    bench.report("call_with_fpu", &parameters, &calls);
+    bench.report("reply_recv_with_fpu", &parameters, &replies);
+    Ok(())
+}
+
+type Samples = [usize; crate::measure::SAMPLES];
+
+/// What calls and replies cost.
+fn measure(
+    bench: &mut Bench,
+    place: Place,
+    priority: u8,
+    time: Time,
+    words: usize,
+    fpu: bool,
+) -> Result<(Samples, Samples)> {
+    let (counter, shared) = (bench.counter(), bench.shared());
+    shared.set_argument(WORDS, words);
+    shared.set_argument(FPU, fpu.into());
+    bench.start(place, priority, time, serve)?;
+    let endpoint = bench.peer.endpoint.cptr();
+    let mut client: Log = EMPTY;
+    // One round more: a server knows when it replied only after the next call.
+    for (round, stamps) in client.iter_mut().enumerate() {
+        let mut registers = sending(endpoint, filled(words));
+        if fpu {
+            use_fpu(round);
+        }
+        *stamps = counter.timed(abi::Syscall::Call, &mut registers);
+    }
+    let server = log_of(shared);
+    Ok((
+        samples(|round| counter.net(client[round].before, server[round].after)),
+        samples(|round| counter.net(server[round + 1].before, client[round].after)),
+    ))
+}
+
+/// Answers calls; notes when it received and replied.
+fn serve(peer: &Peer) {
+    let endpoint = peer.endpoint.cptr();
+    let (words, fpu) = (peer.shared.argument(WORDS), peer.shared.argument(FPU) != 0);
+    let mut call = abi::Syscall::Recv;
+    for round in 0.. {
+        let mut registers = Registers {
+            reply: peer.reply.cptr().0,
+            ..sending(endpoint, filled(words))
+        };
+        if fpu {
+            use_fpu(round);
+        }
+        let stamps = peer.counter.timed(call, &mut registers);
+        peer.shared.log(round, stamps);
+        call = abi::Syscall::ReplyRecv;
+    }
+}
+
+/// Send to a receiver that waits and is more urgent, or waits and is less urgent.
+fn send(bench: &mut Bench, variant: usize) -> Result {
+    let (priority, priority_value) = PRIORITIES[1 + variant % 2];
+    let place = PLACES[variant / 2 % 2];
+    let words = [0, 10][variant / 4];
+    let (counter, shared) = (bench.counter(), bench.shared());
+    bench.start(place, priority_value, Time::Own, receive)?;
+    let endpoint = bench.peer.endpoint.cptr();
+    let mut sender: Log = EMPTY;
+    for stamps in sender.iter_mut().take(ROUNDS) {
+        let mut registers = sending(endpoint, filled(words));
+        *stamps = counter.timed(abi::Syscall::Send, &mut registers);
+        bench.settle()?;
+    }
+    let receiver = log_of(shared);
+    // The end is where the more urgent of the two goes on.
+    let samples = samples(|round| {
+        let end = if priority == "higher" { receiver[round].after } else { sender[round].after };
+        counter.net(sender[round].before, end)
+    });
+    let parameters =
+        [("words", words.into()), ("space", place.name().into()), ("priority", priority.into())];
+    bench.report("send", &parameters, &samples);
+    Ok(())
+}
+
+/// Receives; notes when.
+fn receive(peer: &Peer) {
+    for round in 0.. {
+        let mut registers = sending(peer.endpoint.cptr(), filled(0));
+        let stamps = peer.counter.timed(abi::Syscall::Wait, &mut registers);
+        peer.shared.log(round, stamps);
+    }
+}

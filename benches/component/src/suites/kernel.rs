@@ -1,0 +1,16 @@
+//! The way into the kernel and out of it.
+
+use super::benchmarks;
+use crate::bench::Bench;
+use crate::measure::repeated;
+use userlib::{CPtr, Result, abi};
+
+benchmarks![null_call: 1];
+
+/// A system call that does nothing.
+fn null_call(bench: &mut Bench, _: usize) -> Result {
+    let counter = bench.counter();
+    let samples = repeated(|| Ok(counter.call(abi::Syscall::BenchmarkNullSyscall, CPtr::NULL)))?;
+    bench.report("null_call", &[], &samples);
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! The suites.
+
+use crate::Benchmark;
+
+/// Names the suites.
+macro_rules! suites {
+    ($($suite:ident),* $(,)?) => {
+        $(mod $suite;)*
+
+        /// The suites: name and benchmarks.
+        pub const SUITES: &[(&str, &[Benchmark])] = &[
+            $((stringify!($suite), $suite::BENCHMARKS)),*
+        ];
+    };
+}
+
+suites![
+    kernel, ipc, signal, schedule, fault, interrupt, memory, sync, thread
+];
+
+/// Makes a list of benchmarks: `name: variants`.
+macro_rules! benchmarks {
+    ($($name:ident: $variants:expr),* $(,)?) => {
+        pub const BENCHMARKS: &[$crate::Benchmark] = &[
+            $($crate::Benchmark { name: stringify!($name), variants: $variants, run: $name }),*
+        ];
+    };
+}
+use benchmarks;
+
+/// Priorities of a peer, compared to that of the benchmark's first thread.
+const PRIORITIES: [(&str, u8); 3] = [
+    ("equal", crate::protocol::PRIORITY),
+    ("higher", crate::protocol::PRIORITY + 10),
+    ("lower", crate::protocol::PRIORITY - 10),
+];
+
+/// Both places.
+const PLACES: [crate::partner::Place; 2] =
+    [crate::partner::Place::Same, crate::partner::Place::Other];

@@ -1,0 +1,90 @@
+//! Notifications.
+
+use super::{PLACES, PRIORITIES, benchmarks};
+use crate::bench::{Bench, Time};
+use crate::measure::{EMPTY, Log, ROUNDS, filled, log_of, repeated, samples, sending};
+use crate::partner::Peer;
+use userlib::{Capability, Result, abi};
+
+benchmarks![signal: 4, wait: 2, wait_signalled: 1, signal_nobody: 1];
+
+/// Signal to a thread that waits: until the more urgent of the two goes on.
+fn signal(bench: &mut Bench, variant: usize) -> Result {
+    let (priority, priority_value) = PRIORITIES[1 + variant % 2];
+    let place = PLACES[variant / 2];
+    let (counter, shared) = (bench.counter(), bench.shared());
+    bench.start(place, priority_value, Time::Own, wait_for_signals)?;
+    let mut sender: Log = EMPTY;
+    for stamps in sender.iter_mut().take(ROUNDS) {
+        let mut registers = sending(bench.peer.notification.cptr(), filled(0));
+        *stamps = counter.timed(abi::Syscall::Send, &mut registers);
+        bench.settle()?;
+    }
+    let receiver = log_of(shared);
+    let samples = samples(|round| {
+        let end = if priority == "higher" { receiver[round].after } else { sender[round].after };
+        counter.net(sender[round].before, end)
+    });
+    let parameters = [("space", place.name().into()), ("priority", priority.into())];
+    bench.report("signal", &parameters, &samples);
+    Ok(())
+}
+
+/// Waits for signals; notes when they came.
+fn wait_for_signals(peer: &Peer) {
+    for round in 0.. {
+        let mut registers = sending(peer.notification.cptr(), filled(0));
+        let stamps = peer.counter.timed(abi::Syscall::Wait, &mut registers);
+        peer.shared.log(round, stamps);
+    }
+}
+
+/// Wait without a signal: until a less urgent thread goes on.
+fn wait(bench: &mut Bench, variant: usize) -> Result {
+    let place = PLACES[variant];
+    let (counter, shared) = (bench.counter(), bench.shared());
+    bench.start(place, PRIORITIES[2].1, Time::Own, signal_back)?;
+    bench.peer.notification.signal();
+    let mut waiter: Log = EMPTY;
+    for stamps in &mut waiter {
+        let mut registers = sending(bench.peer.back.cptr(), filled(0));
+        *stamps = counter.timed(abi::Syscall::Wait, &mut registers);
+    }
+    // The other was interrupted in its signal of the round before.
+    let signaller = log_of(shared);
+    let samples =
+        samples(|round| counter.net(waiter[round].before, signaller[round - 1].after));
+    bench.report("wait", &[("space", place.name().into())], &samples);
+    Ok(())
+}
+
+/// Signals; notes when it goes on.
+fn signal_back(peer: &Peer) {
+    peer.notification.wait();
+    for round in 0.. {
+        let mut registers = sending(peer.back.cptr(), filled(0));
+        let stamps = peer.counter.timed(abi::Syscall::Send, &mut registers);
+        peer.shared.log(round, stamps);
+    }
+}
+
+/// Wait when there is a signal already.
+fn wait_signalled(bench: &mut Bench, _: usize) -> Result {
+    let counter = bench.counter();
+    let notification = bench.peer.notification;
+    let samples = repeated(|| {
+        notification.signal();
+        Ok(counter.call(abi::Syscall::Wait, notification.cptr()))
+    })?;
+    bench.report("wait_signalled", &[], &samples);
+    Ok(())
+}
+
+/// Signal while nobody waits.
+fn signal_nobody(bench: &mut Bench, _: usize) -> Result {
+    let counter = bench.counter();
+    let notification = bench.peer.notification.cptr();
+    let samples = repeated(|| Ok(counter.call(abi::Syscall::Send, notification)))?;
+    bench.report("signal_nobody", &[], &samples);
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! The root task of the on-target benchmarks.
+//!
+//! It runs each variant of each benchmark in a fresh component, so that no result depends on what was
+//! measured before. The results are lines that the component prints; what the root task adds is one
+//! line at the end, `N benchmarks done`, or one that tells what went wrong.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+mod counter;
+mod runner;
+
+use runner::Runner;
+use suites::SUITES;
+use userlib::{BootInfo, Environment, Outcome, Result, println, runtime};
+
+/// Only benchmarks whose `suite/name` contains this text are run; all if it is empty.
+const FILTER: &str = match option_env!("ESCAPEMENT_BENCH_FILTER") {
+    Some(filter) => filter,
+    None => "",
+};
+
+userlib::root!(main);
+
+fn main(boot: &'static BootInfo) -> Result {
+    let mut environment = Environment::from_boot_info(boot);
+    let mut runner = Runner::new(&mut environment)?;
+    let mut done = 0;
+    for (suite, &(suite_name, benchmarks)) in SUITES.iter().enumerate() {
+        for (index, benchmark) in benchmarks.iter().enumerate() {
+            if !matches(suite_name, benchmark.name, FILTER) {
+                continue;
+            }
+            for variant in 0..benchmark.variants {
+                let outcome = runner.run(suite, index, variant)?;
+                if outcome != Outcome::Exited(0) {
+                    let name = benchmark.name;
+                    println!("{suite_name}/{name}, variant {variant}: {outcome:x?}");
+                    runtime::exit(1)
+                }
+                done += 1;
+            }
+        }
+    }
+    println!("{done} benchmarks done");
+    Ok(())
+}
+
+/// Whether `filter` is part of `suite/name`.
+fn matches(suite: &str, name: &str, filter: &str) -> bool {
+    match filter.split_once('/') {
+        Some((before, after)) => suite.ends_with(before) && name.starts_with(after),
+        None => suite.contains(filter) || name.contains(filter),
+    }
+}

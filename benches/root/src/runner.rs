@@ -1,0 +1,164 @@
+//! Running one variant of a benchmark.
+
+use crate::counter::{self, Counter};
+use suites::protocol::{ALARM, BY_BENCHMARK, BY_CALLER, BY_PARTNER, PRIORITY, names};
+use userlib::cap::{Attributes, Endpoint, Notification, Reply, SchedContext, SchedParameters};
+use userlib::drivers::Alarm;
+use userlib::environment::{SharedPage, names as own};
+use userlib::process::ProcessSize;
+use userlib::{
+    Capability, Environment, Error, Fault, Message, Microseconds, Outcome, Process, Result, Rights,
+    boot, tar,
+};
+
+/// How large a benchmark's component is: the program, and memory for what it makes.
+const SIZE: ProcessSize = ProcessSize {
+    memory_bits: 25,
+    slots: 1024,
+    cnode_bits: 13,
+    stack_pages: 16,
+};
+/// Memory for what a benchmark makes.
+const UNTYPED_BITS: usize = 24;
+/// The benchmark's partner makes nothing.
+const PARTNER_SIZE: ProcessSize = ProcessSize {
+    memory_bits: 21,
+    slots: 256,
+    ..SIZE
+};
+
+/// Long turns: nothing but the measured operation happens.
+const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
+
+/// The means to run benchmarks.
+pub struct Runner<'a> {
+    environment: &'a mut Environment,
+    program: &'static [u8],
+    /// Where benchmarks tell their end, and ask for interrupts.
+    endpoint: Endpoint,
+    reply: Reply,
+    alarm: Alarm,
+    counter: Option<Counter>,
+}
+
+impl<'a> Runner<'a> {
+    /// Takes all that the machine has.
+    pub fn new(environment: &'a mut Environment) -> Result<Self> {
+        let program = tar::find(userlib::components!(), "benches-component");
+        Ok(Self {
+            program: program.ok_or(Error::BadProgram("it is not there"))?,
+            endpoint: environment.allocator.create()?,
+            reply: environment.allocator.create()?,
+            alarm: Alarm::open(environment)?,
+            counter: counter::find(environment)?,
+            environment,
+        })
+    }
+
+    /// Runs one variant of a benchmark.
+    pub fn run(&mut self, suite: usize, benchmark: usize, variant: usize) -> Result<Outcome> {
+        let mut process = Process::with_size(self.environment, self.program, SIZE)?;
+        let mut partner = Process::with_size(self.environment, self.program, PARTNER_SIZE)?;
+        for (name, number) in [
+            (names::SUITE, suite),
+            (names::BENCHMARK, benchmark),
+            (names::VARIANT, variant),
+        ] {
+            process.give_number(self.environment, name, number)?;
+        }
+        let shared = self.environment.create_shared_page()?;
+        self.connect(&mut process, &mut partner, &shared)?;
+        self.prepare(&mut process, &mut partner)?;
+        process.start()?;
+        let outcome = self.serve();
+        partner.destroy(self.environment)?;
+        process.destroy(self.environment)?;
+        self.environment.allocator.delete(shared.frame)?;
+        outcome
+    }
+
+    /// Gives both what they share.
+    fn connect(
+        &mut self,
+        process: &mut Process,
+        partner: &mut Process,
+        shared: &SharedPage,
+    ) -> Result {
+        let environment = &mut *self.environment;
+        let allocator = &mut environment.allocator;
+        let endpoint: Endpoint = allocator.create()?;
+        let notifications: [Notification; 2] = [allocator.create()?, allocator.create()?];
+        let replies: [Reply; 2] = [allocator.create()?, allocator.create()?];
+        for (member, reply) in [(&mut *process, replies[0]), (&mut *partner, replies[1])] {
+            for (name, capability) in [
+                (names::ENDPOINT, endpoint.cptr()),
+                (names::NOTIFICATION, notifications[0].cptr()),
+                (names::BACK, notifications[1].cptr()),
+                (names::REPLY, reply.cptr()),
+            ] {
+                member.give(environment, name, capability, Rights::ALL)?;
+            }
+            member.share(environment, names::SHARED, shared, Rights::READ_WRITE)?;
+            if let Some((frame, offset)) = self.counter {
+                let (rights, attributes) = (Rights::READ, Attributes::DEVICE);
+                member.map(environment, names::COUNTER, frame, rights, attributes)?;
+                member.give_number(environment, names::COUNTER_OFFSET, offset)?;
+            }
+        }
+        for capability in [endpoint.cptr(), replies[0].cptr(), replies[1].cptr()]
+            .into_iter()
+            .chain(notifications.map(Capability::cptr))
+        {
+            environment.allocator.delete(capability)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the benchmark its means, among them its partner, which waits to be started.
+    fn prepare(&mut self, process: &mut Process, partner: &mut Process) -> Result {
+        let environment = &mut *self.environment;
+        partner
+            .tcb
+            .write_registers(false, &partner.initial_registers())?;
+        partner.set_fault_endpoint(environment, self.endpoint, BY_PARTNER)?;
+        let partner_time: SchedContext = partner.set_time(environment, &TIME)?;
+        partner_time.unbind()?;
+
+        process.give_own_capabilities(environment)?;
+        process.set_fault_endpoint(environment, self.endpoint, BY_BENCHMARK)?;
+        process.set_priorities(environment, PRIORITY, u8::MAX - 1)?;
+        process.set_time(environment, &TIME)?;
+        for (name, capability) in [
+            (own::ASID_POOL, boot::ASID_POOL.cptr()),
+            (own::SCHED_CONTROL, environment.sched_control.cptr()),
+            (names::PARTNER, partner.tcb.cptr()),
+            (names::PARTNER_TIME, partner_time.cptr()),
+            (names::INTERRUPT, self.alarm.notification().cptr()),
+        ] {
+            process.give(environment, name, capability, Rights::ALL)?;
+        }
+        let endpoint = self.endpoint;
+        process.give_badged(environment, names::RUNNER, endpoint, Rights::ALL, BY_CALLER)?;
+        // The last, because it takes what is left.
+        process.give_untyped(environment, UNTYPED_BITS)?;
+        Ok(())
+    }
+
+    /// Answers calls for interrupts until the benchmark has ended.
+    fn serve(&mut self) -> Result<Outcome> {
+        loop {
+            let received = self.endpoint.recv(self.reply);
+            let Some(message) = received.message else {
+                continue;
+            };
+            if received.badge != BY_CALLER || message.label() != ALARM {
+                return Ok(Outcome::from(Fault::from_message(&message)));
+            }
+            match message.word(0) {
+                0 => self.alarm.acknowledge()?,
+                time => self.alarm.set(Microseconds(time as u64))?,
+            }
+            self.reply.send(Message::empty(0));
+        }
+    }
+}

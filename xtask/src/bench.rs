@@ -1,0 +1,118 @@
+//! The command `bench`: on-target benchmarks, their results as a table and as
+//! JSON, and comparisons with results from before.
+//!
+//! The benchmarks are a system like any other, `benches/system.toml`, whose
+//! components print their results. This side adds the statistics.
+
+mod compare;
+mod measurement;
+mod reference;
+mod run;
+mod table;
+
+use std::fs;
+
+use anyhow::{Context, bail};
+
+pub(crate) use reference::complaints;
+
+use crate::cli::BenchArguments;
+use crate::platform::Platform;
+use crate::qemu::Supervisor;
+use crate::ui::{self, say};
+use crate::workspace::Workspace;
+use crate::{Outcome, Result, setup};
+use run::Bench;
+
+/// The command `bench`.
+pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
+    if arguments.smp != 1 {
+        bail!(
+            "the kernel runs on one core so far; leave out --smp {}",
+            arguments.smp
+        );
+    }
+    let names = match &*arguments.platforms {
+        [] => Platform::names(workspace),
+        some => some.to_vec(),
+    };
+    if names.len() > 1 && (arguments.json.is_some() || matches!(arguments.compare, Some(Some(_)))) {
+        bail!("one file holds the results of one platform; choose one with --platform");
+    }
+    let supervisor = Supervisor::new()?;
+    let tools = setup::build_tools()?;
+    let mut good = true;
+    for name in &names {
+        let platform = Platform::load(workspace, name)?;
+        let bench = Bench {
+            workspace,
+            tools: &tools,
+            platform: &platform,
+            supervisor: &supervisor,
+            arguments,
+        };
+        good &= one(&bench)?;
+        if supervisor.interrupted() {
+            return Ok(Outcome::Interrupted);
+        }
+    }
+    if arguments.write_reference {
+        reference::write_page(workspace)?;
+    }
+    Ok(if good {
+        Outcome::Success
+    } else {
+        Outcome::Failure
+    })
+}
+
+/// Benchmarks one platform; whether all is well.
+fn one(bench: &Bench<'_>) -> Result<bool> {
+    let (arguments, name) = (bench.arguments, &*bench.platform.name);
+    let measured = match bench.measure() {
+        Ok(measured) => measured,
+        // One platform's failure must not hide the others' results.
+        Err(error) => {
+            ui::error(&error.context(format!("{name} could not be measured")));
+            return Ok(false);
+        }
+    };
+    let mut good = true;
+    if arguments.twice {
+        let again = bench.measure()?;
+        if again == measured {
+            say(&format!(
+                "{name}: both runs have the same {} results",
+                measured.len()
+            ));
+        } else {
+            say(&format!("{name}: the second run differs from the first"));
+            good = false;
+        }
+    }
+    let before = match &arguments.compare {
+        None => None,
+        Some(None) => Some(reference::read(bench.workspace, name)?),
+        Some(Some(file)) => {
+            let context = || format!("cannot use {}", file.display());
+            let text = fs::read_to_string(file).with_context(context)?;
+            Some(measurement::parse_list(&text).with_context(context)?)
+        }
+    };
+    print!("{}", table::terminal(&measured, before.as_deref()));
+    if let Some(file) = &arguments.json {
+        fs::write(file, measurement::format_list(&measured)?)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if arguments.write_reference {
+        reference::write(bench.workspace, name, &measured)?;
+    }
+    if let Some(before) = before {
+        let complaints = compare::complaints(&before, &measured, arguments.suite.is_none());
+        for complaint in &complaints {
+            say(&format!("{name}: {complaint}"));
+        }
+        good &= complaints.is_empty();
+    }
+    Ok(good)
+}

@@ -1,0 +1,79 @@
+//! What has become worse.
+
+use super::measurement::{Measurement, number};
+
+/// How much worse is still the same. Counts of instructions repeat exactly;
+/// what this leaves room for is the compiler's freedom.
+const TOLERANCE: f64 = 0.02;
+
+/// The change from `before` to `now` as a fraction.
+pub(super) fn change(before: f64, now: f64) -> f64 {
+    if before == now {
+        0.0
+    } else {
+        (now - before) / before
+    }
+}
+
+/// What is worse `now` than `before`. If `now` is `complete`, nothing may be
+/// missing, and nothing may be new: it belongs into the reference.
+pub(super) fn complaints(
+    before: &[Measurement],
+    now: &[Measurement],
+    complete: bool,
+) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for one in now {
+        match before.iter().find(|old| old.is_about_the_same_as(one)) {
+            Some(old) if change(old.mean, one.mean) > TOLERANCE => complaints.push(format!(
+                "{one} has become worse by {:.1} %: {} instead of {} {}",
+                100.0 * change(old.mean, one.mean),
+                number(one.mean),
+                number(old.mean),
+                one.unit,
+            )),
+            Some(_) => {}
+            None if complete => complaints.push(format!("{one} has nothing to be compared with")),
+            None => {}
+        }
+    }
+    if complete {
+        let missing = before
+            .iter()
+            .filter(|old| !now.iter().any(|one| old.is_about_the_same_as(one)));
+        complaints.extend(missing.map(|old| format!("{old} was not measured")));
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::measurement::tests::example;
+
+    #[test]
+    fn two_percent_are_the_same() {
+        let before = [example("call", &[100.0])];
+        assert!(complaints(&before, &[example("call", &[102.0])], true).is_empty());
+        assert!(complaints(&before, &[example("call", &[10.0])], true).is_empty());
+        let worse = complaints(&before, &[example("call", &[103.0])], true);
+        assert_eq!(
+            worse,
+            ["ipc/call has become worse by 3.0 %: 103 instead of 100 instructions"]
+        );
+    }
+
+    #[test]
+    fn a_complete_run_has_what_the_reference_has() {
+        let before = [example("call", &[100.0])];
+        let now = [example("send", &[100.0])];
+        assert_eq!(complaints(&before, &now, true).len(), 2);
+        assert!(complaints(&before, &now, false).is_empty());
+    }
+
+    #[test]
+    fn nothing_stays_nothing() {
+        assert_eq!(change(0.0, 0.0), 0.0);
+        assert!(change(0.0, 1.0) > TOLERANCE);
+    }
+}

@@ -1,0 +1,144 @@
+//! The committed results: one file for each platform, and the page of the book
+//! that shows them.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::measurement::{self, Measurement, number};
+use crate::Result;
+use crate::workspace::Workspace;
+
+/// Where the files are.
+const FOLDER: &str = "benches/reference";
+/// The page.
+const PAGE: &str = "docs/src/reference/benchmarks.md";
+/// What of the page the tool writes lies behind this line.
+const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-reference`. -->\n";
+
+fn file(workspace: &Workspace, platform: &str) -> PathBuf {
+    workspace.path(FOLDER).join(format!("{platform}.json"))
+}
+
+/// The results of `platform`.
+pub(super) fn read(workspace: &Workspace, platform: &str) -> Result<Vec<Measurement>> {
+    let path = file(workspace, platform);
+    let context = || format!("cannot use the reference {}", workspace.display(&path));
+    let text = fs::read_to_string(&path).with_context(context)?;
+    measurement::parse_list(&text).with_context(context)
+}
+
+/// Makes `measured` the results of `platform`. Suites that were not measured
+/// stay as they are.
+pub(super) fn write(workspace: &Workspace, platform: &str, measured: &[Measurement]) -> Result<()> {
+    let mut list = measured.to_vec();
+    let is_measured = |suite: &str| measured.iter().any(|one| one.suite == suite);
+    let old = read(workspace, platform).unwrap_or_default();
+    list.extend(old.into_iter().filter(|one| !is_measured(&one.suite)));
+    let path = file(workspace, platform);
+    fs::create_dir_all(workspace.path(FOLDER))?;
+    fs::write(&path, measurement::format_list(&list)?)
+        .with_context(|| format!("cannot write {}", workspace.display(&path)))
+}
+
+/// Writes all results into the page.
+pub(super) fn write_page(workspace: &Workspace) -> Result<()> {
+    let path = workspace.path(PAGE);
+    let old = fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
+    let head = old.split_once(MARK).map_or(&*old, |(head, _)| head);
+    let new = format!("{head}{MARK}{}", tables(&all(workspace)?));
+    fs::write(&path, new).with_context(|| format!("cannot write {PAGE}"))
+}
+
+/// What is wrong with the page: it must show the results.
+pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
+    let page = fs::read_to_string(workspace.path(PAGE)).unwrap_or_default();
+    let shown = page.split_once(MARK).map_or("", |(_, shown)| shown);
+    let agrees = shown == tables(&all(workspace)?);
+    Ok(if agrees {
+        Vec::new()
+    } else {
+        vec![format!(
+            "{PAGE}: the tables do not show the results in {FOLDER}"
+        )]
+    })
+}
+
+/// The results of all platforms that have some, by name.
+fn all(workspace: &Workspace) -> Result<Vec<(String, Vec<Measurement>)>> {
+    let mut names: Vec<_> = fs::read_dir(workspace.path(FOLDER))
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.ok()?.file_name();
+            Some(Path::new(&name).file_stem()?.to_str()?.to_string())
+        })
+        .collect();
+    names.sort_unstable();
+    names
+        .into_iter()
+        .map(|name| Ok((name.clone(), read(workspace, &name)?)))
+        .collect()
+}
+
+/// One table for each suite and unit; the platforms are its columns.
+fn tables(platforms: &[(String, Vec<Measurement>)]) -> String {
+    let mut rows: Vec<&Measurement> = Vec::new();
+    for one in platforms.iter().flat_map(|(_, list)| list) {
+        if !rows.iter().any(|row| row.is_about_the_same_as(one)) {
+            // Behind the last of its suite.
+            let place = rows.iter().rposition(|row| row.suite == one.suite);
+            rows.insert(place.map_or(rows.len(), |place| place + 1), one);
+        }
+    }
+    let mut text = String::new();
+    for group in rows.chunk_by(|a, b| (&a.suite, &a.unit) == (&b.suite, &b.unit)) {
+        let _ = writeln!(text, "\n## {} ({})\n", group[0].suite, group[0].unit);
+        text.push_str("| operation | parameters |");
+        for (name, _) in platforms {
+            let _ = write!(text, " {name} |");
+        }
+        let _ = writeln!(text, "\n|---|---|{}", "--:|".repeat(platforms.len()));
+        for row in group {
+            let _ = write!(text, "| {} | {} |", row.operation, row.parameters());
+            for (_, list) in platforms {
+                let one = list.iter().find(|one| one.is_about_the_same_as(row));
+                let _ = write!(text, " {} |", one.map_or(String::new(), cell));
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The mean, and the extremes where they differ.
+fn cell(one: &Measurement) -> String {
+    let mean = number(one.mean);
+    if one.min == one.max {
+        mean
+    } else {
+        format!("{mean} ({}–{})", number(one.min), number(one.max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::measurement::tests::example;
+
+    #[test]
+    fn platforms_are_columns() {
+        let pc = vec![example("call", &[100.0]), example("send", &[1.0, 3.0])];
+        let arm = vec![example("call", &[200.0]), example("wait", &[5.0])];
+        let text = tables(&[("arm".into(), arm), ("pc".into(), pc)]);
+        assert!(
+            text.contains("| operation | parameters | arm | pc |\n|---|---|--:|--:|\n"),
+            "{text}"
+        );
+        assert!(text.contains("| call |  | 200 | 100 |"), "{text}");
+        assert!(text.contains("| send |  |  | 2 (1–3) |"), "{text}");
+        assert!(text.contains("| wait |  | 5 |  |"), "{text}");
+    }
+}

@@ -50,8 +50,7 @@ fn bind<A: Arch>(
             {
                 return Err(Error::IllegalOperation.into());
             }
-            kernel[context].notification = Some(cap.object);
-            kernel[cap.object].sched_context = Some(context);
+            kernel.bind_lender(context, cap.object);
         }
         _ => return Err(Error::InvalidCapability(1).into()),
     }

@@ -2,7 +2,7 @@
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{Above, Reply, SchedContext, Thread, ThreadState};
+use crate::object::{Above, Notification, Reply, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -100,6 +100,12 @@ impl<A: Arch> Kernel<A> {
         self[thread].sched_context = Some(context);
         self[thread].core = self[context].core;
         self.wake_context(thread);
+        self.run_on_new_time(thread);
+    }
+
+    /// A thread that has got time, and is in no queue of the scheduler, may run if nothing else is in
+    /// its way.
+    fn run_on_new_time(&mut self, thread: Ptr<Thread<A>>) {
         if self.is_schedulable(thread) {
             if self.has_budget(thread) {
                 self.choose_again();
@@ -107,6 +113,26 @@ impl<A: Arch> Kernel<A> {
             } else {
                 self.postpone(thread);
             }
+        }
+    }
+
+    /// Gives a notification without time a context without notification, to lend from now on.
+    ///
+    /// The thread that is bound to the notification may have taken a signal when there was no time to
+    /// lend, and nobody would ever lend it any (seL4 issues 1617 and 1618): the first loan is for it.
+    pub(crate) fn bind_lender(
+        &mut self,
+        context: Ptr<SchedContext<A>>,
+        notification: Ptr<Notification<A>>,
+    ) {
+        self[context].notification = Some(notification);
+        self[notification].sched_context = Some(context);
+        if let Some(thread) = self[notification].bound_thread
+            && self[thread].is_runnable()
+            && self[thread].sched_context.is_none()
+        {
+            self.lend_context(notification, thread);
+            self.run_on_new_time(thread);
         }
     }
 

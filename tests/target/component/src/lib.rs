@@ -71,6 +71,7 @@ groups![
     timeout,
     sched_context,
     sched_control,
+    sel4_history,
 ];
 
 /// Performs the test that the runner chose.

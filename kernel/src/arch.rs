@@ -47,6 +47,7 @@ pub trait UserContext: Sized {
     fn set(&mut self, index: usize, value: usize);
 
     /// Sets the base of thread-local storage, for `TCB_SetTLSBase` and the system call `SetTLSBase`.
+    /// A base that the processor refuses changes nothing.
     fn set_tls_base(&mut self, base: usize) {
         self.set(abi::registers::TLS_BASE, base);
     }

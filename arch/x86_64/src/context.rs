@@ -166,6 +166,12 @@ impl UserContext for Context {
         }
     }
 
+    fn set_tls_base(&mut self, base: usize) {
+        if paging::is_canonical(base) {
+            self.set(FS_BASE, base);
+        }
+    }
+
     fn set_result(&mut self, index: usize, value: usize) {
         self.registers.general[index - GENERAL] = value as u64;
     }

@@ -147,8 +147,9 @@ impl Layout {
     }
 }
 
+/// Bytes of a record. The next one follows at once, whatever that does to its alignment.
 const fn record_length(data: &[u8]) -> usize {
-    (size_of::<BootInfoHeader>() + data.len()).next_multiple_of(size_of::<usize>())
+    size_of::<BootInfoHeader>() + data.len()
 }
 
 /// Fills the initial slots, in the ABI's order.
@@ -285,10 +286,9 @@ fn provide_extra<A: Arch>(
             id: *id as usize,
             length,
         };
-        // SAFETY: the memory was allocated for the sum of all records, each of which keeps the next
-        // one aligned to a word.
+        // SAFETY: the memory was allocated for the sum of all records.
         unsafe {
-            place.cast::<BootInfoHeader>().write(header);
+            place.cast::<BootInfoHeader>().write_unaligned(header);
             let body = place.add(size_of::<BootInfoHeader>());
             body.copy_from_nonoverlapping(data.as_ptr(), data.len());
             place = place.add(length);

@@ -7,9 +7,9 @@ use abi::config::ROOT_CNODE_BITS;
 use abi::{
     BootInfo, LookupFailure, MAX_BOOT_UNTYPEDS, Rights, SlotRegion, UntypedDescriptor, slots,
 };
-use userlib::cap::CNode;
+use userlib::cap::{Attributes, CNode, Frame, SchedContext, Slot};
 use userlib::invoke::invoke;
-use userlib::{CPtr, Error};
+use userlib::{CPtr, Environment, Error, Result, syscall};
 
 tests![
     numbers_are_those_of_one_core,
@@ -23,6 +23,12 @@ tests![
     there_is_memory_to_work_with,
     unused_descriptors_are_zero,
     fixed_slots_are_where_they_should_be,
+    fixed_slots_hold_what_they_should,
+    the_initial_context_is_of_the_least_size,
+    untyped_slots_hold_untypeds,
+    frames_are_given_in_address_order,
+    the_area_behind_holds_all_records,
+    records_follow_each_other_without_gaps,
 ];
 
 fn boot_info(test: &Test) -> &'static BootInfo {
@@ -51,7 +57,6 @@ fn numbers_are_those_of_one_core(test: &mut Test) -> Outcome {
     if !abi::config::IOMMU {
         check_eq!(boot.io_page_table_levels, levels);
     }
-    check_eq!(boot.extra_length % size_of::<usize>(), 0);
     check_eq!(
         boot.extra_length != 0,
         !boot.extra_boot_info_pages.is_empty()
@@ -207,6 +212,208 @@ fn fixed_slots_are_where_they_should_be(test: &mut Test) -> Outcome {
             target.copy_from(root.slot(CPtr(slot)), Rights::ALL),
             missing
         );
+    }
+    Ok(())
+}
+
+/// A copy of the root task's capability in a slot, in a slot of the test.
+fn copy_of(test: &mut Test, slot: usize) -> Result<Slot> {
+    let root: CNode = test.startup.capability(names::ROOT_CNODE);
+    let target = test.empty_slot()?;
+    target.copy_from(root.slot(CPtr(slot)), Rights::ALL)?;
+    Ok(target)
+}
+
+fn fixed_slots_hold_what_they_should(test: &mut Test) -> Outcome {
+    // The tags that seL4's capabilities have: those of architectures are odd.
+    const X86_64: bool = abi::config::X86_64;
+    let frame = 1;
+    let expected: [(usize, usize); 9] = [
+        (slots::INIT_THREAD_TCB, 12),
+        (slots::INIT_THREAD_CNODE, 10),
+        (slots::INIT_THREAD_VSPACE, 9),
+        (slots::ASID_CONTROL, 11),
+        (slots::INIT_THREAD_ASID_POOL, if X86_64 { 13 } else { 5 }),
+        (slots::BOOT_INFO_FRAME, frame),
+        (slots::INIT_THREAD_IPC_BUFFER, frame),
+        (slots::DOMAIN, if X86_64 { 20 } else { 62 }),
+        (slots::INIT_THREAD_SC, if X86_64 { 22 } else { 78 }),
+    ];
+    for (slot, tag) in expected {
+        let copy = copy_of(test, slot)?;
+        let found = syscall::debug_cap_identify(CPtr(copy.index));
+        check!(found == tag, "slot {slot} has tag {found}, not {tag}");
+        copy.delete()?;
+    }
+    let boot = boot_info(test);
+    let control = copy_of(test, boot.sched_control.start)?;
+    let tag = syscall::debug_cap_identify(CPtr(control.index));
+    check_eq!(tag, if X86_64 { 24 } else { 94 });
+    // These cannot be copied; the runner has lent them, in their own slots.
+    check_eq!(syscall::debug_cap_identify(CPtr(slots::IRQ_CONTROL)), 14);
+    if X86_64 {
+        let ports = CPtr(slots::IO_PORT_CONTROL);
+        check_eq!(syscall::debug_cap_identify(ports), 31);
+    }
+    Ok(())
+}
+
+fn the_initial_context_is_of_the_least_size(test: &mut Test) -> Outcome {
+    let slot = copy_of(test, slots::INIT_THREAD_SC)?;
+    let context = SchedContext(CPtr(slot.index));
+    let most = abi::sizes::refill_capacity(abi::sizes::MIN_SCHED_CONTEXT_BITS) - 2;
+    let parameters = userlib::cap::SchedParameters::new(
+        crate::support::ms(1),
+        crate::support::ms(10),
+    );
+    let result = test
+        .sched_control
+        .configure(context, &parameters.with_extra_refills(1000));
+    check_eq!(
+        result,
+        Err(Error::Range {
+            minimum: 0,
+            maximum: most
+        })
+    );
+    Ok(())
+}
+
+fn untyped_slots_hold_untypeds(test: &mut Test) -> Outcome {
+    let root: CNode = test.startup.capability(names::ROOT_CNODE);
+    let target = test.empty_slot()?;
+    let region = boot_info(test).untyped;
+    let mut copied = 0;
+    for slot in region.start..region.end {
+        match target.copy_from(root.slot(CPtr(slot)), Rights::ALL) {
+            Ok(()) => {
+                copied += 1;
+                check_eq!(syscall::debug_cap_identify(CPtr(target.index)), 2);
+                target.delete()?;
+            }
+            // Something was made of it.
+            Err(error) => check_eq!(error, Error::RevokeFirst),
+        }
+    }
+    check!(copied > 0);
+    Ok(())
+}
+
+/// The physical address of the frame in a slot of the root task.
+fn address_of(test: &mut Test, slot: usize) -> Result<usize> {
+    let copy = copy_of(test, slot)?;
+    let address = Frame(CPtr(copy.index)).physical_address();
+    copy.delete()?;
+    address
+}
+
+fn frames_are_given_in_address_order(test: &mut Test) -> Outcome {
+    const PAGE: usize = 1 << abi::sizes::PAGE_BITS;
+    let boot = boot_info(test);
+    for region in [boot.user_image_frames, boot.extra_boot_info_pages] {
+        let mut previous = None;
+        for slot in region.start..region.end {
+            let address = address_of(test, slot)?;
+            if let Some(previous) = previous {
+                check_eq!(address, previous + PAGE);
+            }
+            previous = Some(address);
+        }
+    }
+    // None of them is memory that is given out as well.
+    let mut own = [0; 3];
+    let slots = [
+        slots::BOOT_INFO_FRAME,
+        slots::INIT_THREAD_IPC_BUFFER,
+        boot.user_image_frames.start,
+    ];
+    for (address, slot) in own.iter_mut().zip(slots) {
+        *address = address_of(test, slot)?;
+    }
+    for untyped in untypeds(boot) {
+        let range = untyped.address as u64..untyped.address as u64 + bytes(untyped);
+        check!(own.iter().all(|&address| !range.contains(&(address as u64))));
+    }
+    Ok(())
+}
+
+fn the_area_behind_holds_all_records(test: &mut Test) -> Outcome {
+    const PAGE: usize = 1 << abi::sizes::PAGE_BITS;
+    let boot = boot_info(test);
+    let pages = boot.extra_boot_info_pages.len();
+    check!(boot.extra_length <= pages * PAGE);
+    if abi::config::X86_64 {
+        check!(pages.is_power_of_two());
+    } else {
+        check_eq!(pages, boot.extra_length.div_ceil(PAGE));
+    }
+    Ok(())
+}
+
+/// The extra boot information, mapped by the test.
+fn extra(test: &mut Test) -> Result<&'static [u8]> {
+    let boot = boot_info(test);
+    let region = boot.extra_boot_info_pages;
+    let address = test.reserve(region.len());
+    for (page, slot) in (region.start..region.end).enumerate() {
+        let frame = Frame(CPtr(copy_of(test, slot)?.index));
+        let environment: &mut Environment = test;
+        environment.vspace.map(
+            &mut environment.allocator,
+            frame,
+            address + (page << abi::sizes::PAGE_BITS),
+            Rights::READ,
+            Attributes::NO_EXECUTE,
+        )?;
+    }
+    // SAFETY: so much was just mapped, for good; nobody writes to it.
+    Ok(unsafe { core::slice::from_raw_parts(address as *const u8, boot.extra_length) })
+}
+
+fn word(bytes: &[u8]) -> usize {
+    let mut word = [0; size_of::<usize>()];
+    word.copy_from_slice(&bytes[..size_of::<usize>()]);
+    usize::from_le_bytes(word)
+}
+
+fn records_follow_each_other_without_gaps(test: &mut Test) -> Outcome {
+    const HEAD: usize = 2 * size_of::<usize>();
+    /// What the ABI says: kinds in their order, and how long each is.
+    const KINDS: [(usize, usize); 6] = [(1, 0), (3, 36), (4, 22), (2, 4 + 50 * 24), (5, 4), (6, 0)];
+    if boot_info(test).extra_length == 0 {
+        // Only x86-64 always has some.
+        check!(!abi::config::X86_64);
+        return Ok(());
+    }
+    let mut rest = extra(test)?;
+    let (mut place, mut found) = (0, 0usize);
+    while !rest.is_empty() {
+        check!(rest.len() > HEAD, "{} bytes at the end", rest.len());
+        let (id, length) = (word(rest), word(&rest[size_of::<usize>()..]));
+        let kind = KINDS.iter().skip(place).position(|kind| kind.0 == id);
+        check!(kind.is_some(), "record {id} is not one, or too late");
+        place += kind.unwrap_or(0) + 1;
+        let expected = KINDS[place - 1].1;
+        check!(length > HEAD && length <= rest.len(), "{length} bytes");
+        check!(expected == 0 || length == HEAD + expected, "{length} bytes");
+        let body = &rest[HEAD..length];
+        match id {
+            2 => {
+                let used = u32::from_le_bytes([body[0], body[1], body[2], body[3]]) as usize;
+                check!(used > 0 && used <= 50 * 24 && used % 24 == 0);
+                // Each entry tells its own size, without the word that tells it.
+                check!(body[4..4 + used].chunks(24).all(|entry| entry[0] == 20));
+            }
+            3 => check_eq!(&body[..8], b"RSD PTR "),
+            5 => check!(body.iter().any(|&byte| byte != 0)),
+            6 => check_eq!(&body[..4], &[0xd0, 0x0d, 0xfe, 0xed]),
+            _ => {}
+        }
+        found |= 1 << id;
+        rest = &rest[length..];
+    }
+    if abi::config::X86_64 {
+        check!(found & (1 << 2) != 0 && found & (1 << 5) != 0);
     }
     Ok(())
 }

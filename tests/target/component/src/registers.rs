@@ -2,7 +2,7 @@
 
 use crate::support::arch::{self, bare_registers, call_once, spin};
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms};
 use crate::{check, check_eq};
 use abi::registers::{CAP, COUNT, FLAGS, FRAME_COUNT, INFO, PC, SP, TLS_BASE};
 use abi::{Method, Syscall};
@@ -33,6 +33,7 @@ tests![
     a_suspended_thread_can_be_restarted_elsewhere,
     the_tls_base_is_set,
     the_own_tls_base_is_set_at_once,
+    a_tls_base_that_cannot_be_is_refused,
 ];
 
 /// Values that each register may hold.
@@ -461,5 +462,26 @@ fn the_own_tls_base_is_set_at_once(test: &mut Test) -> Outcome {
     let other = test.bare_thread()?;
     other.write_registers(false, &pattern(4))?;
     check_registers(other, &pattern(4))?;
+    Ok(())
+}
+
+fn a_tls_base_that_cannot_be_is_refused(test: &mut Test) -> Outcome {
+    const GOOD: usize = 0x1234_5000;
+    // Neither a user's nor the kernel's: x86-64 has a hole in between. Arm takes any address.
+    let bad: usize = 1 << (usize::BITS - 2);
+    let expected = if abi::config::X86_64 { GOOD } else { bad };
+    let tcb = test.bare_thread()?;
+    tcb.set_tls_base(GOOD)?;
+    check_eq!(tcb.set_tls_base(bad), Ok(()));
+    check_eq!(tcb.read_registers(false)?.0[TLS_BASE], expected);
+    // The system call, by a thread without anything else.
+    let mut registers = arch::bare_registers(arch::call_once, Syscall::SetTlsBase, CPtr(bad));
+    registers.0[TLS_BASE] = GOOD;
+    tcb.set_sched_params(test.tcb, 0, BELOW, CPtr::NULL, CPtr::NULL)?;
+    let time = test.create_sched_context(&SLICE)?;
+    tcb.write_registers(true, &registers)?;
+    time.bind(tcb)?;
+    test.sleep(ms(2))?;
+    check_eq!(tcb.read_registers(true)?.0[TLS_BASE], expected);
     Ok(())
 }

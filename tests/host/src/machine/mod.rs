@@ -88,10 +88,18 @@ impl Machine {
     /// # Panics
     /// Where that is not enough to boot.
     pub fn with_memory(bits: usize) -> Self {
+        Self::with_image(bits, 1)
+    }
+
+    /// A machine with `2^bits` bytes of memory, whose root task has so many pages.
+    ///
+    /// # Panics
+    /// Where that is not enough to boot.
+    pub fn with_image(bits: usize, pages: usize) -> Self {
         let arena = Arena::new(bits);
         let all = arena.range();
-        // From the top: the root task's image, one page, and the table of interrupt lines, another.
-        let image = PhysAddr(all.end.0 - PAGE)..all.end;
+        // From the top: the root task's image, and a page with the table of interrupt lines.
+        let image = PhysAddr(all.end.0 - pages * PAGE)..all.end;
         let table = PhysAddr(image.start.0 - PAGE);
         // SAFETY: the arena outlives the kernel, and nobody else uses this memory.
         let mut kernel = unsafe { Kernel::new(Host::new(), interrupt_table(table)) };

@@ -103,3 +103,18 @@ fn the_root_task_shares_its_priority_in_turns() {
     machine.call(equal, equal.tcb, &message);
     assert_eq!(machine.running(), "root");
 }
+
+#[test]
+fn a_large_image_leaves_slots_to_work_with() {
+    // More frames than the CNode has slots by default.
+    const PAGES: usize = (1 << ROOT_CNODE_BITS) + 100;
+    let machine = Machine::with_image(26, PAGES);
+    let info = &machine.boot_info;
+    assert_eq!(info.user_image_frames.len(), PAGES);
+    assert_eq!(info.cnode_size_bits, ROOT_CNODE_BITS + 1);
+    assert_eq!(info.empty.end, 2 << ROOT_CNODE_BITS);
+    assert!(info.empty.len() >= 1024 && !info.untyped.is_empty());
+    assert!(
+        matches!(machine.cap(slots::INIT_THREAD_CNODE), Cap::CNode(cnode) if cnode.radix == ROOT_CNODE_BITS + 1)
+    );
+}

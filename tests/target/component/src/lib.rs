@@ -43,6 +43,7 @@ groups![
     cspace,
     endpoint,
     cap_transfer,
+    buffers,
     call_reply,
     donation,
     reply_stack,
@@ -60,6 +61,10 @@ groups![
     arm_spaces,
     asid,
     irq,
+    #[cfg(target_arch = "x86_64")]
+    x86_irq,
+    #[cfg(target_arch = "arm")]
+    arm_irq,
     #[cfg(target_arch = "x86_64")]
     io_ports,
     boot_info,

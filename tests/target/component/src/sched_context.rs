@@ -1,7 +1,7 @@
 //! Scheduling contexts: binding, unbinding, what was consumed, and yielding to others.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, ms, us};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::sizes::MIN_SCHED_CONTEXT_BITS;
@@ -327,13 +327,14 @@ fn used_budgets_stay_used(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A thread of some priority that is busy for a time.
+/// A thread of some priority that is busy for a time, and a little longer: now and then the runner's
+/// clock takes the processor for some microseconds.
 fn busy(test: &mut Test, priority: u8, time: Microseconds) -> Result<Thread> {
     let startup = test.startup;
     test.thread(priority, move || {
         let clock = Clock::from_startup(startup);
         let start = clock.now();
-        while clock.now() - start < time {}
+        while clock.now() - start < time + us(200) {}
     })
 }
 

@@ -22,6 +22,7 @@ tests![
     handlers_must_be_endpoints,
     handlers_need_rights,
     spaces_must_be_what_they_are,
+    the_last_capability_to_a_cspace_is_not_replaced,
     buffers_must_be_aligned_frames,
     buffers_may_be_taken_away,
     guards_are_applied,
@@ -302,6 +303,23 @@ fn spaces_must_be_what_they_are(test: &mut Test) -> Outcome {
         check_eq!(tcb.configure(cnode, 0, bad, 0, frame), ILLEGAL);
     }
     check_eq!(tcb.configure(cnode, 0, vspace, 0, frame), Ok(()));
+    Ok(())
+}
+
+fn the_last_capability_to_a_cspace_is_not_replaced(test: &mut Test) -> Outcome {
+    let tcb: Tcb = test.create()?;
+    let frame: Frame = test.create()?;
+    let own: CNode = test.create_sized(4)?;
+    let (cnode, vspace) = (test.allocator.cnode(), test.vspace);
+    tcb.set_space(CPtr::NULL, own, 0, vspace)?;
+    check_eq!(tcb.set_space(CPtr::NULL, own, 0, vspace), Ok(()));
+    let copy = test.copy(own)?;
+    test.delete(own)?;
+    check_eq!(tcb.set_space(CPtr::NULL, copy, 0, vspace), Ok(()));
+    // Only the thread has one now: its deletion would take long.
+    test.delete(copy)?;
+    check_eq!(tcb.set_space(CPtr::NULL, cnode, 0, vspace), ILLEGAL);
+    check_eq!(tcb.configure(cnode, 0, vspace, 0, frame), ILLEGAL);
     Ok(())
 }
 

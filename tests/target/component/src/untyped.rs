@@ -4,7 +4,7 @@ use crate::support::protocol::names;
 use crate::support::{Outcome, Place, RADIX, Test};
 use crate::{check, check_eq};
 use abi::{BootInfo, ObjectType, RETYPE_LIMIT};
-use userlib::cap::{CNode, Frame, FrameSize, Notification, SlotRange, Untyped};
+use userlib::cap::{CNode, Frame, FrameSize, Notification, SlotRange, Tcb, Untyped};
 use userlib::{CPtr, Error, Rights};
 
 tests![
@@ -253,6 +253,12 @@ fn device_memory_makes_frames_and_untypeds_only(test: &mut Test) -> Outcome {
     let frame: Frame = place.take(test, 1)?;
     let base = found.map_or(0, |(_, region)| region.address);
     check_eq!(frame.physical_address()?, base + 4096);
+    // No IPC buffer, either.
+    let tcb: Tcb = test.create()?;
+    check_eq!(
+        tcb.set_ipc_buffer(1 << abi::IPC_BUFFER_BITS, frame),
+        Err(Error::IllegalOperation)
+    );
     let child: Untyped = place.take(test, 0)?;
     check_eq!(
         child.retype(ObjectType::Endpoint, 0, place.range(0), 1),

@@ -29,6 +29,7 @@ tests![
     mappings_can_be_executed,
     the_root_has_no_methods,
     a_pool_has_512_places,
+    jumps_between_the_halves_are_faults,
 ];
 
 /// Addresses in an entry of the root where nothing is: all levels are missing.
@@ -388,5 +389,31 @@ fn a_pool_has_512_places(test: &mut Test) -> Outcome {
     check_eq!(pool.assign(other), Err(Error::DeleteFirst));
     test.delete(last)?;
     check_eq!(pool.assign(other), Ok(()));
+    Ok(())
+}
+
+fn jumps_between_the_halves_are_faults(test: &mut Test) -> Outcome {
+    /// General protection.
+    const NUMBER: usize = 13;
+    /// The smallest address that is not canonical, a later one, and the largest.
+    const BETWEEN: [usize; 3] = [1 << 47, 1 << 62, (usize::MAX << 47) - 1];
+    for address in BETWEEN {
+        let watched = test.watched(move || {
+            // SAFETY: nothing is there, and the thread is not heard of again.
+            unsafe { core::arch::asm!("jmp {}", in(reg) address, options(noreturn)) }
+        })?;
+        watched.thread.start()?;
+        let fault = watched.fault();
+        check!(
+            matches!(fault, Fault::UserException { number: NUMBER, .. }),
+            "{fault:x?}"
+        );
+        // Some processors fault at the target: the kernel must not return there.
+        watched.reply.send(userlib::Message::empty(0));
+        let fault = watched.fault();
+        let at_jump = matches!(fault, Fault::UserException { number: NUMBER, .. });
+        let at_zero = matches!(fault, Fault::Memory { pc: 0, .. });
+        check!(at_jump || at_zero, "{fault:x?}");
+    }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The repository's own rules: what no general lint knows. Each rule is a
 //! function from the repository's files to complaints.
 
+mod coverage;
 mod dependencies;
 mod length;
 mod links;
@@ -53,6 +54,7 @@ impl Repository {
 pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
     let repository = Repository::read(workspace)?;
     let rules = [
+        coverage::complaints,
         dependencies::complaints,
         length::complaints,
         links::complaints,

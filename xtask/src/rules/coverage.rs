@@ -1,4 +1,5 @@
-//! The table of what tests cover names all of the interface, and tests that exist.
+//! The table of what tests cover names all of the interface, and tests that exist; so does the rest of
+//! the book.
 
 mod interface;
 mod tests_of;
@@ -18,6 +19,17 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
     };
     let suite = Suite::read(repository);
     let mut complaints = Vec::new();
+    for (path, text) in repository.texts(&[".md"]) {
+        for (line, code) in (1..).zip(text.lines()).flat_map(|(line, text)| {
+            let code = text.split('`').skip(1).step_by(2);
+            code.map(move |code| (line, code))
+        }) {
+            if suite.lacks(code) {
+                let path = path.display();
+                complaints.push(format!("{path}:{line}: there is no test `{code}`"));
+            }
+        }
+    }
     for table in TABLES {
         let items = table.items(repository);
         let rows = rows(page, table.heading);
@@ -79,11 +91,6 @@ impl Row<'_> {
             .step_by(2)
             .filter(|code| is_test_name(code))
             .collect();
-        for test in &tests {
-            if !suite.has(test) {
-                complaints.push(format!("{PAGE}:{line}: there is no test `{test}`"));
-            }
-        }
         // What is not in backquotes is an explanation, or the commas between tests.
         let explained = cell
             .split('`')

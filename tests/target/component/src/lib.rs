@@ -77,6 +77,7 @@ groups![
     sched_context,
     sched_control,
     sel4_history,
+    sel4_servers,
 ];
 
 /// Performs the test that the runner chose.

@@ -54,8 +54,15 @@ impl Suite {
         self.architectures.iter().copied()
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.tests.iter().any(|test| test.name == name)
+    /// Whether a piece of code names a test of a file that has tests, but not this one.
+    pub(super) fn lacks(&self, code: &str) -> bool {
+        let of_group = |test: &Test| {
+            let group = test.name.split("::").next();
+            group == code.split("::").next()
+        };
+        is_test_name(code)
+            && self.tests.iter().any(of_group)
+            && !self.tests.iter().any(|test| test.name == code)
     }
 
     pub(super) fn runs_on(&self, name: &str, architecture: &str) -> bool {

@@ -67,7 +67,8 @@ fn check_place<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
 fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
     let round = kernel.watch.round;
-    let (domain, priority) = (round / PRIORITIES % DOMAINS, round % PRIORITIES);
+    let queue = round % (DOMAINS * PRIORITIES);
+    let (domain, priority) = (queue / PRIORITIES, queue % PRIORITIES);
     check_ready_queue(kernel, domain as u8, priority as u8, REACH)?;
     let line = Irq(round % kernel.irqs.len());
     let stored = notification_slot(kernel, line);

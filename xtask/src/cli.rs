@@ -181,6 +181,9 @@ pub(crate) struct TestArguments {
     /// How many thousand calls the fuzzer makes in each of its campaigns.
     #[arg(long, value_name = "THOUSANDS")]
     pub(crate) fuzz_calls: Option<u64>,
+    /// Let the fuzzer print every call.
+    #[arg(long)]
+    pub(crate) fuzz_trace: bool,
     /// The longest that one platform's tests may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 1200)]
     pub(crate) timeout: u64,

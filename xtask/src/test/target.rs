@@ -22,8 +22,10 @@ use crate::workspace::Workspace;
 
 /// Tells the tests' compilation which tests are wanted; empty for all.
 const FILTER: &str = "ESCAPEMENT_TEST_FILTER";
-/// Tell the fuzzer's compilation another seed and number of calls; 0 for its own.
+/// Tell the fuzzer's compilation another seed and number of calls, 0 for its own, and whether to print
+/// every call.
 const FUZZ_SEED: &str = "ESCAPEMENT_FUZZ_SEED";
+const FUZZ_TRACE: &str = "ESCAPEMENT_FUZZ_TRACE";
 const FUZZ_CALLS: &str = "ESCAPEMENT_FUZZ_CALLS";
 /// All tests of the fuzzer, and no others, have names that begin with this.
 const FUZZ: &str = "fuzz";
@@ -62,13 +64,19 @@ fn run_system(
     let filter = arguments.filter.as_deref().unwrap_or_default();
     let number = |number: Option<u64>| number.unwrap_or_default().to_string();
     let (seed, calls) = (number(arguments.fuzz_seed), number(arguments.fuzz_calls));
+    let trace = number(Some(arguments.fuzz_trace.into()));
     let request = Request {
         platform,
         kernel: Kernel::Debug,
         abi: &arguments.abi,
         log: None,
         root_task: RootTask::System(system),
-        environment: &[(FILTER, filter), (FUZZ_SEED, &seed), (FUZZ_CALLS, &calls)],
+        environment: &[
+            (FILTER, filter),
+            (FUZZ_SEED, &seed),
+            (FUZZ_CALLS, &calls),
+            (FUZZ_TRACE, &trace),
+        ],
     };
     let built = build::build(workspace, tools, &request)?;
     let machine = Machine {

@@ -3,7 +3,7 @@
 use abi::{MessageInfo, Method, Syscall};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use suite::support::Random;
-use userlib::{CPtr, Startup, syscall};
+use userlib::{CPtr, Startup, println, syscall};
 
 use crate::call::Call;
 use crate::kind::Kind;
@@ -81,12 +81,12 @@ static PENDING: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
 fn perform(call: &Call, random: &mut Random, ledger: Ledger) {
     let calls = ledger.get(Word::Calls);
     ledger.set(Word::Calls, calls + 1);
-    ledger.set(Word::Number, call.number);
-    ledger.set(Word::Cap, call.registers.cap);
-    ledger.set(Word::Info, call.registers.info);
     ledger.set_random(random.state());
 
     let method = MessageInfo(call.registers.info).label();
+    if ledger.get(Word::Trace) != 0 {
+        trace(calls, call);
+    }
     let counts = call.number == Syscall::Call.number()
         && method < Method::COUNT
         && is_about(method, ledger.kind(call.registers.cap).load(Relaxed));
@@ -104,6 +104,25 @@ fn perform(call: &Call, random: &mut Random, ledger: Ledger) {
         }
     }
     look(random.below(SLOTS), ledger);
+}
+
+/// Tells of a call that is about to be made.
+fn trace(number: usize, call: &Call) {
+    let Call {
+        number: syscall,
+        registers,
+        words,
+        caps,
+    } = call;
+    let info = MessageInfo(registers.info);
+    let method = Method::from_number(info.label());
+    println!(
+        "fuzz: call {number}: system call {} on {:#x}, {method:?}, {:x?}, capabilities {:x?}",
+        *syscall as isize,
+        registers.cap,
+        &words[..info.length().min(words.len())],
+        &caps[..info.extra_caps()],
+    );
 }
 
 /// Whether objects of this kind have the method.

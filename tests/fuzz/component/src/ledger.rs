@@ -50,12 +50,8 @@ pub enum Word {
     Limit,
     /// The [`Manner`].
     Manner,
-    /// The last call: its number,
-    Number,
-    /// the capability,
-    Cap,
-    /// the message information.
-    Info,
+    /// Whether every call is printed.
+    Trace,
     /// How many words have names.
     Count,
 }

@@ -1,6 +1,6 @@
 //! The components of the fuzzer.
 //!
-//! The hostile one ([`hostile`]) makes system calls: plausible ones, which are made of what the
+//! The hostile one makes system calls: plausible ones, which are made of what the
 //! methods of the interface want ([`forms`]) and changed here and there, and noise. It holds a
 //! capability of every kind. It is written to be started again in the middle of anything: all that it
 //! must remember is in the [`ledger`], a page that the root task reads.

@@ -54,6 +54,8 @@ pub const CAMPAIGNS: &[Campaign] = &[
 /// Another seed for all campaigns, and another number of calls, in thousands; 0 for their own.
 const SEED: u64 = number(option_env!("ESCAPEMENT_FUZZ_SEED")) as u64;
 const CALLS: usize = number(option_env!("ESCAPEMENT_FUZZ_CALLS"));
+/// Whether every call is printed.
+const TRACE: usize = number(option_env!("ESCAPEMENT_FUZZ_TRACE"));
 
 const fn number(text: Option<&str>) -> usize {
     let Some(text) = text else { return 0 };
@@ -66,11 +68,9 @@ const fn number(text: Option<&str>) -> usize {
 }
 
 /// Calls between two births of the hostile component.
-const ROUND: usize = 2_000;
-/// Calls between two lines that tell how far a campaign is.
-const PROGRESS: usize = 50_000;
+const ROUND: usize = 4_000;
 /// How often a stuck component is started again, before it is made anew.
-const PATIENCE: usize = 100;
+const PATIENCE: usize = 1_000;
 
 /// Time of the root task: it looks after the hostile component once each period.
 const OWN_TIME: SchedParameters =
@@ -165,15 +165,10 @@ impl Campaign {
     fn rounds(&self, grounds: &mut Grounds, reached: &mut Reached) -> Result {
         let seed = if SEED == 0 { self.seed } else { SEED };
         let limit = 1000 * if CALLS == 0 { self.calls } else { CALLS };
-        let (mut calls, mut told, mut round, mut stuck) = (0, 0, 0, 0);
+        let (mut calls, mut round, mut stuck) = (0, 0, 0);
         while calls < limit {
-            if calls >= told {
-                println!(
-                    "fuzz: {}, seed {seed}, round {round}, {calls} calls",
-                    self.name
-                );
-                told += PROGRESS;
-            }
+            // Who wants to see this round again needs its seed.
+            println!("fuzz: {}, seed {}, call {calls}", self.name, seed + round);
             // Spread over the whole range: near seeds would begin alike.
             let state = (seed + round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let ledger = grounds.ledger;
@@ -181,10 +176,11 @@ impl Campaign {
             ledger.set_random(state);
             ledger.set(Word::Manner, self.manner as usize);
             ledger.set(Word::Limit, ROUND);
+            ledger.set(Word::Trace, TRACE);
             let world = World::build(grounds, self.makes_time)?;
             stuck += self.watch(&world, grounds)?;
             world.end(grounds)?;
-            calls += ledger.get(Word::Calls).min(ROUND).max(1);
+            calls += ledger.get(Word::Calls).clamp(1, ROUND);
             reached.add(ledger);
             round += 1;
         }

@@ -3,143 +3,24 @@
 //! The state is broken from outside, behind the kernel's back. Each rule is tried with both reaches:
 //! that of tests, which look at everything, and that of debug kernels.
 
+mod world;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 use abi::{ObjectType, slots};
-use host_tests::arch::Host;
-use host_tests::{Budget, CPtr, Machine, Message, Spec, Task};
-use kernel::Kernel;
 use kernel::budget::Refill;
-use kernel::cap::{Cap, Slot, UntypedCap, lookup_cap};
+use kernel::cap::{Cap, Slot, UntypedCap};
 use kernel::collections::Links;
 use kernel::invariants::{
     Check, Reach, check_cap, check_context, check_core, check_endpoint, check_entry,
-    check_notification, check_reply, check_slot, check_thread,
+    check_notification, check_reply, check_slot,
 };
 use kernel::object::{
-    Above, Endpoint, EndpointState, Fault, Membership, Notification, NotificationState, Reply,
-    SchedContext, ThreadSlot, ThreadState, WaitQueue,
+    Above, EndpointState, Fault, Membership, NotificationState, ThreadState, WaitQueue,
 };
 use kernel::time::Ticks;
-use kernel::token::Ptr;
 
-use crate::common::{passive_server, sender, server, waiter, word};
-
-/// One thread in every situation.
-struct World {
-    machine: Machine,
-    /// Waits at an endpoint, with a reply object and a bound notification.
-    receiver: Task,
-    /// Waits to send.
-    sender: Task,
-    /// Waits for a notification that has a scheduling context.
-    waiter: Task,
-    /// Waits for time.
-    sleeper: Task,
-    /// Waits for the reply to a call that led to another call.
-    client: Task,
-    /// Runs on the client's time: it was called by the one that the client called.
-    current: Task,
-    /// Could run.
-    ready: Task,
-    endpoint: CPtr,
-    signal: CPtr,
-    bound: CPtr,
-    lent: CPtr,
-    inner: CPtr,
-    outer: CPtr,
-    waiting: CPtr,
-}
-
-impl World {
-    fn new() -> Self {
-        let mut machine = Machine::new();
-        let [endpoint, first, second, queue] = [(); 4].map(|()| machine.endpoint());
-        let [outer, inner, waiting] = [(); 3].map(|()| machine.reply());
-        let [signal, bound] = [(); 2].map(|()| machine.notification());
-        let lent = machine.new_context(Budget::new(50, 100));
-        machine.bind(lent, signal).unwrap();
-        let receiver = server(&mut machine, "receiver", 50, endpoint, waiting);
-        let bind = abi::Method::TcbBindNotification;
-        machine.invoke(receiver.tcb, bind, &[], &[bound]).unwrap();
-        let waiter = waiter(&mut machine, "waiter", 50, signal);
-        let sender = sender(&mut machine, "sender", 50, queue, &word(1));
-        let middle = passive_server(&mut machine, "middle", 25, first, outer);
-        let current = passive_server(&mut machine, "current", 20, second, inner);
-        let sleeper = machine.spawn(Spec::new("sleeper", 40).budget(Budget::new(100, 100_000)));
-        let client = machine.spawn(Spec::new("client", 30).budget(Budget::new(5_000, 9_000)));
-        let ready = machine.spawn(Spec::new("ready", 10).active());
-        machine.yield_now(sleeper);
-        machine.call(client, first, &Message::default());
-        machine.call(middle, second, &Message::default());
-        assert!(machine.runs(current));
-        Self {
-            machine,
-            receiver,
-            sender,
-            waiter,
-            sleeper,
-            client,
-            current,
-            ready,
-            endpoint,
-            signal,
-            bound,
-            lent,
-            inner,
-            outer,
-            waiting,
-        }
-    }
-
-    fn kernel(&mut self) -> &mut Kernel<Host> {
-        &mut self.machine.kernel
-    }
-
-    fn context(&self) -> Ptr<SchedContext<Host>> {
-        self.machine.context(self.client.context)
-    }
-
-    fn reply(&self, reply: CPtr) -> Ptr<Reply<Host>> {
-        match self.machine.cap(reply) {
-            Cap::Reply { object, .. } => object,
-            _ => panic!("{reply} is no reply object"),
-        }
-    }
-
-    fn endpoint(&self) -> Ptr<Endpoint<Host>> {
-        match self.machine.cap(self.endpoint) {
-            Cap::Endpoint(cap) => cap.object,
-            _ => panic!("it is no endpoint"),
-        }
-    }
-
-    fn notification(&self, notification: CPtr) -> Ptr<Notification<Host>> {
-        match self.machine.cap(notification) {
-            Cap::Notification(cap) => cap.object,
-            _ => panic!("{notification} is no notification"),
-        }
-    }
-
-    fn slot(&self, address: CPtr) -> Ptr<Slot<Host>> {
-        let kernel = &self.machine.kernel;
-        let space = kernel[self.machine.root.thread].cap(ThreadSlot::CSpace);
-        lookup_cap(kernel, space, address).unwrap()
-    }
-
-    fn thread(&self, task: Task, reach: Reach) -> Check {
-        check_thread(&self.machine.kernel, task.thread, reach)
-    }
-
-    /// Overwrites a replenishment of the client's context.
-    fn write_refill(&self, index: usize, refill: Refill) {
-        let header = SCHED_CONTEXT_HEADER_BYTES.next_multiple_of(REFILL_BYTES);
-        let address = self.context().address() + header + index * REFILL_BYTES;
-        // SAFETY: the replenishments follow the header, and the kernel does not run.
-        unsafe { (address as *mut Refill).write(refill) };
-    }
-}
+use world::World;
 
 /// What `violate` does to a world is found out as a violation of `rule`.
 fn caught(rule: &str, violate: impl Fn(&mut World, Reach) -> Check) {

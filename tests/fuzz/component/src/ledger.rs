@@ -21,6 +21,8 @@ pub const HOME: usize = 1;
 /// Slots of what it is made of: its CNode, thread, address space and scheduling context; and the empty
 /// one at address 0.
 pub const OWN: core::ops::Range<usize> = 0..5;
+/// Where it maps pages: addresses that nobody uses.
+pub const PAGES: usize = 0x3000_0000;
 /// log2 of the slots of other CNodes.
 pub const OTHER_RADIX: usize = 4;
 /// The highest priority that the component may use.

@@ -8,7 +8,7 @@ use crate::arch;
 use crate::call::{Call, WORDS, is_contained};
 use crate::forms::{COMMON, Form, Part};
 use crate::kind::Kind;
-use crate::ledger::{ADDRESSES, HOME, Ledger, OTHER_RADIX, OWN, PRIORITY, RADIX, SLOTS};
+use crate::ledger::{ADDRESSES, HOME, Ledger, OTHER_RADIX, OWN, PAGES, PRIORITY, RADIX, SLOTS};
 
 /// The system calls of the interface.
 const CALLS: [Syscall; 12] = [
@@ -224,8 +224,7 @@ impl<'a> Author<'a> {
 
     /// Pages of a region that nobody uses, few enough to meet again.
     fn page(&mut self) -> usize {
-        const REGION: usize = 0x3000_0000;
-        REGION + (self.random.below(3) << 21) + (self.random.below(8) << 12)
+        PAGES + (self.random.below(3) << 21) + (self.random.below(8) << 12)
     }
 
     /// Count and registers of a thread that makes two calls and faults.

@@ -10,7 +10,7 @@ use userlib::{BootInfo, Environment, Error, Microseconds, Result, boot, println,
 
 use crate::reached::Reached;
 use crate::victims::{Pair, Terms};
-use crate::world::World;
+use crate::world::{self, World};
 
 /// A campaign.
 pub struct Campaign {
@@ -76,15 +76,23 @@ const PATIENCE: usize = 1_000;
 const OWN_TIME: SchedParameters =
     SchedParameters::new(Microseconds(400), Microseconds(2_000)).with_extra_refills(8);
 
+/// Nobody is more urgent: what delays them is the kernel alone.
 const ABOVE: Terms = Terms {
     name: "the pair above",
     priority: 200,
     time: SchedParameters::new(Microseconds(1_000), Microseconds(5_000)),
+    longest: Microseconds(1_000),
+    gap: Microseconds(6_000),
 };
+/// Those above them take less than 8 ms of 10. What is preempted uses its budget in pieces, and each
+/// piece comes back one period after it was used: the last one a period later at the most, and then
+/// others may be first. So a piece of work takes two periods at the most, and the next begins as late.
 const BELOW: Terms = Terms {
     name: "the pair below",
     priority: 50,
     time: SchedParameters::new(Microseconds(1_000), Microseconds(10_000)),
+    longest: Microseconds(20_000),
+    gap: Microseconds(40_000),
 };
 /// Priority of the root task: between those above and the hostile component.
 const PRIORITY: u8 = 150;
@@ -180,6 +188,10 @@ impl Campaign {
             let world = World::build(grounds, self.makes_time)?;
             stuck += self.watch(&world, grounds)?;
             world.end(grounds)?;
+            // New budgets come no earlier than the old ones would have been replenished.
+            for _ in 0..world::PERIOD.0 / OWN_TIME.period.0 {
+                syscall::yield_now();
+            }
             calls += ledger.get(Word::Calls).clamp(1, ROUND);
             reached.add(ledger);
             round += 1;

@@ -5,12 +5,12 @@ use abi::{GuardData, Rights, WORD_BITS, slots};
 use core::sync::atomic::Ordering::Relaxed;
 use hostility::arch::TABLES;
 use hostility::kind::Kind;
-use hostility::ledger::{HOME, Ledger, OTHER_RADIX, PRIORITY, RADIX, SLOTS};
+use hostility::ledger::{HOME, Ledger, OTHER_RADIX, PAGES, PRIORITY, RADIX, SLOTS};
 use hostility::{Role, names};
 use userlib::allocator::Arena;
 use userlib::cap::{
-    CNode, Endpoint, Frame, Notification, Reply, SchedContext, SchedParameters, Slot, Tcb, Untyped,
-    VSpace,
+    Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext, SchedParameters, Slot,
+    Tcb, Untyped, VSpace,
 };
 use userlib::process::ProcessSize;
 use userlib::{BootInfo, CPtr, Capability, Error, Microseconds, Process, Result, boot};
@@ -29,8 +29,10 @@ const THINGS: (usize, usize) = (20, 128);
 
 /// Time of the hostile component's first thread, and of the others that it begins with. Together it is
 /// less than what those below it leave over.
-const TIME: SchedParameters = SchedParameters::new(Microseconds(4_000), Microseconds(10_000));
-const LITTLE: SchedParameters = SchedParameters::new(Microseconds(500), Microseconds(10_000));
+const TIME: SchedParameters = SchedParameters::new(Microseconds(4_000), PERIOD);
+const LITTLE: SchedParameters = SchedParameters::new(Microseconds(500), PERIOD);
+/// Period of all of it.
+pub const PERIOD: Microseconds = Microseconds(10_000);
 /// Its further threads.
 const THREADS: usize = 3;
 
@@ -58,6 +60,7 @@ pub struct World {
     root: CNode,
     context: SchedContext,
     faults: Endpoint,
+    makes_time: bool,
 }
 
 /// Fills the hostile component's own CNode.
@@ -127,6 +130,7 @@ impl World {
         whole(guarded, 1)?;
         let faults: Endpoint = make.create()?;
         let context: SchedContext = make.create_sized(8)?;
+        environment.sched_control.configure(context, &TIME)?;
 
         let mut gifts = Gifts {
             home,
@@ -184,6 +188,9 @@ impl World {
                 let frame: Frame = make.create()?;
                 gifts.give(of(frame.cptr()), Kind::Frame)?;
             }
+            // There are paging structures at one address at least.
+            let frame: Frame = make.create()?;
+            space.map(make, frame, PAGES, Rights::READ, Attributes::NO_EXECUTE)?;
         }
         for &(table, kind) in TABLES {
             let table = make.create_any(table, 0, PAGE_TABLE_BITS)?;
@@ -215,6 +222,7 @@ impl World {
             root,
             context,
             faults,
+            makes_time,
         })
     }
 
@@ -223,7 +231,11 @@ impl World {
         let (environment, process) = (&*grounds.environment, &self.process);
         process.tcb.suspend()?;
         self.context.unbind()?;
-        environment.sched_control.configure(self.context, &TIME)?;
+        // It may have changed its time if it makes time, and only then it gets it anew: who has a
+        // budget could have it twice.
+        if self.makes_time {
+            environment.sched_control.configure(self.context, &TIME)?;
+        }
         let guard = ROOT_GUARD.word();
         process
             .tcb

@@ -70,6 +70,9 @@ pub struct Kernel<A: Arch> {
     pub domains: DomainSchedule,
     /// The architecture and its state.
     pub arch: A,
+    /// What is remembered for the checks after each entry.
+    #[cfg(any(test, feature = "invariants"))]
+    pub watch: invariants::Watch<A>,
 }
 
 impl<A: Arch> Kernel<A> {
@@ -85,6 +88,8 @@ impl<A: Arch> Kernel<A> {
             irqs,
             domains: DomainSchedule::new(),
             arch,
+            #[cfg(any(test, feature = "invariants"))]
+            watch: invariants::Watch::new(),
         }
     }
 }

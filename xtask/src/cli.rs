@@ -175,6 +175,15 @@ pub(crate) struct TestArguments {
     /// Options of the ABI for the on-target tests, separated by commas.
     #[arg(long, value_enum, value_name = "OPTIONS", value_delimiter = ',')]
     pub(crate) abi: Vec<AbiOption>,
+    /// Another seed for the fuzzer.
+    #[arg(long, value_name = "N")]
+    pub(crate) fuzz_seed: Option<u64>,
+    /// How many thousand calls the fuzzer makes in each of its campaigns.
+    #[arg(long, value_name = "THOUSANDS")]
+    pub(crate) fuzz_calls: Option<u64>,
+    /// Let the fuzzer print every call.
+    #[arg(long)]
+    pub(crate) fuzz_trace: bool,
     /// The longest that one platform's tests may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 1200)]
     pub(crate) timeout: u64,

@@ -17,7 +17,7 @@ pub(crate) enum Floor {
     Arch,
     Platform,
     Userlib,
-    /// Programs that run on the kernel: example systems, on-target tests.
+    /// Programs that run on the kernel: example systems, on-target tests, the fuzzer.
     System,
     /// Programs and tests that run on the host.
     Host,
@@ -33,7 +33,9 @@ impl Floor {
             (Some("arch"), _) => Self::Arch,
             (Some("platforms"), _) => Self::Platform,
             (Some("userlib"), _) => Self::Userlib,
-            (Some("systems" | "benches"), _) | (Some("tests"), Some("target")) => Self::System,
+            (Some("systems" | "benches"), _) | (Some("tests"), Some("target" | "fuzz")) => {
+                Self::System
+            }
             _ => Self::Host,
         }
     }
@@ -150,6 +152,7 @@ mod tests {
         assert_eq!(floor("userlib/serial"), Floor::Userlib);
         assert_eq!(floor("systems/demo/client"), Floor::System);
         assert_eq!(floor("tests/target"), Floor::System);
+        assert_eq!(floor("tests/fuzz/root"), Floor::System);
         assert_eq!(floor("tests/host"), Floor::Host);
         assert_eq!(floor("xtask"), Floor::Host);
     }

@@ -1,6 +1,6 @@
 //! Systems: a root task and the components that it starts, as
 //! `systems/NAME/system.toml` describes them. The on-target tests are a
-//! system like any other, `tests/target/system.toml`.
+//! system like any other, `tests/target/system.toml`, and so is the fuzzer in `tests/fuzz`.
 
 use std::fs;
 use std::path::Path;
@@ -58,6 +58,11 @@ impl System {
         Self::read(workspace, &workspace.path("benches"), "benches")
     }
 
+    /// The fuzzer.
+    pub(crate) fn fuzzer(workspace: &Workspace) -> Result<Self> {
+        Self::read(workspace, &workspace.path("tests/fuzz"), "fuzz")
+    }
+
     /// Every system of the repository.
     pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Self>> {
         let mut systems = Self::names(workspace)
@@ -66,6 +71,7 @@ impl System {
             .collect::<Result<Vec<_>>>()?;
         systems.push(Self::target_tests(workspace)?);
         systems.push(Self::benches(workspace)?);
+        systems.push(Self::fuzzer(workspace)?);
         Ok(systems)
     }
 

@@ -195,7 +195,7 @@ impl<A: Arch> Cap<A> {
     }
 
     /// The kernel memory behind the capability, as physical start and log2 of the size.
-    fn memory(&self) -> Option<(PhysAddr, usize)> {
+    pub fn memory(&self) -> Option<(PhysAddr, usize)> {
         let (address, bits) = match self {
             Self::Untyped(untyped) => return Some((untyped.address, untyped.bits)),
             Self::Arch(cap) => return cap.memory(),
@@ -232,7 +232,7 @@ impl<A: Arch> Cap<A> {
     }
 
     /// Whether both refer to the same object, so that neither is the last capability to it.
-    pub(super) fn same_object(&self, other: &Self) -> bool {
+    pub fn same_object(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Endpoint(a), Self::Endpoint(b)) => a.object == b.object,
             (Self::Notification(a), Self::Notification(b)) => a.object == b.object,

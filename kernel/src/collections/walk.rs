@@ -1,16 +1,19 @@
-//! Looking at whole queues, for those who check them. The kernel itself never does.
+//! Looking along queues, for those who check them. The kernel itself never does.
+//!
+//! Each look has a `reach`, the number of members that it looks at; what lies further is taken to be in
+//! order. `usize::MAX` sees everything.
 
 use super::{Linked, OrderedQueue, Ring};
 use crate::token::{Objects, Ptr};
 
 impl<T: Linked> Ring<T> {
     /// Whether neighbours agree about each other.
-    pub fn is_well_formed(&self, objects: &Objects) -> bool {
+    pub fn is_well_formed(&self, objects: &Objects, reach: usize) -> bool {
         let Some(first) = self.first() else {
             return true;
         };
         let mut member = first;
-        loop {
+        for _ in 0..reach {
             let Some(next) = objects[member].links().next else {
                 return false;
             };
@@ -18,40 +21,48 @@ impl<T: Linked> Ring<T> {
                 return false;
             }
             if next == first {
-                return true;
+                break;
             }
             member = next;
         }
+        true
     }
 
     /// Whether `member` is in this queue.
-    pub fn contains(&self, objects: &Objects, member: Ptr<T>) -> bool {
+    pub fn contains(&self, objects: &Objects, member: Ptr<T>, reach: usize) -> bool {
         let mut next = self.first();
-        while let Some(other) = next {
-            if other == member {
-                return true;
+        for _ in 0..reach {
+            match next {
+                Some(other) if other == member => break,
+                Some(other) => next = self.after(objects, other),
+                None => return false,
             }
-            next = self.after(objects, other);
         }
-        false
+        next.is_some() && is_linked(objects, member)
     }
 }
 
 impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
-    /// Shows every member to `visit`, in no particular order, until it returns an error.
+    /// Shows members to `visit`, in no particular order, until it returns an error.
     ///
     /// # Errors
     /// That of `visit`.
     pub fn for_each<E>(
         &self,
         objects: &Objects,
+        mut reach: usize,
         mut visit: impl FnMut(Ptr<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut next = self.root();
-        while let Some(leader) = next {
+        while let Some(leader) = next
+            && reach > 0
+        {
             let ring = Ring::starting_with(Some(leader));
             let mut member = Some(leader);
-            while let Some(equal) = member {
+            while let Some(equal) = member
+                && reach > 0
+            {
+                reach -= 1;
                 visit(equal)?;
                 member = ring.after(objects, equal);
             }
@@ -62,16 +73,22 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
 
     /// Whether every leader stands where the bits of its key lead, leads a well-formed ring of equal
     /// keys, and knows its parent.
-    pub fn is_well_formed(&self, objects: &Objects) -> bool {
+    pub fn is_well_formed(&self, objects: &Objects, mut reach: usize) -> bool {
         let mut next = self.root();
-        while let Some(leader) = next {
+        while let Some(leader) = next
+            && reach > 0
+        {
+            reach -= 1;
             let links = objects[leader].links();
             let ring = Ring::starting_with(Some(leader));
-            if !ring.is_well_formed(objects) || !self.is_in_place(objects, leader) {
+            if !ring.is_well_formed(objects, reach + 1) || !self.is_in_place(objects, leader) {
                 return false;
             }
             let mut member = ring.after(objects, leader);
-            while let Some(equal) = member {
+            while let Some(equal) = member
+                && reach > 0
+            {
+                reach -= 1;
                 let follower = objects[equal].links();
                 let is_leader = follower.parent.is_some() || follower.children != [None; 2];
                 if follower.key != links.key || is_leader {
@@ -85,36 +102,31 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
     }
 
     /// Whether `member` is in this queue.
-    pub fn contains(&self, objects: &Objects, member: Ptr<T>) -> bool {
+    pub fn contains(&self, objects: &Objects, member: Ptr<T>, reach: usize) -> bool {
         let ring = Ring::starting_with(Some(member));
         let mut next = Some(member);
-        while let Some(other) = next {
-            if objects[other].links().next.is_none() {
+        for _ in 0..reach {
+            let Some(other) = next else {
+                return false;
+            };
+            if !is_linked(objects, other) {
                 return false;
             }
             if self.root() == Some(other) || objects[other].links().parent.is_some() {
-                return self.root() == Some(root_above(objects, other));
+                return self.is_in_place(objects, other);
             }
             next = ring.after(objects, other);
         }
-        false
+        true
     }
 
+    /// Whether the leader of a ring stands in the tree where the bits of its key lead.
     fn is_in_place(&self, objects: &Objects, leader: Ptr<T>) -> bool {
         let key = objects[leader].links().key;
-        let depth_of = |mut node: Ptr<T>| {
-            let mut depth = 0;
-            while let Some(parent) = objects[node].links().parent {
-                node = parent;
-                depth += 1;
-            }
-            depth
-        };
-        let mut depth: u32 = depth_of(leader);
-        let mut node = leader;
-        if depth > BITS {
+        let Some(mut depth) = self.depth(objects, leader) else {
             return false;
-        }
+        };
+        let mut node = leader;
         while let Some(parent) = objects[node].links().parent {
             depth -= 1;
             let side = (key >> (BITS - 1 - depth) & 1) as usize;
@@ -125,13 +137,26 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         }
         self.root() == Some(node)
     }
+
+    /// How far a node is from the root; no path is longer than a key.
+    fn depth(&self, objects: &Objects, mut node: Ptr<T>) -> Option<u32> {
+        for depth in 0..=BITS {
+            match objects[node].links().parent {
+                Some(parent) => node = parent,
+                None => return Some(depth),
+            }
+        }
+        None
+    }
 }
 
-fn root_above<T: Linked>(objects: &Objects, mut node: Ptr<T>) -> Ptr<T> {
-    while let Some(parent) = objects[node].links().parent {
-        node = parent;
-    }
-    node
+/// Whether a member of a ring and its neighbours agree about each other.
+fn is_linked<T: Linked>(objects: &Objects, member: Ptr<T>) -> bool {
+    let links = objects[member].links();
+    let (Some(next), Some(previous)) = (links.next, links.previous) else {
+        return false;
+    };
+    objects[next].links().previous == Some(member) && objects[previous].links().next == Some(member)
 }
 
 /// The node that follows in a walk that visits parents before children.

@@ -1,6 +1,6 @@
 //! Scheduling contexts: who holds them, and their replenishments.
 
-use super::{Check, require};
+use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Above, SchedContext};
@@ -15,6 +15,7 @@ pub fn check_context<A: Arch>(
     kernel: &Kernel<A>,
     context: Ptr<SchedContext<A>>,
     bits: Option<usize>,
+    reach: Reach,
 ) -> Check {
     let require = |holds, rule| require(holds, context.address(), rule);
     let object = &kernel[context];
@@ -51,27 +52,32 @@ pub fn check_context<A: Arch>(
             "replenishments fit into the object",
         )?;
     }
-    check_refills(kernel, context)
+    check_refills(kernel, context, reach)
 }
 
 /// The rules of [`crate::budget`].
-fn check_refills<A: Arch>(kernel: &Kernel<A>, context: Ptr<SchedContext<A>>) -> Check {
+fn check_refills<A: Arch>(
+    kernel: &Kernel<A>,
+    context: Ptr<SchedContext<A>>,
+    reach: Reach,
+) -> Check {
     let require = |holds, rule| require(holds, context.address(), rule);
     let object = &kernel[context];
     let (mut count, mut sum, mut end) = (0, Ticks::ZERO, Ticks::ZERO);
     let mut ordered = true;
-    for refill in object.replenishments() {
+    for refill in object.replenishments().take(reach.refills) {
         ordered &= end <= refill.time;
         end = refill.time.saturating_add(refill.amount);
         sum = sum.saturating_add(refill.amount);
         count += 1;
     }
+    let is_all = count < reach.refills;
     require(
         (1..=object.refill_capacity()).contains(&count),
         "a configured context has replenishments, no more than it may",
     )?;
     require(
-        sum == object.budget,
+        sum == object.budget || !is_all && sum < object.budget,
         "the replenishments add up to the budget",
     )?;
     require(

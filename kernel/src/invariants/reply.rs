@@ -1,6 +1,6 @@
 //! Reply objects and the call stacks that they form.
 
-use super::{Check, require};
+use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Above, Reply, ThreadState};
@@ -10,7 +10,7 @@ use crate::token::Ptr;
 ///
 /// # Errors
 /// The first violation found.
-pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>) -> Check {
+pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, reply.address(), rule);
     let object = &kernel[reply];
     let is_call = match object.thread.map(|thread| kernel[thread].state) {
@@ -44,15 +44,18 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>) -> Check {
             "the outer call of a call stack knows the inner one",
         )?;
     }
-    require(ends(kernel, reply), "a call stack has an end")
+    require(ends(kernel, reply, reach), "a call stack has an end")
 }
 
 /// Whether the way down ends: two walkers, one twice as fast, meet only in a circle (Knuth, The Art of
 /// Computer Programming, vol. 2, section 3.1, exercise 6).
-fn ends<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>) -> bool {
+fn ends<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Reach) -> bool {
     let below = |reply: Option<Ptr<Reply<A>>>| reply.and_then(|reply| kernel[reply].below);
     let (mut slow, mut fast) = (Some(reply), below(Some(reply)));
-    while fast.is_some() {
+    for _ in 0..reach.members {
+        if fast.is_none() {
+            return true;
+        }
         if fast == slow {
             return false;
         }

@@ -1,12 +1,13 @@
-//! Places in the derivation tree.
+//! Places in the derivation tree, and the memory of what stands there.
 
 use super::{Check, require};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::Slot;
+use crate::cap::{Cap, Slot};
 use crate::token::Ptr;
 
-/// Checks that the neighbours of a slot in the derivation tree know it.
+/// Checks that the neighbours of a slot in the derivation tree know it, and that its object and the
+/// next one do not share memory.
 ///
 /// # Errors
 /// The first violation found.
@@ -27,5 +28,37 @@ pub fn check_slot<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
     require(
         agrees(previous, Slot::next) && agrees(next, Slot::previous),
         "neighbours in the derivation tree know each other",
-    )
+    )?;
+    let cap = kernel[slot].cap();
+    for (before, behind) in [
+        (previous.map(|other| kernel[other].cap()), Some(cap)),
+        (Some(cap), next.map(|other| kernel[other].cap())),
+    ] {
+        if let (Some(before), Some(behind)) = (before, behind) {
+            require(
+                may_follow(&before, &behind),
+                "memory has one type at a time, and what was made of untyped memory lies in the \
+                 part that is given out",
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the memory of two neighbours in the derivation tree goes together: they are apart, or refer
+/// to one object, or the second was made of the first.
+fn may_follow<A: Arch>(before: &Cap<A>, behind: &Cap<A>) -> bool {
+    let (Some((start, bits)), Some((other, other_bits))) = (before.memory(), behind.memory())
+    else {
+        return true;
+    };
+    let last = start.0 + ((1 << bits) - 1);
+    let other_last = other.0 + ((1 << other_bits) - 1);
+    if last < other.0 || other_last < start.0 || before.same_object(behind) {
+        return true;
+    }
+    match before {
+        Cap::Untyped(untyped) => start <= other && other_last < start.0 + untyped.watermark,
+        _ => false,
+    }
 }

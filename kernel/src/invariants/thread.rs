@@ -1,6 +1,6 @@
 //! Threads: what they do, where they stand, what they hold.
 
-use super::{Check, require};
+use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{EndpointState, Membership, NotificationState, Thread, ThreadState};
@@ -10,10 +10,10 @@ use crate::token::Ptr;
 ///
 /// # Errors
 /// The first violation found.
-pub fn check_thread<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
+pub fn check_thread<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach) -> Check {
     check_bindings(kernel, thread)?;
-    check_queue(kernel, thread)?;
-    check_wait(kernel, thread)
+    check_queue(kernel, thread, reach)?;
+    check_wait(kernel, thread, reach)
 }
 
 /// Who points to it is pointed to.
@@ -59,7 +59,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
 }
 
 /// It is in the queue that its state asks for.
-fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
+fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];
     let is_current = kernel.core.current == Some(thread);
@@ -71,7 +71,7 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
         Membership::Ready => {
             let ring = kernel.core.ready.ring(object.domain, object.priority);
             require(
-                ring.contains(&kernel.objects, thread),
+                ring.contains(&kernel.objects, thread, reach.members),
                 "a ready thread is in the ready queue of its domain and priority",
             )?;
             require(
@@ -86,7 +86,7 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
                     .core
                     .release
                     .queue()
-                    .contains(&kernel.objects, thread),
+                    .contains(&kernel.objects, thread, reach.members),
                 "a thread that waits for time is in the release queue",
             )?;
             require(
@@ -109,13 +109,13 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
 }
 
 /// What it waits for knows that it waits.
-fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
+fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];
     let objects = &kernel.objects;
     let is_queued = match object.state {
         ThreadState::BlockedOnSend { endpoint, .. } => match kernel[endpoint].state() {
-            EndpointState::Sending(queue) => queue.queue().contains(objects, thread),
+            EndpointState::Sending(queue) => queue.queue().contains(objects, thread, reach.members),
             _ => false,
         },
         ThreadState::BlockedOnReceive { endpoint, reply } => {
@@ -126,12 +126,16 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
                 )?;
             }
             match kernel[endpoint].state() {
-                EndpointState::Receiving(queue) => queue.queue().contains(objects, thread),
+                EndpointState::Receiving(queue) => {
+                    queue.queue().contains(objects, thread, reach.members)
+                }
                 _ => false,
             }
         }
         ThreadState::BlockedOnNotification { notification } => match kernel[notification].state {
-            NotificationState::Waiting(queue) => queue.queue().contains(objects, thread),
+            NotificationState::Waiting(queue) => {
+                queue.queue().contains(objects, thread, reach.members)
+            }
             _ => false,
         },
         ThreadState::BlockedOnReply { reply } => {

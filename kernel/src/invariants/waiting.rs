@@ -1,6 +1,6 @@
 //! Those who wait at endpoints and notifications.
 
-use super::{Check, Violation, require};
+use super::{Check, Reach, Violation, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
@@ -14,7 +14,11 @@ use crate::token::Ptr;
 ///
 /// # Errors
 /// The first violation found.
-pub fn check_endpoint<A: Arch>(kernel: &Kernel<A>, endpoint: Ptr<Endpoint<A>>) -> Check {
+pub fn check_endpoint<A: Arch>(
+    kernel: &Kernel<A>,
+    endpoint: Ptr<Endpoint<A>>,
+    reach: Reach,
+) -> Check {
     let here = |place| place == endpoint;
     match kernel[endpoint].state() {
         EndpointState::Idle => Ok(()),
@@ -22,12 +26,14 @@ pub fn check_endpoint<A: Arch>(kernel: &Kernel<A>, endpoint: Ptr<Endpoint<A>>) -
             kernel,
             endpoint.address(),
             queue,
+            reach,
             |state| matches!(state, ThreadState::BlockedOnSend { endpoint, .. } if here(endpoint)),
         ),
         EndpointState::Receiving(queue) => check_queue(
             kernel,
             endpoint.address(),
             queue,
+            reach,
             |state| matches!(state, ThreadState::BlockedOnReceive { endpoint, .. } if here(endpoint)),
         ),
     }
@@ -40,6 +46,7 @@ pub fn check_endpoint<A: Arch>(kernel: &Kernel<A>, endpoint: Ptr<Endpoint<A>>) -
 pub fn check_notification<A: Arch>(
     kernel: &Kernel<A>,
     notification: Ptr<Notification<A>>,
+    reach: Reach,
 ) -> Check {
     let require = |holds, rule| require(holds, notification.address(), rule);
     let object = &kernel[notification];
@@ -58,7 +65,7 @@ pub fn check_notification<A: Arch>(
     let NotificationState::Waiting(queue) = object.state else {
         return Ok(());
     };
-    check_queue(kernel, notification.address(), queue, |state| {
+    check_queue(kernel, notification.address(), queue, reach, |state| {
         matches!(state, ThreadState::BlockedOnNotification { notification: place }
             if place == notification)
     })
@@ -69,17 +76,18 @@ fn check_queue<A: Arch>(
     kernel: &Kernel<A>,
     object: usize,
     queue: WaitQueue<A>,
+    reach: Reach,
     waits_here: impl Fn(ThreadState<A>) -> bool,
 ) -> Check {
     require(!queue.is_empty(), object, "somebody waits in a queue")?;
     require(
-        queue.queue().is_well_formed(&kernel.objects),
+        queue.queue().is_well_formed(&kernel.objects, reach.members),
         object,
         "a waiting queue is well formed",
     )?;
     queue
         .queue()
-        .for_each(&kernel.objects, |thread: Ptr<Thread<A>>| {
+        .for_each(&kernel.objects, reach.members, |thread: Ptr<Thread<A>>| {
             let waiter = &kernel[thread];
             let holds = waits_here(waiter.state)
                 && waiter.membership == Membership::Waiting

@@ -68,6 +68,8 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
     match cap {
         Cap::Null | Cap::Zombie(_) => return Ok(()),
         Cap::CNode(cnode) if last => {
+            #[cfg(any(test, feature = "invariants"))]
+            kernel.note_deletion(&cnode);
             kernel[slot].set_cap(Cap::Zombie(Zombie::of_cnode(cnode)));
             return Ok(());
         }

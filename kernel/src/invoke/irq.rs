@@ -10,7 +10,7 @@ use crate::object::{IrqEntry, IrqState};
 use crate::token::Ptr;
 
 /// The slot in which an interrupt line keeps its notification.
-pub(super) fn notification_slot<A: Arch>(kernel: &mut Kernel<A>, irq: Irq) -> Ptr<Slot<A>> {
+pub(crate) fn notification_slot<A: Arch>(kernel: &mut Kernel<A>, irq: Irq) -> Ptr<Slot<A>> {
     let entry: &mut IrqEntry<A> = &mut kernel.irqs[irq.0];
     let slot = core::ptr::NonNull::from(&mut entry.notification);
     // SAFETY: the table is static, and its slots are reached only through handles while capabilities

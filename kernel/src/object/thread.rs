@@ -28,6 +28,17 @@ pub enum ThreadSlot {
     TimeoutHandler,
 }
 
+impl ThreadSlot {
+    /// All of them, in order.
+    pub const ALL: [Self; THREAD_SLOTS] = [
+        Self::CSpace,
+        Self::VSpace,
+        Self::Buffer,
+        Self::FaultHandler,
+        Self::TimeoutHandler,
+    ];
+}
+
 /// What a thread is doing.
 pub enum ThreadState<A: Arch> {
     /// Suspended, or gave up.

@@ -37,6 +37,8 @@ impl<A: Arch> Kernel<A> {
         if core::mem::take(&mut self.core.reload) || self.core.current != before {
             A::switch_to(self, self.core.current);
         }
+        #[cfg(any(test, feature = "invariants"))]
+        self.check_after_entry();
     }
 
     /// Ends the run if nothing can ever happen again: nobody is ready or waits for time, and no

@@ -10,7 +10,7 @@ use std::ops::Range;
 use abi::sizes::SLOT_BITS;
 use kernel::Kernel;
 use kernel::cap::{Cap, Slot, Zombie, ZombieKind};
-use kernel::invariants::{Violation, check_cap, check_core, check_slot};
+use kernel::invariants::{Reach, Violation, check_cap, check_core, check_slot};
 use kernel::object::{THREAD_SLOTS, ThreadSlot, thread_slot};
 use kernel::token::Ptr;
 
@@ -45,13 +45,14 @@ pub fn check(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Result<(), Violation
     while let Some(place) = census.waiting.pop() {
         let slot = &kernel[place];
         check_slot(kernel, place)?;
-        check_cap(kernel, &slot.cap())?;
+        check_cap(kernel, &slot.cap(), Reach::WHOLE)?;
         census.enter(kernel, &slot.cap());
         for neighbour in [slot.previous(), slot.next()].into_iter().flatten() {
             census.note(kernel, neighbour);
         }
     }
     census.check_containers(kernel)?;
+    census.check_memory(kernel)?;
     census.check_families(kernel)
 }
 
@@ -110,6 +111,46 @@ impl Census {
                 *slot,
                 "a capability lies in a CNode or thread that exists",
             )?;
+        }
+        Ok(())
+    }
+
+    /// Memory has one type at a time: two capabilities to the same memory are to the same object, or
+    /// one of them is to untyped memory that the other was made of.
+    fn check_memory(&self, kernel: &Kernel<Host>) -> Result<(), Violation> {
+        // SAFETY: the addresses of slots.
+        let places = self
+            .slots
+            .iter()
+            .filter_map(|slot| unsafe { Ptr::<Slot<Host>>::from_address(*slot) });
+        let mut extents: Vec<(Range<usize>, Cap<Host>)> = places
+            .filter_map(|place| {
+                let cap = kernel[place].cap();
+                Some((extent(&cap)?, cap))
+            })
+            .collect();
+        // Outer ones first, and of equal ones untyped memory.
+        extents.sort_by_key(|(range, cap)| {
+            (
+                range.start,
+                usize::MAX - range.end,
+                !matches!(cap, Cap::Untyped(_)),
+            )
+        });
+        let mut around: Vec<(Range<usize>, Cap<Host>)> = Vec::new();
+        for (range, cap) in extents {
+            while around
+                .last()
+                .is_some_and(|(outer, _)| outer.end <= range.start)
+            {
+                around.pop();
+            }
+            let fits = around.last().is_none_or(|(outer, owner)| {
+                let contains = range.end <= outer.end;
+                owner.same_object(&cap) || contains && matches!(owner, Cap::Untyped(_))
+            });
+            require(fits, range.start, "memory has one type at a time")?;
+            around.push((range, cap));
         }
         Ok(())
     }
@@ -211,25 +252,6 @@ fn identity(cap: &Cap<Host>) -> Option<(u8, usize)> {
 
 /// The memory of what a capability refers to.
 fn extent(cap: &Cap<Host>) -> Option<Range<usize>> {
-    use abi::sizes;
-    use kernel::arch::ArchCap;
-    let (start, bits) = match cap {
-        Cap::Untyped(cap) => (cap.address.0, cap.bits),
-        Cap::Arch(cap) => cap.memory().map(|(start, bits)| (start.0, bits))?,
-        Cap::CNode(cnode) => (cnode.slots.address(), cnode.radix + SLOT_BITS),
-        Cap::Zombie(zombie) => (
-            zombie.slots.address(),
-            match zombie.kind {
-                ZombieKind::CNode { radix } => radix + SLOT_BITS,
-                ZombieKind::Thread => sizes::TCB_BITS,
-            },
-        ),
-        Cap::SchedContext { object, bits } => (object.address(), *bits),
-        Cap::Endpoint(cap) => (cap.object.address(), sizes::ENDPOINT_BITS),
-        Cap::Notification(cap) => (cap.object.address(), sizes::NOTIFICATION_BITS),
-        Cap::Reply { object, .. } => (object.address(), sizes::REPLY_BITS),
-        Cap::Thread(thread) => (thread.address(), sizes::TCB_BITS),
-        _ => return None,
-    };
-    Some(start..start + (1 << bits))
+    let (start, bits) = cap.memory()?;
+    Some(start.0..start.0 + (1 << bits))
 }

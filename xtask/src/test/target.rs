@@ -22,8 +22,15 @@ use crate::workspace::Workspace;
 
 /// Tells the tests' compilation which tests are wanted; empty for all.
 const FILTER: &str = "ESCAPEMENT_TEST_FILTER";
+/// Tell the fuzzer's compilation another seed and number of calls, 0 for its own, and whether to print
+/// every call.
+const FUZZ_SEED: &str = "ESCAPEMENT_FUZZ_SEED";
+const FUZZ_TRACE: &str = "ESCAPEMENT_FUZZ_TRACE";
+const FUZZ_CALLS: &str = "ESCAPEMENT_FUZZ_CALLS";
+/// All tests of the fuzzer, and no others, have names that begin with this.
+const FUZZ: &str = "fuzz";
 
-/// Builds and runs the tests on `platform`.
+/// Builds and runs the tests on `platform`: the suite, and the fuzzer.
 pub(super) fn run(
     workspace: &Workspace,
     tools: &BuildTools,
@@ -31,16 +38,45 @@ pub(super) fn run(
     arguments: &TestArguments,
     supervisor: &Supervisor,
 ) -> Result<Tally> {
-    let system = System::target_tests(workspace)?;
+    let mut tally = Tally::default();
+    let filter = arguments.filter.as_deref().unwrap_or_default();
+    if !filter.starts_with(FUZZ) {
+        let suite = System::target_tests(workspace)?;
+        tally += run_system(workspace, tools, platform, arguments, supervisor, &suite)?;
+    }
+    if (filter.is_empty() || filter.starts_with(FUZZ)) && !supervisor.interrupted() {
+        let fuzzer = System::fuzzer(workspace)?;
+        tally += run_system(workspace, tools, platform, arguments, supervisor, &fuzzer)?;
+    }
+    Ok(tally)
+}
+
+/// Builds and runs a system that prints its verdicts.
+fn run_system(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platform: &Platform,
+    arguments: &TestArguments,
+    supervisor: &Supervisor,
+    system: &System,
+) -> Result<Tally> {
     system.require(platform)?;
     let filter = arguments.filter.as_deref().unwrap_or_default();
+    let number = |number: Option<u64>| number.unwrap_or_default().to_string();
+    let (seed, calls) = (number(arguments.fuzz_seed), number(arguments.fuzz_calls));
+    let trace = number(Some(arguments.fuzz_trace.into()));
     let request = Request {
         platform,
         kernel: Kernel::Debug,
         abi: &arguments.abi,
         log: None,
-        root_task: RootTask::System(&system),
-        environment: &[(FILTER, filter)],
+        root_task: RootTask::System(system),
+        environment: &[
+            (FILTER, filter),
+            (FUZZ_SEED, &seed),
+            (FUZZ_CALLS, &calls),
+            (FUZZ_TRACE, &trace),
+        ],
     };
     let built = build::build(workspace, tools, &request)?;
     let machine = Machine {
@@ -52,7 +88,10 @@ pub(super) fn run(
         gdb: false,
         more: &[],
     };
-    say(&format!("testing on {}: {}", platform.name, platform.title));
+    say(&format!(
+        "{} on {}: {}",
+        system.name, platform.name, platform.title
+    ));
     let mut child = machine
         .command(&setup::emulator(platform)?)
         .stdin(Stdio::null())

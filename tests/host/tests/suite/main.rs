@@ -22,4 +22,5 @@ mod threads;
 mod timeouts;
 mod transfer;
 mod untyped;
+mod violations;
 mod yield_to;

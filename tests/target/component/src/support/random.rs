@@ -10,6 +10,11 @@ impl Random {
         Self(seed)
     }
 
+    /// What a generator goes on from that is made with it.
+    pub const fn state(&self) -> u64 {
+        self.0
+    }
+
     /// Any number.
     pub fn word(&mut self) -> usize {
         self.0 ^= self.0 << 13;

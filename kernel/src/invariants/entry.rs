@@ -1,0 +1,86 @@
+//! What a kernel that checks itself looks at after each entry.
+//!
+//! The cost does not depend on how much exists: what the entry had to do with, as far as
+//! [`Reach::NEAR`], and one thing more, so that everything gets its turn.
+
+use abi::PRIORITIES;
+use abi::config::DOMAINS;
+
+use super::scheduler::{check_current, check_ready_queue, check_release};
+use super::{Check, Reach, check_cap, check_context, check_reply, check_slot};
+use crate::Kernel;
+use crate::arch::{Arch, Irq};
+use crate::cap::{Cap, Slot};
+use crate::invoke::notification_slot;
+use crate::object::{ThreadSlot, thread_slot};
+use crate::token::Ptr;
+
+const REACH: Reach = Reach::NEAR;
+
+impl<A: Arch> Kernel<A> {
+    /// Checks what this entry had to do with.
+    ///
+    /// # Panics
+    /// Where something that should always hold does not.
+    pub(crate) fn check_after_entry(&mut self) {
+        if let Err(violation) = check_entry(self) {
+            panic!("{violation}");
+        }
+    }
+}
+
+/// Checks the current thread, its time and its call stack, the heads of the queues, the slots that
+/// changed, and the next object of the round through all.
+///
+/// # Errors
+/// The first violation found.
+pub fn check_entry<A: Arch>(kernel: &mut Kernel<A>) -> Check {
+    check_current(kernel, REACH)?;
+    if let Some(context) = kernel.core.current_context {
+        check_context(kernel, context, None, REACH)?;
+        let mut call = kernel[context].reply;
+        for _ in 0..REACH.members {
+            let Some(reply) = call else { break };
+            check_reply(kernel, reply, REACH)?;
+            call = kernel[reply].below;
+        }
+    }
+    let domain = kernel.core.current_domain();
+    if let Some(priority) = kernel.core.ready.highest_priority(domain) {
+        check_ready_queue(kernel, domain, priority, REACH)?;
+    }
+    check_release(kernel, REACH)?;
+    for slot in kernel.watch.take_changes() {
+        check_place(kernel, slot)?;
+    }
+    check_next(kernel)
+}
+
+/// Checks a slot and what is behind its capability.
+fn check_place<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
+    check_slot(kernel, slot)?;
+    check_cap(kernel, &kernel[slot].cap(), REACH)
+}
+
+/// Checks one ready queue, one interrupt line and one capability after the other, one of each at a
+/// time.
+fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
+    kernel.watch.round = kernel.watch.round.wrapping_add(1);
+    let round = kernel.watch.round;
+    let queue = round % (DOMAINS * PRIORITIES);
+    let (domain, priority) = (queue / PRIORITIES, queue % PRIORITIES);
+    check_ready_queue(kernel, domain as u8, priority as u8, REACH)?;
+    let line = Irq(round % kernel.irqs.len());
+    let stored = notification_slot(kernel, line);
+    check_slot(kernel, stored)?;
+    let Some(slot) = kernel.next_of_round() else {
+        return Ok(());
+    };
+    check_place(kernel, slot)?;
+    if let Cap::Thread(thread) = kernel[slot].cap() {
+        for slot in ThreadSlot::ALL {
+            check_slot(kernel, thread_slot(thread, slot))?;
+        }
+    }
+    Ok(())
+}

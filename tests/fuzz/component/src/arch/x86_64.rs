@@ -1,0 +1,88 @@
+//! x86-64.
+
+use abi::{Method, ObjectType};
+use core::arch::naked_asm;
+
+use crate::forms::{Form, Part::*, form};
+use crate::kind::Kind;
+
+/// A program: two system calls, then an undefined instruction.
+///
+/// # Safety
+/// That of the system calls.
+#[unsafe(naked)]
+pub unsafe extern "C" fn probe() {
+    naked_asm!("syscall", "syscall", "ud2")
+}
+
+/// The root of an address space.
+pub const SPACE: ObjectType = ObjectType::X86Pml4;
+/// Frames.
+pub const FRAMES: &[ObjectType] = &[ObjectType::X86Page4K, ObjectType::X86LargePage];
+/// Paging structures.
+pub const TABLES: &[(ObjectType, Kind)] = &[
+    (ObjectType::X86PageTable, Kind::Table),
+    (ObjectType::X86PageDirectory, Kind::Table2),
+    (ObjectType::X86Pdpt, Kind::Table3),
+];
+
+/// Methods of this architecture.
+pub const FORMS: &[Form] = {
+    use Kind::{
+        AsidControl, AsidPool, CNode, Frame, IrqControl, PortsControl, Space, Table, Table2,
+        Table3, Untyped,
+    };
+    use Method::*;
+    &[
+        form(X86PdptMap, Table3, &[Page, Below(8)], &[Space]),
+        form(X86PdptUnmap, Table3, &[], &[]),
+        form(X86PageDirectoryMap, Table2, &[Page, Below(8)], &[Space]),
+        form(X86PageDirectoryUnmap, Table2, &[], &[]),
+        form(X86PageTableMap, Table, &[Page, Below(8)], &[Space]),
+        form(X86PageTableUnmap, Table, &[], &[]),
+        form(X86PageMap, Frame, &[Page, Rights, Below(16)], &[Space]),
+        form(X86PageUnmap, Frame, &[], &[]),
+        form(X86PageGetAddress, Frame, &[], &[]),
+        form(
+            X86AsidControlMakePool,
+            AsidControl,
+            &[Empty(2)],
+            &[Untyped, CNode],
+        ),
+        form(X86AsidPoolAssign, AsidPool, &[], &[Space]),
+        form(
+            X86IoPortControlIssue,
+            PortsControl,
+            &[Port, Port, Empty(1)],
+            &[CNode],
+        ),
+        form(X86IoPortIn8, Kind::Ports, &[Port], &[]),
+        form(X86IoPortIn16, Kind::Ports, &[Port], &[]),
+        form(X86IoPortIn32, Kind::Ports, &[Port], &[]),
+        form(X86IoPortOut8, Kind::Ports, &[Port, Any], &[]),
+        form(X86IoPortOut16, Kind::Ports, &[Port, Any], &[]),
+        form(X86IoPortOut32, Kind::Ports, &[Port, Any], &[]),
+        form(
+            X86IrqIssueIrqHandlerIoapic,
+            IrqControl,
+            &[
+                Empty(1),
+                Below(1),
+                Below(24),
+                Below(2),
+                Below(2),
+                Below(108),
+            ],
+            &[CNode],
+        ),
+        form(
+            X86IrqIssueIrqHandlerMsi,
+            IrqControl,
+            &[Empty(1), Below(256), Below(32), Below(8), Any, Below(108)],
+            &[CNode],
+        ),
+    ]
+};
+
+/// Where there are I/O APICs the plain method is refused.
+pub const NEVER: &[Method] = &[Method::IrqIssueIrqHandler];

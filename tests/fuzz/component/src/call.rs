@@ -1,0 +1,72 @@
+//! One system call.
+
+use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo, Syscall, registers::MESSAGE_REGISTERS};
+use suite::support::arch::raw_system_call;
+use userlib::arch::Registers;
+use userlib::{CPtr, ipc_buffer};
+
+/// A system call, before it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The number of the system call.
+    pub number: usize,
+    /// The registers.
+    pub registers: Registers,
+    /// The words of the message, the first of which travel in registers.
+    pub words: [usize; WORDS],
+    /// The capabilities that go along.
+    pub caps: [usize; MAX_EXTRA_CAPS],
+}
+
+/// As many words as any method wants.
+pub const WORDS: usize = 48;
+const _: () = assert!(WORDS <= MAX_MESSAGE_LENGTH);
+
+/// Calls with which a debug kernel obeys anybody: they print, stop the machine or change it.
+const OBEYED: [Syscall; 7] = [
+    Syscall::DebugPutChar,
+    Syscall::DebugDumpScheduler,
+    Syscall::DebugHalt,
+    Syscall::DebugSnapshot,
+    Syscall::DebugExit,
+    Syscall::X86DangerousWrmsr,
+    Syscall::X86DangerousRdmsr,
+];
+
+/// Whether a number may be used: it is not one with which a debug kernel obeys anybody.
+pub fn is_contained(number: usize) -> bool {
+    OBEYED.iter().all(|call| call.number() != number)
+}
+
+impl Call {
+    /// A call of a method, without words or capabilities.
+    pub fn new(syscall: Syscall, cap: usize) -> Self {
+        let registers = Registers {
+            cap,
+            ..Registers::default()
+        };
+        Self {
+            number: syscall.number(),
+            registers,
+            words: [0; WORDS],
+            caps: [0; MAX_EXTRA_CAPS],
+        }
+    }
+
+    /// Makes the call; the label of the answer, which means something after a Call only.
+    pub fn perform(&self) -> usize {
+        for (index, word) in self.words.iter().enumerate().skip(MESSAGE_REGISTERS) {
+            ipc_buffer::set_message_word(index, *word);
+        }
+        for (index, cap) in self.caps.iter().enumerate() {
+            ipc_buffer::set_capability(index, CPtr(*cap));
+        }
+        let mut registers = self.registers;
+        registers
+            .words
+            .copy_from_slice(&self.words[..MESSAGE_REGISTERS]);
+        // SAFETY: whatever becomes of this component, its parent starts it again.
+        unsafe { raw_system_call(self.number, &mut registers) };
+        MessageInfo(registers.info).label()
+    }
+}

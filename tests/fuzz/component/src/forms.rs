@@ -1,0 +1,165 @@
+//! What the methods of the interface want: which words, and which capabilities.
+
+use abi::Method;
+
+use crate::kind::Kind;
+
+/// What a word, or some words in a row, of a message stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Any number.
+    Any,
+    /// A number below this.
+    Below(usize),
+    /// Index and depth of a slot that is empty, in the CNode that is capability number so-and-so.
+    Empty(usize),
+    /// Index and depth of a slot that holds something.
+    Full(usize),
+    /// Index and depth 0, and the first of some empty slots, of the CNode itself.
+    Range(usize),
+    /// Type and size of an object.
+    Object,
+    /// Rights.
+    Rights,
+    /// A badge, or a guard for one of our CNodes.
+    Data,
+    /// A priority.
+    Priority,
+    /// Budget and period.
+    Budget,
+    /// A length of time in ticks.
+    Ticks,
+    /// The address of a page.
+    Page,
+    /// Start and end of a piece of a page.
+    Span,
+    /// The registers of a thread that makes calls.
+    Registers,
+    /// Number of an I/O port that nothing listens at.
+    Port,
+}
+
+/// How a method is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// The method.
+    pub method: Method,
+    /// On what.
+    pub on: Kind,
+    /// The message.
+    pub words: &'static [Part],
+    /// The capabilities that go along; [`Kind::None`] for one that may be missing.
+    pub caps: &'static [Kind],
+}
+
+/// A form, in one line.
+pub(crate) const fn form(
+    method: Method,
+    on: Kind,
+    words: &'static [Part],
+    caps: &'static [Kind],
+) -> Form {
+    Form {
+        method,
+        on,
+        words,
+        caps,
+    }
+}
+
+/// The forms of all architectures.
+pub const COMMON: &[Form] = {
+    use Kind::{
+        CNode, Domain, Endpoint, Frame, IrqControl, IrqHandler, Notification, SchedContext,
+        SchedControl, Space, Thread, Untyped,
+    };
+    use Method::*;
+    use Part::*;
+    &[
+        form(
+            UntypedRetype,
+            Untyped,
+            &[Object, Range(1), Below(6)],
+            &[CNode],
+        ),
+        form(TcbReadRegisters, Thread, &[Below(2), Below(40)], &[]),
+        form(TcbWriteRegisters, Thread, &[Below(2), Registers], &[]),
+        form(TcbCopyRegisters, Thread, &[Below(16)], &[Thread]),
+        form(
+            TcbConfigure,
+            Thread,
+            &[Data, Below(1), Page],
+            &[CNode, Space, Frame],
+        ),
+        form(TcbSetPriority, Thread, &[Priority], &[Thread]),
+        form(TcbSetMcPriority, Thread, &[Priority], &[Thread]),
+        form(
+            TcbSetSchedParams,
+            Thread,
+            &[Priority, Priority],
+            &[Thread, SchedContext, Endpoint],
+        ),
+        form(TcbSetTimeoutEndpoint, Thread, &[], &[Endpoint]),
+        form(TcbSetIpcBuffer, Thread, &[Page], &[Frame]),
+        form(
+            TcbSetSpace,
+            Thread,
+            &[Data, Below(1)],
+            &[Endpoint, CNode, Space],
+        ),
+        form(TcbSuspend, Thread, &[], &[]),
+        form(TcbResume, Thread, &[], &[]),
+        form(TcbBindNotification, Thread, &[], &[Notification]),
+        form(TcbUnbindNotification, Thread, &[], &[]),
+        form(TcbSetTlsBase, Thread, &[Any], &[]),
+        form(TcbSetFlags, Thread, &[Below(4), Below(4)], &[]),
+        form(CNodeRevoke, CNode, &[Full(0)], &[]),
+        form(CNodeDelete, CNode, &[Full(0)], &[]),
+        form(CNodeCancelBadgedSends, CNode, &[Full(0)], &[]),
+        form(CNodeCopy, CNode, &[Empty(0), Full(1), Rights], &[CNode]),
+        form(
+            CNodeMint,
+            CNode,
+            &[Empty(0), Full(1), Rights, Data],
+            &[CNode],
+        ),
+        form(CNodeMove, CNode, &[Empty(0), Full(1)], &[CNode]),
+        form(CNodeMutate, CNode, &[Empty(0), Full(1), Data], &[CNode]),
+        form(
+            CNodeRotate,
+            CNode,
+            &[Empty(0), Data, Full(1), Data, Full(2)],
+            &[CNode, CNode],
+        ),
+        form(
+            IrqIssueIrqHandler,
+            IrqControl,
+            &[Below(160), Empty(1)],
+            &[CNode],
+        ),
+        form(IrqAckIrq, IrqHandler, &[], &[]),
+        form(IrqSetIrqHandler, IrqHandler, &[], &[Notification]),
+        form(IrqClearIrqHandler, IrqHandler, &[], &[]),
+        form(DomainSetSet, Domain, &[Below(1)], &[Thread]),
+        form(
+            DomainScheduleConfigure,
+            Domain,
+            &[Below(3), Below(1), Ticks],
+            &[],
+        ),
+        form(DomainScheduleSetStart, Domain, &[Below(2)], &[]),
+        form(
+            SchedControlConfigureFlags,
+            SchedControl,
+            &[Budget, Below(9), Any, Below(4)],
+            &[SchedContext],
+        ),
+        form(SchedContextBind, SchedContext, &[], &[Thread]),
+        form(SchedContextBind, SchedContext, &[], &[Notification]),
+        form(SchedContextUnbind, SchedContext, &[], &[]),
+        form(SchedContextUnbindObject, SchedContext, &[], &[Thread]),
+        form(SchedContextUnbindObject, SchedContext, &[], &[Notification]),
+        form(SchedContextConsumed, SchedContext, &[], &[]),
+        form(SchedContextYieldTo, SchedContext, &[], &[]),
+    ]
+};

@@ -1,0 +1,134 @@
+//! The hostile component.
+
+use abi::{MessageInfo, Method, Syscall};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use suite::support::Random;
+use userlib::{CPtr, Startup, println, syscall};
+
+use crate::call::Call;
+use crate::kind::Kind;
+use crate::ledger::{ADDRESSES, Ledger, Manner, SLOTS, Word};
+use crate::prepare::Author;
+
+/// Which kind has which tag, as the kernel tells it (`DebugCapIdentify`). It is learnt from what the
+/// parent has said about the first capabilities.
+static KIND_OF_TAG: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
+
+/// Makes calls until the ledger says that it is enough. What interrupts it is no matter: it is started
+/// again and goes on.
+pub fn run(startup: &'static Startup) {
+    let ledger = Ledger::from_startup(startup);
+    if ledger.get(Word::Calls) == 0 {
+        for address in 0..ADDRESSES {
+            let kind = ledger.kind(address).load(Relaxed);
+            if kind != Kind::None as usize {
+                KIND_OF_TAG[tag(address)].store(kind, Relaxed);
+            }
+        }
+    }
+    let mut random = Random::new(ledger.random().max(1));
+    while ledger.get(Word::Calls) < ledger.get(Word::Limit) {
+        let call = if ledger.get(Word::Manner) == Manner::Noise as usize {
+            Author::new(&mut random, ledger).noise()
+        } else {
+            match plausible(&mut random, ledger) {
+                Some(call) => call,
+                None => continue,
+            }
+        };
+        perform(&call, &mut random, ledger);
+    }
+    // Whoever is done waits for nobody.
+    loop {
+        syscall::wait(CPtr::NULL);
+    }
+}
+
+fn tag(address: usize) -> usize {
+    syscall::debug_cap_identify(CPtr(address)) % KIND_OF_TAG.len()
+}
+
+/// Looks what is at an address.
+fn look(address: usize, ledger: Ledger) -> usize {
+    let kind = KIND_OF_TAG[tag(address)].load(Relaxed);
+    ledger.kind(address).store(kind, Relaxed);
+    kind
+}
+
+fn plausible(random: &mut Random, ledger: Ledger) -> Option<Call> {
+    if random.below(8) == 0 {
+        return Some(Author::new(random, ledger).message());
+    }
+    let mut author = Author::new(random, ledger);
+    let form = author.form();
+    let mut call = author.plausible(form)?;
+    let touched = author.touched;
+    if author.random.below(4) == 0 {
+        author.mutate(&mut call);
+    } else if look(call.registers.cap, ledger) != form.on as usize {
+        return None;
+    }
+    // What the call will have changed is looked at by the next one.
+    for address in touched {
+        PENDING[address % PENDING.len()].store(address, Relaxed);
+    }
+    Some(call)
+}
+
+/// Slots to look at.
+static PENDING: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
+
+fn perform(call: &Call, random: &mut Random, ledger: Ledger) {
+    let calls = ledger.get(Word::Calls);
+    ledger.set(Word::Calls, calls + 1);
+    ledger.set_random(random.state());
+
+    let method = MessageInfo(call.registers.info).label();
+    if ledger.get(Word::Trace) != 0 {
+        trace(calls, call);
+    }
+    let counts = call.number == Syscall::Call.number()
+        && method < Method::COUNT
+        && is_about(method, ledger.kind(call.registers.cap).load(Relaxed));
+    if counts {
+        ledger.tried(method).fetch_add(1, Relaxed);
+    }
+    let label = call.perform();
+    if counts && label == 0 {
+        ledger.succeeded(method).fetch_add(1, Relaxed);
+    }
+    for pending in &PENDING {
+        let address = pending.swap(0, Relaxed);
+        if address != 0 {
+            look(address, ledger);
+        }
+    }
+    look(random.below(SLOTS), ledger);
+}
+
+/// Tells of a call that is about to be made.
+fn trace(number: usize, call: &Call) {
+    let Call {
+        number: syscall,
+        registers,
+        words,
+        caps,
+    } = call;
+    let info = MessageInfo(registers.info);
+    let method = Method::from_number(info.label());
+    println!(
+        "fuzz: call {number}: system call {} on {:#x}, {method:?}, {:x?}, capabilities {:x?}",
+        *syscall as isize,
+        registers.cap,
+        &words[..info.length().min(words.len())],
+        &caps[..info.extra_caps()],
+    );
+}
+
+/// Whether objects of this kind have the method.
+fn is_about(method: usize, kind: usize) -> bool {
+    let forms = crate::forms::COMMON.iter().chain(crate::arch::FORMS);
+    forms
+        .filter(|form| form.on as usize == kind)
+        .any(|form| form.method.checked_number() == Some(method))
+}

@@ -1,0 +1,131 @@
+//! The page on which the hostile component keeps count, and by which its parent knows it.
+//!
+//! It is the parent's page, so what is on it survives whatever the component does to itself; and it
+//! holds nothing that could hurt the parent, whatever the component writes.
+
+use abi::Method;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::Startup;
+
+use crate::names;
+
+/// log2 of the slots of each half of the hostile component's CSpace.
+pub const RADIX: usize = 7;
+/// Slots of the half that it has the CNode of.
+pub const SLOTS: usize = 1 << RADIX;
+/// Addresses of its capabilities: its own CNode, then the one that it can't change.
+pub const ADDRESSES: usize = 2 * SLOTS;
+
+/// Address of the component's own CNode.
+pub const HOME: usize = 1;
+/// Slots of what it is made of: its CNode, thread, address space and scheduling context; and the empty
+/// one at address 0.
+pub const OWN: core::ops::Range<usize> = 0..5;
+/// Where it maps pages: addresses that nobody uses.
+pub const PAGES: usize = 0x3000_0000;
+/// log2 of the slots of other CNodes.
+pub const OTHER_RADIX: usize = 4;
+/// The highest priority that the component may use.
+pub const PRIORITY: u8 = 100;
+
+/// How it acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Manner {
+    /// Mostly calls that could succeed.
+    Plausible,
+    /// Anything.
+    Noise,
+}
+
+/// What a word of the page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Word {
+    /// State of the random numbers, low and high half.
+    Random,
+    /// The other half.
+    RandomHigh,
+    /// How many calls were made.
+    Calls,
+    /// After how many it stops.
+    Limit,
+    /// The [`Manner`].
+    Manner,
+    /// Whether every call is printed.
+    Trace,
+    /// How many words have names.
+    Count,
+}
+
+const METHODS: usize = Method::COUNT;
+const TRIED: usize = Word::Count as usize;
+const SUCCEEDED: usize = TRIED + METHODS;
+const KINDS: usize = SUCCEEDED + METHODS;
+const END: usize = KINDS + ADDRESSES;
+
+const _: () = assert!(END * size_of::<usize>() <= 4096);
+
+/// The page.
+#[derive(Clone, Copy)]
+pub struct Ledger(&'static [AtomicUsize]);
+
+impl Ledger {
+    /// The page with these words.
+    pub const fn new(words: &'static [AtomicUsize]) -> Self {
+        Self(words)
+    }
+
+    /// The page that the parent gave.
+    pub fn from_startup(startup: &'static Startup) -> Self {
+        Self(startup.shared(names::LEDGER))
+    }
+
+    /// A word.
+    pub fn get(self, word: Word) -> usize {
+        self.0[word as usize].load(Relaxed)
+    }
+
+    /// Sets a word.
+    pub fn set(self, word: Word, value: usize) {
+        self.0[word as usize].store(value, Relaxed);
+    }
+
+    /// The state of the random numbers.
+    pub fn random(self) -> u64 {
+        let high = self.get(Word::RandomHigh) as u64;
+        high << 32 | (self.get(Word::Random) as u64 & 0xffff_ffff)
+    }
+
+    /// Sets the state of the random numbers.
+    pub fn set_random(self, state: u64) {
+        self.set(Word::Random, state as usize & 0xffff_ffff);
+        self.set(Word::RandomHigh, (state >> 32) as usize);
+    }
+
+    fn count(self, first: usize, method: usize) -> &'static AtomicUsize {
+        &self.0[first + method % METHODS]
+    }
+
+    /// How often a method was called on an object that has it.
+    pub fn tried(self, method: usize) -> &'static AtomicUsize {
+        self.count(TRIED, method)
+    }
+
+    /// How often a method succeeded.
+    pub fn succeeded(self, method: usize) -> &'static AtomicUsize {
+        self.count(SUCCEEDED, method)
+    }
+
+    /// What is believed to be at an address: the number of a [`crate::kind::Kind`].
+    pub fn kind(self, address: usize) -> &'static AtomicUsize {
+        &self.0[KINDS + address % ADDRESSES]
+    }
+
+    /// Forgets the counts and all beliefs.
+    pub fn clear(self) {
+        for word in self.0 {
+            word.store(0, Relaxed);
+        }
+    }
+}

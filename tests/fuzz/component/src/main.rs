@@ -1,0 +1,6 @@
+//! One program for all components of the fuzzer; the startup page says which it is.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+userlib::entry!(hostility::perform);

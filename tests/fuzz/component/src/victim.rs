@@ -1,0 +1,88 @@
+//! Those who behave: a client, which works in each period of its time, and a server without time.
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::cap::{Endpoint, Reply};
+use userlib::time::Clock;
+use userlib::{Message, Startup, syscall};
+
+use crate::names;
+
+/// What a word of the record holds.
+#[derive(Clone, Copy, Debug)]
+#[repr(usize)]
+pub enum Word {
+    /// How many pieces of work are done.
+    Done,
+    /// How many answers or words of memory were wrong.
+    Wrong,
+    /// The longest time between the beginnings of two pieces of work, in microseconds.
+    Gap,
+    /// The longest time that a piece of work took, in microseconds.
+    Longest,
+}
+
+/// Calls in a piece of work.
+const CALLS: usize = 4;
+
+/// What the server answers.
+const fn answer(question: usize) -> usize {
+    question.rotate_left(7) ^ 0x5a5a
+}
+
+/// Works, notes how it went, and sleeps until its next period.
+pub fn client(startup: &'static Startup) {
+    let record = startup.shared(names::LEDGER);
+    let memory = startup.shared(names::MEMORY);
+    let server: Endpoint = startup.capability(names::ENDPOINT);
+    let clock = Clock::from_startup(startup);
+    let mut last = clock.now();
+    for round in 1.. {
+        let start = clock.now();
+        let mut wrong = 0;
+        for call in 0..CALLS {
+            let question = round * CALLS + call;
+            let reply = server.call(Message::new(call, &[question, call]));
+            let right = reply.label() == call && reply.word(0) == answer(question);
+            wrong += usize::from(!right);
+        }
+        wrong += renew(memory, round);
+        let end = clock.now();
+        if round > 1 {
+            raise(&record[Word::Gap as usize], (start - last).0);
+        }
+        raise(&record[Word::Longest as usize], (end - start).0);
+        record[Word::Wrong as usize].fetch_add(wrong, Relaxed);
+        record[Word::Done as usize].store(round, Relaxed);
+        last = start;
+        syscall::yield_now();
+    }
+}
+
+fn raise(word: &AtomicUsize, value: u64) {
+    word.fetch_max(value as usize, Relaxed);
+}
+
+/// Counts the words that are not as the last round left them, and changes all.
+fn renew(memory: &[AtomicUsize], round: usize) -> usize {
+    let contents = |round: usize, index: usize| round.wrapping_mul(index + 0x101);
+    let mut wrong = 0;
+    for (index, word) in memory.iter().enumerate() {
+        let found = word.swap(contents(round, index), Relaxed);
+        wrong += usize::from(round > 1 && found != contents(round - 1, index));
+    }
+    wrong
+}
+
+/// Answers.
+pub fn server(startup: &'static Startup) {
+    let endpoint: Endpoint = startup.capability(names::ENDPOINT);
+    let reply: Reply = startup.capability(names::REPLY);
+    let mut received = endpoint.recv(reply);
+    loop {
+        let message = match received.message {
+            Some(question) => Message::new(question.label(), &[answer(question.word(0))]),
+            None => Message::empty(0),
+        };
+        received = syscall::reply_recv(endpoint.0, message, reply.0);
+    }
+}

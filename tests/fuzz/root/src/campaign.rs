@@ -1,0 +1,289 @@
+//! Campaigns: a seed, a way to act, and many rounds.
+
+use abi::Method;
+use core::fmt;
+use hostility::ledger::{Ledger, Manner, Word};
+use userlib::cap::SchedParameters;
+use userlib::environment::SharedPage;
+use userlib::time::Clock;
+use userlib::{BootInfo, Environment, Error, Microseconds, Result, boot, println, syscall, tar};
+
+use crate::reached::Reached;
+use crate::victims::{Pair, Terms};
+use crate::world::{self, World};
+
+/// A campaign.
+pub struct Campaign {
+    /// Its name.
+    pub name: &'static str,
+    /// What all random numbers follow from.
+    seed: u64,
+    manner: Manner,
+    /// Calls, in thousands.
+    calls: usize,
+    /// Whether the hostile component may make time for itself. If not, it runs above some of those
+    /// who behave, who get their share by its budgets alone.
+    makes_time: bool,
+}
+
+/// All campaigns.
+pub const CAMPAIGNS: &[Campaign] = &[
+    Campaign {
+        name: "plausible_calls",
+        seed: 0x5eed_0001,
+        manner: Manner::Plausible,
+        calls: 500,
+        makes_time: true,
+    },
+    Campaign {
+        name: "plausible_calls_on_a_budget",
+        seed: 0x5eed_0002,
+        manner: Manner::Plausible,
+        calls: 350,
+        makes_time: false,
+    },
+    Campaign {
+        name: "noise",
+        seed: 0x5eed_0003,
+        manner: Manner::Noise,
+        calls: 150,
+        makes_time: true,
+    },
+];
+
+/// Another seed for all campaigns, and another number of calls, in thousands; 0 for their own.
+const SEED: u64 = number(option_env!("ESCAPEMENT_FUZZ_SEED")) as u64;
+const CALLS: usize = number(option_env!("ESCAPEMENT_FUZZ_CALLS"));
+/// Whether every call is printed.
+const TRACE: usize = number(option_env!("ESCAPEMENT_FUZZ_TRACE"));
+
+const fn number(text: Option<&str>) -> usize {
+    let Some(text) = text else { return 0 };
+    let (bytes, mut value, mut index) = (text.as_bytes(), 0usize, 0);
+    while index < bytes.len() {
+        value = value * 10 + (bytes[index] - b'0') as usize;
+        index += 1;
+    }
+    value
+}
+
+/// Calls between two births of the hostile component.
+const ROUND: usize = 4_000;
+/// How often a stuck component is started again, before it is made anew.
+const PATIENCE: usize = 1_000;
+
+/// Time of the root task: it looks after the hostile component once each period.
+const OWN_TIME: SchedParameters =
+    SchedParameters::new(Microseconds(400), Microseconds(2_000)).with_extra_refills(8);
+
+/// Nobody is more urgent: what delays them is the kernel alone.
+const ABOVE: Terms = Terms {
+    name: "the pair above",
+    priority: 200,
+    time: SchedParameters::new(Microseconds(1_000), Microseconds(5_000)),
+    longest: Microseconds(1_000),
+    gap: Microseconds(6_000),
+};
+/// Those above them take less than 8 ms of 10. What is preempted uses its budget in pieces, and each
+/// piece comes back one period after it was used: the last one a period later at the most, and then
+/// others may be first. So a piece of work takes two periods at the most, and the next begins as late.
+const BELOW: Terms = Terms {
+    name: "the pair below",
+    priority: 50,
+    time: SchedParameters::new(Microseconds(1_000), Microseconds(10_000)),
+    longest: Microseconds(20_000),
+    gap: Microseconds(40_000),
+};
+/// Priority of the root task: between those above and the hostile component.
+const PRIORITY: u8 = 150;
+
+/// What campaigns share.
+pub struct Grounds<'a> {
+    /// Memory, slots.
+    pub environment: &'a mut Environment,
+    /// What the machine has.
+    pub boot: &'static BootInfo,
+    /// A clock.
+    pub clock: Clock,
+    /// The program of all components.
+    pub program: &'static [u8],
+    /// The hostile component's page.
+    pub page: SharedPage,
+    /// The same.
+    pub ledger: Ledger,
+}
+
+impl<'a> Grounds<'a> {
+    /// Takes what the machine has.
+    pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
+        let program = tar::find(userlib::components!(), "fuzz-component");
+        let clock = Clock::start(environment, boot)?;
+        let page = environment.create_shared_page()?;
+        let tcb = environment.tcb;
+        // Its own context is too small for many replenishments.
+        environment.sched_control.configure(
+            boot::SCHED_CONTEXT,
+            &SchedParameters {
+                extra_refills: 0,
+                ..OWN_TIME
+            },
+        )?;
+        tcb.set_priority(tcb, PRIORITY)?;
+        Ok(Self {
+            boot,
+            clock,
+            program: program.ok_or(Error::BadProgram("it is not there"))?,
+            page,
+            ledger: Ledger::new(page.words),
+            environment,
+        })
+    }
+}
+
+impl Campaign {
+    /// Runs it.
+    pub fn run(
+        &self,
+        grounds: &mut Grounds,
+        reached: &mut Reached,
+    ) -> core::result::Result<(), Failure> {
+        let mut above = Pair::start(grounds, ABOVE)?;
+        let mut below = match self.makes_time {
+            true => None,
+            false => Some(Pair::start(grounds, BELOW)?),
+        };
+        let now = grounds.clock.now();
+        above.begin(now);
+        if let Some(below) = &mut below {
+            below.begin(now);
+        }
+        let outcome = self.rounds(grounds, reached);
+        let now = grounds.clock.now();
+        let judged = above.judge(now).and_then(|()| match &below {
+            Some(below) => below.judge(now),
+            None => Ok(()),
+        });
+        above.end(grounds)?;
+        if let Some(below) = below {
+            below.end(grounds)?;
+        }
+        outcome.map_err(Failure::from).and(judged)
+    }
+
+    fn rounds(&self, grounds: &mut Grounds, reached: &mut Reached) -> Result {
+        let seed = if SEED == 0 { self.seed } else { SEED };
+        let limit = 1000 * if CALLS == 0 { self.calls } else { CALLS };
+        let (mut calls, mut round, mut stuck) = (0, 0, 0);
+        while calls < limit {
+            // Who wants to see this round again needs its seed.
+            println!("fuzz: {}, seed {}, call {calls}", self.name, seed + round);
+            // Spread over the whole range: near seeds would begin alike.
+            let state = (seed + round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let ledger = grounds.ledger;
+            ledger.clear();
+            ledger.set_random(state);
+            ledger.set(Word::Manner, self.manner as usize);
+            ledger.set(Word::Limit, ROUND);
+            ledger.set(Word::Trace, TRACE);
+            let world = World::build(grounds, self.makes_time)?;
+            stuck += self.watch(&world, grounds)?;
+            world.end(grounds)?;
+            // New budgets come no earlier than the old ones would have been replenished.
+            for _ in 0..world::PERIOD.0 / OWN_TIME.period.0 {
+                syscall::yield_now();
+            }
+            calls += ledger.get(Word::Calls).clamp(1, ROUND);
+            reached.add(ledger);
+            round += 1;
+        }
+        println!(
+            "fuzz: {}: {calls} calls in {round} rounds, stuck {stuck} times",
+            self.name
+        );
+        Ok(())
+    }
+
+    /// Lets a round run to its end; how often it was stuck.
+    fn watch(&self, world: &World, grounds: &mut Grounds) -> Result<usize> {
+        world.start(grounds)?;
+        let (mut last, mut idle, mut stuck) = (0, 0, 0);
+        while stuck < PATIENCE {
+            syscall::yield_now();
+            let calls = grounds.ledger.get(Word::Calls);
+            if calls >= ROUND {
+                break;
+            }
+            idle = if calls == last { idle + 1 } else { 0 };
+            last = calls;
+            // Two periods of its budget are a proof that it is not just out of time.
+            if idle == 10 {
+                break;
+            }
+            if idle % 3 == 2 {
+                stuck += 1;
+                world.start(grounds)?;
+            }
+        }
+        Ok(stuck)
+    }
+}
+
+/// Why a campaign failed.
+pub enum Failure {
+    /// The root task could not do something.
+    Error(Error),
+    /// A method was not reached.
+    Missed(Method),
+    /// One who behaves got less than its share.
+    Starved {
+        /// Who.
+        name: &'static str,
+        /// Periods in which it worked.
+        done: usize,
+        /// How many there should be.
+        least: usize,
+    },
+    /// One who behaves had to wait too long.
+    Late {
+        /// Who.
+        name: &'static str,
+        /// The longest piece of work.
+        longest: Microseconds,
+        /// The longest time between two beginnings.
+        gap: Microseconds,
+    },
+    /// One who behaves found wrong answers or data.
+    Wrong {
+        /// Who.
+        name: &'static str,
+        /// How many.
+        wrong: usize,
+    },
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Error(error) => write!(out, "the root task got {error:?}"),
+            Self::Missed(method) => write!(out, "{method:?} never succeeded"),
+            Self::Starved { name, done, least } => {
+                write!(out, "{name} worked in {done} periods, not in {least}")
+            }
+            Self::Late { name, longest, gap } => {
+                write!(
+                    out,
+                    "{name} worked for {longest}, and once began {gap} after the last time"
+                )
+            }
+            Self::Wrong { name, wrong } => {
+                write!(out, "{name} found {wrong} wrong answers or words")
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The root task of the fuzzer.
+//!
+//! It runs some campaigns. In each a hostile component, which holds a capability of every kind, makes
+//! system calls; it is made anew every few thousand calls, and started again whenever it has got itself
+//! stuck. Beside it work well-behaved clients and their servers, with time of their own. At the end of
+//! a campaign the root task asks how they fared, and what the hostile component has reached.
+//!
+//! Everything follows from the seeds: where time is virtual, each run is the same.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+mod arch;
+mod campaign;
+mod reached;
+mod victims;
+mod world;
+
+use campaign::{CAMPAIGNS, Grounds};
+use reached::Reached;
+use userlib::{BootInfo, Environment, Result, println, runtime};
+
+/// Only campaigns whose name contains this text are run; all if it is empty.
+const FILTER: &str = match option_env!("ESCAPEMENT_TEST_FILTER") {
+    Some(filter) => filter,
+    None => "",
+};
+
+userlib::root!(main);
+
+fn main(boot: &'static BootInfo) -> Result {
+    let mut environment = Environment::from_boot_info(boot);
+    let mut grounds = Grounds::new(&mut environment, boot)?;
+    let mut reached = Reached::new();
+    let (mut passed, mut failed) = (0, 0);
+    let mut tell = |name: &str, verdict: core::result::Result<(), campaign::Failure>| match verdict
+    {
+        Ok(()) => {
+            passed += 1;
+            println!("test fuzz::{name} ... ok");
+        }
+        Err(failure) => {
+            failed += 1;
+            println!("test fuzz::{name} ... FAILED: {failure}");
+        }
+    };
+    let wanted = |name: &str| {
+        let filter = FILTER.trim_start_matches("fuzz").trim_start_matches("::");
+        name.contains(filter)
+    };
+    for campaign in CAMPAIGNS {
+        if wanted(campaign.name) {
+            tell(campaign.name, campaign.run(&mut grounds, &mut reached));
+        }
+    }
+    if wanted(Reached::NAME) {
+        tell(Reached::NAME, reached.judge());
+    }
+    println!("{passed} passed, {failed} failed");
+    runtime::exit((failed != 0) as usize)
+}

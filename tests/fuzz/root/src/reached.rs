@@ -1,0 +1,56 @@
+//! Which methods the hostile component has tried, and which succeeded.
+
+use abi::Method;
+use core::sync::atomic::Ordering::Relaxed;
+use hostility::arch::NEVER;
+use hostility::ledger::Ledger;
+use userlib::println;
+
+use crate::campaign::Failure;
+
+/// Sums over all rounds and campaigns.
+pub struct Reached {
+    tried: [usize; Method::COUNT],
+    succeeded: [usize; Method::COUNT],
+}
+
+impl Reached {
+    /// Under this name the sums are judged.
+    pub const NAME: &str = "every_method_is_reached";
+
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self {
+            tried: [0; Method::COUNT],
+            succeeded: [0; Method::COUNT],
+        }
+    }
+
+    /// Adds the counts of a round.
+    pub fn add(&mut self, ledger: Ledger) {
+        for method in 0..Method::COUNT {
+            self.tried[method] += ledger.tried(method).load(Relaxed);
+            self.succeeded[method] += ledger.succeeded(method).load(Relaxed);
+        }
+    }
+
+    /// Prints the sums. All methods must have been tried, and have succeeded where they can.
+    pub fn judge(&self) -> Result<(), Failure> {
+        let mut missed = None;
+        // Number 0 is no method.
+        for number in 1..Method::COUNT {
+            let Some(method) = Method::from_number(number) else {
+                continue;
+            };
+            let (tried, succeeded) = (self.tried[number], self.succeeded[number]);
+            println!("fuzz: {method:?} succeeded {succeeded} of {tried} times");
+            if (tried == 0 || succeeded == 0) && !NEVER.contains(&method) {
+                missed = Some(method);
+            }
+        }
+        match missed {
+            None => Ok(()),
+            Some(method) => Err(Failure::Missed(method)),
+        }
+    }
+}

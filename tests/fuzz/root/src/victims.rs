@@ -1,0 +1,137 @@
+//! A client and its server, which behave well, and what is asked of them.
+
+use core::sync::atomic::Ordering::Relaxed;
+use hostility::victim::Word;
+use hostility::{Role, names};
+use userlib::cap::{Attributes, Endpoint, Frame, Reply, SchedContext, SchedParameters};
+use userlib::environment::SharedPage;
+use userlib::process::ProcessSize;
+use userlib::{Microseconds, Process, Result, Rights, syscall};
+
+use crate::campaign::{Failure, Grounds};
+
+/// What a pair is given.
+#[derive(Clone, Copy)]
+pub struct Terms {
+    /// Its name.
+    pub name: &'static str,
+    /// Its priority.
+    pub priority: u8,
+    /// The client's time: a piece of work each period.
+    pub time: SchedParameters,
+    /// No piece of work takes longer,
+    pub longest: Microseconds,
+    /// and no two beginnings lie further apart.
+    pub gap: Microseconds,
+}
+
+/// A client and its server.
+pub struct Pair {
+    terms: Terms,
+    client: Process,
+    server: Process,
+    record: SharedPage,
+    /// How much was done when, at the beginning of the campaign.
+    start: (usize, Microseconds),
+}
+
+const SIZE: ProcessSize = ProcessSize {
+    memory_bits: 20,
+    slots: 256,
+    cnode_bits: 6,
+    stack_pages: 4,
+};
+
+impl Pair {
+    /// Makes them and lets them run.
+    pub fn start(grounds: &mut Grounds, terms: Terms) -> Result<Self> {
+        let Grounds {
+            environment, clock, ..
+        } = grounds;
+        let environment = &mut **environment;
+        let endpoint: Endpoint = environment.allocator.create()?;
+        let reply: Reply = environment.allocator.create()?;
+        let record = environment.create_shared_page()?;
+
+        let mut server = Process::with_size(environment, grounds.program, SIZE)?;
+        server.give_number(environment, names::ROLE, Role::Server as usize)?;
+        server.give(environment, names::ENDPOINT, endpoint, Rights::ALL)?;
+        server.give(environment, names::REPLY, reply, Rights::ALL)?;
+        server.set_priorities(environment, terms.priority, 0)?;
+
+        let mut client = Process::with_size(environment, grounds.program, SIZE)?;
+        client.give_number(environment, names::ROLE, Role::Client as usize)?;
+        client.give(environment, names::ENDPOINT, endpoint, Rights::ALL)?;
+        client.share(environment, names::LEDGER, &record, Rights::READ_WRITE)?;
+        let memory: Frame = environment.allocator.create()?;
+        let rights = Rights::READ_WRITE;
+        client.map(
+            environment,
+            names::MEMORY,
+            memory,
+            rights,
+            Attributes::NO_EXECUTE,
+        )?;
+        clock.give(environment, &mut client)?;
+        client.set_priorities(environment, terms.priority, 0)?;
+        client.set_time(environment, &terms.time)?;
+
+        // The server has time until it waits; from then on it runs on that of its client.
+        let lent: SchedContext = environment.create_sched_context(&terms.time)?;
+        lent.bind(server.tcb)?;
+        server.start()?;
+        for _ in 0..8 {
+            syscall::yield_now();
+        }
+        lent.unbind()?;
+        client.start()?;
+        Ok(Self {
+            terms,
+            client,
+            server,
+            record,
+            start: (0, clock.now()),
+        })
+    }
+
+    fn word(&self, word: Word) -> usize {
+        self.record.words[word as usize].load(Relaxed)
+    }
+
+    /// From now on it counts.
+    pub fn begin(&mut self, now: Microseconds) {
+        for word in [Word::Gap, Word::Longest, Word::Wrong] {
+            self.record.words[word as usize].store(0, Relaxed);
+        }
+        self.start = (self.word(Word::Done), now);
+    }
+
+    /// Asks how they fared: nothing was wrong, they worked in each period (but for one of twenty,
+    /// since a period begins when its time is first used), and never late.
+    pub fn judge(&self, now: Microseconds) -> core::result::Result<(), Failure> {
+        let (before, start) = self.start;
+        let done = self.word(Word::Done) - before;
+        let gap = Microseconds(self.word(Word::Gap) as u64);
+        let longest = Microseconds(self.word(Word::Longest) as u64);
+        let (name, period) = (self.terms.name, self.terms.time.period);
+        userlib::println!(
+            "fuzz: {name}: {done} periods in {}, the longest work {longest}, the longest gap {gap}",
+            now - start
+        );
+        let least = ((now - start).0 / period.0) as usize * 19 / 20;
+        match self.word(Word::Wrong) {
+            0 if done < least => Err(Failure::Starved { name, done, least }),
+            0 if longest > self.terms.longest || gap > self.terms.gap => {
+                Err(Failure::Late { name, longest, gap })
+            }
+            0 => Ok(()),
+            wrong => Err(Failure::Wrong { name, wrong }),
+        }
+    }
+
+    /// They go.
+    pub fn end(self, grounds: &mut Grounds) -> Result {
+        self.client.destroy(grounds.environment)?;
+        self.server.destroy(grounds.environment)
+    }
+}

@@ -1,0 +1,269 @@
+//! The hostile component and all that it holds, made anew for each round.
+
+use abi::sizes::{PAGE_BITS, PAGE_TABLE_BITS};
+use abi::{GuardData, Rights, WORD_BITS, slots};
+use core::sync::atomic::Ordering::Relaxed;
+use hostility::arch::TABLES;
+use hostility::kind::Kind;
+use hostility::ledger::{HOME, Ledger, OTHER_RADIX, PAGES, PRIORITY, RADIX, SLOTS};
+use hostility::{Role, names};
+use userlib::allocator::Arena;
+use userlib::cap::{
+    Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext, SchedParameters, Slot,
+    Tcb, Untyped, VSpace,
+};
+use userlib::process::ProcessSize;
+use userlib::{BootInfo, CPtr, Capability, Error, Microseconds, Process, Result, boot};
+
+use crate::arch;
+use crate::campaign::Grounds;
+
+const SIZE: ProcessSize = ProcessSize {
+    memory_bits: 20,
+    slots: 256,
+    cnode_bits: RADIX,
+    stack_pages: 4,
+};
+/// What is made for it besides: log2 of the bytes, and slots.
+const THINGS: (usize, usize) = (20, 128);
+
+/// Time of the hostile component's first thread, and of the others that it begins with. Together it is
+/// less than what those below it leave over.
+const TIME: SchedParameters = SchedParameters::new(Microseconds(4_000), PERIOD);
+const LITTLE: SchedParameters = SchedParameters::new(Microseconds(500), PERIOD);
+/// Period of all of it.
+pub const PERIOD: Microseconds = Microseconds(10_000);
+/// Its further threads.
+const THREADS: usize = 3;
+
+/// Capabilities that cannot be copied: they lie where they can be invoked but not moved.
+const LENT: &[(usize, Kind)] = if abi::config::X86_64 {
+    &[
+        (slots::IRQ_CONTROL, Kind::IrqControl),
+        (slots::IO_PORT_CONTROL, Kind::PortsControl),
+    ]
+} else {
+    &[(slots::IRQ_CONTROL, Kind::IrqControl)]
+};
+
+/// The root of its CSpace has two slots: for its own CNode, and for one that it has no capability to.
+const ROOT_GUARD: GuardData = GuardData {
+    guard: 0,
+    size: WORD_BITS - RADIX - 1,
+};
+
+/// A round's hostile component.
+pub struct World {
+    process: Process,
+    things: Arena,
+    /// Root of its CSpace.
+    root: CNode,
+    context: SchedContext,
+    faults: Endpoint,
+    makes_time: bool,
+}
+
+/// Fills the hostile component's own CNode.
+pub struct Gifts {
+    home: CNode,
+    next: usize,
+    ledger: Ledger,
+}
+
+impl Gifts {
+    /// The next empty slot, for something of this kind.
+    pub fn slot(&mut self, kind: Kind) -> Slot {
+        let slot = self.home.slot_of_table(self.next, RADIX);
+        self.ledger.kind(self.next).store(kind as usize, Relaxed);
+        self.next += 1;
+        slot
+    }
+
+    fn give(&mut self, source: Slot, kind: Kind) -> Result {
+        let given = self.slot(kind).copy_from(source, Rights::ALL);
+        if given.is_err() {
+            self.next -= 1;
+        }
+        given
+    }
+
+    fn badged(&mut self, source: Slot, kind: Kind, rights: Rights, badge: usize) -> Result {
+        self.slot(kind).mint_from(source, rights, badge)
+    }
+}
+
+/// Gives the first device memory of which nothing was made.
+fn give_device_memory(boot: &BootInfo, gifts: &mut Gifts) {
+    let descriptors = (boot.untyped.start..boot.untyped.end).zip(&boot.untyped_list);
+    for (slot, descriptor) in descriptors {
+        let is_page = descriptor.is_device != 0 && usize::from(descriptor.size_bits) >= PAGE_BITS;
+        if is_page
+            && gifts
+                .give(boot::CNODE.slot(CPtr(slot)), Kind::Untyped)
+                .is_ok()
+        {
+            return;
+        }
+    }
+}
+
+impl World {
+    /// Makes it.
+    pub fn build(grounds: &mut Grounds, makes_time: bool) -> Result<Self> {
+        let ledger = grounds.ledger;
+        let environment = &mut *grounds.environment;
+        let mut process = Process::with_size(environment, grounds.program, SIZE)?;
+        process.give_number(environment, names::ROLE, Role::Hostile as usize)?;
+        let rights = Rights::READ_WRITE;
+        process.share(environment, names::LEDGER, &grounds.page, rights)?;
+
+        let mut things = environment.allocator.split(THINGS.0, THINGS.1)?;
+        let make = &mut things.allocator;
+        let (home, root): (CNode, CNode) = (make.create_sized(RADIX)?, make.create_sized(1)?);
+        let guarded = process.cnode;
+        let whole = |cnode: CNode, index| {
+            let source = boot::CNODE.slot(cnode.cptr());
+            root.slot_of_table(index, 1)
+                .mint_from(source, Rights::ALL, 0)
+        };
+        whole(home, 0)?;
+        whole(guarded, 1)?;
+        let faults: Endpoint = make.create()?;
+        let context: SchedContext = make.create_sized(8)?;
+        environment.sched_control.configure(context, &TIME)?;
+
+        let mut gifts = Gifts {
+            home,
+            next: HOME,
+            ledger,
+        };
+        let of = |address: CPtr| boot::CNODE.slot(address);
+        // Its own things, the first of which is its CNode.
+        gifts.give(of(home.cptr()), Kind::CNode)?;
+        gifts.give(of(process.tcb.cptr()), Kind::Thread)?;
+        gifts.give(of(process.vspace.cptr()), Kind::Space)?;
+        gifts.give(of(context.cptr()), Kind::SchedContext)?;
+        arch::give(&mut gifts)?;
+        for &(slot, kind) in LENT {
+            guarded
+                .slot(CPtr(slot))
+                .move_from(boot::CNODE.slot(CPtr(slot)))?;
+            ledger.kind(SLOTS + slot).store(kind as usize, Relaxed);
+        }
+        // What it may play with.
+        for _ in 0..2 {
+            let cnode: CNode = make.create_sized(OTHER_RADIX)?;
+            gifts.give(of(cnode.cptr()), Kind::CNode)?;
+        }
+        for bits in [16, 14, 14, 12, 12, 12, 12] {
+            let untyped: Untyped = make.create_sized(bits)?;
+            gifts.give(of(untyped.cptr()), Kind::Untyped)?;
+        }
+        for badge in 1..4 {
+            let endpoint: Endpoint = make.create()?;
+            gifts.give(of(endpoint.cptr()), Kind::Endpoint)?;
+            gifts.badged(of(endpoint.cptr()), Kind::Endpoint, Rights::ALL, badge)?;
+            gifts.badged(
+                of(endpoint.cptr()),
+                Kind::Endpoint,
+                Rights::from_word(badge),
+                badge,
+            )?;
+            let notification: Notification = make.create()?;
+            gifts.give(of(notification.cptr()), Kind::Notification)?;
+            gifts.badged(
+                of(notification.cptr()),
+                Kind::Notification,
+                Rights::ALL,
+                badge,
+            )?;
+            let reply: Reply = make.create()?;
+            gifts.give(of(reply.cptr()), Kind::Reply)?;
+        }
+        for _ in 0..2 {
+            let space: VSpace = make.create()?;
+            environment.asid_pool.assign(space)?;
+            gifts.give(of(space.cptr()), Kind::Space)?;
+            for _ in 0..2 {
+                let frame: Frame = make.create()?;
+                gifts.give(of(frame.cptr()), Kind::Frame)?;
+            }
+            // There are paging structures at one address at least.
+            let frame: Frame = make.create()?;
+            space.map(make, frame, PAGES, Rights::READ, Attributes::NO_EXECUTE)?;
+        }
+        for &(table, kind) in TABLES {
+            let table = make.create_any(table, 0, PAGE_TABLE_BITS)?;
+            // It can't be copied before it is mapped.
+            gifts.slot(kind).move_from(of(table))?;
+        }
+        for _ in 0..THREADS {
+            let tcb: Tcb = make.create()?;
+            let time: SchedContext = make.create_sized(8)?;
+            environment.sched_control.configure(time, &LITTLE)?;
+            let guard = ROOT_GUARD.word();
+            tcb.set_space(faults, root, guard, process.vspace)?;
+            tcb.set_sched_params(environment.tcb, PRIORITY, PRIORITY, time, faults)?;
+            gifts.give(of(tcb.cptr()), Kind::Thread)?;
+            gifts.give(of(time.cptr()), Kind::SchedContext)?;
+        }
+        gifts.give(of(boot::ASID_CONTROL.cptr()), Kind::AsidControl)?;
+        gifts.give(of(environment.asid_pool.cptr()), Kind::AsidPool)?;
+        if abi::config::DOMAINS == 1 {
+            gifts.give(of(boot::DOMAIN.cptr()), Kind::Domain)?;
+        }
+        if makes_time {
+            gifts.give(of(environment.sched_control.cptr()), Kind::SchedControl)?;
+        }
+        give_device_memory(grounds.boot, &mut gifts);
+        Ok(Self {
+            process,
+            things,
+            root,
+            context,
+            faults,
+            makes_time,
+        })
+    }
+
+    /// Lets it start, or start again, whatever it is doing.
+    pub fn start(&self, grounds: &mut Grounds) -> Result {
+        let (environment, process) = (&*grounds.environment, &self.process);
+        process.tcb.suspend()?;
+        self.context.unbind()?;
+        // It may have changed its time if it makes time, and only then it gets it anew: who has a
+        // budget could have it twice.
+        if self.makes_time {
+            environment.sched_control.configure(self.context, &TIME)?;
+        }
+        let guard = ROOT_GUARD.word();
+        process
+            .tcb
+            .set_space(self.faults, self.root, guard, process.vspace)?;
+        // It may have taken other time meanwhile.
+        let unbound = process.tcb.set_sched_params(
+            environment.tcb,
+            PRIORITY,
+            PRIORITY,
+            self.context,
+            self.faults,
+        );
+        match unbound {
+            Ok(()) => process.start(),
+            Err(Error::IllegalOperation) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes everything back.
+    pub fn end(self, grounds: &mut Grounds) -> Result {
+        self.process.tcb.suspend()?;
+        for &(slot, _) in LENT {
+            let home = boot::CNODE.slot(CPtr(slot));
+            home.move_from(self.process.cnode.slot(CPtr(slot)))?;
+            home.revoke()?;
+        }
+        grounds.environment.allocator.reclaim(self.things)?;
+        self.process.destroy(grounds.environment)
+    }
+}

@@ -1,0 +1,552 @@
+//! The checks check: for each rule a kernel that breaks it, which is found out.
+//!
+//! The state is broken from outside, behind the kernel's back. Each rule is tried with both reaches:
+//! that of tests, which look at everything, and that of debug kernels.
+
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use abi::{ObjectType, slots};
+use kernel::budget::Refill;
+use kernel::cap::{Cap, Slot, UntypedCap};
+use kernel::collections::Links;
+use kernel::invariants::{
+    Check, Reach, check_cap, check_context, check_core, check_endpoint, check_entry,
+    check_notification, check_reply, check_slot,
+};
+use kernel::object::{
+    Above, EndpointState, Fault, Membership, NotificationState, ThreadState, WaitQueue,
+};
+use kernel::time::Ticks;
+
+use world::World;
+
+/// What `violate` does to a world is found out as a violation of `rule`.
+fn caught(rule: &str, violate: impl Fn(&mut World, Reach) -> Check) {
+    for reach in [Reach::WHOLE, Reach::NEAR] {
+        let check = violate(&mut World::new(), reach);
+        assert_eq!(
+            check.map_err(|violation| violation.rule),
+            Err(rule),
+            "{reach:?}"
+        );
+    }
+}
+
+#[test]
+fn contexts() {
+    let check = |world: &mut World, reach| {
+        let context = world.context();
+        check_context(world.kernel(), context, Some(8), reach)
+    };
+    caught(
+        "the thread of a scheduling context knows the context",
+        |world, reach| {
+            let thread = world.current.thread;
+            world.kernel()[thread].sched_context = None;
+            check(world, reach)
+        },
+    );
+    caught(
+        "the notification of a scheduling context knows the context",
+        |world, reach| {
+            let (context, notification) = (world.context(), world.notification(world.bound));
+            world.kernel()[context].notification = Some(notification);
+            check(world, reach)
+        },
+    );
+    caught(
+        "the thread that yielded to a context knows the context",
+        |world, reach| {
+            let (context, thread) = (world.context(), world.ready.thread);
+            world.kernel()[context].yielded_from = Some(thread);
+            check(world, reach)
+        },
+    );
+    caught(
+        "the top of a call stack knows its context",
+        |world, reach| {
+            let reply = world.reply(world.inner);
+            world.kernel()[reply].above = Above::None;
+            check(world, reach)
+        },
+    );
+}
+
+#[test]
+fn replenishments() {
+    let refill = |time, amount| Refill {
+        time: Ticks(time),
+        amount: Ticks(amount),
+    };
+    let check = |world: &World, bits, reach| {
+        check_context(&world.machine.kernel, world.context(), bits, reach)
+    };
+    caught("replenishments fit into the object", |world, reach| {
+        check(world, Some(7), reach)
+    });
+    caught("the replenishments add up to the budget", |world, reach| {
+        world.write_refill(0, refill(0, 4_999));
+        check(world, None, reach)
+    });
+    caught(
+        "the current replenishment is worth using",
+        |world, reach| {
+            let context = world.context();
+            world.kernel()[context].budget = Ticks(1);
+            world.write_refill(0, refill(0, 1));
+            check(world, None, reach)
+        },
+    );
+    caught(
+        "a time slice has a part that is left and a part that was used",
+        |world, reach| {
+            let context = world.context();
+            world.kernel()[context].period = Ticks::ZERO;
+            check(world, None, reach)
+        },
+    );
+    caught(
+        "replenishments are in order and do not overlap",
+        |world, reach| {
+            let context = world.context();
+            // Half of the budget is used, and its replenishment comes too early then.
+            world.kernel()[context].charge(Ticks(2_000), Ticks(20));
+            world.write_refill(1, refill(10, 2_000));
+            check(world, None, reach)
+        },
+    );
+    caught(
+        "a configured context has replenishments, no more than it may",
+        |world, reach| {
+            let context = world.context();
+            let object = &mut world.kernel()[context];
+            object.unconfigure();
+            object.budget = Ticks(100);
+            check(world, None, reach)
+        },
+    );
+}
+
+#[test]
+fn calls() {
+    let check =
+        |world: &World, reply, reach| check_reply(&world.machine.kernel, world.reply(reply), reach);
+    caught("a caller knows its reply object", |world, reach| {
+        let (outer, client) = (world.reply(world.outer), world.client.thread);
+        let inner = world.reply(world.inner);
+        world.kernel()[client].state = ThreadState::BlockedOnReply { reply: inner };
+        assert_ne!(outer, inner);
+        check(world, world.outer, reach)
+    });
+    caught("a receiver knows its reply object", |world, reach| {
+        let (endpoint, thread) = (world.endpoint(), world.receiver.thread);
+        world.kernel()[thread].state = ThreadState::BlockedOnReceive {
+            endpoint,
+            reply: None,
+        };
+        check(world, world.waiting, reach)
+    });
+    caught(
+        "the thread of a reply object waits with it",
+        |world, reach| {
+            let client = world.client.thread;
+            world.kernel()[client].state = ThreadState::Inactive;
+            check(world, world.outer, reach)
+        },
+    );
+    caught("only a call stands in a call stack", |world, reach| {
+        let (waiting, inner) = (world.reply(world.waiting), world.reply(world.inner));
+        world.kernel()[waiting].below = Some(inner);
+        check(world, world.waiting, reach)
+    });
+    caught(
+        "the inner call of a call stack knows the outer one",
+        |world, reach| {
+            let inner = world.reply(world.inner);
+            world.kernel()[inner].below = None;
+            check(world, world.outer, reach)
+        },
+    );
+    caught(
+        "the context of a call stack knows its top",
+        |world, reach| {
+            let context = world.context();
+            world.kernel()[context].reply = None;
+            check(world, world.inner, reach)
+        },
+    );
+    caught(
+        "the outer call of a call stack knows the inner one",
+        |world, reach| {
+            let outer = world.reply(world.outer);
+            world.kernel()[outer].above = Above::None;
+            check(world, world.inner, reach)
+        },
+    );
+    caught("a call stack has an end", |world, reach| {
+        let (inner, outer) = (world.reply(world.inner), world.reply(world.outer));
+        let kernel = world.kernel();
+        (kernel[inner].above, kernel[inner].below) = (Above::Reply(outer), Some(outer));
+        (kernel[outer].above, kernel[outer].below) = (Above::Reply(inner), Some(inner));
+        check(world, world.outer, reach)
+    });
+}
+
+#[test]
+fn bindings_of_threads() {
+    caught(
+        "a thread's scheduling context knows the thread",
+        |world, reach| {
+            let context = world.context();
+            world.kernel()[context].thread = None;
+            world.thread(world.current, reach)
+        },
+    );
+    caught(
+        "a thread is on the core of its scheduling context",
+        |world, reach| {
+            let thread = world.current.thread;
+            world.kernel()[thread].core = 1;
+            world.thread(world.current, reach)
+        },
+    );
+    caught(
+        "the context that a thread yields to knows the thread",
+        |world, reach| {
+            let (context, thread) = (world.context(), world.ready.thread);
+            world.kernel()[thread].yielding_to = Some(context);
+            world.thread(world.ready, reach)
+        },
+    );
+    caught("a bound notification knows its thread", |world, reach| {
+        let bound = world.notification(world.bound);
+        world.kernel()[bound].bound_thread = None;
+        world.thread(world.receiver, reach)
+    });
+    caught(
+        "only a thread that waits for its handler has a fault",
+        |world, reach| {
+            let thread = world.ready.thread;
+            world.kernel()[thread].fault = Some(Fault::Timeout { badge: 0 });
+            world.thread(world.ready, reach)
+        },
+    );
+    caught("a thread's domain exists", |world, reach| {
+        let thread = world.client.thread;
+        world.kernel()[thread].domain = abi::config::DOMAINS as u8;
+        world.thread(world.client, reach)
+    });
+}
+
+#[test]
+fn queues_of_threads() {
+    caught(
+        "a ready thread is in the ready queue of its domain and priority",
+        |world, reach| {
+            let thread = world.ready.thread;
+            world.kernel()[thread].priority += 1;
+            world.thread(world.ready, reach)
+        },
+    );
+    caught(
+        "a ready thread wants to run and has time",
+        |world, reach| {
+            let thread = world.ready.thread;
+            world.kernel()[thread].state = ThreadState::Inactive;
+            world.thread(world.ready, reach)
+        },
+    );
+    caught("the current thread is in no ready queue", |world, reach| {
+        let thread = world.ready.thread;
+        world.kernel().core.current = Some(thread);
+        world.thread(world.ready, reach)
+    });
+    caught(
+        "a thread that waits for time is in the release queue",
+        |world, reach| {
+            let thread = world.sleeper.thread;
+            world.kernel()[thread].links = Links::NONE;
+            world.thread(world.sleeper, reach)
+        },
+    );
+    caught(
+        "a thread in the release queue wants to run and does not",
+        |world, reach| {
+            let thread = world.sleeper.thread;
+            world.kernel()[thread].state = ThreadState::Inactive;
+            world.thread(world.sleeper, reach)
+        },
+    );
+    caught(
+        "a thread waits in the release queue for its next replenishment",
+        |world, reach| {
+            let context = world.machine.context(world.sleeper.context);
+            let now = world.kernel().core.now;
+            world.kernel()[context].start(2, now, Ticks(100), Ticks(100_000));
+            world.thread(world.sleeper, reach)
+        },
+    );
+    caught("a thread that could run is in a queue", |world, reach| {
+        let thread = world.ready.thread;
+        world.kernel()[thread].membership = Membership::None;
+        world.thread(world.ready, reach)
+    });
+    caught(
+        "the reply object of a receiver knows the receiver",
+        |world, reach| {
+            let waiting = world.reply(world.waiting);
+            world.kernel()[waiting].thread = None;
+            world.thread(world.receiver, reach)
+        },
+    );
+    caught(
+        "the reply object of a caller knows the caller",
+        |world, reach| {
+            let outer = world.reply(world.outer);
+            world.kernel()[outer].thread = None;
+            world.thread(world.client, reach)
+        },
+    );
+    let waits = "a thread that waits is in the queue of what it waits for";
+    for task in [
+        |world: &World| world.sender,
+        |world: &World| world.waiter,
+        |world: &World| world.receiver,
+    ] {
+        caught(waits, |world, reach| {
+            let task = task(world);
+            world.kernel()[task.thread].membership = Membership::None;
+            world.thread(task, reach)
+        });
+        caught(waits, |world, reach| {
+            let task = task(world);
+            world.kernel()[task.thread].links = Links::NONE;
+            world.thread(task, reach)
+        });
+    }
+    caught(waits, |world, reach| {
+        // In two queues at once, as far as that can be said at all.
+        let thread = world.client.thread;
+        world.kernel()[thread].membership = Membership::Waiting;
+        world.thread(world.client, reach)
+    });
+}
+
+#[test]
+fn waiting_queues() {
+    let endpoint =
+        |world: &World, reach| check_endpoint(&world.machine.kernel, world.endpoint(), reach);
+    let notification = |world: &World, place, reach| {
+        check_notification(&world.machine.kernel, world.notification(place), reach)
+    };
+    caught("a waiting queue is well formed", |world, reach| {
+        let thread = world.receiver.thread;
+        world.kernel()[thread].links = Links::NONE;
+        endpoint(world, reach)
+    });
+    let waits = "who is in a waiting queue waits there, at its priority";
+    caught(waits, |world, reach| {
+        let thread = world.receiver.thread;
+        world.kernel()[thread].priority += 1;
+        endpoint(world, reach)
+    });
+    caught(waits, |world, reach| {
+        let (here, thread) = (world.endpoint(), world.receiver.thread);
+        let EndpointState::Receiving(queue) = world.kernel()[here].state() else {
+            panic!("nobody receives");
+        };
+        world.kernel()[here].set_state(EndpointState::Sending(queue));
+        assert_eq!(world.kernel()[thread].membership, Membership::Waiting);
+        endpoint(world, reach)
+    });
+    caught("somebody waits in a queue", |world, reach| {
+        let signal = world.notification(world.signal);
+        world.kernel()[signal].state = NotificationState::Waiting(WaitQueue::EMPTY);
+        notification(world, world.signal, reach)
+    });
+    caught(
+        "the thread that a notification is bound to knows it",
+        |world, reach| {
+            let thread = world.receiver.thread;
+            world.kernel()[thread].bound_notification = None;
+            notification(world, world.bound, reach)
+        },
+    );
+    caught("the context of a notification knows it", |world, reach| {
+        let lent = world.machine.context(world.lent);
+        world.kernel()[lent].notification = None;
+        notification(world, world.signal, reach)
+    });
+}
+
+#[test]
+fn cores() {
+    let caught = |rule: &str, violate: &dyn Fn(&mut World)| {
+        caught(rule, |world, reach| {
+            violate(world);
+            if reach.members == usize::MAX {
+                check_core(world.kernel())
+            } else {
+                check_entry(world.kernel())
+            }
+        });
+    };
+    caught("the context of the current thread pays", &|world| {
+        world.kernel().core.current_context = None;
+    });
+    caught("the current thread runs", &|world| {
+        let thread = world.current.thread;
+        world.kernel()[thread].state = ThreadState::Restart;
+    });
+    caught("the current thread is in no queue", &|world| {
+        let thread = world.current.thread;
+        world.kernel()[thread].membership = Membership::Ready;
+    });
+    caught(
+        "the current thread does not wait for what it yielded to",
+        &|world| {
+            let (context, thread) = (world.context(), world.current.thread);
+            world.kernel()[thread].yielding_to = Some(context);
+        },
+    );
+    caught("the current thread has time to use", &|world| {
+        let context = world.context();
+        world.kernel()[context].unconfigure();
+    });
+    caught(
+        "nobody more urgent than the current thread is ready",
+        &|world| {
+            let thread = world.current.thread;
+            world.kernel()[thread].priority = 1;
+        },
+    );
+    caught("a core idles only when nobody is ready", &|world| {
+        let core = &mut world.kernel().core;
+        (core.current, core.current_context) = (None, None);
+    });
+    caught("a ready queue is well formed", &|world| {
+        let thread = world.ready.thread;
+        world.kernel()[thread].links = Links::NONE;
+    });
+    caught("who is in a ready queue knows it", &|world| {
+        let thread = world.ready.thread;
+        world.kernel()[thread].membership = Membership::Release;
+    });
+    caught("the release queue is well formed", &|world| {
+        let thread = world.sleeper.thread;
+        world.kernel()[thread].links = Links::NONE;
+    });
+    caught(
+        "who is in the release queue knows it, and the first is released first",
+        &|world| {
+            let thread = world.sleeper.thread;
+            world.kernel()[thread].membership = Membership::Waiting;
+        },
+    );
+}
+
+#[test]
+fn slots_and_memory() {
+    let check = |world: &World, address| {
+        let slot = world.slot(address);
+        check_slot(&world.machine.kernel, slot)
+    };
+    caught("an empty slot is in no derivation tree", |world, _| {
+        let slot = world.slot(world.signal);
+        world.kernel()[slot].set_cap(Cap::Null);
+        check(world, world.signal)
+    });
+    caught(
+        "neighbours in the derivation tree know each other",
+        |world, _| {
+            // What the root task made later stands before what it made earlier.
+            let next = world.slot(world.signal);
+            let next = world.kernel()[next].next().unwrap();
+            world.kernel()[next] = Slot::EMPTY;
+            check(world, world.signal)
+        },
+    );
+    let memory = "memory has one type at a time, and what was made of untyped memory lies in the \
+                  part that is given out";
+    caught(memory, |world, _| {
+        let (slot, other) = (world.slot(world.signal), world.endpoint());
+        let next = world.kernel()[slot].next().unwrap();
+        let Some((address, _)) = world.kernel()[next].cap().memory() else {
+            panic!("the neighbour has no memory");
+        };
+        assert_ne!(address.0, other.address());
+        let region = UntypedCap {
+            address,
+            bits: 4,
+            device: false,
+            watermark: 0,
+        };
+        world.kernel()[slot].set_cap(Cap::Untyped(region));
+        check(world, world.signal)
+    });
+    caught(
+        "the watermark of untyped memory lies within it",
+        |world, reach| {
+            let untyped = world.machine.create(ObjectType::Untyped, 8);
+            let Cap::Untyped(cap) = world.machine.cap(untyped) else {
+                panic!("it is not untyped memory");
+            };
+            let cap = Cap::Untyped(UntypedCap {
+                watermark: 512,
+                ..cap
+            });
+            check_cap(world.kernel(), &cap, reach)
+        },
+    );
+}
+
+/// Only a view of the whole can tell that two objects share memory which are not neighbours in the
+/// derivation tree.
+#[test]
+fn memory_that_two_lists_share() {
+    let mut world = World::new();
+    let region = world.machine.cap(world.signal).memory().unwrap().0;
+    let slot = world.slot(slots::BOOT_INFO_FRAME);
+    let cap = UntypedCap {
+        address: region,
+        bits: 4,
+        device: false,
+        watermark: 0,
+    };
+    world.kernel()[slot].set_cap(Cap::Untyped(cap));
+    let machine = &world.machine;
+    let caught = catch_unwind(AssertUnwindSafe(|| machine.check())).unwrap_err();
+    let text = caught.downcast_ref::<String>().unwrap();
+    assert!(text.contains("memory has one type at a time"), "{text}");
+}
+
+/// A kernel that checks itself says which rule does not hold, and for what.
+#[test]
+fn a_kernel_that_checks_itself_stops() {
+    let mut world = World::new();
+    let (context, ready) = (world.context(), world.ready);
+    world.kernel()[ready.thread].bound_notification = Some(world.notification(world.bound));
+    let machine = &mut world.machine;
+    let caught = catch_unwind(AssertUnwindSafe(|| machine.advance(10_000))).unwrap_err();
+    let text = caught.downcast_ref::<String>().unwrap();
+    let sentence = format!(
+        "it should always hold that a bound notification knows its thread, but not for {:#x}",
+        ready.thread.address()
+    );
+    assert_eq!(*text, sentence, "{context:?}");
+}
+
+/// What nobody has to do with for a long time gets its turn.
+#[test]
+fn the_round_comes_to_everything() {
+    let mut world = World::new();
+    let bound = world.notification(world.bound);
+    world.kernel()[bound].sched_context = Some(world.context());
+    let kernel = world.kernel();
+    let entries = (0..10_000)
+        .take_while(|_| check_entry(kernel).is_ok())
+        .count();
+    assert!(entries < 1_000, "it took {entries} entries");
+}

@@ -12,7 +12,7 @@ use anyhow::Context;
 use super::tally::Tally;
 use crate::Result;
 use crate::build::{self, Request, RootTask};
-use crate::cli::{Kernel, TestArguments};
+use crate::cli::{AbiOption, Kernel, TestArguments};
 use crate::platform::Platform;
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
@@ -23,24 +23,55 @@ use crate::workspace::Workspace;
 /// Tells the tests' compilation which tests are wanted; empty for all.
 const FILTER: &str = "ESCAPEMENT_TEST_FILTER";
 
+/// One boot of the tests: with which options, and which of them.
+#[derive(Debug)]
+pub(super) struct Run<'a> {
+    abi: &'a [AbiOption],
+    filter: &'a str,
+    must_run: bool,
+    timeout: u64,
+}
+
+/// What to boot on each platform: the tests as asked for; if all were, those of the hardware debug
+/// interface, too, which only a build of its own has.
+pub(super) fn runs(arguments: &TestArguments) -> Vec<Run<'_>> {
+    let filter = arguments.filter.as_deref();
+    let asked = Run {
+        abi: &arguments.abi,
+        filter: filter.unwrap_or_default(),
+        must_run: filter.is_none(),
+        timeout: arguments.timeout,
+    };
+    let breakpoints = Run {
+        abi: &[AbiOption::Hwdebug],
+        filter: "breakpoints",
+        must_run: true,
+        timeout: arguments.timeout,
+    };
+    if filter.is_none() && arguments.abi.is_empty() {
+        vec![asked, breakpoints]
+    } else {
+        vec![asked]
+    }
+}
+
 /// Builds and runs the tests on `platform`.
 pub(super) fn run(
     workspace: &Workspace,
     tools: &BuildTools,
     platform: &Platform,
-    arguments: &TestArguments,
+    run: &Run<'_>,
     supervisor: &Supervisor,
 ) -> Result<Tally> {
     let system = System::target_tests(workspace)?;
     system.require(platform)?;
-    let filter = arguments.filter.as_deref().unwrap_or_default();
     let request = Request {
         platform,
         kernel: Kernel::Debug,
-        abi: &arguments.abi,
+        abi: run.abi,
         log: None,
         root_task: RootTask::System(&system),
-        environment: &[(FILTER, filter)],
+        environment: &[(FILTER, run.filter)],
     };
     let built = build::build(workspace, tools, &request)?;
     let machine = Machine {
@@ -61,7 +92,7 @@ pub(super) fn run(
         .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
     let mut console = child.stdout.take().context("the console is not a pipe")?;
     let reader = thread::spawn(move || show_and_keep(&mut console));
-    let ending = supervisor.wait(&mut child, Some(Duration::from_secs(arguments.timeout)))?;
+    let ending = supervisor.wait(&mut child, Some(Duration::from_secs(run.timeout)))?;
     let output = reader.join().unwrap_or_default();
     if !output.is_empty() && !output.ends_with(b"\n") {
         println!();
@@ -71,11 +102,10 @@ pub(super) fn run(
     let end = match ending {
         Ending::Exited(status) if status.code() == Some(success) => End::Success,
         Ending::Exited(status) => End::Other(format!("QEMU ended with {status}")),
-        Ending::TimedOut => End::Other(format!("it was ended after {} s", arguments.timeout)),
+        Ending::TimedOut => End::Other(format!("it was ended after {} s", run.timeout)),
         Ending::Interrupted => End::Other("it was interrupted".to_string()),
     };
-    let must_run = arguments.filter.is_none();
-    let (tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
+    let (tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, run.must_run);
     if let Some(complaint) = complaint {
         say(&format!(
             "{}: {complaint}, which counts as a failure",

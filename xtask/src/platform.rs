@@ -72,6 +72,9 @@ pub(crate) struct Qemu {
 pub(crate) enum Serial {
     Console,
     Log,
+    /// The log, if there is one; else users' own drivers print there, and it is shown with the
+    /// console.
+    LogOrConsole,
 }
 
 /// QEMU's exit code, by what the guest said at its end.

@@ -38,12 +38,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
             if supervisor.interrupted() {
                 return Ok(Outcome::Interrupted);
             }
-            // One platform's broken build must not hide the others' results.
-            let run = target::run(workspace, &tools, platform, arguments, &supervisor);
-            total += run.unwrap_or_else(|error| {
-                ui::error(&error);
-                Tally::FAILURE
-            });
+            for run in target::runs(arguments) {
+                // One platform's broken build must not hide the others' results.
+                let result = target::run(workspace, &tools, platform, &run, &supervisor);
+                total += result.unwrap_or_else(|error| {
+                    ui::error(&error);
+                    Tally::FAILURE
+                });
+            }
         }
     }
     if supervisor.interrupted() {

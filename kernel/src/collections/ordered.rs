@@ -3,8 +3,8 @@
 //! A digital search tree: members of equal key form a ring, and one member of each ring, its *leader*,
 //! is a node of a binary tree in which the path below depth *d* is chosen by the *d*-th bit of the key,
 //! most significant first (Knuth, The Art of Computer Programming, vol. 3, section 6.3). A path is
-//! thus never longer than a key: eight steps for priorities, at most 64 for moments in time, however
-//! many members there are; and nothing is ever rebalanced. Taking out a node puts any leaf below it in
+//! thus never longer than a key, eight steps for priorities, however many members there are; and
+//! nothing is ever rebalanced. Taking out a node puts any leaf below it in
 //! its place. The least key is found on one path: everything to the left of a node is less than
 //! everything to its right, and only the nodes on the leftmost path compete.
 

@@ -1,6 +1,6 @@
 //! Looking at whole queues, for those who check them. The kernel itself never does.
 
-use super::{Linked, OrderedQueue, Ring};
+use super::{Heap, Linked, OrderedQueue, Ring};
 use crate::token::{Objects, Ptr};
 
 impl<T: Linked> Ring<T> {
@@ -124,6 +124,54 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
             node = parent;
         }
         self.root() == Some(node)
+    }
+}
+
+impl<T: Linked> Heap<T> {
+    /// Shows every member to `visit`, in no particular order, until it returns an error.
+    ///
+    /// # Errors
+    /// That of `visit`.
+    pub fn for_each<E>(
+        &self,
+        objects: &Objects,
+        mut visit: impl FnMut(Ptr<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut next = self.first();
+        while let Some(member) = next {
+            visit(member)?;
+            next = after_in_tree(objects, member);
+        }
+        Ok(())
+    }
+
+    /// Whether nobody precedes their parent, who knows them, and ranks are as they should be.
+    pub fn is_well_formed(&self, objects: &Objects) -> bool {
+        let rank = |node: Option<Ptr<T>>| node.map_or(0, |node| objects[node].links().rank);
+        let agrees = |member: Ptr<T>| {
+            let links = objects[member].links();
+            let [left, right] = links.children;
+            let in_order = [left, right].into_iter().flatten().all(|child| {
+                let below = objects[child].links();
+                let later = (below.turn.wrapping_sub(links.turn) as i32) > 0;
+                below.parent == Some(member)
+                    && (below.key > links.key || below.key == links.key && later)
+            });
+            in_order && rank(left) >= rank(right) && links.rank == rank(right) + 1
+        };
+        let is_root = |root: Ptr<T>| objects[root].links().parent.is_none();
+        self.first().is_none_or(is_root)
+            && self
+                .for_each(
+                    objects,
+                    |member| if agrees(member) { Ok(()) } else { Err(()) },
+                )
+                .is_ok()
+    }
+
+    /// Whether `member` is in this queue.
+    pub fn contains(&self, objects: &Objects, member: Ptr<T>) -> bool {
+        self.first() == Some(root_above(objects, member))
     }
 }
 

@@ -196,14 +196,11 @@ fn controlled_priority<A: Arch>(
 
 fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
     match kernel[thread].membership {
-        Membership::Ready => {
-            kernel.leave_scheduler(thread);
-            kernel[thread].priority = priority;
-            kernel.ready_front(thread);
-            kernel.choose_again();
+        Membership::Ready | Membership::Release => {
+            kernel.change_place(thread, |thread| thread.priority = priority);
         }
         Membership::Waiting => kernel.requeue_waiting(thread, priority),
-        Membership::Release | Membership::None => {
+        Membership::None => {
             kernel[thread].priority = priority;
             if kernel.is_schedulable(thread) {
                 kernel.choose_again();

@@ -15,6 +15,7 @@ mod ipc;
 mod irqs;
 mod notifications;
 mod random;
+mod releases;
 mod scheduling;
 mod supply;
 mod tangles;

@@ -7,7 +7,9 @@ use super::{Answer, Error, Invocation, Outcome, deletion, thread_spaces};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, Slot};
-use crate::object::{Membership, NotificationState, SchedContext, Thread, ThreadSlot, thread_slot};
+use crate::object::{
+    Membership, NotificationState, Progress, SchedContext, Thread, ThreadSlot, thread_slot,
+};
 use crate::token::Ptr;
 
 pub(super) fn invoke<A: Arch>(
@@ -132,6 +134,7 @@ fn write_registers<A: Arch>(
     }
     // The thread continues exactly where its program counter says, not behind a system call.
     kernel[thread].context.continue_at_pc();
+    kernel[thread].progress = Progress::None;
     if resume {
         kernel.resume(thread);
     }
@@ -169,6 +172,7 @@ fn copy_registers<A: Arch>(
     if flags & 4 != 0 {
         kernel[thread].context.continue_at_pc();
     }
+    kernel[thread].progress = Progress::None;
     reload_if_current(kernel, thread);
     Ok(Answer::Nothing)
 }

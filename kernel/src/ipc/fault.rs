@@ -9,7 +9,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
-use crate::object::{Fault, Reply, Thread, ThreadSlot, ThreadState};
+use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 use crate::trace::info;
 
@@ -220,6 +220,7 @@ impl<A: Arch> Kernel<A> {
             Fault::UserException { .. } => &USER_EXCEPTION,
             Fault::Timeout { .. } => &TIMEOUT_REPLY,
         };
+        self[thread].progress = Progress::None;
         let length = self.message_length(handler);
         for (index, register) in registers.iter().enumerate().take(length) {
             let word = self.message_word(handler, index);

@@ -15,6 +15,7 @@ mod membership;
 mod ready;
 mod release;
 mod usage;
+pub(crate) mod work;
 
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
@@ -67,8 +68,12 @@ pub struct Core<A: Arch> {
     pub reload: bool,
     /// Whether any thread stopped with a fault that nobody handles.
     pub unhandled_fault: bool,
-    /// Units of work since the last preemption point.
+    /// Work since somebody looked last at what else waits, and levels of capability spaces walked
+    /// through, which are work, too; see [`work`].
     work: usize,
+    levels: core::cell::Cell<usize>,
+    /// How many ways through the senders of endpoints have begun; see `ipc::sweep`.
+    pub(crate) sweeps: u64,
     pub(crate) ready: ReadyQueues<A>,
     pub(crate) release: ReleaseQueues<A>,
     alarm: Alarm,
@@ -94,6 +99,8 @@ impl<A: Arch> Core<A> {
             reload: true,
             unhandled_fault: false,
             work: 0,
+            levels: core::cell::Cell::new(0),
+            sweeps: 0,
             ready: ReadyQueues::new(),
             release: ReleaseQueues::new(),
             alarm: Alarm::NONE,

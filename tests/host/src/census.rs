@@ -141,6 +141,7 @@ const fn zombie_slots(zombie: &Zombie<Host>) -> usize {
     match zombie.kind {
         ZombieKind::CNode { radix } => 1 << radix,
         ZombieKind::Thread => THREAD_SLOTS,
+        ZombieKind::Endpoint | ZombieKind::Notification => 0,
     }
 }
 
@@ -222,6 +223,8 @@ fn extent(cap: &Cap<Host>) -> Option<Range<usize>> {
             match zombie.kind {
                 ZombieKind::CNode { radix } => radix + SLOT_BITS,
                 ZombieKind::Thread => sizes::TCB_BITS,
+                ZombieKind::Endpoint => sizes::ENDPOINT_BITS,
+                ZombieKind::Notification => sizes::NOTIFICATION_BITS,
             },
         ),
         Cap::SchedContext { object, bits } => (object.address(), *bits),

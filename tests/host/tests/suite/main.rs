@@ -14,6 +14,7 @@ mod faults;
 mod ipc;
 mod irqs;
 mod notifications;
+mod preemption;
 mod random;
 mod releases;
 mod scheduling;

@@ -278,6 +278,7 @@ fn long_ranges_are_issued_as_a_whole(test: &mut Test) -> Outcome {
     for ports in [below, above, again] {
         test.delete(ports)?;
     }
-    test.delete(issue(test, 0x8000, 0xdfff)?)?;
+    let all = issue(test, 0x8000, 0xdfff)?;
+    test.delete(all)?;
     Ok(())
 }

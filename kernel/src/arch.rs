@@ -166,9 +166,9 @@ pub trait Arch: Sized + 'static {
     /// (x86) or after the extra boot information (Arm).
     const SCHED_CONTROL_FIRST: bool;
 
-    /// Pieces of work of a long operation (256 bytes cleared, a capability deleted) between two looks
-    /// at what else waits. Fewer where somebody wants to interrupt operations anywhere.
-    const WORK_PER_LOOK: usize = 100;
+    /// How much work of a long operation, in instructions, roughly, may lie between two looks at what
+    /// else waits. Less where somebody wants to interrupt operations anywhere.
+    const WORK_PER_LOOK: usize = 1000;
 
     // ---- time
 

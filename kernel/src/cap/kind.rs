@@ -121,7 +121,7 @@ impl<A: Arch> CNode<A> {
     }
 }
 
-/// What a zombie was.
+/// What a zombie was: something with slots to be emptied, or something with threads to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZombieKind {
     /// A CNode of this radix.
@@ -131,15 +131,20 @@ pub enum ZombieKind {
     },
     /// A thread.
     Thread,
+    /// An endpoint.
+    Endpoint,
+    /// A notification.
+    Notification,
 }
 
-/// A CNode or thread whose slots are being emptied, the last one first.
+/// A CNode or thread whose slots are being emptied, the last one first; or an endpoint or notification
+/// whose waiting threads are being woken.
 pub struct Zombie<A: Arch> {
-    /// The first slot.
+    /// The first slot; of objects without slots, the object itself.
     pub slots: Ptr<Slot<A>>,
     /// What it was.
     pub kind: ZombieKind,
-    /// How many slots, counted from the first, may still hold something.
+    /// How many slots, counted from the first, may still hold something; 1 without slots.
     pub remaining: usize,
 }
 
@@ -163,6 +168,49 @@ impl<A: Arch> Zombie<A> {
         }
     }
 
+    /// An endpoint that somebody may wait at.
+    pub fn of_endpoint(endpoint: Ptr<Endpoint<A>>) -> Self {
+        Self::without_slots(endpoint.address(), ZombieKind::Endpoint)
+    }
+
+    /// A notification that somebody may wait for.
+    pub fn of_notification(notification: Ptr<Notification<A>>) -> Self {
+        Self::without_slots(notification.address(), ZombieKind::Notification)
+    }
+
+    fn without_slots(address: usize, kind: ZombieKind) -> Self {
+        // SAFETY: the address of an object that exists. Nobody looks for slots there: see `kind`.
+        let slots = unsafe { Ptr::from_address(address) }.unwrap_or_else(|| unreachable!());
+        Self {
+            slots,
+            kind,
+            remaining: 1,
+        }
+    }
+
+    /// Whether it was something with slots.
+    pub const fn has_slots(&self) -> bool {
+        matches!(self.kind, ZombieKind::CNode { .. } | ZombieKind::Thread)
+    }
+
+    /// The endpoint, if it was one.
+    pub fn endpoint(&self) -> Option<Ptr<Endpoint<A>>> {
+        match self.kind {
+            // SAFETY: made by `of_endpoint`.
+            ZombieKind::Endpoint => unsafe { Ptr::from_address(self.slots.address()) },
+            _ => None,
+        }
+    }
+
+    /// The notification, if it was one.
+    pub fn notification(&self) -> Option<Ptr<Notification<A>>> {
+        match self.kind {
+            // SAFETY: made by `of_notification`.
+            ZombieKind::Notification => unsafe { Ptr::from_address(self.slots.address()) },
+            _ => None,
+        }
+    }
+
     /// A slot.
     pub fn slot(&self, index: usize) -> Ptr<Slot<A>> {
         Slot::at(self.slots, index)
@@ -172,6 +220,8 @@ impl<A: Arch> Zombie<A> {
         match self.kind {
             ZombieKind::CNode { radix } => radix + SLOT_BITS,
             ZombieKind::Thread => TCB_BITS,
+            ZombieKind::Endpoint => ENDPOINT_BITS,
+            ZombieKind::Notification => NOTIFICATION_BITS,
         }
     }
 }

@@ -77,8 +77,10 @@ mod field {
 const ZOMBIE_PLACE: super::Field = super::Field::number(1, 0, usize::BITS as u8);
 /// The interrupt line, or the core.
 const NUMBER: super::Field = super::Field::number(1, 0, usize::BITS as u8);
-/// The kind of a zombie that was a thread; no CNode has this radix.
+/// The kinds of zombies that were not CNodes; no CNode has such a radix.
 const ZOMBIE_THREAD: usize = 63;
+const ZOMBIE_ENDPOINT: usize = 62;
+const ZOMBIE_NOTIFICATION: usize = 61;
 
 impl<A: Arch> Cap<A> {
     /// Packs the capability.
@@ -119,6 +121,8 @@ impl<A: Arch> Cap<A> {
                 let kind = match zombie.kind {
                     ZombieKind::CNode { radix } => radix,
                     ZombieKind::Thread => ZOMBIE_THREAD,
+                    ZombieKind::Endpoint => ZOMBIE_ENDPOINT,
+                    ZombieKind::Notification => ZOMBIE_NOTIFICATION,
                 };
                 RawCap::new(tag::ZOMBIE)
                     .with(ZOMBIE_KIND, kind)
@@ -126,6 +130,21 @@ impl<A: Arch> Cap<A> {
             }
             Self::Arch(cap) => cap.encode(),
         }
+    }
+
+    /// The CNode, if it is one, without a look at other kinds: for the way through deep capability
+    /// spaces.
+    #[inline(always)]
+    pub(super) fn decode_cnode(raw: RawCap) -> Option<CNode<A>> {
+        use field::*;
+        (raw.tag() == tag::CNODE).then(|| CNode {
+            slots: object(raw.get(OBJECT)),
+            radix: raw.get(RADIX),
+            guard: GuardData {
+                guard: raw.get(GUARD),
+                size: raw.get(GUARD_SIZE),
+            },
+        })
     }
 
     /// Unpacks what [`Cap::encode`] packed.
@@ -153,14 +172,7 @@ impl<A: Arch> Cap<A> {
                 object: object(raw.get(OBJECT)),
                 grant: raw.get(REPLY_GRANT) != 0,
             },
-            tag::CNODE => Self::CNode(CNode {
-                slots: object(raw.get(OBJECT)),
-                radix: raw.get(RADIX),
-                guard: GuardData {
-                    guard: raw.get(GUARD),
-                    size: raw.get(GUARD_SIZE),
-                },
-            }),
+            tag::CNODE => Self::decode_cnode(raw).map_or(Self::Null, Self::CNode),
             tag::THREAD => Self::Thread(object(raw.get(OBJECT))),
             tag::IRQ_CONTROL => Self::IrqControl,
             tag::IRQ_HANDLER => Self::IrqHandler(Irq(raw.get(NUMBER))),
@@ -175,11 +187,13 @@ impl<A: Arch> Cap<A> {
             tag::ZOMBIE => {
                 let kind = match raw.get(ZOMBIE_KIND) {
                     ZOMBIE_THREAD => ZombieKind::Thread,
+                    ZOMBIE_ENDPOINT => ZombieKind::Endpoint,
+                    ZOMBIE_NOTIFICATION => ZombieKind::Notification,
                     radix => ZombieKind::CNode { radix },
                 };
                 let count_bits = match kind {
                     ZombieKind::CNode { radix } => radix + SLOT_BITS,
-                    ZombieKind::Thread => MIN_UNTYPED_BITS,
+                    _ => MIN_UNTYPED_BITS,
                 };
                 let place = raw.get(ZOMBIE_PLACE);
                 let mask = (1usize << count_bits) - 1;

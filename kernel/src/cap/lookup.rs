@@ -25,7 +25,9 @@ pub fn resolve<A: Arch>(
         return Err(LookupFailure::InvalidRoot);
     };
     let mut bits_left = bits;
+    let mut levels = 0;
     loop {
+        levels += 1;
         let guard = cnode.guard;
         let matches = guard.size <= bits_left
             && low_bits(
@@ -51,12 +53,12 @@ pub fn resolve<A: Arch>(
             address.unbounded_shr(bits_left as u32),
             cnode.radix,
         ));
-        if bits_left == 0 {
-            return Ok((slot, 0));
-        }
-        match kernel[slot].cap() {
-            Cap::CNode(next) => cnode = next,
-            _ => return Ok((slot, bits_left)),
+        match Cap::decode_cnode(kernel[slot].raw()) {
+            Some(next) if bits_left > 0 => cnode = next,
+            _ => {
+                kernel.core.count_levels(levels);
+                return Ok((slot, bits_left));
+            }
         }
     }
 }

@@ -1,27 +1,34 @@
 //! Intrusive collections: the members carry the structure, so the kernel allocates nothing.
 
 mod bitmap;
+mod heap;
 mod ordered;
 mod ring;
+mod tournament;
 #[cfg(any(test, feature = "invariants"))]
 mod walk;
 
 pub use bitmap::PriorityBitmap;
+pub use heap::Heap;
 pub use ordered::OrderedQueue;
 pub use ring::Ring;
+pub use tournament::Tournament;
 
 use crate::token::Ptr;
 
 /// What a member of a queue carries. A member is in one queue at a time.
 #[derive(Debug)]
 pub struct Links<T> {
-    /// Where the member stands in the tree of an [`OrderedQueue`]; unused in a [`Ring`].
+    /// Where the member stands in the tree of an [`OrderedQueue`] or [`Heap`]; unused in a [`Ring`].
     parent: Option<Ptr<T>>,
     children: [Option<Ptr<T>>; 2],
     /// Neighbours among members of the same key.
     next: Option<Ptr<T>>,
     previous: Option<Ptr<T>>,
     key: u64,
+    /// In a [`Heap`]: the length of the way to the right, and who came first among equals.
+    rank: u32,
+    turn: u32,
 }
 
 impl<T> Links<T> {
@@ -32,11 +39,19 @@ impl<T> Links<T> {
         next: None,
         previous: None,
         key: 0,
+        rank: 0,
+        turn: 0,
     };
 
-    /// The key under which the member was inserted into an [`OrderedQueue`].
+    /// The key under which the member was inserted into an [`OrderedQueue`] or [`Heap`], or that was
+    /// noted for it.
     pub const fn key(&self) -> u64 {
         self.key
+    }
+
+    /// Notes a key for a member of a [`Ring`], which itself has no use for it.
+    pub const fn set_key(&mut self, key: u64) {
+        self.key = key;
     }
 }
 

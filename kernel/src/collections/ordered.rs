@@ -3,8 +3,8 @@
 //! A digital search tree: members of equal key form a ring, and one member of each ring, its *leader*,
 //! is a node of a binary tree in which the path below depth *d* is chosen by the *d*-th bit of the key,
 //! most significant first (Knuth, The Art of Computer Programming, vol. 3, section 6.3). A path is
-//! thus never longer than a key: eight steps for priorities, at most 64 for moments in time, however
-//! many members there are; and nothing is ever rebalanced. Taking out a node puts any leaf below it in
+//! thus never longer than a key, eight steps for priorities, however many members there are; and
+//! nothing is ever rebalanced. Taking out a node puts any leaf below it in
 //! its place. The least key is found on one path: everything to the left of a node is less than
 //! everything to its right, and only the nodes on the leftmost path compete.
 
@@ -82,13 +82,63 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
 
     /// The member that came first of those with the least key.
     pub fn first(&self, objects: &Objects) -> Option<Ptr<T>> {
-        let mut least = self.root?;
-        let mut node = least;
+        Some(Self::first_below(objects, self.root?))
+    }
+
+    /// The member that comes behind one of this queue.
+    pub fn after(&self, objects: &Objects, member: Ptr<T>) -> Option<Ptr<T>> {
+        let next = objects[member].links().next?;
+        // A ring ends where it comes back to its leader.
+        let is_leader = self.root == Some(next) || objects[next].links().parent.is_some();
+        if is_leader {
+            self.first_above(objects, objects[member].links().key)
+        } else {
+            Some(next)
+        }
+    }
+
+    /// The member that came first of those with the least key above `key`.
+    fn first_above(&self, objects: &Objects, key: u64) -> Option<Ptr<T>> {
+        let (mut best, mut right): (Option<Ptr<T>>, Option<Ptr<T>>) = (None, None);
+        let mut place = self.root;
+        let mut depth = 0;
+        let is_better = |node: Ptr<T>, best: Option<Ptr<T>>| {
+            let own = objects[node].links().key;
+            own > key && best.is_none_or(|best| own < objects[best].links().key)
+        };
+        while let Some(node) = place {
+            if is_better(node, best) {
+                best = Some(node);
+            }
+            let children = objects[node].links().children;
+            // Everything to the right of the path is greater, the least of it where the path was left
+            // last.
+            let side = if depth < BITS {
+                Self::side(key, depth)
+            } else {
+                1
+            };
+            if side == 0 && children[1].is_some() {
+                right = children[1];
+            }
+            place = children[side];
+            depth += 1;
+        }
+        match right.map(|right| Self::first_below(objects, right)) {
+            Some(least) if is_better(least, best) => Some(least),
+            _ => best,
+        }
+    }
+
+    /// The leader with the least key of a subtree.
+    fn first_below(objects: &Objects, node: Ptr<T>) -> Ptr<T> {
+        let mut least = node;
+        let mut node = node;
         loop {
             let [left, right] = objects[node].links().children;
             // Left of a node everything is less than right of it; the node itself may be either.
             let Some(next) = left.or(right) else {
-                return Some(least);
+                return least;
             };
             if objects[next].links().key < objects[least].links().key {
                 least = next;
@@ -194,8 +244,10 @@ mod tests {
                     model.insert(place, (key, index));
                 }
                 prop_assert_eq!(queue.first(&objects), model.first().map(|entry| all[entry.1]));
-                for (_, index) in &model {
+                for (place, (_, index)) in model.iter().enumerate() {
                     prop_assert!(depth(&objects, all[*index]) <= 4);
+                    let behind = model.get(place + 1).map(|entry| all[entry.1]);
+                    prop_assert_eq!(queue.after(&objects, all[*index]), behind);
                 }
             }
             while let Some((_, index)) = model.first().copied() {

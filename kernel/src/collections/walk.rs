@@ -3,7 +3,7 @@
 //! Each look has a `reach`, the number of members that it looks at; what lies further is taken to be in
 //! order. `usize::MAX` sees everything.
 
-use super::{Linked, OrderedQueue, Ring};
+use super::{Heap, Linked, OrderedQueue, Ring};
 use crate::token::{Objects, Ptr};
 
 impl<T: Linked> Ring<T> {
@@ -147,6 +147,65 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
             }
         }
         None
+    }
+}
+
+impl<T: Linked> Heap<T> {
+    /// Shows every member to `visit`, in no particular order, until it returns an error.
+    ///
+    /// # Errors
+    /// That of `visit`.
+    pub fn for_each<E>(
+        &self,
+        objects: &Objects,
+        reach: usize,
+        mut visit: impl FnMut(Ptr<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut next = self.first();
+        for _ in 0..reach {
+            let Some(member) = next else { break };
+            visit(member)?;
+            next = after_in_tree(objects, member);
+        }
+        Ok(())
+    }
+
+    /// Whether nobody precedes their parent, who knows them, and ranks are as they should be.
+    pub fn is_well_formed(&self, objects: &Objects, reach: usize) -> bool {
+        let rank = |node: Option<Ptr<T>>| node.map_or(0, |node| objects[node].links().rank);
+        let agrees = |member: Ptr<T>| {
+            let links = objects[member].links();
+            let [left, right] = links.children;
+            let in_order = [left, right].into_iter().flatten().all(|child| {
+                let below = objects[child].links();
+                let later = (below.turn.wrapping_sub(links.turn) as i32) > 0;
+                below.parent == Some(member)
+                    && (below.key > links.key || below.key == links.key && later)
+            });
+            in_order && rank(left) >= rank(right) && links.rank == rank(right) + 1
+        };
+        let is_root = |root: Ptr<T>| objects[root].links().parent.is_none();
+        self.first().is_none_or(is_root)
+            && self
+                .for_each(objects, reach, |member| {
+                    if agrees(member) { Ok(()) } else { Err(()) }
+                })
+                .is_ok()
+    }
+
+    /// Whether `member` is in this queue.
+    pub fn contains(&self, objects: &Objects, member: Ptr<T>, reach: usize) -> bool {
+        let mut node = member;
+        for _ in 0..reach {
+            let Some(parent) = objects[node].links().parent else {
+                return self.first() == Some(node);
+            };
+            if !objects[parent].links().children.contains(&Some(node)) {
+                return false;
+            }
+            node = parent;
+        }
+        true
     }
 }
 

@@ -6,7 +6,7 @@
 use abi::PRIORITIES;
 use abi::config::DOMAINS;
 
-use super::scheduler::{check_current, check_ready_queue, check_release};
+use super::scheduler::{check_alarm, check_current, check_ready_queue, check_release_queue};
 use super::{Check, Reach, check_cap, check_context, check_reply, check_slot};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
@@ -29,7 +29,7 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-/// Checks the current thread, its time and its call stack, the heads of the queues, the slots that
+/// Checks the current thread, its time and its call stack, the first of the ready queue, the timer, the slots that
 /// changed, and the next object of the round through all.
 ///
 /// # Errors
@@ -49,7 +49,7 @@ pub fn check_entry<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     if let Some(priority) = kernel.core.ready.highest_priority(domain) {
         check_ready_queue(kernel, domain, priority, REACH)?;
     }
-    check_release(kernel, REACH)?;
+    check_alarm(kernel)?;
     for slot in kernel.watch.take_changes() {
         check_place(kernel, slot)?;
     }
@@ -62,7 +62,7 @@ fn check_place<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
     check_cap(kernel, &kernel[slot].cap(), REACH)
 }
 
-/// Checks one ready queue, one interrupt line and one capability after the other, one of each at a
+/// Checks one ready and one release queue, one interrupt line and one capability after the other, one of each at a
 /// time.
 fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
@@ -70,6 +70,7 @@ fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     let queue = round % (DOMAINS * PRIORITIES);
     let (domain, priority) = (queue / PRIORITIES, queue % PRIORITIES);
     check_ready_queue(kernel, domain as u8, priority as u8, REACH)?;
+    check_release_queue(kernel, domain as u8, priority as u8, REACH)?;
     let line = Irq(round % kernel.irqs.len());
     let stored = notification_slot(kernel, line);
     check_slot(kernel, stored)?;

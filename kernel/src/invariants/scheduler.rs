@@ -3,7 +3,7 @@
 use abi::PRIORITIES;
 use abi::config::DOMAINS;
 
-use super::{Check, Reach, check_context, check_thread, require};
+use super::{Check, Reach, Violation, check_context, check_thread, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
@@ -15,22 +15,39 @@ use crate::object::{Membership, ThreadState};
 /// The first violation found.
 pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
     check_current(kernel, Reach::WHOLE)?;
+    check_alarm(kernel)?;
     for domain in 0..DOMAINS as u8 {
-        let mut highest = None;
+        let (mut highest, mut earliest) = (None, u64::MAX);
         for priority in 0..PRIORITIES {
             let priority = priority as u8;
             check_ready_queue(kernel, domain, priority, Reach::WHOLE)?;
             if !kernel.core.ready.ring(domain, priority).is_empty() {
                 highest = Some(priority);
             }
+            let first = check_release_queue(kernel, domain, priority, Reach::WHOLE)?;
+            earliest = earliest.min(first);
         }
         require(
             kernel.core.ready.highest_priority(domain) == highest,
             domain.into(),
             "the most urgent ready queue is found",
         )?;
+        require(
+            kernel.core.release.earliest(domain).0 == earliest,
+            domain.into(),
+            "the first release of a domain is found",
+        )?;
     }
-    check_release(kernel, Reach::WHOLE)
+    Ok(())
+}
+
+/// Checks that the timer is armed as it should be.
+pub(super) fn check_alarm<A: Arch>(kernel: &Kernel<A>) -> Check {
+    require(
+        kernel.alarm_is_right(),
+        kernel.core.id,
+        "the timer is armed for the first thing that can change who runs",
+    )
 }
 
 /// Checks the thread that runs, and that it is the right one.
@@ -42,12 +59,13 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
         core.id,
         "the context of the current thread pays",
     )?;
-    let highest = core.ready.highest_priority(core.current_domain());
+    let domain = core.current_domain();
+    let highest = core.ready.highest_priority(domain);
     let Some(thread) = core.current else {
         return require(
-            highest.is_none(),
+            highest.is_none() && core.release.earliest(domain) > core.now,
             core.id,
-            "a core idles only when nobody is ready",
+            "a core idles only when nobody is ready or due",
         );
     };
     let require = |holds, rule| require(holds, thread.address(), rule);
@@ -75,6 +93,11 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
         highest.is_none_or(|highest| highest <= kernel[thread].priority),
         "nobody more urgent than the current thread is ready",
     )?;
+    let due = core.release.most_urgent_due(domain, core.now);
+    require(
+        due.is_none_or(|(due, _)| due <= kernel[thread].priority),
+        "nobody more urgent than the current thread is due",
+    )?;
     check_thread(kernel, thread, reach)
 }
 
@@ -97,8 +120,15 @@ pub(super) fn check_ready_queue<A: Arch>(
         "a ready queue is well formed",
     )?;
     let mut next = ring.first();
+    let mut before = 0;
     for _ in 0..reach.members {
         let Some(thread) = next else { break };
+        let since = kernel[thread].links().key();
+        require(
+            before <= since && since <= kernel.core.now.0,
+            "ready threads stand in the order in which they became ready",
+        )?;
+        before = since;
         require(
             kernel[thread].membership == Membership::Ready,
             "who is in a ready queue knows it",
@@ -109,27 +139,39 @@ pub(super) fn check_ready_queue<A: Arch>(
     Ok(())
 }
 
-/// Checks the threads that wait for time.
-pub(super) fn check_release<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check {
-    let release = kernel.core.release.queue();
-    let objects = &kernel.objects;
+/// Checks the threads of one domain and priority that wait for time, and returns the moment of the
+/// first.
+pub(super) fn check_release_queue<A: Arch>(
+    kernel: &Kernel<A>,
+    domain: u8,
+    priority: u8,
+    reach: Reach,
+) -> Result<u64, Violation> {
+    let queue = kernel.core.release.queue(domain, priority);
     require(
-        release.is_well_formed(objects, reach.members),
-        kernel.core.id,
-        "the release queue is well formed",
+        queue.is_well_formed(&kernel.objects, reach.members),
+        priority.into(),
+        "a release queue is well formed",
     )?;
-    let first = kernel.core.release.first(objects);
-    release.for_each(objects, reach.members, |thread| {
+    queue.for_each(&kernel.objects, reach.members, |thread| {
         require(
-            kernel[thread].membership == Membership::Release
-                && first.is_some_and(|(_, time)| time.0 <= kernel[thread].links().key()),
+            kernel[thread].membership == Membership::Release,
             thread.address(),
-            "who is in the release queue knows it, and the first is released first",
+            "who is in a release queue knows it",
         )?;
         check_thread(kernel, thread, reach)?;
         match kernel[thread].sched_context {
             Some(context) => check_context(kernel, context, None, reach),
             None => Ok(()),
         }
-    })
+    })?;
+    let first = queue.first();
+    let first = first.map_or(u64::MAX, |first| kernel[first].links().key());
+    let found = kernel.core.release.earliest_from(domain, priority.into());
+    require(
+        found.map_or(u64::MAX, |(_, time)| time.0) <= first,
+        priority.into(),
+        "no release is overlooked",
+    )?;
+    Ok(first)
 }

@@ -85,19 +85,17 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
                 kernel
                     .core
                     .release
-                    .queue()
+                    .queue(object.domain, object.priority)
                     .contains(&kernel.objects, thread, reach.members),
-                "a thread that waits for time is in the release queue",
+                "a thread that waits for time is in the release queue of its domain and priority",
             )?;
             require(
                 object.is_runnable() && configured.is_some() && !is_current,
                 "a thread in the release queue wants to run and does not",
             )?;
             require(
-                configured.is_some_and(|context| {
-                    kernel[context].head().time.0 == object.links.key()
-                        && kernel[context].head().time > kernel.core.now
-                }),
+                configured
+                    .is_some_and(|context| kernel[context].head().time.0 == object.links.key()),
                 "a thread waits in the release queue for its next replenishment",
             )
         }

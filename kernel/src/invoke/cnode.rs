@@ -31,14 +31,23 @@ pub(super) fn invoke<A: Arch>(
     let index = invocation.word(kernel, 0);
     let depth = invocation.word(kernel, 1);
     let slot = lookup_slot(kernel, Cap::CNode(cnode), index, depth, false)?;
+    look_up(kernel)?;
     match invocation.method {
         CNodeRevoke => deletion::revoke(kernel, slot)?,
         CNodeDelete => deletion::delete(kernel, slot)?,
-        CNodeCancelBadgedSends => cancel_badged_sends(kernel, slot)?,
+        CNodeCancelBadgedSends => cancel_badged_sends(kernel, invocation, slot)?,
         CNodeRotate => rotate(kernel, invocation, slot)?,
         _ => transfer(kernel, invocation, slot)?,
     }
     Ok(Answer::Nothing)
+}
+
+/// After a lookup, which may have been long: whether to go on.
+fn look_up<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+    if kernel.is_interrupted() {
+        return Err(Failure::Preempted);
+    }
+    Ok(())
 }
 
 /// Copy, Mint, Move and Mutate.
@@ -54,6 +63,7 @@ fn transfer<A: Arch>(
     let root = invocation.extra_cap(kernel, 0);
     let depth = invocation.word(kernel, 3);
     let source = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, true)?;
+    look_up(kernel)?;
     let cap = occupied(kernel, source, true, depth)?;
 
     match invocation.method {
@@ -121,9 +131,12 @@ fn rotate<A: Arch>(
     let (target_data, pivot_data) = (word(2), word(5));
     let (pivot_depth, source_depth) = (word(4), word(7));
     let source_root = invocation.extra_cap(kernel, 1);
-    let source = lookup_slot(kernel, source_root, word(6), source_depth, true)?;
+    let (pivot_index, source_index) = (word(3), word(6));
+    let source = lookup_slot(kernel, source_root, source_index, source_depth, true)?;
+    look_up(kernel)?;
     let pivot_root = invocation.extra_cap(kernel, 0);
-    let pivot = lookup_slot(kernel, pivot_root, word(3), pivot_depth, true)?;
+    let pivot = lookup_slot(kernel, pivot_root, pivot_index, pivot_depth, true)?;
+    look_up(kernel)?;
 
     if pivot == source || pivot == target {
         return Err(Error::IllegalOperation.into());
@@ -149,13 +162,20 @@ fn rotate<A: Arch>(
     Ok(())
 }
 
-fn cancel_badged_sends<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
+fn cancel_badged_sends<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    slot: Ptr<Slot<A>>,
+) -> Result<(), Failure> {
     match kernel[slot].cap() {
         Cap::Endpoint(cap) if cap.rights == Rights::ALL => {
-            if cap.badge != 0 {
-                kernel.cancel_badged_sends(cap.object, cap.badge);
+            if cap.badge == 0
+                || kernel.cancel_badged_sends(invocation.caller, cap.object, cap.badge)
+            {
+                Ok(())
+            } else {
+                Err(Failure::Preempted)
             }
-            Ok(())
         }
         _ => Err(Error::IllegalOperation.into()),
     }

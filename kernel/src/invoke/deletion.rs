@@ -18,6 +18,9 @@
 //! It is the pointer reversal of Schorr and Waite (Communications of the ACM 10(8), 1967): the way
 //! back is kept in the places that the walk has no more use for.
 //!
+//! Endpoints and notifications on which threads wait become zombies, too, which have no slots: each step
+//! wakes one thread. Nobody can begin to wait meanwhile, because a zombie is no way to the object.
+//!
 //! Slots that a zombie no longer counts are empty, so when it counts none its memory is free. The one
 //! difficulty is a root that lies in what it deletes, as a revocation meets it where CNodes hold their
 //! own last capabilities. Such a zombie must not go before the root is empty: the root moves to its
@@ -27,7 +30,8 @@ use super::Failure;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, Slot, Zombie, child_of, is_last, move_cap, remove_cap, swap_slots};
-use crate::object::{IrqState, NotificationState, SchedContext, Thread};
+use crate::object::{IrqState, SchedContext, Thread};
+use crate::sched::work;
 use crate::token::Ptr;
 
 /// Deletes the children of a capability.
@@ -37,7 +41,7 @@ use crate::token::Ptr;
 pub(crate) fn revoke<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
     while let Some(child) = child_of(kernel, slot) {
         delete(kernel, child)?;
-        if kernel.should_preempt() {
+        if kernel.should_preempt(work::CAPABILITY) {
             return Err(Failure::Preempted);
         }
     }
@@ -53,15 +57,15 @@ pub(crate) fn delete<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Res
     let mut root = slot;
     while let Cap::Zombie(zombie) = kernel[root].cap() {
         root = step(kernel, root, zombie)?;
-        if kernel.should_preempt() {
+        if kernel.should_preempt(work::CAPABILITY) {
             return Err(Failure::Preempted);
         }
     }
     Ok(())
 }
 
-/// Finalises the object of a capability if it is the last one, and empties its slot; CNodes and
-/// threads leave a zombie there.
+/// Finalises the object of a capability if it is the last one, and empties its slot; CNodes, threads
+/// and objects that threads wait for leave a zombie there.
 fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
     let cap = kernel[slot].cap();
     let last = is_last(kernel, slot);
@@ -79,10 +83,9 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
             kernel[slot].set_cap(Cap::Zombie(Zombie::of_thread(slots)));
             return Ok(());
         }
-        Cap::Endpoint(cap) if last => {
-            if !kernel.cancel_all_at_endpoint(cap.object) {
-                return Err(Failure::Preempted);
-            }
+        Cap::Endpoint(cap) if last && kernel.anybody_waits_at(cap.object) => {
+            kernel[slot].set_cap(Cap::Zombie(Zombie::of_endpoint(cap.object)));
+            return Ok(());
         }
         Cap::Notification(cap) if last => {
             let notification = cap.object;
@@ -92,17 +95,17 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
             if let Some(context) = kernel[notification].sched_context.take() {
                 kernel[context].notification = None;
             }
-            if !kernel.cancel_all_at_notification(notification) {
-                return Err(Failure::Preempted);
+            if kernel.anybody_waits_for(notification) {
+                kernel[slot].set_cap(Cap::Zombie(Zombie::of_notification(notification)));
+                return Ok(());
             }
-            kernel[notification].state = NotificationState::Idle;
         }
         Cap::Reply { object, .. } if last => kernel.clear_reply(object),
         Cap::SchedContext { object, .. } if last => finalise_context(kernel, object),
         Cap::IrqHandler(irq) if last => {
             kernel.arch.mask_interrupt(irq, true);
             let stored = super::irq::notification_slot(kernel, irq);
-            finalise(kernel, stored)?;
+            delete(kernel, stored)?;
             // Only now, because the step before can be interrupted.
             kernel.irqs[irq.0].state = IrqState::Free;
         }
@@ -142,9 +145,15 @@ fn step<A: Arch>(
     root: Ptr<Slot<A>>,
     zombie: Zombie<A>,
 ) -> Result<Ptr<Slot<A>>, Failure> {
-    let Some(last) = zombie.remaining.checked_sub(1) else {
-        remove_cap(kernel, root);
+    if wake_one(kernel, zombie) {
         return Ok(root);
+    }
+    let last = match zombie.remaining.checked_sub(1) {
+        Some(last) if zombie.has_slots() => last,
+        _ => {
+            remove_cap(kernel, root);
+            return Ok(root);
+        }
     };
     let slot = zombie.slot(last);
     if slot == root {
@@ -152,6 +161,12 @@ fn step<A: Arch>(
     }
     finalise(kernel, slot)?;
     match kernel[slot].cap() {
+        Cap::Zombie(child) if !child.has_slots() => {
+            if !wake_one(kernel, child) {
+                remove_cap(kernel, slot);
+            }
+            Ok(root)
+        }
         Cap::Zombie(child) if last == 0 => {
             remove_cap(kernel, root);
             move_cap(kernel, slot, root, Cap::Zombie(child));
@@ -165,6 +180,15 @@ fn step<A: Arch>(
             }));
             Ok(root)
         }
+    }
+}
+
+/// Wakes one of those who wait for what a zombie was; returns whether there was one.
+fn wake_one<A: Arch>(kernel: &mut Kernel<A>, zombie: Zombie<A>) -> bool {
+    match (zombie.endpoint(), zombie.notification()) {
+        (Some(endpoint), _) => kernel.wake_one_at_endpoint(endpoint),
+        (_, Some(notification)) => kernel.wake_one_at_notification(notification),
+        _ => false,
     }
 }
 

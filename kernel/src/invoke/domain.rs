@@ -29,15 +29,7 @@ fn set<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
     let Cap::Thread(thread) = invocation.extra_cap(kernel, 0) else {
         return Err(Error::InvalidArgument(1).into());
     };
-    let schedulable = kernel.is_schedulable(thread);
-    if schedulable {
-        kernel.choose_again();
-        kernel.leave_scheduler(thread);
-    }
-    kernel[thread].domain = domain as u8;
-    if schedulable {
-        kernel.ready_front(thread);
-    }
+    kernel.change_place(thread, |thread| thread.domain = domain as u8);
     Ok(Answer::Nothing)
 }
 

@@ -7,7 +7,9 @@ use super::{Answer, Error, Invocation, Outcome, breakpoint, deletion, thread_spa
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, Slot};
-use crate::object::{Membership, NotificationState, SchedContext, Thread, ThreadSlot, thread_slot};
+use crate::object::{
+    Membership, NotificationState, Progress, SchedContext, Thread, ThreadSlot, thread_slot,
+};
 use crate::token::Ptr;
 
 pub(super) fn invoke<A: Arch>(
@@ -136,6 +138,7 @@ fn write_registers<A: Arch>(
     }
     // The thread continues exactly where its program counter says, not behind a system call.
     kernel[thread].context.continue_at_pc();
+    kernel[thread].progress = Progress::None;
     if resume {
         kernel.resume(thread);
     }
@@ -173,6 +176,7 @@ fn copy_registers<A: Arch>(
     if flags & 4 != 0 {
         kernel[thread].context.continue_at_pc();
     }
+    kernel[thread].progress = Progress::None;
     reload_if_current(kernel, thread);
     Ok(Answer::Nothing)
 }
@@ -200,14 +204,11 @@ fn controlled_priority<A: Arch>(
 
 fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
     match kernel[thread].membership {
-        Membership::Ready => {
-            kernel.leave_scheduler(thread);
-            kernel[thread].priority = priority;
-            kernel.ready_front(thread);
-            kernel.choose_again();
+        Membership::Ready | Membership::Release => {
+            kernel.change_place(thread, |thread| thread.priority = priority);
         }
         Membership::Waiting => kernel.requeue_waiting(thread, priority),
-        Membership::Release | Membership::None => {
+        Membership::None => {
             kernel[thread].priority = priority;
             if kernel.is_schedulable(thread) {
                 kernel.choose_again();

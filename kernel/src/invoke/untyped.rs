@@ -1,4 +1,7 @@
 //! `Untyped_Retype`: memory becomes objects.
+//!
+//! It may stop while memory is cleared, which the watermark tells, and between any two objects, which
+//! the caller notes ([`Progress`]).
 
 use abi::sizes::{
     ENDPOINT_BITS, MAX_UNTYPED_BITS, MIN_SCHED_CONTEXT_BITS, MIN_UNTYPED_BITS, NOTIFICATION_BITS,
@@ -13,7 +16,8 @@ use crate::cap::{
     CNode, Cap, EndpointCap, NotificationCap, Slot, UntypedCap, has_children, insert_child,
     lookup_slot,
 };
-use crate::object::{Endpoint, Notification, Reply, SchedContext, Thread};
+use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Thread};
+use crate::sched::work;
 use crate::token::Ptr;
 
 /// A checked request.
@@ -26,6 +30,8 @@ struct Retype<A: Arch> {
     cnode: CNode<A>,
     offset: usize,
     count: usize,
+    /// How many of the objects were made before the operation was interrupted.
+    done: usize,
     /// Whether the memory must be cleared first.
     reset: bool,
 }
@@ -38,12 +44,16 @@ pub(super) fn invoke<A: Arch>(
     if invocation.method != Method::UntypedRetype {
         return Err(Error::IllegalOperation.into());
     }
-    let request = decode(kernel, invocation, untyped)?;
+    let done = match core::mem::take(&mut kernel[invocation.caller].progress) {
+        Progress::Retype { untyped, done } if untyped == invocation.slot => done,
+        _ => 0,
+    };
+    let request = decode(kernel, invocation, untyped, done)?;
     let mut untyped = untyped;
     if request.reset {
         reset(kernel, invocation.slot, &mut untyped)?;
     }
-    create(kernel, invocation.slot, untyped, &request);
+    create(kernel, invocation, untyped, &request)?;
     Ok(Answer::Nothing)
 }
 
@@ -51,6 +61,7 @@ fn decode<A: Arch>(
     kernel: &Kernel<A>,
     invocation: &Invocation<A>,
     untyped: UntypedCap,
+    done: usize,
 ) -> Result<Retype<A>, Error> {
     invocation.require(6, 1)?;
     let size_bits = invocation.word(kernel, 1);
@@ -98,7 +109,9 @@ fn decode<A: Arch>(
             maximum: cnode.len() - offset,
         });
     }
-    if (offset..offset + count).any(|index| !kernel[cnode.slot(index)].is_empty()) {
+    // What was made already is not in its own way.
+    let done = if done < count { done } else { 0 };
+    if (offset + done..offset + count).any(|index| !kernel[cnode.slot(index)].is_empty()) {
         return Err(Error::DeleteFirst);
     }
 
@@ -108,7 +121,7 @@ fn decode<A: Arch>(
     } else {
         untyped.size() - untyped.watermark
     };
-    if free >> object_bits < count {
+    if free >> object_bits < count - done {
         return Err(Error::NotEnoughMemory(free));
     }
     if untyped.device && kind != ObjectType::Untyped && !A::is_frame(kind) {
@@ -121,6 +134,7 @@ fn decode<A: Arch>(
         cnode,
         offset,
         count,
+        done,
         reset,
     })
 }
@@ -181,7 +195,7 @@ fn reset<A: Arch>(
         A::clean_new_memory(address, untyped.watermark - start);
         untyped.watermark = start;
         kernel[slot].set_cap(Cap::Untyped(*untyped));
-        if start > 0 && kernel.should_preempt() {
+        if start > 0 && kernel.should_preempt(work::CHUNK) {
             return Err(Failure::Preempted);
         }
     }
@@ -190,25 +204,28 @@ fn reset<A: Arch>(
 
 fn create<A: Arch>(
     kernel: &mut Kernel<A>,
-    slot: Ptr<Slot<A>>,
+    invocation: &Invocation<A>,
     mut untyped: UntypedCap,
     request: &Retype<A>,
-) {
+) -> Result<(), Failure> {
+    let slot = invocation.slot;
     let size = 1usize << request.object_bits;
-    let base = untyped.address.0;
-    let first = (base + untyped.watermark).next_multiple_of(size) - base;
-    untyped.watermark = first + request.count * size;
-    kernel[slot].set_cap(Cap::Untyped(untyped));
-    for index in 0..request.count {
-        let address = PhysAddr(base + first + index * size);
-        let cap = create_object(kernel, request, address, untyped.device);
-        insert_child(
-            kernel,
-            slot,
-            request.cnode.slot(request.offset + index),
-            cap,
-        );
+    for index in request.done..request.count {
+        let base = untyped.address.0;
+        let address = (base + untyped.watermark).next_multiple_of(size);
+        untyped.watermark = address - base + size;
+        kernel[slot].set_cap(Cap::Untyped(untyped));
+        let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
+        let target = request.cnode.slot(request.offset + index);
+        insert_child(kernel, slot, target, cap);
+        let done = index + 1;
+        if done < request.count && kernel.should_preempt(work::OBJECT) {
+            let untyped = slot;
+            kernel[invocation.caller].progress = Progress::Retype { untyped, done };
+            return Err(Failure::Preempted);
+        }
     }
+    Ok(())
 }
 
 /// Makes one object in cleared memory.

@@ -28,7 +28,12 @@ impl<A: Arch> Kernel<A> {
         self[thread].state = ThreadState::Inactive;
     }
 
-    fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
+    /// Takes a thread out of the queue of an endpoint.
+    pub(super) fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
+        if self[endpoint].is_swept() {
+            self.leave_swept(endpoint, thread);
+            return;
+        }
         let state = match self[endpoint].state() {
             EndpointState::Idle => return,
             EndpointState::Sending(mut queue) => {
@@ -55,17 +60,20 @@ impl<A: Arch> Kernel<A> {
     /// A thread in a waiting queue has a new priority: it is served accordingly.
     pub(crate) fn requeue_waiting(&mut self, thread: Ptr<Thread<A>>, priority: u8) {
         match self[thread].state {
-            ThreadState::BlockedOnSend { endpoint, .. }
-            | ThreadState::BlockedOnReceive { endpoint, .. } => {
-                let (mut queue, state): (_, fn(_) -> _) = match self[endpoint].state() {
-                    EndpointState::Idle => return,
-                    EndpointState::Sending(queue) => (queue, EndpointState::Sending),
-                    EndpointState::Receiving(queue) => (queue, EndpointState::Receiving),
-                };
-                queue.remove(&mut self.objects, thread);
+            ThreadState::BlockedOnSend { endpoint, .. } => {
+                let sweep = self.sweep_of(endpoint);
+                self.leave_endpoint(endpoint, thread);
                 self[thread].priority = priority;
-                queue.insert(&mut self.objects, thread);
-                self[endpoint].set_state(state(queue));
+                self.wait_at(endpoint, thread, EndpointState::Sending);
+                // A sweep may have passed the place where it stands now.
+                if let Some(sweep) = sweep {
+                    self.sweep_out(endpoint, thread, &sweep);
+                }
+            }
+            ThreadState::BlockedOnReceive { endpoint, .. } => {
+                self.leave_endpoint(endpoint, thread);
+                self[thread].priority = priority;
+                self.wait_at(endpoint, thread, EndpointState::Receiving);
             }
             ThreadState::BlockedOnNotification { notification } => {
                 if let NotificationState::Waiting(mut queue) = self[notification].state {
@@ -75,9 +83,8 @@ impl<A: Arch> Kernel<A> {
                     self.set_waiters(notification, queue);
                 }
             }
-            _ => {}
+            _ => self[thread].priority = priority,
         }
-        self[thread].priority = priority;
     }
 
     /// A thread whose wait was ended executes its system call again, or gives up if it waited with a
@@ -93,72 +100,45 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The endpoint goes away: everybody who waits there tries again and finds out. Returns whether
-    /// it is empty; if not, the caller was asked to pause.
-    pub(crate) fn cancel_all_at_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>) -> bool {
-        loop {
-            let (EndpointState::Sending(queue) | EndpointState::Receiving(queue)) =
-                self[endpoint].state()
-            else {
-                return true;
-            };
-            let Some(thread) = queue.first(&self.objects) else {
-                return true;
-            };
-            self.detach_reply(thread);
-            self.leave_endpoint(endpoint, thread);
-            self.restart_or_give_up(thread);
-            if self.should_preempt() {
-                return false;
-            }
-        }
+    /// Whether anybody waits at an endpoint.
+    pub(crate) fn anybody_waits_at(&self, endpoint: Ptr<Endpoint<A>>) -> bool {
+        !matches!(self[endpoint].state(), EndpointState::Idle)
     }
 
-    /// The notification goes away: everybody who waits for it tries again and finds out. Returns
-    /// whether nobody waits any more.
-    pub(crate) fn cancel_all_at_notification(
-        &mut self,
-        notification: Ptr<Notification<A>>,
-    ) -> bool {
-        while let NotificationState::Waiting(queue) = self[notification].state {
-            let Some(thread) = queue.first(&self.objects) else {
-                break;
-            };
-            self.leave_notification(notification, thread);
-            self.restart_or_give_up(thread);
-            if self.should_preempt() {
-                return false;
-            }
-        }
+    /// Whether anybody waits for a notification.
+    pub(crate) fn anybody_waits_for(&self, notification: Ptr<Notification<A>>) -> bool {
+        matches!(self[notification].state, NotificationState::Waiting(_))
+    }
+
+    /// The endpoint goes away: the first of those who wait there tries again and finds out. Returns
+    /// whether there was one.
+    pub(crate) fn wake_one_at_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>) -> bool {
+        let (EndpointState::Sending(queue) | EndpointState::Receiving(queue)) =
+            self[endpoint].state()
+        else {
+            return false;
+        };
+        let Some(thread) = queue.first(&self.objects) else {
+            return false;
+        };
+        self.detach_reply(thread);
+        self.leave_endpoint(endpoint, thread);
+        self.restart_or_give_up(thread);
         true
     }
 
-    /// Threads that wait to send with this badge try again.
-    pub(crate) fn cancel_badged_sends(&mut self, endpoint: Ptr<Endpoint<A>>, badge: usize) {
-        let EndpointState::Sending(queue) = self[endpoint].state() else {
-            return;
+    /// The notification goes away: the first of those who wait for it tries again and finds out.
+    /// Returns whether there was one.
+    pub(crate) fn wake_one_at_notification(&mut self, notification: Ptr<Notification<A>>) -> bool {
+        let NotificationState::Waiting(queue) = self[notification].state else {
+            return false;
         };
-        // Served in order, so that those who try again queue up in the order in which they stood.
-        let mut kept = crate::object::WaitQueue::EMPTY;
-        let mut rest = queue;
-        while let Some(thread) = rest.first(&self.objects) {
-            rest.remove(&mut self.objects, thread);
-            let hit = matches!(
-                self[thread].state,
-                ThreadState::BlockedOnSend { badge: own, .. } if own == badge
-            );
-            if hit {
-                self[thread].membership = Membership::None;
-                self.restart_or_give_up(thread);
-            } else {
-                kept.insert(&mut self.objects, thread);
-            }
-        }
-        self[endpoint].set_state(if kept.is_empty() {
-            EndpointState::Idle
-        } else {
-            EndpointState::Sending(kept)
-        });
+        let Some(thread) = queue.first(&self.objects) else {
+            return false;
+        };
+        self.leave_notification(notification, thread);
+        self.restart_or_give_up(thread);
+        true
     }
 
     /// Stops a thread.

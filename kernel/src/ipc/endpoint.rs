@@ -43,10 +43,11 @@ impl<A: Arch> Kernel<A> {
         let endpoint = cap.object;
         let grant = cap.rights.contains(Rights::GRANT);
         let grant_reply = cap.rights.contains(Rights::GRANT_REPLY);
-        let mut queue = match self[endpoint].state() {
+        let queue = match self[endpoint].state() {
             EndpointState::Receiving(queue) => queue,
             EndpointState::Idle | EndpointState::Sending(_) => {
                 if options.blocking {
+                    self[sender].last_sweep = self.core.sweeps;
                     self[sender].state = ThreadState::BlockedOnSend {
                         endpoint,
                         badge: cap.badge,
@@ -62,9 +63,7 @@ impl<A: Arch> Kernel<A> {
         let Some(receiver) = queue.first(&self.objects) else {
             return;
         };
-        queue.remove(&mut self.objects, receiver);
-        self[receiver].membership = Membership::None;
-        self[endpoint].set_state(EndpointState::Receiving(queue));
+        self.leave_endpoint(endpoint, receiver);
         let reply = self.detach_reply(receiver);
 
         self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
@@ -132,7 +131,7 @@ impl<A: Arch> Kernel<A> {
                 self.return_lent_context(receiver, notification);
             }
         }
-        let mut queue = match self[endpoint].state() {
+        let queue = match self[endpoint].state() {
             EndpointState::Sending(queue) => queue,
             EndpointState::Idle | EndpointState::Receiving(_) => {
                 if how.blocking {
@@ -151,9 +150,7 @@ impl<A: Arch> Kernel<A> {
         let Some(sender) = queue.first(&self.objects) else {
             return;
         };
-        queue.remove(&mut self.objects, sender);
-        self[sender].membership = Membership::None;
-        self[endpoint].set_state(EndpointState::Sending(queue));
+        self.leave_endpoint(endpoint, sender);
         let ThreadState::BlockedOnSend {
             badge,
             grant,
@@ -177,7 +174,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Puts a blocked thread into the queue of an endpoint.
-    fn wait_at(
+    pub(super) fn wait_at(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,
         thread: Ptr<Thread<A>>,

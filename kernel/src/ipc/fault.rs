@@ -13,7 +13,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
-use crate::object::{Fault, Reply, Thread, ThreadSlot, ThreadState};
+use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 use crate::trace::info;
 
@@ -237,6 +237,7 @@ impl<A: Arch> Kernel<A> {
             Fault::Timeout { .. } => &TIMEOUT_REPLY,
             Fault::Debug { .. } => &[],
         };
+        self[thread].progress = Progress::None;
         let length = self.message_length(handler);
         for (index, register) in registers.iter().enumerate().take(length) {
             let word = self.message_word(handler, index);

@@ -6,6 +6,7 @@ mod donate;
 mod endpoint;
 mod fault;
 mod signal;
+mod sweep;
 mod transfer;
 mod yield_to;
 

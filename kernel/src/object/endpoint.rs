@@ -82,6 +82,8 @@ pub struct Endpoint<A: Arch> {
 
 const SENDING: usize = 1;
 const RECEIVING: usize = 2;
+/// Senders, and somebody goes through them.
+const SWEPT: usize = 3;
 
 impl<A: Arch> Endpoint<A> {
     /// An endpoint as retype makes it.
@@ -98,7 +100,7 @@ impl<A: Arch> Endpoint<A> {
         // SAFETY: only `set_state` wrote this: a thread in the queue, which leaves it before it dies.
         let root = unsafe { Ptr::from_address(self.queue & !3) };
         match self.queue & 3 {
-            SENDING => EndpointState::Sending(WaitQueue::from_root(root)),
+            SENDING | SWEPT => EndpointState::Sending(WaitQueue::from_root(root)),
             RECEIVING => EndpointState::Receiving(WaitQueue::from_root(root)),
             _ => EndpointState::Idle,
         }
@@ -108,10 +110,25 @@ impl<A: Arch> Endpoint<A> {
     pub fn set_state(&mut self, state: EndpointState<A>) {
         let (queue, mark) = match state {
             EndpointState::Idle => (WaitQueue::EMPTY, 0),
+            EndpointState::Sending(queue) if self.is_swept() => (queue, SWEPT),
             EndpointState::Sending(queue) => (queue, SENDING),
             EndpointState::Receiving(queue) => (queue, RECEIVING),
         };
         self.queue = queue.root().map_or(0, |root| root.address() | mark);
+    }
+}
+
+impl<A: Arch> Endpoint<A> {
+    /// Whether somebody goes through the senders that wait here.
+    pub const fn is_swept(&self) -> bool {
+        self.queue & 3 == SWEPT
+    }
+
+    /// Marks that somebody begins, or has ended, to go through the senders that wait here.
+    pub fn set_swept(&mut self, swept: bool) {
+        if let EndpointState::Sending(_) = self.state() {
+            self.queue = self.queue & !3 | if swept { SWEPT } else { SENDING };
+        }
     }
 }
 

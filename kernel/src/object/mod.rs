@@ -17,7 +17,9 @@ pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
 pub use reply::{Above, Reply};
 pub use sched_context::SchedContext;
-pub use thread::{Fault, Membership, THREAD_SLOTS, Thread, ThreadSlot, ThreadState, thread_slot};
+pub use thread::{
+    Fault, Membership, Progress, Sweep, THREAD_SLOTS, Thread, ThreadSlot, ThreadState, thread_slot,
+};
 
 use abi::sizes;
 

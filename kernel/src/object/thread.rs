@@ -148,6 +148,46 @@ pub enum Membership {
     Waiting,
 }
 
+/// A way through the senders of an endpoint; see `ipc::sweep`.
+pub struct Sweep<A: Arch> {
+    /// The sender to be looked at next.
+    pub next: Ptr<Thread<A>>,
+    /// Whose senders are meant.
+    pub badge: usize,
+    /// Its number among all sweeps.
+    pub number: u64,
+}
+
+impl<A: Arch> Clone for Sweep<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<A: Arch> Copy for Sweep<A> {}
+
+/// How far a thread has come in a long operation that it is going to take up again, where the objects
+/// themselves do not tell. What is named here may be gone meanwhile; it is compared and never followed.
+#[derive(Default)]
+pub enum Progress<A: Arch> {
+    /// It is in none, or at its beginning.
+    #[default]
+    None,
+    /// Its own sweep of an endpoint.
+    Sweep {
+        /// Where.
+        endpoint: Ptr<Endpoint<A>>,
+        /// The number of the sweep.
+        number: u64,
+    },
+    /// A retype.
+    Retype {
+        /// The slot of the untyped memory.
+        untyped: Ptr<Slot<A>>,
+        /// How many objects there are already.
+        done: usize,
+    },
+}
+
 /// A thread.
 #[repr(C)]
 pub struct Thread<A: Arch> {
@@ -183,6 +223,12 @@ pub struct Thread<A: Arch> {
     pub core: u8,
     /// Its name, for people who debug it.
     pub name: [u8; 16],
+    /// How far it has come in a long operation.
+    pub progress: Progress<A>,
+    /// As a sender: the last sweep that began before.
+    pub last_sweep: u64,
+    /// As the root of an endpoint's queue: the sweep that goes through it.
+    pub sweep: Option<Sweep<A>>,
     /// What it has used, for people who measure.
     pub usage: Usage,
 }
@@ -216,6 +262,9 @@ impl<A: Arch> Thread<A> {
             flags: 0,
             core: 0,
             name: [0; 16],
+            progress: Progress::None,
+            last_sweep: 0,
+            sweep: None,
             usage: Usage::NONE,
         }
     }

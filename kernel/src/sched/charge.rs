@@ -128,22 +128,4 @@ impl<A: Arch> Kernel<A> {
             self[context].unblock(now);
         }
     }
-
-    /// Between two pieces of a long operation: whether it should stop here and be taken up later,
-    /// because an interrupt waits or the time of the current thread is over.
-    pub(crate) fn should_preempt(&mut self) -> bool {
-        self.core.work += 1;
-        if self.core.work < A::WORK_PER_LOOK {
-            return false;
-        }
-        self.core.work = 0;
-        self.update_time();
-        let minimum = self.min_budget();
-        let consumed = self.core.consumed;
-        let exhausted = self.core.current_context.is_some_and(|context| {
-            self[context].is_configured()
-                && !self[context].refills().is_sufficient(consumed, minimum)
-        });
-        exhausted || self.domain_expired() || self.arch.interrupt_pending()
-    }
 }

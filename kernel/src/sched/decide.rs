@@ -1,8 +1,10 @@
 //! The choice at the end of a kernel entry.
 
 use super::Decision;
+use super::alarm::level;
 use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
+use crate::collections::Linked;
 use crate::console::debug_line;
 use crate::object::{IrqState, Thread, ThreadState};
 use crate::time::Ticks;
@@ -14,16 +16,13 @@ impl<A: Arch> Kernel<A> {
     /// the architecture.
     pub(crate) fn leave(&mut self) {
         let before = self.core.current;
-        self.release_due();
         if self.domain_expired() {
             self.next_domain();
         }
         self.check_new_context();
         self.pick();
         self.switch_context();
-        if core::mem::take(&mut self.core.reprogram) {
-            self.arm_timer();
-        }
+        self.update_alarm();
         if let Some(thread) = self.core.current {
             self.finish_yield_to(thread);
             if let ThreadState::Restart = self[thread].state {
@@ -47,7 +46,7 @@ impl<A: Arch> Kernel<A> {
     /// It has ended well if `last`, the thread that ran last, stopped of its own will; not if it
     /// waits for somebody, or if any fault found no handler.
     fn end_if_dead(&self, last: Option<Ptr<Thread<A>>>) {
-        let time_comes = self.core.release.first(&self.objects).is_some();
+        let time_comes = self.core.release.is_awaited();
         let interrupts = self.irqs.iter().any(|line| line.state == IrqState::Issued);
         if time_comes || interrupts || abi::config::DOMAINS > 1 {
             return;
@@ -61,16 +60,6 @@ impl<A: Arch> Kernel<A> {
             Exit::Failure
         };
         A::exit(exit);
-    }
-
-    /// Offers every thread whose replenishment is due, the earliest first.
-    fn release_due(&mut self) {
-        while let Some((thread, time)) = self.core.release.first(&self.objects)
-            && time <= self.core.now
-        {
-            self.leave_scheduler(thread);
-            self.offer(thread);
-        }
     }
 
     /// The current thread may have got other time in this entry, by a call that waited for it or from
@@ -94,7 +83,9 @@ impl<A: Arch> Kernel<A> {
             .filter(|current| self.is_schedulable(*current));
         let decision = core::mem::replace(&mut self.core.decision, Decision::Resume);
         let chosen = match decision {
-            Decision::Resume if current.is_some() => return,
+            Decision::Resume if current.is_some() && !self.is_due_from(self.level_of(current)) => {
+                return;
+            }
             Decision::Resume | Decision::Choose => None,
             Decision::Candidate(candidate) => self.compare(current, candidate),
         };
@@ -105,13 +96,37 @@ impl<A: Arch> Kernel<A> {
         }
         let next = match chosen {
             Some(thread) => Some(thread),
-            None => self.core.ready.first(self.core.current_domain()),
+            None => self.most_urgent(),
         };
         if let Some(thread) = next {
             self.leave_scheduler(thread);
         }
         debug!("run {:#x}", next.map_or(0, Ptr::address));
         self.core.current = next;
+    }
+
+    /// The thread to run next, of those that are ready and those that are due: the most urgent; of
+    /// equals the one that is ready for the longest time.
+    fn most_urgent(&self) -> Option<Ptr<Thread<A>>> {
+        let domain = self.core.current_domain();
+        let ready = self.core.ready.highest_priority(domain);
+        let Some((due, moment)) = self.core.release.most_urgent_due(domain, self.core.now) else {
+            return self.core.ready.first(domain, ready?);
+        };
+        let waiting = match ready {
+            Some(priority) if priority > due => return self.core.ready.first(domain, priority),
+            Some(priority) if priority == due => self.core.ready.first(domain, priority),
+            _ => None,
+        };
+        waiting
+            .filter(|thread| Ticks(self[*thread].links().key()) < moment)
+            .or_else(|| self.core.release.first(domain, due))
+    }
+
+    /// Whether somebody who is ready or due is more urgent than a priority.
+    fn is_overtaken(&self, priority: u8) -> bool {
+        let highest = self.core.ready.highest_priority(self.core.current_domain());
+        highest.is_some_and(|highest| highest > priority) || self.is_due_from(level(priority))
     }
 
     /// Whether the candidate runs at once; if not, it is put into its ready queue.
@@ -131,15 +146,11 @@ impl<A: Arch> Kernel<A> {
                 self.ready_front(candidate);
                 None
             }
-            _ => {
-                let highest = self.core.ready.highest_priority(self.core.current_domain());
-                if highest.is_some_and(|highest| highest > priority) {
-                    self.ready_front(candidate);
-                    None
-                } else {
-                    Some(candidate)
-                }
+            _ if self.is_overtaken(priority) => {
+                self.ready_front(candidate);
+                None
             }
+            _ => Some(candidate),
         }
     }
 
@@ -165,19 +176,5 @@ impl<A: Arch> Kernel<A> {
                 self[context].unblock(now);
             }
         }
-    }
-
-    /// Arms the timer for the first thing that will happen by itself.
-    fn arm_timer(&mut self) {
-        let budget_end = self.core.current_context.map_or(Ticks::NEVER, |context| {
-            self.core.now.saturating_add(self[context].head().amount)
-        });
-        let release = self
-            .core
-            .release
-            .first(&self.objects)
-            .map_or(Ticks::NEVER, |(_, time)| time);
-        let deadline = budget_end.min(release).min(self.domain_end());
-        self.arch.set_deadline(deadline);
     }
 }

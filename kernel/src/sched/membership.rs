@@ -3,17 +3,26 @@
 use super::Decision;
 use crate::Kernel;
 use crate::arch::Arch;
+use crate::collections::Linked;
 use crate::object::{Membership, Thread};
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
     /// Whether the thread could run if it were chosen: it wants to, and has time.
     pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
         self[thread].is_runnable()
-            && self[thread].membership != Membership::Release
+            && !self.is_postponed(thread)
             && self[thread]
                 .sched_context
                 .is_some_and(|context| self[context].is_configured())
+    }
+
+    /// Whether the thread waits for a moment that has not come yet. One whose moment has come is as
+    /// good as ready.
+    pub(crate) fn is_postponed(&self, thread: Ptr<Thread<A>>) -> bool {
+        self[thread].membership == Membership::Release
+            && Ticks(self[thread].links().key()) > self.core.now
     }
 
     /// Whether the thread's context, if it has one, may be used now.
@@ -35,7 +44,8 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn ready_back(&mut self, thread: Ptr<Thread<A>>) {
         self.prepare_for_queue(thread);
         self[thread].membership = Membership::Ready;
-        self.core.ready.push_back(&mut self.objects, thread);
+        let now = self.core.now;
+        self.core.ready.push_back(&mut self.objects, thread, now);
     }
 
     /// Lets a thread wait for its next replenishment.
@@ -47,12 +57,36 @@ impl<A: Arch> Kernel<A> {
         self.prepare_for_queue(thread);
         self[thread].membership = Membership::Release;
         self.core.release.insert(&mut self.objects, thread, time);
-        self.core.reprogram = true;
+        if self[thread].domain == self.core.current_domain() {
+            let priority = self[thread].priority;
+            self.core.alarm.expect(priority, time);
+        }
     }
 
     fn prepare_for_queue(&mut self, thread: Ptr<Thread<A>>) {
         debug_assert!(self[thread].membership != Membership::Waiting);
         self.leave_scheduler(thread);
+    }
+
+    /// Changes something of a thread on which its place among the ready or the postponed depends. One
+    /// that could run is put in front of its new equals, and the choice is made anew.
+    pub(crate) fn change_place(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        change: impl FnOnce(&mut Thread<A>),
+    ) {
+        let schedulable = self.is_schedulable(thread);
+        let membership = self[thread].membership;
+        if schedulable {
+            self.choose_again();
+        }
+        self.leave_scheduler(thread);
+        change(&mut self[thread]);
+        if schedulable {
+            self.ready_front(thread);
+        } else if membership == Membership::Release {
+            self.postpone(thread);
+        }
     }
 
     /// Takes a thread out of the ready or release queue; it is offered no longer either.
@@ -61,7 +95,8 @@ impl<A: Arch> Kernel<A> {
             Membership::Ready => self.core.ready.remove(&mut self.objects, thread),
             Membership::Release => {
                 self.core.release.remove(&mut self.objects, thread);
-                self.core.reprogram = true;
+                let time = Ticks(self[thread].links().key());
+                self.core.alarm.expect_no_more(time);
             }
             Membership::None | Membership::Waiting => {
                 if let Decision::Candidate(candidate) = self.core.decision

@@ -1,10 +1,13 @@
 //! Who runs.
 //!
 //! Threads that could run now stand in the ready queues (`ready`), those that wait for time in the
-//! release queue (`release`); the current thread stands in neither. While the kernel works it only
-//! notes what should happen ([`Decision`]); the choice is made once, at the end of the kernel entry
-//! (`decide`), and time is accounted for at entry and at the choice (`charge`).
+//! release queues (`release`), where they stay when it has come until the processor turns to them; the
+//! current thread stands in neither. While the kernel works it only notes what should happen
+//! ([`Decision`]); the choice is made once, at the end of the kernel entry (`decide`), and time is
+//! accounted for at entry and at the choice (`charge`). The timer is armed for what can change who
+//! runs (`alarm`).
 
+mod alarm;
 mod charge;
 mod decide;
 mod domain;
@@ -12,15 +15,17 @@ mod membership;
 mod ready;
 mod release;
 mod usage;
+pub(crate) mod work;
 
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
+use alarm::Alarm;
 use domain::DomainTime;
 use ready::ReadyQueues;
-use release::ReleaseQueue;
+use release::ReleaseQueues;
 use usage::Measurement;
 pub use usage::Usage;
 
@@ -55,17 +60,23 @@ pub struct Core<A: Arch> {
     pub consumed: Ticks,
     /// What the end of this entry shall do.
     pub decision: Decision<A>,
-    /// Whether the timer must be armed anew.
+    /// Whether the timer must be armed anew, because another context pays or its budget changed, the
+    /// domain's turn changed, or the timer fired.
     pub reprogram: bool,
     /// Whether the address space or registers of the current thread were changed under it, so that
     /// the architecture must load them again.
     pub reload: bool,
     /// Whether any thread stopped with a fault that nobody handles.
     pub unhandled_fault: bool,
-    /// Units of work since the last preemption point.
+    /// Work since somebody looked last at what else waits, and levels of capability spaces walked
+    /// through, which are work, too; see [`work`].
     work: usize,
+    levels: core::cell::Cell<usize>,
+    /// How many ways through the senders of endpoints have begun; see `ipc::sweep`.
+    pub(crate) sweeps: u64,
     pub(crate) ready: ReadyQueues<A>,
-    pub(crate) release: ReleaseQueue<A>,
+    pub(crate) release: ReleaseQueues<A>,
+    alarm: Alarm,
     domain: DomainTime,
     #[cfg_attr(
         not(feature = "bench"),
@@ -88,8 +99,11 @@ impl<A: Arch> Core<A> {
             reload: true,
             unhandled_fault: false,
             work: 0,
+            levels: core::cell::Cell::new(0),
+            sweeps: 0,
             ready: ReadyQueues::new(),
-            release: ReleaseQueue::new(),
+            release: ReleaseQueues::new(),
+            alarm: Alarm::NONE,
             domain: DomainTime::new(),
             measurement: Measurement::new(),
         }

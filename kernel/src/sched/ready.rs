@@ -1,11 +1,16 @@
 //! Threads that could run now: one first-come-first-served queue per domain and priority.
+//!
+//! Each thread keeps the moment since which it is ready, so that those who are due in the release
+//! queues take their turn among those who stand here. Who is put in front has precedence over all of
+//! them.
 
 use abi::PRIORITIES;
 use abi::config::DOMAINS;
 
 use crate::arch::Arch;
-use crate::collections::{PriorityBitmap, Ring};
+use crate::collections::{Linked, PriorityBitmap, Ring};
 use crate::object::Thread;
+use crate::time::Ticks;
 use crate::token::{Objects, Ptr};
 
 /// The ready queues of a core. All operations take constant time.
@@ -33,13 +38,15 @@ impl<A: Arch> ReadyQueues<A> {
     pub fn push_front(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
         let (domain, priority) = place(objects, thread);
         let queues = &mut self.domains[domain];
+        objects[thread].links_mut().set_key(Ticks::ZERO.0);
         queues.queues[priority as usize].push_front(objects, thread);
         queues.occupied.insert(priority);
     }
 
-    pub fn push_back(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
+    pub fn push_back(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>, now: Ticks) {
         let (domain, priority) = place(objects, thread);
         let queues = &mut self.domains[domain];
+        objects[thread].links_mut().set_key(now.0);
         queues.queues[priority as usize].push_back(objects, thread);
         queues.occupied.insert(priority);
     }
@@ -71,9 +78,8 @@ impl<A: Arch> ReadyQueues<A> {
         self.domains[domain as usize].occupied.contains(priority)
     }
 
-    /// The thread that runs next in a domain.
-    pub fn first(&self, domain: u8) -> Option<Ptr<Thread<A>>> {
-        let priority = self.highest_priority(domain)?;
+    /// The thread that is next of those of one domain and priority.
+    pub fn first(&self, domain: u8, priority: u8) -> Option<Ptr<Thread<A>>> {
         self.domains[domain as usize].queues[priority as usize].first()
     }
 }

@@ -100,7 +100,7 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         manner: Manner,
     ) -> Result<(), Preempted> {
-        let invocation = match self.lookup_invocation(thread, address, manner) {
+        let invocation = match self.lookup_invocation(thread, address, manner)? {
             Ok(invocation) => invocation,
             Err((address, failure)) => {
                 if manner.blocking {
@@ -128,24 +128,33 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Finds the capability and those that come along; fails with the address that did not resolve.
+    /// The way through deep capability spaces is long, and may be interrupted.
     fn lookup_invocation(
-        &self,
+        &mut self,
         caller: Ptr<Thread<A>>,
         address: usize,
         manner: Manner,
-    ) -> Result<Invocation<A>, (usize, LookupFailure)> {
+    ) -> Result<Result<Invocation<A>, (usize, LookupFailure)>, Preempted> {
         let root = self[caller].cap(ThreadSlot::CSpace);
-        let slot = lookup_cap(self, root, address).map_err(|failure| (address, failure))?;
+        let slot = match lookup_cap(self, root, address) {
+            Ok(slot) => slot,
+            Err(failure) => return Ok(Err((address, failure))),
+        };
         let info = MessageInfo(self[caller].context.get(INFO));
         let mut extra = [None; MAX_EXTRA_CAPS];
         if let Some(buffer) = self.send_buffer(caller) {
             for (index, place) in extra.iter_mut().enumerate().take(info.extra_caps()) {
                 let address = buffer.extra_cap(index);
-                let slot = lookup_cap(self, root, address).map_err(|failure| (address, failure))?;
-                *place = Some(slot);
+                match lookup_cap(self, root, address) {
+                    Ok(slot) => *place = Some(slot),
+                    Err(failure) => return Ok(Err((address, failure))),
+                }
+                if self.is_interrupted() {
+                    return Err(Preempted);
+                }
             }
         }
-        Ok(Invocation {
+        Ok(Ok(Invocation {
             caller,
             cap: self[slot].cap(),
             slot,
@@ -153,7 +162,7 @@ impl<A: Arch> Kernel<A> {
             length: self.message_length(caller),
             extra,
             is_call: manner.call,
-        })
+        }))
     }
 
     fn perform(&mut self, invocation: &Invocation<A>, manner: Manner) -> Outcome {

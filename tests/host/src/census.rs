@@ -182,6 +182,7 @@ const fn zombie_slots(zombie: &Zombie<Host>) -> usize {
     match zombie.kind {
         ZombieKind::CNode { radix } => 1 << radix,
         ZombieKind::Thread => THREAD_SLOTS,
+        ZombieKind::Endpoint | ZombieKind::Notification => 0,
     }
 }
 

@@ -135,11 +135,13 @@ impl<A: Aarch32> Spaces<A> {
         }
         let hardware = self.next_hardware_asid();
         if let Some(previous) = self.owners[usize::from(hardware.0)].replace(asid) {
-            let directory = self.entry(previous).directory();
-            self.set_entry(
-                previous,
-                directory.map_or(PoolEntry::EMPTY, |it| PoolEntry::new(it, None)),
-            );
+            let entry = self.entry(previous);
+            // Its pool may be gone, and another space may have its number by now.
+            if let Some(directory) = entry.directory()
+                && entry.hardware() == Some(hardware)
+            {
+                self.set_entry(previous, PoolEntry::new(directory, None));
+            }
             A::forget_space(hardware);
         }
         if let Some(directory) = entry.directory() {
@@ -194,19 +196,14 @@ impl<A: Aarch32> Spaces<A> {
         self.pools[pool] = Some(unsafe { Pool::at(address) });
     }
 
-    /// Removes a pool with all its address spaces.
+    /// Removes a pool with all its address spaces. Their hardware identifiers keep their owners, so that
+    /// their translations are forgotten when the identifiers are given out again.
     pub(super) fn remove_pool(&mut self, pool: usize, address: PhysAddr) {
         if self.has_pool(pool, address) != Some(true) {
             return;
         }
         if self.current.is_some_and(|(asid, _)| asid.pool() == pool) {
             self.switch(None);
-        }
-        for number in 0..HardwareAsid::COUNT {
-            if self.owners[number].is_some_and(|asid| asid.pool() == pool) {
-                A::forget_space(HardwareAsid(number as u8));
-                self.owners[number] = None;
-            }
         }
         self.pools[pool] = None;
     }

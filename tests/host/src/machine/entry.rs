@@ -131,6 +131,7 @@ impl Machine {
         let before = self.kernel.arch.time.get();
         let context = self.kernel.core.current_context;
         entry(&mut self.kernel);
+        self.entries += 1;
         // The kernel's own time is on whoever it worked for.
         if let (Some(context), Some(history)) = (context, &mut self.history) {
             let end = self.kernel.arch.time.get();

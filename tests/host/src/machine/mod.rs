@@ -60,6 +60,8 @@ pub struct Machine {
     pub boot_info: Box<BootInfo>,
     /// The root task.
     pub root: Task,
+    /// How often the kernel was entered.
+    pub entries: usize,
     /// Who paid for the time that has passed, if somebody wants to know.
     pub history: Option<Vec<Slice>>,
     root_space: Cap<Host>,
@@ -124,6 +126,7 @@ impl Machine {
             boot_info: read_boot_info(&kernel, space),
             kernel,
             root,
+            entries: 0,
             history: None,
             root_space: space,
             next_slot: 0,
@@ -150,14 +153,11 @@ impl Machine {
             self.kernel.arch.running, core.current,
             "the processor runs whom the kernel chose"
         );
-        if let Some(context) = core.current_context {
-            let left = self.kernel[context].head().amount;
-            let end = core.now.saturating_sub(core.consumed) + left;
-            assert!(
-                self.kernel.arch.deadline <= end,
-                "the timer fires before the budget is used up"
-            );
-        }
+        assert_eq!(
+            self.kernel.arch.deadline,
+            self.kernel.alarm(),
+            "the timer is armed for what the kernel thinks"
+        );
     }
 
     fn largest_untyped(&self) -> CPtr {

@@ -12,6 +12,7 @@ tests![
     short_messages_are_truncated,
     ranges_do_not_end_before_they_start,
     ports_are_issued_once,
+    long_ranges_are_issued_as_a_whole,
     destinations_are_checked,
     checks_come_in_order,
     numbers_are_cut_to_16_bits,
@@ -256,5 +257,28 @@ fn instructions_are_not_allowed(test: &mut Test) -> Outcome {
         ),
         "{fault:?}"
     );
+    Ok(())
+}
+
+fn long_ranges_are_issued_as_a_whole(test: &mut Test) -> Outcome {
+    // From the middle of a block of 64 ports to the middle of another, with many in between.
+    let (first, last) = (0x9021, 0xd01e);
+    let long = issue(test, first, last)?;
+    let taken = Some(Error::RevokeFirst);
+    for port in [first, first + 0x1e, first + 0x1f, 0xa000, 0xcfff, 0xd000, last] {
+        check_eq!(issue(test, port, port).err(), taken);
+    }
+    check_eq!(issue(test, 0x8000, first).err(), taken);
+    check_eq!(issue(test, last, 0xdfff).err(), taken);
+    check_eq!(issue(test, 0x8000, 0xdfff).err(), taken);
+    let below = issue(test, 0x8000, first - 1)?;
+    let above = issue(test, last + 1, 0xdfff)?;
+    test.delete(long)?;
+    let again = issue(test, first, last)?;
+    for ports in [below, above, again] {
+        test.delete(ports)?;
+    }
+    let all = issue(test, 0x8000, 0xdfff)?;
+    test.delete(all)?;
     Ok(())
 }

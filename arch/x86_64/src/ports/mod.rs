@@ -3,6 +3,10 @@
 //! User mode cannot touch them: the task state has no permission map. The holder of a capability asks
 //! the kernel instead.
 
+mod issued;
+
+pub use issued::IssuedPorts;
+
 use abi::Method;
 use kernel::Kernel;
 use kernel::cap::{Cap as AnyCap, insert_copy, lookup_slot};
@@ -11,48 +15,6 @@ use x86_64::instructions::port::Port;
 
 use crate::cap::{Cap, PortsCap};
 use crate::{Platform, X86_64};
-
-const PORTS: usize = 1 << 16;
-
-/// Which ports have been issued.
-pub struct IssuedPorts {
-    words: &'static mut [u64; PORTS / 64],
-}
-
-impl IssuedPorts {
-    /// None.
-    ///
-    /// # Safety
-    /// Called once.
-    pub unsafe fn new() -> Self {
-        static mut WORDS: [u64; PORTS / 64] = [0; PORTS / 64];
-        let words = &raw mut WORDS;
-        // SAFETY: this is the only call, hence the only reference.
-        let words = unsafe { &mut *words };
-        Self { words }
-    }
-
-    fn any(&self, ports: PortsCap) -> bool {
-        (ports.first..=ports.last)
-            .any(|port| self.words[port as usize / 64] >> (port % 64) & 1 != 0)
-    }
-
-    fn set(&mut self, ports: PortsCap, issued: bool) {
-        for port in ports.first..=ports.last {
-            let (word, bit) = (&mut self.words[port as usize / 64], 1 << (port % 64));
-            if issued {
-                *word |= bit;
-            } else {
-                *word &= !bit;
-            }
-        }
-    }
-
-    /// The ports can be issued again.
-    pub fn release(&mut self, ports: PortsCap) {
-        self.set(ports, false);
-    }
-}
 
 /// Performs an invocation of the control of I/O ports.
 ///
@@ -83,7 +45,7 @@ pub fn invoke_control<P: Platform>(
         return Err(Error::DeleteFirst.into());
     }
 
-    kernel.arch.ports.set(ports, true);
+    kernel.arch.ports.issue(ports);
     insert_copy(
         kernel,
         invocation.slot,

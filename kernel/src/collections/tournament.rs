@@ -1,0 +1,156 @@
+//! For each priority the moment at which something happens there, and which comes first.
+
+use abi::PRIORITIES;
+
+use crate::time::Ticks;
+
+/// A tournament: a complete binary tree whose leaves are the priorities and in which every inner node
+/// names the winner below it: the priority with the earliest moment; of equals, the most urgent. A
+/// change replays the matches on one path, and both questions are answered on one path, of as many
+/// steps as a priority has bits.
+///
+/// Inner nodes are numbered from 1, the root; the children of *n* are *2n* and *2n+1*; the numbers
+/// from [`PRIORITIES`] on are the leaves.
+#[derive(Debug)]
+pub struct Tournament {
+    moments: [Ticks; PRIORITIES],
+    winners: [u8; PRIORITIES],
+}
+
+const ROOT: usize = 1;
+
+impl Tournament {
+    /// Nothing ever happens anywhere.
+    pub const fn new() -> Self {
+        let mut winners = [0; PRIORITIES];
+        let mut node = PRIORITIES - 1;
+        while node >= ROOT {
+            // Of equals, the right one.
+            let right = 2 * node + 1;
+            winners[node] = if right < PRIORITIES {
+                winners[right]
+            } else {
+                (right - PRIORITIES) as u8
+            };
+            node -= 1;
+        }
+        Self {
+            moments: [Ticks::NEVER; PRIORITIES],
+            winners,
+        }
+    }
+
+    fn winner(&self, node: usize) -> u8 {
+        if node < PRIORITIES {
+            self.winners[node]
+        } else {
+            (node - PRIORITIES) as u8
+        }
+    }
+
+    fn moment(&self, priority: u8) -> Ticks {
+        self.moments[usize::from(priority)]
+    }
+
+    /// Changes the moment of a priority; [`Ticks::NEVER`] where nothing happens.
+    pub fn set(&mut self, priority: u8, moment: Ticks) {
+        self.moments[usize::from(priority)] = moment;
+        let mut node = (PRIORITIES + usize::from(priority)) / 2;
+        while node >= ROOT {
+            let (left, right) = (self.winner(2 * node), self.winner(2 * node + 1));
+            let winner = if self.moment(left) < self.moment(right) {
+                left
+            } else {
+                right
+            };
+            let before = core::mem::replace(&mut self.winners[node], winner);
+            // Nobody above has noticed.
+            if winner != priority && before != priority {
+                return;
+            }
+            node /= 2;
+        }
+    }
+
+    /// The earliest moment of all.
+    pub fn earliest(&self) -> Ticks {
+        self.moment(self.winners[ROOT])
+    }
+
+    /// The earliest moment at `lowest` or above (256: nowhere), and a priority that has it.
+    pub fn earliest_from(&self, lowest: u16) -> Option<(u8, Ticks)> {
+        if usize::from(lowest) >= PRIORITIES {
+            return None;
+        }
+        let mut node = PRIORITIES + usize::from(lowest);
+        let mut best = self.winner(node);
+        while node > ROOT {
+            if node.is_multiple_of(2) {
+                let right = self.winner(node + 1);
+                if self.moment(right) <= self.moment(best) {
+                    best = right;
+                }
+            }
+            node /= 2;
+        }
+        let moment = self.moment(best);
+        (moment < Ticks::NEVER).then_some((best, moment))
+    }
+
+    /// The most urgent priority whose moment has come, and that moment.
+    pub fn most_urgent_due(&self, now: Ticks) -> Option<(u8, Ticks)> {
+        if self.earliest() > now {
+            return None;
+        }
+        let mut node = ROOT;
+        while node < PRIORITIES {
+            let right = 2 * node + 1;
+            let is_due = self.moment(self.winner(right)) <= now;
+            node = if is_due { right } else { 2 * node };
+        }
+        let priority = (node - PRIORITIES) as u8;
+        Some((priority, self.moment(priority)))
+    }
+}
+
+impl Default for Tournament {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_looking_at_all(
+            steps in prop::collection::vec((any::<u8>(), prop::option::of(0u64..50)), 1..200),
+            questions in prop::collection::vec((0u16..=256, 0u64..60), 20),
+        ) {
+            let mut tournament = Tournament::new();
+            let mut model = [Ticks::NEVER; PRIORITIES];
+            for (priority, moment) in steps {
+                let moment = moment.map_or(Ticks::NEVER, Ticks);
+                tournament.set(priority, moment);
+                model[usize::from(priority)] = moment;
+                prop_assert_eq!(Some(&tournament.earliest()), model.iter().min());
+            }
+            for (lowest, now) in questions {
+                let above = &model[usize::from(lowest)..];
+                let earliest = above.iter().copied().min().filter(|moment| *moment < Ticks::NEVER);
+                let found = tournament.earliest_from(lowest);
+                prop_assert_eq!(found.map(|(_, moment)| moment), earliest);
+                if let Some((priority, moment)) = found {
+                    prop_assert!(u16::from(priority) >= lowest);
+                    prop_assert_eq!(model[usize::from(priority)], moment);
+                }
+                let due = model.iter().rposition(|moment| *moment <= Ticks(now));
+                let expected = due.map(|priority| (priority as u8, model[priority]));
+                prop_assert_eq!(tournament.most_urgent_due(Ticks(now)), expected);
+            }
+        }
+    }
+}

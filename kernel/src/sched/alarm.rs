@@ -1,0 +1,133 @@
+//! What the timer is armed for: only what can change who runs.
+//!
+//! That is the end of the current context's budget, the end of the domain's turn, or the release of a
+//! thread that would preempt the current one. Which releases would preempt depends on the priority of
+//! the current thread, so the alarm remembers for which priorities it is right: a switch within these
+//! needs no look at the release queues and no access to the timer.
+//!
+//! The priority of the current thread is counted as a *level* here: that of the least urgent thread
+//! that would preempt it. Idling is level 0, where everybody preempts; at level 256 nobody does.
+
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::Thread;
+use crate::time::Ticks;
+use crate::token::Ptr;
+
+/// The moment that the timer is armed for.
+#[derive(Debug)]
+pub struct Alarm {
+    time: Ticks,
+    /// From which level on no earlier release would preempt.
+    lowest: u16,
+    /// From which level on it may be too early, because nobody is released then who would preempt.
+    end: u16,
+}
+
+/// Beyond all levels.
+const TOP: u16 = abi::PRIORITIES as u16 + 1;
+
+/// The level of a priority.
+pub(super) const fn level(priority: u8) -> u16 {
+    priority as u16 + 1
+}
+
+impl Alarm {
+    /// None, right for nobody.
+    pub const NONE: Self = Self {
+        time: Ticks::ZERO,
+        lowest: TOP,
+        end: 0,
+    };
+
+    const fn is_right_for(&self, level: u16) -> bool {
+        self.lowest <= level && level < self.end
+    }
+
+    /// Whether nobody can be due at `level` or above, because the alarm is in the future and would be
+    /// earlier otherwise.
+    pub fn rules_out(&self, now: Ticks, level: u16) -> bool {
+        now < self.time && self.lowest <= level
+    }
+
+    /// Somebody of a priority is going to be released at a moment.
+    pub fn expect(&mut self, priority: u8, moment: Ticks) {
+        if moment < self.time {
+            self.lowest = self.lowest.max(level(priority));
+        }
+    }
+
+    /// Nobody of a priority is going to be released at that moment any more.
+    pub fn expect_no_more(&mut self, moment: Ticks) {
+        if moment == self.time {
+            self.end = 0;
+        }
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    /// The level of a thread that runs, or of the idle loop.
+    pub(super) fn level_of(&self, thread: Option<Ptr<Thread<A>>>) -> u16 {
+        thread.map_or(0, |thread| level(self[thread].priority))
+    }
+
+    /// Arms the timer for the first thing that will happen by itself and matter, if that may have
+    /// changed.
+    pub(super) fn update_alarm(&mut self) {
+        let level = self.level_of(self.core.current);
+        let reprogram = core::mem::take(&mut self.core.reprogram);
+        if !reprogram && self.core.alarm.is_right_for(level) {
+            return;
+        }
+        let (time, end) = self.next_alarm(level);
+        if reprogram || time != self.core.alarm.time {
+            self.arch.set_deadline(time);
+        }
+        self.core.alarm = Alarm {
+            time,
+            lowest: level,
+            end,
+        };
+    }
+
+    /// The next alarm for a level, and from which level on it would be too early.
+    fn next_alarm(&self, level: u16) -> (Ticks, u16) {
+        let budget_end = self.core.current_context.map_or(Ticks::NEVER, |context| {
+            let left = self[context].head().amount;
+            let left = left.saturating_sub(self.core.consumed);
+            self.core.now.saturating_add(left)
+        });
+        let end = budget_end.min(self.domain_end());
+        let domain = self.core.current_domain();
+        if self.core.release.earliest(domain) >= end {
+            return (end, TOP);
+        }
+        match self.core.release.earliest_from(domain, level) {
+            Some((priority, time)) if time < end => (time, self::level(priority)),
+            _ => (end, TOP),
+        }
+    }
+
+    /// Whether the timer is armed for exactly what it should be: for those who check.
+    #[cfg(any(test, feature = "invariants"))]
+    pub(crate) fn alarm_is_right(&self) -> bool {
+        let level = self.level_of(self.core.current);
+        self.core.alarm.is_right_for(level) && self.core.alarm.time == self.next_alarm(level).0
+    }
+
+    /// The moment that the timer is armed for.
+    #[cfg(any(test, feature = "invariants"))]
+    pub fn alarm(&self) -> Ticks {
+        self.core.alarm.time
+    }
+
+    /// Whether somebody is due at `level` or above.
+    pub(super) fn is_due_from(&self, level: u16) -> bool {
+        if self.core.alarm.rules_out(self.core.now, level) {
+            return false;
+        }
+        let domain = self.core.current_domain();
+        let due = self.core.release.most_urgent_due(domain, self.core.now);
+        due.is_some_and(|(priority, _)| u16::from(priority) >= level)
+    }
+}

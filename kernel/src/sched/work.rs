@@ -1,0 +1,66 @@
+//! Preemption points: how long an operation may go on before it looks at what else waits.
+//!
+//! Interrupts are off in the kernel. An operation that can be long is therefore made of pieces, counts
+//! the work that each is, and looks after [`Arch::WORK_PER_LOOK`] of it whether an interrupt waits or the
+//! time of its thread is over. If so it stops, in a state from which it can go on, and the thread
+//! executes its system call again. Work is counted in instructions, roughly: what matters is that no
+//! piece is long, and that looks are neither far apart nor so frequent that they cost more than the
+//! work.
+
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::sched::Core;
+
+/// Taking a capability away.
+pub const CAPABILITY: usize = 300;
+/// Taking a thread out of a waiting queue, and perhaps waking it.
+pub const WAITER: usize = 200;
+/// Clearing a cache line or two.
+pub const CHUNK: usize = 100;
+/// Making an object in cleared memory.
+pub const OBJECT: usize = 400;
+/// One level on the way through a capability space.
+const LEVEL: usize = 20;
+
+impl<A: Arch> Core<A> {
+    /// Counts the levels of a lookup.
+    #[inline(always)]
+    pub(crate) fn count_levels(&self, levels: usize) {
+        self.levels.set(self.levels.get() + levels);
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Between two pieces of a long operation, of which the first was so much work: whether it should
+    /// stop here and be taken up later, because an interrupt waits or the time of the current thread
+    /// is over.
+    pub(crate) fn should_preempt(&mut self, work: usize) -> bool {
+        if !self.is_time_to_look(work) {
+            return false;
+        }
+        self.update_time();
+        let minimum = self.min_budget();
+        let consumed = self.core.consumed;
+        let exhausted = self.core.current_context.is_some_and(|context| {
+            self[context].is_configured()
+                && !self[context].refills().is_sufficient(consumed, minimum)
+        });
+        exhausted || self.domain_expired() || self.arch.interrupt_pending()
+    }
+
+    /// After a lookup in a capability space, before anything has changed: whether an interrupt waits,
+    /// so that the system call should begin again afterwards.
+    pub(crate) fn is_interrupted(&mut self) -> bool {
+        let levels = self.core.levels.take();
+        self.is_time_to_look(levels * LEVEL) && self.arch.interrupt_pending()
+    }
+
+    fn is_time_to_look(&mut self, work: usize) -> bool {
+        self.core.work += work;
+        if self.core.work < A::WORK_PER_LOOK {
+            return false;
+        }
+        self.core.work = 0;
+        true
+    }
+}

@@ -1,0 +1,337 @@
+//! Long operations that stop anywhere and go on, whatever happens meanwhile.
+
+use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
+use host_tests::{CPtr, Machine, Message, Spec, State, Task};
+use kernel::arch::Irq;
+use kernel::cap::Cap;
+use kernel::invoke::Error;
+
+use crate::common::{sender, waiter, word};
+
+const ROOT: CPtr = slots::INIT_THREAD_CNODE;
+/// The line that wakes the root task.
+const BELL: Irq = Irq(0);
+
+/// Lets `task` call, and interrupts it when it has looked `looks` times at what else waits. Returns
+/// whether it took so long; the root task runs then.
+fn interrupted(
+    machine: &mut Machine,
+    task: Task,
+    cap: CPtr,
+    message: &Message,
+    looks: usize,
+) -> bool {
+    machine.kernel.arch.ambush = Some((looks, BELL));
+    machine.call(task, cap, message);
+    machine.kernel.arch.ambush = None;
+    machine.runs(machine.root)
+}
+
+/// Does something with every point of interruption, until it is not interrupted any more.
+fn at_every_point(mut scene: impl FnMut(usize) -> bool) {
+    let mut points = 0;
+    while scene(points) {
+        points += 1;
+        assert!(points < 1000, "there is no end to it");
+    }
+    assert!(points > 2, "it was never interrupted");
+}
+
+fn retype(untyped: CPtr, slot: CPtr, count: usize) -> (CPtr, Message) {
+    let words = [ObjectType::Endpoint.number(), 0, 0, 0, slot, count];
+    let message = Message::new(Method::UntypedRetype.number(), &words).with_caps(&[ROOT]);
+    (untyped, message)
+}
+
+fn endpoints(machine: &Machine, slot: CPtr, count: usize) -> Vec<usize> {
+    let address = |slot| match machine.cap(slot) {
+        Cap::Endpoint(cap) => Some(cap.object.address()),
+        _ => None,
+    };
+    (slot..slot + count).map_while(address).collect()
+}
+
+#[test]
+fn many_objects_are_made_a_few_at_a_time() {
+    at_every_point(|looks| {
+        let mut machine = Machine::new();
+        let (memory, slot) = (machine.untyped(12), machine.slots(5));
+        let worker = machine.spawn(Spec::new("worker", 10).active());
+        machine.rest();
+        let (cap, message) = retype(memory, slot, 5);
+        let stopped = interrupted(&mut machine, worker, cap, &message, looks);
+        if stopped {
+            assert!(endpoints(&machine, slot, 5).len() < 5);
+            machine.rest();
+        }
+        assert!(machine.runs(worker));
+        assert_eq!(machine.received(worker).label, 0);
+        let made = endpoints(&machine, slot, 5);
+        assert_eq!(made.len(), 5);
+        assert!(
+            made.windows(2).all(|pair| pair[1] == pair[0] + 16),
+            "one behind the other"
+        );
+        stopped
+    });
+}
+
+#[test]
+fn what_was_made_before_an_interruption_may_be_taken_away() {
+    let mut machine = Machine::new();
+    let (memory, slot) = (machine.untyped(12), machine.slots(5));
+    let worker = machine.spawn(Spec::new("worker", 10).active());
+    machine.rest();
+    let (cap, message) = retype(memory, slot, 5);
+    let looks = (0..40).find(|looks| {
+        let stopped = interrupted(&mut machine, worker, cap, &message, *looks);
+        let done = endpoints(&machine, slot, 5).len();
+        // Everything made so far is taken away, and the memory is cleared anew for the rest.
+        machine.revoke(memory);
+        machine.rest();
+        assert!(stopped && machine.runs(worker));
+        assert_eq!(machine.received(worker).label, 0);
+        let made: Vec<bool> = (slot..slot + 5)
+            .map(|slot| !machine.is_empty(slot))
+            .collect();
+        let expected: Vec<bool> = (0..5).map(|index| index >= done).collect();
+        assert_eq!(made, expected);
+        machine.revoke(memory);
+        done > 1
+    });
+    assert!(looks.is_some(), "it was interrupted between two objects");
+}
+
+#[test]
+fn a_thread_with_new_registers_has_nothing_to_go_on_with() {
+    let mut machine = Machine::new();
+    let (memory, slot) = (machine.untyped(12), machine.slots(5));
+    let worker = machine.spawn(Spec::new("worker", 10).active());
+    machine.rest();
+    let (cap, message) = retype(memory, slot, 5);
+    for looks in 0..40 {
+        let stopped = interrupted(&mut machine, worker, cap, &message, looks);
+        assert!(stopped);
+        let done = endpoints(&machine, slot, 5).len();
+        let answer = machine.tcb(worker, Method::TcbWriteRegisters, &[0, 1, 0x4000], &[]);
+        assert_eq!(answer, Ok(vec![]));
+        machine.rest();
+        assert!(machine.runs(worker));
+        assert_eq!(endpoints(&machine, slot, 5).len(), done);
+        // The same call is a new one now.
+        let (_, again) = retype(memory, slot, 5);
+        machine.call(worker, cap, &again);
+        let label = machine.received(worker).label;
+        assert_eq!(label != 0, done > 0, "its slots are not empty");
+        if done > 1 {
+            return;
+        }
+        machine.revoke(memory);
+    }
+    panic!("it was never interrupted between two objects");
+}
+
+/// What happens while a thread is interrupted in the middle of cancelling sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meanwhile {
+    Nothing,
+    /// One who is meant moves to the front.
+    Raised,
+    /// And one to the end.
+    Lowered,
+    /// Somebody leaves.
+    Suspended(usize),
+    /// Somebody is served.
+    Served,
+    /// Somebody else cancels other sends at the same endpoint.
+    Another,
+    /// Somebody else begins to send, with the same badge.
+    NewSender,
+    /// The endpoint goes away.
+    Deleted,
+}
+
+const BADGES: [usize; 8] = [0, 1, 0, 0, 1, 0, 2, 0];
+const PRIORITIES: [u8; 8] = [10, 30, 20, 30, 10, 20, 20, 30];
+
+/// Senders of the badges 7, 8 and 9; cancels those of 7.
+fn cancel(meanwhile: Meanwhile, looks: usize) -> bool {
+    let mut machine = Machine::with_memory(21);
+    let endpoint = machine.endpoint();
+    let badged = [7, 8, 9].map(|badge| machine.mint(endpoint, Rights::ALL, badge));
+    let mut senders = Vec::new();
+    for (number, (badge, priority)) in BADGES.into_iter().zip(PRIORITIES).enumerate() {
+        senders.push(sender(
+            &mut machine,
+            "sender",
+            priority,
+            badged[badge],
+            &word(number),
+        ));
+    }
+    let worker = machine.spawn(Spec::new("worker", 100).active());
+    let bell = machine.notification();
+    let late = waiter(&mut machine, "late", 200, bell);
+    let reply = machine.reply();
+    let method = Method::CNodeCancelBadgedSends.number();
+    let message = Message::new(method, &[badged[0], WORD_BITS]);
+    let stopped = interrupted(&mut machine, worker, ROOT, &message, looks);
+    let mut gone = None;
+    if stopped {
+        match meanwhile {
+            Meanwhile::Nothing => {}
+            Meanwhile::Raised => machine.set_priority(senders[0], 40),
+            Meanwhile::Lowered => machine.set_priority(senders[3], 5),
+            Meanwhile::Suspended(index) => {
+                machine.suspend(senders[index]);
+                gone = Some(index);
+            }
+            Meanwhile::Served => {
+                let receiver = machine.spawn(Spec::new("receiver", 240).active());
+                machine.rest();
+                machine.recv(receiver, endpoint, reply);
+                gone = Some(machine.received(receiver).words[0]);
+                machine.suspend(receiver);
+            }
+            Meanwhile::Another => {
+                let answer = machine.in_root(Method::CNodeCancelBadgedSends, badged[1], &[]);
+                assert_eq!(answer, Ok(vec![]));
+            }
+            Meanwhile::NewSender => {
+                machine
+                    .invoke(bell, Method::InvalidInvocation, &[], &[])
+                    .unwrap();
+                machine.rest();
+                machine.send(late, badged[0], &word(8));
+            }
+            Meanwhile::Deleted => {
+                for slot in badged {
+                    machine.delete(slot);
+                }
+                machine.delete(endpoint);
+            }
+        }
+        if machine.runs(machine.root) {
+            machine.rest();
+        }
+    }
+    assert!(
+        machine.runs(worker),
+        "{meanwhile:?} at {looks}: {} runs",
+        machine.running()
+    );
+    for (index, task) in senders.iter().enumerate() {
+        let others = stopped && meanwhile == Meanwhile::Another && BADGES[index] == 1;
+        let deleted = stopped && meanwhile == Meanwhile::Deleted;
+        if gone == Some(index) {
+            assert_ne!(machine.state(*task), State::Sending);
+        } else if BADGES[index] == 0 || others || deleted {
+            assert_eq!(
+                machine.state(*task),
+                State::Runnable,
+                "{meanwhile:?} at {looks}: {index}"
+            );
+        } else {
+            assert_eq!(
+                machine.state(*task),
+                State::Sending,
+                "{meanwhile:?} at {looks}: {index}"
+            );
+        }
+    }
+    if stopped && meanwhile == Meanwhile::NewSender {
+        assert_eq!(
+            machine.state(late),
+            State::Sending,
+            "it began to send afterwards"
+        );
+    }
+    stopped
+}
+
+#[test]
+fn senders_are_cancelled_a_few_at_a_time() {
+    for meanwhile in [
+        Meanwhile::Nothing,
+        Meanwhile::Raised,
+        Meanwhile::Lowered,
+        Meanwhile::Suspended(3),
+        Meanwhile::Suspended(2),
+        Meanwhile::Suspended(1),
+        Meanwhile::Suspended(6),
+        Meanwhile::Served,
+        Meanwhile::Another,
+        Meanwhile::NewSender,
+        Meanwhile::Deleted,
+    ] {
+        at_every_point(|looks| cancel(meanwhile, looks));
+    }
+}
+
+#[test]
+fn a_sweep_that_nobody_completes_disturbs_nobody() {
+    for looks in 1..8 {
+        let mut machine = Machine::with_memory(21);
+        let endpoint = machine.endpoint();
+        let badged = [7, 8].map(|badge| machine.mint(endpoint, Rights::ALL, badge));
+        for (number, priority) in [30, 20, 30, 10].into_iter().enumerate() {
+            sender(&mut machine, "sender", priority, badged[1], &word(number));
+        }
+        let worker = machine.spawn(Spec::new("worker", 100).active());
+        let method = Method::CNodeCancelBadgedSends.number();
+        let message = Message::new(method, &[badged[0], WORD_BITS]);
+        if !interrupted(&mut machine, worker, ROOT, &message, looks) {
+            continue;
+        }
+        machine.delete(worker.tcb);
+        let reply = machine.reply();
+        let receiver = machine.spawn(Spec::new("receiver", 240).active());
+        machine.rest();
+        let mut order = Vec::new();
+        for _ in 0..4 {
+            machine.recv(receiver, endpoint, reply);
+            order.push(machine.received(receiver).words[0]);
+        }
+        assert_eq!(order, [0, 2, 1, 3]);
+        // And the next one finds nobody.
+        let answer = machine.in_root(Method::CNodeCancelBadgedSends, badged[1], &[]);
+        assert_eq!(answer, Ok(vec![]));
+    }
+}
+
+#[test]
+fn nobody_can_begin_to_wait_at_an_endpoint_that_is_going_away() {
+    at_every_point(|looks| {
+        let mut machine = Machine::new();
+        let endpoint = machine.endpoint();
+        let senders = [10, 20, 30]
+            .map(|priority| sender(&mut machine, "sender", priority, endpoint, &word(1)));
+        let worker = machine.spawn(Spec::new("worker", 5).active());
+        let bell = machine.notification();
+        let late = waiter(&mut machine, "late", 200, bell);
+        // Less urgent than the senders, which try again in between.
+        machine.set_priority(worker, 100);
+        let message = Message::new(Method::CNodeDelete.number(), &[endpoint, WORD_BITS]);
+        let stopped = interrupted(&mut machine, worker, ROOT, &message, looks);
+        if stopped {
+            machine.set_priority(worker, 5);
+            machine
+                .invoke(bell, Method::InvalidInvocation, &[], &[])
+                .unwrap();
+            machine.rest();
+            machine.call(late, endpoint, &word(1));
+            // If it could wait at all, it is sent away, too, and finds out.
+            assert_eq!(
+                host_tests::answer(machine.received(late)),
+                Err(Error::InvalidCapability(0))
+            );
+            for sender in senders {
+                machine.suspend(sender);
+            }
+            machine.suspend(late);
+        }
+        assert!(machine.runs(worker));
+        assert!(machine.is_empty(endpoint));
+        stopped
+    });
+}

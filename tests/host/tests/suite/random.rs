@@ -361,7 +361,7 @@ impl World {
             ),
             Order::Domain(task, domain) => {
                 let thread = [pick(&self.tasks, *task).tcb];
-                let words = [usize::from(*domain) % DOMAINS];
+                let words = [usize::from(*domain).checked_rem(DOMAINS).unwrap_or(0)];
                 machine.invoke(slots::DOMAIN, Method::DomainSetSet, &words, &thread)
             }
             Order::Delete(object) => {

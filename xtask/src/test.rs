@@ -2,14 +2,21 @@
 //! exists, and one sum at the end.
 
 mod host;
+mod screen;
 mod tally;
 mod target;
+
+use std::num::NonZero;
+use std::sync::mpsc;
+use std::thread;
 
 use crate::cli::TestArguments;
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
+use crate::setup::BuildTools;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, setup, ui};
+use screen::Screen;
 use tally::Tally;
 
 /// The command `test`.
@@ -31,22 +38,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     if everything || arguments.host {
         total += host::run(workspace, arguments, &supervisor)?;
     }
-    if !platforms.is_empty() {
+    if !platforms.is_empty() && !supervisor.interrupted() {
         let tools = setup::build_tools()?;
         setup::emulators(&platforms)?;
-        for platform in &platforms {
-            if supervisor.interrupted() {
-                return Ok(Outcome::Interrupted);
-            }
-            for run in target::runs(arguments) {
-                // One platform's broken build must not hide the others' results.
-                let result = target::run(workspace, &tools, platform, &run, &supervisor);
-                total += result.unwrap_or_else(|error| {
-                    ui::error(&error);
-                    Tally::FAILURE
-                });
-            }
-        }
+        total += on_targets(workspace, &tools, &platforms, arguments, &supervisor)?;
     }
     if supervisor.interrupted() {
         return Ok(Outcome::Interrupted);
@@ -57,4 +52,58 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     } else {
         Outcome::Failure
     })
+}
+
+/// Builds one run after the other, and lets as many run at once as the host has
+/// processors.
+fn on_targets(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platforms: &[Platform],
+    arguments: &TestArguments,
+    supervisor: &Supervisor,
+) -> Result<Tally> {
+    let most = thread::available_parallelism().map_or(1, NonZero::get);
+    let screen = Screen::default();
+    let (report, reports) = mpsc::channel();
+    let mut total = Tally::default();
+    // One platform's broken build must not hide the others' results.
+    let failure = |error: anyhow::Error| {
+        ui::error(&error);
+        Tally::FAILURE
+    };
+    let mut runs = Vec::new();
+    for platform in platforms {
+        runs.extend(target::runs(workspace, platform, arguments)?);
+    }
+    thread::scope(|scope| {
+        let mut running = 0;
+        for run in &runs {
+            if supervisor.interrupted() {
+                break;
+            }
+            let built = match run.build(workspace, tools) {
+                Ok(built) => built,
+                Err(error) => {
+                    total += failure(error);
+                    continue;
+                }
+            };
+            if running == most {
+                total += reports.recv().unwrap_or(Tally::FAILURE);
+                running -= 1;
+            }
+            let (place, report) = (screen.begin(), report.clone());
+            running += 1;
+            scope.spawn(move || {
+                let tally = run.start(&built, supervisor, place);
+                // Whoever waits for it is there until the scope ends.
+                let _ = report.send(tally.unwrap_or_else(failure));
+            });
+        }
+        for _ in 0..running {
+            total += reports.recv().unwrap_or(Tally::FAILURE);
+        }
+    });
+    Ok(total)
 }

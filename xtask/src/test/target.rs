@@ -1,23 +1,23 @@
-//! Tests on the target: a system like any other, whose root task prints a line
-//! for each test and a summary at its end. This side believes nothing that the
+//! Tests on the target: systems like any other, whose root tasks print a line
+//! for each test and a summary at their end. This side believes nothing that the
 //! guest did not print: a run that dies is a failure.
 
-use std::io::{Read, Write, stdout};
+use std::io::Read;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
 
+use super::screen::Place;
 use super::tally::Tally;
 use crate::Result;
-use crate::build::{self, Request, RootTask};
-use crate::cli::{Kernel, TestArguments};
+use crate::build::{self, Built, Request, RootTask};
+use crate::cli::{AbiOption, Kernel, TestArguments};
 use crate::platform::Platform;
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
-use crate::ui::say;
 use crate::workspace::Workspace;
 
 /// Tells the tests' compilation which tests are wanted; empty for all.
@@ -30,110 +30,134 @@ const FUZZ_CALLS: &str = "ESCAPEMENT_FUZZ_CALLS";
 /// All tests of the fuzzer, and no others, have names that begin with this.
 const FUZZ: &str = "fuzz";
 
-/// Builds and runs the tests on `platform`: the suite, and the fuzzer.
-pub(super) fn run(
-    workspace: &Workspace,
-    tools: &BuildTools,
-    platform: &Platform,
-    arguments: &TestArguments,
-    supervisor: &Supervisor,
-) -> Result<Tally> {
-    let mut tally = Tally::default();
-    let filter = arguments.filter.as_deref().unwrap_or_default();
-    if !filter.starts_with(FUZZ) {
-        let suite = System::target_tests(workspace)?;
-        tally += run_system(workspace, tools, platform, arguments, supervisor, &suite)?;
-    }
-    if (filter.is_empty() || filter.starts_with(FUZZ)) && !supervisor.interrupted() {
-        let fuzzer = System::fuzzer(workspace)?;
-        tally += run_system(workspace, tools, platform, arguments, supervisor, &fuzzer)?;
-    }
-    Ok(tally)
+/// One boot of a system that prints its verdicts.
+#[derive(Debug)]
+pub(super) struct Run<'a> {
+    platform: &'a Platform,
+    system: System,
+    abi: &'a [AbiOption],
+    filter: &'a str,
+    arguments: &'a TestArguments,
 }
 
-/// Builds and runs a system that prints its verdicts.
-fn run_system(
+/// What to boot on a platform: the suite and the fuzzer, as far as they are asked for; if all tests
+/// are, those of the hardware debug interface, too, which only a build of its own has.
+pub(super) fn runs<'a>(
     workspace: &Workspace,
-    tools: &BuildTools,
-    platform: &Platform,
-    arguments: &TestArguments,
-    supervisor: &Supervisor,
-    system: &System,
-) -> Result<Tally> {
-    system.require(platform)?;
+    platform: &'a Platform,
+    arguments: &'a TestArguments,
+) -> Result<Vec<Run<'a>>> {
     let filter = arguments.filter.as_deref().unwrap_or_default();
-    let number = |number: Option<u64>| number.unwrap_or_default().to_string();
-    let (seed, calls) = (number(arguments.fuzz_seed), number(arguments.fuzz_calls));
-    let trace = number(Some(arguments.fuzz_trace.into()));
-    let request = Request {
+    let all = filter.is_empty();
+    let run = |system, abi, filter| Run {
         platform,
-        kernel: Kernel::Debug,
-        abi: &arguments.abi,
-        log: None,
-        root_task: RootTask::System(system),
-        environment: &[
-            (FILTER, filter),
-            (FUZZ_SEED, &seed),
-            (FUZZ_CALLS, &calls),
-            (FUZZ_TRACE, &trace),
-        ],
+        system,
+        abi,
+        filter,
+        arguments,
     };
-    let built = build::build(workspace, tools, &request)?;
-    let machine = Machine {
-        platform,
-        image: &built.image,
-        log: None,
-        // Virtual time that follows the instructions: a busy host disturbs no test.
-        icount: true,
-        gdb: false,
-        more: &[],
-    };
-    say(&format!(
-        "{} on {}: {}",
-        system.name, platform.name, platform.title
-    ));
-    let mut child = machine
-        .command(&setup::emulator(platform)?)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
-    let mut console = child.stdout.take().context("the console is not a pipe")?;
-    let reader = thread::spawn(move || show_and_keep(&mut console));
-    let ending = supervisor.wait(&mut child, Some(Duration::from_secs(arguments.timeout)))?;
-    let output = reader.join().unwrap_or_default();
-    if !output.is_empty() && !output.ends_with(b"\n") {
-        println!();
+    let suite = || System::target_tests(workspace);
+    let mut runs = Vec::new();
+    if !filter.starts_with(FUZZ) {
+        runs.push(run(suite()?, &arguments.abi, filter));
+    }
+    if all || filter.starts_with(FUZZ) {
+        runs.push(run(System::fuzzer(workspace)?, &arguments.abi, filter));
+    }
+    if all && arguments.abi.is_empty() {
+        runs.push(run(suite()?, &[AbiOption::Hwdebug], "breakpoints"));
+    }
+    Ok(runs)
+}
+
+impl Run<'_> {
+    /// Builds the boot image.
+    pub(super) fn build(&self, workspace: &Workspace, tools: &BuildTools) -> Result<Built> {
+        self.system.require(self.platform)?;
+        let number = |number: Option<u64>| number.unwrap_or_default().to_string();
+        let seed = number(self.arguments.fuzz_seed);
+        let calls = number(self.arguments.fuzz_calls);
+        let trace = number(Some(self.arguments.fuzz_trace.into()));
+        let request = Request {
+            platform: self.platform,
+            kernel: Kernel::Debug,
+            abi: self.abi,
+            log: None,
+            root_task: RootTask::System(&self.system),
+            environment: &[
+                (FILTER, self.filter),
+                (FUZZ_SEED, &seed),
+                (FUZZ_CALLS, &calls),
+                (FUZZ_TRACE, &trace),
+            ],
+        };
+        build::build(workspace, tools, &request)
     }
 
-    let success = platform.qemu.exit.success;
-    let end = match ending {
-        Ending::Exited(status) if status.code() == Some(success) => End::Success,
-        Ending::Exited(status) => End::Other(format!("QEMU ended with {status}")),
-        Ending::TimedOut => End::Other(format!("it was ended after {} s", arguments.timeout)),
-        Ending::Interrupted => End::Other("it was interrupted".to_string()),
-    };
-    let must_run = arguments.filter.is_none();
-    let (tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
-    if let Some(complaint) = complaint {
-        say(&format!(
-            "{}: {complaint}, which counts as a failure",
-            platform.name
+    /// Boots what was built.
+    pub(super) fn start(
+        &self,
+        built: &Built,
+        supervisor: &Supervisor,
+        place: Place<'_>,
+    ) -> Result<Tally> {
+        let platform = self.platform;
+        let machine = Machine {
+            platform,
+            image: &built.image,
+            log: None,
+            // Virtual time that follows the instructions: a busy host disturbs no test.
+            icount: true,
+            gdb: false,
+            more: &[],
+        };
+        place.say(&format!(
+            "{} on {}: {}",
+            self.system.name, platform.name, platform.title
         ));
+        let mut child = machine
+            .command(&setup::emulator(platform)?)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
+        let mut console = child.stdout.take().context("the console is not a pipe")?;
+        let timeout = self.arguments.timeout;
+        let (ending, output) = thread::scope(|scope| {
+            let reader = scope.spawn(|| show_and_keep(&mut console, &place));
+            let ending = supervisor.wait(&mut child, Some(Duration::from_secs(timeout)));
+            (ending, reader.join().unwrap_or_default())
+        });
+        if !output.is_empty() && !output.ends_with(b"\n") {
+            place.output(b"\n");
+        }
+
+        let success = platform.qemu.exit.success;
+        let end = match ending? {
+            Ending::Exited(status) if status.code() == Some(success) => End::Success,
+            Ending::Exited(status) => End::Other(format!("QEMU ended with {status}")),
+            Ending::TimedOut => End::Other(format!("it was ended after {timeout} s")),
+            Ending::Interrupted => End::Other("it was interrupted".to_string()),
+        };
+        let must_run = self.arguments.filter.is_none();
+        let (tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
+        if let Some(complaint) = complaint {
+            place.say(&format!(
+                "{}: {complaint}, which counts as a failure",
+                platform.name
+            ));
+        }
+        Ok(tally)
     }
-    Ok(tally)
 }
 
 /// Shows what comes from the guest at once, and returns all of it.
-fn show_and_keep(console: &mut impl Read) -> Vec<u8> {
+fn show_and_keep(console: &mut impl Read, place: &Place<'_>) -> Vec<u8> {
     let mut output = Vec::new();
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = console.read(&mut bytes) {
         output.extend_from_slice(&bytes[..count]);
-        // Tests count even if nobody watches any more.
-        let _ = stdout()
-            .write_all(&bytes[..count])
-            .and_then(|()| stdout().flush());
+        place.output(&bytes[..count]);
     }
     output
 }

@@ -226,18 +226,18 @@ fn copy_of(test: &mut Test, slot: usize) -> Result<Slot> {
 
 fn fixed_slots_hold_what_they_should(test: &mut Test) -> Outcome {
     // The tags that seL4's capabilities have: those of architectures are odd.
-    const X86_64: bool = abi::config::X86_64;
+    const WIDE: bool = abi::WORD_BITS == 64;
     let frame = 1;
     let expected: [(usize, usize); 9] = [
         (slots::INIT_THREAD_TCB, 12),
         (slots::INIT_THREAD_CNODE, 10),
         (slots::INIT_THREAD_VSPACE, 9),
         (slots::ASID_CONTROL, 11),
-        (slots::INIT_THREAD_ASID_POOL, if X86_64 { 13 } else { 5 }),
+        (slots::INIT_THREAD_ASID_POOL, if WIDE { 13 } else { 5 }),
         (slots::BOOT_INFO_FRAME, frame),
         (slots::INIT_THREAD_IPC_BUFFER, frame),
-        (slots::DOMAIN, if X86_64 { 20 } else { 62 }),
-        (slots::INIT_THREAD_SC, if X86_64 { 22 } else { 78 }),
+        (slots::DOMAIN, if WIDE { 20 } else { 62 }),
+        (slots::INIT_THREAD_SC, if WIDE { 22 } else { 78 }),
     ];
     for (slot, tag) in expected {
         let copy = copy_of(test, slot)?;
@@ -248,10 +248,10 @@ fn fixed_slots_hold_what_they_should(test: &mut Test) -> Outcome {
     let boot = boot_info(test);
     let control = copy_of(test, boot.sched_control.start)?;
     let tag = syscall::debug_cap_identify(CPtr(control.index));
-    check_eq!(tag, if X86_64 { 24 } else { 94 });
+    check_eq!(tag, if WIDE { 24 } else { 94 });
     // These cannot be copied; the runner has lent them, in their own slots.
     check_eq!(syscall::debug_cap_identify(CPtr(slots::IRQ_CONTROL)), 14);
-    if X86_64 {
+    if abi::config::X86_64 {
         let ports = CPtr(slots::IO_PORT_CONTROL);
         check_eq!(syscall::debug_cap_identify(ports), 31);
     }
@@ -381,8 +381,8 @@ fn records_follow_each_other_without_gaps(test: &mut Test) -> Outcome {
     /// What the ABI says: kinds in their order, and how long each is.
     const KINDS: [(usize, usize); 6] = [(1, 0), (3, 36), (4, 22), (2, 4 + 50 * 24), (5, 4), (6, 0)];
     if boot_info(test).extra_length == 0 {
-        // Only x86-64 always has some.
-        check!(!abi::config::X86_64);
+        // Only 64-bit machines always have some.
+        check!(abi::WORD_BITS == 32);
         return Ok(());
     }
     let mut rest = extra(test)?;
@@ -406,7 +406,12 @@ fn records_follow_each_other_without_gaps(test: &mut Test) -> Outcome {
             }
             3 => check_eq!(&body[..8], b"RSD PTR "),
             5 => check!(body.iter().any(|&byte| byte != 0)),
-            6 => check_eq!(&body[..4], &[0xd0, 0x0d, 0xfe, 0xed]),
+            // A device tree, and whole.
+            6 => {
+                check_eq!(&body[..4], &[0xd0, 0x0d, 0xfe, 0xed]);
+                let size = u32::from_be_bytes([body[4], body[5], body[6], body[7]]);
+                check!(size as usize <= body.len());
+            }
             _ => {}
         }
         found |= 1 << id;
@@ -414,6 +419,9 @@ fn records_follow_each_other_without_gaps(test: &mut Test) -> Outcome {
     }
     if abi::config::X86_64 {
         check!(found & (1 << 2) != 0 && found & (1 << 5) != 0);
+    }
+    if abi::config::AARCH64 {
+        check!(found & (1 << 6) != 0);
     }
     Ok(())
 }

@@ -65,6 +65,8 @@ groups![
     x86_spaces,
     #[cfg(target_arch = "arm")]
     arm_spaces,
+    #[cfg(target_arch = "aarch64")]
+    aarch64_spaces,
     asid,
     irq,
     #[cfg(target_arch = "x86_64")]
@@ -90,6 +92,7 @@ groups![
     sched_control,
     sel4_history,
     sel4_servers,
+    long_time,
 ];
 
 /// Performs the test that the runner chose.

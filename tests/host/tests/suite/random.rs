@@ -361,7 +361,7 @@ impl World {
             ),
             Order::Domain(task, domain) => {
                 let thread = [pick(&self.tasks, *task).tcb];
-                let words = [usize::from(*domain) % DOMAINS];
+                let words = [usize::from(*domain).rem_euclid(DOMAINS)];
                 machine.invoke(slots::DOMAIN, Method::DomainSetSet, &words, &thread)
             }
             Order::Delete(object) => {

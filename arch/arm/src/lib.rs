@@ -7,11 +7,19 @@
 
 pub mod aarch32;
 pub mod cortex_a9;
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
+pub mod generic_timer;
 pub mod gic;
+#[cfg(target_arch = "aarch64")]
+pub mod gic_v3;
 pub mod imx;
 pub mod interrupt;
 pub mod irq_control;
 pub mod mmio;
-#[cfg(target_arch = "arm")]
+pub mod pl011;
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
+pub mod psci;
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 pub mod semihosting;
 pub mod timer;
+pub mod virt;

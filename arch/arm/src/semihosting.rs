@@ -1,30 +1,52 @@
-//! Ending an emulator's run by Arm semihosting.
+//! Arm semihosting: what an emulator or a debugger does for the program that it runs.
 //!
-//! See *Semihosting for AArch32 and AArch64* (ARM IHI 0110), section "SYS_EXIT_EXTENDED".
+//! See *Semihosting for AArch32 and AArch64* (ARM IHI 0110). Where nobody listens, a call raises an
+//! undefined-instruction exception.
 
 use kernel::arch::Exit;
 
-/// The operation.
+/// Writes one character to the debugger's console (section "SYS_WRITEC").
+const SYS_WRITEC: usize = 0x03;
+/// Ends the run with a code (section "SYS_EXIT_EXTENDED").
 const SYS_EXIT_EXTENDED: usize = 0x20;
 /// The reason that comes with an exit code.
 const ADP_STOPPED_APPLICATION_EXIT: usize = 0x20026;
 
-/// Ends the run with exit code 0 or 1, if somebody listens; otherwise raises an undefined-instruction
-/// exception.
+/// Ends the run with exit code 0 or 1.
 pub fn exit(exit: Exit) {
     let code = match exit {
         Exit::Success => 0,
         Exit::Failure => 1,
     };
     let block = [ADP_STOPPED_APPLICATION_EXIT, code];
-    // SAFETY: the operation reads the block and changes nothing. The instruction is `hlt #0xf000`,
-    // which assemblers for older architectures do not know by name; unlike `svc` it cannot be mistaken
-    // for a system call where nobody listens.
+    call(SYS_EXIT_EXTENDED, block.as_ptr().cast());
+}
+
+/// Writes one byte to the emulator's own console.
+pub fn put_byte(byte: u8) {
+    call(SYS_WRITEC, &raw const byte);
+}
+
+/// The operations that this module calls read their parameters and change nothing.
+fn call(operation: usize, parameters: *const u8) {
+    // SAFETY: as above. The instruction is `hlt #0xf000`, which assemblers for older architectures do
+    // not know by name; unlike `svc` it cannot be mistaken for a system call where nobody listens.
+    #[cfg(target_arch = "arm")]
     unsafe {
         core::arch::asm!(
             ".inst 0xe10f0070",
-            inout("r0") SYS_EXIT_EXTENDED => _,
-            in("r1") block.as_ptr(),
+            inout("r0") operation => _,
+            in("r1") parameters,
+            options(nostack),
+        );
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!(
+            "hlt #0xf000",
+            inout("x0") operation => _,
+            in("x1") parameters,
             options(nostack),
         );
     }

@@ -1,0 +1,48 @@
+//! The timer's registers in AArch32 (DDI 0406, section B8.2).
+
+use core::arch::asm;
+
+/// Ticks in a second, as firmware has written it down (CNTFRQ).
+pub(super) fn frequency() -> u64 {
+    let frequency: usize;
+    // SAFETY: reads a register.
+    unsafe {
+        asm!("mrc p15, 0, {}, c14, c0, 0", out(reg) frequency, options(nomem, nostack, preserves_flags));
+    }
+    frequency as u64
+}
+
+/// The virtual count (CNTVCT); the barrier keeps it from being read early.
+pub(super) fn count() -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: reads a register.
+    unsafe {
+        asm!("isb", "mrrc p15, 1, {}, {}, c14", out(reg) low, out(reg) high, options(nomem, nostack, preserves_flags));
+    }
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// CNTV_CVAL.
+pub(super) fn set_comparator(moment: u64) {
+    let (low, high) = (moment as u32, (moment >> 32) as u32);
+    // SAFETY: the timer belongs to the caller.
+    unsafe {
+        asm!("mcrr p15, 3, {}, {}, c14", in(reg) low, in(reg) high, options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// CNTV_CTL; the interrupt's level must have followed before anybody looks at it.
+pub(super) fn set_control(bits: usize) {
+    // SAFETY: the timer belongs to the caller.
+    unsafe {
+        asm!("mcr p15, 0, {}, c14, c3, 1", "isb", in(reg) bits, options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// CNTKCTL.
+pub(super) fn set_access(bits: usize) {
+    // SAFETY: says what users may do.
+    unsafe {
+        asm!("mcr p15, 0, {}, c14, c1, 0", in(reg) bits, options(nomem, nostack, preserves_flags));
+    }
+}

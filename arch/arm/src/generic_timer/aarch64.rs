@@ -1,0 +1,31 @@
+//! The timer's registers in AArch64.
+
+use aarch64_cpu::asm::barrier::{SY, isb};
+use aarch64_cpu::registers::{
+    CNTFRQ_EL0, CNTKCTL_EL1, CNTV_CTL_EL0, CNTV_CVAL_EL0, CNTVCT_EL0, Readable, Writeable,
+};
+
+/// Ticks in a second, as firmware has written it down.
+pub(super) fn frequency() -> u64 {
+    CNTFRQ_EL0.get()
+}
+
+/// The virtual count; the barrier keeps it from being read early (DDI 0487, section D11.2.2).
+pub(super) fn count() -> u64 {
+    isb(SY);
+    CNTVCT_EL0.get()
+}
+
+pub(super) fn set_comparator(moment: u64) {
+    CNTV_CVAL_EL0.set(moment);
+}
+
+pub(super) fn set_control(bits: usize) {
+    CNTV_CTL_EL0.set(bits as u64);
+    // The interrupt's level must have followed before anybody looks at it.
+    isb(SY);
+}
+
+pub(super) fn set_access(bits: usize) {
+    CNTKCTL_EL1.set(bits as u64);
+}

@@ -1,0 +1,75 @@
+//! The generic timer: one counter of 64 bits for all cores, and comparators for each.
+//!
+//! *Arm Architecture Reference Manual for A-profile architecture* (DDI 0487), chapter D11; for 32-bit
+//! cores *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), chapter B8. The
+//! kernel uses the virtual timer, whose count is the physical one as long as boot code leaves no offset
+//! (`CNTVOFF_EL2`): where there is a hypervisor below, this is the timer that it leaves to its guest.
+//! The physical timer is for users.
+
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+#[cfg_attr(target_arch = "arm", path = "aarch32.rs")]
+mod registers;
+
+use kernel::time::{Clock, Ticks};
+
+use crate::timer::Timer;
+
+/// Bits of the comparators' control (DDI 0487, `CNTV_CTL_EL0`).
+mod control {
+    /// The comparator is on; the interrupt is not masked.
+    pub const ENABLE: usize = 1;
+}
+
+/// What users may do (DDI 0487, `CNTKCTL_EL1`).
+mod access {
+    /// Read the physical counter, and the frequency.
+    pub const PHYSICAL_COUNTER: usize = 1 << 0;
+    /// Read the virtual counter, and the frequency.
+    pub const VIRTUAL_COUNTER: usize = 1 << 1;
+    /// Program the physical timer.
+    pub const PHYSICAL_TIMER: usize = 1 << 9;
+}
+
+/// The virtual timer of this core.
+#[derive(Debug)]
+pub struct GenericTimer {
+    clock: Clock,
+}
+
+impl GenericTimer {
+    /// Takes over the virtual timer, disarmed. Users may read both counters and program the physical
+    /// timer.
+    ///
+    /// # Safety
+    /// This core has one, and nobody else uses it.
+    pub unsafe fn start() -> Self {
+        registers::set_control(0);
+        registers::set_access(
+            access::PHYSICAL_COUNTER | access::VIRTUAL_COUNTER | access::PHYSICAL_TIMER,
+        );
+        Self {
+            clock: Clock::new(registers::frequency()),
+        }
+    }
+}
+
+impl Timer for GenericTimer {
+    fn now(&self) -> Ticks {
+        Ticks(registers::count())
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn set_deadline(&mut self, deadline: Ticks) {
+        // The condition is met as long as the counter is at or past the comparator, so a moment that
+        // has passed raises the interrupt at once.
+        registers::set_comparator(deadline.0);
+        registers::set_control(control::ENABLE);
+    }
+
+    fn acknowledge(&mut self) {
+        registers::set_control(0);
+    }
+}

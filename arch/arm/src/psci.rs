@@ -1,0 +1,83 @@
+//! The *Arm Power State Coordination Interface* (DEN 0022): what firmware does for a kernel.
+
+use core::arch::asm;
+
+/// The instruction that reaches the firmware. It is a matter of what lies below the kernel: a monitor
+/// (`smc`) or a hypervisor (`hvc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conduit {
+    /// `smc #0`.
+    Monitor,
+    /// `hvc #0`.
+    Hypervisor,
+}
+
+/// SYSTEM_OFF (section 5.10).
+const SYSTEM_OFF: usize = 0x8400_0008;
+
+/// Switches the machine off, if the firmware can.
+pub fn system_off(conduit: Conduit) {
+    call(conduit, SYSTEM_OFF, [0; 3]);
+}
+
+/// A call with arguments as the *SMC Calling Convention* (DEN 0028) has them; the firmware may change
+/// the other registers that carry arguments and results.
+fn call(conduit: Conduit, function: usize, arguments: [usize; 3]) -> usize {
+    match conduit {
+        Conduit::Monitor => monitor(function, arguments),
+        Conduit::Hypervisor => hypervisor(function, arguments),
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! instruction {
+    ($(#[$doc:meta])* $name:ident: $instruction:literal) => {
+        $(#[$doc])*
+        fn $name(function: usize, [one, two, three]: [usize; 3]) -> usize {
+            let answer;
+            // SAFETY: the functions that this module calls change no memory of the kernel.
+            unsafe {
+                asm!(
+                    $instruction,
+                    inout("x0") function => answer, inout("x1") one => _,
+                    inout("x2") two => _, inout("x3") three => _,
+                    out("x4") _, out("x5") _, out("x6") _, out("x7") _, out("x8") _, out("x9") _,
+                    out("x10") _, out("x11") _, out("x12") _, out("x13") _, out("x14") _,
+                    out("x15") _, out("x16") _, out("x17") _,
+                    options(nostack)
+                );
+            }
+            answer
+        }
+    };
+}
+
+#[cfg(target_arch = "arm")]
+macro_rules! instruction {
+    ($(#[$doc:meta])* $name:ident: $instruction:literal) => {
+        $(#[$doc])*
+        fn $name(function: usize, [one, two, three]: [usize; 3]) -> usize {
+            let answer;
+            // SAFETY: the functions that this module calls change no memory of the kernel.
+            unsafe {
+                asm!(
+                    ".arch_extension sec", ".arch_extension virt",
+                    $instruction,
+                    inout("r0") function => answer, inout("r1") one => _,
+                    inout("r2") two => _, inout("r3") three => _,
+                    options(nostack)
+                );
+            }
+            answer
+        }
+    };
+}
+
+instruction! {
+    /// By way of a monitor.
+    monitor: "smc #0"
+}
+instruction! {
+    /// By way of a hypervisor.
+    hypervisor: "hvc #0"
+}

@@ -63,6 +63,9 @@ pub(crate) struct Qemu {
     pub(crate) memory: u32,
     /// The order of the board's serial ports.
     pub(crate) serial: Vec<Serial>,
+    /// What the kernel calls the emulator for (Arm semihosting).
+    #[serde(default)]
+    pub(crate) semihosting: Vec<Semihosting>,
     pub(crate) exit: Exit,
 }
 
@@ -71,6 +74,16 @@ pub(crate) struct Qemu {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Serial {
     Console,
+    Log,
+}
+
+/// What the kernel uses semihosting for.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Semihosting {
+    /// To end the run.
+    Exit,
+    /// To write its log, where there is no serial port to spare.
     Log,
 }
 
@@ -133,6 +146,7 @@ pub(crate) mod tests {
         arguments = ["-M", "sabrelite"]
         memory = 512
         serial = ["console", "log"]
+        semihosting = ["exit"]
         exit = { success = 0, failure = 1 }
     "#;
 

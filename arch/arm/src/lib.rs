@@ -21,5 +21,7 @@ pub mod pl011;
 pub mod psci;
 #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 pub mod semihosting;
+#[cfg(feature = "semihosting-log")]
+mod semihosting_log;
 pub mod timer;
 pub mod virt;

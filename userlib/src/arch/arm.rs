@@ -1,4 +1,4 @@
-//! 32-bit Arm: what does not need its instructions.
+//! Arm, 32-bit and 64-bit: what does not need its instructions.
 
 use crate::cap::Registers;
 use abi::registers::{CAP, INFO, PC, SP, TLS_BASE};
@@ -21,5 +21,5 @@ pub fn initial_registers(
 
 /// The stack pointer at the start of a function whose stack ends at `top`.
 pub fn initial_stack(top: usize) -> usize {
-    top & !7
+    top & !15
 }

@@ -24,9 +24,9 @@ pub struct Registers {
     pub destination: usize,
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 mod arm;
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 pub use arm::*;
 
 #[cfg(target_arch = "x86_64")]
@@ -42,6 +42,9 @@ pub use instructions::*;
 mod instructions;
 #[cfg(all(target_os = "none", target_arch = "arm"))]
 #[path = "arm_instructions.rs"]
+mod instructions;
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
+#[path = "aarch64_instructions.rs"]
 mod instructions;
 
 #[cfg(not(target_os = "none"))]

@@ -3,19 +3,27 @@
 
 #[cfg(target_arch = "arm")]
 mod epit;
+#[cfg(target_arch = "aarch64")]
+mod generic_timer;
 #[cfg(target_arch = "arm")]
 mod imx_uart;
 #[cfg(target_arch = "x86_64")]
 mod pit;
+#[cfg(target_arch = "aarch64")]
+mod pl011;
 #[cfg(target_arch = "x86_64")]
 mod uart_16550;
 
 #[cfg(target_arch = "arm")]
 use epit::Timer;
+#[cfg(target_arch = "aarch64")]
+use generic_timer::Timer;
 #[cfg(target_arch = "arm")]
 pub use imx_uart::Serial;
 #[cfg(target_arch = "x86_64")]
 use pit::Timer;
+#[cfg(target_arch = "aarch64")]
+pub use pl011::Serial;
 #[cfg(target_arch = "x86_64")]
 pub use uart_16550::Serial;
 

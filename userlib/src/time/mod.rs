@@ -1,10 +1,14 @@
 //! Time: the unit of the kernel's interface, and clocks.
 
+#[cfg(target_arch = "aarch64")]
+mod generic;
 #[cfg(target_arch = "arm")]
 mod gpt;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
 
+#[cfg(target_arch = "aarch64")]
+pub use generic::Clock;
 #[cfg(target_arch = "arm")]
 pub use gpt::Clock;
 #[cfg(target_arch = "x86_64")]

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
-use crate::platform::{Platform, Serial};
+use crate::platform::{Platform, Semihosting, Serial};
 
 /// A machine to be run.
 #[derive(Debug)]
@@ -43,6 +43,12 @@ impl Machine<'_> {
                 Serial::Log => "null",
             });
         }
+        if !qemu.semihosting.is_empty() {
+            let log = self.log.is_some() && qemu.semihosting.contains(&Semihosting::Log);
+            let channel = if log { ",chardev=log" } else { "" };
+            let configuration = format!("enable=on,target=native{channel}");
+            command.args(["-semihosting-config", &configuration]);
+        }
         if self.icount {
             command.args(["-icount", "shift=0,sleep=off"]);
         }
@@ -68,8 +74,12 @@ mod tests {
     use crate::platform::tests::EXAMPLE;
 
     fn arguments(more: &[&str], log: Option<&str>) -> Vec<String> {
+        arguments_of(EXAMPLE, more, log)
+    }
+
+    fn arguments_of(platform: &str, more: &[&str], log: Option<&str>) -> Vec<String> {
         let machine = Machine {
-            platform: &toml::from_str(EXAMPLE).unwrap(),
+            platform: &toml::from_str(platform).unwrap(),
             image: Path::new("image.elf"),
             log: log.map(Path::new),
             icount: true,
@@ -102,6 +112,25 @@ mod tests {
             &["-serial", "chardev:console", "-serial", "chardev:log"]
         ));
         assert!(has(&logging, &["-chardev", "socket,id=log,path=/a,,b"]));
+    }
+
+    #[test]
+    fn semihosting_carries_the_log_where_no_serial_port_does() {
+        let option = "-semihosting-config";
+        let quiet = arguments(&[], Some("/log"));
+        assert!(has(&quiet, &[option, "enable=on,target=native"]));
+        let board = EXAMPLE
+            .replace("[\"console\", \"log\"]", "[\"console\"]")
+            .replace("[\"exit\"]", "[\"exit\", \"log\"]");
+        let logging = arguments_of(&board, &[], Some("/log"));
+        assert!(has(
+            &logging,
+            &[option, "enable=on,target=native,chardev=log"]
+        ));
+        let silent = arguments_of(&board, &[], None);
+        assert!(has(&silent, &[option, "enable=on,target=native"]));
+        let pc = arguments_of(&EXAMPLE.replace("[\"exit\"]", "[]"), &[], None);
+        assert!(!pc.contains(&option.to_string()));
     }
 
     #[test]

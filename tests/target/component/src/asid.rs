@@ -36,11 +36,11 @@ const MAKE_POOL: Method = Method::X86AsidControlMakePool;
 const ASSIGN: Method = Method::X86AsidPoolAssign;
 #[cfg(target_arch = "x86_64")]
 const POOLS: usize = 8;
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 const MAKE_POOL: Method = Method::ArmAsidControlMakePool;
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 const ASSIGN: Method = Method::ArmAsidPoolAssign;
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 const POOLS: usize = 128;
 
 const FREE: usize = 0x9000_0000;

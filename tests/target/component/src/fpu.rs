@@ -1,6 +1,6 @@
 //! Floating point: registers belong to threads, and may be denied.
 
-use crate::support::arch::{UNDEFINED_NUMBER, fill_fpu, fpu_holds};
+use crate::support::arch::{DENIED_NUMBER, fill_fpu, fpu_holds};
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, Test};
 use crate::{check, check_eq};
@@ -20,13 +20,6 @@ tests![
     registers_survive_denial,
     denying_one_is_not_denying_others,
 ];
-
-/// The exception of the denied: device not available; on Arm an undefined instruction.
-const DENIED: usize = if abi::config::X86_64 {
-    7
-} else {
-    UNDEFINED_NUMBER
-};
 
 fn registers_survive_system_calls(test: &mut Test) -> Outcome {
     fill_fpu(0x1234_5678_9abc_def0);
@@ -126,7 +119,7 @@ fn is_denial(fault: Fault) -> bool {
     matches!(
         fault,
         Fault::UserException {
-            number: DENIED,
+            number: DENIED_NUMBER,
             code: 0,
             ..
         }

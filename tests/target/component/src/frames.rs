@@ -38,7 +38,7 @@ const PAGE: usize = 4096;
 
 #[cfg(target_arch = "x86_64")]
 const MAP: Method = Method::X86PageMap;
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 const MAP: Method = Method::ArmPageMap;
 
 fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr]) -> Result {
@@ -293,6 +293,8 @@ fn addresses_must_be_aligned(test: &mut Test) -> Outcome {
 fn the_top_is_not_for_users(test: &mut Test) -> Outcome {
     #[cfg(target_arch = "x86_64")]
     const TOP: usize = 0x8000_0000_0000;
+    #[cfg(target_arch = "aarch64")]
+    const TOP: usize = 0x8000_0000_0000;
     #[cfg(target_arch = "arm")]
     const TOP: usize = 0xe000_0000;
     for size in sizes() {
@@ -388,7 +390,7 @@ fn threads_see_their_own_space(test: &mut Test) -> Outcome {
             read(count_up as *const () as usize + offset),
         );
     }
-    #[cfg(target_arch = "arm")]
+    #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
     code.cache(userlib::cap::CacheOperation::UnifyInstruction, 0, PAGE)?;
     let mut counters = [0; 2];
     for counter in &mut counters {

@@ -47,6 +47,9 @@ const PROGRAM: [usize; 1] = [0x0b0f_050f];
 /// The program: a system call, then an undefined instruction.
 #[cfg(target_arch = "arm")]
 const PROGRAM: [usize; 2] = [0xef00_0000, 0xe7f0_00f0];
+/// The program: a system call, then an undefined instruction.
+#[cfg(target_arch = "aarch64")]
+const PROGRAM: [usize; 1] = [0xd400_0001];
 
 struct Jail {
     cnode: CNode,
@@ -68,7 +71,7 @@ impl Jail {
         for (index, word) in PROGRAM.into_iter().enumerate() {
             write(address + index * size_of::<usize>(), word);
         }
-        #[cfg(target_arch = "arm")]
+        #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
         code.cache(userlib::cap::CacheOperation::UnifyInstruction, 0, PAGE)?;
         let code = test.copy(code)?;
         let normal = Attributes::NORMAL;

@@ -37,7 +37,7 @@ const BADGE: usize = 0x40;
 /// Numbers of lines end before this.
 #[cfg(target_arch = "x86_64")]
 const LINES: usize = 108;
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 const LINES: usize = 160;
 
 fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr]) -> Result {
@@ -56,7 +56,7 @@ fn get(line: usize, slot: Slot) -> Result {
 }
 
 /// Asks for the handler of a line.
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 fn get(line: usize, slot: Slot) -> Result {
     CONTROL.get(line, slot)
 }
@@ -101,7 +101,7 @@ const ISSUING: [(Method, usize); 2] = [
     (Method::X86IrqIssueIrqHandlerMsi, 7),
 ];
 /// The methods that issue handlers, and how many words they need.
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 const ISSUING: [(Method, usize); 3] = [
     (Method::IrqIssueIrqHandler, 3),
     (Method::ArmIrqIssueIrqHandlerTrigger, 4),

@@ -58,6 +58,8 @@ groups![
     x86_spaces,
     #[cfg(target_arch = "arm")]
     arm_spaces,
+    #[cfg(target_arch = "aarch64")]
+    aarch64_spaces,
     asid,
     irq,
     #[cfg(target_arch = "x86_64")]

@@ -20,9 +20,13 @@ pub const SYSTEM_CALL_OFFSET: usize = 8;
 pub const SECOND_CALL: (usize, usize) = (6, 7);
 /// What the fault message tells of an undefined instruction.
 pub const UNDEFINED_NUMBER: usize = 0;
+/// What it tells of floating point that is denied: the same.
+pub const DENIED_NUMBER: usize = 0;
 /// Status of a fault by reading where nothing is mapped, not even a page table: translation fault,
 /// section.
 pub const STATUS_READ: usize = 0x5;
+/// The same by writing.
+pub const STATUS_WRITE: usize = STATUS_READ | 0x800;
 /// Status of a fault by writing to a page that is mapped for reading: permission fault, page, write.
 pub const STATUS_WRITE_PROTECTED: usize = 0x80f;
 

@@ -11,6 +11,11 @@
 //! | `read_all_registers` | nothing but a system call, from a thread whose registers all count |
 //! | `Timer` | a timer that the kernel leaves to users |
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::*;
+
 #[cfg(target_arch = "arm")]
 mod arm;
 #[cfg(target_arch = "arm")]

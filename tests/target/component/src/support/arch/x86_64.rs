@@ -19,8 +19,12 @@ pub const SYSTEM_CALL_OFFSET: usize = 4;
 pub const SECOND_CALL: (usize, usize) = (16, 4);
 /// Vector of an undefined instruction, which the fault message tells.
 pub const UNDEFINED_NUMBER: usize = 6;
+/// Vector of a floating-point unit that is not available: what those hear whom it is denied.
+pub const DENIED_NUMBER: usize = 7;
 /// Status of a fault by reading where nothing is mapped: user.
 pub const STATUS_READ: usize = 4;
+/// The same by writing.
+pub const STATUS_WRITE: usize = STATUS_READ | 2;
 /// Status of a fault by writing to a page that is mapped for reading: user, write, present.
 pub const STATUS_WRITE_PROTECTED: usize = 7;
 

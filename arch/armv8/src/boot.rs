@@ -1,0 +1,129 @@
+//! From the first Rust code to the initial thread.
+
+use core::mem::MaybeUninit;
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use aarch64_cpu::registers::{ID_AA64MMFR0_EL1, Readable};
+use arch_arm::psci::Conduit;
+#[cfg(feature = "log")]
+use arch_arm::timer::Timer;
+use kernel::Kernel;
+use kernel::arch::PhysAddr;
+use kernel::boot::{BootParameters, RootTaskImage, start};
+use kernel::object::IrqEntry;
+
+use crate::device_tree::DeviceTree;
+use crate::kernel_space::{Builder, image};
+use crate::ranges::Ranges;
+use crate::{Armv8, Platform, core_local, pmu, trap};
+
+const PAGE: usize = 4096;
+
+/// What the boot loader left.
+pub(crate) struct Entered {
+    /// Where it says that a device tree is, or 0.
+    pub(crate) device_tree: PhysAddr,
+    /// The exception level that it entered.
+    pub(crate) level: usize,
+}
+
+/// The exception level that the boot loader entered.
+static LEVEL: AtomicUsize = AtomicUsize::new(0);
+
+/// How firmware is reached: who lets the kernel have level 2 has a monitor below, who keeps it is the
+/// hypervisor.
+pub fn conduit() -> Conduit {
+    if LEVEL.load(Ordering::Relaxed) == 2 {
+        Conduit::Monitor
+    } else {
+        Conduit::Hypervisor
+    }
+}
+
+/// Makes the machine ready, then the kernel and the initial thread.
+pub(crate) fn boot<'a, P: Platform>(
+    memory: &'a mut MaybeUninit<Kernel<Armv8<P>>>,
+    irqs: &'static mut [IrqEntry<Armv8<P>>],
+    root_task: &RootTaskImage,
+    entered: &Entered,
+) -> &'a mut Kernel<Armv8<P>> {
+    LEVEL.store(entered.level, Ordering::Relaxed);
+    core_local::start();
+    trap::start();
+    check_processor();
+
+    // SAFETY: where the loader or the platform says that a device tree may be there is RAM.
+    let tree =
+        unsafe { DeviceTree::at(entered.device_tree).or_else(|| DeviceTree::at(P::DEVICE_TREE)) };
+    let all = map_memory::<P>(tree);
+    let devices = P::start();
+    if cfg!(feature = "bench") {
+        pmu::give_to_users();
+    }
+    let mut free = all.clone();
+    let used = [image(), root_task.physical()];
+    for used in used.into_iter().chain(tree.map(DeviceTree::memory)) {
+        free.remove(&used, PAGE);
+    }
+    free.sort();
+
+    #[cfg(feature = "log")]
+    defmt::info!(
+        "entered at level {=usize}, RAM up to {=usize:#x}, a timer of {=u64} kHz",
+        entered.level,
+        all.as_slice().last().map_or(0, |last| last.end.0),
+        devices.1.clock().frequency() / 1000
+    );
+
+    // SAFETY: this is called once.
+    let kernel = memory.write(unsafe { Kernel::new(Armv8::new(devices), irqs) });
+    let mut reserved = all;
+    P::RESERVED
+        .iter()
+        .for_each(|range| reserved.add(range.clone()));
+    let record = tree.map(|tree| (abi::BootInfoRecord::DeviceTree, tree.data()));
+    start(
+        kernel,
+        &BootParameters {
+            root_task: *root_task,
+            ram: free.as_slice(),
+            reserved: reserved.as_slice(),
+            device_top: device_top(),
+            extra: record.as_slice(),
+            nodes: 1,
+            io_page_table_levels: 0,
+        },
+    );
+    kernel
+}
+
+/// Puts RAM and devices where the kernel sees them; returns the RAM.
+fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges {
+    let mut builder = Builder::new();
+    let mut all = Ranges::new();
+    let mut add = |range: Range<PhysAddr>| all.add(builder.map_ram(&range));
+    match tree {
+        Some(tree) => tree.ram().for_each(add),
+        None => add(P::RAM),
+    }
+    builder.install(P::DEVICES);
+    all
+}
+
+/// # Panics
+/// Where the processor lacks what the kernel relies on.
+fn check_processor() {
+    assert!(
+        ID_AA64MMFR0_EL1.matches_all(ID_AA64MMFR0_EL1::ASIDBits::Bits_16),
+        "the processor tells fewer than 65536 address spaces apart"
+    );
+}
+
+/// The end of what physical addresses can name.
+fn device_top() -> u64 {
+    /// By `ID_AA64MMFR0_EL1.PARange`; tables of 4 KiB have 48 bits.
+    const BITS: [u32; 6] = [32, 36, 40, 42, 44, 48];
+    let range = ID_AA64MMFR0_EL1.read(ID_AA64MMFR0_EL1::PARange) as usize;
+    1 << BITS[range.min(BITS.len() - 1)]
+}

@@ -1,0 +1,175 @@
+//! Caches of the core.
+//!
+//! *Arm Architecture Reference Manual for A-profile architecture* (DDI 0487), section D7.5. Data caches
+//! behave as if they were indexed and tagged by physical addresses; instruction caches may be indexed by
+//! virtual ones, so they are maintained at the addresses of those who fetch.
+
+use core::arch::asm;
+use core::ops::Range;
+
+use aarch64_cpu::asm::barrier::{ISH, SY, dsb, isb};
+use aarch64_cpu::registers::{CCSIDR_EL1, CLIDR_EL1, CSSELR_EL1, Readable, Writeable};
+
+/// What is done to a range of addresses in the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CacheOperation {
+    /// Write what is newer than memory back to memory.
+    Clean,
+    /// Forget what the data cache holds.
+    Invalidate,
+    /// Both, in this order.
+    CleanInvalidate,
+    /// Let instruction fetches see what was written as data.
+    Unify,
+}
+
+/// From so many bytes on, maintaining the whole caches is quicker than asking them for each line. This
+/// bounds the time of an operation, however much memory a user names.
+const WHOLE: usize = 512 * 1024;
+
+/// Bytes that the smallest line of a data cache has, and of an instruction cache (`CTR_EL0`).
+fn line_sizes() -> (usize, usize) {
+    let kind: usize;
+    // SAFETY: reads a register.
+    unsafe { asm!("mrs {}, ctr_el0", out(reg) kind, options(nomem, nostack, preserves_flags)) };
+    (4 << (kind >> 16 & 0xf), 4 << (kind & 0xf))
+}
+
+/// The lines that a range touches, each by its first address.
+fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {
+    let count = (range.end - 1) / size - range.start / size + 1;
+    let first = range.start & !(size - 1);
+    (0..count).map(move |index| first + index * size)
+}
+
+macro_rules! operation {
+    ($($(#[$doc:meta])* $name:ident: $instruction:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// An address is mapped; it must not take away what compiled code relies on.
+        unsafe fn $name(operand: usize) {
+            // SAFETY: by contract.
+            unsafe {
+                asm!(concat!($instruction, ", {}"), in(reg) operand, options(nostack, preserves_flags));
+            }
+        }
+    )*};
+}
+
+operation! {
+    /// Cleans a line to memory.
+    clean_line: "dc cvac";
+    /// Cleans a line to where instruction fetches see it.
+    clean_line_to_unification: "dc cvau";
+    /// Invalidates a line.
+    invalidate_line: "dc ivac";
+    /// Cleans a line to memory and invalidates it.
+    clean_invalidate_line: "dc civac";
+    /// Invalidates a line of instruction caches.
+    invalidate_instruction_line: "ic ivau";
+    /// Cleans a line by its place in a cache.
+    clean_place: "dc csw";
+    /// Cleans and invalidates a line by its place in a cache.
+    clean_invalidate_place: "dc cisw";
+}
+
+/// Writes a range of addresses back to memory.
+pub(crate) fn clean(range: Range<usize>) {
+    for address in lines(range, line_sizes().0) {
+        // SAFETY: cleaning changes nothing that this core sees.
+        unsafe { clean_line(address) };
+    }
+    dsb(SY);
+}
+
+/// Performs an operation that a user asked for, on a range of its addresses, which are mapped; for
+/// invalidation so that they can be written.
+pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {
+    use CacheOperation::*;
+    let whole = range.len() > WHOLE;
+    let data_lines = |range| lines(range, line_sizes().0);
+    // SAFETY: the memory belongs to the user who asks; where whole caches are concerned, they are
+    // cleaned first. Instead of invalidating much, all is cleaned too: a line that is newer than
+    // memory may be written back at any time anyway.
+    unsafe {
+        match operation {
+            Clean if whole => for_each_place(|place| clean_place(place)),
+            Clean => data_lines(range).for_each(|line| clean_line(line)),
+            Invalidate if !whole => data_lines(range).for_each(|line| invalidate_line(line)),
+            Invalidate | CleanInvalidate if whole => {
+                for_each_place(|place| clean_invalidate_place(place));
+            }
+            Invalidate | CleanInvalidate => {
+                data_lines(range).for_each(|line| clean_invalidate_line(line));
+            }
+            Unify => unify(range, whole),
+        }
+    }
+    dsb(SY);
+}
+
+fn unify(range: Range<usize>, whole: bool) {
+    // SAFETY: instructions that were written are fetched anew; nothing is lost.
+    unsafe {
+        if whole {
+            for_each_place(|place| clean_place(place));
+            dsb(ISH);
+            invalidate_instructions();
+        } else {
+            let (data, instruction) = line_sizes();
+            lines(range.clone(), data).for_each(|line| clean_line_to_unification(line));
+            dsb(ISH);
+            lines(range, instruction).for_each(|line| invalidate_instruction_line(line));
+        }
+    }
+    dsb(ISH);
+    isb(SY);
+}
+
+/// Invalidates the instruction caches of all cores.
+fn invalidate_instructions() {
+    // SAFETY: nothing is lost.
+    unsafe { asm!("ic ialluis", options(nostack, preserves_flags)) };
+}
+
+/// Cleans and invalidates the data caches, and invalidates the instruction caches if asked to.
+pub(crate) fn flush(data: bool, instructions: bool) {
+    if data {
+        // SAFETY: nothing is lost.
+        for_each_place(|place| unsafe { clean_invalidate_place(place) });
+        dsb(SY);
+    }
+    if instructions {
+        invalidate_instructions();
+    }
+    dsb(SY);
+    isb(SY);
+}
+
+/// Does something for each line of the data caches between the core and memory, by level, set and way
+/// (section D7.5.9.2).
+fn for_each_place(action: impl Fn(usize)) {
+    let levels = CLIDR_EL1.get();
+    let coherence = levels >> 24 & 7;
+    for level in 0..coherence {
+        // 2 and more: there is a data cache, or one for both.
+        if levels >> (3 * level) & 7 < 2 {
+            continue;
+        }
+        CSSELR_EL1.set(level << 1);
+        isb(SY);
+        let geometry = CCSIDR_EL1.get() as usize;
+        let line_shift = (geometry & 7) + 4;
+        let ways = (geometry >> 3 & 0x3ff) + 1;
+        let sets = (geometry >> 13 & 0x7fff) + 1;
+        let way_shift = u32::BITS - ways.next_power_of_two().ilog2();
+        for set in 0..sets {
+            for way in 0..ways {
+                let way = if ways == 1 { 0 } else { way << way_shift };
+                action(way | set << line_shift | (level as usize) << 1);
+            }
+        }
+    }
+    dsb(SY);
+}

@@ -1,0 +1,158 @@
+//! What makes a kernel image of a platform: the kernel's state, and the functions that exceptions
+//! call. They have to be monomorphic, so they come into being in the platform's crate.
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+
+use kernel::Kernel;
+use kernel::arch::PhysAddr;
+use kernel::boot::RootTaskImage;
+use kernel::object::IrqEntry;
+
+use crate::boot::{self, Entered};
+use crate::{Armv8, Context, Platform, trap};
+
+/// The state of the kernel. It is handed out once per kernel entry.
+pub struct KernelCell<P: Platform>(UnsafeCell<MaybeUninit<Kernel<Armv8<P>>>>);
+
+// SAFETY: one core runs the kernel, with interrupts masked.
+unsafe impl<P: Platform> Sync for KernelCell<P> {}
+
+impl<P: Platform> KernelCell<P> {
+    /// Nothing, before boot.
+    #[expect(clippy::new_without_default, reason = "one static exists")]
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// Makes the kernel, and the initial thread; `device_tree` and `level` are what the boot loader left
+    /// in x0 and the exception level that it entered. Returns the context to go on with.
+    ///
+    /// # Safety
+    /// Called once, before anything else, on the boot stack.
+    pub unsafe fn boot<const N: usize>(
+        &'static self,
+        irqs: &'static IrqTable<P, N>,
+        root_task: RootTaskImage,
+        device_tree: usize,
+        level: usize,
+    ) -> *const Context {
+        // SAFETY: nobody else has a reference to either yet.
+        let (memory, irqs) = unsafe { (&mut *self.0.get(), &mut *irqs.0.get()) };
+        let entered = Entered {
+            device_tree: PhysAddr(device_tree),
+            level,
+        };
+        trap::leave(boot::boot(memory, irqs, &root_task, &entered))
+    }
+
+    /// Lets the kernel handle an exception. Returns the context to go on with.
+    ///
+    /// # Safety
+    /// Called by the exception's stub, after boot.
+    #[inline(always)]
+    pub unsafe fn enter(&self, handle: impl FnOnce(&mut Kernel<Armv8<P>>)) -> *const Context {
+        // SAFETY: `boot` has made it, and there is no other kernel entry on this core.
+        let kernel = unsafe { (*self.0.get()).assume_init_mut() };
+        handle(kernel);
+        trap::leave(kernel)
+    }
+
+    /// Handles an exception of the current thread other than a system call.
+    ///
+    /// # Safety
+    /// As for [`KernelCell::enter`].
+    pub unsafe fn exception(&self) -> *const Context {
+        // SAFETY: by contract.
+        unsafe { self.enter(trap::exception) }
+    }
+
+    /// Handles an error that was reported asynchronously.
+    ///
+    /// # Safety
+    /// As for [`KernelCell::enter`].
+    pub unsafe fn error(&self) -> *const Context {
+        // SAFETY: by contract.
+        unsafe { self.enter(trap::error) }
+    }
+
+    /// Handles an interrupt.
+    ///
+    /// # Safety
+    /// As for [`KernelCell::enter`].
+    pub unsafe fn interrupt(&self) -> *const Context {
+        // SAFETY: by contract.
+        unsafe { self.enter(trap::interrupt) }
+    }
+}
+
+/// The interrupt lines.
+pub struct IrqTable<P: Platform, const N: usize>(UnsafeCell<[IrqEntry<Armv8<P>>; N]>);
+
+// SAFETY: the kernel alone has it, from boot on.
+unsafe impl<P: Platform, const N: usize> Sync for IrqTable<P, N> {}
+
+impl<P: Platform, const N: usize> IrqTable<P, N> {
+    /// Lines that nobody has asked for.
+    #[expect(clippy::new_without_default, reason = "one static exists")]
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new([const { IrqEntry::EMPTY }; N]))
+    }
+}
+
+/// Makes the kernel image of a platform.
+#[macro_export]
+macro_rules! kernel_image {
+    ($platform:ty) => {
+        static KERNEL: $crate::KernelCell<$platform> = $crate::KernelCell::new();
+        static IRQS: $crate::IrqTable<$platform, { $crate::interrupts::<$platform>() }> =
+            $crate::IrqTable::new();
+
+        /// Filled in by whoever assembles the boot image.
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = ".data.root_task")]
+        static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
+
+        #[unsafe(no_mangle)]
+        extern "C" fn boot_main(device_tree: usize, level: usize) -> *const $crate::Context {
+            // SAFETY: the record is written before the kernel is loaded.
+            let root_task = unsafe { (&raw const ROOT_TASK).read_volatile() };
+            // SAFETY: boot code calls this once.
+            unsafe { KERNEL.boot(&IRQS, root_task, device_tree, level) }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_syscall() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.enter(|kernel| kernel.handle_syscall()) }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_interrupt() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.interrupt() }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_exception() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.exception() }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_error() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.error() }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_fatal(kind: usize) -> ! {
+            $crate::fatal(kind)
+        }
+
+        #[panic_handler]
+        fn panic(info: &::core::panic::PanicInfo<'_>) -> ! {
+            $crate::panic::<$platform>(info)
+        }
+    };
+}

@@ -1,0 +1,98 @@
+//! The initial address space.
+
+use core::ops::Range;
+
+use abi::Rights;
+use abi::sizes::ASID_POOL_BITS;
+use kernel::Kernel;
+use kernel::arch::{BootSpace, PhysAddr};
+use kernel::boot::BootAllocator;
+
+use crate::cap::{Capability, FrameCap, FrameSize, Mapping};
+use crate::paging::descriptor::{Entry, Level};
+use crate::paging::map::{attributes, entry, vm_attributes};
+use crate::paging::table::{Place, TABLE_BITS, Table};
+use crate::spaces::Asid;
+use crate::{Armv8, Platform};
+
+/// The pool that the initial thread gets.
+const INITIAL_POOL: usize = 0;
+
+/// Makes the initial address space, with all tables that `range` needs, the highest level first.
+pub(crate) fn make<P: Platform>(
+    kernel: &mut Kernel<Armv8<P>>,
+    boot: &mut BootAllocator<Armv8<P>>,
+    range: Range<usize>,
+) -> BootSpace<Capability> {
+    let pool = boot.alloc(ASID_POOL_BITS);
+    let root = boot.alloc(TABLE_BITS);
+    kernel.arch.spaces.add_pool(INITIAL_POOL, pool);
+    kernel.arch.spaces.assign(Asid::INITIAL, root);
+
+    for parent in [Level::Root, Level::Huge, Level::Large] {
+        let start = range.start & !(parent.bytes() - 1);
+        for address in (start..range.end).step_by(parent.bytes()) {
+            let table = boot.alloc(TABLE_BITS);
+            // SAFETY: cleared memory of the right size, which is for this table alone.
+            let place = Place::find(unsafe { Table::at(root) }, address);
+            debug_assert_eq!(place.level, parent);
+            place.set(Entry::table(table));
+            let mapping = Some(Mapping {
+                asid: Asid::INITIAL,
+                address,
+            });
+            let table = Capability::PageTable {
+                address: table,
+                mapping,
+            };
+            boot.provide(kernel, table);
+        }
+    }
+    BootSpace {
+        root: Capability::VSpace {
+            address: root,
+            asid: Some(Asid::INITIAL),
+        },
+        asid_pool: Capability::AsidPool {
+            pool: INITIAL_POOL,
+            address: pool,
+        },
+    }
+}
+
+/// Maps one page of the initial address space.
+///
+/// # Panics
+/// Where [`make`] made no table for the address.
+pub(crate) fn map(
+    space: &BootSpace<Capability>,
+    address: usize,
+    frame: PhysAddr,
+    executable: bool,
+) -> Capability {
+    let Capability::VSpace {
+        address: root,
+        asid: Some(asid),
+    } = space.root
+    else {
+        panic!("the initial address space has no root");
+    };
+    let frame = FrameCap::new(frame, FrameSize::SmallPage, false);
+    let bits = vm_attributes::CACHEABLE
+        | if executable {
+            0
+        } else {
+            vm_attributes::EXECUTE_NEVER
+        };
+    // SAFETY: `make` made it.
+    let place = Place::find(unsafe { Table::at(root) }, address);
+    assert!(
+        place.level == Level::Pages,
+        "the initial address space has no table for {address:#x}"
+    );
+    place.set(entry(&frame, attributes(&frame, Rights::READ_WRITE, bits)));
+    Capability::Frame(FrameCap {
+        mapping: Some(Mapping { asid, address }),
+        ..frame
+    })
+}

@@ -1,0 +1,90 @@
+//! ASID pools, and giving identifiers to address spaces.
+
+use abi::Method;
+use abi::sizes::ASID_POOL_BITS;
+use kernel::Kernel;
+use kernel::arch::PhysAddr;
+use kernel::cap::{Cap, UntypedCap, has_children, insert_child, lookup_slot};
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+
+use super::INVALID_ROOT;
+use crate::cap::Capability;
+use crate::kernel_space::window;
+use crate::{Armv8, Platform};
+
+pub(super) fn invoke_control<P: Platform>(
+    kernel: &mut Kernel<Armv8<P>>,
+    invocation: &Invocation<Armv8<P>>,
+) -> Outcome {
+    if invocation.method != Method::ArmAsidControlMakePool {
+        return Err(Error::IllegalOperation.into());
+    }
+    invocation.require(2, 2)?;
+    let pool = kernel.arch.spaces.free_pool().ok_or(Error::DeleteFirst)?;
+    let parent = invocation.extra_slot(0);
+    let untyped = match kernel[parent].cap() {
+        Cap::Untyped(
+            untyped @ UntypedCap {
+                bits: ASID_POOL_BITS,
+                device: false,
+                ..
+            },
+        ) => untyped,
+        _ => return Err(Error::InvalidCapability(1).into()),
+    };
+    if has_children(kernel, parent) {
+        return Err(Error::RevokeFirst.into());
+    }
+    let root = invocation.extra_cap(kernel, 1);
+    let (index, depth) = (invocation.word(kernel, 0), invocation.word(kernel, 1));
+    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    if !kernel[slot].is_empty() {
+        return Err(Error::DeleteFirst.into());
+    }
+
+    let address = untyped.address;
+    let memory = core::ptr::with_exposed_provenance_mut::<u8>(window(address));
+    // SAFETY: the untyped memory has no children, so nobody uses it.
+    unsafe { memory.write_bytes(0, untyped.size()) };
+    let used = UntypedCap {
+        watermark: untyped.size(),
+        ..untyped
+    };
+    kernel[parent].set_cap(Cap::Untyped(used));
+    let made = Capability::AsidPool { pool, address };
+    insert_child(kernel, parent, slot, Cap::Arch(made));
+    kernel.arch.spaces.add_pool(pool, address);
+    Ok(Answer::Nothing)
+}
+
+pub(super) fn invoke_pool<P: Platform>(
+    kernel: &mut Kernel<Armv8<P>>,
+    invocation: &Invocation<Armv8<P>>,
+    pool: usize,
+    address: PhysAddr,
+) -> Outcome {
+    if invocation.method != Method::ArmAsidPoolAssign {
+        return Err(Error::IllegalOperation.into());
+    }
+    invocation.require(0, 1)?;
+    let Cap::Arch(Capability::VSpace {
+        address: root,
+        asid: None,
+    }) = invocation.extra_cap(kernel, 0)
+    else {
+        return Err(Error::InvalidCapability(1).into());
+    };
+    let spaces = &mut kernel.arch.spaces;
+    if !spaces.has_pool(pool, address).ok_or(INVALID_ROOT)? {
+        return Err(Error::InvalidCapability(0).into());
+    }
+    let asid = spaces.free_asid(pool).ok_or(Error::DeleteFirst)?;
+
+    spaces.assign(asid, root);
+    let assigned = Capability::VSpace {
+        address: root,
+        asid: Some(asid),
+    };
+    kernel[invocation.extra_slot(0)].set_cap(Cap::Arch(assigned));
+    Ok(Answer::Nothing)
+}

@@ -1,0 +1,125 @@
+//! What users ask of the architecture's objects, and what happens when capabilities are copied or go
+//! away. The order of checks is part of the user interface.
+
+mod asid;
+mod cache;
+mod page;
+mod page_table;
+mod vspace;
+
+use abi::LookupFailure;
+use kernel::Kernel;
+use kernel::arch::PhysAddr;
+use kernel::cap::Cap;
+use kernel::invoke::{Error, Invocation, Outcome};
+
+use crate::cap::{Capability, FrameCap};
+use crate::paging::table::Table;
+use crate::spaces::Asid;
+use crate::{Armv8, Platform};
+
+/// Users have the addresses below this: half of what their tables could translate.
+pub(crate) const USER_TOP: usize = 1 << 47;
+
+/// The failure of a lookup whose root is not, or no longer, one.
+const INVALID_ROOT: Error = Error::Lookup {
+    source: false,
+    failure: LookupFailure::InvalidRoot,
+};
+
+/// Performs an invocation of a capability other than a signal.
+pub(crate) fn invoke<P: Platform>(
+    kernel: &mut Kernel<Armv8<P>>,
+    invocation: &Invocation<Armv8<P>>,
+) -> Outcome {
+    match invocation.cap {
+        Cap::Arch(Capability::Frame(frame)) => page::invoke(kernel, invocation, frame),
+        Cap::Arch(Capability::PageTable { address, mapping }) => {
+            page_table::invoke(kernel, invocation, address, mapping)
+        }
+        Cap::Arch(Capability::VSpace { address, asid }) => {
+            vspace::invoke(kernel, invocation, address, asid)
+        }
+        Cap::Arch(Capability::AsidControl) => asid::invoke_control(kernel, invocation),
+        Cap::Arch(Capability::AsidPool { pool, address }) => {
+            asid::invoke_pool(kernel, invocation, pool, address)
+        }
+        _ => Err(Error::IllegalOperation.into()),
+    }
+}
+
+/// The capability that a copy of `cap` shall be.
+pub(crate) fn derive(cap: Capability) -> Result<Option<Capability>, Error> {
+    match cap {
+        Capability::PageTable { mapping: None, .. } | Capability::VSpace { asid: None, .. } => {
+            Err(Error::IllegalOperation)
+        }
+        Capability::Frame(frame) => Ok(Some(Capability::Frame(FrameCap {
+            mapping: None,
+            ..frame
+        }))),
+        other => Ok(Some(other)),
+    }
+}
+
+/// Undoes what a capability did that goes away; `last` says that no other refers to the object.
+pub(crate) fn finalise<P: Platform>(kernel: &mut Kernel<Armv8<P>>, cap: Capability, last: bool) {
+    let spaces = &mut kernel.arch.spaces;
+    match cap {
+        Capability::Frame(frame) => page::unmap(spaces, &frame),
+        Capability::PageTable {
+            address,
+            mapping: Some(mapping),
+        } if last => page_table::unmap(spaces, address, mapping),
+        Capability::VSpace {
+            address,
+            asid: Some(asid),
+        } if last => spaces.release(asid, address),
+        Capability::AsidPool { pool, address } if last => spaces.remove_pool(pool, address),
+        _ => {}
+    }
+}
+
+/// An argument that names an address space.
+#[derive(Clone, Copy)]
+struct Root {
+    address: PhysAddr,
+    asid: Asid,
+}
+
+impl Root {
+    /// The address space that an argument names.
+    ///
+    /// # Errors
+    /// Invalid capability `number` where it is none, or has no identifier.
+    fn from_cap<P: Platform>(cap: Cap<Armv8<P>>, number: usize) -> Result<Self, Error> {
+        match cap {
+            Cap::Arch(Capability::VSpace {
+                address,
+                asid: Some(asid),
+            }) => Ok(Self { address, asid }),
+            _ => Err(Error::InvalidCapability(number)),
+        }
+    }
+
+    /// Its table.
+    ///
+    /// # Errors
+    /// The identifier is not in use any more, or some other address space has it.
+    fn table<P: Platform>(self, kernel: &Kernel<Armv8<P>>, number: usize) -> Result<Table, Error> {
+        let table = kernel.arch.spaces.root(self.asid).ok_or(INVALID_ROOT)?;
+        if table.address() == self.address {
+            Ok(table)
+        } else {
+            Err(Error::InvalidCapability(number))
+        }
+    }
+}
+
+/// The lookup of the table that an address needs next failed with so many bits left.
+const fn missing_table(bits_left: usize) -> Error {
+    Error::Lookup {
+        source: false,
+        failure: LookupFailure::MissingCapability { bits_left },
+    }
+}

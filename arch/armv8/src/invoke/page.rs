@@ -1,0 +1,133 @@
+//! Frames.
+
+use core::ops::Range;
+
+use abi::{Method, Rights};
+use kernel::Kernel;
+use kernel::cap::Cap;
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+
+use super::{INVALID_ROOT, Root, USER_TOP, cache, missing_table};
+use crate::cap::{Capability, FrameCap, FrameSize, Mapping};
+use crate::paging::descriptor::{Entry, Kind};
+use crate::paging::map::{attributes, entry, mapped_place};
+use crate::paging::table::Place;
+use crate::paging::tlb;
+use crate::spaces::{Asid, Spaces};
+use crate::{Armv8, Platform};
+
+pub(super) fn invoke<P: Platform>(
+    kernel: &mut Kernel<Armv8<P>>,
+    invocation: &Invocation<Armv8<P>>,
+    frame: FrameCap,
+) -> Outcome {
+    match invocation.method {
+        Method::ArmPageMap => map(kernel, invocation, frame),
+        Method::ArmPageUnmap => {
+            unmap(&mut kernel.arch.spaces, &frame);
+            let unmapped = Capability::Frame(FrameCap {
+                mapping: None,
+                ..frame
+            });
+            kernel[invocation.slot].set_cap(Cap::Arch(unmapped));
+            Ok(Answer::Nothing)
+        }
+        Method::ArmPageGetAddress => Ok(Answer::word(frame.address.0)),
+        method => {
+            let operation = cache::of_page(method).ok_or(Error::IllegalOperation)?;
+            invocation.require(2, 0)?;
+            let offsets = invocation.word(kernel, 0)..invocation.word(kernel, 1);
+            let (place, mapping, range) = cache_range(&kernel.arch.spaces, &frame, offsets)?;
+            cache::maintain(kernel, operation, place.get(), mapping.asid, range)?;
+            Ok(Answer::Nothing)
+        }
+    }
+}
+
+fn map<P: Platform>(
+    kernel: &mut Kernel<Armv8<P>>,
+    invocation: &Invocation<Armv8<P>>,
+    frame: FrameCap,
+) -> Outcome {
+    invocation.require(3, 1)?;
+    let address = invocation.word(kernel, 0);
+    let rights = Rights::from_word(invocation.word(kernel, 1));
+    let attributes = attributes(&frame, rights, invocation.word(kernel, 2));
+    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    let table = root.table(kernel, 1)?;
+    if !address.is_multiple_of(frame.size.bytes()) {
+        return Err(Error::Alignment.into());
+    }
+    match frame.mapping {
+        Some(mapping) if mapping.asid != root.asid => {
+            return Err(Error::InvalidCapability(1).into());
+        }
+        Some(mapping) if mapping.address != address => return Err(Error::InvalidArgument(0).into()),
+        Some(_) => {}
+        None => {
+            let end = address.checked_add(frame.size.bytes());
+            if end.is_none_or(|end| end > USER_TOP) {
+                return Err(Error::InvalidArgument(0).into());
+            }
+        }
+    }
+    let place = Place::find(table, address);
+    if place.level != frame.size.level() {
+        return Err(missing_table(place.level.bits()).into());
+    }
+
+    let mapping = Some(Mapping {
+        asid: root.asid,
+        address,
+    });
+    let mapped = Capability::Frame(FrameCap { mapping, ..frame });
+    kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    // What a translation leads to changes only by way of none at all (Arm ARM, section D8.16.1).
+    if place.kind() != Kind::Empty {
+        place.set(Entry::EMPTY);
+        forget(frame.size, root.asid, address);
+    }
+    place.set(entry(&frame, attributes));
+    Ok(Answer::Nothing)
+}
+
+/// Removes a frame from the address space that it was mapped in, if it still is.
+pub(super) fn unmap(spaces: &mut Spaces, frame: &FrameCap) {
+    let Some(mapping) = frame.mapping else { return };
+    let Some(root) = spaces.root(mapping.asid) else {
+        return;
+    };
+    if let Some(place) = mapped_place(root, frame, mapping.address) {
+        place.set(Entry::EMPTY);
+        forget(frame.size, mapping.asid, mapping.address);
+    }
+}
+
+/// Forgets translations of a frame. The hardware may keep those of a larger one in pieces.
+fn forget(size: FrameSize, asid: Asid, address: usize) {
+    if size == FrameSize::SmallPage {
+        tlb::forget_page(asid, address);
+    } else {
+        tlb::forget_space(asid);
+    }
+}
+
+/// The addresses that a cache operation concerns, by the offsets of their start and end in the frame,
+/// and where the frame is mapped.
+fn cache_range(
+    spaces: &Spaces,
+    frame: &FrameCap,
+    offsets: Range<usize>,
+) -> Result<(Place, Mapping, Range<usize>), Error> {
+    let mapping = frame.mapping.ok_or(Error::IllegalOperation)?;
+    let root = spaces.root(mapping.asid).ok_or(INVALID_ROOT)?;
+    if offsets.is_empty() {
+        return Err(Error::InvalidArgument(1));
+    }
+    if offsets.end > frame.size.bytes() {
+        return Err(Error::InvalidArgument(0));
+    }
+    let place = mapped_place(root, frame, mapping.address).ok_or(Error::InvalidCapability(0))?;
+    let base = mapping.address;
+    Ok((place, mapping, base + offsets.start..base + offsets.end))
+}

@@ -1,0 +1,293 @@
+//! The kernel's architecture ARMv8-A in AArch64: exceptions, caches, translation, floating point, and
+//! the boot path up to the portable kernel. A platform adds its devices and its memory map
+//! ([`Platform`]) and makes the image ([`kernel_image`]).
+//!
+//! The kernel runs at exception level 1. Section numbers of the *Arm Architecture Reference Manual for
+//! A-profile architecture* are those of DDI 0487, issue J.a.
+#![no_std]
+
+mod boot;
+mod cache;
+mod cap;
+mod context;
+mod core_local;
+mod device_tree;
+mod fpu;
+mod image;
+mod initial_space;
+mod invoke;
+mod kernel_space;
+mod paging;
+mod panic;
+mod pmu;
+mod ranges;
+mod spaces;
+mod trap;
+
+use core::ops::Range;
+
+use aarch64_cpu::registers::{TPIDR_EL0, TPIDRRO_EL0, Writeable};
+use abi::ObjectType;
+use arch_arm::interrupt::InterruptController;
+use arch_arm::irq_control::{self, HasController};
+use arch_arm::timer::Timer;
+use kernel::Kernel;
+use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
+use kernel::boot::BootAllocator;
+use kernel::cap::Cap;
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::object::Thread;
+use kernel::time::{Clock, Ticks};
+use kernel::token::Ptr;
+
+pub use boot::conduit;
+pub use cap::{Capability, FrameCap, FrameSize, Mapping};
+pub use context::{Context, FpuContext};
+pub use image::{IrqTable, KernelCell};
+pub use kernel_space::{DEVICE_BASE, KERNEL_WINDOW, device_address};
+pub use panic::panic;
+pub use spaces::Asid;
+pub use trap::fatal;
+
+use paging::table::TABLE_BITS;
+
+/// A board with ARMv8 cores: a list to fill in.
+pub trait Platform: Sized + 'static {
+    /// Its interrupt controller.
+    type Controller: InterruptController;
+    /// Its timer.
+    type Timer: Timer;
+
+    /// The RAM that there is at least: all that the kernel uses where no device tree tells of more.
+    const RAM: Range<PhysAddr>;
+    /// Where to look for a device tree if the loader does not say.
+    const DEVICE_TREE: PhysAddr;
+    /// Blocks of 2 MiB of device registers that the kernel sees, at [`device_address`].
+    const DEVICES: &'static [PhysAddr];
+    /// Device registers that users do not get.
+    const RESERVED: &'static [Range<PhysAddr>];
+    /// The timer's interrupt.
+    const TIMER_INTERRUPT: Irq;
+
+    /// Starts the devices. [`Platform::DEVICES`] are mapped.
+    fn start() -> (Self::Controller, Self::Timer);
+
+    /// Writes one byte to the console, which is usable from [`Platform::start`] on.
+    fn put_byte(byte: u8);
+
+    /// Ends the run, if there is a way.
+    fn exit(exit: Exit);
+}
+
+/// Number of interrupt lines of a platform.
+pub const fn interrupts<P: Platform>() -> usize {
+    P::Controller::LINES
+}
+
+/// ARMv8 on a platform.
+pub struct Armv8<P: Platform> {
+    controller: P::Controller,
+    timer: P::Timer,
+    spaces: spaces::Spaces,
+    fpu: fpu::Fpu<P>,
+}
+
+impl<P: Platform> Armv8<P> {
+    fn new((mut controller, timer): (P::Controller, P::Timer)) -> Self {
+        controller.mask(P::TIMER_INTERRUPT, false);
+        Self {
+            controller,
+            timer,
+            spaces: spaces::Spaces::new(kernel_space::nothing()),
+            fpu: fpu::Fpu::start(),
+        }
+    }
+}
+
+impl<P: Platform> Arch for Armv8<P> {
+    type Context = Context;
+    type Cap = Capability;
+
+    const INTERRUPTS: usize = interrupts::<P>();
+    const SCHED_CONTROL_FIRST: bool = false;
+
+    fn now(&self) -> Ticks {
+        self.timer.now()
+    }
+
+    fn set_deadline(&mut self, deadline: Ticks) {
+        self.timer.set_deadline(deadline);
+    }
+
+    fn clock(&self) -> Clock {
+        self.timer.clock()
+    }
+
+    fn interrupt_pending(&mut self) -> bool {
+        self.controller.is_pending()
+    }
+
+    fn mask_interrupt(&mut self, irq: Irq, masked: bool) {
+        self.controller.mask(irq, masked);
+    }
+
+    fn is_reserved(&self, irq: Irq) -> bool {
+        irq == P::TIMER_INTERRUPT
+    }
+
+    fn plain_interrupt(&self, number: usize) -> Result<Irq, Error> {
+        irq_control::line::<P::Controller>(number)
+    }
+
+    #[inline(always)]
+    fn to_virtual(address: PhysAddr) -> usize {
+        kernel_space::window(address)
+    }
+
+    #[inline(always)]
+    fn to_physical(address: usize) -> PhysAddr {
+        PhysAddr(address.wrapping_sub(KERNEL_WINDOW))
+    }
+
+    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
+        // The idle loop uses nothing that belongs to threads: whatever is there may stay.
+        let Some(thread) = next else { return };
+        let space = match kernel[thread].vspace_cap() {
+            Cap::Arch(Capability::VSpace {
+                address,
+                asid: Some(asid),
+            }) => Some((asid, address)),
+            _ => None,
+        };
+        kernel.arch.spaces.switch(space);
+        let (writable, read_only) = kernel[thread].context.thread_local();
+        TPIDR_EL0.set(writable as u64);
+        TPIDRRO_EL0.set(read_only as u64);
+        fpu::switch_to(kernel, thread);
+    }
+
+    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        fpu::release(kernel, thread);
+    }
+
+    fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        if kernel[thread].fpu_disabled() {
+            fpu::release(kernel, thread);
+        }
+    }
+
+    fn object_bits(kind: ObjectType) -> Option<usize> {
+        Some(match kind {
+            ObjectType::ArmVspace | ObjectType::ArmPageTable => TABLE_BITS,
+            kind => FrameSize::of(kind)?.bits(),
+        })
+    }
+
+    fn is_frame(kind: ObjectType) -> bool {
+        FrameSize::of(kind).is_some()
+    }
+
+    fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
+        match kind {
+            ObjectType::ArmVspace => Capability::VSpace {
+                address,
+                asid: None,
+            },
+            ObjectType::ArmPageTable => Capability::PageTable {
+                address,
+                mapping: None,
+            },
+            kind => match FrameSize::of(kind) {
+                Some(size) => Capability::Frame(FrameCap::new(address, size, device)),
+                None => unreachable!("the kernel asks for the architecture's objects only"),
+            },
+        }
+    }
+
+    fn derive(&mut self, cap: Capability) -> Result<Option<Capability>, Error> {
+        invoke::derive(cap)
+    }
+
+    fn finalise(kernel: &mut Kernel<Self>, cap: Capability, last: bool) {
+        invoke::finalise(kernel, cap, last);
+    }
+
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+        if let Cap::Arch(Capability::SgiSignal { number, target }) = invocation.cap {
+            kernel.arch.controller.send_signal(number, target);
+            return Ok(Answer::Nothing);
+        }
+        invoke::invoke(kernel, invocation)
+    }
+
+    fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+        irq_control::invoke(kernel, invocation)
+    }
+
+    fn initial_cap(slot: usize) -> Option<Capability> {
+        (slot == abi::slots::ASID_CONTROL).then_some(Capability::AsidControl)
+    }
+
+    fn boot_space(
+        kernel: &mut Kernel<Self>,
+        boot: &mut BootAllocator<Self>,
+        range: Range<usize>,
+    ) -> BootSpace<Capability> {
+        initial_space::make(kernel, boot, range)
+    }
+
+    fn boot_map(
+        &mut self,
+        space: &BootSpace<Capability>,
+        virtual_address: usize,
+        frame: PhysAddr,
+        executable: bool,
+    ) -> Capability {
+        initial_space::map(space, virtual_address, frame, executable)
+    }
+
+    fn put_byte(byte: u8) {
+        P::put_byte(byte);
+    }
+
+    fn exit(exit: Exit) -> ! {
+        P::exit(exit);
+        panic::halt()
+    }
+
+    fn optional_syscall(kernel: &mut Kernel<Self>, call: abi::Syscall) -> bool {
+        use abi::registers::{CAP, INFO};
+        use kernel::arch::UserContext;
+
+        if call != abi::Syscall::BenchmarkFlushCaches || !cfg!(feature = "bench") {
+            return false;
+        }
+        let Some(thread) = kernel.core.current else {
+            return false;
+        };
+        let context = &kernel[thread].context;
+        let (instructions, data) = match (context.get(CAP), context.get(INFO)) {
+            (0, _) => (true, true),
+            (_, kinds) => (kinds & 1 != 0, kinds & 2 != 0),
+        };
+        cache::flush(data, instructions);
+        true
+    }
+
+    fn clean_new_memory(address: PhysAddr, bytes: usize) {
+        let start = Self::to_virtual(address);
+        cache::clean(start..start + bytes);
+    }
+}
+
+impl<P: Platform> HasController for Armv8<P> {
+    type Controller = P::Controller;
+
+    fn controller(&mut self) -> &mut P::Controller {
+        &mut self.controller
+    }
+
+    fn signal_cap(number: usize, target: usize) -> Capability {
+        Capability::SgiSignal { number, target }
+    }
+}

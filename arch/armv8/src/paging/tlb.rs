@@ -1,0 +1,38 @@
+//! Forgetting translations, on all cores (Arm ARM, section D8.14).
+
+use core::arch::asm;
+
+use crate::spaces::Asid;
+
+/// Forgets the translations of one page, or block, of an address space.
+pub(crate) fn forget_page(asid: Asid, address: usize) {
+    let page = (address >> 12) as u64 & 0xfff_ffff_ffff;
+    let operand = u64::from(asid.number()) << 48 | page;
+    // SAFETY: only translations that are in the tables are found again.
+    unsafe {
+        asm!("dsb ishst", "tlbi vae1is, {}", "dsb ish", "isb", in(reg) operand, options(nostack))
+    };
+}
+
+/// Forgets all translations of an address space.
+pub(crate) fn forget_space(asid: Asid) {
+    let operand = u64::from(asid.number()) << 48;
+    // SAFETY: as above.
+    unsafe {
+        asm!("dsb ishst", "tlbi aside1is, {}", "dsb ish", "isb", in(reg) operand, options(nostack))
+    };
+}
+
+/// Forgets all translations.
+pub(crate) fn forget_all() {
+    // SAFETY: as above.
+    unsafe {
+        asm!(
+            "dsb ishst",
+            "tlbi vmalle1is",
+            "dsb ish",
+            "isb",
+            options(nostack)
+        )
+    };
+}

@@ -1,0 +1,184 @@
+//! Which address spaces exist, and which one is current.
+//!
+//! Users name address spaces by 16 bits: 128 pools of 512. The hardware tells their translations apart
+//! by as many (Arm ARM, section D8.14.1), so an address space has the same number on both sides, and
+//! a switch costs no translation.
+
+use core::num::NonZero;
+
+use aarch64_cpu::asm::barrier::{SY, isb};
+use aarch64_cpu::registers::{TTBR0_EL1, Writeable};
+use kernel::arch::PhysAddr;
+
+use crate::kernel_space::window;
+use crate::paging::table::Table;
+use crate::paging::tlb;
+
+/// log2 of the identifiers in a pool.
+const POOL_INDEX_BITS: usize = 9;
+/// Identifiers in a pool.
+const POOL_SIZE: usize = 1 << POOL_INDEX_BITS;
+/// Number of pools.
+const POOLS: usize = 128;
+
+/// The identifier of an address space. Zero is never given out: it is the kernel's own, under which
+/// nothing is mapped for users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Asid(NonZero<u16>);
+
+impl Asid {
+    /// The identifier of the initial thread's address space.
+    pub(crate) const INITIAL: Self = Self(NonZero::<u16>::MIN);
+
+    pub(crate) fn from_number(number: u16) -> Option<Self> {
+        NonZero::new(number).map(Self)
+    }
+
+    /// The number that the hardware knows it by.
+    pub(crate) const fn number(self) -> u16 {
+        self.0.get()
+    }
+
+    const fn pool(self) -> usize {
+        self.number() as usize >> POOL_INDEX_BITS
+    }
+
+    const fn index(self) -> usize {
+        self.number() as usize & (POOL_SIZE - 1)
+    }
+}
+
+/// A page that holds the addresses of roots; zero where there is none.
+#[derive(Clone, Copy, Debug)]
+struct Pool(PhysAddr);
+
+impl Pool {
+    fn entry(self, index: usize) -> *mut usize {
+        core::ptr::with_exposed_provenance_mut::<usize>(window(self.0)).wrapping_add(index)
+    }
+
+    fn get(self, index: usize) -> Option<PhysAddr> {
+        // SAFETY: the memory belongs to the pool, and indices are smaller than its size.
+        let root = unsafe { self.entry(index).read() };
+        (root != 0).then_some(PhysAddr(root))
+    }
+
+    fn set(self, index: usize, root: Option<PhysAddr>) {
+        // SAFETY: as above, and the kernel's token excludes other users.
+        unsafe { self.entry(index).write(root.map_or(0, |root| root.0)) };
+    }
+}
+
+/// The address spaces.
+#[derive(Debug)]
+pub(crate) struct Spaces {
+    pools: [Option<Pool>; POOLS],
+    /// A root that maps nothing.
+    nothing: Table,
+    /// The address space that this core walks; none: the one that maps nothing.
+    current: Option<(Asid, PhysAddr)>,
+}
+
+impl Spaces {
+    /// No address space but `nothing`, which is current.
+    pub(crate) const fn new(nothing: Table) -> Self {
+        Self {
+            pools: [None; POOLS],
+            nothing,
+            current: None,
+        }
+    }
+
+    /// The root of an address space; none where it, or its pool, is gone.
+    pub(crate) fn root(&self, asid: Asid) -> Option<Table> {
+        let root = self.pools[asid.pool()]?.get(asid.index())?;
+        // SAFETY: entries are taken out before the memory of a root is used otherwise.
+        Some(unsafe { Table::at(root) })
+    }
+
+    // ---- the current address space
+
+    /// Makes an address space current if it still has this root, or else the one that maps nothing.
+    pub(crate) fn switch(&mut self, space: Option<(Asid, PhysAddr)>) {
+        let space =
+            space.filter(|(asid, root)| self.root(*asid).map(Table::address) == Some(*root));
+        if self.current == space {
+            return;
+        }
+        self.current = space;
+        let (number, root) = match space {
+            Some((asid, root)) => (asid.number(), root),
+            None => (0, self.nothing.address()),
+        };
+        // Identifier and root change in one write (Arm ARM, section D8.14.1).
+        TTBR0_EL1.set(u64::from(number) << 48 | root.0 as u64);
+        isb(SY);
+    }
+
+    /// Does something while an address space that exists is the current one.
+    pub(crate) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
+        let previous = self.current;
+        let root = self.root(asid);
+        self.switch(root.map(|root| (asid, root.address())));
+        action();
+        self.switch(previous);
+    }
+
+    // ---- giving out and taking back
+
+    /// The number of a pool that nobody has made yet.
+    pub(crate) fn free_pool(&self) -> Option<usize> {
+        self.pools.iter().position(Option::is_none)
+    }
+
+    /// Whether the pool of this number is the one at `address`; none where there is none.
+    pub(crate) fn has_pool(&self, pool: usize, address: PhysAddr) -> Option<bool> {
+        self.pools[pool].map(|installed| installed.0 == address)
+    }
+
+    /// Adds a pool, in zeroed memory at `address`.
+    pub(crate) fn add_pool(&mut self, pool: usize, address: PhysAddr) {
+        self.pools[pool] = Some(Pool(address));
+    }
+
+    /// Removes a pool with all its address spaces.
+    pub(crate) fn remove_pool(&mut self, pool: usize, address: PhysAddr) {
+        if self.has_pool(pool, address) != Some(true) {
+            return;
+        }
+        if self.current.is_some_and(|(asid, _)| asid.pool() == pool) {
+            self.switch(None);
+        }
+        self.pools[pool] = None;
+        tlb::forget_all();
+    }
+
+    /// The first identifier of a pool that no address space has.
+    pub(crate) fn free_asid(&self, pool: usize) -> Option<Asid> {
+        (0..POOL_SIZE)
+            .filter_map(|index| Asid::from_number((pool << POOL_INDEX_BITS | index) as u16))
+            .find(|&asid| self.root(asid).is_none())
+    }
+
+    /// Gives a root an identifier.
+    pub(crate) fn assign(&mut self, asid: Asid, root: PhysAddr) {
+        if let Some(pool) = self.pools[asid.pool()] {
+            pool.set(asid.index(), Some(root));
+        }
+    }
+
+    /// Takes an identifier back from a root that is going away.
+    pub(crate) fn release(&mut self, asid: Asid, root: PhysAddr) {
+        if self.root(asid).map(Table::address) != Some(root) {
+            return;
+        }
+        if self.current == Some((asid, root)) {
+            self.switch(None);
+        }
+        if let Some(pool) = self.pools[asid.pool()] {
+            pool.set(asid.index(), None);
+        }
+        tlb::forget_space(asid);
+    }
+}

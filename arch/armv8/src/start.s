@@ -1,0 +1,120 @@
+// From the boot loader to Rust.
+//
+// Entered at the physical address of `boot_entry`, at exception level 2 or 1, with the memory
+// management unit off. x0 is the physical address of a device tree, or 0. Maps the GiB of physical
+// memory that the image lies in, with everything allowed, at its physical address and in the kernel's
+// window; `kernel_space.rs` takes away what is too much.
+//
+// Arm ARM (DDI 0487): sections D8.3 (descriptors), D19.2 (system registers).
+
+    .section .boot, "ax"
+    .global boot_entry
+boot_entry:
+    msr     daifset, #0xf
+    mov     x19, x0
+    mrs     x20, CurrentEL
+    lsr     x20, x20, #2
+    cmp     x20, #2
+    b.lo    at_level_1
+    b.hi    stop
+
+    // Level 1 is AArch64 (HCR_EL2.RW), and nothing that it does traps: timers, floating point,
+    // performance monitors, system registers of the interrupt controller
+    mov     x1, #(1 << 31)
+    msr     hcr_el2, x1
+    mov     x1, #3
+    msr     cnthctl_el2, x1
+    msr     cntvoff_el2, xzr
+    mov     x1, #0x33ff
+    msr     cptr_el2, x1
+    msr     hstr_el2, xzr
+    mrs     x1, pmcr_el0
+    ubfx    x1, x1, #11, #5
+    msr     mdcr_el2, x1
+    mrs     x1, midr_el1
+    msr     vpidr_el2, x1
+    mrs     x1, mpidr_el1
+    msr     vmpidr_el2, x1
+    mrs     x1, id_aa64pfr0_el1
+    ubfx    x1, x1, #24, #4
+    cbz     x1, 1f
+    mrs     x1, S3_4_C12_C9_5           // ICC_SRE_EL2: SRE and Enable
+    orr     x1, x1, #1
+    orr     x1, x1, #8
+    msr     S3_4_C12_C9_5, x1
+    isb
+    msr     S3_4_C12_C11_0, xzr         // ICH_HCR_EL2
+1:  ldr     x1, =0x30d00800             // SCTLR_EL1: the bits that are reserved as one
+    msr     sctlr_el1, x1
+    mov     x1, #0x3c5                  // level 1 with its own stack pointer, exceptions masked
+    msr     spsr_el2, x1
+    adr     x1, at_level_1
+    msr     elr_el2, x1
+    eret
+
+stop:
+    wfe
+    b       stop
+
+at_level_1:
+    msr     spsel, #1
+    // Zero the variables; and since this goes past the caches, nothing older must be left in them
+    adrp    x1, bss_start
+    add     x1, x1, :lo12:bss_start
+    adrp    x2, bss_end
+    add     x2, x2, :lo12:bss_end
+1:  cmp     x1, x2
+    b.hs    2f
+    stp     xzr, xzr, [x1]
+    stp     xzr, xzr, [x1, #16]
+    dc      ivac, x1
+    add     x1, x1, #32
+    b       1b
+
+    // x3: the table; x4: index of our GiB; x5: a block of it, cached memory (AF, inner shareable,
+    // attributes 2) that level 1 may read, write and execute
+2:  dsb     sy
+    adrp    x3, kernel_table
+    add     x3, x3, :lo12:kernel_table
+    adr     x4, boot_entry
+    lsr     x4, x4, #30
+    lsl     x5, x4, #30
+    mov     x6, #0x709
+    orr     x5, x5, x6
+    str     x5, [x3, x4, lsl #3]
+    add     x6, x3, x4, lsl #3
+    dc      ivac, x6
+    dsb     sy
+
+    ldr     x1, ={memory_attributes}
+    msr     mair_el1, x1
+    // Sizes and granules ({boot_translation_control}), and as many physical address bits as there are
+    ldr     x1, ={boot_translation_control}
+    mrs     x2, id_aa64mmfr0_el1
+    and     x2, x2, #0xf
+    mov     x6, #5
+    cmp     x2, x6
+    csel    x2, x2, x6, lo
+    bfi     x1, x2, #32, #3
+    msr     tcr_el1, x1
+    msr     ttbr0_el1, x3
+    msr     ttbr1_el1, x3
+    isb
+    tlbi    vmalle1
+    ic      iallu
+    dsb     sy
+    isb
+    ldr     x1, ={system_control}
+    msr     sctlr_el1, x1
+    isb
+    ldr     x1, =boot_high
+    br      x1
+
+boot_high:
+    ldr     x1, =stack_end
+    mov     sp, x1
+    mov     x0, x19
+    mov     x1, x20
+    bl      boot_main
+    b       trap_leave
+    .ltorg

@@ -1,0 +1,128 @@
+//! Exceptions: from the registers of the processor to calls of the portable kernel.
+
+use aarch64_cpu::asm::barrier::{SY, dsb};
+use aarch64_cpu::asm::wfi;
+use aarch64_cpu::registers::{ESR_EL1, FAR_EL1, Readable, VBAR_EL1, Writeable};
+use arch_arm::interrupt::InterruptController;
+use arch_arm::timer::Timer;
+use kernel::Kernel;
+use kernel::arch::UserContext;
+use kernel::object::Fault;
+use kernel::syscall::Interrupt;
+
+use crate::context::Context;
+use crate::core_local::CoreLocal;
+use crate::{Armv8, Platform, fpu};
+
+/// Classes of exceptions (Arm ARM, `ESR_EL1.EC`).
+mod class {
+    /// Floating point, while it is off.
+    pub(super) const FLOATING_POINT: u64 = 0x07;
+    /// `svc`.
+    pub(super) const SYSTEM_CALL: u64 = 0x15;
+    /// A fetch by a user.
+    pub(super) const INSTRUCTION_ABORT: u64 = 0x20;
+    /// An access of a user to memory.
+    pub(super) const DATA_ABORT: u64 = 0x24;
+}
+
+core::arch::global_asm!(
+    include_str!("trap.s"),
+    next_pc = const Context::NEXT_PC,
+    restart_pc = const Context::RESTART_PC,
+    stack = const CoreLocal::STACK,
+    fatal_stack = const CoreLocal::FATAL_STACK,
+    class_svc = const class::SYSTEM_CALL,
+);
+
+unsafe extern "C" {
+    static trap_vectors: u8;
+}
+
+/// Makes this core take exceptions here.
+pub(crate) fn start() {
+    VBAR_EL1.set(&raw const trap_vectors as u64);
+}
+
+/// What the processor says about the last exception: the part that users are told.
+fn syndrome() -> usize {
+    (ESR_EL1.get() & 0xffff_ffff) as usize
+}
+
+/// An instruction of the current thread caused an exception that is not a system call.
+pub(crate) fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
+    let fault = match ESR_EL1.read(ESR_EL1::EC) {
+        class::FLOATING_POINT if fpu::acquire(kernel) => return,
+        class::INSTRUCTION_ABORT => {
+            let Some(thread) = kernel.core.current else {
+                return;
+            };
+            Fault::Vm {
+                address: kernel[thread].context.next_pc(),
+                status: syndrome(),
+                instruction: true,
+            }
+        }
+        class::DATA_ABORT => Fault::Vm {
+            address: FAR_EL1.get() as usize,
+            status: syndrome(),
+            instruction: false,
+        },
+        _ => Fault::UserException {
+            number: syndrome(),
+            code: 0,
+        },
+    };
+    kernel.handle_fault(fault);
+}
+
+/// Memory or a device reported an error while the current thread ran, for something that it, or somebody
+/// before it, did.
+pub(crate) fn error<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
+    kernel.handle_fault(Fault::UserException {
+        number: syndrome(),
+        code: 0,
+    });
+}
+
+/// An interrupt came in.
+pub(crate) fn interrupt<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
+    let Some((irq, taken)) = kernel.arch.controller.take() else {
+        return kernel.handle_interrupt(Interrupt::Spurious);
+    };
+    if irq == P::TIMER_INTERRUPT {
+        kernel.arch.timer.acknowledge();
+        kernel.handle_interrupt(Interrupt::Timer);
+    } else {
+        kernel.handle_interrupt(Interrupt::Line(irq));
+    }
+    kernel.arch.controller.end(taken);
+}
+
+/// The context to return to; waits until there is one. A pending interrupt ends the wait although it
+/// is masked (Arm ARM, section D1.6.2).
+pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> *const Context {
+    loop {
+        if let Some(thread) = kernel.core.current {
+            return &raw const kernel[thread].context;
+        }
+        dsb(SY);
+        wfi();
+        interrupt(kernel);
+    }
+}
+
+/// The kernel itself caused an exception.
+///
+/// # Panics
+/// Always.
+pub fn fatal(kind: usize) -> ! {
+    let (address, syndrome) = (aarch64_cpu::registers::ELR_EL1.get(), syndrome());
+    match kind {
+        0 => panic!(
+            "exception in the kernel at {address:#x}, syndrome {syndrome:#x}, accessing {:#x}",
+            FAR_EL1.get()
+        ),
+        _ => panic!("stray exception at {address:#x}, syndrome {syndrome:#x}"),
+    }
+}

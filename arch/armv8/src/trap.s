@@ -1,0 +1,134 @@
+// Exceptions of user mode, and the way back.
+//
+// While a user runs, the stack pointer of level 1 is the address of the thread's context. The stubs
+// store all registers there, and then take the kernel's stack, which stands in the core's own state
+// (TPIDR_EL1).
+//
+// The kernel itself never takes an interrupt: the idle loop waits for one with interrupts masked. Other
+// exceptions of the kernel are fatal.
+//
+// Arm ARM (DDI 0487): section D1.3 (exceptions), D1.3.1.5 (vectors).
+
+    // Saves the user's registers; x20 is the context, x21 the return address
+    .macro  save
+    stp     x0, x1, [sp, #16 * 0]
+    stp     x2, x3, [sp, #16 * 1]
+    stp     x4, x5, [sp, #16 * 2]
+    stp     x6, x7, [sp, #16 * 3]
+    stp     x8, x9, [sp, #16 * 4]
+    stp     x10, x11, [sp, #16 * 5]
+    stp     x12, x13, [sp, #16 * 6]
+    stp     x14, x15, [sp, #16 * 7]
+    stp     x16, x17, [sp, #16 * 8]
+    stp     x18, x19, [sp, #16 * 9]
+    stp     x20, x21, [sp, #16 * 10]
+    stp     x22, x23, [sp, #16 * 11]
+    stp     x24, x25, [sp, #16 * 12]
+    stp     x26, x27, [sp, #16 * 13]
+    stp     x28, x29, [sp, #16 * 14]
+    mov     x20, sp
+    mrs     x21, elr_el1
+    mrs     x22, spsr_el1
+    mrs     x23, sp_el0
+    mrs     x24, tpidr_el0
+    mrs     x25, tpidr_el1
+    stp     x30, x23, [x20, #16 * 15]
+    stp     x21, x22, [x20, #{next_pc}]
+    stp     x21, x24, [x20, #{restart_pc}]
+    ldr     x25, [x25, #{stack}]
+    mov     sp, x25
+    .endm
+
+    // One of the sixteen vectors
+    .macro  vector target
+    .balign 0x80
+    b       \target
+    .endm
+
+    .section .vectors, "ax"
+    .balign 0x800
+    .global trap_vectors
+trap_vectors:
+    // From level 1 with the stack pointer of level 0: never
+    vector  stray
+    vector  stray
+    vector  stray
+    vector  stray
+    // From the kernel
+    vector  kernel_synchronous
+    vector  stray
+    vector  stray
+    vector  stray
+    // From users
+    vector  user_synchronous
+    vector  user_interrupt
+    vector  stray
+    vector  user_error
+    // From users in AArch32: never
+    vector  stray
+    vector  stray
+    vector  stray
+    vector  stray
+
+    .text
+user_synchronous:
+    save
+    mrs     x0, esr_el1
+    lsr     x1, x0, #26
+    cmp     x1, #{class_svc}
+    b.ne    exception
+    sub     x21, x21, #4
+    str     x21, [x20, #{restart_pc}]
+    bl      trap_handle_syscall
+
+// Returns to the user whose context is at x0.
+    .global trap_leave
+trap_leave:
+    mov     sp, x0
+    ldp     x21, x22, [x0, #{next_pc}]
+    ldp     x30, x23, [x0, #16 * 15]
+    msr     elr_el1, x21
+    msr     spsr_el1, x22
+    msr     sp_el0, x23
+    ldp     x28, x29, [sp, #16 * 14]
+    ldp     x26, x27, [sp, #16 * 13]
+    ldp     x24, x25, [sp, #16 * 12]
+    ldp     x22, x23, [sp, #16 * 11]
+    ldp     x20, x21, [sp, #16 * 10]
+    ldp     x18, x19, [sp, #16 * 9]
+    ldp     x16, x17, [sp, #16 * 8]
+    ldp     x14, x15, [sp, #16 * 7]
+    ldp     x12, x13, [sp, #16 * 6]
+    ldp     x10, x11, [sp, #16 * 5]
+    ldp     x8, x9, [sp, #16 * 4]
+    ldp     x6, x7, [sp, #16 * 3]
+    ldp     x4, x5, [sp, #16 * 2]
+    ldp     x2, x3, [sp, #16 * 1]
+    ldp     x0, x1, [sp, #16 * 0]
+    eret
+
+exception:
+    bl      trap_handle_exception
+    b       trap_leave
+
+user_interrupt:
+    save
+    bl      trap_handle_interrupt
+    b       trap_leave
+
+user_error:
+    save
+    bl      trap_handle_error
+    b       trap_leave
+
+// The kernel itself caused an exception; its stack may be the reason.
+kernel_synchronous:
+    mov     x0, #0
+    b       fatal
+stray:
+    mov     x0, #1
+fatal:
+    mrs     x1, tpidr_el1
+    ldr     x1, [x1, #{fatal_stack}]
+    mov     sp, x1
+    bl      trap_handle_fatal

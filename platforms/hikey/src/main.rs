@@ -1,0 +1,62 @@
+//! The kernel image for the HiKey, whose cores are Cortex-A53.
+//!
+//! QEMU has no model of the board itself; its machine *virt* with the same core and the same version of
+//! the interrupt controller stands in. Addresses are those of [`arch_arm::virt`].
+#![no_std]
+#![no_main]
+
+use core::ops::Range;
+
+use arch_arm::generic_timer::GenericTimer;
+use arch_arm::gic::Gic;
+use arch_arm::pl011::Pl011;
+use arch_arm::{psci, semihosting, virt};
+use arch_armv8::{Platform, conduit, device_address};
+use kernel::arch::{Exit, Irq, PhysAddr};
+
+arch_armv8::kernel_image!(HiKey);
+
+/// Where the kernel sees a device.
+const fn device(address: usize) -> usize {
+    device_address(HiKey::DEVICES, address)
+}
+
+// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+static CONSOLE: Console = Console(unsafe { Pl011::at(device(virt::UART)) });
+
+struct Console(Pl011);
+// SAFETY: one core runs the kernel.
+unsafe impl Sync for Console {}
+
+struct HiKey;
+
+impl Platform for HiKey {
+    type Controller = Gic<{ virt::INTERRUPTS }>;
+    type Timer = GenericTimer;
+
+    const RAM: Range<PhysAddr> = PhysAddr(virt::RAM)..PhysAddr(virt::RAM + (128 << 20));
+    const DEVICE_TREE: PhysAddr = PhysAddr(virt::RAM);
+    const DEVICES: &'static [PhysAddr] = &[PhysAddr(virt::GIC_DISTRIBUTOR), PhysAddr(virt::UART)];
+    const RESERVED: &'static [Range<PhysAddr>] = &[virt::GIC];
+    const TIMER_INTERRUPT: Irq = virt::VIRTUAL_TIMER;
+
+    fn start() -> (Self::Controller, Self::Timer) {
+        CONSOLE.0.start();
+        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        unsafe {
+            let controller = Gic::start(device(virt::GIC_DISTRIBUTOR), device(virt::GIC_INTERFACE));
+            (controller, GenericTimer::start())
+        }
+    }
+
+    fn put_byte(byte: u8) {
+        CONSOLE.0.put_byte(byte);
+    }
+
+    fn exit(exit: Exit) {
+        if exit == Exit::Success {
+            psci::system_off(conduit());
+        }
+        semihosting::exit(exit);
+    }
+}

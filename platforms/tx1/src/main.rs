@@ -1,0 +1,66 @@
+//! The kernel image for the Jetson TX1, whose cores are Cortex-A57.
+//!
+//! QEMU has no model of the board itself; its machine *virt* with the same core stands in, entered at
+//! level 2, and with version 3 of the interrupt controller, which the board does not have. Addresses
+//! are those of [`arch_arm::virt`].
+#![no_std]
+#![no_main]
+
+use core::ops::Range;
+
+use arch_arm::generic_timer::GenericTimer;
+use arch_arm::gic_v3::GicV3;
+use arch_arm::pl011::Pl011;
+use arch_arm::{psci, semihosting, virt};
+use arch_armv8::{Platform, conduit, device_address};
+use kernel::arch::{Exit, Irq, PhysAddr};
+
+arch_armv8::kernel_image!(Tx1);
+
+/// Where the kernel sees a device.
+const fn device(address: usize) -> usize {
+    device_address(Tx1::DEVICES, address)
+}
+
+// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+static CONSOLE: Console = Console(unsafe { Pl011::at(device(virt::UART)) });
+
+struct Console(Pl011);
+// SAFETY: one core runs the kernel.
+unsafe impl Sync for Console {}
+
+struct Tx1;
+
+impl Platform for Tx1 {
+    type Controller = GicV3<{ virt::INTERRUPTS }>;
+    type Timer = GenericTimer;
+
+    const RAM: Range<PhysAddr> = PhysAddr(virt::RAM)..PhysAddr(virt::RAM + (128 << 20));
+    const DEVICE_TREE: PhysAddr = PhysAddr(virt::RAM);
+    const DEVICES: &'static [PhysAddr] = &[PhysAddr(virt::GIC_DISTRIBUTOR), PhysAddr(virt::UART)];
+    const RESERVED: &'static [Range<PhysAddr>] = &[virt::GIC];
+    const TIMER_INTERRUPT: Irq = virt::VIRTUAL_TIMER;
+
+    fn start() -> (Self::Controller, Self::Timer) {
+        CONSOLE.0.start();
+        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        unsafe {
+            let controller = GicV3::start(
+                device(virt::GIC_DISTRIBUTOR),
+                device(virt::GIC_REDISTRIBUTORS),
+            );
+            (controller, GenericTimer::start())
+        }
+    }
+
+    fn put_byte(byte: u8) {
+        CONSOLE.0.put_byte(byte);
+    }
+
+    fn exit(exit: Exit) {
+        if exit == Exit::Success {
+            psci::system_off(conduit());
+        }
+        semihosting::exit(exit);
+    }
+}

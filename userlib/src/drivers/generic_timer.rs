@@ -1,0 +1,39 @@
+//! The physical timer of 64-bit Arm, which the kernel leaves to users: it is registers of the core, so
+//! every thread can program it, and whoever has its interrupt hears of it.
+
+use crate::cap::Slot;
+use crate::{Environment, Microseconds, Result, arch, boot};
+
+/// The interrupt that the architecture recommends (Arm Base System Architecture).
+const INTERRUPT: usize = 30;
+
+pub(super) struct Timer {
+    frequency: u64,
+}
+
+impl Timer {
+    /// A hundred years.
+    pub(super) const LONGEST: Microseconds = Microseconds(100 * 365 * 86_400 * 1_000_000);
+
+    pub(super) fn open(_: &mut Environment) -> Result<Self> {
+        Ok(Self {
+            frequency: arch::timer_frequency(),
+        })
+    }
+
+    pub(super) fn issue(slot: Slot) -> Result {
+        boot::IRQ_CONTROL.get(INTERRUPT, slot)
+    }
+
+    pub(super) fn start(&self, time: Microseconds) -> Result {
+        let (seconds, rest) = (time.0 / 1_000_000, time.0 % 1_000_000);
+        let counts = seconds * self.frequency + rest * self.frequency / 1_000_000;
+        arch::set_physical_timer(Some(counts));
+        Ok(())
+    }
+
+    pub(super) fn stop(&self) -> Result {
+        arch::set_physical_timer(None);
+        Ok(())
+    }
+}

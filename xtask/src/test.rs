@@ -2,14 +2,21 @@
 //! exists, and one sum at the end.
 
 mod host;
+mod screen;
 mod tally;
 mod target;
+
+use std::num::NonZero;
+use std::sync::mpsc;
+use std::thread;
 
 use crate::cli::TestArguments;
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
+use crate::setup::BuildTools;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, setup, ui};
+use screen::Screen;
 use tally::Tally;
 
 /// The command `test`.
@@ -31,20 +38,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     if everything || arguments.host {
         total += host::run(workspace, arguments, &supervisor)?;
     }
-    if !platforms.is_empty() {
+    if !platforms.is_empty() && !supervisor.interrupted() {
         let tools = setup::build_tools()?;
         setup::emulators(&platforms)?;
-        for platform in &platforms {
-            if supervisor.interrupted() {
-                return Ok(Outcome::Interrupted);
-            }
-            // One platform's broken build must not hide the others' results.
-            let run = target::run(workspace, &tools, platform, arguments, &supervisor);
-            total += run.unwrap_or_else(|error| {
-                ui::error(&error);
-                Tally::FAILURE
-            });
-        }
+        total += on_targets(workspace, &tools, &platforms, arguments, &supervisor);
     }
     if supervisor.interrupted() {
         return Ok(Outcome::Interrupted);
@@ -55,4 +52,54 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     } else {
         Outcome::Failure
     })
+}
+
+/// Builds for one platform after the other, and runs the tests of as many at once
+/// as the host has processors.
+fn on_targets(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platforms: &[Platform],
+    arguments: &TestArguments,
+    supervisor: &Supervisor,
+) -> Tally {
+    let most = thread::available_parallelism().map_or(1, NonZero::get);
+    let screen = Screen::default();
+    let (report, reports) = mpsc::channel();
+    let mut total = Tally::default();
+    // One platform's broken build must not hide the others' results.
+    let failure = |error: anyhow::Error| {
+        ui::error(&error);
+        Tally::FAILURE
+    };
+    thread::scope(|scope| {
+        let mut running = 0;
+        for platform in platforms {
+            if supervisor.interrupted() {
+                break;
+            }
+            let built = match target::build(workspace, tools, platform, arguments) {
+                Ok(built) => built,
+                Err(error) => {
+                    total += failure(error);
+                    continue;
+                }
+            };
+            if running == most {
+                total += reports.recv().unwrap_or(Tally::FAILURE);
+                running -= 1;
+            }
+            let (place, report) = (screen.begin(), report.clone());
+            running += 1;
+            scope.spawn(move || {
+                let run = target::run(platform, &built, arguments, supervisor, place);
+                // Whoever waits for it is there until the scope ends.
+                let _ = report.send(run.unwrap_or_else(failure));
+            });
+        }
+        for _ in 0..running {
+            total += reports.recv().unwrap_or(Tally::FAILURE);
+        }
+    });
+    total
 }

@@ -163,13 +163,6 @@ impl UserContext for Context {
         }
     }
 
-    /// Programs find their thread-local storage by either register, depending on the options that their
-    /// seL4 was built with; whichever they use, the other one is free, so both get the base.
-    fn set_tls_base(&mut self, base: usize) {
-        self.thread_local = base;
-        self.thread_local_read_only = base;
-    }
-
     #[inline]
     fn set_result(&mut self, index: usize, value: usize) {
         if let Field::General(number) = ORDER[index] {

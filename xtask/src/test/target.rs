@@ -2,35 +2,34 @@
 //! for each test and a summary at its end. This side believes nothing that the
 //! guest did not print: a run that dies is a failure.
 
-use std::io::{Read, Write, stdout};
+use std::io::Read;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
 
+use super::screen::Place;
 use super::tally::Tally;
 use crate::Result;
-use crate::build::{self, Request, RootTask};
+use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{Kernel, TestArguments};
 use crate::platform::Platform;
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
-use crate::ui::say;
 use crate::workspace::Workspace;
 
 /// Tells the tests' compilation which tests are wanted; empty for all.
 const FILTER: &str = "ESCAPEMENT_TEST_FILTER";
 
-/// Builds and runs the tests on `platform`.
-pub(super) fn run(
+/// Builds the tests for `platform`.
+pub(super) fn build(
     workspace: &Workspace,
     tools: &BuildTools,
     platform: &Platform,
     arguments: &TestArguments,
-    supervisor: &Supervisor,
-) -> Result<Tally> {
+) -> Result<Built> {
     let system = System::target_tests(workspace)?;
     system.require(platform)?;
     let filter = arguments.filter.as_deref().unwrap_or_default();
@@ -42,7 +41,17 @@ pub(super) fn run(
         root_task: RootTask::System(&system),
         environment: &[(FILTER, filter)],
     };
-    let built = build::build(workspace, tools, &request)?;
+    build::build(workspace, tools, &request)
+}
+
+/// Runs the tests that were built for `platform`.
+pub(super) fn run(
+    platform: &Platform,
+    built: &Built,
+    arguments: &TestArguments,
+    supervisor: &Supervisor,
+    place: Place<'_>,
+) -> Result<Tally> {
     let machine = Machine {
         platform,
         image: &built.image,
@@ -52,7 +61,7 @@ pub(super) fn run(
         gdb: false,
         more: &[],
     };
-    say(&format!("testing on {}: {}", platform.name, platform.title));
+    place.say(&format!("testing on {}: {}", platform.name, platform.title));
     let mut child = machine
         .command(&setup::emulator(platform)?)
         .stdin(Stdio::null())
@@ -60,15 +69,18 @@ pub(super) fn run(
         .spawn()
         .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
     let mut console = child.stdout.take().context("the console is not a pipe")?;
-    let reader = thread::spawn(move || show_and_keep(&mut console));
-    let ending = supervisor.wait(&mut child, Some(Duration::from_secs(arguments.timeout)))?;
-    let output = reader.join().unwrap_or_default();
+    let (ending, output) = thread::scope(|scope| {
+        let reader = scope.spawn(|| show_and_keep(&mut console, &place));
+        let timeout = Duration::from_secs(arguments.timeout);
+        let ending = supervisor.wait(&mut child, Some(timeout));
+        (ending, reader.join().unwrap_or_default())
+    });
     if !output.is_empty() && !output.ends_with(b"\n") {
-        println!();
+        place.output(b"\n");
     }
 
     let success = platform.qemu.exit.success;
-    let end = match ending {
+    let end = match ending? {
         Ending::Exited(status) if status.code() == Some(success) => End::Success,
         Ending::Exited(status) => End::Other(format!("QEMU ended with {status}")),
         Ending::TimedOut => End::Other(format!("it was ended after {} s", arguments.timeout)),
@@ -77,7 +89,7 @@ pub(super) fn run(
     let must_run = arguments.filter.is_none();
     let (tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
     if let Some(complaint) = complaint {
-        say(&format!(
+        place.say(&format!(
             "{}: {complaint}, which counts as a failure",
             platform.name
         ));
@@ -86,15 +98,12 @@ pub(super) fn run(
 }
 
 /// Shows what comes from the guest at once, and returns all of it.
-fn show_and_keep(console: &mut impl Read) -> Vec<u8> {
+fn show_and_keep(console: &mut impl Read, place: &Place<'_>) -> Vec<u8> {
     let mut output = Vec::new();
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = console.read(&mut bytes) {
         output.extend_from_slice(&bytes[..count]);
-        // Tests count even if nobody watches any more.
-        let _ = stdout()
-            .write_all(&bytes[..count])
-            .and_then(|()| stdout().flush());
+        place.output(&bytes[..count]);
     }
     output
 }

@@ -73,6 +73,7 @@ groups![
     timeout,
     sched_context,
     sched_control,
+    long_time,
 ];
 
 /// Performs the test that the runner chose.

@@ -50,10 +50,18 @@ fn plain_flags() -> usize {
     if abi::config::X86_64 {
         0x202
     } else {
-        // User mode, without fast interrupts.
-        0x50
+        USER_MODE
     }
 }
+
+/// Program status on Arm: user mode, without fast interrupts.
+const USER_MODE: usize = if abi::config::AARCH64 { 0x40 } else { 0x50 };
+/// The condition flags on Arm; 32-bit has one for saturation.
+const CONDITIONS: usize = if abi::config::AARCH64 {
+    0xf000_0000
+} else {
+    0xf800_0000
+};
 
 /// The bits of the flags that are the user's.
 fn flags_of(registers: &Registers) -> usize {
@@ -182,7 +190,7 @@ fn flags_are_sanitised(test: &mut Test) -> Outcome {
             // Interrupts on, no single step; neither I/O privilege nor any mode.
             word & 0xfff & !0x100 & !0x28 | 0x202
         } else {
-            word & 0xf800_0000 | 0x50
+            word & CONDITIONS | USER_MODE
         };
         check_eq!(flags, expected);
     }

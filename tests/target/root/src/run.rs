@@ -1,9 +1,9 @@
 //! Running one test.
 
-use crate::clock::{self, PATIENCE};
+use crate::clock::{self, PATIENCE, QUIET_PATIENCE, Ticker};
 use crate::verdict::{How, Verdict};
 use abi::slots;
-use suite::support::protocol::{BY_TEST, BY_THREAD, Report, names};
+use suite::support::protocol::{BY_TEST, BY_THREAD, QUIET, Report, names};
 use suite::support::{PRIORITY, SLICE};
 use userlib::cap::{Endpoint, Frame, Reply};
 use userlib::environment::SharedPage;
@@ -33,6 +33,8 @@ const LENT: &[usize] = if abi::config::X86_64 {
 pub struct Runner<'a> {
     environment: &'a mut Environment,
     clock: Clock,
+    /// Ends tests that do not end.
+    ticker: Ticker,
     program: &'static [u8],
     /// Where tests tell their end.
     endpoint: Endpoint,
@@ -47,9 +49,9 @@ impl<'a> Runner<'a> {
     pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
         let program = tar::find(userlib::components!(), "target-tests-component");
         let clock = Clock::start(environment, boot)?;
-        clock::start(environment)?;
         Ok(Self {
             clock,
+            ticker: clock::start(environment)?,
             program: program.ok_or(Error::BadProgram("it is not there"))?,
             endpoint: environment.allocator.create()?,
             reply: environment.allocator.create()?,
@@ -71,7 +73,7 @@ impl<'a> Runner<'a> {
         let prepared = self.prepare(&mut process, group, index);
         let verdict = prepared
             .and_then(|()| process.start())
-            .map(|()| self.watch());
+            .and_then(|()| self.watch());
         // Whatever has happened: what was lent comes back, and the rest goes.
         for &slot in LENT {
             let (lent, home) = (process.cnode.slot(CPtr(slot)), boot::CNODE.slot(CPtr(slot)));
@@ -133,20 +135,32 @@ impl<'a> Runner<'a> {
     }
 
     /// Waits for the end of a test.
-    fn watch(&self) -> Verdict {
-        let mut ticks = 0;
-        while ticks < PATIENCE {
+    fn watch(&self) -> Result<Verdict> {
+        let (mut ticks, mut patience) = (0, PATIENCE);
+        while ticks < patience {
             let received = self.endpoint.recv(self.reply);
             match received.message {
+                Some(message) if message.label() == QUIET => {
+                    self.ticker.be_silent(self.environment, true)?;
+                    (ticks, patience) = (0, QUIET_PATIENCE);
+                }
                 Some(message) => {
                     if let Some(verdict) = Verdict::of(received.badge, &message) {
-                        return verdict;
+                        return self.end(patience, verdict);
                     }
                 }
                 None => ticks += 1,
             }
         }
-        Verdict::Failed(How::Endless)
+        self.end(patience, Verdict::Failed(How::Endless))
+    }
+
+    /// Whatever a test has asked for, the next one finds the clock as it was.
+    fn end(&self, patience: usize, verdict: Verdict) -> Result<Verdict> {
+        if patience != PATIENCE {
+            self.ticker.be_silent(self.environment, false)?;
+        }
+        Ok(verdict)
     }
 }
 

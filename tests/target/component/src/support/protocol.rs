@@ -34,6 +34,11 @@ pub mod names {
 /// Label of the message that a test has failed.
 pub const FAILED: usize = 1001;
 
+/// Label of the request that the clock which ends tests be silent for a long time: [`QUIET_SECONDS`].
+pub const QUIET: usize = 1002;
+/// A test that asked for silence may take so long, and until then nothing happens but what it does.
+pub const QUIET_SECONDS: u64 = 150;
+
 /// Badge of the faults of the test's first thread, whose end is that of the test.
 pub const BY_TEST: usize = 1;
 /// Badge of everything else that a test sends. Its further threads may end.

@@ -1,11 +1,11 @@
 //! What a test is given.
 
-use super::protocol::names;
+use super::protocol::{QUIET, names};
 use core::ops::{Deref, DerefMut};
 use userlib::cap::{Endpoint, FixedObject, Frame, Object, SchedContext, Slot};
 use userlib::time::Clock;
 use userlib::{
-    Capability, Environment, Error, LookupFailure, Microseconds, Result, Rights, Startup,
+    Capability, Environment, Error, LookupFailure, Message, Microseconds, Result, Rights, Startup,
 };
 
 /// What a test is given: the means of a parent, and a clock.
@@ -110,6 +110,12 @@ impl Test {
     pub fn is_gone(&mut self, capability: impl Capability) -> Result<bool> {
         let slot = self.slot(capability);
         self.is_empty(slot)
+    }
+
+    /// Lets the clock that ends tests be silent for [`QUIET_SECONDS`](super::protocol::QUIET_SECONDS), so that the kernel has no other
+    /// deadlines than the test's.
+    pub fn quiet(&self) {
+        self.faults.send(Message::empty(QUIET));
     }
 
     /// Time since some moment in the past.

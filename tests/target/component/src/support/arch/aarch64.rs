@@ -23,8 +23,8 @@ pub const UNDEFINED_NUMBER: usize = 1 << 25;
 /// What it tells of floating point that is denied: class 7, condition code 14, which is valid.
 pub const DENIED_NUMBER: usize = 0x7 << 26 | 1 << 25 | 1 << 24 | 0xe << 20;
 /// Status of a fault by reading where nothing is mapped, not even a page table: class 0x24, an
-/// instruction of 32 bits, translation fault, level 1.
-pub const STATUS_READ: usize = 0x24 << 26 | 1 << 25 | 0x5;
+/// instruction of 32 bits, translation fault, level 2.
+pub const STATUS_READ: usize = 0x24 << 26 | 1 << 25 | 0x6;
 /// The same by writing.
 pub const STATUS_WRITE: usize = STATUS_READ | 1 << 6;
 /// Status of a fault by writing to a page that is mapped for reading: permission fault, level 3, write.

@@ -50,8 +50,8 @@ impl DeviceTree {
         let end = |offset, size| (word(offset) as usize).saturating_add(word(size) as usize);
         let length = end(header::STRUCTURE, header::STRUCTURE_SIZE)
             .max(end(header::STRINGS, header::STRINGS_SIZE));
-        if length < header::BYTES || length > LARGEST || length > word(header::TOTAL_SIZE) as usize
-        {
+        let total = (word(header::TOTAL_SIZE) as usize).min(LARGEST);
+        if !(header::BYTES..=total).contains(&length) {
             return None;
         }
         // SAFETY: by contract; the tree is ours from here on.

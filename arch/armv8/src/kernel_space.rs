@@ -6,7 +6,7 @@
 //! | [`DEVICE_BASE`], the last GiB | the devices that the platform names, by blocks |
 //!
 //! Boot code maps the GiB of the image with everything allowed, and the same at its physical address.
-//! [`Builder`] makes a table of what is needed, and [`install`] puts it in the place of boot code's.
+//! [`Builder`] makes a table of what is needed and puts it in the place of boot code's.
 //! Nothing of it changes after boot. Users' addresses are translated by TTBR0_EL1, so their tables
 //! know nothing of the kernel.
 

@@ -19,6 +19,7 @@ pub(crate) use reference::complaints;
 use crate::cli::BenchArguments;
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
+use crate::system::System;
 use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, setup};
@@ -33,7 +34,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
         );
     }
     let names = match &*arguments.platforms {
-        [] => Platform::names(workspace),
+        [] => {
+            let benches = System::benches(workspace)?;
+            let mut names = Platform::names(workspace);
+            names.retain(|name| benches.runs_on(name));
+            names
+        }
         some => some.to_vec(),
     };
     if names.len() > 1 && (arguments.json.is_some() || matches!(arguments.compare, Some(Some(_)))) {

@@ -31,12 +31,13 @@ pub(crate) struct DeviceTree {
 }
 
 impl DeviceTree {
-    /// The tree at `address`, if there is one. What its loader left free behind it is cut off.
+    /// The tree at `address`, if there is one; at 0 there is none. What its loader left free behind it is cut off.
     ///
     /// # Safety
-    /// RAM is there, which nobody changes.
+    /// If the address is not 0, RAM is there, which nobody changes.
     pub(crate) unsafe fn at(address: PhysAddr) -> Option<Self> {
-        if !address.0.is_multiple_of(8) || address.0 > WINDOW_TOP.0 - LARGEST {
+        let possible = 8..WINDOW_TOP.0 - LARGEST;
+        if !address.0.is_multiple_of(8) || !possible.contains(&address.0) {
             return None;
         }
         see_during_boot(address);

@@ -5,9 +5,10 @@ use crate::support::{Outcome, Test};
 use crate::{check, check_eq};
 use abi::config::ROOT_CNODE_BITS;
 use abi::{
-    BootInfo, LookupFailure, MAX_BOOT_UNTYPEDS, Rights, SlotRegion, UntypedDescriptor, slots,
+    BootInfo, BootInfoHeader, BootInfoRecord, LookupFailure, MAX_BOOT_UNTYPEDS, Rights, SlotRegion,
+    UntypedDescriptor, slots,
 };
-use userlib::cap::CNode;
+use userlib::cap::{Attributes, CNode, Frame};
 use userlib::invoke::invoke;
 use userlib::{CPtr, Error};
 
@@ -23,6 +24,7 @@ tests![
     there_is_memory_to_work_with,
     unused_descriptors_are_zero,
     fixed_slots_are_where_they_should_be,
+    extra_records_follow_each_other,
 ];
 
 fn boot_info(test: &Test) -> &'static BootInfo {
@@ -208,5 +210,37 @@ fn fixed_slots_are_where_they_should_be(test: &mut Test) -> Outcome {
             missing
         );
     }
+    Ok(())
+}
+
+/// As far as they lie on the first page. Where there is a device tree, it is whole.
+fn extra_records_follow_each_other(test: &mut Test) -> Outcome {
+    const HEADER: usize = size_of::<BootInfoHeader>();
+    const MAGIC: u32 = 0xd00d_feed;
+    let boot = boot_info(test);
+    let (length, pages) = (boot.extra_length, boot.extra_boot_info_pages);
+    check!(length <= pages.len() * 4096);
+    let (mut offset, mut trees) = (0, 0);
+    if length > 0 {
+        let root: CNode = test.startup.capability(names::ROOT_CNODE);
+        let slot = test.empty_slot()?;
+        slot.copy_from(root.slot(CPtr(pages.start)), Rights::ALL)?;
+        let page = test.map(Frame(CPtr(slot.index)), Rights::READ, Attributes::NORMAL)?;
+        // SAFETY: the page was just mapped for reading, and the offsets are inside and aligned.
+        let word = |offset: usize| unsafe { *((page + offset) as *const u32) };
+        while offset < length && offset + HEADER + 8 <= 4096 {
+            // SAFETY: as above; a record begins there, which is at least a header.
+            let header = unsafe { *((page + offset) as *const BootInfoHeader) };
+            check!(header.length >= HEADER && header.length <= length - offset);
+            if header.id == BootInfoRecord::DeviceTree as usize {
+                let tree = offset + HEADER;
+                check_eq!(u32::from_be(word(tree)), MAGIC);
+                check!(u32::from_be(word(tree + 4)) as usize <= header.length - HEADER);
+                trees += 1;
+            }
+            offset += header.length.next_multiple_of(size_of::<usize>());
+        }
+    }
+    check!(trees == 1 || !abi::config::AARCH64);
     Ok(())
 }

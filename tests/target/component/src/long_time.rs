@@ -1,8 +1,8 @@
 //! Times in which the counters of all boards pass 2^32: what has fewer bits must have been extended, and
 //! what has more must be compared in all of them.
 
-use crate::support::{Outcome, Test, ms};
 use crate::check;
+use crate::support::{Outcome, Test, ms};
 use userlib::Microseconds;
 
 tests![

@@ -42,6 +42,12 @@ pub(crate) enum Command {
     },
     /// Run the on-target benchmarks and compare their results.
     Bench(BenchArguments),
+    /// Search for bugs of the kernel on the host for a given time, and report.
+    Assure {
+        /// How long; each checker runs at least once.
+        #[arg(long, value_name = "M", default_value_t = 2)]
+        minutes: u64,
+    },
     /// Formatting, clippy, documentation, and the repository's own rules.
     Check,
 }

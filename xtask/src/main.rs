@@ -8,6 +8,7 @@
 //! 2 for a bad call or a failed build, 124 on timeout and 130 when interrupted.
 
 mod archive;
+mod assure;
 mod bench;
 mod build;
 mod cargo;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&workspace, &arguments),
         Command::Sim { arguments } => sim::run(&workspace, &arguments),
         Command::Bench(arguments) => bench::run(&workspace, &arguments),
+        Command::Assure { minutes } => assure::run(&workspace, minutes),
         Command::Check => check::run(&workspace),
     });
     match outcome {

@@ -34,6 +34,13 @@ impl Arena {
         Self { start, layout }
     }
 
+    /// What it holds.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: allocated with this size and initialised in `new`; the kernel, which writes to it,
+        // does not run while it is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.layout.size()) }
+    }
+
     /// The physical addresses.
     pub fn range(&self) -> Range<PhysAddr> {
         let start = self.start as usize;

@@ -4,16 +4,17 @@ use abi::registers::{CAP, DESTINATION, INFO, MESSAGE_REGISTERS, MR, REPLY, SYSCA
 use abi::{IpcBuffer, MessageInfo, Syscall};
 use kernel::Kernel;
 use kernel::arch::{Irq, UserContext};
-use kernel::object::Fault;
+use kernel::object::{Fault, Thread};
 use kernel::syscall::Interrupt;
 use kernel::time::Ticks;
+use kernel::token::Ptr;
 
-use super::{BELL, Machine, Message, Slice, Task};
+use super::{BELL, Cause, Entry, Machine, Message, Slice, Task};
 use crate::CPtr;
 use crate::arch::Host;
 
 /// The capability registers of a system call.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operands {
     /// The capability register.
     pub cap: CPtr,
@@ -53,6 +54,7 @@ impl Machine {
     pub fn fault(&mut self, task: Task, fault: Fault) {
         self.expect_running(task);
         self.kernel[task.thread].context.enter_otherwise();
+        self.note_entry(Cause::Fault);
         self.enter(|kernel| kernel.handle_fault(fault));
         self.settle();
     }
@@ -112,6 +114,9 @@ impl Machine {
                 && self.kernel[thread].context.is_at_syscall()
             {
                 self.kernel[thread].context.enter_syscall();
+                if self.log.is_some() {
+                    self.note_entry(self.call_of(thread));
+                }
                 self.enter(Kernel::handle_syscall);
             } else {
                 return;
@@ -124,6 +129,10 @@ impl Machine {
         if let Some(thread) = self.kernel.core.current {
             self.kernel[thread].context.enter_otherwise();
         }
+        self.note_entry(match interrupt {
+            Interrupt::Line(line) => Cause::Line(line.0),
+            _ => Cause::Timer,
+        });
         self.enter(|kernel| kernel.handle_interrupt(interrupt));
     }
 
@@ -138,6 +147,42 @@ impl Machine {
             add_slice(history, context.address(), before, end);
         }
         self.check();
+    }
+
+    fn note_entry(&mut self, cause: Cause) {
+        let (time, thread) = (self.now(), self.kernel.core.current);
+        if let Some(log) = &mut self.log {
+            log.push(Entry {
+                time,
+                thread,
+                cause,
+                charged: false,
+            });
+        }
+    }
+
+    /// The system call that a thread's registers and buffer hold.
+    fn call_of(&self, thread: Ptr<Thread<Host>>) -> Cause {
+        let register = |index| self.kernel[thread].context.get(index);
+        let info = MessageInfo(register(INFO));
+        let buffer = self.thread_buffer(thread);
+        let words = (0..info.length()).map(|index| match (MR.get(index), buffer) {
+            (Some(index), _) => register(*index),
+            (None, Some(buffer)) => buffer.message[index],
+            (None, None) => 0,
+        });
+        let caps = buffer.map_or(&[][..], |buffer| &buffer.caps_or_badges);
+        let message = Message {
+            label: info.label(),
+            words: words.collect(),
+            caps: caps.iter().copied().take(info.extra_caps()).collect(),
+        };
+        let operands = Operands {
+            cap: register(CAP),
+            reply: register(REPLY),
+            destination: register(DESTINATION),
+        };
+        Cause::Call(register(SYSCALL), operands, message)
     }
 
     fn note_slice(&mut self, start: Ticks, end: Ticks) {

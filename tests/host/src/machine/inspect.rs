@@ -152,11 +152,7 @@ impl Machine {
     /// What a task finds when its system call is done.
     pub fn received(&self, task: Task) -> Received {
         let info = MessageInfo(self.register(task, INFO));
-        let buffer = self.buffer_address(task).map(|address| {
-            // SAFETY: the buffer lies in a frame of the machine's memory, aligned to its size, and
-            // nobody writes while the machine is borrowed.
-            unsafe { &*(address as *const abi::IpcBuffer) }
-        });
+        let buffer = self.thread_buffer(task.thread);
         let words = (0..info.length()).map(|index| match (MR.get(index), buffer) {
             (Some(register), _) => self.register(task, *register),
             (None, Some(buffer)) => buffer.message[index],
@@ -177,9 +173,22 @@ impl Machine {
         }
     }
 
+    /// The IPC buffer of a thread that exists.
+    pub(super) fn thread_buffer(&self, thread: Ptr<Thread<Host>>) -> Option<&abi::IpcBuffer> {
+        // SAFETY: the buffer lies in a frame of the machine's memory, aligned to its size, and nobody
+        // writes while the machine is borrowed.
+        self.address_of_buffer(thread)
+            .map(|address| unsafe { &*(address as *const abi::IpcBuffer) })
+    }
+
     /// Where the IPC buffer of a task is.
     pub(super) fn buffer_address(&self, task: Task) -> Option<usize> {
-        let thread = self.thread(task);
+        assert!(!self.is_gone(task), "the task was deleted");
+        self.address_of_buffer(task.thread)
+    }
+
+    fn address_of_buffer(&self, thread: Ptr<Thread<Host>>) -> Option<usize> {
+        let thread = &self.kernel[thread];
         let frame = frame(&thread.cap(ThreadSlot::Buffer))?;
         let offset = thread.buffer_address % (1 << frame.bits);
         Some(Host::to_virtual(frame.address) + offset)

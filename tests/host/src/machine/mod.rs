@@ -11,12 +11,14 @@ mod inspect;
 mod message;
 mod objects;
 mod root;
+mod snapshot;
 mod tasks;
 
 pub use entry::Operands;
 pub use inspect::State;
 pub use message::{Message, Received};
 pub use root::{Answer, answer};
+pub use snapshot::Snapshot;
 pub use tasks::{Budget, Spec, Task};
 
 use std::ptr::NonNull;
@@ -26,8 +28,9 @@ use kernel::Kernel;
 use kernel::arch::{Arch, Irq, PhysAddr};
 use kernel::boot::{BootParameters, RootTaskImage, start};
 use kernel::cap::Cap;
-use kernel::object::{IrqEntry, ThreadSlot};
+use kernel::object::{IrqEntry, Thread, ThreadSlot};
 use kernel::time::Ticks;
+use kernel::token::Ptr;
 
 use crate::arch::{Arena, Host};
 
@@ -52,6 +55,32 @@ pub struct Slice {
     pub end: Ticks,
 }
 
+/// A way into the kernel that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When, in microseconds.
+    pub time: u64,
+    /// The thread that ran.
+    pub thread: Option<Ptr<Thread<Host>>>,
+    /// Why.
+    pub cause: Cause,
+    /// Whether the time used until then was charged: the kernel may put that off.
+    pub charged: bool,
+}
+
+/// Why the kernel was entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A system call: its number, its operands, and the message in registers and buffer.
+    Call(usize, Operands, Message),
+    /// A fault.
+    Fault,
+    /// A line that belongs to users.
+    Line(usize),
+    /// The timer.
+    Timer,
+}
+
 /// A machine.
 pub struct Machine {
     /// The kernel, with the architecture in [`Kernel::arch`].
@@ -64,12 +93,14 @@ pub struct Machine {
     pub entries: usize,
     /// Who paid for the time that has passed, if somebody wants to know.
     pub history: Option<Vec<Slice>>,
+    /// Every way into the kernel that was taken, if somebody wants to know.
+    pub log: Option<Vec<Entry>>,
     root_space: Cap<Host>,
     next_slot: CPtr,
     pool: CPtr,
     bell: Option<Bell>,
     // Last, because it is freed last: the kernel's objects lie in it.
-    _arena: Arena,
+    arena: Arena,
 }
 
 /// How the root task is woken.
@@ -128,11 +159,12 @@ impl Machine {
             root,
             entries: 0,
             history: None,
+            log: None,
             root_space: space,
             next_slot: 0,
             pool: 0,
             bell: None,
-            _arena: arena,
+            arena,
         };
         machine.next_slot = machine.boot_info.empty.start;
         machine.pool = machine.largest_untyped();
@@ -158,6 +190,11 @@ impl Machine {
             self.kernel.alarm(),
             "the timer is armed for what the kernel thinks"
         );
+    }
+
+    /// The untyped memory that objects are made from.
+    pub fn pool(&self) -> CPtr {
+        self.pool
     }
 
     fn largest_untyped(&self) -> CPtr {

@@ -1,0 +1,361 @@
+//! Endpoints, notifications and replies; and how time moves along them.
+
+use crate::caps::{Cap, Place, Rights};
+use crate::state::{Id, Model, Reply, State, Words};
+
+impl Model {
+    fn enqueue(&mut self, thread: Id, endpoint: Id) {
+        let priority = self.threads[thread].priority;
+        let queue = &self.endpoints[endpoint];
+        let place = queue.partition_point(|other| self.threads[*other].priority >= priority);
+        self.endpoints[endpoint].insert(place, thread);
+    }
+
+    fn enqueue_waiter(&mut self, thread: Id, notification: Id) {
+        let priority = self.threads[thread].priority;
+        let queue = &self.notifications[notification].queue;
+        let place = queue.partition_point(|other| self.threads[*other].priority >= priority);
+        self.notifications[notification].queue.insert(place, thread);
+    }
+
+    /// After a change of priority: behind its new equals.
+    pub fn requeue(&mut self, thread: Id) {
+        match self.threads[thread].state {
+            State::Sending { endpoint, .. } | State::Receiving { endpoint, .. } => {
+                self.endpoints[endpoint].retain(|other| *other != thread);
+                self.enqueue(thread, endpoint);
+            }
+            State::Waiting { notification } => {
+                self.notifications[notification].queue.retain(|other| *other != thread);
+                self.enqueue_waiter(thread, notification);
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends whatever the thread waits for; no time moves.
+    pub fn cancel(&mut self, thread: Id) {
+        match self.threads[thread].state {
+            State::Sending { endpoint, .. } => {
+                self.endpoints[endpoint].retain(|other| *other != thread);
+            }
+            State::Receiving { endpoint, reply } => {
+                self.endpoints[endpoint].retain(|other| *other != thread);
+                if let Some(reply) = reply {
+                    self.replies[reply] = Reply::Free;
+                }
+            }
+            State::Waiting { notification } => {
+                self.notifications[notification].queue.retain(|other| *other != thread);
+            }
+            State::Calling { reply } => self.unlink(reply, false),
+            _ => return,
+        }
+        self.threads[thread].fault = None;
+        self.threads[thread].state = State::Inactive;
+    }
+
+    /// A message from one thread to another, as far as it is not a fault.
+    fn transfer(&mut self, from: Id, to: Id, badge: usize) {
+        let (label, words) = match self.threads[from].fault {
+            Some(fault) => self.fault_message(from, fault),
+            None => (self.threads[from].label, self.threads[from].words.clone()),
+        };
+        let receiver = &mut self.threads[to];
+        (receiver.badge, receiver.label, receiver.words) = (badge, label, words);
+    }
+
+    /// Sends to an endpoint or waits for a receiver. Calls and faults want a reply and, if they
+    /// `donate`, give their time to a receiver that has none.
+    pub fn send(
+        &mut self,
+        from: Id,
+        endpoint: Id,
+        badge: usize,
+        rights: Rights,
+        call: bool,
+        donate: bool,
+    ) {
+        let can_reply = rights.can_reply();
+        if self.waiting_receiver(endpoint).is_some() {
+            self.meet_receiver(from, endpoint, badge, |model, to, reply| {
+                if call {
+                    model.await_reply(from, to, reply.filter(|_| can_reply), donate);
+                }
+            });
+        } else {
+            self.threads[from].state = State::Sending { endpoint, badge, can_reply, call };
+            self.enqueue(from, endpoint);
+        }
+    }
+
+    /// Sends if somebody waits. In a combined call the sender's time goes along to one without.
+    pub fn send_if_waiting(&mut self, from: Id, endpoint: Id, badge: usize, donate: bool) {
+        if self.waiting_receiver(endpoint).is_some() {
+            self.meet_receiver(from, endpoint, badge, |model, to, _| {
+                if donate && model.threads[to].context.is_none() {
+                    model.donate(from, to);
+                }
+            });
+        }
+    }
+
+    fn waiting_receiver(&self, endpoint: Id) -> Option<Id> {
+        let first = *self.endpoints[endpoint].first()?;
+        matches!(self.threads[first].state, State::Receiving { .. }).then_some(first)
+    }
+
+    fn meet_receiver(
+        &mut self,
+        from: Id,
+        endpoint: Id,
+        badge: usize,
+        then: impl FnOnce(&mut Self, Id, Option<Id>),
+    ) {
+        let to = self.endpoints[endpoint].remove(0);
+        let State::Receiving { reply, .. } = self.threads[to].state else {
+            unreachable!("only receivers wait here")
+        };
+        if let Some(reply) = reply {
+            self.replies[reply] = Reply::Free;
+        }
+        self.transfer(from, to, badge);
+        self.threads[to].state = State::Running;
+        then(self, to, reply);
+        self.wake(to);
+        self.offer(to);
+    }
+
+    /// The caller waits for a reply, or is given up where there can be none.
+    fn await_reply(&mut self, caller: Id, receiver: Id, reply: Option<Id>, donate: bool) {
+        let Some(reply) = reply else {
+            self.threads[caller].state = State::Inactive;
+            self.threads[caller].fault = None;
+            return;
+        };
+        self.threads[caller].state = State::Calling { reply };
+        self.replies[reply] = Reply::Caller(caller);
+        if donate
+            && self.threads[receiver].context.is_none()
+            && let Some(context) = self.threads[caller].context
+        {
+            self.contexts[context].stack.push(reply);
+            self.donate(caller, receiver);
+        }
+    }
+
+    fn donate(&mut self, from: Id, to: Id) {
+        if let Some(context) = self.threads[from].context {
+            self.give_context(context, to);
+        }
+    }
+
+    /// Receives from an endpoint, or waits for a sender if the call may block.
+    pub fn receive(&mut self, thread: Id, endpoint: Id, reply: Option<Id>, blocking: bool) {
+        if let Some(reply) = reply {
+            match self.replies[reply] {
+                Reply::Receiver(other) | Reply::Caller(other) if other != thread => {
+                    self.cancel(other)
+                }
+                _ => {}
+            }
+        }
+        if let Some(notification) = self.threads[thread].notification {
+            if let Some(word) = self.notifications[notification].word.take() {
+                self.threads[thread].badge = word;
+                self.borrow_context(thread, notification);
+                return;
+            }
+            if blocking {
+                self.return_context(thread, notification);
+            }
+        }
+        let first = self.endpoints[endpoint].first().copied();
+        match first.map(|first| (first, self.threads[first].state)) {
+            Some((from, State::Sending { badge, can_reply, call, .. })) => {
+                self.endpoints[endpoint].remove(0);
+                self.transfer(from, thread, badge);
+                self.wake(from);
+                if call {
+                    let timeout = matches!(
+                        self.threads[from].fault,
+                        Some(crate::faults::Fault::Timeout { .. })
+                    );
+                    self.await_reply(from, thread, reply.filter(|_| can_reply), !timeout);
+                } else {
+                    self.threads[from].state = State::Running;
+                    self.offer(from);
+                }
+            }
+            _ if blocking => {
+                if let Some(reply) = reply {
+                    self.replies[reply] = Reply::Receiver(thread);
+                }
+                self.threads[thread].state = State::Receiving { endpoint, reply };
+                self.enqueue(thread, endpoint);
+            }
+            _ => self.threads[thread].badge = 0,
+        }
+    }
+
+    /// Replies to the caller that a reply object stands for, if there is one.
+    pub fn reply(&mut self, from: Id, reply: Id) {
+        let Reply::Caller(caller) = self.replies[reply] else {
+            return;
+        };
+        self.unlink(reply, true);
+        self.wake(caller);
+        let fault = self.threads[caller].fault.take();
+        let (label, words) = (self.threads[from].label, self.threads[from].words.clone());
+        match fault {
+            Some(fault) => self.answer_fault(caller, fault, label, &words),
+            None => {
+                self.transfer(from, caller, 0);
+                self.threads[caller].state = State::Running;
+            }
+        }
+        let timed_out = matches!(fault, Some(crate::faults::Fault::Timeout { .. }));
+        if self.is_runnable(caller) && self.threads[caller].context.is_some() {
+            if self.is_schedulable(caller) && !self.has_budget(caller) && !timed_out {
+                if !self.raise_timeout(caller) {
+                    self.postpone(caller);
+                }
+            } else {
+                self.offer(caller);
+            }
+        }
+    }
+
+    /// The reply object no longer stands for its caller. From the top of a stack the time may go
+    /// home; anywhere else the stack is cut, and who is below has lost it.
+    pub fn unlink(&mut self, reply: Id, go_home: bool) {
+        let Reply::Caller(caller) = std::mem::take(&mut self.replies[reply]) else {
+            return;
+        };
+        let holds = |context: &crate::state::Context| context.stack.contains(&reply);
+        let Some(id) = self.contexts.iter().position(holds) else {
+            return;
+        };
+        let stack = &mut self.contexts[id].stack;
+        let place = stack.iter().position(|other| *other == reply).expect("it is there");
+        if place + 1 < stack.len() {
+            stack.drain(..=place);
+        } else if go_home {
+            stack.pop();
+            if self.threads[caller].context.is_none() {
+                self.give_context(id, caller);
+            }
+        } else {
+            stack.clear();
+        }
+    }
+
+    /// Moves a context, from whoever has it.
+    pub fn give_context(&mut self, context: Id, to: Id) {
+        if let Some(from) = self.contexts[context].thread {
+            self.take_context(from);
+        }
+        self.contexts[context].thread = Some(to);
+        self.threads[to].context = Some(context);
+    }
+
+    /// The thread has no time any more.
+    pub fn take_context(&mut self, thread: Id) {
+        self.leave_queues(thread);
+        if let Some(context) = self.threads[thread].context.take() {
+            self.contexts[context].thread = None;
+        }
+        if self.current == Some(thread) {
+            self.choose_anew();
+        }
+    }
+
+    /// Signals: a waiter gets the badge, or a thread that receives and is bound, or the word.
+    pub fn signal(&mut self, notification: Id, badge: usize) {
+        let object = &mut self.notifications[notification];
+        let bound = object.thread;
+        let receives = |thread: &Id| matches!(self.threads[*thread].state, State::Receiving { .. });
+        let waiter = if object.word.is_some() {
+            None
+        } else if object.queue.is_empty() {
+            bound.filter(receives)
+        } else {
+            Some(object.queue[0])
+        };
+        match waiter {
+            Some(thread) => {
+                self.cancel(thread);
+                self.threads[thread].state = State::Running;
+                self.threads[thread].badge = badge;
+                self.borrow_context(thread, notification);
+                self.wake(thread);
+                self.offer(thread);
+            }
+            None => *self.notifications[notification].word.get_or_insert(0) |= badge,
+        }
+    }
+
+    /// Waits for a signal.
+    pub fn wait(&mut self, thread: Id, notification: Id, blocking: bool) {
+        if let Some(word) = self.notifications[notification].word.take() {
+            self.threads[thread].badge = word;
+            self.borrow_context(thread, notification);
+            self.wake(thread);
+        } else if blocking {
+            self.threads[thread].state = State::Waiting { notification };
+            self.enqueue_waiter(thread, notification);
+            self.return_context(thread, notification);
+        } else {
+            self.threads[thread].badge = 0;
+        }
+    }
+
+    /// A woken thread without time gets that of the notification, if it is free.
+    fn borrow_context(&mut self, thread: Id, notification: Id) {
+        if let Some(context) = self.notifications[notification].context
+            && self.threads[thread].context.is_none()
+            && self.contexts[context].thread.is_none()
+        {
+            self.give_context(context, thread);
+        }
+    }
+
+    fn return_context(&mut self, thread: Id, notification: Id) {
+        let lent = self.notifications[notification].context;
+        if lent.is_some() && self.threads[thread].context == lent {
+            self.take_context(thread);
+        }
+    }
+
+    pub fn unbind_notification(&mut self, thread: Id) {
+        if let Some(notification) = self.threads[thread].notification.take() {
+            self.notifications[notification].thread = None;
+        }
+    }
+
+    /// Calls back the sends with this badge.
+    pub fn cancel_badged_sends(&mut self, endpoint: Id, badge: usize) {
+        for thread in self.endpoints[endpoint].clone() {
+            let State::Sending { badge: sent, .. } = self.threads[thread].state else {
+                continue;
+            };
+            if sent == badge {
+                self.restart_sender(thread);
+            }
+        }
+    }
+
+    /// The notification or endpoint of an interrupt line, signalled.
+    pub fn interrupt(&mut self, line: Id) {
+        if let Cap::Notification { id, badge, rights } = self.cap(Place::Line(line))
+            && rights.write
+        {
+            self.signal(id, badge);
+        }
+    }
+
+    pub fn set_result(&mut self, thread: Id, label: usize, words: Words) {
+        let thread = &mut self.threads[thread];
+        (thread.badge, thread.label, thread.words) = (0, label, words);
+    }
+}

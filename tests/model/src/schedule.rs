@@ -1,0 +1,251 @@
+//! Who runs, and who pays.
+
+use crate::refills::Refills;
+use crate::state::{Choice, Id, MIN_BUDGET, Model, State, Time};
+
+impl Model {
+    fn refills(&self, thread: Id) -> Option<&Refills> {
+        self.contexts[self.threads[thread].context?].refills.as_ref()
+    }
+
+    /// It wants to run, has configured time, and does not wait for more.
+    pub fn is_schedulable(&self, thread: Id) -> bool {
+        self.is_runnable(thread)
+            && self.refills(thread).is_some()
+            && !self.starved.iter().any(|(_, other)| *other == thread)
+    }
+
+    pub fn has_budget(&self, thread: Id) -> bool {
+        self.refills(thread).is_some_and(|refills| refills.is_available(self.now))
+    }
+
+    pub fn leave_queues(&mut self, thread: Id) {
+        self.ready.retain(|other| *other != thread);
+        self.starved.retain(|(_, other)| *other != thread);
+        if self.choice == Choice::Candidate(thread) {
+            self.choice = Choice::Anew;
+        }
+    }
+
+    /// First of its priority.
+    pub fn ready_first(&mut self, thread: Id) {
+        self.leave_queues(thread);
+        let priority = self.threads[thread].priority;
+        let place = self.ready.partition_point(|other| self.threads[*other].priority > priority);
+        self.ready.insert(place, thread);
+    }
+
+    /// Last of its priority.
+    pub fn ready_last(&mut self, thread: Id) {
+        self.leave_queues(thread);
+        let priority = self.threads[thread].priority;
+        let place = self.ready.partition_point(|other| self.threads[*other].priority >= priority);
+        self.ready.insert(place, thread);
+    }
+
+    /// Waits for its next replenishment.
+    pub fn postpone(&mut self, thread: Id) {
+        self.leave_queues(thread);
+        let Some(refills) = self.refills(thread) else {
+            return;
+        };
+        let time = refills.head().0;
+        let place = self.starved.partition_point(|(other, _)| *other <= time);
+        self.starved.insert(place, (time, thread));
+    }
+
+    pub fn choose_anew(&mut self) {
+        if let Choice::Candidate(candidate) = self.choice
+            && self.is_schedulable(candidate)
+        {
+            self.ready_first(candidate);
+        }
+        self.choice = Choice::Anew;
+    }
+
+    /// The thread may be the one to run. A second offer makes the choice one among all.
+    pub fn offer(&mut self, thread: Id) {
+        if !self.is_schedulable(thread) || self.current == Some(thread) {
+            return;
+        }
+        if !self.has_budget(thread) {
+            return self.postpone(thread);
+        }
+        match self.choice {
+            Choice::Candidate(candidate) if candidate == thread => {}
+            Choice::Same => {
+                self.leave_queues(thread);
+                self.choice = Choice::Candidate(thread);
+            }
+            _ => {
+                self.choose_anew();
+                self.ready_first(thread);
+            }
+        }
+    }
+
+    /// An event makes the thread able to run: a sporadic context counts from now on.
+    pub fn wake(&mut self, thread: Id) {
+        let (now, paying) = (self.now, self.paying);
+        if let Some(id) = self.threads[thread].context
+            && self.contexts[id].sporadic
+            && paying != Some(id)
+            && let Some(refills) = &mut self.contexts[id].refills
+        {
+            refills.unblock(now);
+        }
+    }
+
+    fn charge(&mut self, time: Time, consumed: Time) {
+        if let Some(id) = self.paying
+            && let Some(refills) = &mut self.contexts[id].refills
+        {
+            refills.charge(time);
+            self.contexts[id].consumed += consumed;
+        }
+    }
+
+    /// Charges what was used.
+    pub fn commit(&mut self) {
+        let used = std::mem::take(&mut self.used);
+        if used > 0 {
+            self.charge(used, used);
+        }
+    }
+
+    /// Whether the one who pays has enough left for a kernel entry. If not, its slice ends and its
+    /// thread asks again later.
+    pub fn check_budget(&mut self) -> bool {
+        let (Some(current), Some(id)) = (self.current, self.paying) else {
+            return true;
+        };
+        let Some(refills) = &self.contexts[id].refills else {
+            return true;
+        };
+        if refills.head().1 >= self.used + MIN_BUDGET {
+            return true;
+        }
+        let used = self.used;
+        self.end_slice(used, used, true);
+        if self.is_runnable(current) {
+            self.threads[current].state = State::Restart;
+        }
+        false
+    }
+
+    fn end_slice(&mut self, time: Time, consumed: Time, may_time_out: bool) {
+        self.charge(time, consumed);
+        self.used = 0;
+        let (Some(current), Some(id)) = (self.current, self.paying) else {
+            return;
+        };
+        let Some(refills) = &mut self.contexts[id].refills else {
+            return;
+        };
+        refills.renew();
+        let may_time_out = may_time_out && !refills.is_round_robin();
+        if !self.is_schedulable(current) {
+            return;
+        }
+        if may_time_out && self.raise_timeout(current) {
+        } else if self.has_budget(current) {
+            self.ready_last(current);
+        } else {
+            self.postpone(current);
+        }
+        self.choose_anew();
+    }
+
+    /// `Yield`: the rest of the head is given up, which is not the same as used.
+    pub fn give_up_slice(&mut self) {
+        if let Some(id) = self.paying
+            && let Some(refills) = &self.contexts[id].refills
+        {
+            self.end_slice(refills.head().1, self.used, false);
+        }
+    }
+
+    /// The end of an entry: who runs now?
+    pub fn leave(&mut self, charge: bool) {
+        while let Some(&(time, thread)) = self.starved.first()
+            && time <= self.now
+        {
+            self.starved.remove(0);
+            self.offer(thread);
+        }
+        if let Some(current) = self.current
+            && self.threads[current].context != self.paying
+            && self.is_schedulable(current)
+            && !self.has_budget(current)
+        {
+            self.postpone(current);
+            self.choose_anew();
+        }
+        let stays = self.current.filter(|current| self.is_schedulable(*current));
+        match std::mem::take(&mut self.choice) {
+            Choice::Same if stays.is_some() => {}
+            Choice::Candidate(candidate) => self.compare(stays, candidate),
+            _ => self.run_first(stays),
+        }
+        let next = self.current.and_then(|current| self.threads[current].context);
+        if charge || next != self.paying {
+            self.commit();
+        }
+        if next != self.paying {
+            self.paying = next;
+            // Constant bandwidth counts from when its thread is switched to.
+            if let Some(id) = next
+                && !self.contexts[id].sporadic
+                && let Some(refills) = &mut self.contexts[id].refills
+            {
+                refills.unblock(self.now);
+            }
+        }
+        if let Some(current) = self.current {
+            self.finish_yield(current);
+            let thread = &mut self.threads[current];
+            if thread.state == State::Restart {
+                thread.state = State::Running;
+                thread.calls_next = thread.called_last;
+            }
+        }
+    }
+
+    fn compare(&mut self, stays: Option<Id>, candidate: Id) {
+        let priority = |thread: Id| self.threads[thread].priority;
+        let first = self.ready.first().map(|first| priority(*first));
+        match stays {
+            Some(current) if priority(current) == priority(candidate) => self.ready_last(candidate),
+            Some(current) if priority(current) > priority(candidate) => self.ready_first(candidate),
+            _ if first > Some(priority(candidate)) => self.ready_first(candidate),
+            _ => {
+                if let Some(current) = stays {
+                    self.ready_first(current);
+                }
+                self.current = Some(candidate);
+                return;
+            }
+        }
+        self.run_first(stays);
+    }
+
+    fn run_first(&mut self, stays: Option<Id>) {
+        if let Some(current) = stays
+            && !self.ready.contains(&current)
+        {
+            self.ready_first(current);
+        }
+        self.current = (!self.ready.is_empty()).then(|| self.ready.remove(0));
+    }
+
+    /// When the kernel must be entered at the latest: the running thread's budget ends, or somebody
+    /// more urgent is released.
+    pub fn latest_entry(&self) -> Time {
+        let end = self.paying.and_then(|id| self.contexts[id].refills.as_ref());
+        let end = end.map_or(Time::MAX, |refills| self.now + refills.head().1 - self.used);
+        let priority = self.current.map(|current| self.threads[current].priority);
+        let urgent = |(_, thread): &&(Time, Id)| Some(self.threads[*thread].priority) > priority;
+        let release = self.starved.iter().find(urgent).map_or(Time::MAX, |(time, _)| *time);
+        end.min(release)
+    }
+}

@@ -4,7 +4,7 @@ use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 
 use super::{Notification, Reply, Thread};
 use crate::arch::Arch;
-use crate::budget::{Refill, RefillRing, Refills};
+use crate::budget::{Entry, Refill, RefillRing, Refills};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -74,39 +74,34 @@ impl<A: Arch> SchedContext<A> {
         self.ring = RefillRing::new(0);
     }
 
-    fn entries(&mut self, capacity: usize) -> (*mut Refill, usize) {
+    /// Its replenishments. `capacity`: how many it may use from now on; `budget`: what they add up to.
+    fn refills_with(&mut self, capacity: usize, budget: Ticks) -> Refills<'_> {
         let start = core::ptr::from_mut(self)
             .cast::<u8>()
             .wrapping_add(HEADER_BYTES);
-        (start.cast(), capacity)
-    }
-
-    /// Its replenishments. `capacity`: how many it may use from now on.
-    fn refills_with(&mut self, capacity: usize) -> Refills<'_> {
-        let (start, capacity) = self.entries(capacity);
         // SAFETY: the object's memory goes on behind the header for as many entries as its size allows;
         // `SchedControl_ConfigureFlags` checks the capacity against the size before it comes here.
         // Zeroed by retype, any content is a valid entry. The header borrow covers the entries too.
-        let entries = unsafe { core::slice::from_raw_parts_mut(start, capacity) };
-        Refills::new(&mut self.ring, entries)
+        let entries = unsafe { core::slice::from_raw_parts_mut(start.cast(), capacity) };
+        Refills::new(&mut self.ring, entries, budget)
+    }
+
+    fn entries(&self) -> &[Entry] {
+        let start = core::ptr::from_ref(self)
+            .cast::<u8>()
+            .wrapping_add(HEADER_BYTES);
+        // SAFETY: as in `refills_with`, for the ring's present capacity.
+        unsafe { core::slice::from_raw_parts(start.cast(), self.ring.capacity()) }
     }
 
     /// The replenishments of a configured context.
     pub fn refills(&mut self) -> Refills<'_> {
-        self.refills_with(self.ring.capacity())
+        self.refills_with(self.ring.capacity(), self.budget)
     }
 
     /// The current replenishment of a configured context.
     pub fn head(&self) -> Refill {
-        // SAFETY: as in `refills_with`; the head's index is below the capacity.
-        unsafe {
-            core::ptr::from_ref(self)
-                .cast::<u8>()
-                .wrapping_add(HEADER_BYTES)
-                .cast::<Refill>()
-                .add(self.ring.head())
-                .read()
-        }
+        self.ring.head(self.entries(), self.budget)
     }
 
     /// How many replenishments it may use.
@@ -116,14 +111,7 @@ impl<A: Arch> SchedContext<A> {
 
     /// All replenishments, in order.
     pub fn replenishments(&self) -> impl Iterator<Item = Refill> + '_ {
-        let entries = core::ptr::from_ref(self)
-            .cast::<u8>()
-            .wrapping_add(HEADER_BYTES)
-            .cast::<Refill>();
-        // SAFETY: as in `refills_with`; the ring's entries are below the capacity.
-        self.ring
-            .entries()
-            .map(move |entry| unsafe { entries.add(entry).read() })
+        self.ring.iter(self.entries(), self.budget)
     }
 
     /// Whether it may be used now, and for at least `minimum` beyond `usage`.
@@ -137,7 +125,7 @@ impl<A: Arch> SchedContext<A> {
         (self.budget, self.period) = (budget, period);
         // It may have had more entries.
         self.ring = RefillRing::new(0);
-        let mut refills = self.refills_with(capacity.max(2));
+        let mut refills = self.refills_with(capacity.max(2), budget);
         if period == Ticks::ZERO {
             refills.start_round_robin(now, budget);
         } else {
@@ -147,9 +135,10 @@ impl<A: Arch> SchedContext<A> {
 
     /// Changes the budget of a context in use; see [`Refills::update`].
     pub fn update(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
-        (self.budget, self.period) = (budget, period);
+        let before = core::mem::replace(&mut self.budget, budget);
+        self.period = period;
         let reach = capacity.max(self.ring.capacity());
-        self.refills_with(reach)
+        self.refills_with(reach, before)
             .update(capacity as u32, now, budget, period);
     }
 

@@ -1,0 +1,112 @@
+//! How a list of replenishments is kept: a ring in an array.
+
+use crate::time::Ticks;
+
+/// From `time` on, `amount` may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Refill {
+    /// When.
+    pub time: Ticks,
+    /// How much.
+    pub amount: Ticks,
+}
+
+impl Refill {
+    /// The earliest moment at which all of it can have been used.
+    pub(super) const fn end(self) -> Ticks {
+        self.time.saturating_add(self.amount)
+    }
+}
+
+/// A replenishment as it is kept: with the total of all amounts up to and including its own, counted
+/// from some origin. The sum of any run of replenishments is then a difference of two totals, and
+/// merging a run into its last one is forgetting the others.
+///
+/// Totals wrap; only differences mean anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Entry {
+    pub(super) time: Ticks,
+    pub(super) total: u64,
+}
+
+impl Entry {
+    /// The replenishment, if the totals before it end at `origin`.
+    pub(super) const fn refill(self, origin: u64) -> Refill {
+        Refill {
+            time: self.time,
+            amount: Ticks(self.total.wrapping_sub(origin)),
+        }
+    }
+}
+
+/// The origin of the totals of a list that ends with `tail`: all amounts add up to the budget.
+pub(super) const fn origin(tail: Entry, budget: Ticks) -> u64 {
+    tail.total.wrapping_sub(budget.0)
+}
+
+/// Which entries of the array are in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct RefillRing {
+    head: u32,
+    pub(super) count: u32,
+    pub(super) capacity: u32,
+}
+
+impl RefillRing {
+    /// An empty ring over `capacity` entries.
+    pub const fn new(capacity: u32) -> Self {
+        Self {
+            head: 0,
+            count: 0,
+            capacity,
+        }
+    }
+
+    /// Entries that the ring may use.
+    pub const fn capacity(&self) -> usize {
+        self.capacity as usize
+    }
+
+    /// The entry at a position, counted from the head.
+    pub(super) const fn index(&self, position: u32) -> usize {
+        let index = self.head + position;
+        (if index >= self.capacity {
+            index - self.capacity
+        } else {
+            index
+        }) as usize
+    }
+
+    /// The entry of the tail, if there is any.
+    pub(super) fn tail(&self) -> Option<usize> {
+        Some(self.index(self.count.checked_sub(1)?))
+    }
+
+    /// The head of the list in `entries`, of which all amounts add up to `budget`.
+    pub fn head(&self, entries: &[Entry], budget: Ticks) -> Refill {
+        let tail = entries[self.index(self.count - 1)];
+        entries[self.index(0)].refill(origin(tail, budget))
+    }
+
+    /// The list in `entries`, of which all amounts add up to `budget`.
+    pub fn iter<'a>(
+        &'a self,
+        entries: &'a [Entry],
+        budget: Ticks,
+    ) -> impl Iterator<Item = Refill> + 'a {
+        let mut before = self.tail().map_or(0, |tail| origin(entries[tail], budget));
+        (0..self.count).map(move |position| {
+            let entry = entries[self.index(position)];
+            entry.refill(core::mem::replace(&mut before, entry.total))
+        })
+    }
+
+    /// Drops the first entries, but not all.
+    pub(super) fn forget(&mut self, count: u32) {
+        self.head = self.index(count) as u32;
+        self.count -= count;
+    }
+}

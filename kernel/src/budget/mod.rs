@@ -19,4 +19,4 @@ mod ring;
 mod tests;
 
 pub use refills::Refills;
-pub use ring::{Entry, Refill, RefillRing};
+pub use ring::{Entry, MAX_REFILLS, Refill, RefillRing};

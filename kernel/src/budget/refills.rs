@@ -26,16 +26,16 @@ impl<'a> Refills<'a> {
         }
     }
 
-    fn entry(&self, position: u32) -> Entry {
+    fn entry(&self, position: usize) -> Entry {
         self.entries[self.ring.index(position)]
     }
 
-    fn entry_mut(&mut self, position: u32) -> &mut Entry {
+    fn entry_mut(&mut self, position: usize) -> &mut Entry {
         &mut self.entries[self.ring.index(position)]
     }
 
     /// The total before a position.
-    fn total_before(&self, position: u32) -> u64 {
+    fn total_before(&self, position: usize) -> u64 {
         match position.checked_sub(1) {
             None => self.origin,
             Some(previous) => self.entry(previous).total,
@@ -44,12 +44,12 @@ impl<'a> Refills<'a> {
 
     /// Number of replenishments; at least one once configured.
     pub fn len(&self) -> usize {
-        self.ring.count as usize
+        self.ring.len()
     }
 
     /// Whether there is none: the context was never configured.
     pub fn is_empty(&self) -> bool {
-        self.ring.count == 0
+        self.ring.is_empty()
     }
 
     /// The replenishment that is used now, or next.
@@ -58,14 +58,14 @@ impl<'a> Refills<'a> {
     }
 
     fn tail(&self) -> Refill {
-        let last = self.ring.count - 1;
+        let last = self.ring.len() - 1;
         self.entry(last).refill(self.total_before(last))
     }
 
     /// All replenishments, in order.
     #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = Refill> + '_ {
-        (0..self.ring.count)
+        (0..self.ring.len())
             .map(|position| self.entry(position).refill(self.total_before(position)))
     }
 
@@ -79,23 +79,22 @@ impl<'a> Refills<'a> {
 
     fn push(&mut self, refill: Refill) {
         let total = self
-            .total_before(self.ring.count)
+            .total_before(self.ring.len())
             .wrapping_add(refill.amount.0);
-        self.ring.count += 1;
-        *self.entry_mut(self.ring.count - 1) = Entry {
+        let entry = self.ring.extend();
+        self.entries[entry] = Entry {
             time: refill.time,
             total,
         };
     }
 
     /// An empty list.
-    fn clear(&mut self, capacity: u32) {
+    fn clear(&mut self, capacity: usize) {
         *self.ring = RefillRing::new(capacity);
-        self.origin = 0;
     }
 
     /// Starts afresh: the whole budget is available from `now` on.
-    pub fn start(&mut self, capacity: u32, now: Ticks, budget: Ticks) {
+    pub fn start(&mut self, capacity: usize, now: Ticks, budget: Ticks) {
         self.clear(capacity);
         self.push(Refill {
             time: now,
@@ -115,7 +114,7 @@ impl<'a> Refills<'a> {
 
     /// Changes budget and period of a context in use without giving it more than either allows: what
     /// is available now, up to the new budget, stays, and the rest comes one new period later.
-    pub fn update(&mut self, capacity: u32, now: Ticks, budget: Ticks, period: Ticks) {
+    pub fn update(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
         let mut head = self.head();
         if self.is_ready(now) {
             head.time = now;
@@ -144,13 +143,13 @@ impl<'a> Refills<'a> {
 
     /// Adds a replenishment behind all others, or merges it into the last one.
     fn schedule(&mut self, refill: Refill) {
-        let full = self.ring.count == self.ring.capacity;
+        let full = self.ring.len() == self.ring.capacity();
         let tail = self.tail();
         if tail.end() < refill.time && !full {
             self.push(refill);
             return;
         }
-        let last = self.entry_mut(self.ring.count - 1);
+        let last = self.entry_mut(self.ring.len() - 1);
         last.total = last.total.wrapping_add(refill.amount.0);
         if tail.end() < refill.time {
             // Delayed, so that it neither begins early nor ends late: it ends where the new one would.
@@ -162,12 +161,22 @@ impl<'a> Refills<'a> {
     ///
     /// It happens where the machine itself stood still, as an emulator does whose host is busy;
     /// [`Refills::charge`] alone would take a step for each budget.
-    pub fn charge_budgets(&mut self, times: u64, period: Ticks) {
+    pub fn charge_budgets(&mut self, times: u64, budget: Ticks, period: Ticks) {
         let delay = Ticks(period.0.saturating_mul(times));
-        for position in 0..self.ring.count {
+        for position in 0..self.ring.len() {
             let entry = self.entry_mut(position);
             entry.time = entry.time.saturating_add(delay);
         }
+        self.advance(Ticks(budget.0.wrapping_mul(times)));
+    }
+
+    /// All that there is was used and comes back: the totals go on.
+    fn advance(&mut self, used: Ticks) {
+        for position in 0..self.ring.len() {
+            let entry = self.entry_mut(position);
+            entry.total = entry.total.wrapping_add(used.0);
+        }
+        self.origin = self.origin.wrapping_add(used.0);
     }
 
     /// Charges `usage`: what was used comes back one period after it became available.
@@ -177,8 +186,10 @@ impl<'a> Refills<'a> {
     /// successor. The sum of all amounts must be at least `minimum`.
     pub fn charge(&mut self, mut usage: Ticks, period: Ticks, minimum: Ticks) {
         while self.head().amount <= usage {
-            usage -= self.head().amount;
-            if self.ring.count == 1 {
+            let amount = self.head().amount;
+            usage -= amount;
+            if self.ring.len() == 1 {
+                self.advance(amount);
                 let head = self.entry_mut(0);
                 head.time = head.time.saturating_add(period);
                 if head.time == Ticks::NEVER {
@@ -202,26 +213,35 @@ impl<'a> Refills<'a> {
             self.origin = self.origin.wrapping_add(usage.0);
             self.schedule(used);
         }
-        while self.ring.count > 1 && self.head().amount < minimum {
+        while self.ring.len() > 1 && self.head().amount < minimum {
             self.merge(1);
         }
     }
 
-    /// Merges all before `position` into the replenishment there, which is brought forward so that it
-    /// ends where it did: what comes before is used first, and reaches up to its old beginning.
-    fn merge(&mut self, position: u32) {
+    /// The head if all before `position` were merged into the replenishment there, which is brought
+    /// forward so that it ends where it did: what comes before is used first, and reaches up to its
+    /// old beginning.
+    fn merged(&self, position: usize) -> Entry {
         let before = Ticks(self.total_before(position).wrapping_sub(self.origin));
-        self.ring.forget(position);
-        let head = self.entry_mut(0);
-        head.time = head.time.saturating_sub(before);
+        let entry = self.entry(position);
+        Entry {
+            time: entry.time.saturating_sub(before),
+            ..entry
+        }
     }
 
-    /// Merges as many replenishments as it takes for the head to hold `amount`, or all.
+    fn merge(&mut self, position: usize) {
+        let head = self.merged(position);
+        self.ring.forget(position);
+        *self.entry_mut(0) = head;
+    }
+
+    /// Merges as many replenishments as it takes for the head to hold `amount`, or all, unless it
+    /// would be due later than at `latest` then. Returns whether it did.
     ///
-    /// The head may be due only later then. The totals are in order, so the steps are the logarithm of
-    /// the length of the list.
-    pub fn gather(&mut self, amount: Ticks) {
-        let (mut low, mut high) = (0, self.ring.count - 1);
+    /// The totals are in order, so the steps are the logarithm of the length of the list.
+    pub fn gather(&mut self, amount: Ticks, latest: Ticks) -> bool {
+        let (mut low, mut high) = (0, self.ring.len() - 1);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.entry(middle).total.wrapping_sub(self.origin) >= amount.0 {
@@ -230,7 +250,11 @@ impl<'a> Refills<'a> {
                 low = middle + 1;
             }
         }
+        if self.merged(low).time > latest {
+            return false;
+        }
         self.merge(low);
+        true
     }
 
     /// The thread becomes able to use its time now: what has waited unused counts from now on, and
@@ -240,7 +264,7 @@ impl<'a> Refills<'a> {
             return;
         }
         self.entry_mut(0).time = now;
-        while self.ring.count > 1 && self.entry(1).time <= self.head().end() {
+        while self.ring.len() > 1 && self.entry(1).time <= self.head().end() {
             self.ring.forget(1);
             self.entry_mut(0).time = now;
         }
@@ -249,8 +273,9 @@ impl<'a> Refills<'a> {
     /// Round robin: moves `usage` from what is left of the slice to what was used of it.
     pub fn charge_slice(&mut self, usage: Ticks) {
         let usage = usage.min(self.head().amount);
-        let head = self.entry_mut(0);
-        head.total = head.total.wrapping_sub(usage.0);
+        self.origin = self.origin.wrapping_add(usage.0);
+        let used = self.entry_mut(1);
+        used.total = used.total.wrapping_add(usage.0);
     }
 
     /// Round robin: a full slice again.

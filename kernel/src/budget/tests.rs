@@ -13,10 +13,10 @@ struct Context {
 }
 
 impl Context {
-    fn new(capacity: u32, budget: u64) -> Self {
+    fn new(capacity: usize, budget: u64) -> Self {
         let mut context = Self {
             ring: RefillRing::new(capacity),
-            entries: vec![Entry::default(); capacity as usize],
+            entries: vec![Entry::default(); capacity],
             budget: Ticks(budget),
         };
         context.refills().start(capacity, Ticks(0), Ticks(budget));
@@ -68,7 +68,7 @@ fn many_budgets_at_once_are_many_periods() {
     for _ in 0..7 {
         stepwise.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
     }
-    at_once.refills().charge_budgets(7, Ticks(1000));
+    at_once.refills().charge_budgets(7, Ticks(100), Ticks(1000));
     assert!(stepwise.refills().iter().eq(at_once.refills().iter()));
 }
 
@@ -161,7 +161,7 @@ fn gathering_waits_for_enough_and_no_more() {
     };
     let head_for = |amount| {
         let mut context = scattered();
-        context.refills().gather(Ticks(amount));
+        context.refills().gather(Ticks(amount), Ticks::NEVER);
         context.check();
         let head = context.refills().head();
         (head.time.0, head.amount.0)
@@ -219,7 +219,7 @@ proptest! {
     /// in any window of one period, whatever the capacity of the list.
     #[test]
     fn no_window_supplies_more_than_the_budget(
-        capacity in 2u32..12,
+        capacity in 2usize..12,
         budget in 20u64..200,
         extra in 1u64..2000,
         steps in prop::collection::vec(
@@ -234,7 +234,7 @@ proptest! {
         for (pause, run, sporadic, gathered) in steps {
             now += Ticks(pause);
             if let Some(amount) = gathered {
-                context.refills().gather(Ticks(amount));
+                context.refills().gather(Ticks(amount), Ticks::NEVER);
                 context.check();
                 prop_assert!(context.refills().head().amount.0 >= amount.min(budget));
             }

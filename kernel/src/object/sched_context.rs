@@ -1,5 +1,7 @@
 //! Scheduling contexts: rights to processor time.
 
+use core::num::NonZeroU64;
+
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 
 use super::{Notification, Reply, Thread};
@@ -17,6 +19,8 @@ pub struct SchedContext<A: Arch> {
     pub budget: Ticks,
     /// What was charged since somebody last asked.
     pub consumed: Ticks,
+    /// The reading of the odometer up to which it may be used, if it was lent with a limit.
+    pub limit: Option<NonZeroU64>,
     /// Which replenishments are in use.
     ring: RefillRing,
     /// Its flags: [`abi::sched_context_flags`].
@@ -47,6 +51,7 @@ impl<A: Arch> SchedContext<A> {
             period: Ticks::ZERO,
             budget: Ticks::ZERO,
             consumed: Ticks::ZERO,
+            limit: None,
             ring: RefillRing::new(0),
             sporadic: false,
             core: 0,
@@ -72,6 +77,7 @@ impl<A: Arch> SchedContext<A> {
     pub fn unconfigure(&mut self) {
         (self.period, self.budget) = (Ticks::ZERO, Ticks::ZERO);
         self.ring = RefillRing::new(0);
+        self.limit = None;
     }
 
     /// Its replenishments. `capacity`: how many it may use from now on; `budget`: what they add up to.
@@ -109,6 +115,11 @@ impl<A: Arch> SchedContext<A> {
         self.ring.capacity()
     }
 
+    /// All time that was ever charged to it, counted from some origin. Wraps.
+    pub fn odometer(&self) -> u64 {
+        self.ring.odometer(self.entries(), self.budget)
+    }
+
     /// All replenishments, in order.
     pub fn replenishments(&self) -> impl Iterator<Item = Refill> + '_ {
         self.ring.iter(self.entries(), self.budget)
@@ -122,14 +133,14 @@ impl<A: Arch> SchedContext<A> {
 
     /// Gives it a budget anew, or round robin where `period` is zero.
     pub fn start(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
-        (self.budget, self.period) = (budget, period);
-        // It may have had more entries.
-        self.ring = RefillRing::new(0);
-        let mut refills = self.refills_with(capacity.max(2), budget);
+        let before = core::mem::replace(&mut self.budget, budget);
+        self.period = period;
+        let reach = capacity.max(self.ring.capacity()).max(2);
+        let mut refills = self.refills_with(reach, before);
         if period == Ticks::ZERO {
             refills.start_round_robin(now, budget);
         } else {
-            refills.start(capacity as u32, now, budget);
+            refills.start(capacity, now, budget);
         }
     }
 
@@ -139,7 +150,7 @@ impl<A: Arch> SchedContext<A> {
         self.period = period;
         let reach = capacity.max(self.ring.capacity());
         self.refills_with(reach, before)
-            .update(capacity as u32, now, budget, period);
+            .update(capacity, now, budget, period);
     }
 
     /// Charges time that was used.
@@ -152,7 +163,8 @@ impl<A: Arch> SchedContext<A> {
         }
         let mut usage = usage;
         if usage >= budget {
-            self.refills().charge_budgets(usage.0 / budget.0, period);
+            let times = usage.0 / budget.0;
+            self.refills().charge_budgets(times, budget, period);
             usage.0 %= budget.0;
         }
         self.refills().charge(usage, period, minimum);

@@ -149,4 +149,20 @@ impl Slot {
             &[],
         )
     }
+
+    /// Asks everybody who sends to the endpoint here to lend time, `threshold` at least; `flags` are
+    /// those of [`abi::endpoint_flags`]. Zero and no flags take it back.
+    pub fn set_endpoint_threshold(self, threshold: Microseconds, flags: usize) -> Result {
+        const TIME: usize = crate::time::WORDS;
+        let mut words = [0; 2 + TIME + 1];
+        words[..2].copy_from_slice(&self.words());
+        words[2..2 + TIME].copy_from_slice(&threshold.words());
+        words[2 + TIME] = flags;
+        perform(
+            self.root.cptr(),
+            label!(CNodeEndpointSetThreshold),
+            &words,
+            &[],
+        )
+    }
 }

@@ -126,6 +126,11 @@ pub fn answer(received: Received) -> Answer {
         ErrorCode::DeleteFirst => (Error::DeleteFirst, 0),
         ErrorCode::RevokeFirst => (Error::RevokeFirst, 0),
         ErrorCode::NotEnoughMemory => (Error::NotEnoughMemory(word(0)), 1),
+        ErrorCode::BudgetTooSmall => {
+            let (needed, budget) = (word(0), word(1));
+            (Error::BudgetTooSmall { needed, budget }, 2)
+        }
+        ErrorCode::LimitReached => panic!("no method of the kernel lends time"),
     };
     assert_eq!(words.len(), length, "the length of the answer to {error:?}");
     Err(error)

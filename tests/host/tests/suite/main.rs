@@ -21,6 +21,7 @@ mod scheduling;
 mod supply;
 mod tangles;
 mod threads;
+mod thresholds;
 mod timeouts;
 mod transfer;
 mod untyped;

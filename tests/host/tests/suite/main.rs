@@ -13,6 +13,7 @@ mod domains;
 mod faults;
 mod ipc;
 mod irqs;
+mod limits;
 mod notifications;
 mod preemption;
 mod random;

@@ -7,6 +7,8 @@
 //! None of this is on the way of a message through an endpoint without guard: `send` and `receive`
 //! come here when they find one, and are run again with the guard put aside.
 
+use core::num::NonZeroUsize;
+
 use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::registers::INFO;
 use abi::{MessageInfo, WORD_BITS};
@@ -69,12 +71,28 @@ impl<A: Arch> Kernel<A> {
         let Some(guard) = self[endpoint].guard() else {
             return;
         };
+        self.abandon_orphan(receiver, how.blocking);
         let passive = self[receiver].sched_context.is_none();
         let comes = matches!(self[endpoint].state(), EndpointState::Sending(_));
         self.without_guard(endpoint, |kernel| kernel.receive(receiver, endpoint, how));
         if comes {
             let donated = passive && self[receiver].sched_context.is_some();
             self.delivered(receiver, guard, donated);
+        }
+    }
+
+    /// Callers may go away while they are served, and leave their time with the server (seL4 reference
+    /// manual, section "Scheduling Context Donation"). With that it would be a server with time of its
+    /// own, little time maybe, and take no more from those who come. So it gives such time up when it
+    /// waits for them.
+    fn abandon_orphan(&mut self, server: Ptr<Thread<A>>, waits: bool) {
+        if let Some(context) = self[server].sched_context
+            && waits
+            && self[context].reply.is_none()
+            && self[context].notification.is_none()
+            && self[context].owner.map(NonZeroUsize::get) != Some(server.address())
+        {
+            self.unbind_thread(context);
         }
     }
 

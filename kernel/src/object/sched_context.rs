@@ -1,6 +1,6 @@
 //! Scheduling contexts: rights to processor time.
 
-use core::num::NonZeroU64;
+use core::num::{NonZeroU64, NonZeroUsize};
 
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 
@@ -29,6 +29,9 @@ pub struct SchedContext<A: Arch> {
     pub core: u8,
     /// The thread that runs on it.
     pub thread: Option<Ptr<Thread<A>>>,
+    /// The thread that it was bound to, by somebody who may: whoever else runs on it has borrowed it.
+    /// Only to be compared; the thread may be gone.
+    pub owner: Option<NonZeroUsize>,
     /// Top of the stack of calls along which it was donated.
     pub reply: Option<Ptr<Reply<A>>>,
     /// The notification that lends it to passive threads.
@@ -56,6 +59,7 @@ impl<A: Arch> SchedContext<A> {
             sporadic: false,
             core: 0,
             thread: None,
+            owner: None,
             reply: None,
             notification: None,
             yielded_from: None,

@@ -16,6 +16,7 @@ mod irqs;
 mod limits;
 mod notifications;
 mod preemption;
+mod promises;
 mod random;
 mod releases;
 mod scheduling;

@@ -1,7 +1,6 @@
 //! Making the initial thread.
 
 use core::num::NonZeroUsize;
-
 use core::ops::Range;
 
 use abi::registers::{CAP, PC};

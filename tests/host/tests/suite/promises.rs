@@ -123,13 +123,11 @@ impl World {
                 machine.advance(time);
                 machine.suspend(self.disturber);
             }
-            Step::Call if client.is_some() => {
-                for client in client {
-                    machine.call(client, self.endpoint, &word(1));
-                }
-            }
+            Step::Call => match client {
+                Some(client) => machine.call(client, self.endpoint, &word(1)),
+                None => self.run(50, request),
+            },
             Step::Run(time) => self.run(time, request),
-            Step::Call => self.run(50, request),
         }
     }
 

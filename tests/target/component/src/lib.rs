@@ -69,6 +69,7 @@ groups![
     hostile,
     budget,
     timeout,
+    thresholds,
     sched_context,
     sched_control,
 ];

@@ -3,6 +3,7 @@
 use super::{CPtr, Capability, capability};
 use crate::Result;
 use crate::invoke::{label, perform};
+use crate::time::Microseconds;
 use abi::{GuardData, Rights, WORD_BITS};
 
 capability! {

@@ -1,5 +1,6 @@
 //! Errors of invocations.
 
+use crate::Microseconds;
 use crate::message::Message;
 use abi::{ErrorCode, LookupFailure};
 
@@ -39,6 +40,15 @@ pub enum Error {
     RevokeFirst,
     /// Not enough memory in the untyped: the bytes left.
     NotEnoughMemory(usize),
+    /// The endpoint asks for more time than the caller's scheduling context can ever lend.
+    BudgetTooSmall {
+        /// What it takes.
+        needed: Microseconds,
+        /// What there is at most.
+        budget: Microseconds,
+    },
+    /// The server has used as much of the caller's time as the endpoint allows.
+    LimitReached,
     /// A label that is not in the ABI.
     Unknown(usize),
     /// Not from the kernel: the parent's own allocator has no slot or no memory left.
@@ -74,6 +84,11 @@ impl Error {
             Some(ErrorCode::DeleteFirst) => Self::DeleteFirst,
             Some(ErrorCode::RevokeFirst) => Self::RevokeFirst,
             Some(ErrorCode::NotEnoughMemory) => Self::NotEnoughMemory(answer.word(0)),
+            Some(ErrorCode::BudgetTooSmall) => Self::BudgetTooSmall {
+                needed: Microseconds(answer.word(0) as u64),
+                budget: Microseconds(answer.word(1) as u64),
+            },
+            Some(ErrorCode::LimitReached) => Self::LimitReached,
             Some(ErrorCode::NoError) | None => Self::Unknown(answer.label()),
         }
     }

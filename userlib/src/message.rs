@@ -3,6 +3,7 @@
 use crate::arch::Registers;
 use crate::cap::CPtr;
 use crate::ipc_buffer;
+use crate::time::Microseconds;
 use abi::MessageInfo;
 use abi::registers::MESSAGE_REGISTERS;
 
@@ -90,10 +91,25 @@ impl Message {
         if index >= self.length() {
             return 0;
         }
+        self.raw_word(index)
+    }
+
+    #[inline(always)]
+    fn raw_word(&self, index: usize) -> usize {
         match self.registers.get(index) {
             Some(&word) => word,
             None => ipc_buffer::message_word(index),
         }
+    }
+
+    /// The time that was lent with the message, if it came through an endpoint with the flag
+    /// [`abi::endpoint_flags::TELL_BUDGET`]: it stands behind the message.
+    pub fn lent_time(&self) -> Microseconds {
+        let mut words = [0; crate::time::WORDS];
+        for (index, word) in words.iter_mut().enumerate() {
+            *word = self.raw_word(self.length() + index);
+        }
+        Microseconds::from_words(words)
     }
 
     /// The badge of capability `index`, when it came through the endpoint that the message came

@@ -90,16 +90,6 @@ pub(crate) enum Semihosting {
     Log,
 }
 
-/// What the kernel uses semihosting for.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Semihosting {
-    /// To end the run.
-    Exit,
-    /// To write its log, where there is no serial port to spare.
-    Log,
-}
-
 /// QEMU's exit code, by what the guest said at its end.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -26,10 +26,16 @@ pub enum ErrorCode {
     RevokeFirst,
     /// MR0: bytes left.
     NotEnoughMemory,
+    /// Escapement: the caller's whole budget is below what the endpoint asks for. MR0: the budget that
+    /// it takes, MR1: the budget that there is, in microseconds (as words; what does not fit is
+    /// [`usize::MAX`]).
+    BudgetTooSmall = 1001,
+    /// Escapement: the server has used as much of the caller's time as the endpoint allows.
+    LimitReached = 1002,
 }
 
 impl ErrorCode {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::NoError,
         Self::InvalidArgument,
         Self::InvalidCapability,
@@ -41,11 +47,13 @@ impl ErrorCode {
         Self::DeleteFirst,
         Self::RevokeFirst,
         Self::NotEnoughMemory,
+        Self::BudgetTooSmall,
+        Self::LimitReached,
     ];
 
     /// The code with a given number.
     pub fn from_number(number: usize) -> Option<Self> {
-        Self::ALL.get(number).copied()
+        Self::ALL.into_iter().find(|code| *code as usize == number)
     }
 }
 

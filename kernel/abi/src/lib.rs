@@ -52,6 +52,19 @@ pub mod sched_context_flags {
     pub const SPORADIC: usize = 1;
 }
 
+/// Endpoint flags of `CNode_EndpointSetThreshold`, an addition of Escapement.
+pub mod endpoint_flags {
+    /// Only who lends time may send.
+    pub const DONATION_REQUIRED: usize = 1;
+    /// Of the time that is lent, no more than the threshold may be used.
+    pub const LIMIT: usize = 2;
+    /// Receivers learn how much time was lent: microseconds in the message word behind the message (two
+    /// words on 32-bit machines), zero if none was.
+    pub const TELL_BUDGET: usize = 4;
+    /// All flags that exist.
+    pub const MASK: usize = DONATION_REQUIRED | LIMIT | TELL_BUDGET;
+}
+
 /// Thread flags of `TCB_SetFlags`.
 pub mod thread_flags {
     /// The thread may not use the floating-point unit: its first use is an exception.

@@ -3,6 +3,10 @@
 use crate::config::{AARCH32, AARCH64, ARM, HARDWARE_DEBUG, IOMMU, SMP, VTX, X86_64};
 use crate::ordered::ordered;
 
+/// The label of the first method that is not seL4's: high in the 20 bits that a label has on 32-bit
+/// machines, far above all numbers of seL4.
+const ADDITIONS: usize = 0xe5c00;
+
 ordered! {
     /// The methods of kernel objects. The message label of an invocation is the method's number.
     pub enum Method {
@@ -213,6 +217,10 @@ ordered! {
         /// `ArmIrq_IssueIrqHandlerTriggerCore`.
         ArmIrqIssueIrqHandlerTriggerCore if ARM && SMP,
     }
+    additions from ADDITIONS {
+        /// `CNode_EndpointSetThreshold`.
+        CNodeEndpointSetThreshold,
+    }
 }
 
 #[cfg(test)]
@@ -243,5 +251,19 @@ mod tests {
             assert_eq!(Method::from_number(number).unwrap().number(), number);
         }
         assert_eq!(Method::from_number(Method::COUNT), None);
+    }
+
+    #[test]
+    fn additions_are_numbered_from_their_base() {
+        assert_eq!(Method::CNodeEndpointSetThreshold.number(), 0xe5c00);
+        for (index, method) in Method::ADDITIONS.iter().enumerate() {
+            assert_eq!(method.number(), super::ADDITIONS + index);
+            assert_eq!(Method::from_number(method.number()), Some(*method));
+        }
+        let behind = super::ADDITIONS + Method::ADDITIONS.len();
+        assert!(behind < 1 << 20, "a label has 20 bits on 32-bit machines");
+        for stranger in [super::ADDITIONS - 1, behind, usize::MAX] {
+            assert_eq!(Method::from_number(stranger), None);
+        }
     }
 }

@@ -1,22 +1,32 @@
 //! Enumerations whose numbers depend on build options.
 
 /// Declares an enumeration as one ordered table: each row has a condition, and a row's number is the
-/// count of the rows before it whose condition holds.
+/// count of the rows before it whose condition holds. Rows of our own may follow: they always exist,
+/// and are numbered from a base of their own.
 macro_rules! ordered {
     (
         $(#[$meta:meta])*
         pub enum $name:ident {
             $( $(#[$row_meta:meta])* $row:ident if $condition:expr, )*
         }
+        $( additions from $base:ident {
+            $( $(#[$addition_meta:meta])* $addition:ident, )*
+        } )?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum $name {
             $( $(#[$row_meta])* $row, )*
+            $( $( $(#[$addition_meta])* $addition, )* )?
         }
 
         impl $name {
+            $(
+                /// The rows that are Escapement's own, numbered from a base far above all others.
+                pub const ADDITIONS: &'static [Self] = &[ $( Self::$addition, )* ];
+            )?
+
             const ROWS: &'static [(Self, bool)] = &[ $( (Self::$row, $condition), )* ];
 
             /// How many numbers this build has.
@@ -55,6 +65,15 @@ macro_rules! ordered {
                     number += Self::ROWS[row].1 as usize;
                     row += 1;
                 }
+                $(
+                    let mut row = 0;
+                    while row < Self::ADDITIONS.len() {
+                        if Self::ADDITIONS[row] as u8 == self as u8 {
+                            return Some($base + row);
+                        }
+                        row += 1;
+                    }
+                )?
                 None
             }
 
@@ -71,6 +90,11 @@ macro_rules! ordered {
 
             /// The row with a given number.
             pub fn from_number(number: usize) -> Option<Self> {
+                $(
+                    if number >= $base {
+                        return Self::ADDITIONS.get(number - $base).copied();
+                    }
+                )?
                 Self::BY_NUMBER.get(number).copied()
             }
         }

@@ -1,5 +1,6 @@
 //! Making the initial thread.
 
+use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use abi::registers::{CAP, PC};
@@ -329,6 +330,7 @@ fn start_thread<A: Arch>(
     let now = kernel.core.now;
     kernel[context].start(2, now, budget, Ticks::ZERO);
     kernel[context].thread = Some(thread);
+    kernel[context].owner = NonZeroUsize::new(thread.address());
 
     let object = &mut kernel[thread];
     object.context.set(PC, entry);

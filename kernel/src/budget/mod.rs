@@ -14,5 +14,9 @@
 //! which is delayed for it: the server may get its time later, never more of it.
 
 mod refills;
+mod ring;
+#[cfg(test)]
+mod tests;
 
-pub use refills::{Refill, RefillRing, Refills};
+pub use refills::Refills;
+pub use ring::{Entry, MAX_REFILLS, Refill, RefillRing};

@@ -72,6 +72,12 @@ impl<A: Arch> Slot<A> {
         self.raw = cap.encode();
     }
 
+    /// Whether the capability was not copied from another one to the same object, or heads a family of
+    /// its own (seL4 reference manual, section "Capability Derivation Tree").
+    pub fn is_original(&self) -> bool {
+        self.marks().original
+    }
+
     pub(super) fn marks(&self) -> Marks {
         Marks {
             original: self.next & ORIGINAL != 0,

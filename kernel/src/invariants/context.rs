@@ -37,11 +37,18 @@ pub fn check_context<A: Arch>(
             .is_none_or(|thread| kernel[thread].yielding_to == Some(context)),
         "the thread that yielded to a context knows the context",
     )?;
+    let top = object.reply.map(|reply| kernel[reply].above);
     require(
-        object.reply.is_none_or(
-            |reply| matches!(kernel[reply].above, Above::Context(above) if above == context),
-        ),
+        match top {
+            None => true,
+            Some(Above::Context(above) | Above::Limited(above)) => above == context,
+            Some(_) => false,
+        },
         "the top of a call stack knows its context",
+    )?;
+    require(
+        object.limit.is_none() || matches!(top, Some(Above::Limited(_))),
+        "a limit belongs to the call that brought it",
     )?;
     if !object.is_configured() {
         return Ok(());

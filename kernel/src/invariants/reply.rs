@@ -33,7 +33,7 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Rea
             kernel[above].below == Some(reply),
             "the inner call of a call stack knows the outer one",
         )?,
-        Above::Context(context) => require(
+        Above::Context(context) | Above::Limited(context) => require(
             kernel[context].reply == Some(reply),
             "the context of a call stack knows its top",
         )?,

@@ -37,6 +37,13 @@ pub enum Error {
     RevokeFirst,
     /// So many bytes are left.
     NotEnoughMemory(usize),
+    /// The caller can never lend as much time as the endpoint asks for; in microseconds.
+    BudgetTooSmall {
+        /// What it takes.
+        needed: usize,
+        /// What there is at most.
+        budget: usize,
+    },
 }
 
 impl Error {
@@ -63,6 +70,9 @@ impl Error {
             Self::DeleteFirst => (ErrorCode::DeleteFirst, [0; 5], 0),
             Self::RevokeFirst => (ErrorCode::RevokeFirst, [0; 5], 0),
             Self::NotEnoughMemory(bytes) => (ErrorCode::NotEnoughMemory, one(bytes), 1),
+            Self::BudgetTooSmall { needed, budget } => {
+                (ErrorCode::BudgetTooSmall, [needed, budget, 0, 0, 0], 2)
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use abi::{LookupFailure, Method, Rights};
 
-use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive};
+use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive, threshold};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap, Slot, insert_copy, lookup_slot, move_cap, swap_slots};
@@ -24,7 +24,8 @@ pub(super) fn invoke<A: Arch>(
             | CNodeMove
             | CNodeMutate
             | CNodeRotate
-    ) {
+    ) && !(cfg!(feature = "thresholds") && invocation.method == CNodeEndpointSetThreshold)
+    {
         return Err(Error::IllegalOperation.into());
     }
     invocation.require(2, 0)?;
@@ -37,6 +38,7 @@ pub(super) fn invoke<A: Arch>(
         CNodeDelete => deletion::delete(kernel, slot)?,
         CNodeCancelBadgedSends => cancel_badged_sends(kernel, invocation, slot)?,
         CNodeRotate => rotate(kernel, invocation, slot)?,
+        CNodeEndpointSetThreshold => threshold::set(kernel, invocation, slot)?,
         _ => transfer(kernel, invocation, slot)?,
     }
     Ok(Answer::Nothing)

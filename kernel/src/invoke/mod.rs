@@ -14,6 +14,7 @@ mod sched_context;
 mod sched_control;
 mod thread;
 mod thread_spaces;
+mod threshold;
 mod untyped;
 
 pub(crate) use answer::time_words;

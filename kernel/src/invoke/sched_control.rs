@@ -6,6 +6,7 @@ use abi::{Method, WORD_BITS, sched_context_flags};
 use super::{Answer, Error, Invocation, Outcome};
 use crate::Kernel;
 use crate::arch::Arch;
+use crate::budget::MAX_REFILLS;
 use crate::cap::Cap;
 use crate::object::SchedContext;
 use crate::time::{MIN_BUDGET, Microseconds, Ticks};
@@ -62,7 +63,7 @@ fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Con
     else {
         return Err(Error::InvalidCapability(1));
     };
-    let most = refill_capacity(bits) - BASE_REFILLS;
+    let most = refill_capacity(bits).min(MAX_REFILLS) - BASE_REFILLS;
     if extra_refills > most {
         return Err(Error::Range {
             minimum: 0,

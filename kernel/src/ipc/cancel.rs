@@ -30,6 +30,11 @@ impl<A: Arch> Kernel<A> {
 
     /// Takes a thread out of the queue of an endpoint.
     pub(super) fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
+        self.without_guard(endpoint, |kernel| kernel.leave_unguarded(endpoint, thread));
+    }
+
+    /// Takes a thread out of the queue of an endpoint without guard.
+    pub(super) fn leave_unguarded(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
         if self[endpoint].is_swept() {
             self.leave_swept(endpoint, thread);
             return;
@@ -64,7 +69,9 @@ impl<A: Arch> Kernel<A> {
                 let sweep = self.sweep_of(endpoint);
                 self.leave_endpoint(endpoint, thread);
                 self[thread].priority = priority;
-                self.wait_at(endpoint, thread, EndpointState::Sending);
+                self.without_guard(endpoint, |kernel| {
+                    kernel.wait_at(endpoint, thread, EndpointState::Sending);
+                });
                 // A sweep may have passed the place where it stands now.
                 if let Some(sweep) = sweep {
                     self.sweep_out(endpoint, thread, &sweep);
@@ -73,7 +80,9 @@ impl<A: Arch> Kernel<A> {
             ThreadState::BlockedOnReceive { endpoint, .. } => {
                 self.leave_endpoint(endpoint, thread);
                 self[thread].priority = priority;
-                self.wait_at(endpoint, thread, EndpointState::Receiving);
+                self.without_guard(endpoint, |kernel| {
+                    kernel.wait_at(endpoint, thread, EndpointState::Receiving);
+                });
             }
             ThreadState::BlockedOnNotification { notification } => {
                 if let NotificationState::Waiting(mut queue) = self[notification].state {

@@ -1,5 +1,7 @@
 //! Lending time along calls, and giving it back.
 
+use core::num::NonZeroUsize;
+
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Above, Notification, Reply, SchedContext, Thread, ThreadState};
@@ -47,21 +49,34 @@ impl<A: Arch> Kernel<A> {
     /// Ends a call: unlinks the caller from its reply object. From the top of a call stack the context
     /// goes back to the caller, unless it has got another one meanwhile.
     pub(crate) fn pop_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
-        let context = match self[reply].above {
-            Above::Context(context) => Some(context),
-            _ => None,
-        };
+        let above = self[reply].above;
         let below = self[reply].below;
         self.unlink_call(caller, reply);
-        if let Some(context) = context {
-            // Popped, not cut: what lies below is the top now.
-            if let Some(below) = below {
-                self[below].above = Above::Context(context);
-                self[context].reply = Some(below);
+        match above {
+            Above::Context(context) => self.pop_context(caller, context, below, above),
+            Above::Limited(context) => {
+                let above = self.leave_limit(caller, context, below);
+                self.pop_context(caller, context, below, above);
             }
-            if self[caller].sched_context.is_none() {
-                self.donate(context, caller);
-            }
+            Above::None | Above::Reply(_) => {}
+        }
+    }
+
+    /// A context is given back to `caller`. What lay below the popped reply object is the top now, and
+    /// has `above` above it.
+    fn pop_context(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+        below: Option<Ptr<Reply<A>>>,
+        above: Above<A>,
+    ) {
+        if let Some(below) = below {
+            self[below].above = above;
+            self[context].reply = Some(below);
+        }
+        if self[caller].sched_context.is_none() {
+            self.donate(context, caller);
         }
     }
 
@@ -71,6 +86,10 @@ impl<A: Arch> Kernel<A> {
             Above::None => {}
             Above::Reply(above) => self[above].below = None,
             Above::Context(context) => self[context].reply = None,
+            Above::Limited(context) => {
+                self[context].reply = None;
+                self[context].limit = None;
+            }
         }
         if let Some(below) = self[reply].below {
             self[below].above = Above::None;
@@ -97,6 +116,7 @@ impl<A: Arch> Kernel<A> {
     /// Gives a thread without time a context without thread.
     pub(crate) fn bind_thread(&mut self, context: Ptr<SchedContext<A>>, thread: Ptr<Thread<A>>) {
         self[context].thread = Some(thread);
+        self[context].owner = NonZeroUsize::new(thread.address());
         self[thread].sched_context = Some(context);
         self[thread].core = self[context].core;
         self.wake_context(thread);
@@ -138,6 +158,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Takes a context from its thread, which is passive then and keeps its place in waiting queues.
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
+        self[context].owner = None;
         if let Some(thread) = self[context].thread.take() {
             self.leave_scheduler(thread);
             self[thread].sched_context = None;
@@ -152,6 +173,7 @@ impl<A: Arch> Kernel<A> {
         }
         if let Some(top) = self[context].reply.take() {
             self[top].above = Above::None;
+            self[context].limit = None;
         }
     }
 }

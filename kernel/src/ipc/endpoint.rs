@@ -43,9 +43,10 @@ impl<A: Arch> Kernel<A> {
         let endpoint = cap.object;
         let grant = cap.rights.contains(Rights::GRANT);
         let grant_reply = cap.rights.contains(Rights::GRANT_REPLY);
-        let queue = match self[endpoint].state() {
-            EndpointState::Receiving(queue) => queue,
-            EndpointState::Idle | EndpointState::Sending(_) => {
+        let queue = match self[endpoint].unguarded() {
+            None => return self.send_guarded(sender, cap, options),
+            Some(EndpointState::Receiving(queue)) => queue,
+            Some(EndpointState::Idle | EndpointState::Sending(_)) => {
                 if options.blocking {
                     self[sender].last_sweep = self.core.sweeps;
                     self[sender].state = ThreadState::BlockedOnSend {
@@ -63,7 +64,7 @@ impl<A: Arch> Kernel<A> {
         let Some(receiver) = queue.first(&self.objects) else {
             return;
         };
-        self.leave_endpoint(endpoint, receiver);
+        self.leave_unguarded(endpoint, receiver);
         let reply = self.detach_reply(receiver);
 
         self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
@@ -131,9 +132,10 @@ impl<A: Arch> Kernel<A> {
                 self.return_lent_context(receiver, notification);
             }
         }
-        let queue = match self[endpoint].state() {
-            EndpointState::Sending(queue) => queue,
-            EndpointState::Idle | EndpointState::Receiving(_) => {
+        let queue = match self[endpoint].unguarded() {
+            None => return self.receive_guarded(receiver, endpoint, how),
+            Some(EndpointState::Sending(queue)) => queue,
+            Some(EndpointState::Idle | EndpointState::Receiving(_)) => {
                 if how.blocking {
                     let reply = how.reply;
                     if let Some(reply) = reply {
@@ -150,7 +152,7 @@ impl<A: Arch> Kernel<A> {
         let Some(sender) = queue.first(&self.objects) else {
             return;
         };
-        self.leave_endpoint(endpoint, sender);
+        self.leave_unguarded(endpoint, sender);
         let ThreadState::BlockedOnSend {
             badge,
             grant,
@@ -173,7 +175,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Puts a blocked thread into the queue of an endpoint.
+    /// Puts a blocked thread into the queue of an endpoint without guard.
     pub(super) fn wait_at(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,

@@ -34,7 +34,10 @@ impl<A: Arch> Kernel<A> {
         info!("fault of {:#x}", thread.address());
         match self.handler(thread, ThreadSlot::FaultHandler) {
             Some(handler) => {
-                let donate = self[thread].sched_context.is_some();
+                let donate = self[thread].sched_context.is_some_and(|context| {
+                    // Time with a limit is not lent without one.
+                    self[context].limit.is_none() || self[handler.object].guard().is_some()
+                });
                 self[thread].fault = Some(fault);
                 self.send(
                     thread,
@@ -46,26 +49,38 @@ impl<A: Arch> Kernel<A> {
                     },
                 );
             }
-            None => {
-                self.report(thread, fault);
-                self.core.unhandled_fault = true;
-                self.leave_scheduler(thread);
-                self[thread].state = ThreadState::Inactive;
-            }
+            None => self.stop_with(thread, fault),
         }
+    }
+
+    /// Stops a thread with a fault that nobody handles.
+    pub(super) fn stop_with(&mut self, thread: Ptr<Thread<A>>, fault: Fault) {
+        self.report(thread, fault);
+        self.core.unhandled_fault = true;
+        self.leave_scheduler(thread);
+        self[thread].state = ThreadState::Inactive;
     }
 
     /// Tells the timeout handler of a thread, if there is one, that its budget ran out.
     pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>) -> bool {
-        let Some(handler) = self.handler(thread, ThreadSlot::TimeoutHandler) else {
+        self[thread].sched_context.is_some_and(|context| {
+            let badge = self[context].badge;
+            self.report_timeout(thread, badge)
+        })
+    }
+
+    /// Tells the timeout handler of a thread, if there is one, that the time of the scheduling context
+    /// with this badge is over for it.
+    pub(super) fn report_timeout(&mut self, thread: Ptr<Thread<A>>, badge: usize) -> bool {
+        // The message lends no time, for there is none left: the handler must have its own, and its
+        // endpoint must not ask for any.
+        let Some(handler) = self
+            .handler(thread, ThreadSlot::TimeoutHandler)
+            .filter(|handler| self[handler.object].guard().is_none())
+        else {
             return false;
         };
-        let Some(context) = self[thread].sched_context else {
-            return false;
-        };
-        let badge = self[context].badge;
         self[thread].fault = Some(Fault::Timeout { badge });
-        // The handler must have time of its own: this context has none left.
         self.send(
             thread,
             handler,
@@ -215,9 +230,8 @@ impl<A: Arch> Kernel<A> {
         if self.is_schedulable(caller)
             && !self.has_budget(caller)
             && !from_timeout
-            && self.handler(caller, ThreadSlot::TimeoutHandler).is_some()
+            && self.raise_timeout(caller)
         {
-            self.raise_timeout(caller);
             return;
         }
         self.offer(caller);

@@ -5,6 +5,8 @@ mod cancel;
 mod donate;
 mod endpoint;
 mod fault;
+mod guard;
+mod limit;
 mod signal;
 mod sweep;
 mod transfer;

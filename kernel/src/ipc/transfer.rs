@@ -1,7 +1,7 @@
 //! Moving messages and capabilities from one thread to another.
 
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS, MR};
-use abi::{MAX_EXTRA_CAPS, MessageInfo};
+use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
@@ -146,6 +146,15 @@ impl<A: Arch> Kernel<A> {
             }
         }
         words.len()
+    }
+
+    /// Writes message word `index` of a thread, if it has the means to receive it.
+    pub(crate) fn set_message_word(&mut self, thread: Ptr<Thread<A>>, index: usize, word: usize) {
+        match (MR.get(index), self.receive_buffer(thread)) {
+            (Some(register), _) => self[thread].context.set_result(*register, word),
+            (None, Some(buffer)) if index < MAX_MESSAGE_LENGTH => buffer.set_message(index, word),
+            (None, _) => {}
+        }
     }
 
     /// Message word `index` of a thread's own message.

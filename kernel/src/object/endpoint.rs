@@ -3,6 +3,7 @@
 use super::Thread;
 use crate::arch::Arch;
 use crate::collections::OrderedQueue;
+use crate::time::Ticks;
 use crate::token::{Objects, Ptr};
 
 /// Threads that wait for each other, the most urgent first, first come first served among equals.
@@ -71,12 +72,46 @@ pub enum EndpointState<A: Arch> {
     Receiving(WaitQueue<A>),
 }
 
-/// An endpoint: 16 bytes, of which the first word holds the state and the root of the queue, which is
-/// aligned and leaves two bits.
+/// What an endpoint asks of those who send; see `CNode_EndpointSetThreshold`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The time that a sender must have: the threshold, and what it takes to enter and leave the
+    /// kernel.
+    pub needed: Ticks,
+    /// See [`abi::endpoint_flags`].
+    pub flags: usize,
+}
+
+impl Guard {
+    /// Times fit into an eighth of a word's range ([`Clock::max_period`](crate::time::Clock)), which
+    /// leaves three bits.
+    const FLAGS_SHIFT: u32 = 61;
+
+    const fn encode(self) -> u64 {
+        debug_assert!(self.needed.0 >> Self::FLAGS_SHIFT == 0);
+        self.needed.0 | (self.flags as u64) << Self::FLAGS_SHIFT
+    }
+
+    const fn decode(word: u64) -> Self {
+        Self {
+            needed: Ticks(word & !(u64::MAX << Self::FLAGS_SHIFT)),
+            flags: (word >> Self::FLAGS_SHIFT) as usize,
+        }
+    }
+
+    /// Whether it has a flag.
+    pub const fn has(self, flag: usize) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// An endpoint: 16 bytes. The first word holds who waits: the root of the queue, which is aligned and
+/// leaves bits for the state, and for whether there is a guard. So one look at this word tells
+/// everything about an endpoint without guard.
 #[repr(C)]
 pub struct Endpoint<A: Arch> {
     queue: usize,
-    reserved: [usize; (16 / size_of::<usize>()) - 1],
+    guard: u64,
     kind: core::marker::PhantomData<A>,
 }
 
@@ -84,30 +119,44 @@ const SENDING: usize = 1;
 const RECEIVING: usize = 2;
 /// Senders, and somebody goes through them.
 const SWEPT: usize = 3;
+const WAITING: usize = SENDING | RECEIVING;
+const GUARDED: usize = 4;
 
 impl<A: Arch> Endpoint<A> {
     /// An endpoint as retype makes it.
     pub const fn new() -> Self {
+        const { assert!(size_of::<Self>() == 1 << abi::sizes::ENDPOINT_BITS) };
         Self {
             queue: 0,
-            reserved: [0; (16 / size_of::<usize>()) - 1],
+            guard: 0,
             kind: core::marker::PhantomData,
         }
     }
 
+    /// Who waits here, unless there is a guard, which must be asked first.
+    pub fn unguarded(&self) -> Option<EndpointState<A>> {
+        if cfg!(feature = "thresholds") && self.queue & GUARDED != 0 {
+            return None;
+        }
+        Some(self.state())
+    }
+
     /// Who waits here.
     pub fn state(&self) -> EndpointState<A> {
-        // SAFETY: only `set_state` wrote this: a thread in the queue, which leaves it before it dies.
-        let root = unsafe { Ptr::from_address(self.queue & !3) };
-        match self.queue & 3 {
+        // SAFETY: only `set_state` wrote this: a thread in the queue, which leaves it before it
+        // dies.
+        let root = unsafe { Ptr::from_address(self.queue & !(WAITING | GUARDED)) };
+        match self.queue & WAITING {
             SENDING | SWEPT => EndpointState::Sending(WaitQueue::from_root(root)),
             RECEIVING => EndpointState::Receiving(WaitQueue::from_root(root)),
             _ => EndpointState::Idle,
         }
     }
 
-    /// Changes who waits here; an empty queue makes the endpoint idle.
+    /// Changes who waits here; an empty queue makes the endpoint idle. The guard, if there is one, is
+    /// put aside meanwhile.
     pub fn set_state(&mut self, state: EndpointState<A>) {
+        debug_assert!(self.guard().is_none());
         let (queue, mark) = match state {
             EndpointState::Idle => (WaitQueue::EMPTY, 0),
             EndpointState::Sending(queue) if self.is_swept() => (queue, SWEPT),
@@ -115,6 +164,25 @@ impl<A: Arch> Endpoint<A> {
             EndpointState::Receiving(queue) => (queue, RECEIVING),
         };
         self.queue = queue.root().map_or(0, |root| root.address() | mark);
+    }
+
+    /// The guard, if there is one.
+    pub const fn guard(&self) -> Option<Guard> {
+        if self.queue & GUARDED == 0 {
+            None
+        } else {
+            Some(Guard::decode(self.guard))
+        }
+    }
+
+    /// Sets or removes the guard.
+    pub fn set_guard(&mut self, guard: Option<Guard>) {
+        self.queue &= !GUARDED;
+        self.guard = 0;
+        if let Some(guard) = guard {
+            self.guard = guard.encode();
+            self.queue |= GUARDED;
+        }
     }
 }
 

@@ -12,7 +12,7 @@ mod thread;
 
 pub use breakpoint::{Access, Breakpoint, BreakpointNumbers};
 pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
-pub use endpoint::{Endpoint, EndpointState, WaitQueue};
+pub use endpoint::{Endpoint, EndpointState, Guard, WaitQueue};
 pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
 pub use reply::{Above, Reply};

@@ -17,6 +17,8 @@ pub enum Above<A: Arch> {
     Reply(Ptr<Reply<A>>),
     /// Nothing: it is the top of this context's stack.
     Context(Ptr<SchedContext<A>>),
+    /// The same, and of the context no more than a limit may be used until the reply.
+    Limited(Ptr<SchedContext<A>>),
 }
 
 impl<A: Arch> Clone for Above<A> {

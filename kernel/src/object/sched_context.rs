@@ -1,10 +1,12 @@
 //! Scheduling contexts: rights to processor time.
 
+use core::num::{NonZeroU64, NonZeroUsize};
+
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 
 use super::{Notification, Reply, Thread};
 use crate::arch::Arch;
-use crate::budget::{Refill, RefillRing, Refills};
+use crate::budget::{Entry, Refill, RefillRing, Refills};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -17,6 +19,8 @@ pub struct SchedContext<A: Arch> {
     pub budget: Ticks,
     /// What was charged since somebody last asked.
     pub consumed: Ticks,
+    /// The reading of the odometer up to which it may be used, if it was lent with a limit.
+    pub limit: Option<NonZeroU64>,
     /// Which replenishments are in use.
     ring: RefillRing,
     /// Its flags: [`abi::sched_context_flags`].
@@ -25,6 +29,9 @@ pub struct SchedContext<A: Arch> {
     pub core: u8,
     /// The thread that runs on it.
     pub thread: Option<Ptr<Thread<A>>>,
+    /// The thread that it was bound to, by somebody who may: whoever else runs on it has borrowed it.
+    /// Only to be compared; the thread may be gone.
+    pub owner: Option<NonZeroUsize>,
     /// Top of the stack of calls along which it was donated.
     pub reply: Option<Ptr<Reply<A>>>,
     /// The notification that lends it to passive threads.
@@ -47,10 +54,12 @@ impl<A: Arch> SchedContext<A> {
             period: Ticks::ZERO,
             budget: Ticks::ZERO,
             consumed: Ticks::ZERO,
+            limit: None,
             ring: RefillRing::new(0),
             sporadic: false,
             core: 0,
             thread: None,
+            owner: None,
             reply: None,
             notification: None,
             yielded_from: None,
@@ -72,41 +81,37 @@ impl<A: Arch> SchedContext<A> {
     pub fn unconfigure(&mut self) {
         (self.period, self.budget) = (Ticks::ZERO, Ticks::ZERO);
         self.ring = RefillRing::new(0);
+        self.limit = None;
     }
 
-    fn entries(&mut self, capacity: usize) -> (*mut Refill, usize) {
+    /// Its replenishments. `capacity`: how many it may use from now on; `budget`: what they add up to.
+    fn refills_with(&mut self, capacity: usize, budget: Ticks) -> Refills<'_> {
         let start = core::ptr::from_mut(self)
             .cast::<u8>()
             .wrapping_add(HEADER_BYTES);
-        (start.cast(), capacity)
-    }
-
-    /// Its replenishments. `capacity`: how many it may use from now on.
-    fn refills_with(&mut self, capacity: usize) -> Refills<'_> {
-        let (start, capacity) = self.entries(capacity);
         // SAFETY: the object's memory goes on behind the header for as many entries as its size allows;
         // `SchedControl_ConfigureFlags` checks the capacity against the size before it comes here.
         // Zeroed by retype, any content is a valid entry. The header borrow covers the entries too.
-        let entries = unsafe { core::slice::from_raw_parts_mut(start, capacity) };
-        Refills::new(&mut self.ring, entries)
+        let entries = unsafe { core::slice::from_raw_parts_mut(start.cast(), capacity) };
+        Refills::new(&mut self.ring, entries, budget)
+    }
+
+    fn entries(&self) -> &[Entry] {
+        let start = core::ptr::from_ref(self)
+            .cast::<u8>()
+            .wrapping_add(HEADER_BYTES);
+        // SAFETY: as in `refills_with`, for the ring's present capacity.
+        unsafe { core::slice::from_raw_parts(start.cast(), self.ring.capacity()) }
     }
 
     /// The replenishments of a configured context.
     pub fn refills(&mut self) -> Refills<'_> {
-        self.refills_with(self.ring.capacity())
+        self.refills_with(self.ring.capacity(), self.budget)
     }
 
     /// The current replenishment of a configured context.
     pub fn head(&self) -> Refill {
-        // SAFETY: as in `refills_with`; the head's index is below the capacity.
-        unsafe {
-            core::ptr::from_ref(self)
-                .cast::<u8>()
-                .wrapping_add(HEADER_BYTES)
-                .cast::<Refill>()
-                .add(self.ring.head())
-                .read()
-        }
+        self.ring.head(self.entries(), self.budget)
     }
 
     /// How many replenishments it may use.
@@ -114,16 +119,14 @@ impl<A: Arch> SchedContext<A> {
         self.ring.capacity()
     }
 
+    /// All time that was ever charged to it, counted from some origin. Wraps.
+    pub fn odometer(&self) -> u64 {
+        self.ring.odometer(self.entries(), self.budget)
+    }
+
     /// All replenishments, in order.
     pub fn replenishments(&self) -> impl Iterator<Item = Refill> + '_ {
-        let entries = core::ptr::from_ref(self)
-            .cast::<u8>()
-            .wrapping_add(HEADER_BYTES)
-            .cast::<Refill>();
-        // SAFETY: as in `refills_with`; the ring's entries are below the capacity.
-        self.ring
-            .entries()
-            .map(move |entry| unsafe { entries.add(entry).read() })
+        self.ring.iter(self.entries(), self.budget)
     }
 
     /// Whether it may be used now, and for at least `minimum` beyond `usage`.
@@ -134,23 +137,24 @@ impl<A: Arch> SchedContext<A> {
 
     /// Gives it a budget anew, or round robin where `period` is zero.
     pub fn start(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
-        (self.budget, self.period) = (budget, period);
-        // It may have had more entries.
-        self.ring = RefillRing::new(0);
-        let mut refills = self.refills_with(capacity.max(2));
+        let before = core::mem::replace(&mut self.budget, budget);
+        self.period = period;
+        let reach = capacity.max(self.ring.capacity()).max(2);
+        let mut refills = self.refills_with(reach, before);
         if period == Ticks::ZERO {
             refills.start_round_robin(now, budget);
         } else {
-            refills.start(capacity as u32, now, budget);
+            refills.start(capacity, now, budget);
         }
     }
 
     /// Changes the budget of a context in use; see [`Refills::update`].
     pub fn update(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
-        (self.budget, self.period) = (budget, period);
+        let before = core::mem::replace(&mut self.budget, budget);
+        self.period = period;
         let reach = capacity.max(self.ring.capacity());
-        self.refills_with(reach)
-            .update(capacity as u32, now, budget, period);
+        self.refills_with(reach, before)
+            .update(capacity, now, budget, period);
     }
 
     /// Charges time that was used.
@@ -163,7 +167,8 @@ impl<A: Arch> SchedContext<A> {
         }
         let mut usage = usage;
         if usage >= budget {
-            self.refills().charge_budgets(usage.0 / budget.0, period);
+            let times = usage.0 / budget.0;
+            self.refills().charge_budgets(times, budget, period);
             usage.0 %= budget.0;
         }
         self.refills().charge(usage, period, minimum);

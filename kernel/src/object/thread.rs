@@ -1,5 +1,7 @@
 //! Threads.
 
+use core::num::NonZeroU64;
+
 use abi::LookupFailure;
 
 use super::{Endpoint, Notification, Reply, SchedContext};
@@ -203,6 +205,11 @@ pub struct Thread<A: Arch> {
     pub sched_context: Option<Ptr<SchedContext<A>>>,
     /// The scheduling context for whose use it waits in `YieldTo`.
     pub yielding_to: Option<Ptr<SchedContext<A>>>,
+    /// While it waits for the reply to a call with a budget limit: the limit of the call that it
+    /// serves itself.
+    pub outer_limit: Option<NonZeroU64>,
+    /// It waits for time to send a message, and is about to try again.
+    pub deferred: bool,
     /// The notification that is delivered when it receives.
     pub bound_notification: Option<Ptr<Notification<A>>>,
     /// Address of its IPC buffer, as it sees it.
@@ -252,6 +259,8 @@ impl<A: Arch> Thread<A> {
             fault: None,
             sched_context: None,
             yielding_to: None,
+            outer_limit: None,
+            deferred: false,
             bound_notification: None,
             buffer_address: 0,
             links: Links::NONE,

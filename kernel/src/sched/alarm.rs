@@ -79,6 +79,9 @@ impl<A: Arch> Kernel<A> {
         if !reprogram && self.core.alarm.is_right_for(level) {
             return;
         }
+        if reprogram {
+            self.core.allowance = self.allowance();
+        }
         let (time, end) = self.next_alarm(level);
         if reprogram || time != self.core.alarm.time {
             self.arch.set_deadline(time);
@@ -92,12 +95,7 @@ impl<A: Arch> Kernel<A> {
 
     /// The next alarm for a level, and from which level on it would be too early.
     fn next_alarm(&self, level: u16) -> (Ticks, u16) {
-        let budget_end = self.core.current_context.map_or(Ticks::NEVER, |context| {
-            let left = self[context].head().amount;
-            let left = left.saturating_sub(self.core.consumed);
-            self.core.now.saturating_add(left)
-        });
-        let end = budget_end.min(self.domain_end());
+        let end = self.budget_end().min(self.domain_end());
         let domain = self.core.current_domain();
         if self.core.release.earliest(domain) >= end {
             return (end, TOP);

@@ -7,6 +7,17 @@ use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 use crate::trace::debug;
 
+/// Whether the current thread may do what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It has the time.
+    Paid,
+    /// It has, within a limit: it may not lend the time without one.
+    Limited,
+    /// It has not, and its slice has ended.
+    Over,
+}
+
 impl<A: Arch> Kernel<A> {
     /// The smallest budget: what it takes to enter and to leave the kernel once.
     pub(crate) fn min_budget(&self) -> Ticks {
@@ -26,25 +37,68 @@ impl<A: Arch> Kernel<A> {
 
     /// Whether the current thread has time left for what it asks. If not, its slice ends and it asks
     /// again when it runs again.
-    pub(crate) fn check_budget(&mut self) -> bool {
+    #[inline(always)]
+    pub(crate) fn check_budget(&mut self) -> Standing {
+        if self.core.consumed < self.core.allowance && !self.domain_expired() {
+            return Standing::Paid;
+        }
+        self.examine_budget()
+    }
+
+    /// The allowance is used up, or there is something special about it.
+    #[cold]
+    fn examine_budget(&mut self) -> Standing {
         let (Some(thread), Some(context)) = (self.core.current, self.core.current_context) else {
-            return true;
+            return Standing::Paid;
         };
         let (consumed, minimum) = (self.core.consumed, self.min_budget());
-        if !self[context].is_configured()
-            || self[context].refills().is_sufficient(consumed, minimum)
-        {
-            if !self.domain_expired() {
-                return true;
+        let mut standing = Standing::Paid;
+        if self[context].is_configured() {
+            if !self[context].refills().is_sufficient(consumed, minimum) {
+                standing = Standing::Over;
+                self.charge_current(consumed, true);
+            } else if let Some(rest) = self.limit_of(context) {
+                standing = Standing::Limited;
+                if rest == Ticks::ZERO {
+                    standing = Standing::Over;
+                    self.end_limit(thread, context);
+                }
             }
-            self.choose_again();
-        } else {
-            self.charge_current(consumed, true);
         }
-        if self[thread].is_runnable() {
+        if standing != Standing::Over && self.domain_expired() {
+            standing = Standing::Over;
+            self.choose_again();
+        }
+        if standing == Standing::Over && self[thread].is_runnable() {
             self[thread].state = ThreadState::Restart;
         }
-        false
+        standing
+    }
+
+    /// What the current context may use before it must be looked at again: as long as the smallest
+    /// budget is left. Under a limit every entry looks.
+    pub(super) fn allowance(&self) -> Ticks {
+        match self.core.current_context {
+            Some(context) if self[context].limit.is_some() => Ticks::ZERO,
+            Some(context) if self[context].is_configured() => {
+                let spare = self[context]
+                    .head()
+                    .amount
+                    .saturating_sub(self.min_budget());
+                spare.saturating_add(Ticks(1))
+            }
+            _ => Ticks::NEVER,
+        }
+    }
+
+    /// When the current context can be used no longer.
+    pub(super) fn budget_end(&self) -> Ticks {
+        self.core.current_context.map_or(Ticks::NEVER, |context| {
+            let left = self[context].head().amount;
+            let left = left.saturating_sub(self.core.consumed);
+            let left = left.min(self.limit_of(context).unwrap_or(Ticks::NEVER));
+            self.core.now.saturating_add(left)
+        })
     }
 
     /// Charges the current context and ends the slice of its thread.

@@ -23,6 +23,7 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 use alarm::Alarm;
+pub(crate) use charge::Standing;
 use domain::DomainTime;
 use ready::ReadyQueues;
 use release::ReleaseQueues;
@@ -58,6 +59,8 @@ pub struct Core<A: Arch> {
     pub now: Ticks,
     /// What the current context has used and was not charged for yet.
     pub consumed: Ticks,
+    /// What it may use, counted like `consumed`, without being looked at.
+    allowance: Ticks,
     /// What the end of this entry shall do.
     pub decision: Decision<A>,
     /// Whether the timer must be armed anew, because another context pays or its budget changed, the
@@ -94,6 +97,7 @@ impl<A: Arch> Core<A> {
             current_context: None,
             now: Ticks::ZERO,
             consumed: Ticks::ZERO,
+            allowance: Ticks::NEVER,
             decision: Decision::Resume,
             reprogram: true,
             reload: true,

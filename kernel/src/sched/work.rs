@@ -39,12 +39,11 @@ impl<A: Arch> Kernel<A> {
             return false;
         }
         self.update_time();
-        let minimum = self.min_budget();
-        let consumed = self.core.consumed;
-        let exhausted = self.core.current_context.is_some_and(|context| {
-            self[context].is_configured()
-                && !self[context].refills().is_sufficient(consumed, minimum)
-        });
+        let exhausted = self.core.consumed >= self.core.allowance
+            && self.core.current_context.is_some_and(|context| {
+                let (consumed, minimum) = (self.core.consumed, self.min_budget());
+                !self[context].refills().is_sufficient(consumed, minimum)
+            });
         exhausted || self.domain_expired() || self.arch.interrupt_pending()
     }
 

@@ -89,6 +89,29 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Performs a system call of the current thread, which runs on time that was lent with a limit: it
+    /// may lend that only to endpoints that set a limit themselves.
+    pub(super) fn dispatch_limited(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+        let register = |register| self[thread].context.get(register);
+        let (target, without) = match call {
+            Syscall::Call => (register(CAP), None),
+            Syscall::ReplyRecv => (register(REPLY), Some(Syscall::Recv)),
+            Syscall::NBSendRecv => (register(DESTINATION), Some(Syscall::Recv)),
+            Syscall::NBSendWait => (register(REPLY), Some(Syscall::Wait)),
+            _ => return self.dispatch(thread, call),
+        };
+        let root = self[thread].cap(ThreadSlot::CSpace);
+        let lends_freely = lookup_cap(self, root, target).is_ok_and(|slot| {
+            matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].guard().is_none())
+        });
+        match without {
+            _ if !lends_freely => self.dispatch(thread, call),
+            // What can't be sent without waiting is dropped, as the ABI drops it.
+            Some(receive) => self.dispatch(thread, receive),
+            None => self.answer(thread, Err(Error::IllegalOperation)),
+        }
+    }
+
     fn destination(&self, thread: Ptr<Thread<A>>) -> usize {
         self[thread].context.get(DESTINATION)
     }

@@ -13,6 +13,7 @@ use abi::registers::{CAP, SYSCALL};
 use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
 use crate::object::Fault;
+use crate::sched::Standing;
 use crate::trace::trace;
 
 /// What interrupted.
@@ -47,16 +48,18 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry();
         self.update_time();
-        if self.check_budget() {
+        let standing = self.check_budget();
+        if standing != Standing::Over {
             match call {
                 Some(Syscall::SetTlsBase) => {
                     let base = self[thread].context.get(CAP);
                     self[thread].context.set_tls_base(base);
                     self.core.reload = true;
                 }
-                Some(call) if call.number() >= Syscall::Yield.number() => {
-                    self.dispatch(thread, call);
-                }
+                Some(call) if call.number() >= Syscall::Yield.number() => match standing {
+                    Standing::Limited => self.dispatch_limited(thread, call),
+                    _ => self.dispatch(thread, call),
+                },
                 _ => self.raise(thread, Fault::UnknownSyscall { number }),
             }
         }
@@ -68,7 +71,7 @@ impl<A: Arch> Kernel<A> {
         self.measure_entry();
         self.update_time();
         if let Some(thread) = self.core.current
-            && self.check_budget()
+            && self.check_budget() != Standing::Over
         {
             self.raise(thread, fault);
         }

@@ -3,6 +3,7 @@
 use super::{CPtr, Capability, capability};
 use crate::Result;
 use crate::invoke::{label, perform};
+use crate::time::Microseconds;
 use abi::{GuardData, Rights, WORD_BITS};
 
 capability! {
@@ -146,6 +147,22 @@ impl Slot {
             self.root.cptr(),
             label!(CNodeCancelBadgedSends),
             &self.words(),
+            &[],
+        )
+    }
+
+    /// Asks everybody who sends to the endpoint here to lend time, `threshold` at least; `flags` are
+    /// those of [`abi::endpoint_flags`]. Zero and no flags take it back.
+    pub fn set_endpoint_threshold(self, threshold: Microseconds, flags: usize) -> Result {
+        const TIME: usize = crate::time::WORDS;
+        let mut words = [0; 2 + TIME + 1];
+        words[..2].copy_from_slice(&self.words());
+        words[2..2 + TIME].copy_from_slice(&threshold.words());
+        words[2 + TIME] = flags;
+        perform(
+            self.root.cptr(),
+            label!(CNodeEndpointSetThreshold),
+            &words,
             &[],
         )
     }

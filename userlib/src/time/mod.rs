@@ -48,9 +48,18 @@ impl Microseconds {
 
     /// From the words of a message from `first` on.
     pub(crate) fn from_message(message: &crate::Message, first: usize) -> Self {
+        let mut words = [0; WORDS];
+        for (index, word) in words.iter_mut().enumerate() {
+            *word = message.word(first + index);
+        }
+        Self::from_words(words)
+    }
+
+    /// The inverse of [`Self::words`].
+    pub(crate) fn from_words(words: [usize; WORDS]) -> Self {
         let mut value = 0;
-        for index in 0..WORDS {
-            value |= (message.word(first + index) as u64) << (index * 32);
+        for (index, word) in words.into_iter().enumerate() {
+            value |= (word as u64) << (index * 32);
         }
         Self(value)
     }

@@ -19,6 +19,14 @@ impl Machine {
     /// # Panics
     /// Where something that should always hold does not.
     pub fn invoke(&mut self, cap: CPtr, method: Method, words: &[usize], caps: &[CPtr]) -> Answer {
+        self.by_root(|machine, root| machine.invoke_as(root, cap, method, words, caps))
+    }
+
+    /// The root task does something, and is woken for it if it rests.
+    ///
+    /// # Panics
+    /// Where it can't run.
+    pub fn by_root<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {
         let root = self.root;
         let rests = !self.runs(root);
         if rests {
@@ -26,11 +34,11 @@ impl Machine {
             // It may have to wait for the turn of its domain.
             self.advance_until(|machine| machine.runs(root));
         }
-        let answer = self.invoke_as(root, cap, method, words, caps);
+        let result = work(self, root);
         if rests {
             self.rest();
         }
-        answer
+        result
     }
 
     /// A running task invokes a capability.
@@ -126,6 +134,11 @@ pub fn answer(received: Received) -> Answer {
         ErrorCode::DeleteFirst => (Error::DeleteFirst, 0),
         ErrorCode::RevokeFirst => (Error::RevokeFirst, 0),
         ErrorCode::NotEnoughMemory => (Error::NotEnoughMemory(word(0)), 1),
+        ErrorCode::BudgetTooSmall => {
+            let (needed, budget) = (word(0), word(1));
+            (Error::BudgetTooSmall { needed, budget }, 2)
+        }
+        ErrorCode::LimitReached => panic!("no method of the kernel lends time"),
     };
     assert_eq!(words.len(), length, "the length of the answer to {error:?}");
     Err(error)

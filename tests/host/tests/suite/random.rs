@@ -5,7 +5,7 @@
 //! objects go away and come back. The machine checks its invariants after every kernel entry.
 
 use abi::config::DOMAINS;
-use abi::{Method, ObjectType, Rights, Syscall, slots};
+use abi::{Method, ObjectType, Rights, Syscall, endpoint_flags, slots};
 use host_tests::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::object::Fault;
@@ -42,6 +42,7 @@ enum Order {
     TimeoutHandler(Pick, Pick),
     SchedParams(Pick, u8, Pick, Pick),
     CancelBadgedSends(Pick),
+    Threshold(Pick, usize, usize),
     Domain(Pick, Pick),
     Delete(Pick),
     Create(Pick),
@@ -119,6 +120,8 @@ fn order() -> impl Strategy<Value = Order> {
         1 => (any_pick(), 0u8..6, any_pick(), any_pick())
             .prop_map(|(task, priority, context, handler)| Order::SchedParams(task, priority, context, handler)),
         1 => any_pick().prop_map(Order::CancelBadgedSends),
+        2 => (any_pick(), 0..150usize, 0..=endpoint_flags::MASK)
+            .prop_map(|(endpoint, threshold, flags)| Order::Threshold(endpoint, threshold, flags)),
         1 => (any_pick(), any_pick()).prop_map(|(task, domain)| Order::Domain(task, domain)),
         2 => any_pick().prop_map(Order::Delete),
         4 => any_pick().prop_map(Order::Create),
@@ -358,6 +361,11 @@ impl World {
                 Method::CNodeCancelBadgedSends,
                 pick(&self.badged, *endpoint),
                 &[],
+            ),
+            Order::Threshold(endpoint, threshold, flags) => machine.in_root(
+                Method::CNodeEndpointSetThreshold,
+                pick(&self.endpoints, *endpoint),
+                &[*threshold, *flags],
             ),
             Order::Domain(task, domain) => {
                 let thread = [pick(&self.tasks, *task).tcb];

@@ -5,12 +5,13 @@
 //! urgent threads catches up: what holds for them is that no `n` periods since the beginning supply
 //! more than `n` budgets.
 
-use abi::Method;
+use abi::{Method, endpoint_flags};
 use host_tests::machine::Slice;
 use host_tests::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use proptest::prelude::*;
 
 use crate::common::{passive_server, word};
+use crate::thresholds::set_threshold;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -25,6 +26,7 @@ enum Step {
     Priority(usize, u8),
     Rebind(usize),
     YieldTo(usize),
+    Threshold(usize, usize),
 }
 
 const TASKS: usize = 4;
@@ -43,6 +45,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (task(), 1..6u8).prop_map(|(task, priority)| Step::Priority(task, priority)),
         1 => task().prop_map(Step::Rebind),
         1 => task().prop_map(Step::YieldTo),
+        1 => (0..150usize, 0..=endpoint_flags::MASK)
+            .prop_map(|(threshold, flags)| Step::Threshold(threshold, flags)),
     ]
 }
 
@@ -102,6 +106,10 @@ impl World {
                 let unbind = Method::SchedContextUnbindObject;
                 let _ = machine.invoke(task.context, unbind, &[], &[task.tcb]);
                 let _ = machine.bind(task.context, task.tcb);
+            }
+            (Step::Threshold(threshold, flags), _) => {
+                // A limit without threshold is refused, and nothing changes.
+                let _ = set_threshold(machine, self.endpoint, threshold, flags);
             }
             (_, None) => machine.advance(50),
             (Step::Yield, Some(task)) => machine.yield_now(task),

@@ -5,8 +5,7 @@ use crate::support::{Outcome, Test};
 use crate::{check, check_eq};
 use abi::config::ROOT_CNODE_BITS;
 use abi::{
-    BootInfo, BootInfoHeader, BootInfoRecord, LookupFailure, MAX_BOOT_UNTYPEDS, Rights, SlotRegion,
-    UntypedDescriptor, slots,
+    BootInfo, LookupFailure, MAX_BOOT_UNTYPEDS, Rights, SlotRegion, UntypedDescriptor, slots,
 };
 use userlib::cap::{Attributes, CNode, Frame, SchedContext, Slot};
 use userlib::invoke::invoke;

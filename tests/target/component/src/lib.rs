@@ -88,6 +88,7 @@ groups![
     hostile,
     budget,
     timeout,
+    thresholds,
     sched_context,
     sched_control,
     sel4_history,

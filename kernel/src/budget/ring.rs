@@ -1,0 +1,143 @@
+//! How a list of replenishments is kept: a ring in an array.
+
+use crate::time::Ticks;
+
+/// From `time` on, `amount` may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Refill {
+    /// When.
+    pub time: Ticks,
+    /// How much.
+    pub amount: Ticks,
+}
+
+impl Refill {
+    /// The earliest moment at which all of it can have been used.
+    pub(super) const fn end(self) -> Ticks {
+        self.time.saturating_add(self.amount)
+    }
+}
+
+/// A replenishment as it is kept: with the total of all amounts up to and including its own, counted
+/// from some origin. The sum of any run of replenishments is then a difference of two totals, and
+/// merging a run into its last one is forgetting the others.
+///
+/// Totals wrap; only differences mean anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Entry {
+    pub(super) time: Ticks,
+    pub(super) total: u64,
+}
+
+impl Entry {
+    /// The replenishment, if the totals before it end at `origin`.
+    pub(super) const fn refill(self, origin: u64) -> Refill {
+        Refill {
+            time: self.time,
+            amount: Ticks(self.total.wrapping_sub(origin)),
+        }
+    }
+}
+
+/// The origin of the totals of a list that ends with `tail`: all amounts add up to the budget.
+pub(super) const fn origin(tail: Entry, budget: Ticks) -> u64 {
+    tail.total.wrapping_sub(budget.0)
+}
+
+/// Counts entries. On 32-bit machines the header of a scheduling context has room for no more.
+#[cfg(target_pointer_width = "64")]
+type Count = u32;
+#[cfg(not(target_pointer_width = "64"))]
+type Count = u16;
+
+/// The most entries that a ring can have.
+pub const MAX_REFILLS: usize = Count::MAX as usize / 2;
+
+/// Which entries of the array are in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct RefillRing {
+    head: Count,
+    count: Count,
+    capacity: Count,
+}
+
+impl RefillRing {
+    /// An empty ring over `capacity` entries, at most [`MAX_REFILLS`].
+    pub const fn new(capacity: usize) -> Self {
+        debug_assert!(capacity <= MAX_REFILLS);
+        Self {
+            head: 0,
+            count: 0,
+            capacity: capacity as Count,
+        }
+    }
+
+    /// Number of entries in use.
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether none is in use.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Entries that the ring may use.
+    pub const fn capacity(&self) -> usize {
+        self.capacity as usize
+    }
+
+    /// The entry at a position, counted from the head.
+    pub(super) const fn index(&self, position: usize) -> usize {
+        let index = self.head as usize + position;
+        if index >= self.capacity() {
+            index - self.capacity()
+        } else {
+            index
+        }
+    }
+
+    /// The entry of the tail, if there is any.
+    pub(super) fn tail(&self) -> Option<usize> {
+        Some(self.index(self.len().checked_sub(1)?))
+    }
+
+    /// The head of the list in `entries`, of which all amounts add up to `budget`.
+    pub fn head(&self, entries: &[Entry], budget: Ticks) -> Refill {
+        let tail = entries[self.index(self.len() - 1)];
+        entries[self.index(0)].refill(origin(tail, budget))
+    }
+
+    /// The total of all amounts that were ever used up. It advances with what is charged.
+    pub fn odometer(&self, entries: &[Entry], budget: Ticks) -> u64 {
+        self.tail().map_or(0, |tail| origin(entries[tail], budget))
+    }
+
+    /// The list in `entries`, of which all amounts add up to `budget`.
+    pub fn iter<'a>(
+        &'a self,
+        entries: &'a [Entry],
+        budget: Ticks,
+    ) -> impl Iterator<Item = Refill> + 'a {
+        let mut before = self.tail().map_or(0, |tail| origin(entries[tail], budget));
+        (0..self.len()).map(move |position| {
+            let entry = entries[self.index(position)];
+            entry.refill(core::mem::replace(&mut before, entry.total))
+        })
+    }
+
+    /// Drops the first entries, but not all.
+    pub(super) fn forget(&mut self, count: usize) {
+        self.head = self.index(count) as Count;
+        self.count -= count as Count;
+    }
+
+    /// Takes one more entry into use, behind the others; returns which.
+    pub(super) fn extend(&mut self) -> usize {
+        self.count += 1;
+        self.index(self.len() - 1)
+    }
+}

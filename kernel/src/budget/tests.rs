@@ -1,0 +1,263 @@
+//! Lists of replenishments in the cases that matter, and through random histories.
+
+use super::{Entry, Refill, RefillRing, Refills};
+use crate::time::Ticks;
+use proptest::prelude::*;
+
+const MINIMUM: Ticks = Ticks(20);
+
+struct Context {
+    ring: RefillRing,
+    entries: Vec<Entry>,
+    budget: Ticks,
+}
+
+impl Context {
+    fn new(capacity: usize, budget: u64) -> Self {
+        let mut context = Self {
+            ring: RefillRing::new(capacity),
+            entries: vec![Entry::default(); capacity],
+            budget: Ticks(budget),
+        };
+        context.refills().start(capacity, Ticks(0), Ticks(budget));
+        context
+    }
+
+    fn refills(&mut self) -> Refills<'_> {
+        Refills::new(&mut self.ring, &mut self.entries, self.budget)
+    }
+
+    fn check(&mut self) {
+        let budget = self.budget;
+        let refills = self.refills();
+        let list: Vec<Refill> = refills.iter().collect();
+        let sum: u64 = list.iter().map(|refill| refill.amount.0).sum();
+        assert_eq!(sum, budget.0, "the amounts add up to the budget: {list:?}");
+        for pair in list.windows(2) {
+            assert!(
+                pair[0].end() <= pair[1].time,
+                "in order, without overlap: {list:?}"
+            );
+        }
+        assert!(
+            list[0].amount >= MINIMUM,
+            "the head pays for the kernel: {list:?}"
+        );
+    }
+}
+
+#[test]
+fn a_whole_budget_comes_back_one_period_later() {
+    let mut context = Context::new(2, 100);
+    context.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
+    assert_eq!(
+        context.refills().head(),
+        Refill {
+            time: Ticks(1000),
+            amount: Ticks(100)
+        }
+    );
+}
+
+#[test]
+fn many_budgets_at_once_are_many_periods() {
+    let (mut stepwise, mut at_once) = (Context::new(4, 100), Context::new(4, 100));
+    for context in [&mut stepwise, &mut at_once] {
+        context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+    }
+    for _ in 0..7 {
+        stepwise.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
+    }
+    at_once.refills().charge_budgets(7, Ticks(100), Ticks(1000));
+    assert!(stepwise.refills().iter().eq(at_once.refills().iter()));
+}
+
+#[test]
+fn a_part_is_split_off() {
+    let mut context = Context::new(4, 100);
+    context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+    let list: Vec<Refill> = context.refills().iter().collect();
+    assert_eq!(
+        list[0],
+        Refill {
+            time: Ticks(30),
+            amount: Ticks(70)
+        }
+    );
+    assert_eq!(
+        list[1],
+        Refill {
+            time: Ticks(1000),
+            amount: Ticks(30)
+        }
+    );
+}
+
+#[test]
+fn a_rest_too_small_joins_the_next() {
+    let mut context = Context::new(4, 100);
+    context.refills().charge(Ticks(90), Ticks(1000), MINIMUM);
+    let list: Vec<Refill> = context.refills().iter().collect();
+    assert_eq!(
+        list,
+        [Refill {
+            time: Ticks(990),
+            amount: Ticks(100)
+        }]
+    );
+    context.check();
+}
+
+#[test]
+fn a_full_list_delays_its_last() {
+    let mut context = Context::new(2, 100);
+    context.refills().charge(Ticks(20), Ticks(1000), MINIMUM);
+    context.refills().unblock(Ticks(500));
+    context.refills().charge(Ticks(20), Ticks(1000), MINIMUM);
+    let list: Vec<Refill> = context.refills().iter().collect();
+    assert_eq!(
+        list[0],
+        Refill {
+            time: Ticks(520),
+            amount: Ticks(60)
+        }
+    );
+    assert_eq!(
+        list[1],
+        Refill {
+            time: Ticks(1480),
+            amount: Ticks(40)
+        }
+    );
+    context.check();
+}
+
+#[test]
+fn unblocking_gathers_what_is_due() {
+    let mut context = Context::new(8, 100);
+    context.refills().charge(Ticks(40), Ticks(1000), MINIMUM);
+    context.refills().unblock(Ticks(2000));
+    let list: Vec<Refill> = context.refills().iter().collect();
+    assert_eq!(
+        list,
+        [Refill {
+            time: Ticks(2000),
+            amount: Ticks(100)
+        }]
+    );
+}
+
+#[test]
+fn gathering_waits_for_enough_and_no_more() {
+    let scattered = || {
+        let mut context = Context::new(8, 100);
+        for _ in 0..3 {
+            context.refills().charge(Ticks(20), Ticks(1000), MINIMUM);
+            let later = context.refills().head().time.0 + 50;
+            context.refills().unblock(Ticks(later));
+        }
+        // 40 from 210 on; 20 each at 1000, 1070, 1140.
+        context
+    };
+    let head_for = |amount| {
+        let mut context = scattered();
+        context.refills().gather(Ticks(amount), Ticks::NEVER);
+        context.check();
+        let head = context.refills().head();
+        (head.time.0, head.amount.0)
+    };
+    assert_eq!(head_for(1), (210, 40));
+    assert_eq!(head_for(40), (210, 40));
+    // Used from the front, it reaches the later ones when they would begin.
+    assert_eq!(head_for(41), (960, 60));
+    assert_eq!(head_for(80), (1010, 80));
+    assert_eq!(head_for(100), (1060, 100));
+    assert_eq!(
+        head_for(1000),
+        (1060, 100),
+        "more than there is: all there is"
+    );
+}
+
+#[test]
+fn an_update_gives_no_more_than_was_there() {
+    let mut context = Context::new(4, 100);
+    context.refills().charge(Ticks(60), Ticks(1000), MINIMUM);
+    context
+        .refills()
+        .update(4, Ticks(70), Ticks(90), Ticks(500));
+    context.budget = Ticks(90);
+    let list: Vec<Refill> = context.refills().iter().collect();
+    assert_eq!(
+        list[0],
+        Refill {
+            time: Ticks(70),
+            amount: Ticks(40)
+        }
+    );
+    assert_eq!(
+        list[1],
+        Refill {
+            time: Ticks(570),
+            amount: Ticks(50)
+        }
+    );
+}
+
+#[test]
+fn a_slice_is_used_and_renewed() {
+    let mut context = Context::new(2, 100);
+    context.refills().start_round_robin(Ticks(0), Ticks(100));
+    context.refills().charge_slice(Ticks(85));
+    assert!(!context.refills().is_sufficient(Ticks::ZERO, MINIMUM));
+    context.refills().renew_slice();
+    assert_eq!(context.refills().head().amount, Ticks(100));
+}
+
+proptest! {
+    /// A thread that runs, is stopped and wakes at arbitrary times never gets more than its budget
+    /// in any window of one period, whatever the capacity of the list.
+    #[test]
+    fn no_window_supplies_more_than_the_budget(
+        capacity in 2usize..12,
+        budget in 20u64..200,
+        extra in 1u64..2000,
+        steps in prop::collection::vec(
+            (0u64..300, 1u64..250, any::<bool>(), prop::option::of(1u64..250)),
+            1..120,
+        ),
+    ) {
+        let period = budget + extra;
+        let mut context = Context::new(capacity, budget);
+        let mut now = Ticks(0);
+        let mut supplied: Vec<(u64, u64)> = Vec::new();
+        for (pause, run, sporadic, gathered) in steps {
+            now += Ticks(pause);
+            if let Some(amount) = gathered {
+                context.refills().gather(Ticks(amount), Ticks::NEVER);
+                context.check();
+                prop_assert!(context.refills().head().amount.0 >= amount.min(budget));
+            }
+            // Wait, as the release queue does, until the head is ready.
+            now = now.max(context.refills().head().time);
+            if sporadic || pause > 0 {
+                context.refills().unblock(now);
+            }
+            context.check();
+            let used = run.min(context.refills().head().amount.0);
+            supplied.push((now.0, now.0 + used));
+            now += Ticks(used);
+            context.refills().charge(Ticks(used), Ticks(period), MINIMUM);
+            context.check();
+        }
+        // The supply of a window is greatest when it begins with a run.
+        for (start, _) in &supplied {
+            let end = start + period;
+            let sum: u64 = supplied
+                .iter()
+                .map(|(from, to)| to.min(&end).saturating_sub(*from.max(start)))
+                .sum();
+            prop_assert!(sum <= budget, "{sum} of {budget} in a window from {start}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `CNode_EndpointSetThreshold`: what an endpoint asks of senders. An addition of Escapement.
+
+use abi::endpoint_flags::{LIMIT, MASK};
+use abi::{Rights, WORD_BITS};
+
+use super::{Error, Failure, Invocation};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::cap::{Cap, EndpointCap, Slot};
+use crate::object::Guard;
+use crate::time::{MIN_BUDGET, Microseconds};
+use crate::token::Ptr;
+
+/// Sets the guard of the endpoint in `slot`. Who waits there already has been let in and stays.
+///
+/// Words 0 and 1 name the slot, as in all methods of CNodes; then the threshold and the flags.
+pub(super) fn set<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    slot: Ptr<Slot<A>>,
+) -> Result<(), Failure> {
+    invocation.require(if WORD_BITS == 64 { 4 } else { 5 }, 0)?;
+    let (threshold, next) = invocation.time(kernel, 2);
+    let flags = invocation.word(kernel, next);
+
+    // Whoever may forge badges of the endpoint decides what it asks for, and nobody else.
+    let endpoint = match kernel[slot].cap() {
+        Cap::Endpoint(EndpointCap {
+            object,
+            badge: 0,
+            rights: Rights::ALL,
+        }) if kernel[slot].is_original() => object,
+        _ => return Err(Error::IllegalOperation.into()),
+    };
+    if flags & !MASK != 0 {
+        return Err(Error::InvalidArgument(next).into());
+    }
+    let clock = kernel.arch.clock();
+    let most = Microseconds(clock.max_period().0 - MIN_BUDGET.0);
+    let least = Microseconds((flags & LIMIT != 0) as u64);
+    if threshold < least || threshold > most {
+        return Err(Error::Range {
+            minimum: least.0 as usize,
+            maximum: usize::try_from(most.0).unwrap_or(usize::MAX),
+        }
+        .into());
+    }
+    let asks = threshold.0 > 0 || flags != 0;
+    kernel[endpoint].set_guard(asks.then(|| Guard {
+        needed: clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0)),
+        flags,
+    }));
+    Ok(())
+}

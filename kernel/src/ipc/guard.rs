@@ -1,0 +1,245 @@
+//! Endpoints that ask senders for time: thresholds.
+//!
+//! A server behind a threshold serves only callers who can pay for it, so that running out of time in
+//! the middle of a request is an error of somebody, not a matter of course. The idea is that of
+//! Johnston's endpoint budget thresholds for seL4's MCS kernel.
+//!
+//! None of this is on the way of a message through an endpoint without guard: `send` and `receive`
+//! come here when they find one, and are run again with the guard put aside.
+
+use core::num::NonZeroUsize;
+
+use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
+use abi::registers::INFO;
+use abi::{MessageInfo, WORD_BITS};
+
+use super::{Receiver, SendOptions};
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::cap::EndpointCap;
+use crate::invoke::Error;
+use crate::object::{Endpoint, EndpointState, Guard, SchedContext, Thread, ThreadState};
+use crate::time::Ticks;
+use crate::token::Ptr;
+
+/// What becomes of a message that needs funding.
+enum Admission {
+    /// It is sent.
+    Pass,
+    /// The sender waits until it has gathered the time, and tries again.
+    Defer,
+    /// It is not sent.
+    Refuse(Error),
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Sends to an endpoint with a guard. `sender` is the current thread.
+    #[cold]
+    pub(super) fn send_guarded(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        cap: EndpointCap<A>,
+        options: SendOptions,
+    ) {
+        let endpoint = cap.object;
+        let Some(guard) = self[endpoint].guard() else {
+            return;
+        };
+        match self.admit(sender, guard, options) {
+            Admission::Pass => {}
+            Admission::Defer => return self.defer(sender),
+            Admission::Refuse(error) => return self.refuse(sender, options, error),
+        }
+        let receiver = match self[endpoint].state() {
+            EndpointState::Receiving(queue) => queue.first(&self.objects),
+            EndpointState::Idle | EndpointState::Sending(_) => None,
+        };
+        self.without_guard(endpoint, |kernel| kernel.send(sender, cap, options));
+        if let Some(receiver) = receiver {
+            self.delivered(receiver, guard, self[sender].sched_context.is_none());
+        }
+    }
+
+    /// Receives from an endpoint with a guard.
+    #[cold]
+    pub(super) fn receive_guarded(
+        &mut self,
+        receiver: Ptr<Thread<A>>,
+        endpoint: Ptr<Endpoint<A>>,
+        how: Receiver<A>,
+    ) {
+        let Some(guard) = self[endpoint].guard() else {
+            return;
+        };
+        self.abandon_orphan(receiver, how.blocking);
+        let passive = self[receiver].sched_context.is_none();
+        let comes = matches!(self[endpoint].state(), EndpointState::Sending(_));
+        self.without_guard(endpoint, |kernel| kernel.receive(receiver, endpoint, how));
+        if comes {
+            let donated = passive && self[receiver].sched_context.is_some();
+            self.delivered(receiver, guard, donated);
+        }
+    }
+
+    /// Callers may go away while they are served, and leave their time with the server (seL4 reference
+    /// manual, section "Scheduling Context Donation"). With that it would be a server with time of its
+    /// own, little time maybe, and take no more from those who come. So it gives such time up when it
+    /// waits for them.
+    fn abandon_orphan(&mut self, server: Ptr<Thread<A>>, waits: bool) {
+        if let Some(context) = self[server].sched_context
+            && waits
+            && self[context].reply.is_none()
+            && self[context].notification.is_none()
+            && self[context].owner.map(NonZeroUsize::get) != Some(server.address())
+        {
+            self.unbind_thread(context);
+        }
+    }
+
+    /// Does something with an endpoint whose guard, if there is one, is put aside.
+    pub(super) fn without_guard(
+        &mut self,
+        endpoint: Ptr<Endpoint<A>>,
+        work: impl FnOnce(&mut Self),
+    ) {
+        let guard = self[endpoint].guard();
+        if guard.is_some() {
+            self[endpoint].set_guard(None);
+        }
+        work(self);
+        if guard.is_some() {
+            self[endpoint].set_guard(guard);
+        }
+    }
+
+    /// Whether what a sender asks for may happen.
+    fn admit(&mut self, sender: Ptr<Thread<A>>, guard: Guard, options: SendOptions) -> Admission {
+        let Some(context) = self[sender].sched_context.filter(|_| options.donate) else {
+            return Admission::Refuse(Error::IllegalOperation);
+        };
+        let limit = self.limit_of(context);
+        if limit.is_some() && !(options.call && guard.has(LIMIT)) {
+            return Admission::Refuse(Error::IllegalOperation);
+        }
+        // Between being released and asking again a deferred sender has used a little. The allowance
+        // for the kernel in what is needed covers it.
+        let again = core::mem::take(&mut self[sender].deferred);
+        let most = self[context].budget.min(limit.unwrap_or(Ticks::NEVER));
+        if most < guard.needed {
+            return Admission::Refuse(self.too_small(guard.needed, most));
+        }
+        let consumed = if again {
+            Ticks::ZERO
+        } else {
+            self.core.consumed
+        };
+        if self[context].head().amount.saturating_sub(consumed) >= guard.needed {
+            return Admission::Pass;
+        }
+        self.gather(context, guard.needed, options.blocking)
+    }
+
+    /// Not enough at hand. Of what is due already as much as needed is merged; if that is too little,
+    /// the sender has to wait for more, if it may.
+    fn gather(
+        &mut self,
+        context: Ptr<SchedContext<A>>,
+        needed: Ticks,
+        may_wait: bool,
+    ) -> Admission {
+        if !may_wait && self[context].is_round_robin() {
+            return Admission::Refuse(Error::IllegalOperation);
+        }
+        self.commit_time();
+        self.core.reprogram = true;
+        if self[context].is_round_robin() {
+            self[context].refills().renew_slice();
+            return Admission::Defer;
+        }
+        let now = self.core.now;
+        let latest = if may_wait { Ticks::NEVER } else { now };
+        if !self[context].refills().gather(needed, latest) {
+            Admission::Refuse(Error::IllegalOperation)
+        } else if self[context].refills().is_ready(now) {
+            Admission::Pass
+        } else {
+            Admission::Defer
+        }
+    }
+
+    /// Lets a sender wait for time, or for its turn, and then do again what it did.
+    fn defer(&mut self, sender: Ptr<Thread<A>>) {
+        self[sender].fault = None;
+        self[sender].context.restart();
+        self[sender].state = ThreadState::Running;
+        self[sender].deferred = true;
+        if self.has_budget(sender) {
+            self.ready_back(sender);
+        } else {
+            self.postpone(sender);
+        }
+        self.choose_again();
+    }
+
+    /// Tells a caller why nothing was sent; others learn nothing, as the ABI wants it. A fault that
+    /// can't be told stops its thread.
+    fn refuse(&mut self, sender: Ptr<Thread<A>>, options: SendOptions, error: Error) {
+        if let Some(fault) = self[sender].fault.take() {
+            self.stop_with(sender, fault);
+        } else if options.call {
+            let (code, words, count) = error.message();
+            self.answer_call(sender, code as usize, &words[..count]);
+        }
+    }
+
+    fn too_small(&self, needed: Ticks, budget: Ticks) -> Error {
+        let clock = self.arch.clock();
+        let word = |time| clock.microseconds(time).0.try_into().unwrap_or(usize::MAX);
+        Error::BudgetTooSmall {
+            needed: word(needed),
+            budget: word(budget),
+        }
+    }
+
+    /// A message came through the endpoint. `donated`: time came with it.
+    fn delivered(&mut self, receiver: Ptr<Thread<A>>, guard: Guard, donated: bool) {
+        let context = self[receiver].sched_context.filter(|_| donated);
+        if let Some(context) = context {
+            // What it had when it was sent may have gone since: contexts that idle use it up while
+            // they wait. Then the receiver waits for the rest, instead of being cut short.
+            if self[context].head().amount < guard.needed && !self[context].is_round_robin() {
+                self[context].refills().gather(guard.needed, Ticks::NEVER);
+                self.core.reprogram = true;
+            }
+            if guard.has(LIMIT) {
+                let threshold = guard.needed.saturating_sub(self.min_budget());
+                self.set_limit(context, threshold);
+            }
+        }
+        if guard.has(TELL_BUDGET) {
+            let budget = context.map_or(Ticks::ZERO, |context| self.at_hand(context));
+            self.tell_budget(receiver, budget);
+        }
+    }
+
+    /// What may be used of a context before it ends or reaches a limit.
+    fn at_hand(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+        let consumed = if self.core.current_context == Some(context) {
+            self.core.consumed
+        } else {
+            Ticks::ZERO
+        };
+        let head = self[context].head().amount.saturating_sub(consumed);
+        head.min(self.limit_of(context).unwrap_or(Ticks::NEVER))
+    }
+
+    /// Writes a length of time behind the message that a receiver has got.
+    fn tell_budget(&mut self, receiver: Ptr<Thread<A>>, budget: Ticks) {
+        let budget = self.arch.clock().microseconds(budget).0;
+        let end = MessageInfo(self[receiver].context.get(INFO)).length();
+        self.set_message_word(receiver, end, budget as usize);
+        if WORD_BITS == 32 {
+            self.set_message_word(receiver, end + 1, (budget >> 32) as usize);
+        }
+    }
+}

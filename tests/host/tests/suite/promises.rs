@@ -1,0 +1,212 @@
+//! What thresholds and limits promise, whatever clients do.
+//!
+//! A server behind a threshold that is no less than what it uses for a request never runs out of time.
+//! A server behind a limit never uses more of a request than the limit.
+
+use abi::Method;
+use abi::endpoint_flags::LIMIT;
+use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
+use proptest::prelude::*;
+
+use crate::common::{passive_server, server, word};
+use crate::thresholds::set_threshold;
+
+const CLIENTS: usize = 4;
+
+/// What happens next, as far as whoever runs has a choice.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Whoever runs works on.
+    Run(u64),
+    /// A client that runs calls.
+    Call,
+    /// Somebody more urgent comes for a while.
+    Disturb(u64),
+    /// A client gets another budget.
+    Configure(usize, Budget),
+    /// The operator stops a client, or lets it go on.
+    Suspend(usize),
+    Resume(usize),
+    Priority(usize, u8),
+}
+
+fn budget() -> impl Strategy<Value = Budget> {
+    prop_oneof![
+        3 => (20u64..400, 1u64..2000, 2usize..10, any::<bool>()).prop_map(
+            |(budget, rest, refills, sporadic)| {
+                let budget = Budget::new(budget, budget + rest).refills(refills);
+                if sporadic { budget.sporadic() } else { budget }
+            },
+        ),
+        1 => (40u64..400).prop_map(Budget::slice),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let client = || 0..CLIENTS;
+    prop_oneof![
+        8 => prop_oneof![1..30u64, 30..300u64].prop_map(Step::Run),
+        8 => Just(Step::Call),
+        2 => (1..500u64).prop_map(Step::Disturb),
+        1 => (client(), budget()).prop_map(|(client, budget)| Step::Configure(client, budget)),
+        1 => client().prop_map(Step::Suspend),
+        2 => client().prop_map(Step::Resume),
+        1 => (client(), 1..19u8).prop_map(|(client, priority)| Step::Priority(client, priority)),
+    ]
+}
+
+/// A passive server whose every request takes the same time, its clients, and somebody who would be
+/// told if the server ran out of time.
+struct World {
+    machine: Machine,
+    endpoint: CPtr,
+    reply: CPtr,
+    server: Task,
+    handler: Task,
+    clients: Vec<Task>,
+    disturber: Task,
+    /// What the server still has to do for the request at hand.
+    work: u64,
+    /// Requests that were answered.
+    answered: usize,
+}
+
+impl World {
+    fn new(budgets: &[Budget], threshold: u64, flags: usize) -> Self {
+        let mut machine = Machine::new();
+        let (endpoint, reply) = (machine.endpoint(), machine.reply());
+        let (timeouts, timeout_reply) = (machine.endpoint(), machine.reply());
+        let handler = server(&mut machine, "handler", 40, timeouts, timeout_reply);
+        let server = passive_server(&mut machine, "server", 20, endpoint, reply);
+        machine
+            .tcb(server, Method::TcbSetTimeoutEndpoint, &[], &[timeouts])
+            .unwrap();
+        set_threshold(&mut machine, endpoint, threshold as usize, flags).unwrap();
+        let disturber = machine.spawn(Spec::new("disturber", 30).active().suspended());
+        let clients = (budgets.iter().zip(10..))
+            .map(|(budget, priority)| machine.spawn(Spec::new("client", priority).budget(*budget)))
+            .collect();
+        Self {
+            machine,
+            endpoint,
+            reply,
+            server,
+            handler,
+            clients,
+            disturber,
+            work: 0,
+            answered: 0,
+        }
+    }
+
+    /// `request`: what a request takes.
+    fn step(&mut self, step: Step, request: u64) {
+        let machine = &mut self.machine;
+        let client = self
+            .clients
+            .iter()
+            .copied()
+            .find(|task| machine.runs(*task));
+        match step {
+            Step::Configure(client, budget) => {
+                machine
+                    .configure(self.clients[client].context, budget)
+                    .unwrap();
+            }
+            Step::Suspend(client) => machine.suspend(self.clients[client]),
+            Step::Resume(client) => machine.resume(self.clients[client]),
+            Step::Priority(client, priority) => {
+                machine.set_priority(self.clients[client], priority);
+            }
+            Step::Disturb(time) => {
+                machine.resume(self.disturber);
+                machine.advance(time);
+                machine.suspend(self.disturber);
+            }
+            Step::Call => match client {
+                Some(client) => machine.call(client, self.endpoint, &word(1)),
+                None => self.run(50, request),
+            },
+            Step::Run(time) => self.run(time, request),
+        }
+    }
+
+    /// Time passes, of which the server works as long as it runs.
+    fn run(&mut self, time: u64, request: u64) {
+        for _ in 0..time {
+            if self.machine.runs(self.server) {
+                if self.work == 0 {
+                    self.work = request;
+                }
+                self.machine.advance(1);
+                self.work -= 1;
+                if self.work == 0 && self.machine.runs(self.server) {
+                    self.answer();
+                }
+            } else {
+                self.machine.advance(1);
+            }
+        }
+    }
+
+    fn answer(&mut self) {
+        self.machine
+            .reply_recv(self.server, self.endpoint, self.reply, &word(2));
+        self.answered += 1;
+    }
+
+    fn timed_out(&self) -> bool {
+        self.machine.state(self.handler) != State::Receiving
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn behind_a_threshold_a_server_never_runs_out_of_time(
+        budgets in prop::collection::vec(budget(), CLIENTS),
+        request in 1..200u64,
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
+        let mut world = World::new(&budgets, request, 0);
+        for step in steps {
+            // To give a context less while a server uses it is the operator's own doing.
+            let lent = matches!(step, Step::Configure(client, _)
+                if world.machine.holder(world.clients[client].context) != "client");
+            if !lent {
+                world.step(step, request);
+            }
+            prop_assert!(!world.timed_out());
+        }
+    }
+}
+
+/// The broken twin: a threshold below what a request takes does not keep the promise.
+#[test]
+fn a_threshold_too_low_lets_a_server_run_out_of_time() {
+    let mut world = World::new(&[Budget::new(121, 1000); CLIENTS], 100, 0);
+    world.step(Step::Call, 122);
+    for _ in 0..10 {
+        world.step(Step::Run(100), 122);
+    }
+    assert!(world.timed_out());
+}
+
+/// A limit ends what a threshold would let go on.
+#[test]
+fn a_limit_ends_a_request_that_takes_too_long() {
+    let mut world = World::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
+    world.step(Step::Call, 101);
+    world.step(Step::Run(300), 101);
+    assert!(world.timed_out());
+    assert_eq!(world.answered, 0);
+    let mut world = World::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
+    world.step(Step::Call, 99);
+    world.step(Step::Run(300), 99);
+    assert!(!world.timed_out());
+    assert_eq!(world.answered, 1);
+}

@@ -1,0 +1,543 @@
+//! Endpoints that ask senders for time.
+
+use abi::endpoint_flags::{DONATION_REQUIRED, TELL_BUDGET};
+use abi::registers::MR;
+use abi::{ErrorCode, Method, Rights, WORD_BITS, slots};
+use host_tests::{Answer, Budget, CPtr, Machine, Message, Spec, State, Task};
+use kernel::invoke::Error;
+use kernel::object::Fault;
+
+use crate::common::{caller, passive_server, server, word};
+
+/// What the kernel asks for beside the threshold: twice its own worst case.
+const KERNEL: u64 = 20;
+/// The largest threshold, in the microseconds of a clock of 1 MHz.
+const MOST: usize = u64::MAX as usize / 8 / 1_000_000 * 1_000_000 - KERNEL as usize;
+
+/// Asks everybody who sends to `endpoint` for time.
+pub fn set_threshold(
+    machine: &mut Machine,
+    endpoint: CPtr,
+    threshold: usize,
+    flags: usize,
+) -> Answer {
+    machine.in_root(
+        Method::CNodeEndpointSetThreshold,
+        endpoint,
+        &[threshold, flags],
+    )
+}
+
+/// The root task has set everything up.
+fn settle(machine: &mut Machine) {
+    if machine.runs(machine.root) {
+        machine.rest();
+    }
+}
+
+/// A passive server behind a threshold, and a client.
+struct Scene {
+    machine: Machine,
+    endpoint: CPtr,
+    reply: CPtr,
+    server: Task,
+    client: Task,
+}
+
+impl Scene {
+    fn new(threshold: usize, flags: usize, budget: Budget) -> Self {
+        let mut machine = Machine::new();
+        let (endpoint, reply) = (machine.endpoint(), machine.reply());
+        set_threshold(&mut machine, endpoint, threshold, flags).unwrap();
+        let server = passive_server(&mut machine, "server", 20, endpoint, reply);
+        let client = machine.spawn(Spec::new("client", 10).budget(budget));
+        Self {
+            machine,
+            endpoint,
+            reply,
+            server,
+            client,
+        }
+    }
+
+    /// The client has used so much of its time.
+    fn used(mut self, time: u64) -> Self {
+        assert!(self.machine.runs(self.client));
+        self.machine.advance(time);
+        self
+    }
+
+    fn call(&mut self) {
+        self.machine.call(self.client, self.endpoint, &word(7));
+    }
+
+    fn answer(&mut self) {
+        self.machine
+            .reply_recv(self.server, self.endpoint, self.reply, &word(8));
+    }
+
+    fn assert_served(&self) {
+        assert!(self.machine.runs(self.server), "{}", self.machine.running());
+        assert_eq!(self.machine.received(self.server).words, [7]);
+        assert_eq!(self.machine.holder(self.client.context), "server");
+    }
+
+    fn assert_refused(&self, error: ErrorCode, words: &[usize]) {
+        assert!(self.machine.runs(self.client));
+        let answer = self.machine.received(self.client);
+        assert_eq!((answer.label, &answer.words[..]), (error as usize, words));
+        assert_eq!(self.machine.state(self.server), State::Receiving);
+    }
+}
+
+const BUDGET: Budget = Budget::new(200, 1000);
+
+#[test]
+fn who_has_enough_is_served_at_once() {
+    // Exactly enough: 200 - 80 = 100 + 20.
+    let mut scene = Scene::new(100, 0, BUDGET).used(80);
+    scene.call();
+    scene.assert_served();
+    scene.answer();
+    assert!(scene.machine.runs(scene.client));
+    assert_eq!(scene.machine.received(scene.client).words, [8]);
+}
+
+#[test]
+fn who_has_too_little_waits_for_more_and_is_served_then() {
+    let mut scene = Scene::new(100, 0, BUDGET).used(81);
+    scene.call();
+    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.state(scene.client), State::Runnable);
+    // 119 are left, one more is due at 1000: so that it fits behind the rest, that waits until 881.
+    assert_eq!(scene.machine.refills(scene.client.context), [(881, 200)]);
+    scene.machine.advance(799);
+    assert_eq!(scene.machine.running(), "nobody");
+    scene.machine.advance(1);
+    assert_eq!(scene.machine.now(), 881);
+    scene.assert_served();
+}
+
+#[test]
+fn only_as_much_as_it_takes_is_gathered() {
+    let mut scene = Scene::new(30, 0, BUDGET.sporadic());
+    let bell = scene.machine.notification();
+    for _ in 0..4 {
+        scene.machine.advance(40);
+        scene.machine.wait(scene.client, bell);
+        scene.machine.advance(100);
+        scene
+            .machine
+            .by_root(|machine, root| machine.signal(root, bell));
+    }
+    assert_eq!(
+        scene.machine.refills(scene.client.context),
+        [(560, 40), (1000, 40), (1140, 40), (1280, 40), (1420, 40)]
+    );
+    scene.call();
+    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(
+        scene.machine.refills(scene.client.context),
+        [(960, 80), (1140, 40), (1280, 40), (1420, 40)]
+    );
+    scene.machine.advance(400);
+    scene.assert_served();
+}
+
+#[test]
+fn what_is_due_already_counts() {
+    let mut scene = Scene::new(100, 0, BUDGET.sporadic());
+    let (bell, hog) = (scene.machine.notification(), {
+        let hog = scene.machine.spawn(Spec::new("hog", 15).active());
+        scene.machine.suspend(hog);
+        hog
+    });
+    for _ in 0..2 {
+        scene.machine.advance(60);
+        scene.machine.wait(scene.client, bell);
+        scene.machine.advance(100);
+        scene
+            .machine
+            .by_root(|machine, root| machine.signal(root, bell));
+    }
+    // While the client is kept from running, its replenishments become due, each on its own.
+    scene.machine.resume(hog);
+    scene.machine.advance(1000);
+    assert_eq!(
+        scene.machine.refills(scene.client.context),
+        [(320, 80), (1000, 60), (1160, 60)]
+    );
+    scene.machine.suspend(hog);
+    assert_eq!(scene.machine.now(), 1320);
+    scene.call();
+    scene.assert_served();
+    assert_eq!(
+        scene.machine.refills(scene.client.context),
+        [(920, 140), (1160, 60)]
+    );
+}
+
+#[test]
+fn a_whole_budget_of_exactly_what_is_needed_is_enough() {
+    let mut scene = Scene::new(180, 0, BUDGET).used(1);
+    for _ in 0..5 {
+        scene.call();
+        assert_eq!(scene.machine.running(), "nobody");
+        scene
+            .machine
+            .advance_until(|machine| machine.running() != "nobody");
+        scene.assert_served();
+        scene.machine.advance(30);
+        scene.answer();
+        assert!(scene.machine.runs(scene.client));
+    }
+}
+
+#[test]
+fn a_deferral_covers_the_way_into_the_kernel_once() {
+    let mut scene = Scene::new(180, 0, BUDGET).used(1);
+    scene.call();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    scene.assert_served();
+    scene.answer();
+    // The allowance for coming back from a deferral is not one for the next call.
+    scene.machine.advance(1);
+    scene.call();
+    assert_eq!(scene.machine.running(), "nobody");
+}
+
+#[test]
+fn who_can_never_have_enough_learns_it_at_once() {
+    let mut scene = Scene::new(181, 0, BUDGET);
+    scene.call();
+    scene.assert_refused(ErrorCode::BudgetTooSmall, &[201, 200]);
+}
+
+#[test]
+fn a_deferral_is_no_timeout() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let (faults, fault_reply) = (machine.endpoint(), machine.reply());
+    set_threshold(&mut machine, endpoint, 100, 0).unwrap();
+    let handler = server(&mut machine, "handler", 30, faults, fault_reply);
+    let server = passive_server(&mut machine, "server", 20, endpoint, reply);
+    let spec = Spec::new("client", 10).budget(BUDGET);
+    let client = machine.spawn(spec.timeout_handler(faults));
+    machine.advance(150);
+    machine.call(client, endpoint, &word(7));
+    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.state(handler), State::Receiving);
+    machine.advance_until(|machine| machine.runs(server));
+    assert_eq!(machine.state(handler), State::Receiving);
+}
+
+#[test]
+fn who_does_not_lend_is_refused() {
+    for (threshold, flags) in [(100, 0), (0, DONATION_REQUIRED)] {
+        let mut scene = Scene::new(threshold, flags, BUDGET);
+        scene.machine.send(scene.client, scene.endpoint, &word(7));
+        assert!(scene.machine.runs(scene.client), "it does not wait");
+        assert_eq!(scene.machine.state(scene.server), State::Receiving);
+        scene
+            .machine
+            .nb_send(scene.client, scene.endpoint, &word(7));
+        assert!(scene.machine.runs(scene.client));
+        assert_eq!(scene.machine.state(scene.server), State::Receiving);
+        scene.call();
+        scene.assert_served();
+    }
+}
+
+#[test]
+fn without_receiver_a_plain_send_does_not_wait_either() {
+    let mut machine = Machine::new();
+    let endpoint = machine.endpoint();
+    set_threshold(&mut machine, endpoint, 0, DONATION_REQUIRED).unwrap();
+    let sender = machine.spawn(Spec::new("sender", 10).active());
+    settle(&mut machine);
+    machine.send(sender, endpoint, &word(1));
+    assert!(machine.runs(sender));
+}
+
+#[test]
+fn what_does_not_wait_is_dropped_if_funded_too_little() {
+    for (used, arrives) in [(80, true), (81, false)] {
+        let mut scene = Scene::new(100, 0, BUDGET).used(used);
+        let (endpoint, own) = (scene.endpoint, scene.machine.endpoint());
+        let reply = scene.machine.reply();
+        scene
+            .machine
+            .nb_send_recv(scene.client, endpoint, &word(7), own, reply);
+        assert_eq!(scene.machine.state(scene.client), State::Receiving);
+        if arrives {
+            scene.assert_served();
+        } else {
+            assert_eq!(scene.machine.running(), "nobody");
+            assert_eq!(scene.machine.state(scene.server), State::Receiving);
+        }
+    }
+}
+
+#[test]
+fn a_time_slice_is_waited_for_in_turn() {
+    let mut scene = Scene::new(100, 0, Budget::slice(200));
+    let equal = scene
+        .machine
+        .spawn(Spec::new("equal", 10).budget(Budget::slice(300)));
+    assert!(scene.machine.runs(equal), "bound last, it comes first");
+    scene.machine.advance(300);
+    let mut scene = scene.used(150);
+    scene.call();
+    assert!(scene.machine.runs(equal));
+    scene.machine.advance(299);
+    assert!(scene.machine.runs(equal));
+    scene.machine.advance(1);
+    scene.assert_served();
+    assert_eq!(scene.machine.now(), 750);
+}
+
+#[test]
+fn an_active_server_asks_as_well() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    set_threshold(&mut machine, endpoint, 100, 0).unwrap();
+    let server = server(&mut machine, "server", 20, endpoint, reply);
+    let client = machine.spawn(Spec::new("client", 10).budget(BUDGET));
+    machine.advance(150);
+    machine.call(client, endpoint, &word(7));
+    assert_eq!(machine.running(), "nobody");
+    machine.advance_until(|machine| machine.runs(server));
+    assert_eq!(machine.holder(client.context), "client");
+}
+
+#[test]
+fn a_fault_waits_for_time_like_a_call() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    set_threshold(&mut machine, endpoint, 100, 0).unwrap();
+    let handler = passive_server(&mut machine, "handler", 20, endpoint, reply);
+    let spec = Spec::new("faulty", 10).budget(BUDGET);
+    let faulty = machine.spawn(spec.fault_handler(endpoint));
+    let fault = Fault::UserException { number: 1, code: 2 };
+    machine.advance(150);
+    machine.fault(faulty, fault);
+    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.state(faulty), State::Runnable);
+    machine.advance_until(|machine| machine.runs(faulty));
+    // The instruction is executed again, and faults again.
+    machine.fault(faulty, fault);
+    assert!(machine.runs(handler));
+}
+
+#[test]
+fn a_fault_that_can_never_be_told_stops_its_thread() {
+    let mut machine = Machine::new();
+    let endpoint = machine.endpoint();
+    set_threshold(&mut machine, endpoint, 181, 0).unwrap();
+    let spec = Spec::new("faulty", 10).budget(BUDGET);
+    let faulty = machine.spawn(spec.fault_handler(endpoint));
+    settle(&mut machine);
+    machine.fault(faulty, Fault::UserException { number: 1, code: 2 });
+    assert_eq!(machine.state(faulty), State::Inactive);
+}
+
+#[test]
+fn a_timeout_message_does_not_pass_for_it_lends_nothing() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let handler = server(&mut machine, "handler", 20, endpoint, reply);
+    set_threshold(&mut machine, endpoint, 0, DONATION_REQUIRED).unwrap();
+    let spec = Spec::new("task", 10).budget(BUDGET);
+    let task = machine.spawn(spec.timeout_handler(endpoint));
+    settle(&mut machine);
+    machine.advance(1000);
+    assert_eq!(machine.state(handler), State::Receiving);
+    assert!(machine.runs(task), "as without handler");
+}
+
+#[test]
+fn those_who_wait_already_stay() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let early = caller(&mut machine, "early", 10, endpoint, &word(1));
+    set_threshold(&mut machine, endpoint, 1_000_000, 0).unwrap();
+    assert_eq!(machine.state(early), State::Sending);
+    let server = machine.spawn(Spec::new("server", 20).active());
+    settle(&mut machine);
+    machine.recv(server, endpoint, reply);
+    assert!(machine.runs(server));
+    assert_eq!(machine.received(server).words, [1]);
+    let late = machine.spawn(Spec::new("late", 30).active());
+    machine.call(late, endpoint, &word(2));
+    assert_eq!(
+        machine.received(late).label,
+        ErrorCode::BudgetTooSmall as usize
+    );
+}
+
+#[test]
+fn a_threshold_can_be_taken_back() {
+    let mut scene = Scene::new(1000, 0, BUDGET);
+    scene.call();
+    scene.assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
+    set_threshold(&mut scene.machine, scene.endpoint, 0, 0).unwrap();
+    scene.call();
+    scene.assert_served();
+}
+
+#[test]
+fn a_lower_threshold_lets_the_deferred_pass_when_they_ask_again() {
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    set_threshold(&mut scene.machine, scene.endpoint, 1000, 0).unwrap();
+    scene.machine.advance(850);
+    scene.assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
+}
+
+#[test]
+fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    scene.machine.suspend(scene.client);
+    scene.machine.advance(2000);
+    assert_eq!(scene.machine.state(scene.client), State::Inactive);
+    scene.machine.resume(scene.client);
+    scene.assert_served();
+
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    scene.machine.delete(scene.endpoint);
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    // Nothing is there any more when it asks again.
+    assert!(scene.machine.runs(scene.client));
+    let answer = scene.machine.received(scene.client);
+    assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
+
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    scene.machine.delete(scene.client.context);
+    scene.machine.advance(2000);
+    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.state(scene.server), State::Receiving);
+}
+
+#[test]
+fn a_context_reconfigured_in_the_middle_of_a_deferral_is_asked_again() {
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    let context = scene.client.context;
+    scene
+        .machine
+        .configure(context, Budget::new(110, 500))
+        .unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    scene.assert_refused(ErrorCode::BudgetTooSmall, &[120, 110]);
+
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    let context = scene.client.context;
+    scene
+        .machine
+        .configure(context, Budget::new(400, 500))
+        .unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    scene.assert_served();
+}
+
+#[test]
+fn the_receiver_learns_what_was_lent() {
+    // One word is in registers, and the one behind it, too; five reach into the buffer.
+    for length in [1, 5] {
+        let mut scene = Scene::new(100, TELL_BUDGET, BUDGET).used(30);
+        let message = Message::new(0, &vec![7; length]);
+        scene.machine.call(scene.client, scene.endpoint, &message);
+        assert!(scene.machine.runs(scene.server));
+        assert_eq!(scene.machine.received(scene.server).words.len(), length);
+        let behind = match MR.get(length) {
+            Some(register) => scene.machine.register(scene.server, *register),
+            None => scene.machine.buffer_mut(scene.server).unwrap().message[length],
+        };
+        assert_eq!(behind, 170);
+    }
+}
+
+#[test]
+fn nothing_lent_is_told_as_zero() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    set_threshold(&mut machine, endpoint, 0, TELL_BUDGET).unwrap();
+    let server = server(&mut machine, "server", 20, endpoint, reply);
+    let client = machine.spawn(Spec::new("client", 10).active());
+    settle(&mut machine);
+    machine.call(client, endpoint, &word(7));
+    assert!(machine.runs(server));
+    assert_eq!(machine.register(server, MR[1]), 0);
+}
+
+#[test]
+fn only_the_holder_of_the_original_sets_a_threshold() {
+    let mut machine = Machine::new();
+    let endpoint = machine.endpoint();
+    let copy = machine.copy(endpoint);
+    let badged = machine.mint(endpoint, Rights::ALL, 5);
+    let weak = machine.mint(endpoint, Rights::from_word(1), 0);
+    let notification = machine.notification();
+    for other in [copy, badged, weak, notification] {
+        let answer = set_threshold(&mut machine, other, 100, 0);
+        assert_eq!(answer, Err(Error::IllegalOperation));
+    }
+    set_threshold(&mut machine, endpoint, 100, 0).unwrap();
+}
+
+#[test]
+fn bad_thresholds_are_refused() {
+    let mut machine = Machine::new();
+    let endpoint = machine.endpoint();
+    for (threshold, flags, error) in [
+        (100, 8, Error::InvalidArgument(3)),
+        (100, usize::MAX, Error::InvalidArgument(3)),
+        (
+            MOST + 1,
+            0,
+            Error::Range {
+                minimum: 0,
+                maximum: MOST,
+            },
+        ),
+        (
+            usize::MAX,
+            0,
+            Error::Range {
+                minimum: 0,
+                maximum: MOST,
+            },
+        ),
+        (
+            0,
+            2,
+            Error::Range {
+                minimum: 1,
+                maximum: MOST,
+            },
+        ),
+    ] {
+        let answer = set_threshold(&mut machine, endpoint, threshold, flags);
+        assert_eq!(answer, Err(error), "{threshold} {flags}");
+    }
+    let short = machine.invoke(
+        slots::INIT_THREAD_CNODE,
+        Method::CNodeEndpointSetThreshold,
+        &[endpoint, WORD_BITS, 100],
+        &[],
+    );
+    assert_eq!(short, Err(Error::Truncated));
+    set_threshold(&mut machine, endpoint, MOST, 7).unwrap();
+}

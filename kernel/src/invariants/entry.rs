@@ -49,6 +49,9 @@ pub fn check_entry<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     if let Some(priority) = kernel.core.ready.highest_priority(domain) {
         check_ready_queue(kernel, domain, priority, REACH)?;
     }
+    if let Some((priority, _)) = kernel.core.release.earliest_from(domain, 0) {
+        check_release_queue(kernel, domain, priority, REACH)?;
+    }
     check_alarm(kernel)?;
     for slot in kernel.watch.take_changes() {
         check_place(kernel, slot)?;

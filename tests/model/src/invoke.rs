@@ -291,15 +291,7 @@ impl Model {
                     return ILLEGAL;
                 }
                 self.give_context(context, thread);
-                self.wake(thread);
-                if self.is_schedulable(thread) {
-                    if self.has_budget(thread) {
-                        self.choose_anew();
-                        self.ready_first(thread);
-                    } else {
-                        self.postpone(thread);
-                    }
-                }
+                self.run_on_new_time(thread);
                 DONE
             }
             Cap::Notification { id, .. } => {
@@ -310,9 +302,29 @@ impl Model {
                 }
                 self.contexts[context].notification = Some(id);
                 self.notifications[id].context = Some(context);
+                // A bound thread that took a signal before and has no time is the first to borrow it.
+                if let Some(thread) = self.notifications[id].thread
+                    && self.is_runnable(thread)
+                    && self.threads[thread].context.is_none()
+                {
+                    self.borrow_context(thread, id);
+                    self.run_on_new_time(thread);
+                }
                 DONE
             }
             _ => invalid_cap(1),
+        }
+    }
+
+    fn run_on_new_time(&mut self, thread: Id) {
+        self.wake(thread);
+        if self.is_schedulable(thread) {
+            if self.has_budget(thread) {
+                self.choose_anew();
+                self.ready_first(thread);
+            } else {
+                self.postpone(thread);
+            }
         }
     }
 

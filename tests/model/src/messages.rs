@@ -311,7 +311,7 @@ impl Model {
     }
 
     /// A woken thread without time gets that of the notification, if it is free.
-    fn borrow_context(&mut self, thread: Id, notification: Id) {
+    pub fn borrow_context(&mut self, thread: Id, notification: Id) {
         if let Some(context) = self.notifications[notification].context
             && self.threads[thread].context.is_none()
             && self.contexts[context].thread.is_none()

@@ -87,7 +87,10 @@ fn replenishments() {
         check(world, Some(7), reach)
     });
     caught("the replenishments add up to the budget", |world, reach| {
-        world.write_refill(0, refill(0, 4_999));
+        let context = world.context();
+        // The total up to the first is more than that up to the second.
+        world.kernel()[context].charge(Ticks(2_000), Ticks(20));
+        world.write_refill(0, refill(0, 9_000));
         check(world, None, reach)
     });
     caught(
@@ -113,7 +116,7 @@ fn replenishments() {
             let context = world.context();
             // Half of the budget is used, and its replenishment comes too early then.
             world.kernel()[context].charge(Ticks(2_000), Ticks(20));
-            world.write_refill(1, refill(10, 2_000));
+            world.write_refill(1, refill(10, 7_000));
             check(world, None, reach)
         },
     );
@@ -264,10 +267,10 @@ fn queues_of_threads() {
         world.thread(world.ready, reach)
     });
     caught(
-        "a thread that waits for time is in the release queue",
+        "a thread that waits for time is in the release queue of its domain and priority",
         |world, reach| {
             let thread = world.sleeper.thread;
-            world.kernel()[thread].links = Links::NONE;
+            world.kernel()[thread].priority += 1;
             world.thread(world.sleeper, reach)
         },
     );
@@ -422,7 +425,7 @@ fn cores() {
             world.kernel()[thread].priority = 1;
         },
     );
-    caught("a core idles only when nobody is ready", &|world| {
+    caught("a core idles only when nobody is ready or due", &|world| {
         let core = &mut world.kernel().core;
         (core.current, core.current_context) = (None, None);
     });
@@ -434,17 +437,21 @@ fn cores() {
         let thread = world.ready.thread;
         world.kernel()[thread].membership = Membership::Release;
     });
-    caught("the release queue is well formed", &|world| {
+    caught("a release queue is well formed", &|world| {
         let thread = world.sleeper.thread;
         world.kernel()[thread].links = Links::NONE;
     });
     caught(
-        "who is in the release queue knows it, and the first is released first",
+        "the timer is armed for the first thing that can change who runs",
         &|world| {
-            let thread = world.sleeper.thread;
-            world.kernel()[thread].membership = Membership::Waiting;
+            // The end of the current budget is not where it was.
+            world.kernel().core.now += Ticks(1);
         },
     );
+    caught("who is in a release queue knows it", &|world| {
+        let thread = world.sleeper.thread;
+        world.kernel()[thread].membership = Membership::Waiting;
+    });
 }
 
 #[test]

@@ -38,6 +38,7 @@ impl Model {
             self.used += now - self.now;
         }
         self.now = now;
+        self.release();
         if let Some(current) = self.current {
             let thread = &mut self.threads[current];
             match &event {

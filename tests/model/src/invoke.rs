@@ -263,13 +263,16 @@ impl Model {
     }
 
     fn set_priority(&mut self, thread: Id, priority: u8) {
-        let queued = self.ready.contains(&thread);
+        let ready = self.is_ready(thread) || self.choice == Choice::Candidate(thread);
+        if ready || self.current == Some(thread) {
+            self.choose_anew();
+        }
+        if ready {
+            self.leave_queues(thread);
+        }
         self.threads[thread].priority = priority;
-        if queued || self.choice == Choice::Candidate(thread) {
-            self.choose_anew();
+        if ready {
             self.ready_first(thread);
-        } else if self.current == Some(thread) {
-            self.choose_anew();
         }
         self.requeue(thread);
     }

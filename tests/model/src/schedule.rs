@@ -20,7 +20,7 @@ impl Model {
     }
 
     pub fn leave_queues(&mut self, thread: Id) {
-        self.ready.retain(|other| *other != thread);
+        self.ready.retain(|(_, other)| *other != thread);
         self.starved.retain(|(_, other)| *other != thread);
         if self.choice == Choice::Candidate(thread) {
             self.choice = Choice::Anew;
@@ -31,16 +31,36 @@ impl Model {
     pub fn ready_first(&mut self, thread: Id) {
         self.leave_queues(thread);
         let priority = self.threads[thread].priority;
-        let place = self.ready.partition_point(|other| self.threads[*other].priority > priority);
-        self.ready.insert(place, thread);
+        let urgent = |(_, other): &(Time, Id)| self.threads[*other].priority > priority;
+        let place = self.ready.partition_point(urgent);
+        self.ready.insert(place, (0, thread));
+    }
+
+    /// Behind those of its priority that are ready since before `since`.
+    fn ready_behind(&mut self, thread: Id, since: Time, equals: bool) {
+        self.leave_queues(thread);
+        let priority = self.threads[thread].priority;
+        let before = |(other_since, other): &(Time, Id)| {
+            let other = self.threads[*other].priority;
+            let earlier = *other_since < since || equals && *other_since == since;
+            other > priority || other == priority && earlier
+        };
+        let place = self.ready.partition_point(before);
+        self.ready.insert(place, (since, thread));
     }
 
     /// Last of its priority.
     pub fn ready_last(&mut self, thread: Id) {
-        self.leave_queues(thread);
-        let priority = self.threads[thread].priority;
-        let place = self.ready.partition_point(|other| self.threads[*other].priority >= priority);
-        self.ready.insert(place, thread);
+        self.ready_behind(thread, self.now, true);
+    }
+
+    /// Whose moment has come is ready since then, and thereby preempts nobody of the same priority.
+    pub fn release(&mut self) {
+        let due = self.starved.partition_point(|(time, _)| *time <= self.now);
+        // The last first: so those of one moment come before who became ready then, in their order.
+        for (time, thread) in self.starved.drain(..due).rev().collect::<Vec<_>>() {
+            self.ready_behind(thread, time, false);
+        }
     }
 
     /// Waits for its next replenishment.
@@ -167,12 +187,7 @@ impl Model {
 
     /// The end of an entry: who runs now?
     pub fn leave(&mut self, charge: bool) {
-        while let Some(&(time, thread)) = self.starved.first()
-            && time <= self.now
-        {
-            self.starved.remove(0);
-            self.offer(thread);
-        }
+        self.release();
         if let Some(current) = self.current
             && self.threads[current].context != self.paying
             && self.is_schedulable(current)
@@ -182,8 +197,9 @@ impl Model {
             self.choose_anew();
         }
         let stays = self.current.filter(|current| self.is_schedulable(*current));
+        let urgent = self.first_priority() > stays.map(|thread| self.threads[thread].priority);
         match std::mem::take(&mut self.choice) {
-            Choice::Same if stays.is_some() => {}
+            Choice::Same if stays.is_some() && !urgent => {}
             Choice::Candidate(candidate) => self.compare(stays, candidate),
             _ => self.run_first(stays),
         }
@@ -211,9 +227,17 @@ impl Model {
         }
     }
 
+    pub fn is_ready(&self, thread: Id) -> bool {
+        self.ready.iter().any(|(_, other)| *other == thread)
+    }
+
+    fn first_priority(&self) -> Option<u8> {
+        self.ready.first().map(|(_, thread)| self.threads[*thread].priority)
+    }
+
     fn compare(&mut self, stays: Option<Id>, candidate: Id) {
         let priority = |thread: Id| self.threads[thread].priority;
-        let first = self.ready.first().map(|first| priority(*first));
+        let first = self.first_priority();
         match stays {
             Some(current) if priority(current) == priority(candidate) => self.ready_last(candidate),
             Some(current) if priority(current) > priority(candidate) => self.ready_first(candidate),
@@ -231,11 +255,11 @@ impl Model {
 
     fn run_first(&mut self, stays: Option<Id>) {
         if let Some(current) = stays
-            && !self.ready.contains(&current)
+            && !self.is_ready(current)
         {
             self.ready_first(current);
         }
-        self.current = (!self.ready.is_empty()).then(|| self.ready.remove(0));
+        self.current = (!self.ready.is_empty()).then(|| self.ready.remove(0).1);
     }
 
     /// When the kernel must be entered at the latest: the running thread's budget ends, or somebody

@@ -31,8 +31,8 @@ pub struct Model {
     pub paying: Option<Id>,
     /// Time that `paying` has used and was not charged for yet.
     pub used: Time,
-    /// Threads that could run, the first one first.
-    pub ready: Vec<Id>,
+    /// Threads that could run, the first one first, and since when; 0 for those put in front.
+    pub ready: Vec<(Time, Id)>,
     /// Threads out of budget, with the time of their release.
     pub starved: Vec<(Time, Id)>,
     pub choice: Choice,

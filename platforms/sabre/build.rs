@@ -1,8 +1,16 @@
-//! Tells the linker how the image is laid out.
+//! Tells the linker how the image is laid out, and writes the device tree.
 
-use std::env;
+mod device_tree;
+
+use std::path::Path;
+use std::{env, fs};
 
 fn main() {
+    let out = env::var("OUT_DIR").expect("cargo sets it");
+    let blob = device_tree::blob().expect("the tree is well formed");
+    fs::write(Path::new(&out).join("device_tree.dtb"), blob).expect("cargo made the folder");
+    println!("cargo:rerun-if-changed=device_tree.rs");
+    println!("cargo:rerun-if-changed=build.rs");
     let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let architecture = format!("{here}/../../arch/armv7");
     println!("cargo:rustc-link-arg=-L{architecture}");

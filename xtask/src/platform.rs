@@ -75,6 +75,9 @@ pub(crate) struct Qemu {
 pub(crate) enum Serial {
     Console,
     Log,
+    /// The log, if there is one; else users' own drivers print there, and it is shown with the
+    /// console.
+    LogOrConsole,
 }
 
 /// What the kernel uses semihosting for.

@@ -2,6 +2,7 @@
 
 use core::mem::MaybeUninit;
 
+use abi::BootInfoRecord;
 #[cfg(feature = "log")]
 use arch_arm::timer::Timer;
 use kernel::Kernel;
@@ -60,7 +61,7 @@ pub(crate) fn boot<'a, P: Platform>(
             ram: &ram,
             reserved: &reserved[..=P::RESERVED.len()],
             device_top: DEVICE_TOP,
-            extra: &[],
+            extra: &[(BootInfoRecord::DeviceTree, P::DEVICE_TREE)],
             nodes: 1,
             io_page_table_levels: 0,
         },

@@ -60,6 +60,8 @@ pub trait Platform: Sized + 'static {
     const RESERVED: &'static [Range<PhysAddr>];
     /// The timer's interrupt.
     const TIMER_INTERRUPT: Irq;
+    /// The description of the board for users, as a flattened device tree.
+    const DEVICE_TREE: &'static [u8];
 
     /// Starts the devices. [`Platform::DEVICES`] are mapped.
     fn start() -> (Self::Controller, Self::Timer);

@@ -3,7 +3,7 @@
 //! Nothing is switched on that CPUID does not report: some emulated processors accept the bit of a
 //! feature that they lack and misbehave later.
 
-use raw_cpuid::{CpuId, CpuIdReaderNative};
+use raw_cpuid::{CpuId, CpuIdReaderNative, cpuid};
 use x86_64::registers::control::{Cr0, Cr0Flags, Cr4, Cr4Flags, Efer, EferFlags};
 use x86_64::registers::model_specific::Msr;
 use x86_64::registers::xcontrol::XCr0;
@@ -23,8 +23,8 @@ const MEMORY_TYPES: [u8; 8] = [6, 4, 7, 0, 1, 4, 7, 0];
 pub struct Features {
     /// Pages of 1 GiB.
     pub huge_pages: bool,
-    /// The `xsave` instructions.
-    pub xsave: bool,
+    /// What of the floating-point unit is switched with threads by `xsave`; none without it.
+    pub float_components: u64,
     /// The APIC's registers as MSRs.
     pub x2apic: bool,
     /// The APIC's timer takes deadlines.
@@ -43,7 +43,13 @@ impl Features {
         let identifiers = cpuid.get_extended_processor_and_feature_identifiers();
         Self {
             huge_pages: identifiers.is_some_and(|it| it.has_1gib_pages()),
-            xsave: features.as_ref().is_some_and(|it| it.has_xsave()),
+            float_components: fpu::components(
+                features.as_ref().is_some_and(|it| it.has_xsave()),
+                features
+                    .as_ref()
+                    .filter(|it| it.has_avx())
+                    .map(|_| avx_place()),
+            ),
             x2apic: features.as_ref().is_some_and(|it| it.has_x2apic()),
             tsc_deadline: features.as_ref().is_some_and(|it| it.has_tsc_deadline()),
             fsgsbase: extended.as_ref().is_some_and(|it| it.has_fsgsbase()),
@@ -73,7 +79,7 @@ impl Features {
             Cr4::update(|flags| {
                 flags
                     .insert(Cr4Flags::PAGE_GLOBAL | Cr4Flags::OSFXSR | Cr4Flags::OSXMMEXCPT_ENABLE);
-                flags.set(Cr4Flags::OSXSAVE, self.xsave);
+                flags.set(Cr4Flags::OSXSAVE, self.float_components != 0);
                 flags.set(Cr4Flags::FSGSBASE, self.fsgsbase);
                 flags.set(Cr4Flags::SUPERVISOR_MODE_EXECUTION_PROTECTION, self.smep);
                 flags.set(Cr4Flags::SUPERVISOR_MODE_ACCESS_PREVENTION, self.smap);
@@ -83,10 +89,17 @@ impl Features {
                     cfg!(feature = "bench"),
                 );
             });
-            if self.xsave {
-                XCr0::write_raw(fpu::COMPONENTS);
+            if self.float_components != 0 {
+                XCr0::write_raw(self.float_components);
             }
             Msr::new(PAGE_ATTRIBUTES).write(u64::from_le_bytes(MEMORY_TYPES));
         }
     }
+}
+
+/// Offset and size of AVX's component in the state that `xsave` writes (Intel SDM vol. 2, CPUID, leaf
+/// 0DH, sub-leaf 2).
+fn avx_place() -> (usize, usize) {
+    let place = cpuid!(0xd, 2);
+    (place.ebx as usize, place.eax as usize)
 }

@@ -1,4 +1,5 @@
-//! The floating-point unit: x87 and SSE (Intel SDM vol. 1, chapters 10 and 13).
+//! The floating-point unit: x87, SSE and, where the processor has it, AVX (Intel SDM vol. 1, chapters
+//! 10, 13 and 14). Users may only execute what is saved and restored here.
 //!
 //! The registers are switched with the thread, not on first use: a thread never runs while another's
 //! values are in them, so there is nothing to leak by speculation (CVE-2018-3665). Two exceptions
@@ -14,9 +15,10 @@ use x86_64::registers::control::{Cr0, Cr0Flags};
 
 use crate::{Platform, X86_64};
 
-/// The legacy region of 512 bytes and the header of `xsave`. No components beyond x87 and SSE are
-/// enabled, so this is all.
-const STATE_SIZE: usize = 576;
+/// The legacy region of 512 bytes, the header of `xsave`, and the upper halves of the registers of AVX
+/// where the standard format has them (Intel SDM vol. 1, section 13.4.3). The ABI's size for a thread
+/// does not change by it, so that programs built for kernels with and without AVX both run.
+const STATE_SIZE: usize = 512 + 64 + 256;
 
 /// The saved registers.
 #[derive(Debug)]
@@ -24,19 +26,33 @@ const STATE_SIZE: usize = 576;
 pub struct FpuState([u8; STATE_SIZE]);
 
 impl FpuState {
-    /// The state after reset, but with all exceptions masked: FCW at byte 0, MXCSR at 24, and both
-    /// components marked as present in the header, so that MXCSR is always loaded from here.
+    /// The state after reset, but with all exceptions masked: FCW at byte 0, MXCSR at 24. x87 and SSE
+    /// are marked as present in the header; other components get the values of a reset.
     pub const INITIAL: Self = {
         let mut bytes = [0; STATE_SIZE];
         [bytes[0], bytes[1]] = 0x037f_u16.to_le_bytes();
         [bytes[24], bytes[25]] = 0x1f80_u16.to_le_bytes();
-        bytes[512] = COMPONENTS as u8;
+        bytes[512] = LEGACY as u8;
         Self(bytes)
     };
 }
 
 /// x87 and SSE: bits of XCR0.
-pub const COMPONENTS: u64 = 3;
+const LEGACY: u64 = 3;
+/// The upper halves of the AVX registers: bit of XCR0.
+const AVX: u64 = 1 << 2;
+
+/// The components that the kernel lets users have, as bits of XCR0; none without `xsave`.
+///
+/// `avx` tells where the processor keeps the component in the state, as offset and size; `None` where
+/// it has none.
+pub fn components(xsave: bool, avx: Option<(usize, usize)>) -> u64 {
+    match avx {
+        _ if !xsave => 0,
+        Some((offset, size)) if offset + size <= STATE_SIZE => LEGACY | AVX,
+        _ => LEGACY,
+    }
+}
 
 /// The unit of one core.
 pub struct Fpu<P: Platform> {
@@ -44,17 +60,17 @@ pub struct Fpu<P: Platform> {
     owner: Option<Ptr<Thread<X86_64<P>>>>,
     /// Whether uses are trapped now (CR0.TS).
     trapping: bool,
-    /// Whether the processor has `xsave`.
-    xsave: bool,
+    /// What [`components`] says of this processor.
+    components: u64,
 }
 
 impl<P: Platform> Fpu<P> {
     /// A unit that nobody has used.
-    pub fn new(xsave: bool) -> Self {
+    pub fn new(components: u64) -> Self {
         Self {
             owner: None,
             trapping: false,
-            xsave,
+            components,
         }
     }
 
@@ -69,8 +85,8 @@ impl<P: Platform> Fpu<P> {
     fn save(&self, state: &mut FpuState) {
         // SAFETY: the state is large enough and aligned for both formats; uses are not trapped.
         unsafe {
-            if self.xsave {
-                asm!("xsave64 [{}]", in(reg) state, in("eax") COMPONENTS, in("edx") 0, options(nostack));
+            if self.components != 0 {
+                asm!("xsave64 [{}]", in(reg) state, in("eax") self.components as u32, in("edx") 0, options(nostack));
             } else {
                 asm!("fxsave64 [{}]", in(reg) state, options(nostack));
             }
@@ -80,8 +96,8 @@ impl<P: Platform> Fpu<P> {
     fn restore(&self, state: &FpuState) {
         // SAFETY: the state was saved by `save` or is the initial one; uses are not trapped.
         unsafe {
-            if self.xsave {
-                asm!("xrstor64 [{}]", in(reg) state, in("eax") COMPONENTS, in("edx") 0, options(nostack, readonly));
+            if self.components != 0 {
+                asm!("xrstor64 [{}]", in(reg) state, in("eax") self.components as u32, in("edx") 0, options(nostack, readonly));
             } else {
                 asm!("fxrstor64 [{}]", in(reg) state, options(nostack, readonly));
             }

@@ -130,7 +130,7 @@ impl<P: Platform> X86_64<P> {
             asids: Asids::new(),
             // SAFETY: this is done once.
             ports: unsafe { IssuedPorts::new() },
-            fpu: Fpu::new(features.xsave),
+            fpu: Fpu::new(features.float_components),
             bases_of: None,
             platform: PhantomData,
         }

@@ -135,7 +135,14 @@ impl Layout {
         const OTHERS: usize = MAX_BOOT_UNTYPEDS + 1024;
         let frames = (self.extra.end - self.image.start) / PAGE;
         let needed = (frames + OTHERS).next_power_of_two().ilog2() as usize;
-        needed.max(abi::config::ROOT_CNODE_BITS)
+        // seL4's benchmarks are configured for this many and use most of them.
+        const BENCHMARKS: usize = 15;
+        let configured = if cfg!(feature = "bench") {
+            BENCHMARKS
+        } else {
+            abi::config::ROOT_CNODE_BITS
+        };
+        needed.max(configured)
     }
 
     fn boot_info_frame<A: Arch>(&self, kernel: &Kernel<A>, boot: &BootAllocator<A>) -> PhysAddr {

@@ -70,6 +70,7 @@ impl Platform for Sabre {
     ];
     const RESERVED: &'static [Range<PhysAddr>] = &[PhysAddr(RESERVED)..PhysAddr(PRIVATE_END)];
     const TIMER_INTERRUPT: Irq = Irq(27);
+    const DEVICE_TREE: &'static [u8] = include_bytes!(concat!(env!("OUT_DIR"), "/device_tree.dtb"));
 
     fn start() -> (Self::Controller, Self::Timer) {
         CONSOLE.0.start();

@@ -30,7 +30,8 @@ impl Machine<'_> {
             .args(["-m", &qemu.memory.to_string()]);
         command.args(["-display", "none", "-monitor", "none"]);
         // Ctrl-C stays the terminal's: it ends the run.
-        command.args(["-chardev", "stdio,id=console,signal=on"]);
+        // Several ports may share the console.
+        command.args(["-chardev", "stdio,id=console,signal=on,mux=on"]);
         if let Some(socket) = self.log {
             let mut device = OsString::from("socket,id=log,path=");
             device.push(escaped(socket));
@@ -38,8 +39,8 @@ impl Machine<'_> {
         }
         for serial in &qemu.serial {
             command.arg("-serial").arg(match serial {
-                Serial::Console => "chardev:console",
-                Serial::Log if self.log.is_some() => "chardev:log",
+                Serial::Log | Serial::LogOrConsole if self.log.is_some() => "chardev:log",
+                Serial::Console | Serial::LogOrConsole => "chardev:console",
                 Serial::Log => "null",
             });
         }

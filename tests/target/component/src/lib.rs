@@ -67,6 +67,8 @@ groups![
     boot_info,
     syscalls,
     fpu,
+    #[cfg(target_arch = "x86_64")]
+    x86_avx,
     domain,
     hostile,
     budget,

@@ -13,7 +13,7 @@ use crate::Kernel;
 use crate::boot::BootAllocator;
 use crate::cap::RawCap;
 use crate::invoke::{Error, Invocation, Outcome};
-use crate::object::Thread;
+use crate::object::{Breakpoint, BreakpointNumbers, Thread};
 use crate::time::{Clock, Ticks};
 use crate::token::Ptr;
 
@@ -215,6 +215,47 @@ pub trait Arch: Sized + 'static {
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
     /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
     fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
+
+    // ---- breakpoints: only asked for in builds with the option `hwdebug`
+
+    /// The breakpoints of a thread, where the architecture has them.
+    const BREAKPOINTS: Option<BreakpointNumbers> = None;
+    /// Sets breakpoint `number`, or clears it. If the thread runs, [`Arch::switch_to`] follows.
+    ///
+    /// # Errors
+    /// Where the hardware has no such breakpoint, or it is in use for single stepping.
+    fn set_breakpoint(
+        kernel: &mut Kernel<Self>,
+        thread: Ptr<Thread<Self>>,
+        number: usize,
+        breakpoint: Option<Breakpoint>,
+    ) -> Result<(), Error> {
+        let _ = (kernel, thread, number, breakpoint);
+        Err(Error::IllegalOperation)
+    }
+    /// Breakpoint `number`, if it is set.
+    fn breakpoint(
+        kernel: &Kernel<Self>,
+        thread: Ptr<Thread<Self>>,
+        number: usize,
+    ) -> Option<Breakpoint> {
+        let _ = (kernel, thread, number);
+        None
+    }
+    /// Stops the thread after so many instructions, or not at all (0). Says whether that takes
+    /// breakpoint `number`; without a number it is the one in use.
+    ///
+    /// # Errors
+    /// Where the hardware cannot.
+    fn step(
+        kernel: &mut Kernel<Self>,
+        thread: Ptr<Thread<Self>>,
+        number: Option<usize>,
+        instructions: usize,
+    ) -> Result<bool, Error> {
+        let _ = (kernel, thread, number, instructions);
+        Err(Error::IllegalOperation)
+    }
 
     // ---- objects and capabilities
 

@@ -13,13 +13,11 @@ macro_rules! label {
 pub(crate) use label;
 
 /// The label of a method that not every build has. Without it, the kernel's answer is given here.
-#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 macro_rules! optional_label {
     ($method:ident) => {
         const { abi::Method::$method.checked_number() }.ok_or($crate::Error::IllegalOperation)?
     };
 }
-#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 pub(crate) use optional_label;
 
 /// Invokes `object` and waits for the answer.

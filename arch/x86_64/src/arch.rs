@@ -2,20 +2,21 @@
 
 use core::ops::Range;
 
+use abi::config::HARDWARE_DEBUG;
 use abi::{ObjectType, Syscall, slots};
 use kernel::Kernel;
 use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
 use kernel::cap::Cap as AnyCap;
 use kernel::invoke::{Error, Invocation, Outcome};
-use kernel::object::Thread;
+use kernel::object::{Breakpoint, BreakpointNumbers, Thread};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
 use crate::cap::{self, Cap};
 use crate::context::Context;
-use crate::paging::{tlb, window};
-use crate::{Platform, X86_64, fpu, irq_control, lines, optional, ports, space, timer};
+use crate::paging::{USER_TOP, tlb, window};
+use crate::{Platform, X86_64, debug, fpu, irq_control, lines, optional, ports, space, timer};
 
 impl<P: Platform> Arch for X86_64<P> {
     type Context = Context;
@@ -70,6 +71,9 @@ impl<P: Platform> Arch for X86_64<P> {
         kernel.arch.activate(root);
         load_bases(kernel, next);
         fpu::switch_to(kernel, next);
+        if HARDWARE_DEBUG {
+            debug::switch_to(kernel, next);
+        }
         let registers = &mut kernel.objects[next].context.registers;
         kernel.arch.core.set_current(Some(registers));
     }
@@ -86,6 +90,45 @@ impl<P: Platform> Arch for X86_64<P> {
         if kernel.core.current == Some(thread) {
             fpu::switch_to(kernel, thread);
         }
+    }
+
+    const BREAKPOINTS: Option<BreakpointNumbers> = Some(BreakpointNumbers {
+        instruction: 0..debug::COUNT,
+        data: 0..debug::COUNT,
+        address_end: USER_TOP,
+    });
+
+    fn set_breakpoint(
+        kernel: &mut Kernel<Self>,
+        thread: Ptr<Thread<Self>>,
+        number: usize,
+        breakpoint: Option<Breakpoint>,
+    ) -> Result<(), Error> {
+        /// The argument that tells reads from writes.
+        const DIRECTION: usize = 4;
+        if debug::set(kernel, thread, number, breakpoint) {
+            Ok(())
+        } else {
+            Err(Error::InvalidArgument(DIRECTION))
+        }
+    }
+
+    fn breakpoint(
+        kernel: &Kernel<Self>,
+        thread: Ptr<Thread<Self>>,
+        number: usize,
+    ) -> Option<Breakpoint> {
+        debug::get(&kernel[thread].context.debug, number)
+    }
+
+    fn step(
+        kernel: &mut Kernel<Self>,
+        thread: Ptr<Thread<Self>>,
+        _number: Option<usize>,
+        instructions: usize,
+    ) -> Result<bool, Error> {
+        debug::step(kernel, thread, instructions);
+        Ok(false)
     }
 
     fn object_bits(kind: ObjectType) -> Option<usize> {

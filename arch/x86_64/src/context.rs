@@ -9,6 +9,7 @@ use core::mem::offset_of;
 use abi::registers::{COUNT, FLAGS, PC, SP};
 use kernel::arch::UserContext;
 
+use crate::debug::Debug;
 use crate::fpu::FpuState;
 use crate::segments::{USER_CODE, USER_DATA};
 use crate::{bases, paging};
@@ -72,6 +73,8 @@ pub struct Context {
     pub fpu: FpuState,
     /// The rest.
     pub registers: Registers,
+    /// What its debugger wants.
+    pub debug: Debug,
 }
 
 impl Context {
@@ -125,6 +128,7 @@ impl UserContext for Context {
                 rsp: 0,
                 ss: USER_DATA,
             },
+            debug: Debug::NONE,
         }
     }
 
@@ -144,6 +148,7 @@ impl UserContext for Context {
 
     fn set(&mut self, index: usize, value: usize) {
         debug_assert!(index < COUNT);
+        let trap = self.debug.trap_flag();
         let registers = &mut self.registers;
         match index {
             PC => {
@@ -151,7 +156,7 @@ impl UserContext for Context {
                 registers.rip = registers.restart;
             }
             SP => registers.rsp = value as u64,
-            FLAGS => registers.rflags = value as u64 & USER_FLAGS | INITIAL_FLAGS,
+            FLAGS => registers.rflags = value as u64 & USER_FLAGS | INITIAL_FLAGS | trap,
             FS_BASE if registers.bases_loaded => bases::write_fs(canonical(value)),
             GS_BASE if registers.bases_loaded => bases::write_user_gs(canonical(value)),
             FS_BASE => registers.fs_base = canonical(value),

@@ -3,7 +3,7 @@
 //! | room | holds |
 //! |---|---|
 //! | [`trap`], [`core_local`], [`segments`] | entries into the kernel and the way back |
-//! | [`context`], [`fpu`] | the registers of threads |
+//! | [`context`], [`fpu`], [`debug`] | the registers of threads |
 //! | [`paging`], [`space`] | page tables: the kernel's half, and the users' objects |
 //! | [`cap`], [`ports`] | capabilities of this architecture |
 //! | [`apic`], [`lines`], [`timer`] | interrupts and time |
@@ -20,6 +20,7 @@ pub mod cap;
 pub mod context;
 pub mod core_local;
 pub mod cpu;
+pub mod debug;
 pub mod fpu;
 mod irq_control;
 pub mod lines;
@@ -94,6 +95,8 @@ pub struct X86_64<P: Platform> {
     asids: Asids,
     ports: IssuedPorts,
     fpu: Fpu<P>,
+    /// The breakpoints in the processor.
+    breakpoints: debug::Registers,
     /// Whose FS and GS bases are in the processor.
     bases_of: Option<Ptr<Thread<Self>>>,
     platform: PhantomData<P>,
@@ -131,6 +134,7 @@ impl<P: Platform> X86_64<P> {
             // SAFETY: this is done once.
             ports: unsafe { IssuedPorts::new() },
             fpu: Fpu::new(features.float_components),
+            breakpoints: debug::Registers::NONE,
             bases_of: None,
             platform: PhantomData,
         }

@@ -22,5 +22,9 @@ pub enum FaultLabel {
 pub const VM_FAULT_LENGTH: usize = 4;
 /// Words of a user exception message: the three registers of a reply, number, code.
 pub const USER_EXCEPTION_LENGTH: usize = 5;
+/// Words of a debug exception message: address, reason, what was accessed, number of the breakpoint.
+pub const DEBUG_EXCEPTION_LENGTH: usize = 4;
+/// Words of it where there is no breakpoint: after a single step, and at a software break.
+pub const DEBUG_EXCEPTION_SHORT_LENGTH: usize = 2;
 /// Words of a timeout message: badge and consumed microseconds (two words on 32-bit).
 pub const TIMEOUT_LENGTH: usize = if crate::WORD_BITS == 64 { 2 } else { 3 };

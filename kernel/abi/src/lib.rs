@@ -10,6 +10,7 @@
 #![no_std]
 
 mod boot_info;
+pub mod breakpoint;
 pub mod config;
 mod error;
 pub mod fault;

@@ -4,6 +4,7 @@
 //! performs it, so an operation that fails leaves nothing behind.
 
 mod answer;
+mod breakpoint;
 mod cnode;
 pub(crate) mod deletion;
 mod domain;

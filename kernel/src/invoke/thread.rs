@@ -3,7 +3,7 @@
 use abi::registers::{COUNT, FRAME_COUNT};
 use abi::{Method, PRIORITIES, Rights, thread_flags};
 
-use super::{Answer, Error, Invocation, Outcome, deletion, thread_spaces};
+use super::{Answer, Error, Invocation, Outcome, breakpoint, deletion, thread_spaces};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, Slot};
@@ -71,6 +71,10 @@ pub(super) fn invoke<A: Arch>(
             Ok(Answer::Nothing)
         }
         Method::TcbSetFlags => set_flags(kernel, invocation, thread),
+        Method::TcbSetBreakpoint
+        | Method::TcbGetBreakpoint
+        | Method::TcbUnsetBreakpoint
+        | Method::TcbConfigureSingleStepping => breakpoint::invoke(kernel, invocation, thread),
         _ => Err(Error::IllegalOperation.into()),
     }
 }

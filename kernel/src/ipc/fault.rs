@@ -1,6 +1,10 @@
 //! Faults as messages: to handlers, and back.
 
-use abi::fault::{FaultLabel, TIMEOUT_LENGTH, USER_EXCEPTION_LENGTH, VM_FAULT_LENGTH};
+use abi::breakpoint::{SINGLE_STEP, SOFTWARE};
+use abi::fault::{
+    DEBUG_EXCEPTION_LENGTH, DEBUG_EXCEPTION_SHORT_LENGTH, FaultLabel, TIMEOUT_LENGTH,
+    USER_EXCEPTION_LENGTH, VM_FAULT_LENGTH,
+};
 use abi::registers::{CAP, INFO, PC, TIMEOUT_REPLY, UNKNOWN_SYSCALL, USER_EXCEPTION};
 use abi::{MessageInfo, Rights, WORD_BITS};
 
@@ -135,6 +139,18 @@ impl<A: Arch> Kernel<A> {
                 words[3..USER_EXCEPTION_LENGTH].copy_from_slice(&[number, code]);
                 (FaultLabel::UserException, USER_EXCEPTION_LENGTH)
             }
+            Fault::Debug {
+                reason,
+                address,
+                number,
+            } => {
+                words[..DEBUG_EXCEPTION_LENGTH].copy_from_slice(&[pc, reason, address, number]);
+                let length = match reason {
+                    SINGLE_STEP | SOFTWARE => DEBUG_EXCEPTION_SHORT_LENGTH,
+                    _ => DEBUG_EXCEPTION_LENGTH,
+                };
+                (FaultLabel::DebugException, length)
+            }
             Fault::Timeout { badge } => {
                 words[0] = badge;
                 (FaultLabel::Timeout, self.write_consumed(sender, &mut words))
@@ -219,13 +235,28 @@ impl<A: Arch> Kernel<A> {
             Fault::UnknownSyscall { .. } => &UNKNOWN_SYSCALL,
             Fault::UserException { .. } => &USER_EXCEPTION,
             Fault::Timeout { .. } => &TIMEOUT_REPLY,
+            Fault::Debug { .. } => &[],
         };
         let length = self.message_length(handler);
         for (index, register) in registers.iter().enumerate().take(length) {
             let word = self.message_word(handler, index);
             self[thread].context.set(*register, word);
         }
-        MessageInfo(self[handler].context.get(INFO)).label() == 0
+        let goes_on = MessageInfo(self[handler].context.get(INFO)).label() == 0;
+        match fault {
+            // The handler says how many instructions shall be executed next; one if it says nothing.
+            Fault::Debug {
+                reason: SINGLE_STEP,
+                ..
+            } if goes_on => {
+                let instructions = match length {
+                    0 => 1,
+                    _ => self.message_word(handler, 0),
+                };
+                A::step(self, thread, None, instructions).is_ok()
+            }
+            _ => goes_on,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Kernel objects: the state of each and the rules that concern it alone. An object never wakes or
 //! switches anybody; that is the work of the floors above.
 
+mod breakpoint;
 mod domain;
 mod endpoint;
 mod irq;
@@ -9,6 +10,7 @@ mod reply;
 mod sched_context;
 mod thread;
 
+pub use breakpoint::{Access, Breakpoint, BreakpointNumbers};
 pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
 pub use endpoint::{Endpoint, EndpointState, WaitQueue};
 pub use irq::{IrqEntry, IrqState};

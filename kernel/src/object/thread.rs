@@ -99,6 +99,15 @@ pub enum Fault {
         /// Its code.
         code: usize,
     },
+    /// A breakpoint, a single step, or an instruction that exists to stop.
+    Debug {
+        /// Which of them, see [`abi::breakpoint`].
+        reason: usize,
+        /// What the breakpoint waits for.
+        address: usize,
+        /// The breakpoint.
+        number: usize,
+    },
     /// The budget ran out.
     Timeout {
         /// Badge of the scheduling context.

@@ -2,7 +2,7 @@
 
 use super::{Capability, Frame, Notification, VSpace, capability};
 use crate::Result;
-use crate::invoke::{invoke, label, perform};
+use crate::invoke::{invoke, label, optional_label, perform};
 use crate::message::Message;
 use abi::registers::{COUNT, FLAGS, PC, SP};
 
@@ -217,5 +217,37 @@ impl Tcb {
     pub fn set_flags(self, clear: usize, set: usize) -> Result<usize> {
         let answer = invoke(self.0, label!(TcbSetFlags), &[clear, set], &[])?;
         Ok(answer.word(0))
+    }
+
+    /// Sets breakpoint `number` at `address`: kind, size and direction as in [`abi::breakpoint`].
+    pub fn set_breakpoint(
+        self,
+        number: usize,
+        address: usize,
+        kind: usize,
+        size: usize,
+        direction: usize,
+    ) -> Result {
+        let words = [number, address, kind, size, direction];
+        perform(self.0, optional_label!(TcbSetBreakpoint), &words, &[])
+    }
+
+    /// What breakpoint `number` is: address, kind, size, direction, and whether it is set.
+    pub fn breakpoint(self, number: usize) -> Result<[usize; 5]> {
+        let answer = invoke(self.0, optional_label!(TcbGetBreakpoint), &[number], &[])?;
+        Ok([0, 1, 2, 3, 4].map(|index| answer.word(index)))
+    }
+
+    /// Clears breakpoint `number`.
+    pub fn unset_breakpoint(self, number: usize) -> Result {
+        perform(self.0, optional_label!(TcbUnsetBreakpoint), &[number], &[])
+    }
+
+    /// Stops the thread after so many instructions, again and again; 0 ends that. Says whether it takes
+    /// breakpoint `number`.
+    pub fn step(self, number: usize, instructions: usize) -> Result<bool> {
+        let label = optional_label!(TcbConfigureSingleStepping);
+        let answer = invoke(self.0, label, &[number, instructions], &[])?;
+        Ok(answer.word(0) != 0)
     }
 }

@@ -1,5 +1,7 @@
 //! From what happened to one call of the portable kernel.
 
+use abi::breakpoint::SOFTWARE;
+use abi::config::HARDWARE_DEBUG;
 use kernel::Kernel;
 use kernel::arch::Irq;
 use kernel::object::Fault;
@@ -7,7 +9,7 @@ use kernel::syscall::Interrupt;
 use x86_64::registers::control::Cr2;
 
 use super::vectors::{self, exception};
-use crate::{Platform, X86_64};
+use crate::{Platform, X86_64, debug};
 
 /// A system call: its registers are in the context of the current thread.
 pub fn system_call<P: Platform>() {
@@ -26,7 +28,14 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
             {
                 kernel.objects[thread].context.make_returnable();
             }
-            kernel.handle_fault(fault(vector, error));
+            let fault = match vector {
+                exception::DEBUG if HARDWARE_DEBUG => match debug::exception(kernel) {
+                    Some(fault) => fault,
+                    None => return,
+                },
+                _ => fault(vector, error),
+            };
+            kernel.handle_fault(fault);
         }
         vectors::FIRST_USER..=vectors::LAST_USER => {
             let irq = Irq((vector - vectors::IRQ_BASE) as usize);
@@ -53,6 +62,11 @@ fn fault(vector: u64, error: u64) -> Fault {
             address: Cr2::read_raw() as usize,
             status: (error & STATUS) as usize,
             instruction: error & INSTRUCTION_FETCH != 0,
+        },
+        exception::BREAKPOINT if HARDWARE_DEBUG => Fault::Debug {
+            reason: SOFTWARE,
+            address: 0,
+            number: 0,
         },
         _ => Fault::UserException {
             number: vector as usize,

@@ -12,6 +12,12 @@ use userlib::Startup;
 
 /// Names the tests of a file.
 macro_rules! tests {
+    // Of some builds only.
+    (if $condition:expr; $($test:ident),* $(,)?) => {
+        pub(crate) const NAMES: &[&str] = if $condition { &[$(stringify!($test)),*] } else { &[] };
+        pub(crate) const TESTS: &[fn(&mut $crate::support::Test) -> $crate::support::Outcome] =
+            if $condition { &[$($test),*] } else { &[] };
+    };
     ($($test:ident),* $(,)?) => {
         /// Their names.
         pub(crate) const NAMES: &[&str] = &[$(stringify!($test)),*];
@@ -69,6 +75,10 @@ groups![
     fpu,
     #[cfg(target_arch = "x86_64")]
     x86_avx,
+    #[cfg(target_arch = "x86_64")]
+    breakpoints,
+    #[cfg(not(target_arch = "x86_64"))]
+    no_breakpoints,
     domain,
     hostile,
     budget,

@@ -1,0 +1,223 @@
+//! Hardware breakpoints and single stepping (Intel SDM vol. 3, chapter 18).
+//!
+//! Four registers hold addresses, DR7 says what each of them waits for, DR6 what has happened. They are
+//! loaded with the thread that has breakpoints, and emptied for the next one that has none; among
+//! threads without any nothing is done. The kernel itself is not disturbed: addresses are users' only,
+//! and the kernel reaches users' memory by addresses of its own.
+
+use core::arch::asm;
+
+use abi::breakpoint::SINGLE_STEP;
+use kernel::Kernel;
+use kernel::object::{Access, Breakpoint, Fault, Thread};
+use kernel::token::Ptr;
+
+use crate::trap::vectors::exception;
+use crate::{Platform, X86_64};
+
+/// Breakpoints of a thread.
+pub const COUNT: usize = 4;
+
+/// RFLAGS.TF: an exception after the next instruction.
+pub const TRAP: u64 = 1 << 8;
+/// RFLAGS.RF: the next instruction does not stop at a breakpoint.
+const RESUME: u64 = 1 << 16;
+/// DR6 after its bits were looked at (Intel SDM vol. 3, section 18.2.3: the processor only sets them).
+const STATUS_CLEAR: u64 = 0xffff_0ff0;
+/// DR6.BS: single step.
+const STATUS_STEP: u64 = 1 << 14;
+/// DR7: bits that are always set.
+const CONTROL_FIXED: u64 = 1 << 10;
+
+/// The debug registers as a thread wants them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    address: [u64; COUNT],
+    /// DR7.
+    control: u64,
+}
+
+impl Registers {
+    /// No breakpoints.
+    pub const NONE: Self = Self {
+        address: [0; COUNT],
+        control: CONTROL_FIXED,
+    };
+
+    const fn is_enabled(&self, number: usize) -> bool {
+        self.control >> (2 * number) & 1 != 0
+    }
+
+    /// The four bits of DR7 about a breakpoint's kind (low two) and length (high two).
+    const fn kind(&self, number: usize) -> u64 {
+        self.control >> (16 + 4 * number) & 0xf
+    }
+
+    fn set(&mut self, number: usize, breakpoint: Option<(u64, u64)>) {
+        let (enable, kind) = (1 << (2 * number), 16 + 4 * number);
+        self.control &= !(enable | 0xf << kind);
+        self.address[number] = 0;
+        if let Some((address, bits)) = breakpoint {
+            self.address[number] = address;
+            self.control |= enable | bits << kind;
+        }
+    }
+
+    fn load(&self) {
+        let [zero, one, two, three] = self.address;
+        // SAFETY: breakpoints are at users' addresses, so the kernel does not stop at them.
+        unsafe {
+            asm!(
+                "mov dr7, {off}", "mov dr0, {}", "mov dr1, {}", "mov dr2, {}", "mov dr3, {}",
+                "mov dr7, {control}",
+                in(reg) zero, in(reg) one, in(reg) two, in(reg) three,
+                off = in(reg) CONTROL_FIXED, control = in(reg) self.control,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
+}
+
+/// What the debugger of a thread has asked for.
+#[derive(Clone, Debug)]
+pub struct Debug {
+    registers: Registers,
+    stepping: bool,
+    /// Instructions to be executed before the next stop.
+    remaining: usize,
+}
+
+impl Debug {
+    /// Nothing.
+    pub const NONE: Self = Self {
+        registers: Registers::NONE,
+        stepping: false,
+        remaining: 0,
+    };
+
+    /// The flag with which the thread runs, whatever flags it is given.
+    pub const fn trap_flag(&self) -> u64 {
+        if self.stepping { TRAP } else { 0 }
+    }
+}
+
+/// The bits of DR7 for what a breakpoint waits for; `None` for reads only, which the processor does not
+/// tell apart.
+fn bits(breakpoint: Breakpoint) -> Option<u64> {
+    let kind = match breakpoint.access {
+        Access::Execute => 0,
+        Access::Write => 1,
+        Access::ReadWrite => 3,
+        Access::Read => return None,
+    };
+    let length = match breakpoint.size {
+        2 => 1,
+        8 => 2,
+        4 => 3,
+        _ => 0,
+    };
+    Some(kind | length << 2)
+}
+
+/// Sets or clears a breakpoint; says whether the processor has that kind.
+pub fn set<P: Platform>(
+    kernel: &mut Kernel<X86_64<P>>,
+    thread: Ptr<Thread<X86_64<P>>>,
+    number: usize,
+    breakpoint: Option<Breakpoint>,
+) -> bool {
+    let words = match breakpoint {
+        None => None,
+        Some(breakpoint) => match bits(breakpoint) {
+            None => return false,
+            Some(bits) => Some((breakpoint.address as u64, bits)),
+        },
+    };
+    kernel[thread].context.debug.registers.set(number, words);
+    true
+}
+
+/// A breakpoint that is set.
+pub fn get(debug: &Debug, number: usize) -> Option<Breakpoint> {
+    let registers = &debug.registers;
+    let kind = registers.kind(number);
+    let access = match kind & 3 {
+        0 => Access::Execute,
+        1 => Access::Write,
+        _ => Access::ReadWrite,
+    };
+    let size = match (access, kind >> 2) {
+        (Access::Execute, _) => 0,
+        (_, 0) => 1,
+        (_, 1) => 2,
+        (_, 2) => 8,
+        _ => 4,
+    };
+    registers.is_enabled(number).then_some(Breakpoint {
+        address: registers.address[number] as usize,
+        size,
+        access,
+    })
+}
+
+/// Lets a thread stop after so many instructions; 0 lets it run freely.
+pub fn step<P: Platform>(
+    kernel: &mut Kernel<X86_64<P>>,
+    thread: Ptr<Thread<X86_64<P>>>,
+    instructions: usize,
+) {
+    let context = &mut kernel[thread].context;
+    context.debug.stepping = instructions != 0;
+    context.debug.remaining = instructions;
+    context.registers.rflags = context.registers.rflags & !TRAP | context.debug.trap_flag();
+}
+
+/// Loads the breakpoints of `next`, which runs from now on.
+pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
+    let wanted = kernel[next].context.debug.registers;
+    let loaded = kernel.arch.breakpoints;
+    if (wanted.control | loaded.control) != CONTROL_FIXED && wanted != loaded {
+        wanted.load();
+        kernel.arch.breakpoints = wanted;
+    }
+}
+
+/// A debug exception of the current thread: the fault that it means, or `None` where the thread has
+/// instructions left to execute.
+pub fn exception<P: Platform>(kernel: &mut Kernel<X86_64<P>>) -> Option<Fault> {
+    let status: u64;
+    // SAFETY: the register only tells what has happened.
+    unsafe {
+        asm!("mov {}, dr6", "mov dr6, {}", out(reg) status, in(reg) STATUS_CLEAR, options(nostack, preserves_flags));
+    }
+    let thread = kernel.core.current?;
+    let context = &mut kernel[thread].context;
+    let hit = (0..COUNT)
+        .filter(|number| status >> number & 1 != 0)
+        .find_map(|number| Some((number, get(&context.debug, number)?)));
+    if let Some((number, breakpoint)) = hit {
+        let (reason, _) = breakpoint.access.words();
+        if breakpoint.access == Access::Execute {
+            // The instruction has not been executed; when it is, it shall not stop again.
+            context.registers.rflags |= RESUME;
+        }
+        return Some(Fault::Debug {
+            reason,
+            address: breakpoint.address,
+            number,
+        });
+    }
+    if status & STATUS_STEP != 0 && context.debug.stepping {
+        context.debug.remaining = context.debug.remaining.saturating_sub(1);
+        return (context.debug.remaining == 0).then_some(Fault::Debug {
+            reason: SINGLE_STEP,
+            address: 0,
+            number: 0,
+        });
+    }
+    // The thread has set the flag itself, or executed `int1`.
+    Some(Fault::UserException {
+        number: exception::DEBUG as usize,
+        code: 0,
+    })
+}

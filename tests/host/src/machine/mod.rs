@@ -115,14 +115,19 @@ impl Machine {
     }
 
     /// A machine with `2^bits` bytes of memory.
+    pub fn with_memory(bits: usize) -> Self {
+        Self::with_image(bits, 1)
+    }
+
+    /// A machine with `2^bits` bytes of memory, whose root task has an image of some pages.
     ///
     /// # Panics
     /// Where that is not enough to boot.
-    pub fn with_memory(bits: usize) -> Self {
+    pub fn with_image(bits: usize, pages: usize) -> Self {
         let arena = Arena::new(bits);
         let all = arena.range();
-        // From the top: the root task's image, one page, and the table of interrupt lines, another.
-        let image = PhysAddr(all.end.0 - PAGE)..all.end;
+        // From the top: the root task's image, and the table of interrupt lines, a page.
+        let image = PhysAddr(all.end.0 - pages * PAGE)..all.end;
         let table = PhysAddr(image.start.0 - PAGE);
         // SAFETY: the arena outlives the kernel, and nobody else uses this memory.
         let mut kernel = unsafe { Kernel::new(Host::new(), interrupt_table(table)) };

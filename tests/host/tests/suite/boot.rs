@@ -103,3 +103,16 @@ fn the_root_task_shares_its_priority_in_turns() {
     machine.call(equal, equal.tcb, &message);
     assert_eq!(machine.running(), "root");
 }
+
+#[test]
+fn a_large_root_task_gets_a_larger_cnode() {
+    // 12 MiB: its frames alone are three quarters of the usual CNode.
+    const PAGES: usize = 3 << 10;
+    let machine = Machine::with_image(25, PAGES);
+    let info = &machine.boot_info;
+    assert_eq!(info.user_image_frames.len(), PAGES);
+    assert_eq!(info.cnode_size_bits, ROOT_CNODE_BITS + 1);
+    assert_eq!(info.empty.end, 1 << info.cnode_size_bits);
+    assert!(info.empty.len() >= 1024, "there is room to work");
+    assert!(info.untyped.len() > 0, "all memory that is left");
+}

@@ -114,5 +114,5 @@ fn a_large_root_task_gets_a_larger_cnode() {
     assert_eq!(info.cnode_size_bits, ROOT_CNODE_BITS + 1);
     assert_eq!(info.empty.end, 1 << info.cnode_size_bits);
     assert!(info.empty.len() >= 1024, "there is room to work");
-    assert!(info.untyped.len() > 0, "all memory that is left");
+    assert!(!info.untyped.is_empty(), "all memory that is left");
 }

@@ -7,6 +7,7 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, Slot};
 use crate::collections::{Linked, Links};
 use crate::sched::Usage;
+use crate::threads::Neighbours;
 use crate::token::Ptr;
 
 /// Number of capability slots in a thread.
@@ -174,6 +175,8 @@ pub struct Thread<A: Arch> {
     pub name: [u8; 16],
     /// What it has used, for people who measure.
     pub usage: Usage,
+    /// Its place among all threads, in debug kernels.
+    pub(crate) neighbours: Neighbours<A>,
 }
 
 impl<A: Arch> Linked for Thread<A> {
@@ -206,6 +209,7 @@ impl<A: Arch> Thread<A> {
             core: 0,
             name: [0; 16],
             usage: Usage::NONE,
+            neighbours: Neighbours::NONE,
         }
     }
 

@@ -42,7 +42,7 @@ const fn checker(
     }
 }
 
-const CHECKERS: [Checker; 7] = [
+const CHECKERS: [Checker; 8] = [
     checker(
         "all short histories against the model",
         "model",
@@ -69,6 +69,12 @@ const CHECKERS: [Checker; 7] = [
         "host-tests",
         "supply::",
         2,
+    ),
+    checker(
+        "donated budgets along chains of calls",
+        "host-tests",
+        "donated_budget",
+        1,
     ),
 ];
 

@@ -56,7 +56,12 @@ const CHECKERS: [Checker; 8] = [
         0,
     ),
     checker("scenarios of the simulator", "simulator", "", 0),
-    checker("random histories against the model", "model", "agree", 1),
+    checker(
+        "random histories against the model",
+        "model",
+        "kernel_and_model",
+        1,
+    ),
     checker("random histories, invariants", "host-tests", "random::", 1),
     checker(
         "random tangles of CNodes, invariants",

@@ -24,7 +24,7 @@
 //! | 5 | [`ipc`] | what happens between threads: transfer, donation, replies, signals, faults |
 //! | 6 | [`invoke`] | requests to objects: decode, check, perform |
 //! | 7 | [`syscall`], [`boot`] | the dispatcher; the first thread |
-//! | beside | [`trace`], [`console`], `invariants` | the log; words to people; what always holds |
+//! | beside | [`trace`], [`console`], `threads`, `invariants` | the log; words to people; what always holds |
 //!
 //! # The way of a system call
 //! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher finds the
@@ -45,6 +45,7 @@ pub mod ipc;
 pub mod object;
 pub mod sched;
 pub mod syscall;
+mod threads;
 pub mod time;
 pub mod token;
 pub mod trace;
@@ -66,6 +67,9 @@ pub struct Kernel<A: Arch> {
     pub core: Core<A>,
     /// The interrupt lines.
     pub irqs: &'static mut [IrqEntry<A>],
+    /// The youngest thread, for people who ask what there is.
+    #[cfg(feature = "debug")]
+    threads: Option<Ptr<object::Thread<A>>>,
     /// The domain schedule.
     pub domains: DomainSchedule,
     /// The architecture and its state.
@@ -86,6 +90,8 @@ impl<A: Arch> Kernel<A> {
             objects: unsafe { Objects::new() },
             core: Core::new(0),
             irqs,
+            #[cfg(feature = "debug")]
+            threads: None,
             domains: DomainSchedule::new(),
             arch,
             #[cfg(any(test, feature = "invariants"))]

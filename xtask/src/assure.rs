@@ -42,7 +42,7 @@ const fn checker(
     }
 }
 
-const CHECKERS: [Checker; 7] = [
+const CHECKERS: [Checker; 8] = [
     checker(
         "all short histories against the model",
         "model",
@@ -56,7 +56,12 @@ const CHECKERS: [Checker; 7] = [
         0,
     ),
     checker("scenarios of the simulator", "simulator", "", 0),
-    checker("random histories against the model", "model", "agree", 1),
+    checker(
+        "random histories against the model",
+        "model",
+        "kernel_and_model",
+        1,
+    ),
     checker("random histories, invariants", "host-tests", "random::", 1),
     checker(
         "random tangles of CNodes, invariants",
@@ -69,6 +74,12 @@ const CHECKERS: [Checker; 7] = [
         "host-tests",
         "supply::",
         2,
+    ),
+    checker(
+        "donated budgets along chains of calls",
+        "host-tests",
+        "donated_budget",
+        1,
     ),
 ];
 

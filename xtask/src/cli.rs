@@ -167,7 +167,7 @@ pub(crate) struct QemuArguments {
 }
 
 /// Without `--host` and `--platform` everything is tested.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct TestArguments {
     /// The tests that run on the host.
     #[arg(long)]

@@ -3,6 +3,7 @@
 //! | from | what |
 //! |---|---|
 //! | [`KERNEL_WINDOW`] | physical memory: RAM by blocks, the kernel's image in it by pages |
+//! | `IMAGE_BASE`, the last GiB but one | the GiB of RAM that the image lies in, but only the image |
 //! | [`DEVICE_BASE`], the last GiB | the devices that the platform names, by blocks |
 //!
 //! Boot code maps the GiB of the image with everything allowed, and the same at its physical address.
@@ -22,10 +23,12 @@ use crate::paging::table::{TABLE_ENTRIES, Table};
 
 /// Where the kernel sees physical address 0.
 pub const KERNEL_WINDOW: usize = 0xffff_ff80_0000_0000;
+/// Where the GiB of RAM begins that its image is linked to; see `kernel.ld`.
+const IMAGE_BASE: usize = 0xffff_ffff_8000_0000;
 /// Where it sees devices.
 pub const DEVICE_BASE: usize = 0xffff_ffff_c000_0000;
 /// The end of physical memory that it sees.
-pub(crate) const WINDOW_TOP: PhysAddr = PhysAddr(DEVICE_BASE - KERNEL_WINDOW);
+pub(crate) const WINDOW_TOP: PhysAddr = PhysAddr(IMAGE_BASE - KERNEL_WINDOW);
 
 /// Tables for the GiBs of RAM that are not whole, that of the image, and that of the devices.
 const LARGE_TABLES: usize = 8;
@@ -64,6 +67,7 @@ core::arch::global_asm!(
     memory_attributes = const MEMORY_ATTRIBUTES,
     boot_translation_control = const BOOT_TRANSLATION_CONTROL,
     system_control = const SYSTEM_CONTROL,
+    image_index = const Level::Huge.index(IMAGE_BASE),
 );
 
 core::arch::global_asm!(
@@ -107,7 +111,7 @@ impl<const N: usize> Memories<N> {
         assert!(index < N, "memory is in too many pieces to be mapped");
         let address = self.0.get() as usize + index * size_of::<[Entry; TABLE_ENTRIES]>();
         // SAFETY: it is static.
-        unsafe { Table::at(PhysAddr(address - KERNEL_WINDOW)) }
+        unsafe { Table::at(image_physical(address)) }
     }
 }
 
@@ -122,8 +126,9 @@ static LARGE: Memories<LARGE_TABLES> = Memories::new();
 static IMAGE: Memories<IMAGE_TABLES> = Memories::new();
 static NOTHING: Memories<1> = Memories::new();
 
-// Places in the image; see `kernel.ld`.
+// Places in the image, and what they are more than their physical addresses; see `kernel.ld`.
 unsafe extern "C" {
+    static IMAGE_OFFSET: u8;
     static image_start: u8;
     static text_end: u8;
     static rodata_end: u8;
@@ -152,9 +157,14 @@ pub const fn device_address(blocks: &[PhysAddr], address: usize) -> usize {
     panic!("the platform does not map this device");
 }
 
+/// The physical address of a place in the image.
+fn image_physical(address: usize) -> PhysAddr {
+    PhysAddr(address - &raw const IMAGE_OFFSET as usize)
+}
+
 /// The memory of the kernel's image.
 pub(crate) fn image() -> Range<PhysAddr> {
-    let physical = |address: *const u8| PhysAddr(address as usize - KERNEL_WINDOW);
+    let physical = |address: *const u8| image_physical(address as usize);
     physical(&raw const image_start)..physical(&raw const image_end)
 }
 
@@ -207,8 +217,11 @@ impl Builder {
                 let address = PhysAddr(start + (page << Level::Pages.bits()));
                 table.set(page, image_page(address));
             }
-            let large = builder.large_table(image.start);
-            large.set(index, Entry::table(table.address()));
+            // The window has the same pages, with the same rights.
+            for place in [image.start, PhysAddr(IMAGE_BASE - KERNEL_WINDOW)] {
+                let large = builder.large_table(place);
+                large.set(index, Entry::table(table.address()));
+            }
         }
         builder
     }
@@ -271,7 +284,7 @@ impl Builder {
             table.set(index, entry);
         }
         let control = TCR_EL1.get() & !0x3f | USER_BITS;
-        let code = &raw const install_tables as usize - KERNEL_WINDOW;
+        let code = image_physical(&raw const install_tables as usize).0;
         // SAFETY: the code lies there, and boot code mapped it there. The new table has all that the
         // kernel uses: its image, and RAM.
         unsafe {
@@ -282,7 +295,7 @@ impl Builder {
 }
 
 fn image_page(address: PhysAddr) -> Entry {
-    let place = window(address);
+    let place = address.0 + &raw const IMAGE_OFFSET as usize;
     let (access, executable) = if place < &raw const text_end as usize {
         (Access::KernelRead, true)
     } else if place < &raw const rodata_end as usize {

@@ -2,8 +2,8 @@
 //
 // Entered at the physical address of `boot_entry`, at exception level 2 or 1, with the memory
 // management unit off. x0 is the physical address of a device tree, or 0. Maps the GiB of physical
-// memory that the image lies in, with everything allowed, at its physical address and in the kernel's
-// window; `kernel_space.rs` takes away what is too much.
+// memory that the image lies in, with everything allowed, at its physical address, in the kernel's window
+// and where the image is linked to; `kernel_space.rs` takes away what is too much.
 //
 // Arm ARM (DDI 0487): sections D8.3 (descriptors), D19.2 (system registers).
 
@@ -82,7 +82,10 @@ at_level_1:
     mov     x6, #0x709
     orr     x5, x5, x6
     str     x5, [x3, x4, lsl #3]
+    str     x5, [x3, #{image_index} * 8]
     add     x6, x3, x4, lsl #3
+    dc      ivac, x6
+    add     x6, x3, #{image_index} * 8
     dc      ivac, x6
     dsb     sy
 

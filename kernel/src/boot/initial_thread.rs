@@ -55,6 +55,7 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
     let mut boot = BootAllocator::new(parameters.ram, layout.cnode_radix());
 
     let thread = place::<A, _>(boot.alloc(TCB_BITS), Thread::new(0));
+    kernel.list_thread(thread);
     let context = place::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
     let cnode = boot.cnode();
     let fixed = [

@@ -126,6 +126,7 @@ fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
         kernel.unbind_thread(context);
     }
     A::release_thread(kernel, thread);
+    kernel.unlist_thread(thread);
 }
 
 fn finalise_context<A: Arch>(kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) {

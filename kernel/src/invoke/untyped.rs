@@ -242,10 +242,12 @@ fn create_object<A: Arch>(
             device,
             watermark: 0,
         }),
-        ObjectType::Tcb => Cap::Thread(place::<A, _>(
-            address,
-            Thread::new(kernel.core.current_domain()),
-        )),
+        ObjectType::Tcb => {
+            let thread = Thread::new(kernel.core.current_domain());
+            let thread = place::<A, _>(address, thread);
+            kernel.list_thread(thread);
+            Cap::Thread(thread)
+        }
         ObjectType::Endpoint => Cap::Endpoint(EndpointCap {
             object: place::<A, _>(address, Endpoint::new()),
             badge: 0,

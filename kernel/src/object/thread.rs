@@ -9,6 +9,7 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, Slot};
 use crate::collections::{Linked, Links};
 use crate::sched::Usage;
+use crate::threads::Neighbours;
 use crate::token::Ptr;
 
 /// Number of capability slots in a thread.
@@ -238,6 +239,8 @@ pub struct Thread<A: Arch> {
     pub sweep: Option<Sweep<A>>,
     /// What it has used, for people who measure.
     pub usage: Usage,
+    /// Its place among all threads, in debug kernels.
+    pub(crate) neighbours: Neighbours<A>,
 }
 
 impl<A: Arch> Linked for Thread<A> {
@@ -275,6 +278,7 @@ impl<A: Arch> Thread<A> {
             last_sweep: 0,
             sweep: None,
             usage: Usage::NONE,
+            neighbours: Neighbours::NONE,
         }
     }
 

@@ -41,8 +41,8 @@ impl<A: Arch> Kernel<A> {
                 self[thread].context.set_result(CAP, tag);
             }
             Syscall::DebugNameThread if cfg!(feature = "debug") => self.name(thread, argument),
-            Syscall::DebugDumpScheduler if cfg!(feature = "debug") => self.dump_scheduler(),
-            Syscall::DebugSnapshot if cfg!(feature = "debug") => self.dump_scheduler(),
+            Syscall::DebugDumpScheduler if cfg!(feature = "debug") => self.print_threads(false),
+            Syscall::DebugSnapshot if cfg!(feature = "debug") => self.print_threads(true),
             #[cfg(feature = "bench")]
             _ if self.handle_benchmark_syscall(thread, call, argument) => {}
             _ => return A::optional_syscall(self, call),
@@ -82,17 +82,6 @@ impl<A: Arch> Kernel<A> {
         }
         name[last] = 0;
         self[named].name = name;
-    }
-
-    fn dump_scheduler(&self) {
-        if let Some(thread) = self.core.current {
-            debug_line::<A>(format_args!(
-                "kernel: core {} runs {:#x} at priority {}",
-                self.core.id,
-                thread.address(),
-                self[thread].priority
-            ));
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod boot;
 mod budgets;
 mod calls;
+mod chains;
 mod cnode;
 mod combined;
 mod common;

@@ -242,9 +242,10 @@ impl World {
             },
             destination: pick(&all, target),
         };
-        // Labels and words that tell one message from another, and an empty one that restarts faults.
+        // Labels and words that tell one message from another and ask no object for anything, and an empty one that restarts faults.
         let words: Vec<usize> = (0..6).map(|index| self.count * 10 + index).collect();
-        let message = if long { Message::new(self.count, &words) } else { Message::new(0, &[]) };
+        let message =
+            if long { Message::new(1000 + self.count, &words) } else { Message::new(0, &[]) };
         self.machine().syscall(task, call, operands, &message);
     }
 

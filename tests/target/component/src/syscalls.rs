@@ -19,6 +19,7 @@ tests![
     answers_change_the_message_only,
     the_tls_base_is_set,
     debug_calls_look_and_change_nothing,
+    threads_are_listed_as_they_come_and_go,
 ];
 
 /// Registers that the kernel may change in a system call: what the instruction destroys on x86-64
@@ -240,5 +241,24 @@ fn debug_calls_look_and_change_nothing(test: &mut Test) -> Outcome {
     }
     syscall::debug_name_thread(test.tcb, "test");
     syscall::debug_name_thread(test.tcb, "");
+    Ok(())
+}
+
+fn threads_are_listed_as_they_come_and_go(test: &mut Test) -> Outcome {
+    // What is printed is for people; a list that is not kept right would stop the kernel.
+    let never: Notification = test.create()?;
+    let mut threads = [None; 4];
+    for thread in &mut threads {
+        *thread = Some(test.spawn(ABOVE, move || {
+            never.wait();
+        })?);
+    }
+    syscall::debug_snapshot();
+    for index in [2, 0, 3, 1] {
+        if let Some(thread) = threads[index].take() {
+            test.delete(thread.tcb)?;
+        }
+        syscall::debug_dump_scheduler();
+    }
     Ok(())
 }

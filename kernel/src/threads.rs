@@ -1,0 +1,131 @@
+//! The list of all threads that debug kernels keep, for people who ask what there is. In other kernels
+//! it is empty and keeping it does nothing.
+//!
+//! The kernel itself never walks it, except to print it for `DebugDumpScheduler` and `DebugSnapshot`,
+//! and then only so far.
+
+use abi::registers::PC;
+
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::console::debug_line;
+use crate::object::{THREAD_SLOTS, Thread, ThreadState};
+use crate::token::Ptr;
+
+/// A thread's place in the list: the neighbours.
+pub struct Neighbours<A: Arch> {
+    #[cfg(feature = "debug")]
+    newer: Option<Ptr<Thread<A>>>,
+    #[cfg(feature = "debug")]
+    older: Option<Ptr<Thread<A>>>,
+    #[cfg(not(feature = "debug"))]
+    nothing: core::marker::PhantomData<Ptr<Thread<A>>>,
+}
+
+impl<A: Arch> Neighbours<A> {
+    /// In no list.
+    pub const NONE: Self = Self {
+        #[cfg(feature = "debug")]
+        newer: None,
+        #[cfg(feature = "debug")]
+        older: None,
+        #[cfg(not(feature = "debug"))]
+        nothing: core::marker::PhantomData,
+    };
+}
+
+#[cfg(feature = "debug")]
+impl<A: Arch> Kernel<A> {
+    /// A thread was made.
+    pub(crate) fn list_thread(&mut self, thread: Ptr<Thread<A>>) {
+        let older = self.threads.replace(thread);
+        self[thread].neighbours = Neighbours { newer: None, older };
+        if let Some(older) = older {
+            self[older].neighbours.newer = Some(thread);
+        }
+    }
+
+    /// A thread is deleted.
+    pub(crate) fn unlist_thread(&mut self, thread: Ptr<Thread<A>>) {
+        let Neighbours { newer, older } = self[thread].neighbours;
+        match newer {
+            Some(newer) => self[newer].neighbours.older = older,
+            None => self.threads = older,
+        }
+        if let Some(older) = older {
+            self[older].neighbours.newer = newer;
+        }
+        self[thread].neighbours = Neighbours::NONE;
+    }
+
+    /// The threads, youngest first.
+    pub(crate) fn all_threads(&self) -> impl Iterator<Item = Ptr<Thread<A>>> {
+        core::iter::successors(self.threads, |thread| self[*thread].neighbours.older)
+    }
+}
+
+#[cfg(not(feature = "debug"))]
+#[expect(
+    clippy::unused_self,
+    reason = "the hooks of kernels that keep the list"
+)]
+impl<A: Arch> Kernel<A> {
+    #[inline(always)]
+    pub(crate) fn list_thread(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    #[inline(always)]
+    pub(crate) fn unlist_thread(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    pub(crate) fn all_threads(&self) -> impl Iterator<Item = Ptr<Thread<A>>> {
+        core::iter::empty()
+    }
+}
+
+/// The most threads that are printed.
+const MOST: usize = 256;
+
+impl<A: Arch> Kernel<A> {
+    /// Prints the threads; `caps` says whether also what is in their slots.
+    pub(crate) fn print_threads(&self, caps: bool) {
+        for (index, thread) in self.all_threads().enumerate() {
+            if index == MOST {
+                debug_line::<A>(format_args!("kernel: and more threads"));
+                return;
+            }
+            self.print_thread(thread);
+            let slots = if caps { THREAD_SLOTS } else { 0 };
+            for (number, slot) in self[thread].slots[..slots].iter().enumerate() {
+                let tag = slot.raw().tag();
+                debug_line::<A>(format_args!("kernel:   slot {number} holds kind {tag}"));
+            }
+        }
+    }
+
+    fn print_thread(&self, thread: Ptr<Thread<A>>) {
+        let it = &self[thread];
+        let end = it.name.iter().position(|byte| *byte == 0);
+        let name = it.name[..end.unwrap_or(it.name.len())].escape_ascii();
+        let state = match it.state {
+            _ if self.core.current == Some(thread) => "current",
+            ThreadState::Inactive => "inactive",
+            ThreadState::Running => "running",
+            ThreadState::Restart => "restart",
+            ThreadState::BlockedOnSend { .. } => "blocked on send",
+            ThreadState::BlockedOnReceive { .. } => "blocked on receive",
+            ThreadState::BlockedOnReply { .. } => "blocked on reply",
+            ThreadState::BlockedOnNotification { .. } => "blocked on notification",
+        };
+        let passive = if it.sched_context.is_none() {
+            ", passive"
+        } else {
+            ""
+        };
+        debug_line::<A>(format_args!(
+            "kernel: thread {:#x} \"{name}\" {state}{passive}, priority {}, domain {}, pc {:#x}",
+            thread.address(),
+            it.priority,
+            it.domain,
+            it.context.get(PC),
+        ));
+    }
+}

@@ -10,7 +10,7 @@ use std::num::NonZero;
 use std::sync::mpsc;
 use std::thread;
 
-use crate::cli::{AbiOption, TestArguments};
+use crate::cli::TestArguments;
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
@@ -18,20 +18,6 @@ use crate::workspace::Workspace;
 use crate::{Outcome, Result, setup, ui};
 use screen::Screen;
 use tally::Tally;
-
-/// What to boot on each platform: the tests as asked for; if all were, those of the hardware debug
-/// interface, too, which only a build of its own has.
-fn runs(arguments: &TestArguments) -> Vec<TestArguments> {
-    let mut runs = vec![arguments.clone()];
-    if arguments.filter.is_none() && arguments.abi.is_empty() {
-        runs.push(TestArguments {
-            abi: vec![AbiOption::Hwdebug],
-            filter: Some("breakpoints".into()),
-            ..arguments.clone()
-        });
-    }
-    runs
-}
 
 /// The command `test`.
 pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {

@@ -117,11 +117,6 @@ impl Machine {
     }
 
     /// A machine with `2^bits` bytes of memory.
-    pub fn with_memory(bits: usize) -> Self {
-        Self::with_image(bits, 1)
-    }
-
-    /// A machine with `2^bits` bytes of memory, whose root task has an image of some pages.
     ///
     /// # Panics
     /// Where that is not enough to boot.

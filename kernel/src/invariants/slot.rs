@@ -58,7 +58,8 @@ fn may_follow<A: Arch>(before: &Cap<A>, behind: &Cap<A>) -> bool {
         return true;
     }
     match before {
-        Cap::Untyped(untyped) => start <= other && other_last < start.0 + untyped.watermark,
+        // Memory may end where addresses end.
+        Cap::Untyped(untyped) => start <= other && other_last - start.0 < untyped.watermark,
         _ => false,
     }
 }

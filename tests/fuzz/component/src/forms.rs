@@ -29,6 +29,8 @@ pub enum Part {
     Budget,
     /// A length of time in ticks.
     Ticks,
+    /// A length of time in microseconds.
+    Microseconds,
     /// The address of a page.
     Page,
     /// Start and end of a piece of a page.
@@ -111,6 +113,20 @@ pub const COMMON: &[Form] = {
         form(TcbResume, Thread, &[], &[]),
         form(TcbBindNotification, Thread, &[], &[Notification]),
         form(TcbUnbindNotification, Thread, &[], &[]),
+        form(
+            TcbSetBreakpoint,
+            Thread,
+            &[Below(8), Page, Below(3), Below(9), Below(4)],
+            &[],
+        ),
+        form(TcbGetBreakpoint, Thread, &[Below(8)], &[]),
+        form(TcbUnsetBreakpoint, Thread, &[Below(8)], &[]),
+        form(
+            TcbConfigureSingleStepping,
+            Thread,
+            &[Below(8), Below(9)],
+            &[],
+        ),
         form(TcbSetTlsBase, Thread, &[Any], &[]),
         form(TcbSetFlags, Thread, &[Below(4), Below(4)], &[]),
         form(CNodeRevoke, CNode, &[Full(0)], &[]),
@@ -125,6 +141,12 @@ pub const COMMON: &[Form] = {
         ),
         form(CNodeMove, CNode, &[Empty(0), Full(1)], &[CNode]),
         form(CNodeMutate, CNode, &[Empty(0), Full(1), Data], &[CNode]),
+        form(
+            CNodeEndpointSetThreshold,
+            CNode,
+            &[Full(0), Microseconds, Below(4)],
+            &[],
+        ),
         form(
             CNodeRotate,
             CNode,

@@ -7,7 +7,7 @@ use userlib::{CPtr, Startup, println, syscall};
 
 use crate::call::Call;
 use crate::kind::Kind;
-use crate::ledger::{ADDRESSES, Ledger, Manner, SLOTS, Word};
+use crate::ledger::{ADDRESSES, Ledger, Manner, SLOTS, Word, index};
 use crate::prepare::Author;
 
 /// Which kind has which tag, as the kernel tells it (`DebugCapIdentify`). It is learnt from what the
@@ -83,18 +83,20 @@ fn perform(call: &Call, random: &mut Random, ledger: Ledger) {
     ledger.set(Word::Calls, calls + 1);
     ledger.set_random(random.state());
 
-    let method = MessageInfo(call.registers.info).label();
+    let label = MessageInfo(call.registers.info).label();
     if ledger.get(Word::Trace) != 0 {
         trace(calls, call);
     }
-    let counts = call.number == Syscall::Call.number()
-        && method < Method::COUNT
-        && is_about(method, ledger.kind(call.registers.cap).load(Relaxed));
-    if counts {
+    let kind = ledger.kind(call.registers.cap).load(Relaxed);
+    let counts = call.number == Syscall::Call.number() && is_about(label, kind);
+    let counted = index(label).filter(|_| counts);
+    if let Some(method) = counted {
         ledger.tried(method).fetch_add(1, Relaxed);
     }
-    let label = call.perform();
-    if counts && label == 0 {
+    let error = call.perform();
+    if let Some(method) = counted
+        && error == 0
+    {
         ledger.succeeded(method).fetch_add(1, Relaxed);
     }
     for pending in &PENDING {
@@ -126,9 +128,9 @@ fn trace(number: usize, call: &Call) {
 }
 
 /// Whether objects of this kind have the method.
-fn is_about(method: usize, kind: usize) -> bool {
+fn is_about(label: usize, kind: usize) -> bool {
     let forms = crate::forms::COMMON.iter().chain(crate::arch::FORMS);
     forms
         .filter(|form| form.on as usize == kind)
-        .any(|form| form.method.checked_number() == Some(method))
+        .any(|form| form.method.checked_number() == Some(label))
 }

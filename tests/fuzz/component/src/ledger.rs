@@ -58,7 +58,23 @@ pub enum Word {
     Count,
 }
 
-const METHODS: usize = Method::COUNT;
+/// How many methods there are: those of seL4, and ours.
+pub const METHODS: usize = Method::COUNT + Method::ADDITIONS.len();
+
+/// The method with a number below [`METHODS`].
+pub fn method(index: usize) -> Option<Method> {
+    match index.checked_sub(Method::COUNT) {
+        None => Method::from_number(index),
+        Some(addition) => Method::ADDITIONS.get(addition).copied(),
+    }
+}
+
+/// The number below [`METHODS`] of the method with a label.
+pub fn index(label: usize) -> Option<usize> {
+    (0..METHODS)
+        .find(|index| method(*index).is_some_and(|method| method.checked_number() == Some(label)))
+}
+
 const TRIED: usize = Word::Count as usize;
 const SUCCEEDED: usize = TRIED + METHODS;
 const KINDS: usize = SUCCEEDED + METHODS;
@@ -99,7 +115,7 @@ impl Ledger {
 
     /// Sets the state of the random numbers.
     pub fn set_random(self, state: u64) {
-        self.set(Word::Random, state as usize & 0xffff_ffff);
+        self.set(Word::Random, state as u32 as usize);
         self.set(Word::RandomHigh, (state >> 32) as usize);
     }
 

@@ -8,7 +8,9 @@ use crate::arch;
 use crate::call::{Call, WORDS, is_contained};
 use crate::forms::{COMMON, Form, Part};
 use crate::kind::Kind;
-use crate::ledger::{ADDRESSES, HOME, Ledger, OTHER_RADIX, OWN, PAGES, PRIORITY, RADIX, SLOTS};
+use crate::ledger::{
+    self, ADDRESSES, HOME, Ledger, METHODS, OTHER_RADIX, OWN, PAGES, PRIORITY, RADIX, SLOTS,
+};
 
 /// The system calls of the interface.
 const CALLS: [Syscall; 12] = [
@@ -95,8 +97,9 @@ impl<'a> Author<'a> {
             .unwrap_or_else(|| &arch::FORMS[index - COMMON.len()])
     }
 
-    /// A call of a form; nothing if there is no such object.
+    /// A call of a form; nothing if there is no such object, or no such method in this build.
     pub fn plausible(&mut self, form: &Form) -> Option<Call> {
+        let label = form.method.checked_number()?;
         let target = self.pick(form.on);
         if target == 0 {
             return None;
@@ -114,7 +117,6 @@ impl<'a> Author<'a> {
         for part in form.words {
             length += self.write(*part, &cnode, &mut call.words[length..]);
         }
-        let label = form.method.checked_number().unwrap_or(0);
         call.registers.info = MessageInfo::new(label, form.caps.len(), length).0;
         Some(call)
     }
@@ -155,6 +157,11 @@ impl<'a> Author<'a> {
                 words[..2 * time].fill(0);
                 (words[0], words[time]) = (budget, period);
                 return 2 * time;
+            }
+            Part::Microseconds => {
+                words[..time].fill(0);
+                words[0] = self.random.below(1 << 14);
+                return time;
             }
             Part::Ticks => {
                 words[..time].fill(0);
@@ -281,7 +288,7 @@ impl<'a> Author<'a> {
         match self.random.below(8) {
             0 => call.registers.info = self.random.interesting(),
             1 => {
-                let label = self.random.below(Method::COUNT + 2);
+                let label = self.label();
                 let keep = MessageInfo::new(label, info.extra_caps(), info.length());
                 call.registers.info = keep.0;
             }
@@ -313,6 +320,14 @@ impl<'a> Author<'a> {
         self.contain(call);
     }
 
+    /// The label of a method, or one that is next to those.
+    fn label(&mut self) -> usize {
+        let index = self.random.below(METHODS + 2);
+        ledger::method(index)
+            .and_then(Method::checked_number)
+            .unwrap_or(index)
+    }
+
     /// An address of something, or of nothing at all.
     fn address(&mut self) -> usize {
         if self.one_in(64) {
@@ -340,7 +355,7 @@ impl<'a> Author<'a> {
             0 => self.random.interesting(),
             _ => {
                 let (caps, length) = (self.random.below(4), self.random.below(12));
-                MessageInfo::new(self.random.below(Method::COUNT), caps, length).0
+                MessageInfo::new(self.label(), caps, length).0
             }
         };
         match self.random.below(64) {

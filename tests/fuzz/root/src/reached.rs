@@ -1,17 +1,16 @@
 //! Which methods the hostile component has tried, and which succeeded.
 
-use abi::Method;
 use core::sync::atomic::Ordering::Relaxed;
 use hostility::arch::NEVER;
-use hostility::ledger::Ledger;
+use hostility::ledger::{Ledger, METHODS, method};
 use userlib::println;
 
 use crate::campaign::Failure;
 
 /// Sums over all rounds and campaigns.
 pub struct Reached {
-    tried: [usize; Method::COUNT],
-    succeeded: [usize; Method::COUNT],
+    tried: [usize; METHODS],
+    succeeded: [usize; METHODS],
 }
 
 impl Reached {
@@ -21,14 +20,14 @@ impl Reached {
     /// Nothing yet.
     pub const fn new() -> Self {
         Self {
-            tried: [0; Method::COUNT],
-            succeeded: [0; Method::COUNT],
+            tried: [0; METHODS],
+            succeeded: [0; METHODS],
         }
     }
 
     /// Adds the counts of a round.
     pub fn add(&mut self, ledger: Ledger) {
-        for method in 0..Method::COUNT {
+        for method in 0..METHODS {
             self.tried[method] += ledger.tried(method).load(Relaxed);
             self.succeeded[method] += ledger.succeeded(method).load(Relaxed);
         }
@@ -38,8 +37,8 @@ impl Reached {
     pub fn judge(&self) -> Result<(), Failure> {
         let mut missed = None;
         // Number 0 is no method.
-        for number in 1..Method::COUNT {
-            let Some(method) = Method::from_number(number) else {
+        for number in 1..METHODS {
+            let Some(method) = method(number) else {
                 continue;
             };
             let (tried, succeeded) = (self.tried[number], self.succeeded[number]);

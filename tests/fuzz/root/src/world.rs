@@ -161,7 +161,6 @@ impl World {
         }
         for badge in 1..4 {
             let endpoint: Endpoint = make.create()?;
-            gifts.give(of(endpoint.cptr()), Kind::Endpoint)?;
             gifts.badged(of(endpoint.cptr()), Kind::Endpoint, Rights::ALL, badge)?;
             gifts.badged(
                 of(endpoint.cptr()),
@@ -169,6 +168,8 @@ impl World {
                 Rights::from_word(badge),
                 badge,
             )?;
+            // The capability that the endpoint was made with, which has rights of its own.
+            gifts.slot(Kind::Endpoint).move_from(of(endpoint.cptr()))?;
             let notification: Notification = make.create()?;
             gifts.give(of(notification.cptr()), Kind::Notification)?;
             gifts.badged(

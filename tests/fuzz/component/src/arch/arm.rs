@@ -93,9 +93,12 @@ pub const FORMS: &[Form] = {
     ]
 };
 
-/// Methods that cannot succeed: the initial thread has no capability for secure monitor calls.
-#[cfg(target_arch = "arm")]
-pub const NEVER: &[Method] = &[];
-/// Methods that cannot succeed: the initial thread has no capability for secure monitor calls.
-#[cfg(target_arch = "aarch64")]
-pub const NEVER: &[Method] = &[Method::ArmSmcCall];
+/// Methods that cannot succeed: the component holds no capability for secure monitor calls, and the
+/// kernel drives no breakpoints here.
+pub const NEVER: &[Method] = &[
+    Method::ArmSmcCall,
+    Method::TcbSetBreakpoint,
+    Method::TcbGetBreakpoint,
+    Method::TcbUnsetBreakpoint,
+    Method::TcbConfigureSingleStepping,
+];

@@ -84,5 +84,28 @@ pub const FORMS: &[Form] = {
     ]
 };
 
-/// Where there are I/O APICs the plain method is refused.
-pub const NEVER: &[Method] = &[Method::IrqIssueIrqHandler];
+/// Where there are I/O APICs the plain method is refused; the rest is about hardware that the kernel
+/// does not drive.
+pub const NEVER: &[Method] = {
+    use Method::*;
+    &[
+        IrqIssueIrqHandler,
+        X86IoPageTableMap,
+        X86IoPageTableUnmap,
+        X86PageMapIo,
+        X86PageMapEpt,
+        TcbSetEptRoot,
+        X86VcpuSetTcb,
+        X86VcpuReadVmcs,
+        X86VcpuWriteVmcs,
+        X86VcpuEnableIoPort,
+        X86VcpuDisableIoPort,
+        X86VcpuWriteRegisters,
+        X86EptPdptMap,
+        X86EptPdptUnmap,
+        X86EptPdMap,
+        X86EptPdUnmap,
+        X86EptPtMap,
+        X86EptPtUnmap,
+    ]
+};

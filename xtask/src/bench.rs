@@ -6,6 +6,7 @@
 
 mod compare;
 mod measurement;
+mod profile;
 mod reference;
 mod run;
 mod table;
@@ -57,7 +58,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
             supervisor: &supervisor,
             arguments,
         };
-        good &= one(&bench)?;
+        match &arguments.profile {
+            Some(operation) => profile::show(&bench, operation)?,
+            None => good &= one(&bench)?,
+        }
         if supervisor.interrupted() {
             return Ok(Outcome::Interrupted);
         }
@@ -114,7 +118,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         reference::write(bench.workspace, name, &measured)?;
     }
     if let Some(before) = before {
-        let complaints = compare::complaints(&before, &measured, arguments.suite.is_none());
+        let complaints = compare::complaints(&before, &measured, arguments.is_complete());
         for complaint in &complaints {
             say(&format!("{name}: {complaint}"));
         }

@@ -51,6 +51,8 @@ pub(crate) struct Built {
     pub(crate) kernel: PathBuf,
     /// The root task with its symbols.
     pub(crate) root_task: PathBuf,
+    /// The system's components with their symbols.
+    pub(crate) components: Vec<PathBuf>,
     /// What QEMU boots.
     pub(crate) image: PathBuf,
 }
@@ -100,14 +102,23 @@ pub(crate) fn build(
     };
 
     // A bad root task is refused before minutes are spent on a kernel.
-    let (name, root_task) = match request.root_task {
+    let (name, root_task, components) = match request.root_task {
         RootTask::System(system) => (
             system.name.clone(),
             build_system(&bare_metal, system, request)?,
+            system
+                .components
+                .iter()
+                .map(|name| user_program(&bare_metal, name))
+                .collect(),
         ),
         RootTask::File(file) => {
             let stem = file.file_stem().unwrap_or(file.as_os_str());
-            (stem.to_string_lossy().into_owned(), file.to_path_buf())
+            (
+                stem.to_string_lossy().into_owned(),
+                file.to_path_buf(),
+                Vec::new(),
+            )
         }
     };
     let task = read_root_task(platform, &root_task)?;
@@ -135,6 +146,7 @@ pub(crate) fn build(
     Ok(Built {
         kernel,
         root_task,
+        components,
         image,
     })
 }
@@ -179,7 +191,6 @@ fn build_system(
     system: &System,
     request: &Request<'_>,
 ) -> Result<PathBuf> {
-    const PROFILE: &str = "user";
     let build = |what: &str, crates: &[&str], environment: &[(String, std::ffi::OsString)]| {
         let step = format!(
             "building {what} of `{}` for {}",
@@ -188,22 +199,20 @@ fn build_system(
         bare_metal.build(
             Side::User,
             &step,
-            PROFILE,
+            USER_PROFILE,
             crates,
             &[],
             request.abi,
             environment,
         )
     };
-    let program = |name: &str| bare_metal.program(Side::User, PROFILE, name);
-
     let components: Vec<&str> = system.components.iter().map(String::as_str).collect();
     if !components.is_empty() {
         build("the components", &components, &[])?;
     }
     let files: Result<Vec<_>> = components
         .iter()
-        .map(|&name| Ok((name, read(&program(name))?)))
+        .map(|&name| Ok((name, read(&user_program(bare_metal, name))?)))
         .collect();
     let folder = bare_metal.target_folder(Side::User).join("components");
     let path = folder.join(format!("{}.tar", system.name));
@@ -217,7 +226,15 @@ fn build_system(
             .map(|&(name, value)| (name.into(), value.into())),
     );
     build("the root task", &[&system.root], &environment)?;
-    Ok(program(&system.root))
+    Ok(user_program(bare_metal, &system.root))
+}
+
+/// The profile of root tasks and components.
+const USER_PROFILE: &str = "user";
+
+/// The file of a root task or component.
+fn user_program(bare_metal: &BareMetal<'_>, name: &str) -> PathBuf {
+    bare_metal.program(Side::User, USER_PROFILE, name)
 }
 
 /// An archive without components, for whoever only wants to compile a root task.

@@ -217,6 +217,13 @@ pub(crate) struct BenchArguments {
     /// Measure twice, and fail if the results differ.
     #[arg(long)]
     pub(crate) twice: bool,
+    /// Only this variant of each benchmark, counted from 0.
+    #[arg(long, value_name = "N")]
+    pub(crate) variant: Option<usize>,
+    /// Show the path of this operation through the kernel; choose its benchmark
+    /// by --suite and --variant, as the trace is slow.
+    #[arg(long, value_name = "OPERATION", conflicts_with_all = ["kvm", "write_reference", "compare", "json"])]
+    pub(crate) profile: Option<String>,
     /// Measure on this computer's own processor, in cycles, which are noisy.
     #[arg(long)]
     pub(crate) kvm: bool,
@@ -226,6 +233,13 @@ pub(crate) struct BenchArguments {
     /// The longest that one platform's benchmarks may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
+}
+
+impl BenchArguments {
+    /// Whether everything is measured.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.suite.is_none() && self.variant.is_none()
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,12 @@ const FILTER: &str = match option_env!("ESCAPEMENT_BENCH_FILTER") {
     None => "",
 };
 
+/// Only this variant of each is run; all if it is empty.
+const VARIANT: &str = match option_env!("ESCAPEMENT_BENCH_VARIANT") {
+    Some(variant) => variant,
+    None => "",
+};
+
 userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> Result {
@@ -31,7 +37,11 @@ fn main(boot: &'static BootInfo) -> Result {
             if !matches(suite_name, benchmark.name, FILTER) {
                 continue;
             }
+            let wanted: Option<usize> = VARIANT.parse().ok();
             for variant in 0..benchmark.variants {
+                if wanted.is_some_and(|wanted| wanted != variant) {
+                    continue;
+                }
                 let outcome = runner.run(suite, index, variant)?;
                 if outcome != Outcome::Exited(0) {
                     let name = benchmark.name;

@@ -1,6 +1,5 @@
 //! Running the benchmarks on one platform.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::process::Stdio;
@@ -11,6 +10,7 @@ use anyhow::{Context, bail};
 use serde_json::{Map, json};
 
 use super::measurement::Measurement;
+use super::profile::{Runs, Trace};
 use crate::Result;
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{BenchArguments, Kernel};
@@ -24,6 +24,8 @@ use crate::workspace::Workspace;
 
 /// Tells the benchmarks' compilation which are wanted; empty for all.
 const FILTER: &str = "ESCAPEMENT_BENCH_FILTER";
+/// Tells it which variant of each is wanted; empty for all.
+const VARIANT: &str = "ESCAPEMENT_BENCH_VARIANT";
 
 /// What one platform's benchmarks need.
 #[derive(Clone, Copy)]
@@ -38,47 +40,51 @@ pub(super) struct Bench<'a> {
 impl Bench<'_> {
     /// Builds and runs the benchmarks.
     pub(super) fn measure(&self) -> Result<Vec<Measurement>> {
-        let filter = self.arguments.suite.as_deref().unwrap_or_default();
-        let built = self.build(filter)?;
-        let counted = if self.arguments.kvm {
-            "cycles"
-        } else {
-            "instructions"
-        };
-        let output = self.run(&built, &[])?;
-        let mut measurements = Vec::new();
-        for line in output.lines() {
-            measurements.extend(Measurement::from_guest(line.trim_end(), counted)?);
-        }
-        if self.arguments.suite.is_none() {
+        let built = self.build()?;
+        let (mut measurements, _) = self.run(&built, None)?;
+        if self.arguments.is_complete() {
             measurements.extend(sizes(&built)?);
-        }
-        if measurements.is_empty() {
-            bail!("no benchmark is called `{filter}`");
         }
         Ok(measurements)
     }
 
-    fn build(&self, filter: &str) -> Result<Built> {
+    /// Builds the benchmarks.
+    pub(super) fn build(&self) -> Result<Built> {
         let system = System::benches(self.workspace)?;
         system.require(self.platform)?;
+        let variant = self
+            .arguments
+            .variant
+            .map_or(String::new(), |variant| variant.to_string());
         let request = Request {
             platform: self.platform,
             kernel: Kernel::Bench,
             abi: &[],
             log: None,
             root_task: RootTask::System(&system),
-            environment: &[(FILTER, filter)],
+            environment: &[(FILTER, self.filter()), (VARIANT, &variant)],
         };
         build::build(self.workspace, self.tools, &request)
     }
 
-    /// Runs a boot image to its good end; what it printed.
-    fn run(&self, built: &Built, more: &[OsString]) -> Result<String> {
-        let mut more = more.to_vec();
+    fn filter(&self) -> &str {
+        self.arguments.suite.as_deref().unwrap_or_default()
+    }
+
+    /// Runs the benchmarks to their good end: what they measured, and the ways
+    /// through the kernel if there is a trace of them.
+    pub(super) fn run(
+        &self,
+        built: &Built,
+        trace: Option<Trace>,
+    ) -> Result<(Vec<Measurement>, Runs)> {
+        let emulator = setup::emulator(self.platform)?;
+        let _step = Step::begin(&format!("measuring on {}", self.platform.name));
+        let mut more = trace.as_ref().map_or(Vec::new(), Trace::arguments);
         if self.arguments.kvm {
             say(
-                "on this computer's own processor: cycles, which caches, interrupts and other programs disturb",
+                "on this computer's own processor: cycles, which caches, interrupts and other \
+                 programs disturb",
             );
             more.extend(["-accel", "kvm", "-cpu", "host"].map(Into::into));
         }
@@ -90,37 +96,56 @@ impl Bench<'_> {
             gdb: false,
             more: &more,
         };
-        let emulator = setup::emulator(self.platform)?;
-        let _step = Step::begin(&format!("measuring on {}", self.platform.name));
-        let mut child = machine
-            .command(&emulator)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+        let mut command = machine.command(&emulator);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        if trace.is_some() {
+            command.stderr(Stdio::piped());
+        }
+        let mut child = command
             .spawn()
             .with_context(|| format!("cannot start {}", emulator.display()))?;
         let mut console = child.stdout.take().context("the console is not a pipe")?;
         let reader = thread::spawn(move || {
             let mut output = Vec::new();
+            // What has come before an error counts.
             let _ = console.read_to_end(&mut output);
             String::from_utf8_lossy(&output).into_owned()
         });
+        let tracer = trace
+            .zip(child.stderr.take())
+            .map(|(trace, lines)| thread::spawn(move || trace.read(lines)));
         let timeout = Duration::from_secs(self.arguments.timeout);
         let ending = self.supervisor.wait(&mut child, Some(timeout))?;
         let output = reader.join().unwrap_or_default();
-        match ending {
+        let runs = tracer
+            .and_then(|tracer| tracer.join().ok())
+            .unwrap_or_default();
+        let end = match ending {
             Ending::Exited(status) if status.code() == Some(self.platform.qemu.exit.success) => {
-                Ok(output)
+                return Ok((self.read(&output)?, runs));
             }
+            Ending::Exited(status) => format!("QEMU ended with {status}"),
+            Ending::TimedOut => format!("it was ended after {timeout:?}"),
             Ending::Interrupted => bail!("it was interrupted"),
-            Ending::TimedOut => bail!(
-                "it was ended after {timeout:?}; its last words were:\n{}",
-                tail(&output)
-            ),
-            Ending::Exited(status) => bail!(
-                "QEMU ended with {status}; the last words were:\n{}",
-                tail(&output)
-            ),
+        };
+        bail!("{end}; the last words were:\n{}", tail(&output))
+    }
+
+    /// The results that the benchmarks printed.
+    fn read(&self, output: &str) -> Result<Vec<Measurement>> {
+        let counted = if self.arguments.kvm {
+            "cycles"
+        } else {
+            "instructions"
+        };
+        let mut measurements = Vec::new();
+        for line in output.lines() {
+            measurements.extend(Measurement::from_guest(line.trim_end(), counted)?);
         }
+        if measurements.is_empty() {
+            bail!("no benchmark is called `{}`", self.filter());
+        }
+        Ok(measurements)
     }
 }
 

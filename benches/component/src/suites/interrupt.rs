@@ -16,8 +16,15 @@ const SOON: Microseconds = Microseconds(100);
 fn interrupt_to_thread(bench: &mut Bench, variant: usize) -> Result {
     let place = PLACES[variant];
     let counter = bench.counter();
+    bench.shared().set_argument(STAMP, 0);
     let spinner = bench.start(place, PRIORITIES[2].1, Time::Own, spin)?;
     bench.peer.notification.signal();
+    // An interrupt from before may be waiting: it does not let the other get as far as its loop.
+    while bench.shared().argument(STAMP) == 0 {
+        bench.interrupt_in(SOON);
+        bench.interrupt.wait();
+        bench.acknowledge();
+    }
     let samples = repeated(|| {
         bench.interrupt_in(SOON);
         let mut registers = sending(bench.interrupt.cptr(), MessageInfo(0));

@@ -1,0 +1,138 @@
+//! From the address of an instruction to the function and line that it stems
+//! from, functions that were inlined included.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use addr2line::Context;
+use anyhow::Context as _;
+use gimli::{Dwarf, EndianRcSlice, RunTimeEndian, SectionId};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+
+use crate::Result;
+
+type Slice = EndianRcSlice<RunTimeEndian>;
+
+/// What is known about the addresses of an ELF file.
+pub(super) struct Symbols {
+    lines: Context<Slice>,
+    /// Begin and name of each symbol of code, in the order of addresses.
+    symbols: Vec<(u64, String)>,
+    known: std::cell::RefCell<HashMap<u64, Place>>,
+}
+
+/// Where an instruction stems from.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) function: String,
+    /// File and line.
+    pub(super) location: String,
+}
+
+impl Symbols {
+    /// Reads those of the file at `path`.
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path)?;
+        let file = object::File::parse(&*bytes)?;
+        let section = |id: SectionId| -> Result<Slice> {
+            let data = file
+                .section_by_name(id.name())
+                .map(|section| section.data().map(Rc::from));
+            let data = data.transpose()?.unwrap_or_else(|| Rc::from(Vec::new()));
+            Ok(Slice::new(data, RunTimeEndian::Little))
+        };
+        let lines = Context::from_dwarf(Dwarf::load(section)?)
+            .context("the kernel's line numbers are damaged")?;
+        let mut symbols: Vec<_> = file
+            .symbols()
+            .filter(|symbol| {
+                matches!(
+                    symbol.kind(),
+                    SymbolKind::Text | SymbolKind::Label | SymbolKind::Unknown
+                )
+            })
+            .filter_map(|symbol| Some((symbol.address(), symbol.name().ok()?.to_string())))
+            .filter(|(_, name)| !name.is_empty() && !name.starts_with('$'))
+            .collect();
+        symbols.sort();
+        Ok(Self {
+            lines,
+            symbols,
+            known: Default::default(),
+        })
+    }
+
+    /// Where the instruction at `address` stems from.
+    pub(super) fn at(&self, address: u64) -> Place {
+        if let Some(place) = self.known.borrow().get(&address) {
+            return place.clone();
+        }
+        let place = self.inlined(address).unwrap_or_else(|| Place {
+            function: self.symbol(address),
+            location: format!("{address:#x}"),
+        });
+        self.known.borrow_mut().insert(address, place.clone());
+        place
+    }
+
+    /// The innermost function, by the line numbers.
+    fn inlined(&self, address: u64) -> Option<Place> {
+        let mut frames = self.lines.find_frames(address).skip_all_loads().ok()?;
+        let frame = frames.next().ok()??;
+        let function = frame.function?;
+        let location = frame.location;
+        let file = location
+            .as_ref()
+            .and_then(|location| location.file)
+            .unwrap_or("?");
+        let file = file.rsplit('/').take(2).collect::<Vec<_>>();
+        let file = file.into_iter().rev().collect::<Vec<_>>().join("/");
+        let line = location.and_then(|location| location.line).unwrap_or(0);
+        Some(Place {
+            function: short(&function.demangle().ok()?),
+            location: format!("{file}:{line}"),
+        })
+    }
+
+    /// The symbol that `address` lies behind.
+    fn symbol(&self, address: u64) -> String {
+        let behind = self.symbols.partition_point(|&(begin, _)| begin <= address);
+        behind
+            .checked_sub(1)
+            .map_or_else(|| format!("{address:#x}"), |at| self.symbols[at].1.clone())
+    }
+}
+
+/// A name without the arguments of generics and without its hash.
+fn short(name: &str) -> String {
+    let (mut text, mut depth) = (String::new(), 0_usize);
+    for character in name.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => text.push(character),
+            _ => {}
+        }
+    }
+    let text = text.replace("::::", "::");
+    let text = text.trim_start_matches("::");
+    match text.rsplit_once("::h") {
+        Some((name, hash)) if hash.len() == 16 => name.to_string(),
+        _ => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_short() {
+        assert_eq!(
+            short("kernel::Kernel<A>::enter::h0123456789abcdef"),
+            "kernel::Kernel::enter"
+        );
+        assert_eq!(short("<kernel::Kernel<A>>::enter"), "enter");
+    }
+}

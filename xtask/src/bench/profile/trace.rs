@@ -1,0 +1,147 @@
+//! The emulator's trace of instructions.
+//!
+//! QEMU executes blocks of instructions; with `-singlestep` a block is one
+//! instruction, and `-d exec,nochain` writes a line for each to stderr.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::ops::Range;
+
+use anyhow::Context;
+use object::{Object, ObjectSymbol};
+
+use crate::Result;
+use crate::build::Built;
+use crate::image::elf::Executable;
+
+/// The functions of the benchmarks that take stamps, by a part of their names.
+const STAMPS: [&str; 3] = ["system_call", "nothing", "undefined"];
+/// A longer way is none that somebody reads.
+const LONGEST: usize = 100_000;
+
+/// Which addresses are of interest.
+#[derive(Debug)]
+pub(in crate::bench) struct Trace {
+    kernel: Vec<Range<u64>>,
+    stamps: Vec<Range<u64>>,
+}
+
+/// The ways through the kernel from one stamp to the next, and how often each
+/// was taken.
+#[derive(Debug, Default)]
+pub(in crate::bench) struct Runs(HashMap<Vec<u64>, usize>);
+
+impl Trace {
+    /// That of the boot image `built`.
+    pub(super) fn of(built: &Built) -> Result<Self> {
+        let kernel = Executable::parse(&fs::read(&built.kernel)?)?
+            .segments
+            .iter()
+            // What is not moved runs at boot only, at addresses that users have later.
+            .filter(|segment| segment.virtual_address != segment.physical_address)
+            .map(|segment| segment.virtual_address..segment.virtual_end())
+            .collect();
+        let program = built
+            .components
+            .first()
+            .context("there are no benchmarks")?;
+        let bytes = fs::read(program)?;
+        let file = object::File::parse(&*bytes)?;
+        let stamps = file
+            .symbols()
+            .filter(|symbol| {
+                let name = symbol.name().unwrap_or_default();
+                symbol.size() > 0
+                    && name.contains("measure")
+                    && STAMPS.iter().any(|stamp| name.contains(stamp))
+            })
+            .map(|symbol| symbol.address()..symbol.address() + symbol.size())
+            .collect();
+        Ok(Self { kernel, stamps })
+    }
+
+    /// QEMU's arguments.
+    pub(in crate::bench) fn arguments(&self) -> Vec<OsString> {
+        let ranges = self.kernel.iter().chain(&self.stamps);
+        let ranges: Vec<_> = ranges
+            .map(|range| format!("{:#x}..{:#x}", range.start, range.end - 1))
+            .collect();
+        [
+            "-singlestep",
+            "-d",
+            "exec,nochain",
+            "-dfilter",
+            &ranges.join(","),
+        ]
+        .map(Into::into)
+        .into()
+    }
+
+    /// Reads what QEMU writes.
+    pub(in crate::bench) fn read(&self, trace: impl Read) -> Runs {
+        let mut runs = Runs::default();
+        let mut way = Vec::new();
+        for line in BufReader::new(trace)
+            .split(b'\n')
+            .map_while(|line| line.ok())
+        {
+            let Some(address) = address(&line) else {
+                continue;
+            };
+            if self.stamps.iter().any(|range| range.contains(&address)) {
+                if !way.is_empty() && way.len() < LONGEST {
+                    *runs.0.entry(std::mem::take(&mut way)).or_default() += 1;
+                }
+                way.clear();
+            } else if way.len() < LONGEST {
+                way.push(address);
+            }
+        }
+        runs
+    }
+}
+
+impl Runs {
+    /// The way that costs `measured`: the instruction that enters the kernel is
+    /// counted, but is not part of the kernel. The one taken most often, if
+    /// several are as long.
+    pub(super) fn path(&self, measured: f64) -> Option<&[u64]> {
+        #[expect(clippy::cast_precision_loss, reason = "no way is that long")]
+        let fits = |way: &Vec<u64>| way.len() as f64 + 1.0 == measured;
+        let fitting = self.0.iter().filter(|(way, _)| fits(way));
+        fitting
+            .max_by_key(|&(_, count)| count)
+            .map(|(way, _)| &**way)
+    }
+}
+
+/// The address in a line like `Trace 0: 0x7f0 [00000000/ffffffff80001234/...] name`.
+fn address(line: &[u8]) -> Option<u64> {
+    let line = std::str::from_utf8(line).ok()?.strip_prefix("Trace ")?;
+    let address = line.split_once('[')?.1.split('/').nth(1)?;
+    u64::from_str_radix(address, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_lie_between_stamps() {
+        let trace = Trace {
+            kernel: Vec::new(),
+            stamps: vec![0x10..0x12, 0x12..0x20],
+        };
+        let line = |address: u64| format!("Trace 0: 0x7f [00000000/{address:08x}/00/ff] name\n");
+        let addresses = [
+            0x1ff0, 0x10, 0x11, 0x1000, 0x1004, 0x12, 0x10, 0x11, 0x1000, 0x1004, 0x12,
+        ];
+        let text: String = addresses.map(line).concat() + "something else\n";
+        let runs = trace.read(text.as_bytes());
+        assert_eq!(runs.path(3.0), Some(&[0x1000, 0x1004][..]));
+        assert_eq!(runs.path(2.0), Some(&[0x1ff0][..]));
+        assert_eq!(runs.path(9.0), None);
+    }
+}

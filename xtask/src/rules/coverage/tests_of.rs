@@ -87,9 +87,14 @@ fn names<'a>(text: &'a str, head: &str) -> Vec<(&'a str, String)> {
     let Some(list) = start.and_then(|start| text[start + head.len()..].split_once("];")) else {
         return Vec::new();
     };
+    // `tests![if CONDITION; ...]`: whose tests only some builds of the ABI run.
+    let list = match list.0.strip_prefix("if ") {
+        Some(rest) => rest.split_once(';').map_or(rest, |(_, list)| list),
+        None => list.0,
+    };
     let mut names = Vec::new();
     let mut attributes = String::new();
-    for line in list.0.lines().map(str::trim) {
+    for line in list.lines().map(str::trim) {
         if line.starts_with("#[") {
             attributes.push_str(line);
         } else if !line.starts_with("//") {
@@ -139,6 +144,8 @@ mod tests {
             [("a", String::new()), ("b", "#[cfg(x)]".to_string())]
         );
         assert_eq!(names("tests![one, two];", "tests![").len(), 2);
+        let conditional = names("tests![if DEBUG; one];", "tests![");
+        assert_eq!(conditional, [("one", String::new())]);
     }
 
     #[test]

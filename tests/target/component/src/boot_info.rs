@@ -395,7 +395,7 @@ fn records_follow_each_other_without_gaps(test: &mut Test) -> Outcome {
         match id {
             2 => {
                 let used = u32::from_le_bytes([body[0], body[1], body[2], body[3]]) as usize;
-                check!(used > 0 && used <= 50 * 24 && used % 24 == 0);
+                check!(used > 0 && used <= 50 * 24 && used.is_multiple_of(24));
                 // Each entry tells its own size, without the word that tells it.
                 check!(body[4..4 + used].chunks(24).all(|entry| entry[0] == 20));
             }

@@ -97,6 +97,8 @@ impl Table {
         let text = repository.text(self.file).unwrap_or_default();
         match self.kind {
             Kind::Enum(name) => block(text, &format!("pub enum {name} {{"))
+                // What is Escapement's own, and numbered apart.
+                .chain(block(text, "additions from ADDITIONS {"))
                 .filter_map(variant)
                 .collect(),
             Kind::Struct(name) => block(text, &format!("pub struct {name} {{"))

@@ -29,8 +29,8 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-/// Checks the current thread, its time and its call stack, the first of the ready queue, the timer, the slots that
-/// changed, and the next object of the round through all.
+/// Checks the current thread, its time and its call stack, the first of the ready and of the release
+/// queue, the timer, the slots that changed, and the next object of the round through all.
 ///
 /// # Errors
 /// The first violation found.
@@ -65,8 +65,8 @@ fn check_place<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
     check_cap(kernel, &kernel[slot].cap(), REACH)
 }
 
-/// Checks one ready and one release queue, one interrupt line and one capability after the other, one of each at a
-/// time.
+/// Checks one ready and one release queue, one interrupt line and one capability after the other, one
+/// of each at a time.
 fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
     let round = kernel.watch.round;

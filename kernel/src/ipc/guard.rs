@@ -224,12 +224,8 @@ impl<A: Arch> Kernel<A> {
 
     /// What may be used of a context before it ends or reaches a limit.
     fn at_hand(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        let consumed = if self.core.current_context == Some(context) {
-            self.core.consumed
-        } else {
-            Ticks::ZERO
-        };
-        let head = self[context].head().amount.saturating_sub(consumed);
+        let head = self[context].head().amount;
+        let head = head.saturating_sub(self.uncharged(context));
         head.min(self.limit_of(context).unwrap_or(Ticks::NEVER))
     }
 

@@ -27,10 +27,15 @@ impl<A: Arch> Kernel<A> {
     /// All time ever used of a context.
     fn odometer(&self, context: Ptr<SchedContext<A>>) -> u64 {
         let charged = self[context].odometer();
+        charged.wrapping_add(self.uncharged(context).0)
+    }
+
+    /// What was used of a context and not charged to it yet.
+    pub(super) fn uncharged(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         if self.core.current_context == Some(context) {
-            charged.wrapping_add(self.core.consumed.0)
+            self.core.consumed
         } else {
-            charged
+            Ticks::ZERO
         }
     }
 

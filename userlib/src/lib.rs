@@ -13,10 +13,14 @@
 
 pub mod allocator;
 pub mod arch;
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
+pub mod board;
 pub mod boot;
 pub mod cap;
 pub mod drivers;
 pub mod environment;
+#[cfg(any(devices = "imx31", devices = "imx6"))]
+pub mod epit;
 mod error;
 pub mod fault;
 pub mod invoke;

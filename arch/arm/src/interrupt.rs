@@ -31,7 +31,10 @@ pub trait InterruptController {
     /// Masks or unmasks a line.
     fn mask(&mut self, irq: Irq, masked: bool);
 
-    /// Chooses when a line raises its interrupt.
+    /// Whether one can choose when a line raises its interrupt.
+    const HAS_TRIGGERS: bool = true;
+
+    /// Chooses when a line raises its interrupt, if one can.
     fn set_trigger(&mut self, irq: Irq, trigger: Trigger);
 
     /// Number of cores that signals can be sent to.

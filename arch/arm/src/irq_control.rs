@@ -52,6 +52,9 @@ pub fn invoke<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<
 
 fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
     invocation.require(4, 1)?;
+    if !A::Controller::HAS_TRIGGERS {
+        return Err(Error::IllegalOperation.into());
+    }
     let word = |index| invocation.word(kernel, index);
     let (number, trigger, index, depth) = (word(0), word(1), word(2), word(3));
     let irq = line::<A::Controller>(number)?;

@@ -1,13 +1,16 @@
 //! What Arm cores share: drivers of the interrupt controllers, timers and consoles that stand around
-//! more than one of them, and the rules of the 32-bit architecture's address spaces.
+//! more than one of them, the list that a board fills in ([`platform`]), and the 32-bit architecture
+//! ([`aarch32`]).
 //!
-//! What differs between architecture versions (traps, caches, translation look-aside buffers) is in
-//! the crates `arch-armv7` and its siblings; what differs between boards is in `platforms`.
+//! What is an architecture version's own (caches, translation look-aside buffers, barriers) is in the
+//! crates `arch-armv6`, `arch-armv7` and their siblings; what is a board's own is in `platforms`. Modules
+//! whose instructions ARMv6 does not have are left out there.
 #![cfg_attr(not(test), no_std)]
 
 pub mod aarch32;
+pub mod cadence_uart;
 pub mod cortex_a9;
-#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
+#[cfg(any(target_feature = "v7", target_arch = "aarch64"))]
 pub mod generic_timer;
 pub mod gic;
 #[cfg(target_arch = "aarch64")]
@@ -17,7 +20,8 @@ pub mod interrupt;
 pub mod irq_control;
 pub mod mmio;
 pub mod pl011;
-#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
+pub mod platform;
+#[cfg(any(target_feature = "v7", target_arch = "aarch64"))]
 pub mod psci;
 #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 pub mod semihosting;

@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use aarch32_cpu::asm::{dsb, isb};
 use aarch32_cpu::register::{Ccsidr, Csselr, Ctr, Sctlr, SysRegRead, SysRegWrite};
-use arch_arm::aarch32::CacheOperation;
+use arch_arm::aarch32::{CacheOperation, lines};
 
 use crate::cp15;
 
@@ -26,13 +26,6 @@ fn data_line() -> usize {
 /// Bytes that the smallest line of an instruction cache has.
 fn instruction_line() -> usize {
     4 << (<Ctr as SysRegRead>::read_raw() & 0xf)
-}
-
-/// The lines that a range touches, each by its first address.
-fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {
-    let count = (range.end - 1) / size - range.start / size + 1;
-    let first = range.start & !(size - 1);
-    (0..count).map(move |index| first + index * size)
 }
 
 /// Makes writes to a range of addresses visible to instruction fetches and table walks.

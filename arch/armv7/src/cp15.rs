@@ -1,56 +1,11 @@
-//! Maintenance operations and translation registers of the system control coprocessor.
-//!
-//! The crate `aarch32-cpu` has most registers, but tells the compiler that writing them does not
-//! concern memory. These do: what was stored before must be stored before. Section numbers are those of
-//! the *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406).
+//! Operations of the system control coprocessor that ARMv7 has and ARMv6 does not. Section numbers
+//! are those of the *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406).
 
-use core::arch::asm;
+pub(crate) use arch_arm::aarch32::cp15::*;
 
-macro_rules! writable {
-    ($($(#[$doc:meta])* $name:ident: $crn:literal, $op1:literal, $crm:literal, $op2:literal;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// It must not take away what compiled code relies on.
-        #[inline(always)]
-        pub(crate) unsafe fn $name(value: usize) {
-            // SAFETY: by contract.
-            unsafe {
-                asm!(
-                    concat!("mcr p15, ", $op1, ", {}, c", $crn, ", c", $crm, ", ", $op2),
-                    in(reg) value,
-                    options(nostack, preserves_flags),
-                );
-            }
-        }
-    )*};
-}
-
-writable! {
-    /// TTBR0: the directory that table walks begin in (section B4.1.154).
-    set_directory: 2, 0, 0, 0;
-    /// CONTEXTIDR: the identifier of the current address space (section B4.1.36).
-    set_asid: 13, 0, 0, 1;
-    /// TLBIALL: forget all translations (section B4.2.2).
-    forget_all: 8, 0, 7, 0;
-    /// TLBIMVA: forget the translations of one page of one address space (section B4.2.2).
-    forget_page: 8, 0, 7, 1;
-    /// TLBIASID: forget the translations of one address space (section B4.2.2).
-    forget_space: 8, 0, 7, 2;
-    /// BPIALL: forget all predictions of branches (section B4.2.1).
-    forget_branches: 7, 0, 5, 6;
-    /// ICIALLU: invalidate instruction caches (section B4.2.1).
-    invalidate_instructions: 7, 0, 5, 0;
-    /// ICIMVAU: invalidate a line of instruction caches (section B4.2.1).
-    invalidate_instruction_line: 7, 0, 5, 1;
+arch_arm::cp15_writable! {
     /// DCCMVAU: clean a line to where instruction fetches and table walks see it (section B4.2.1).
     clean_line_to_unification: 7, 0, 11, 1;
-    /// DCCMVAC: clean a line to memory (section B4.2.1).
-    clean_line: 7, 0, 10, 1;
-    /// DCIMVAC: invalidate a line (section B4.2.1).
-    invalidate_line: 7, 0, 6, 1;
-    /// DCCIMVAC: clean a line to memory and invalidate it (section B4.2.1).
-    clean_invalidate_line: 7, 0, 14, 1;
     /// DCISW: invalidate a line by its place in the cache (section B4.2.1).
     invalidate_place: 7, 0, 6, 2;
     /// DCCSW: clean a line by its place in the cache (section B4.2.1).

@@ -53,9 +53,11 @@ pub(crate) fn boot<'a, P: Platform>(
     trap::start();
     check_processor();
 
-    // SAFETY: where the loader or the platform says that a device tree may be there is RAM.
-    let tree =
-        unsafe { DeviceTree::at(entered.device_tree).or_else(|| DeviceTree::at(P::DEVICE_TREE)) };
+    let tree = [Some(entered.device_tree), P::LOADED_DEVICE_TREE]
+        .into_iter()
+        .flatten()
+        // SAFETY: where the loader or the platform says that a device tree may be there is RAM.
+        .find_map(|address| unsafe { DeviceTree::at(address) });
     let all = map_memory::<P>(tree);
     let devices = P::start();
     if cfg!(feature = "bench") {
@@ -82,7 +84,8 @@ pub(crate) fn boot<'a, P: Platform>(
     P::RESERVED
         .iter()
         .for_each(|range| reserved.add(range.clone()));
-    let record = tree.map(|tree| (abi::BootInfoRecord::DeviceTree, tree.data()));
+    let description = tree.map_or(P::DEVICE_TREE, DeviceTree::data);
+    let record = [(abi::BootInfoRecord::DeviceTree, description)];
     start(
         kernel,
         &BootParameters {
@@ -90,7 +93,7 @@ pub(crate) fn boot<'a, P: Platform>(
             ram: free.as_slice(),
             reserved: reserved.as_slice(),
             device_top: device_top(),
-            extra: record.as_slice(),
+            extra: if description.is_empty() { &[] } else { &record },
             nodes: 1,
             io_page_table_levels: 0,
         },

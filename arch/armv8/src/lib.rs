@@ -40,6 +40,7 @@ use kernel::object::Thread;
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
+pub use arch_arm::platform::{Platform, interrupts};
 pub use boot::conduit;
 pub use cap::{Capability, FrameCap, FrameSize, Mapping};
 pub use context::{Context, FpuContext};
@@ -50,39 +51,6 @@ pub use spaces::Asid;
 pub use trap::fatal;
 
 use paging::table::TABLE_BITS;
-
-/// A board with ARMv8 cores: a list to fill in.
-pub trait Platform: Sized + 'static {
-    /// Its interrupt controller.
-    type Controller: InterruptController;
-    /// Its timer.
-    type Timer: Timer;
-
-    /// The RAM that there is at least: all that the kernel uses where no device tree tells of more.
-    const RAM: Range<PhysAddr>;
-    /// Where to look for a device tree if the loader does not say.
-    const DEVICE_TREE: PhysAddr;
-    /// Blocks of 2 MiB of device registers that the kernel sees, at [`device_address`].
-    const DEVICES: &'static [PhysAddr];
-    /// Device registers that users do not get.
-    const RESERVED: &'static [Range<PhysAddr>];
-    /// The timer's interrupt.
-    const TIMER_INTERRUPT: Irq;
-
-    /// Starts the devices. [`Platform::DEVICES`] are mapped.
-    fn start() -> (Self::Controller, Self::Timer);
-
-    /// Writes one byte to the console, which is usable from [`Platform::start`] on.
-    fn put_byte(byte: u8);
-
-    /// Ends the run, if there is a way.
-    fn exit(exit: Exit);
-}
-
-/// Number of interrupt lines of a platform.
-pub const fn interrupts<P: Platform>() -> usize {
-    P::Controller::LINES
-}
 
 /// ARMv8 on a platform.
 pub struct Armv8<P: Platform> {

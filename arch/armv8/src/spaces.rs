@@ -5,6 +5,7 @@
 //! a switch costs no translation.
 
 use core::num::NonZero;
+use core::ops::Range;
 
 use aarch64_cpu::asm::barrier::{SY, isb};
 use aarch64_cpu::registers::{TTBR0_EL1, Writeable};
@@ -17,7 +18,7 @@ use crate::paging::tlb;
 /// log2 of the identifiers in a pool.
 const POOL_INDEX_BITS: usize = 9;
 /// Identifiers in a pool.
-const POOL_SIZE: usize = 1 << POOL_INDEX_BITS;
+pub(crate) const POOL_SIZE: usize = 1 << POOL_INDEX_BITS;
 /// Number of pools.
 const POOLS: usize = 128;
 
@@ -155,8 +156,8 @@ impl Spaces {
     }
 
     /// The first identifier of a pool that no address space has.
-    pub(crate) fn free_asid(&self, pool: usize) -> Option<Asid> {
-        (0..POOL_SIZE)
+    pub(crate) fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
+        some.by_ref()
             .filter_map(|index| Asid::from_number((pool << POOL_INDEX_BITS | index) as u16))
             .find(|&asid| self.root(asid).is_none())
     }

@@ -9,14 +9,16 @@ use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
 use kernel::cap::Cap as AnyCap;
 use kernel::invoke::{Error, Invocation, Outcome};
-use kernel::object::{Breakpoint, BreakpointNumbers, Thread};
+use kernel::object::{Breakpoint, BreakpointNumbers, Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
 use crate::cap::{self, Cap};
 use crate::context::Context;
 use crate::paging::{USER_TOP, tlb, window};
-use crate::{Platform, X86_64, debug, fpu, irq_control, lines, optional, ports, space, timer};
+use crate::{
+    Platform, X86_64, bases, debug, fpu, irq_control, lines, optional, ports, space, timer,
+};
 
 impl<P: Platform> Arch for X86_64<P> {
     type Context = Context;
@@ -62,13 +64,13 @@ impl<P: Platform> Arch for X86_64<P> {
         window::to_physical(address)
     }
 
+    #[inline]
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
         let Some(next) = next else {
             // The idle loop needs nothing: what is loaded stays, in case its owner comes back.
             return kernel.arch.core.set_current(None);
         };
-        let root = root_of(kernel, next);
-        kernel.arch.activate(root);
+        switch_space(kernel, next);
         load_bases(kernel, next);
         fpu::switch_to(kernel, next);
         if HARDWARE_DEBUG {
@@ -221,13 +223,38 @@ fn root_of<P: Platform>(
     current.filter(|current| *current == root.address)
 }
 
+/// Makes the address space of a thread the current one. A capability whose address space is the
+/// current one is known by its word, which holds root and identifier.
+#[inline(always)]
+fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
+    let word = kernel[next].slots[ThreadSlot::VSpace as usize]
+        .raw()
+        .first_word();
+    if kernel.arch.active_space != word {
+        let root = root_of(kernel, next);
+        kernel.arch.activate(root);
+        if root.is_some() {
+            kernel.arch.active_space = word;
+        }
+    }
+}
+
 /// Puts a thread's FS and GS bases into the processor, and those that were there back into their
 /// owner's context.
 fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     if kernel.arch.bases_of == Some(next) {
         return;
     }
-    if let Some(owner) = kernel.arch.bases_of.replace(next) {
+    let before = kernel.arch.bases_of.replace(next);
+    if bases::has_instructions()
+        && let Some(owner) = before
+    {
+        let bases = kernel.objects[next].context.take_bases();
+        let bases = bases::exchange(bases);
+        kernel.objects[owner].context.put_bases(bases);
+        return;
+    }
+    if let Some(owner) = before {
         kernel.objects[owner].context.save_bases();
     }
     kernel.objects[next].context.load_bases();
@@ -236,6 +263,7 @@ fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_
 impl<P: Platform> X86_64<P> {
     /// Makes page tables the current ones; without a user's half if there are none.
     pub(crate) fn activate(&mut self, root: Option<PhysAddr>) {
+        self.active_space = 0;
         let root = root.unwrap_or(self.kernel_space.root());
         if self.active_root != root {
             self.active_root = root;

@@ -6,14 +6,50 @@
 //! 5.8.8).
 
 use core::arch::asm;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use x86_64::VirtAddr;
 use x86_64::registers::control::{Cr4, Cr4Flags};
 use x86_64::registers::model_specific::{FsBase, KernelGsBase};
 
-/// Whether the instructions are enabled: CR4 never changes after boot.
-fn has_instructions() -> bool {
-    Cr4::read_raw() & Cr4Flags::FSGSBASE.bits() != 0
+/// Whether the instructions are enabled.
+static ENABLED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the instructions are enabled.
+#[inline(always)]
+pub fn has_instructions() -> bool {
+    ENABLED.load(Ordering::Relaxed)
+}
+
+/// Looks whether the instructions are enabled: CR4 never changes after boot.
+pub fn init() {
+    let enabled = Cr4::read_raw() & Cr4Flags::FSGSBASE.bits() != 0;
+    ENABLED.store(enabled, Ordering::Relaxed);
+}
+
+/// Puts the bases of FS and the user's GS into the processor; returns those that were there. By the
+/// instructions.
+#[inline(always)]
+pub fn exchange((fs_base, gs_base): (u64, u64)) -> (u64, u64) {
+    let (old_fs, old_gs);
+    // SAFETY: nothing uses GS while it is the user's, as interrupts are disabled; the kernel does not
+    // use FS. The bases are canonical: users cannot make others.
+    unsafe {
+        asm!(
+            "rdfsbase {old_fs}",
+            "wrfsbase {fs_base}",
+            "swapgs",
+            "rdgsbase {old_gs}",
+            "wrgsbase {gs_base}",
+            "swapgs",
+            fs_base = in(reg) fs_base,
+            gs_base = in(reg) gs_base,
+            old_fs = out(reg) old_fs,
+            old_gs = out(reg) old_gs,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    (old_fs, old_gs)
 }
 
 /// The base of FS.

@@ -5,6 +5,7 @@
 //! that the processor itself pushes its part of them.
 
 use core::mem::offset_of;
+use core::ptr::NonNull;
 
 use abi::registers::{COUNT, FLAGS, PC, SP};
 use kernel::arch::UserContext;
@@ -78,11 +79,38 @@ pub struct Context {
 }
 
 impl Context {
+    /// The context that some registers are part of.
+    #[inline(always)]
+    pub fn of(registers: &mut Registers) -> NonNull<Self> {
+        // SAFETY: registers exist only as part of contexts.
+        unsafe {
+            NonNull::from(registers)
+                .byte_sub(offset_of!(Self, registers))
+                .cast()
+        }
+    }
+
     /// Writes the FS and GS bases of the running thread back.
     pub fn save_bases(&mut self) {
         let registers = &mut self.registers;
         registers.fs_base = bases::read_fs();
         registers.gs_base = bases::read_user_gs();
+        registers.bases_loaded = false;
+    }
+
+    /// The FS and GS bases of a thread that is going to run: they are in the processor from now on.
+    #[inline(always)]
+    pub fn take_bases(&mut self) -> (u64, u64) {
+        let registers = &mut self.registers;
+        registers.bases_loaded = true;
+        (registers.fs_base, registers.gs_base)
+    }
+
+    /// Stores the FS and GS bases that were in the processor.
+    #[inline(always)]
+    pub fn put_bases(&mut self, (fs_base, gs_base): (u64, u64)) {
+        let registers = &mut self.registers;
+        (registers.fs_base, registers.gs_base) = (fs_base, gs_base);
         registers.bases_loaded = false;
     }
 

@@ -61,7 +61,9 @@ impl CoreLocal {
                 let registers = core::ptr::from_mut(registers);
                 // SAFETY: the pointer is only computed.
                 let end = unsafe { registers.add(1) };
-                self.segments.task.privilege_stack_table[0] = VirtAddr::from_ptr(end);
+                // SAFETY: a kernel address is canonical.
+                let end = unsafe { VirtAddr::new_unsafe(end as u64) };
+                self.segments.task.privilege_stack_table[0] = end;
                 registers
             }
             None => null_mut(),

@@ -24,6 +24,7 @@ pub mod debug;
 pub mod fpu;
 mod irq_control;
 pub mod lines;
+mod msr;
 mod optional;
 pub mod paging;
 pub mod ports;
@@ -92,6 +93,8 @@ pub struct X86_64<P: Platform> {
     kernel_space: KernelSpace,
     /// The page tables in use.
     active_root: PhysAddr,
+    /// The first word of the capability to the address space that they are; 0 where they are none.
+    active_space: usize,
     asids: Asids,
     ports: IssuedPorts,
     fpu: Fpu<P>,
@@ -120,6 +123,7 @@ impl<P: Platform> X86_64<P> {
         let core = unsafe {
             let core = CoreLocal::init(stack);
             trap::init();
+            bases::init();
             core
         };
         Self {
@@ -129,6 +133,7 @@ impl<P: Platform> X86_64<P> {
             lines: Lines::new(io_apics, local_apic.id() as u8),
             local_apic,
             active_root: kernel_space.root(),
+            active_space: 0,
             kernel_space,
             asids: Asids::new(),
             // SAFETY: this is done once.

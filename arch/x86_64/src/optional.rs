@@ -5,9 +5,8 @@ use abi::registers::{CAP, MR};
 use core::arch::asm;
 use kernel::Kernel;
 use kernel::arch::UserContext;
-use x86_64::registers::model_specific::Msr;
 
-use crate::{Platform, X86_64};
+use crate::{Platform, X86_64, msr};
 
 /// Handles one. Returns whether it did; otherwise it is unknown.
 pub fn handle<P: Platform>(kernel: &mut Kernel<X86_64<P>>, call: Syscall) -> bool {
@@ -18,19 +17,22 @@ pub fn handle<P: Platform>(kernel: &mut Kernel<X86_64<P>>, call: Syscall) -> boo
         return false;
     }
     let context = &mut kernel.objects[thread].context;
-    let mut msr = Msr::new(context.get(CAP) as u32);
+    let register = context.get(CAP) as u32;
     match call {
         // SAFETY: writing caches back changes nothing but time.
         Syscall::BenchmarkFlushCaches => unsafe {
             asm!("wbinvd", options(nostack, preserves_flags))
         },
-        Syscall::X86DangerousRdmsr => {
+        // Of a register that the processor does not have, these calls are unknown.
+        Syscall::X86DangerousRdmsr => match msr::read(register) {
+            Some(value) => context.set_result(MR[0], value as usize),
+            None => return false,
+        },
+        Syscall::X86DangerousWrmsr => {
+            let value = context.get(MR[0]) as u64;
             // SAFETY: whoever benchmarks answers for the register.
-            let value = unsafe { msr.read() };
-            context.set_result(MR[0], value as usize);
+            return unsafe { msr::write(register, value) };
         }
-        // SAFETY: as above.
-        Syscall::X86DangerousWrmsr => unsafe { msr.write(context.get(MR[0]) as u64) },
         _ => return false,
     }
     true

@@ -10,8 +10,9 @@ use core::ops::Range;
 use arch_arm::generic_timer::GenericTimer;
 use arch_arm::gic::Gic;
 use arch_arm::pl011::Pl011;
+use arch_arm::platform::Platform;
 use arch_arm::{psci, semihosting, virt};
-use arch_armv8::{Platform, conduit, device_address};
+use arch_armv8::{conduit, device_address};
 use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv8::kernel_image!(HiKey);
@@ -35,7 +36,7 @@ impl Platform for HiKey {
     type Timer = GenericTimer;
 
     const RAM: Range<PhysAddr> = PhysAddr(virt::RAM)..PhysAddr(virt::RAM + (128 << 20));
-    const DEVICE_TREE: PhysAddr = PhysAddr(virt::RAM);
+    const LOADED_DEVICE_TREE: Option<PhysAddr> = Some(PhysAddr(virt::RAM));
     const DEVICES: &'static [PhysAddr] = &[PhysAddr(virt::GIC_DISTRIBUTOR), PhysAddr(virt::UART)];
     const RESERVED: &'static [Range<PhysAddr>] = &[virt::GIC];
     const TIMER_INTERRUPT: Irq = virt::VIRTUAL_TIMER;

@@ -14,11 +14,12 @@ mod log;
 
 use core::ops::Range;
 
+use arch_arm::aarch32::machine::device_address;
 use arch_arm::cortex_a9::GlobalTimer;
 use arch_arm::gic::Gic;
 use arch_arm::imx::{Gpt, Uart};
+use arch_arm::platform::Platform;
 use arch_arm::semihosting;
-use arch_armv7::{Platform, device_address};
 use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv7::kernel_image!(Sabre);

@@ -65,6 +65,53 @@ pub fn relax() {
     core::hint::spin_loop();
 }
 
+/// The count of the generic timer, which all cores share.
+#[cfg(target_feature = "v7")]
+#[inline(always)]
+pub fn timer_count() -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: reads a register, which the kernel leaves to users; the barrier keeps it from being read
+    // early.
+    unsafe {
+        asm!("isb", "mrrc p15, 1, {}, {}, c14", out(reg) low, out(reg) high, options(nostack, preserves_flags));
+    }
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// Counts in a second.
+#[cfg(target_feature = "v7")]
+#[inline(always)]
+pub fn timer_frequency() -> u64 {
+    let frequency: u32;
+    // SAFETY: reads a register, which the kernel leaves to users.
+    unsafe {
+        asm!("mrc p15, 0, {}, c14, c0, 0", out(reg) frequency, options(nomem, nostack, preserves_flags));
+    }
+    frequency.into()
+}
+
+/// Lets the core's physical timer raise its interrupt after so many counts, or never.
+#[cfg(target_feature = "v7")]
+#[inline(always)]
+pub fn set_physical_timer(counts: Option<u64>) {
+    let (count, control) = match counts {
+        Some(counts) => (timer_count() + counts, 1_u32),
+        None => (u64::MAX, 0),
+    };
+    // SAFETY: the kernel leaves this timer to users.
+    unsafe {
+        asm!(
+            "mcrr p15, 2, {}, {}, c14",
+            "mcr p15, 0, {}, c14, c2, 1",
+            "isb",
+            in(reg) count as u32,
+            in(reg) (count >> 32) as u32,
+            in(reg) control,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
 /// Assembly of the root task's entry point: the kernel gives the boot information's address in r0
 /// and no stack.
 #[doc(hidden)]

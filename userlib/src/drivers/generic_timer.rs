@@ -1,11 +1,9 @@
-//! The physical timer of 64-bit Arm, which the kernel leaves to users: it is registers of the core, so
+//! The physical timer of Arm cores with the generic timer, which the kernel leaves to users: it is registers of the core, so
 //! every thread can program it, and whoever has its interrupt hears of it.
 
+use crate::board::PHYSICAL_TIMER_INTERRUPT;
 use crate::cap::Slot;
 use crate::{Environment, Microseconds, Result, arch, boot};
-
-/// The interrupt that the architecture recommends (Arm Base System Architecture).
-const INTERRUPT: usize = 30;
 
 pub(super) struct Timer {
     frequency: u64,
@@ -22,7 +20,7 @@ impl Timer {
     }
 
     pub(super) fn issue(slot: Slot) -> Result {
-        boot::IRQ_CONTROL.get(INTERRUPT, slot)
+        boot::IRQ_CONTROL.get(PHYSICAL_TIMER_INTERRUPT, slot)
     }
 
     pub(super) fn start(&self, time: Microseconds) -> Result {

@@ -1,13 +1,12 @@
-//! The second serial port of i.MX6 boards (i.MX 6Dual/6Quad reference manual, chapter 64), without
+//! The second serial port of i.MX boards (i.MX 6Dual/6Quad reference manual, chapter 64; MCIMX31
+//! reference manual, chapter "Universal Asynchronous Receiver/Transmitters (UART)"), without
 //! interrupts. The first one is the kernel's console.
 
+use crate::board::UART2;
 use crate::{Environment, Result, arch};
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
 use tock_registers::{register_bitfields, register_structs};
-
-/// Physical address of the registers of UART2.
-const ADDRESS: usize = 0x021e_8000;
 
 register_bitfields! [u32,
     Receive [
@@ -53,7 +52,7 @@ pub struct Serial {
 impl Serial {
     /// Takes the port.
     pub fn open(environment: &mut Environment) -> Result<Self> {
-        let (_, address) = environment.map_device(ADDRESS)?;
+        let (_, address) = environment.map_device(UART2)?;
         // SAFETY: the page of the port's registers is mapped there for good.
         let registers = unsafe { &*(address as *const Registers) };
         registers.control1.write(Control1::ENABLE::SET);

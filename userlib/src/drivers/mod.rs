@@ -1,28 +1,32 @@
 //! Drivers for the devices that every board has: a one-shot timer and a serial port. The root task
 //! opens them; the names are the same on all boards.
 
-#[cfg(target_arch = "arm")]
+#[cfg(devices = "zynqmp")]
+mod cadence_uart;
+#[cfg(any(devices = "imx31", devices = "imx6"))]
 mod epit;
-#[cfg(target_arch = "aarch64")]
+#[cfg(any(devices = "virt", devices = "zynqmp"))]
 mod generic_timer;
-#[cfg(target_arch = "arm")]
+#[cfg(any(devices = "imx31", devices = "imx6"))]
 mod imx_uart;
 #[cfg(target_arch = "x86_64")]
 mod pit;
-#[cfg(target_arch = "aarch64")]
+#[cfg(devices = "virt")]
 mod pl011;
 #[cfg(target_arch = "x86_64")]
 mod uart_16550;
 
-#[cfg(target_arch = "arm")]
+#[cfg(devices = "zynqmp")]
+pub use cadence_uart::Serial;
+#[cfg(any(devices = "imx31", devices = "imx6"))]
 use epit::Timer;
-#[cfg(target_arch = "aarch64")]
+#[cfg(any(devices = "virt", devices = "zynqmp"))]
 use generic_timer::Timer;
-#[cfg(target_arch = "arm")]
+#[cfg(any(devices = "imx31", devices = "imx6"))]
 pub use imx_uart::Serial;
 #[cfg(target_arch = "x86_64")]
 use pit::Timer;
-#[cfg(target_arch = "aarch64")]
+#[cfg(devices = "virt")]
 pub use pl011::Serial;
 #[cfg(target_arch = "x86_64")]
 pub use uart_16550::Serial;

@@ -1,13 +1,11 @@
 //! The serial port of QEMU's machine virt (PrimeCell UART PL011, DDI 0183), without interrupts. The
 //! kernel's console is the same port.
 
+use crate::board::UART;
 use crate::{Environment, Result, arch};
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite};
 use tock_registers::{register_bitfields, register_structs};
-
-/// Physical address of the registers.
-const ADDRESS: usize = 0x0900_0000;
 
 register_bitfields! [u32,
     Flags [
@@ -41,7 +39,7 @@ pub struct Serial {
 impl Serial {
     /// Takes the port.
     pub fn open(environment: &mut Environment) -> Result<Self> {
-        let (_, address) = environment.map_device(ADDRESS)?;
+        let (_, address) = environment.map_device(UART)?;
         // SAFETY: the page of the port's registers is mapped there for good.
         let registers = unsafe { &*(address as *const Registers) };
         registers

@@ -1,4 +1,4 @@
-//! The clock of 64-bit Arm: the count of the generic timer, which users may read.
+//! The clock of Arm cores with the generic timer: its count of the generic timer, which users may read.
 
 use super::Microseconds;
 use crate::{Environment, Process, Result, Startup, arch};

@@ -1,16 +1,20 @@
 //! Time: the unit of the kernel's interface, and clocks.
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(any(devices = "virt", devices = "zynqmp"))]
 mod generic;
-#[cfg(target_arch = "arm")]
-mod gpt;
+#[cfg(devices = "imx31")]
+mod imx31;
+#[cfg(devices = "imx6")]
+mod imx6;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(any(devices = "virt", devices = "zynqmp"))]
 pub use generic::Clock;
-#[cfg(target_arch = "arm")]
-pub use gpt::Clock;
+#[cfg(devices = "imx6")]
+pub use imx6::Clock;
+#[cfg(devices = "imx31")]
+pub use imx31::Clock;
 #[cfg(target_arch = "x86_64")]
 pub use tsc::Clock;
 

@@ -128,6 +128,7 @@ impl ArchCap for Capability {
         cap_layout::encode(self)
     }
 
+    #[inline(always)]
     fn decode(raw: RawCap) -> Self {
         cap_layout::decode(raw)
     }

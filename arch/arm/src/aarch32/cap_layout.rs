@@ -106,6 +106,7 @@ const fn encode_mapping(mapping: Option<Mapping>) -> (usize, usize) {
     }
 }
 
+#[inline(always)]
 pub(super) const fn decode(raw: RawCap) -> Capability {
     match raw.tag() {
         SMALL_FRAME => decode_frame(raw, FrameSize::SmallPage, SMALL),

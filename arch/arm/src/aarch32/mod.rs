@@ -1,7 +1,7 @@
 //! The 32-bit architecture: thread contexts, capabilities, and address spaces of short descriptors,
 //! which ARMv6 and ARMv7 have in common.
 //!
-//! What an architecture version does differently stands behind the trait [`Aarch32`].
+//! All but the folder `machine` also compiles on the host.
 
 mod asid;
 mod boot;
@@ -9,9 +9,14 @@ mod cap;
 mod cap_layout;
 #[cfg(target_arch = "arm")]
 mod context;
+#[cfg(target_arch = "arm")]
+pub mod cp15;
 pub mod descriptor;
 mod invoke;
+#[cfg(target_arch = "arm")]
+pub mod machine;
 mod map;
+pub mod ram;
 mod spaces;
 mod table;
 
@@ -27,7 +32,7 @@ pub use cap::{Capability, FrameCap, FrameSize, Mapping};
 pub use context::{Context, FpuContext};
 pub use invoke::{derive, finalise, invoke};
 pub use spaces::Spaces;
-pub use table::{Directory, Table};
+pub use table::{Directory, Table, directory_index, table_index};
 
 /// Users have the addresses below this; the kernel has the rest, in every address space.
 pub const USER_TOP: usize = 0xe000_0000;
@@ -45,7 +50,14 @@ pub enum CacheOperation {
     Unify,
 }
 
-/// A version of the 32-bit architecture.
+/// The cache lines of `size` bytes that a range touches, each by its first address.
+pub fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {
+    let count = (range.end - 1) / size - range.start / size + 1;
+    let first = range.start & !(size - 1);
+    (0..count).map(move |index| first + index * size)
+}
+
+/// What the address spaces need of the machine.
 pub trait Aarch32: Arch<Cap = Capability> {
     /// The state of this core's address spaces.
     fn spaces(&mut self) -> &mut Spaces<Self>;

@@ -6,6 +6,8 @@
 //! taken away from its owner, whose translations are forgotten. So a switch takes a constant time, and
 //! with fewer than 256 address spaces hardly ever costs a translation.
 
+use core::ops::Range;
+
 use kernel::arch::PhysAddr;
 
 use super::asid::{Asid, HardwareAsid, POOL_SIZE, POOLS};
@@ -208,9 +210,9 @@ impl<A: Aarch32> Spaces<A> {
         self.pools[pool] = None;
     }
 
-    /// The first identifier of a pool that no address space has.
-    pub(super) fn free_asid(&self, pool: usize) -> Option<Asid> {
-        (0..POOL_SIZE)
+    /// The first of some identifiers of a pool that no address space has.
+    pub(super) fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
+        some.by_ref()
             .filter_map(|index| Asid::new(pool, index))
             .find(|&asid| self.entry(asid) == PoolEntry::EMPTY)
     }
@@ -219,9 +221,7 @@ impl<A: Aarch32> Spaces<A> {
     pub(super) fn assign(&mut self, asid: Asid, directory: Directory<A>) {
         let kernel = self.kernel;
         let first = super::USER_TOP >> descriptor::SECTION_BITS;
-        directory.fill(first..descriptor::DIRECTORY_ENTRIES, |index| {
-            kernel.get(index)
-        });
+        directory.copy(kernel, first..descriptor::DIRECTORY_ENTRIES);
         self.set_entry(asid, PoolEntry::new(directory.address(), None));
     }
 

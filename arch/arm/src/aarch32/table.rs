@@ -72,6 +72,27 @@ impl<A: Aarch32, E: Copy, const N: usize> Entries<A, E, N> {
             // SAFETY: as for `get`; the hardware only reads.
             unsafe { self.entry(index).write_volatile(change(index)) };
         }
+        self.clean(range);
+    }
+
+    /// Copies entries: a few in each turn, as the kernel has hundreds of them in a directory.
+    pub fn copy(self, from: Self, range: Range<usize>) {
+        const SOME: usize = 8;
+        assert!(range.len().is_multiple_of(SOME));
+        for index in range.clone().step_by(SOME) {
+            let (from, to) = (from.entry(index), self.entry(index));
+            // SAFETY: as for `get` and `fill`; there are so many entries from `index` on.
+            let entries = unsafe { from.cast::<[E; SOME]>().read() };
+            for (place, entry) in entries.into_iter().enumerate() {
+                // SAFETY: as above.
+                unsafe { to.add(place).write_volatile(entry) };
+            }
+        }
+        self.clean(range);
+    }
+
+    /// Lets the hardware see what was changed.
+    fn clean(self, range: Range<usize>) {
         let bytes = A::to_virtual(self.address) + range.start * size_of::<E>();
         A::clean_table(bytes..bytes + range.len() * size_of::<E>());
     }

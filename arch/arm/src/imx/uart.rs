@@ -1,7 +1,9 @@
 //! The serial port.
 //!
-//! Chapter 64 of the *i.MX 6Dual/6Quad Applications Processor Reference Manual* (IMX6DQRM). Baud rate
-//! and pins are left as the boot loader set them.
+//! Chapter 64 of the *i.MX 6Dual/6Quad Applications Processor Reference Manual* (IMX6DQRM), whose
+//! section numbers stand here, and the chapter "Universal Asynchronous Receiver/Transmitters (UART)" of
+//! the *MCIMX31 and MCIMX31L Applications Processors Reference Manual* (MCIMX31RM): what is used is the
+//! same. Baud rate and pins are left as the boot loader set them.
 
 use tock_registers::interfaces::{ReadWriteable, Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use abi::Method;
 use kernel::Kernel;
-use kernel::invoke::Error;
+use kernel::invoke::{Error, Failure, Invocation, in_pieces};
 
 use crate::cache::{self, CacheOperation};
 use crate::paging::descriptor::Entry;
@@ -37,21 +37,25 @@ pub(super) fn of_vspace(method: Method) -> Option<CacheOperation> {
     })
 }
 
-/// Maintains a range of addresses, all of which `entry` maps.
+/// Maintains a range of addresses, all of which `entry` maps, which may take long.
 ///
 /// # Errors
 /// Invalidation changes what memory holds, so it needs a mapping that may be written.
 pub(super) fn maintain<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
+    invocation: &Invocation<Armv8<P>>,
     operation: CacheOperation,
     entry: Entry,
     asid: Asid,
     range: Range<usize>,
-) -> Result<(), Error> {
+) -> Result<(), Failure> {
+    /// Bytes between two preemption points, and about how many instructions they take.
+    const PIECE: (usize, usize) = (4096, 500);
     if operation == CacheOperation::Invalidate && !entry.is_user_writable() {
-        return Err(Error::IllegalOperation);
+        return Err(Error::IllegalOperation.into());
     }
-    let maintain = || cache::maintain(operation, range);
-    kernel.arch.spaces.inside(asid, maintain);
-    Ok(())
+    in_pieces(kernel, invocation, range, PIECE, |kernel, piece| {
+        let maintain = || cache::maintain(operation, piece);
+        kernel.arch.spaces.inside(asid, maintain);
+    })
 }

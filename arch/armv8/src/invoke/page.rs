@@ -38,7 +38,14 @@ pub(super) fn invoke<P: Platform>(
             invocation.require(2, 0)?;
             let offsets = invocation.word(kernel, 0)..invocation.word(kernel, 1);
             let (place, mapping, range) = cache_range(&kernel.arch.spaces, &frame, offsets)?;
-            cache::maintain(kernel, operation, place.get(), mapping.asid, range)?;
+            cache::maintain(
+                kernel,
+                invocation,
+                operation,
+                place.get(),
+                mapping.asid,
+                range,
+            )?;
             Ok(Answer::Nothing)
         }
     }

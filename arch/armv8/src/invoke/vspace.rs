@@ -39,6 +39,6 @@ pub(super) fn invoke<P: Platform>(
         }
         .into());
     }
-    cache::maintain(kernel, operation, place.get(), asid, range)?;
+    cache::maintain(kernel, invocation, operation, place.get(), asid, range)?;
     Ok(Answer::Nothing)
 }

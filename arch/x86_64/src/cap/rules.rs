@@ -34,6 +34,7 @@ impl ArchCap for Cap {
         layout::encode(self)
     }
 
+    #[inline(always)]
     fn decode(raw: RawCap) -> Self {
         layout::decode(raw)
     }

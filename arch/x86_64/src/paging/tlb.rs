@@ -4,21 +4,19 @@
 //! the kernel's global pages, and only the address space in use needs invalidation. With PCIDs, both
 //! functions would take the identifier of the space.
 
+use core::arch::asm;
+
 use kernel::arch::PhysAddr;
-use x86_64::PhysAddr as Address;
 use x86_64::VirtAddr;
 use x86_64::instructions::tlb;
-use x86_64::registers::control::{Cr3, Cr3Flags};
-use x86_64::structures::paging::PhysFrame;
 
 /// Makes the address space under `root` the current one.
 ///
 /// # Safety
 /// The table at `root` has the kernel's upper half, and stays until another one is loaded.
 pub unsafe fn load_root(root: PhysAddr) {
-    let frame = PhysFrame::containing_address(Address::new(root.0 as u64));
     // SAFETY: the kernel's own mappings stay what they are.
-    unsafe { Cr3::write(frame, Cr3Flags::empty()) }
+    unsafe { asm!("mov cr3, {}", in(reg) root.0, options(nostack, preserves_flags)) }
 }
 
 /// Forgets the page at `address` of the current address space, and all inner tables.

@@ -4,6 +4,7 @@
 //! address space in it. Number 0 is never given to one.
 
 use core::num::NonZeroU16;
+use core::ops::Range;
 
 use kernel::arch::PhysAddr;
 use kernel::token::{Objects, Ptr};
@@ -11,7 +12,7 @@ use kernel::token::{Objects, Ptr};
 /// Number of pools.
 pub const POOLS: usize = 8;
 /// Number of address spaces in a pool.
-const POOL_SIZE: usize = 512;
+pub const POOL_SIZE: usize = 512;
 
 /// An identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,10 +80,15 @@ impl Asids {
         self.pools[place] = pool;
     }
 
-    /// The first identifier in the pool of a place that no address space has.
-    pub fn free_asid(&self, objects: &Objects, place: usize) -> Option<Asid> {
+    /// The first of some identifiers in the pool of a place that no address space has.
+    pub fn free_asid(
+        &self,
+        objects: &Objects,
+        place: usize,
+        mut some: Range<usize>,
+    ) -> Option<Asid> {
         let pool = &objects[self.pools[place]?];
-        (0..POOL_SIZE)
+        some.by_ref()
             .filter(|index| pool.roots[*index] == NONE)
             .find_map(|index| Asid::new(place * POOL_SIZE + index))
     }

@@ -4,9 +4,10 @@ use abi::sizes::ASID_POOL_BITS;
 use abi::{LookupFailure, Method};
 use kernel::Kernel;
 use kernel::cap::{Cap as AnyCap, UntypedCap, has_children, insert_child, lookup_slot};
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, look_up, reset};
+use kernel::sched::work;
 
-use super::AsidPool;
+use super::asid::{Asid, AsidPool, POOL_SIZE};
 use crate::cap::{Cap, PoolCap, RootCap};
 use crate::paging::{PageTable, window};
 use crate::{Platform, X86_64};
@@ -35,21 +36,20 @@ pub fn invoke_control<P: Platform>(
     }
     let root = invocation.extra_cap(kernel, 1);
     let slot = lookup_slot(kernel, root, index, depth, false)?;
+    look_up(kernel)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
     }
 
+    let mut untyped = untyped;
+    reset(kernel, parent, &mut untyped)?;
     let full = UntypedCap {
         watermark: untyped.size(),
         ..untyped
     };
     kernel[parent].set_cap(AnyCap::Untyped(full));
-    let memory = window::to_virtual(untyped.address);
     // SAFETY: the untyped memory has no children, so nobody uses it; zero is a valid, empty pool.
-    let pool = unsafe {
-        core::ptr::with_exposed_provenance_mut::<AsidPool>(memory).write_bytes(0, 1);
-        window::object(untyped.address)
-    };
+    let pool = unsafe { window::object::<AsidPool>(untyped.address) };
     kernel.arch.asids.set_pool(place, Some(pool));
     let cap = Cap::AsidPool(PoolCap {
         address: untyped.address,
@@ -87,11 +87,9 @@ pub fn invoke_pool<P: Platform>(
     if window::to_physical(pool.address()) != cap.address {
         return Err(Error::InvalidCapability(0).into());
     }
-    let asids = &kernel.arch.asids;
-    let asid = asids
-        .free_asid(&kernel.objects, cap.index)
-        .ok_or(Error::DeleteFirst)?;
+    let asid = free_asid(kernel, cap.index)?;
 
+    let asids = &kernel.arch.asids;
     asids.set_root(&mut kernel.objects, asid, Some(root.address));
     // SAFETY: there is a capability to the root, so it exists.
     let table = unsafe { window::object::<PageTable>(root.address) };
@@ -102,4 +100,22 @@ pub fn invoke_pool<P: Platform>(
     };
     kernel[invocation.extra_slot(0)].set_cap(AnyCap::Arch(Cap::Root(assigned)));
     Ok(Answer::Nothing)
+}
+
+/// The first identifier in the pool of a place that no address space has. Looking through a pool takes
+/// long.
+fn free_asid<P: Platform>(kernel: &mut Kernel<X86_64<P>>, place: usize) -> Result<Asid, Failure> {
+    /// Identifiers between two preemption points.
+    const SOME: usize = 32;
+    for first in (0..POOL_SIZE).step_by(SOME) {
+        let some = first..first + SOME;
+        let found = kernel.arch.asids.free_asid(&kernel.objects, place, some);
+        if let Some(asid) = found {
+            return Ok(asid);
+        }
+        if kernel.is_interrupted_after(work::IDENTIFIER * SOME) {
+            return Err(Failure::Preempted);
+        }
+    }
+    Err(Error::DeleteFirst.into())
 }

@@ -9,7 +9,7 @@
 //!
 //! [`paging::USER_TOP`]: crate::paging::USER_TOP
 
-use core::arch::global_asm;
+use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 
 use x86_64::VirtAddr;
@@ -52,6 +52,18 @@ pub fn stub(vector: u64) -> usize {
 pub unsafe fn return_to_user() -> ! {
     // SAFETY: the caller's promise.
     unsafe { escapement_return_to_user() }
+}
+
+/// Leaves the kernel to the thread that has these registers.
+///
+/// # Safety
+/// It is the current one; otherwise as for [`return_to_user`].
+#[inline(always)]
+pub unsafe fn return_to(registers: *const Registers) -> ! {
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!("mov rsp, {}", "jmp escapement_return_to_thread", in(reg) registers, options(noreturn))
+    }
 }
 
 /// Enables `syscall` (Intel SDM vol. 3, section 5.8.8).
@@ -136,8 +148,9 @@ global_asm!(
     "call escapement_trap",
     "jmp escapement_return_to_user",
 
-    // In the kernel only the idle loop has interrupts enabled, and it has no state to keep. Anything
-    // else is an error of the kernel.
+    // In the kernel only the idle loop has interrupts enabled, and it has no state to keep. Whoever
+    // benchmarks may name model-specific registers that the processor does not have; then the access
+    // has failed, see `crate::msr`. Anything else is an error of the kernel.
     "escapement_trap_from_kernel:",
     "cmp qword ptr gs:[{CURRENT}], 0",
     "jne 2f",
@@ -150,10 +163,21 @@ global_asm!(
     "call escapement_trap",
     "jmp escapement_return_to_user",
     "2:",
+    "lea rdi, [rip + escapement_msr_read]",
+    "cmp [rsp + 16], rdi",
+    "je 3f",
+    "lea rdi, [rip + escapement_msr_written]",
+    "cmp [rsp + 16], rdi",
+    "je 3f",
     "mov rdi, rsp",
     "and rsp, -16",
     "cld",
     "call escapement_fatal",
+    "3:",
+    "lea rdi, [rip + escapement_msr_missing]",
+    "mov [rsp + 16], rdi",
+    "add rsp, 16",
+    "iretq",
 
     // A debug exception may come at the first instruction of a system call, on the user's stack and
     // before `swapgs`: some processors report a single step that began in user mode only then. So it
@@ -217,8 +241,8 @@ global_asm!(
     "mov [rsp + {R13}], r13",
     "mov [rsp + {R14}], r14",
     "mov [rsp + {R15}], r15",
+    "mov rcx, rsp",
     "mov rsp, gs:[{STACK}]",
-    "xor ebp, ebp",
     "call escapement_system_call",
 
     // Back to user mode, with what is in the context of the thread that is current now.
@@ -227,6 +251,9 @@ global_asm!(
     "mov rsp, gs:[{CURRENT}]",
     "test rsp, rsp",
     "jz 3f",
+    // The stack pointer is at its registers.
+    ".global escapement_return_to_thread",
+    "escapement_return_to_thread:",
     "mov rax, [rsp + {RAX}]",
     "mov rbx, [rsp + {RBX}]",
     "mov rdx, [rsp + {RDX}]",

@@ -1,20 +1,47 @@
 //! From what happened to one call of the portable kernel.
 
+use abi::MessageInfo;
 use abi::breakpoint::SOFTWARE;
 use abi::config::HARDWARE_DEBUG;
 use kernel::Kernel;
 use kernel::arch::Irq;
-use kernel::object::Fault;
+use kernel::fastpath::SystemCall;
+use kernel::object::{Fault, Thread};
 use kernel::syscall::Interrupt;
 use x86_64::registers::control::Cr2;
 
+use super::entry::{return_to, return_to_user};
 use super::vectors::{self, exception};
+use crate::context::{Context, Registers};
 use crate::{Platform, X86_64, debug};
 
-/// A system call: its registers are in the context of the current thread.
-pub fn system_call<P: Platform>() {
+/// A system call: its registers are in the context of the current thread, whose part `registers` is.
+#[inline(always)]
+pub fn system_call<P: Platform>(
+    cap: usize,
+    info: usize,
+    number: usize,
+    registers: &mut Registers,
+) -> ! {
+    let context = Context::of(registers);
+    // SAFETY: the registers are those of the current thread, and so is the context.
+    let thread = unsafe { Thread::of_context(context) };
     // SAFETY: this is a kernel entry, and the only one.
-    unsafe { P::kernel() }.handle_syscall();
+    let kernel = unsafe { P::kernel() };
+    let call = SystemCall {
+        thread,
+        number,
+        cap,
+        info: MessageInfo(info),
+    };
+    if let Some(next) = kernel.take_fast_path(&call) {
+        let registers = &raw const kernel[next].context.registers;
+        // SAFETY: they are those of the current thread. No reference is used any more.
+        unsafe { return_to(registers) }
+    }
+    kernel.handle_syscall_in_general();
+    // SAFETY: the core is set up; the reference is used no more.
+    unsafe { return_to_user() }
 }
 
 /// An exception of a user, or an interrupt.

@@ -29,8 +29,13 @@ pub unsafe fn init() {
 macro_rules! entry_points {
     ($platform:ty) => {
         #[unsafe(no_mangle)]
-        extern "C" fn escapement_system_call() {
-            $crate::trap::system_call::<$platform>();
+        extern "C" fn escapement_system_call(
+            cap: usize,
+            info: usize,
+            number: usize,
+            registers: &mut $crate::context::Registers,
+        ) -> ! {
+            $crate::trap::system_call::<$platform>(cap, info, number, registers)
         }
         #[unsafe(no_mangle)]
         extern "C" fn escapement_trap(vector: u64, error: u64) {

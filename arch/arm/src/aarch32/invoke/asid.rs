@@ -5,10 +5,14 @@ use abi::sizes::ASID_POOL_BITS;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, UntypedCap, has_children, insert_child, lookup_slot};
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{
+    Answer, Error, Failure, Invocation, Outcome, look_after_checks, look_up, reset,
+};
+use kernel::sched::work;
 
 use super::INVALID_ROOT;
 use crate::aarch32::Aarch32;
+use crate::aarch32::asid::{Asid, POOL_SIZE};
 use crate::aarch32::cap::Capability;
 use crate::aarch32::table::Directory;
 
@@ -38,14 +42,14 @@ pub(super) fn invoke_control<A: Aarch32>(
     let root = invocation.extra_cap(kernel, 1);
     let (index, depth) = (invocation.word(kernel, 0), invocation.word(kernel, 1));
     let slot = lookup_slot(kernel, root, index, depth, false)?;
+    look_up(kernel)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
     }
 
+    let mut untyped = untyped;
+    reset(kernel, parent, &mut untyped)?;
     let address = untyped.address;
-    let memory = core::ptr::with_exposed_provenance_mut::<u8>(A::to_virtual(address));
-    // SAFETY: the untyped memory has no children, so nobody uses it.
-    unsafe { memory.write_bytes(0, untyped.size()) };
     let used = UntypedCap {
         watermark: untyped.size(),
         ..untyped
@@ -82,7 +86,9 @@ pub(super) fn invoke_pool<A: Aarch32>(
     if !spaces.has_pool(pool, address).ok_or(INVALID_ROOT)? {
         return Err(Error::InvalidCapability(0).into());
     }
-    let asid = spaces.free_asid(pool).ok_or(Error::DeleteFirst)?;
+    let asid = free_asid(kernel, pool)?;
+    look_after_checks(kernel)?;
+    let spaces = kernel.arch.spaces();
 
     // SAFETY: the capability says that a directory is there; `release` takes it out again.
     spaces.assign(asid, unsafe { Directory::at(root) });
@@ -92,4 +98,20 @@ pub(super) fn invoke_pool<A: Aarch32>(
     };
     kernel[invocation.extra_slot(0)].set_cap(Cap::Arch(assigned));
     Ok(Answer::Nothing)
+}
+
+/// The first identifier of a pool that no address space has. Looking through a pool takes long.
+fn free_asid<A: Aarch32>(kernel: &mut Kernel<A>, pool: usize) -> Result<Asid, Failure> {
+    /// Identifiers between two preemption points.
+    const SOME: usize = 32;
+    for first in (0..POOL_SIZE).step_by(SOME) {
+        let found = kernel.arch.spaces().free_asid(pool, first..first + SOME);
+        if let Some(asid) = found {
+            return Ok(asid);
+        }
+        if kernel.is_interrupted_after(work::IDENTIFIER * SOME) {
+            return Err(Failure::Preempted);
+        }
+    }
+    Err(Error::DeleteFirst.into())
 }

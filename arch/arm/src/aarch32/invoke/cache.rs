@@ -8,6 +8,7 @@ use core::ops::Range;
 
 use abi::Method;
 use kernel::Kernel;
+use kernel::invoke::{Failure, Invocation, in_pieces};
 
 use crate::aarch32::{Aarch32, Asid, CacheOperation};
 
@@ -33,14 +34,18 @@ pub(super) fn of_page_directory(method: Method) -> Option<CacheOperation> {
     })
 }
 
+/// Maintains a range of addresses, which may take long.
 pub(super) fn maintain<A: Aarch32>(
     kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
     operation: CacheOperation,
     asid: Asid,
     range: Range<usize>,
-) {
-    kernel
-        .arch
-        .spaces()
-        .inside(asid, || A::maintain_cache(operation, range));
+) -> Result<(), Failure> {
+    /// Bytes between two preemption points, and about how many instructions they take.
+    const PIECE: (usize, usize) = (2048, 500);
+    in_pieces(kernel, invocation, range, PIECE, |kernel, piece| {
+        let maintain = || A::maintain_cache(operation, piece);
+        kernel.arch.spaces().inside(asid, maintain);
+    })
 }

@@ -34,7 +34,7 @@ pub(super) fn invoke<A: Aarch32>(
             invocation.require(2, 0)?;
             let offsets = invocation.word(kernel, 0)..invocation.word(kernel, 1);
             let (asid, range) = cache_range(kernel, &frame, offsets)?;
-            cache::maintain(kernel, operation, asid, range);
+            cache::maintain(kernel, invocation, operation, asid, range)?;
             Ok(Answer::Nothing)
         }
     }

@@ -36,6 +36,6 @@ pub(super) fn invoke<A: Aarch32>(
         }
         .into());
     }
-    cache::maintain(kernel, operation, asid, range);
+    cache::maintain(kernel, invocation, operation, asid, range)?;
     Ok(Answer::Nothing)
 }

@@ -2,6 +2,7 @@
 //! 30), counting the 24 MHz crystal divided by 8.
 
 use super::Microseconds;
+use crate::board::GPT;
 use crate::cap::{Attributes, Frame};
 use crate::{Environment, Process, Result, Startup};
 use abi::{BootInfo, Rights};
@@ -10,8 +11,6 @@ use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite};
 use tock_registers::{register_bitfields, register_structs};
 
-/// Physical address of the registers.
-const ADDRESS: usize = 0x0209_8000;
 /// Ticks in a microsecond.
 const MEGAHERTZ: u64 = 3;
 /// Name of the mapped registers on a startup page.
@@ -55,7 +54,7 @@ pub struct Clock {
 impl Clock {
     /// The clock, as the root task finds it: not running.
     pub fn start(environment: &mut Environment, _: &'static BootInfo) -> Result<Self> {
-        let (frame, address) = environment.map_device(ADDRESS)?;
+        let (frame, address) = environment.map_device(GPT)?;
         let clock = Self::at(Some(frame), address);
         let registers = clock.registers;
         registers.control.set(0);

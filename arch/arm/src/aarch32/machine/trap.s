@@ -8,6 +8,9 @@
 @ The kernel itself never takes an interrupt: the idle loop waits for one with interrupts masked. Other
 @ exceptions of the kernel are fatal.
 @
+@ The vectors may be mapped a second time, where a core wants to have them, so they reach their targets
+@ by absolute addresses.
+@
 @ ARM DDI 0406: sections B1.8 (exceptions), B9.3.16 (SRS), B9.3.13 (RFE).
 
     .section .vectors, "ax"
@@ -15,14 +18,17 @@
     .balign 32
     .global trap_vectors
 trap_vectors:
-    b       trap_stray
-    b       trap_undefined
-    b       trap_syscall
-    b       trap_prefetch_abort
-    b       trap_data_abort
-    b       trap_stray
-    b       trap_interrupt
-    b       trap_stray
+    .rept   8
+    ldr     pc, [pc, #24]           @ from the table behind
+    .endr
+    .word   trap_stray
+    .word   trap_undefined
+    .word   trap_syscall
+    .word   trap_prefetch_abort
+    .word   trap_data_abort
+    .word   trap_stray
+    .word   trap_interrupt
+    .word   trap_stray
 
 @ Saves the user's registers. `back` is how far the restart address lies before the return address.
     .macro  save back
@@ -55,7 +61,7 @@ trap_syscall:
     .global trap_leave
 trap_leave:
     add     sp, r0, #{return_state}
-    clrex
+    clear_exclusive
     ldmdb   sp, {{r0-r14}}^
     rfeia   sp!
 

@@ -5,6 +5,8 @@
 @ mebibyte that executes at its physical address too; `kernel_space.rs` takes away what is too much.
 @
 @ ARM DDI 0406: sections B3.5 (short descriptors), B4.1.130 (SCTLR), B4.1.153 to 154 (TTBCR, TTBR0).
+@ Descriptors have the format of ARMv6 without subpages, and accesses need not be aligned; ARMv7 has
+@ nothing else (section D12.7.1: SCTLR.XP and U).
 
     .section .boot, "ax"
     .arm
@@ -56,20 +58,21 @@ window:
     @ One directory for all addresses, walked through the caches; domain 0 obeys permissions
     mcr     p15, 0, r7, c2, c0, 2
     mcr     p15, 0, r7, c13, c0, 1
-    orr     r7, r5, #0x48
+    orr     r7, r5, #{walk}
     mcr     p15, 0, r7, c2, c0, 0
     mov     r7, #1
     mcr     p15, 0, r7, c3, c0, 0
-    dsb
-    isb
-    @ Off: TEX remap and access flag, high vectors, caches, branch prediction, alignment checks. On: M
+    data_barrier
+    instruction_barrier
+    @ Off: TEX remap and access flag, high vectors, caches, branch prediction, alignment checks. On: XP, U, M
     mrc     p15, 0, r7, c1, c0, 0
     bic     r7, r7, #0x30000000
     bic     r7, r7, #0x3800
     bic     r7, r7, #0x0006
+    orr     r7, r7, #0xc00000
     orr     r7, r7, #0x0001
     mcr     p15, 0, r7, c1, c0, 0
-    isb
+    instruction_barrier
     ldr     pc, =boot_high
 
 boot_high:

@@ -5,6 +5,7 @@
 //! | [`KERNEL_BASE`] | the first [`WINDOW_SIZE`] bytes of RAM, image included, by sections |
 //! | [`DEVICE_BASE`] | the devices that the platform names, by sections |
 //! | [`PROBE_BASE`] | whatever is looked at during boot |
+//! | [`Version::FIXED_VECTORS`] | the page with the exception vectors, where the core wants to have them |
 //!
 //! Boot code maps the window so that everything is allowed; [`protect`] then takes away what is not
 //! needed. Nothing of it changes after boot, so each new directory gets a copy of these entries, and
@@ -12,15 +13,17 @@
 
 use core::cell::UnsafeCell;
 
-use aarch32_cpu::asm::{dsb, isb};
-use arch_arm::aarch32::descriptor::{
+use kernel::arch::{Arch, PhysAddr};
+
+use super::translation::forget_all;
+use super::{Machine, Version};
+use crate::aarch32::descriptor::{
     Access, Attributes, DIRECTORY_BITS, DIRECTORY_ENTRIES, FirstLevel, Memory, SECTION_BITS,
     SecondLevel, TABLE_BITS, TABLE_ENTRIES,
 };
-use arch_arm::aarch32::{Directory, Table, USER_TOP};
-use kernel::arch::{Arch, PhysAddr};
-
-use crate::{Armv7, Platform, cp15};
+use crate::aarch32::ram::Words;
+use crate::aarch32::{Directory, Table, USER_TOP, directory_index, table_index};
+use crate::platform::Platform;
 
 /// Where the kernel sees the start of RAM.
 pub const KERNEL_BASE: usize = USER_TOP;
@@ -28,17 +31,19 @@ pub const KERNEL_BASE: usize = USER_TOP;
 pub const WINDOW_SIZE: usize = 480 << 20;
 /// Where it sees devices.
 pub const DEVICE_BASE: usize = KERNEL_BASE + WINDOW_SIZE;
-const PROBE_BASE: usize = 0xfff0_0000;
+const PROBE_BASE: usize = 0xffe0_0000;
 
 const SECTION: usize = 1 << SECTION_BITS;
 const LARGE_PAGE: usize = 1 << 16;
 /// The most mebibytes that the kernel's image has.
 const IMAGE_SECTIONS: usize = 2;
+/// A table for each mebibyte of the image, and one for the vectors.
+const TABLES: usize = IMAGE_SECTIONS + 1;
 
 #[repr(C, align(16384))]
 struct DirectoryMemory(UnsafeCell<[FirstLevel; DIRECTORY_ENTRIES]>);
 #[repr(C, align(1024))]
-struct TableMemory(UnsafeCell<[[SecondLevel; TABLE_ENTRIES]; IMAGE_SECTIONS]>);
+struct TableMemory(UnsafeCell<[[SecondLevel; TABLE_ENTRIES]; TABLES]>);
 
 const _: () = assert!(align_of::<DirectoryMemory>() == 1 << DIRECTORY_BITS);
 const _: () = assert!(align_of::<TableMemory>() == 1 << TABLE_BITS);
@@ -52,8 +57,8 @@ unsafe impl Sync for TableMemory {}
 #[unsafe(no_mangle)]
 static kernel_directory: DirectoryMemory =
     DirectoryMemory(UnsafeCell::new([FirstLevel::FAULT; DIRECTORY_ENTRIES]));
-static IMAGE_TABLES: TableMemory = TableMemory(UnsafeCell::new(
-    [[SecondLevel::FAULT; TABLE_ENTRIES]; IMAGE_SECTIONS],
+static KERNEL_TABLES: TableMemory = TableMemory(UnsafeCell::new(
+    [[SecondLevel::FAULT; TABLE_ENTRIES]; TABLES],
 ));
 
 // Places in the image; see `kernel.ld`.
@@ -92,8 +97,8 @@ pub(crate) fn image_end_address() -> usize {
 }
 
 /// The directory with nothing but the kernel in it.
-pub(crate) fn directory<P: Platform>() -> Directory<Armv7<P>> {
-    let address = Armv7::<P>::to_physical(kernel_directory.0.get() as usize);
+pub(crate) fn directory<V: Version, P: Platform>() -> Directory<Machine<V, P>> {
+    let address = Machine::<V, P>::to_physical(kernel_directory.0.get() as usize);
     // SAFETY: it is static, and written during boot only.
     unsafe { Directory::at(address) }
 }
@@ -110,24 +115,27 @@ const fn attributes(access: Access, executable: bool) -> Attributes {
 
 /// Allows the kernel to execute its code, to read its constants, and to read and write the rest of
 /// RAM; maps devices; and takes away the mapping at physical addresses that boot code began with.
-pub(crate) fn protect<P: Platform>() {
+pub(crate) fn protect<V: Version, P: Platform>() {
     assert_eq!(&raw const RAM_START as usize, P::RAM.start.0);
     assert_eq!(&raw const LINKED_BASE as usize, KERNEL_BASE);
     assert_eq!(&raw const WINDOW_SECTIONS as usize, WINDOW_SIZE / SECTION);
-    let directory = directory::<P>();
+    let directory = directory::<V, P>();
     let image = IMAGE_SECTIONS.min((image_end_address() - KERNEL_BASE).div_ceil(SECTION));
     assert!(
         image_end_address() <= KERNEL_BASE + image * SECTION,
         "the kernel is too large"
     );
     let first = KERNEL_BASE >> SECTION_BITS;
-    let physical = |index: usize| Armv7::<P>::to_physical(index << SECTION_BITS);
+    let physical = |index: usize| Machine::<V, P>::to_physical(index << SECTION_BITS);
 
     for section in 0..image {
-        let table = image_table::<P>(section);
+        let table = kernel_table::<V, P>(section);
         table.fill(0..TABLE_ENTRIES, |index| {
             let address = KERNEL_BASE + section * SECTION + index * 4096 / LARGE_PAGE * LARGE_PAGE;
-            SecondLevel::large(Armv7::<P>::to_physical(address), image_attributes(address))
+            SecondLevel::large(
+                Machine::<V, P>::to_physical(address),
+                image_attributes(address),
+            )
         });
         let entry = FirstLevel::table(table.address(), false);
         directory.fill(first + section..first + section + 1, |_| entry);
@@ -144,14 +152,31 @@ pub(crate) fn protect<P: Platform>() {
     directory.fill(devices..devices + P::DEVICES.len(), |index| {
         FirstLevel::section(P::DEVICES[index - devices], device)
     });
+    if let Some(vectors) = V::FIXED_VECTORS {
+        map_vectors::<V, P>(vectors);
+    }
     directory.fill(0..first, |_| FirstLevel::FAULT);
-    forget_all();
+    forget_all::<V>();
 }
 
-fn image_table<P: Platform>(section: usize) -> Table<Armv7<P>> {
-    let address = IMAGE_TABLES.0.get() as usize + (section << TABLE_BITS);
-    // SAFETY: it is static, and `section` is below `IMAGE_SECTIONS`.
-    unsafe { Table::at(Armv7::<P>::to_physical(address)) }
+/// Maps the first page of the image, which begins with the vectors, at `address` too.
+fn map_vectors<V: Version, P: Platform>(address: usize) {
+    let table = kernel_table::<V, P>(IMAGE_SECTIONS);
+    let code = Machine::<V, P>::to_physical(KERNEL_BASE);
+    let page = table_index(address);
+    table.fill(page..page + 1, |_| {
+        SecondLevel::small(code, attributes(Access::KernelRead, true))
+    });
+    let section = directory_index(address);
+    let entry = FirstLevel::table(table.address(), false);
+    directory::<V, P>().fill(section..section + 1, |_| entry);
+}
+
+fn kernel_table<V: Version, P: Platform>(index: usize) -> Table<Machine<V, P>> {
+    assert!(index < TABLES);
+    let address = KERNEL_TABLES.0.get() as usize + (index << TABLE_BITS);
+    // SAFETY: it is static, and there are as many.
+    unsafe { Table::at(Machine::<V, P>::to_physical(address)) }
 }
 
 fn image_attributes(address: usize) -> Attributes {
@@ -165,27 +190,17 @@ fn image_attributes(address: usize) -> Attributes {
 }
 
 /// Takes away the part of the window in which there is no RAM.
-pub(crate) fn limit_window<P: Platform>(end: PhysAddr) {
+pub(crate) fn limit_window<V: Version, P: Platform>(end: PhysAddr) {
     let last = (KERNEL_BASE + WINDOW_SIZE) >> SECTION_BITS;
-    let first = (Armv7::<P>::to_virtual(end) >> SECTION_BITS).min(last);
-    directory::<P>().fill(first..last, |_| FirstLevel::FAULT);
-    forget_all();
-}
-
-fn forget_all() {
-    // SAFETY: only translations that are in the tables are found again.
-    unsafe {
-        cp15::forget_all(0);
-        cp15::forget_branches(0);
-    }
-    dsb();
-    isb();
+    let first = (Machine::<V, P>::to_virtual(end) >> SECTION_BITS).min(last);
+    directory::<V, P>().fill(first..last, |_| FirstLevel::FAULT);
+    forget_all::<V>();
 }
 
 /// Looks at single words of physical memory, past the caches, during boot.
-pub(crate) struct Probe<P: Platform>(Directory<Armv7<P>>);
+pub(crate) struct Probe<V: Version, P: Platform>(Directory<Machine<V, P>>);
 
-impl<P: Platform> Probe<P> {
+impl<V: Version, P: Platform> Probe<V, P> {
     pub(crate) fn new() -> Self {
         Self(directory())
     }
@@ -199,26 +214,28 @@ impl<P: Platform> Probe<P> {
         let index = PROBE_BASE >> SECTION_BITS;
         self.0
             .fill(index..index + 1, |_| FirstLevel::section(section, uncached));
-        forget_all();
+        forget_all::<V>();
         core::ptr::with_exposed_provenance_mut(PROBE_BASE + address.0 % SECTION)
     }
+}
 
-    pub(crate) fn read(&self, address: PhysAddr) -> usize {
+impl<V: Version, P: Platform> Words for Probe<V, P> {
+    fn read(&self, address: PhysAddr) -> usize {
         // SAFETY: it was just mapped, and reading RAM changes nothing.
         unsafe { self.map(address).read_volatile() }
     }
 
-    /// The caller makes sure that nobody uses the memory.
-    pub(crate) fn write(&self, address: PhysAddr, word: usize) {
+    /// The caller puts back what others use.
+    fn write(&self, address: PhysAddr, word: usize) {
         // SAFETY: it was just mapped.
         unsafe { self.map(address).write_volatile(word) };
     }
 }
 
-impl<P: Platform> Drop for Probe<P> {
+impl<V: Version, P: Platform> Drop for Probe<V, P> {
     fn drop(&mut self) {
         let index = PROBE_BASE >> SECTION_BITS;
         self.0.fill(index..index + 1, |_| FirstLevel::FAULT);
-        forget_all();
+        forget_all::<V>();
     }
 }

@@ -2,26 +2,19 @@
 
 use core::cell::UnsafeCell;
 
-use aarch32_cpu::asm::{dsb, wfi};
-use aarch32_cpu::register::{Dfar, Dfsr, Ifsr, SysRegRead, Vbar};
-use arch_arm::aarch32::Context;
-use arch_arm::interrupt::InterruptController;
-use arch_arm::timer::Timer;
+use aarch32_cpu::register::{Dfar, Dfsr, Ifsr, SysRegRead};
 use kernel::Kernel;
 use kernel::object::Fault;
 use kernel::syscall::Interrupt;
 
-use crate::{Armv7, Platform, fpu};
+use super::{Machine, Version, fpu};
+use crate::aarch32::Context;
+use crate::interrupt::InterruptController;
+use crate::platform::Platform;
+use crate::timer::Timer;
 
-const FATAL_STACK_SIZE: usize = 8 * 1024;
-
-core::arch::global_asm!(
-    include_str!("trap.s"),
-    return_state = const Context::RETURN_STATE,
-    restart_pc = const Context::RESTART_PC,
-    thread_local = const Context::THREAD_LOCAL,
-    fatal_stack_size = const FATAL_STACK_SIZE,
-);
+/// Bytes of the stack on which the kernel reports an exception of its own.
+pub const FATAL_STACK_SIZE: usize = 8 * 1024;
 
 #[repr(C, align(8))]
 struct Stack(UnsafeCell<[u8; FATAL_STACK_SIZE]>);
@@ -37,24 +30,22 @@ unsafe extern "C" {
 }
 
 /// Makes this core take exceptions here.
-pub(crate) fn start() {
-    let address = &raw const trap_vectors as usize;
-    // SAFETY: the vectors are code, aligned as the register demands.
-    unsafe { Vbar::write(Vbar(address as u32)) };
+pub(crate) fn start<V: Version>() {
+    V::set_vectors(&raw const trap_vectors as usize);
 }
 
 /// What a data or instruction abort says about itself; the rest of the status words is reserved.
 const STATUS: u32 = 0x3fff;
 
 /// An instruction of the current thread was undefined.
-pub(crate) fn undefined<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
+pub(crate) fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     if !fpu::acquire(kernel) {
         kernel.handle_fault(Fault::UserException { number: 0, code: 0 });
     }
 }
 
 /// An instruction of the current thread could not be fetched.
-pub(crate) fn prefetch_abort<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
+pub(crate) fn prefetch_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let status = (<Ifsr as SysRegRead>::read_raw() & STATUS) as usize;
     let Some(thread) = kernel.core.current else {
         return;
@@ -68,7 +59,7 @@ pub(crate) fn prefetch_abort<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
 }
 
 /// An access of the current thread to memory failed.
-pub(crate) fn data_abort<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
+pub(crate) fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let status = (<Dfsr as SysRegRead>::read_raw() & STATUS) as usize;
     let address = <Dfar as SysRegRead>::read_raw() as usize;
     kernel.handle_fault(Fault::Vm {
@@ -79,7 +70,7 @@ pub(crate) fn data_abort<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
 }
 
 /// An interrupt came in.
-pub(crate) fn interrupt<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
+pub(crate) fn interrupt<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let Some((irq, taken)) = kernel.arch.controller.take() else {
         return kernel.handle_interrupt(Interrupt::Spurious);
     };
@@ -94,13 +85,12 @@ pub(crate) fn interrupt<P: Platform>(kernel: &mut Kernel<Armv7<P>>) {
 
 /// The context to return to; waits until there is one. A pending interrupt ends the wait although it
 /// is masked (ARM DDI 0406, section B1.8.14).
-pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv7<P>>) -> *const Context {
+pub(crate) fn leave<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> *const Context {
     loop {
         if let Some(thread) = kernel.core.current {
             return &raw const kernel[thread].context;
         }
-        dsb();
-        wfi();
+        V::wait_for_interrupt();
         interrupt(kernel);
     }
 }

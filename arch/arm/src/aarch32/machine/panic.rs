@@ -4,27 +4,27 @@ use core::fmt::Write;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use aarch32_cpu::asm::wfi;
 use kernel::arch::Exit;
 use kernel::console::Console;
 
-use crate::{Armv7, Platform};
+use super::{Machine, Version};
+use crate::platform::Platform;
 
 /// Says on the console what happened and where, and ends the run.
-pub fn panic<P: Platform>(info: &PanicInfo<'_>) -> ! {
+pub fn panic<V: Version, P: Platform>(info: &PanicInfo<'_>) -> ! {
     static PANICKING: AtomicBool = AtomicBool::new(false);
     // Where saying it fails too, or ending the run, silence remains.
     if !PANICKING.swap(true, Ordering::Relaxed) {
         // A console cannot fail, and there is nobody to tell.
-        let _ = writeln!(Console::<Armv7<P>>::new(), "\nkernel: {info}");
+        let _ = writeln!(Console::<Machine<V, P>>::new(), "\nkernel: {info}");
         P::exit(Exit::Failure);
     }
-    halt()
+    halt::<V>()
 }
 
 /// Does nothing for ever.
-pub(crate) fn halt() -> ! {
+pub(crate) fn halt<V: Version>() -> ! {
     loop {
-        wfi();
+        V::wait_for_interrupt();
     }
 }

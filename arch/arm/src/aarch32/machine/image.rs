@@ -4,20 +4,21 @@
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
-use arch_arm::aarch32::Context;
 use kernel::Kernel;
 use kernel::boot::RootTaskImage;
 use kernel::object::IrqEntry;
 
-use crate::{Armv7, Platform, boot, trap};
+use super::{Machine, Version, boot, trap};
+use crate::aarch32::Context;
+use crate::platform::Platform;
 
 /// The state of the kernel. It is handed out once per kernel entry.
-pub struct KernelCell<P: Platform>(UnsafeCell<MaybeUninit<Kernel<Armv7<P>>>>);
+pub struct KernelCell<V: Version, P: Platform>(UnsafeCell<MaybeUninit<Kernel<Machine<V, P>>>>);
 
 // SAFETY: one core runs the kernel, with interrupts masked.
-unsafe impl<P: Platform> Sync for KernelCell<P> {}
+unsafe impl<V: Version, P: Platform> Sync for KernelCell<V, P> {}
 
-impl<P: Platform> KernelCell<P> {
+impl<V: Version, P: Platform> KernelCell<V, P> {
     /// Nothing, before boot.
     #[expect(clippy::new_without_default, reason = "one static exists")]
     pub const fn new() -> Self {
@@ -30,7 +31,7 @@ impl<P: Platform> KernelCell<P> {
     /// Called once, before anything else, on the boot stack.
     pub unsafe fn boot<const N: usize>(
         &'static self,
-        irqs: &'static IrqTable<P, N>,
+        irqs: &'static IrqTable<V, P, N>,
         root_task: RootTaskImage,
     ) -> *const Context {
         // SAFETY: nobody else has a reference to either yet.
@@ -43,7 +44,7 @@ impl<P: Platform> KernelCell<P> {
     /// # Safety
     /// Called by the exception's stub, after boot.
     #[inline(always)]
-    pub unsafe fn enter(&self, handle: impl FnOnce(&mut Kernel<Armv7<P>>)) -> *const Context {
+    pub unsafe fn enter(&self, handle: impl FnOnce(&mut Kernel<Machine<V, P>>)) -> *const Context {
         // SAFETY: `boot` has made it, and there is no other kernel entry on this core.
         let kernel = unsafe { (*self.0.get()).assume_init_mut() };
         handle(kernel);
@@ -88,12 +89,14 @@ impl<P: Platform> KernelCell<P> {
 }
 
 /// The interrupt lines.
-pub struct IrqTable<P: Platform, const N: usize>(UnsafeCell<[IrqEntry<Armv7<P>>; N]>);
+pub struct IrqTable<V: Version, P: Platform, const N: usize>(
+    UnsafeCell<[IrqEntry<Machine<V, P>>; N]>,
+);
 
 // SAFETY: the kernel alone has it, from boot on.
-unsafe impl<P: Platform, const N: usize> Sync for IrqTable<P, N> {}
+unsafe impl<V: Version, P: Platform, const N: usize> Sync for IrqTable<V, P, N> {}
 
-impl<P: Platform, const N: usize> IrqTable<P, N> {
+impl<V: Version, P: Platform, const N: usize> IrqTable<V, P, N> {
     /// Lines that nobody has asked for.
     #[expect(clippy::new_without_default, reason = "one static exists")]
     pub const fn new() -> Self {
@@ -101,13 +104,17 @@ impl<P: Platform, const N: usize> IrqTable<P, N> {
     }
 }
 
-/// Makes the kernel image of a platform.
+/// Makes the kernel image of a platform with cores of an architecture version.
 #[macro_export]
-macro_rules! kernel_image {
-    ($platform:ty) => {
-        static KERNEL: $crate::KernelCell<$platform> = $crate::KernelCell::new();
-        static IRQS: $crate::IrqTable<$platform, { $crate::interrupts::<$platform>() }> =
-            $crate::IrqTable::new();
+macro_rules! aarch32_image {
+    ($version:ty, $platform:ty) => {
+        static KERNEL: $crate::aarch32::machine::KernelCell<$version, $platform> =
+            $crate::aarch32::machine::KernelCell::new();
+        static IRQS: $crate::aarch32::machine::IrqTable<
+            $version,
+            $platform,
+            { $crate::platform::interrupts::<$platform>() },
+        > = $crate::aarch32::machine::IrqTable::new();
 
         /// Filled in by whoever assembles the boot image.
         #[unsafe(no_mangle)]
@@ -115,7 +122,7 @@ macro_rules! kernel_image {
         static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
 
         #[unsafe(no_mangle)]
-        extern "C" fn boot_main() -> *const $crate::Context {
+        extern "C" fn boot_main() -> *const $crate::aarch32::Context {
             // SAFETY: the record is written before the kernel is loaded.
             let root_task = unsafe { (&raw const ROOT_TASK).read_volatile() };
             // SAFETY: boot code calls this once.
@@ -123,43 +130,43 @@ macro_rules! kernel_image {
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn trap_handle_syscall() -> *const $crate::Context {
+        extern "C" fn trap_handle_syscall() -> *const $crate::aarch32::Context {
             // SAFETY: the stub calls this.
             unsafe { KERNEL.enter(|kernel| kernel.handle_syscall()) }
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn trap_handle_interrupt() -> *const $crate::Context {
+        extern "C" fn trap_handle_interrupt() -> *const $crate::aarch32::Context {
             // SAFETY: the stub calls this.
             unsafe { KERNEL.interrupt() }
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn trap_handle_undefined() -> *const $crate::Context {
+        extern "C" fn trap_handle_undefined() -> *const $crate::aarch32::Context {
             // SAFETY: the stub calls this.
             unsafe { KERNEL.undefined() }
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn trap_handle_prefetch_abort() -> *const $crate::Context {
+        extern "C" fn trap_handle_prefetch_abort() -> *const $crate::aarch32::Context {
             // SAFETY: the stub calls this.
             unsafe { KERNEL.prefetch_abort() }
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn trap_handle_data_abort() -> *const $crate::Context {
+        extern "C" fn trap_handle_data_abort() -> *const $crate::aarch32::Context {
             // SAFETY: the stub calls this.
             unsafe { KERNEL.data_abort() }
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn trap_handle_fatal(kind: usize, address: usize) -> ! {
-            $crate::fatal(kind, address)
+            $crate::aarch32::machine::fatal(kind, address)
         }
 
         #[panic_handler]
         fn panic(info: &::core::panic::PanicInfo<'_>) -> ! {
-            $crate::panic::<$platform>(info)
+            $crate::aarch32::machine::panic::<$version, $platform>(info)
         }
     };
 }

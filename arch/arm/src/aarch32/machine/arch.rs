@@ -1,0 +1,229 @@
+//! The list that the portable kernel wants filled in.
+
+use core::ops::Range;
+
+use aarch32_cpu::register::{SysRegWrite, Tpidruro, Tpidrurw};
+use abi::ObjectType;
+use kernel::Kernel;
+use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr, UserContext};
+use kernel::boot::BootAllocator;
+use kernel::cap::Cap;
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::object::Thread;
+use kernel::time::{Clock, Ticks};
+use kernel::token::Ptr;
+
+use super::{KERNEL_BASE, Machine, Version, fpu, kernel_space, panic, translation};
+use crate::aarch32::{
+    self, Aarch32, CacheOperation, Capability, Context, FrameSize, HardwareAsid, Spaces,
+};
+use crate::interrupt::InterruptController;
+use crate::irq_control::{self, HasController};
+use crate::platform::{Platform, interrupts};
+use crate::timer::Timer;
+
+impl<V: Version, P: Platform> Arch for Machine<V, P> {
+    type Context = Context;
+    type Cap = Capability;
+
+    const INTERRUPTS: usize = interrupts::<P>();
+    const SCHED_CONTROL_FIRST: bool = false;
+
+    fn now(&self) -> Ticks {
+        self.timer.now()
+    }
+
+    fn set_deadline(&mut self, deadline: Ticks) {
+        self.timer.set_deadline(deadline);
+    }
+
+    fn clock(&self) -> Clock {
+        self.timer.clock()
+    }
+
+    fn interrupt_pending(&mut self) -> bool {
+        self.controller.is_pending()
+    }
+
+    fn mask_interrupt(&mut self, irq: Irq, masked: bool) {
+        self.controller.mask(irq, masked);
+    }
+
+    fn is_reserved(&self, irq: Irq) -> bool {
+        irq == P::TIMER_INTERRUPT
+    }
+
+    fn plain_interrupt(&self, number: usize) -> Result<Irq, Error> {
+        irq_control::line::<P::Controller>(number)
+    }
+
+    #[inline(always)]
+    fn to_virtual(address: PhysAddr) -> usize {
+        address
+            .0
+            .wrapping_sub(P::RAM.start.0)
+            .wrapping_add(KERNEL_BASE)
+    }
+
+    #[inline(always)]
+    fn to_physical(address: usize) -> PhysAddr {
+        PhysAddr(
+            address
+                .wrapping_sub(KERNEL_BASE)
+                .wrapping_add(P::RAM.start.0),
+        )
+    }
+
+    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
+        // The idle loop uses nothing that belongs to threads: whatever is there may stay.
+        let Some(thread) = next else { return };
+        let space = match kernel[thread].vspace_cap() {
+            Cap::Arch(Capability::PageDirectory {
+                address,
+                asid: Some(asid),
+            }) => Some((asid, address)),
+            _ => None,
+        };
+        kernel.arch.spaces.switch(space);
+        let (writable, read_only) = kernel[thread].context.thread_local();
+        // SAFETY: users alone make use of these.
+        unsafe {
+            <Tpidrurw as SysRegWrite>::write_raw(writable as u32);
+            <Tpidruro as SysRegWrite>::write_raw(read_only as u32);
+        }
+        fpu::switch_to(kernel, thread);
+    }
+
+    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        fpu::release(kernel, thread);
+    }
+
+    fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        if kernel[thread].fpu_disabled() {
+            fpu::release(kernel, thread);
+        }
+    }
+
+    fn object_bits(kind: ObjectType) -> Option<usize> {
+        aarch32::object_bits(kind)
+    }
+
+    fn is_frame(kind: ObjectType) -> bool {
+        FrameSize::of(kind).is_some()
+    }
+
+    fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
+        aarch32::create_object(kind, address, device)
+    }
+
+    fn derive(&mut self, cap: Capability) -> Result<Option<Capability>, Error> {
+        aarch32::derive(cap)
+    }
+
+    fn finalise(kernel: &mut Kernel<Self>, cap: Capability, last: bool) {
+        aarch32::finalise(kernel, cap, last);
+    }
+
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+        if let Cap::Arch(Capability::SgiSignal { number, target }) = invocation.cap {
+            kernel.arch.controller.send_signal(number, target);
+            return Ok(Answer::Nothing);
+        }
+        aarch32::invoke(kernel, invocation)
+    }
+
+    fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+        irq_control::invoke(kernel, invocation)
+    }
+
+    fn initial_cap(slot: usize) -> Option<Capability> {
+        (slot == abi::slots::ASID_CONTROL).then_some(Capability::AsidControl)
+    }
+
+    fn boot_space(
+        kernel: &mut Kernel<Self>,
+        boot: &mut BootAllocator<Self>,
+        range: Range<usize>,
+    ) -> BootSpace<Capability> {
+        aarch32::boot_space(kernel, boot, range)
+    }
+
+    fn boot_map(
+        &mut self,
+        space: &BootSpace<Capability>,
+        virtual_address: usize,
+        frame: PhysAddr,
+        executable: bool,
+    ) -> Capability {
+        aarch32::boot_map::<Self>(space, virtual_address, frame, executable)
+    }
+
+    fn put_byte(byte: u8) {
+        P::put_byte(byte);
+    }
+
+    fn exit(exit: Exit) -> ! {
+        P::exit(exit);
+        panic::halt::<V>()
+    }
+
+    fn optional_syscall(kernel: &mut Kernel<Self>, call: abi::Syscall) -> bool {
+        use abi::registers::{CAP, INFO};
+        if call != abi::Syscall::BenchmarkFlushCaches || !cfg!(feature = "bench") {
+            return false;
+        }
+        let Some(thread) = kernel.core.current else {
+            return false;
+        };
+        let context = &kernel[thread].context;
+        let (instructions, data) = match (context.get(CAP), context.get(INFO)) {
+            (0, _) => (true, true),
+            (_, kinds) => (kinds & 1 != 0, kinds & 2 != 0),
+        };
+        V::flush(data, instructions);
+        true
+    }
+
+    fn clean_new_memory(address: PhysAddr, bytes: usize) {
+        let start = Self::to_virtual(address);
+        V::clean(start..start + bytes);
+    }
+}
+
+impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
+    fn spaces(&mut self) -> &mut Spaces<Self> {
+        &mut self.spaces
+    }
+
+    fn install(directory: PhysAddr, asid: HardwareAsid) {
+        translation::install::<V>(directory, asid, kernel_space::directory::<V, P>().address());
+    }
+
+    fn clean_table(range: Range<usize>) {
+        V::clean_table(range);
+    }
+
+    fn forget_page(asid: HardwareAsid, address: usize) {
+        translation::forget_page::<V>(asid, address);
+    }
+
+    fn forget_space(asid: HardwareAsid) {
+        translation::forget_space::<V>(asid);
+    }
+
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>) {
+        V::maintain(operation, range);
+    }
+}
+
+impl<V: Version, P: Platform> HasController for Machine<V, P> {
+    type Controller = P::Controller;
+
+    fn controller(&mut self) -> &mut P::Controller {
+        &mut self.controller
+    }
+
+    fn signal_cap(number: usize, target: usize) -> Capability {
+        Capability::SgiSignal { number, target }
+    }
+}

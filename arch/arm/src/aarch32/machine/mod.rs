@@ -1,0 +1,50 @@
+//! The kernel's architecture on 32-bit Arm: exceptions, floating point, the kernel's own address
+//! space, and the boot path up to the portable kernel. What an architecture version does in its own
+//! way stands behind the trait [`Version`]; a platform adds its devices and its memory map
+//! ([`Platform`]) and makes the image ([`aarch32_image`](crate::aarch32_image)).
+//!
+//! The assembly of this folder is assembled by the crate of the architecture version, behind that
+//! version's macros.
+//!
+//! Only the 32-bit instruction set is used; users may execute Thumb code, but the restart address of
+//! a system call assumes the longer instruction, as the interface says.
+
+mod arch;
+mod boot;
+mod fpu;
+mod image;
+mod kernel_space;
+mod panic;
+mod translation;
+mod trap;
+mod version;
+
+pub use image::{IrqTable, KernelCell};
+pub use kernel_space::{DEVICE_BASE, KERNEL_BASE, WINDOW_SIZE, device_address};
+pub use panic::panic;
+pub use trap::{FATAL_STACK_SIZE, fatal};
+pub use version::Version;
+
+use super::Spaces;
+use crate::interrupt::InterruptController;
+use crate::platform::Platform;
+
+/// A version of the architecture, on a platform.
+pub struct Machine<V: Version, P: Platform> {
+    controller: P::Controller,
+    timer: P::Timer,
+    spaces: Spaces<Self>,
+    fpu: fpu::Fpu<V, P>,
+}
+
+impl<V: Version, P: Platform> Machine<V, P> {
+    fn new((mut controller, timer): (P::Controller, P::Timer)) -> Self {
+        controller.mask(P::TIMER_INTERRUPT, false);
+        Self {
+            controller,
+            timer,
+            spaces: Spaces::new(kernel_space::directory::<V, P>()),
+            fpu: fpu::Fpu::start(),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The timer as a yardstick: the rates of the processor's own timers depend on how the boot loader set
+//! the clocks, but on an i.MX6 this one can count a crystal.
+
+use tock_registers::interfaces::{Readable, Writeable};
+
+use super::{CR, Registers, reset};
+use crate::imx::measure::Yardstick;
+use crate::mmio::Mmio;
+
+/// The timer, in use for measuring.
+#[derive(Debug)]
+pub struct Gpt(Mmio<Registers>);
+
+impl Gpt {
+    /// Makes the timer count the crystal.
+    ///
+    /// # Safety
+    /// The registers of a general purpose timer are at `address`, and nobody else uses them.
+    pub unsafe fn start(address: usize) -> Self {
+        // SAFETY: by contract.
+        let gpt = Self(unsafe { Mmio::at(address) });
+        reset(&gpt.0);
+        gpt.0.pr.set(0);
+        let setup = CR::CLKSRC::CrystalDividedBy8 + CR::FRR::SET + CR::ENMOD::SET;
+        gpt.0.cr.write(setup);
+        gpt.0.cr.write(setup + CR::EN::SET);
+        gpt
+    }
+
+    /// How many ticks `counter` makes in a second, to the nearest megahertz. Leaves the timer to users,
+    /// as it was after reset.
+    pub fn measure(self, counter: &dyn Fn() -> u64) -> u64 {
+        let yardstick = Yardstick {
+            read: &|| self.0.cnt.get(),
+            frequency: 3_000_000,
+            // 2 ms.
+            span: 6_000,
+        };
+        let frequency = yardstick.measure(counter);
+        reset(&self.0);
+        frequency
+    }
+}

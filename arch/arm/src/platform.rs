@@ -1,0 +1,44 @@
+//! What a board tells its architecture: a list to fill in.
+
+use core::ops::Range;
+
+use kernel::arch::{Exit, Irq, PhysAddr};
+
+use crate::interrupt::InterruptController;
+use crate::timer::Timer;
+
+/// A board with Arm cores.
+pub trait Platform: Sized + 'static {
+    /// Its interrupt controller.
+    type Controller: InterruptController;
+    /// Its timer.
+    type Timer: Timer;
+
+    /// Where RAM is. 32-bit kernels are loaded at its start, and look for its end, which lies at this one
+    /// or before. 64-bit kernels are told by the loader, and take this where they are not.
+    const RAM: Range<PhysAddr>;
+    /// Blocks of device registers that the kernel sees, of 1 MiB each, or of 2 MiB in 64-bit kernels.
+    const DEVICES: &'static [PhysAddr];
+    /// Device registers that users do not get.
+    const RESERVED: &'static [Range<PhysAddr>];
+    /// The timer's interrupt.
+    const TIMER_INTERRUPT: Irq;
+    /// The description of the board for users, as a flattened device tree, where the loader brings none.
+    const DEVICE_TREE: &'static [u8] = &[];
+    /// Where 64-bit kernels find the loader's device tree if it does not say.
+    const LOADED_DEVICE_TREE: Option<PhysAddr> = None;
+
+    /// Starts the devices. [`Platform::DEVICES`] are mapped.
+    fn start() -> (Self::Controller, Self::Timer);
+
+    /// Writes one byte to the console, which is usable from [`Platform::start`] on.
+    fn put_byte(byte: u8);
+
+    /// Ends the run, if there is a way.
+    fn exit(exit: Exit);
+}
+
+/// Number of interrupt lines of a platform.
+pub const fn interrupts<P: Platform>() -> usize {
+    P::Controller::LINES
+}

@@ -1,0 +1,15 @@
+//! Tells the linker how the image is laid out.
+
+use std::env;
+
+fn main() {
+    let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let architecture = format!("{here}/../../arch/arm");
+    println!("cargo:rustc-link-arg=-L{architecture}");
+    println!("cargo:rustc-link-arg=-T{here}/link.ld");
+    println!("cargo:rerun-if-changed={here}/link.ld");
+    println!("cargo:rerun-if-changed={architecture}/aarch32.ld");
+    if env::var_os("CARGO_FEATURE_LOG").is_some() {
+        println!("cargo:rustc-link-arg=-Tdefmt.x");
+    }
+}

@@ -1,0 +1,75 @@
+//! The kernel image for the HiKey, whose cores are Cortex-A53, in the 32-bit state.
+//!
+//! QEMU's machine *virt* plays the board: it has the same cores, and other devices. The core starts in
+//! the 64-bit state at EL2; a stub (`stub/`) in front of this image brings it here. The stub stays,
+//! since every further core starts in the same way.
+#![no_std]
+#![no_main]
+
+use core::ops::Range;
+
+use arch_arm::aarch32::machine::device_address;
+use arch_arm::generic_timer::GenericTimer;
+use arch_arm::gic::Gic;
+use arch_arm::pl011::Pl011;
+use arch_arm::platform::Platform;
+use arch_arm::psci::{self, Conduit};
+use arch_arm::{semihosting, virt};
+use kernel::arch::{Exit, Irq, PhysAddr};
+
+arch_armv7::kernel_image!(Hikey32);
+
+/// Where the kernel is loaded, behind the stub.
+const LOAD: usize = virt::RAM + (1 << 20);
+
+const GIC_DISTRIBUTOR: usize = device(virt::GIC_DISTRIBUTOR);
+const GIC_INTERFACE: usize = device(virt::GIC_INTERFACE);
+const UART: usize = device(virt::UART);
+
+/// Where the kernel sees a device.
+const fn device(address: usize) -> usize {
+    device_address(Hikey32::DEVICES, address)
+}
+
+// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+static CONSOLE: Console = Console(unsafe { Pl011::at(UART) });
+
+struct Console(Pl011);
+// SAFETY: one core runs the kernel.
+unsafe impl Sync for Console {}
+
+struct Hikey32;
+
+impl Platform for Hikey32 {
+    type Controller = Gic<{ virt::INTERRUPTS }>;
+    type Timer = GenericTimer;
+
+    /// The end is that of `platform.toml`: looking for RAM behind its end is an abort on this machine.
+    const RAM: Range<PhysAddr> = PhysAddr(LOAD)..PhysAddr(virt::RAM + (512 << 20));
+    const DEVICES: &'static [PhysAddr] = &[PhysAddr(virt::GIC_DISTRIBUTOR), PhysAddr(virt::UART)];
+    const RESERVED: &'static [Range<PhysAddr>] = &[virt::GIC, PhysAddr(virt::RAM)..PhysAddr(LOAD)];
+    const TIMER_INTERRUPT: Irq = virt::VIRTUAL_TIMER;
+
+    fn start() -> (Self::Controller, Self::Timer) {
+        CONSOLE.0.start();
+        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        unsafe {
+            (
+                Gic::start(GIC_DISTRIBUTOR, GIC_INTERFACE),
+                GenericTimer::start(),
+            )
+        }
+    }
+
+    fn put_byte(byte: u8) {
+        CONSOLE.0.put_byte(byte);
+    }
+
+    fn exit(exit: Exit) {
+        match exit {
+            Exit::Success => psci::system_off(Conduit::Monitor),
+            // Firmware has no code to tell a failure by.
+            Exit::Failure => semihosting::exit(exit),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Tells the linker how the stub is laid out.
+
+use std::env;
+
+fn main() {
+    let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    println!("cargo:rustc-link-arg=-T{here}/link.ld");
+    println!("cargo:rerun-if-changed={here}/link.ld");
+}

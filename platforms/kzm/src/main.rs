@@ -1,0 +1,94 @@
+//! The kernel image for the KZM-ARM11-01 board: an i.MX31, whose core is an ARM1136.
+//!
+//! Addresses and interrupts are those of the *MCIMX31 and MCIMX31L Applications Processors Reference
+//! Manual* (MCIMX31RM), chapters "Memory Map" and "ARM11 Vectored Interrupt Controller (AVIC)".
+#![no_std]
+#![no_main]
+
+#[cfg(feature = "log")]
+mod log;
+
+use core::ops::Range;
+
+use arch_arm::aarch32::machine::device_address;
+use arch_arm::imx::{Avic, Epit, ExtendedGpt, Uart, Watchdog};
+use arch_arm::platform::Platform;
+use arch_arm::semihosting;
+use kernel::arch::{Exit, Irq, PhysAddr};
+
+arch_armv6::kernel_image!(Kzm);
+
+/// The general purpose timer, and behind it nothing in its page.
+const GPT_PAGE: usize = 0x53f9_0000;
+/// The interrupt controller's page.
+const AVIC_PAGE: usize = 0x6800_0000;
+/// The page of the clock controller: who changes clocks changes the kernel's time.
+const CLOCK_PAGE: usize = 0x53f8_0000;
+const PAGE: usize = 0x1000;
+
+const GPT: usize = device(GPT_PAGE);
+const AVIC: usize = device(AVIC_PAGE);
+const EPIT1: usize = device(0x53f9_4000);
+const WATCHDOG: usize = device(0x53fd_c000);
+const UART1: usize = device(0x43f9_0000);
+#[cfg(feature = "log")]
+const UART2: usize = device(0x43f9_4000);
+
+/// Where the kernel sees a device.
+const fn device(address: usize) -> usize {
+    device_address(Kzm::DEVICES, address)
+}
+
+const fn page(address: usize) -> Range<PhysAddr> {
+    PhysAddr(address)..PhysAddr(address + PAGE)
+}
+
+// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+static CONSOLE: Console = Console(unsafe { Uart::at(UART1) });
+
+struct Console(Uart);
+// SAFETY: one core runs the kernel.
+unsafe impl Sync for Console {}
+
+struct Kzm;
+
+impl Platform for Kzm {
+    type Controller = Avic;
+    type Timer = ExtendedGpt;
+
+    /// One bank of the memory controller.
+    const RAM: Range<PhysAddr> = PhysAddr(0x8000_0000)..PhysAddr(0x9000_0000);
+    const DEVICES: &'static [PhysAddr] = &[
+        PhysAddr(0x43f0_0000),
+        PhysAddr(0x53f0_0000),
+        PhysAddr(AVIC_PAGE),
+    ];
+    const RESERVED: &'static [Range<PhysAddr>] =
+        &[page(CLOCK_PAGE), page(GPT_PAGE), page(AVIC_PAGE)];
+    const TIMER_INTERRUPT: Irq = Irq(29);
+
+    fn start() -> (Self::Controller, Self::Timer) {
+        CONSOLE.0.start();
+        #[cfg(feature = "log")]
+        log::start();
+        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        unsafe {
+            let epit = Epit::start(EPIT1);
+            let timer = ExtendedGpt::start(GPT, |counter| epit.measure(counter));
+            (Avic::start(AVIC), timer)
+        }
+    }
+
+    fn put_byte(byte: u8) {
+        CONSOLE.0.put_byte(byte);
+    }
+
+    fn exit(exit: Exit) {
+        match exit {
+            // SAFETY: the watchdog is there; nobody goes on after this.
+            Exit::Success => unsafe { Watchdog::at(WATCHDOG).reset() },
+            // The watchdog has no code to tell a failure by.
+            Exit::Failure => semihosting::exit(exit),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Boards with an i.MX31 (MCIMX31RM, chapters "Memory Map" and "ARM11 Vectored Interrupt Controller
+//! (AVIC)").
+
+/// Registers of the first enhanced periodic interrupt timer.
+pub const EPIT1: usize = 0x53f9_4000;
+/// Its interrupt.
+pub const EPIT1_INTERRUPT: usize = 28;
+/// The peripheral clock as the board comes out of reset.
+pub const PERIPHERAL_MEGAHERTZ: u32 = 39;
+/// Registers of the second serial port. The first one is the kernel's console.
+pub const UART2: usize = 0x43f9_4000;
+/// Registers of the second enhanced periodic interrupt timer; the general purpose timer is the kernel's.
+pub const EPIT2: usize = 0x53f9_8000;
+/// Lines of the interrupt controller.
+pub const INTERRUPTS: usize = 64;
+/// All lines are triggered by their level.
+pub const HAS_TRIGGERS: bool = false;
+/// Neither the loader nor the kernel brings a device tree.
+pub const HAS_DEVICE_TREE: bool = false;

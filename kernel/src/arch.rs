@@ -170,6 +170,17 @@ pub trait Arch: Sized + 'static {
     /// else waits. Less where somebody wants to interrupt operations anywhere.
     const WORK_PER_LOOK: usize = 1000;
 
+    /// Whether fast paths look at the clock even where they need not: then they do to the tick what the
+    /// general path does, and tests can compare.
+    fn always_looks(&self) -> bool {
+        false
+    }
+
+    /// Whether the kernel takes fast paths where there are some.
+    fn has_fast_paths(&self) -> bool {
+        true
+    }
+
     // ---- time
 
     /// The time since boot. Never goes back.

@@ -23,7 +23,7 @@
 //! | 4 | [`sched`] | who runs: ready and release queues, charging, domains, timer |
 //! | 5 | [`ipc`] | what happens between threads: transfer, donation, replies, signals, faults |
 //! | 6 | [`invoke`] | requests to objects: decode, check, perform |
-//! | 7 | [`syscall`], [`boot`] | the dispatcher; the first thread |
+//! | 7 | [`fastpath`], [`syscall`], [`boot`] | fast paths; the dispatcher; the first thread |
 //! | beside | [`trace`], [`console`], `threads`, `invariants` | the log; words to people; what always holds |
 //!
 //! # The way of a system call
@@ -38,6 +38,7 @@ pub mod budget;
 pub mod cap;
 pub mod collections;
 pub mod console;
+pub mod fastpath;
 #[cfg(any(test, feature = "invariants"))]
 pub mod invariants;
 pub mod invoke;

@@ -59,6 +59,8 @@ pub struct Microseconds(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     ticks_per_second: u64,
+    /// Every kernel entry asks for it, and divisions are dear.
+    min_budget: Ticks,
 }
 
 /// The kernel's worst-case execution time, an upper bound on one kernel entry, from which the
@@ -76,7 +78,10 @@ impl Clock {
     /// Below 1 MHz: the interface's unit would be finer than the clock.
     pub const fn new(ticks_per_second: u64) -> Self {
         assert!(ticks_per_second >= 1_000_000);
-        Self { ticks_per_second }
+        Self {
+            ticks_per_second,
+            min_budget: ticks(MIN_BUDGET, ticks_per_second),
+        }
     }
 
     /// Ticks in a second.
@@ -86,9 +91,7 @@ impl Clock {
 
     /// The ticks of a length of time, rounded down.
     pub const fn ticks(self, time: Microseconds) -> Ticks {
-        let whole = time.0 / 1_000_000 * self.ticks_per_second;
-        let part = time.0 % 1_000_000 * self.ticks_per_second / 1_000_000;
-        Ticks(whole + part)
+        ticks(time, self.ticks_per_second)
     }
 
     /// The microseconds of a length of time, rounded down.
@@ -100,7 +103,7 @@ impl Clock {
 
     /// The smallest budget in ticks.
     pub const fn min_budget(self) -> Ticks {
-        self.ticks(MIN_BUDGET)
+        self.min_budget
     }
 
     /// The longest period: an eighth of what can be converted, so that sums of a few periods and a
@@ -108,6 +111,13 @@ impl Clock {
     pub const fn max_period(self) -> Microseconds {
         Microseconds(u64::MAX / self.ticks_per_second / 8 * 1_000_000)
     }
+}
+
+/// The ticks of a length of time, rounded down.
+const fn ticks(time: Microseconds, ticks_per_second: u64) -> Ticks {
+    let whole = time.0 / 1_000_000 * ticks_per_second;
+    let part = time.0 % 1_000_000 * ticks_per_second / 1_000_000;
+    Ticks(whole + part)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::Microseconds;
 use crate::message::Message;
 use abi::LookupFailure;
-use abi::fault::FaultLabel;
+use abi::fault::{FaultLabel, LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH, timeout_flags};
 use abi::registers::{CAP, UNKNOWN_SYSCALL};
 
 /// The system call by which a component ends; its argument is the exit code. No kernel has such a
@@ -66,6 +66,8 @@ pub enum Fault {
         badge: usize,
         /// Time used since the last time that somebody asked.
         consumed: Microseconds,
+        /// What the longer message of Escapement tells, where something is used that seL4 has not.
+        more: Option<MoreOnTimeout>,
     },
     /// A memory access without mapping.
     Memory {
@@ -80,6 +82,29 @@ pub enum Fault {
     },
     /// Another label.
     Other(usize),
+}
+
+/// What the longer timeout message tells: that of an idling scheduling context, or of one that was yielded
+/// to with a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MoreOnTimeout {
+    /// The thread was waiting when its time was over.
+    pub blocked: bool,
+    /// The moment of the timeout has come; otherwise the budget is used up.
+    pub moment: bool,
+    /// The time of the kernel's clock.
+    pub now: Microseconds,
+}
+
+impl MoreOnTimeout {
+    fn from_message(message: &Message) -> Option<Self> {
+        let flags = message.word(TIMEOUT_LENGTH);
+        (message.length() == LONG_TIMEOUT_LENGTH).then(|| Self {
+            blocked: flags & timeout_flags::BLOCKED != 0,
+            moment: flags & timeout_flags::MOMENT != 0,
+            now: Microseconds::from_message(message, TIMEOUT_LENGTH + 1),
+        })
+    }
 }
 
 impl Fault {
@@ -125,6 +150,7 @@ impl Fault {
             Self::Timeout {
                 badge: word(0),
                 consumed: Microseconds::from_message(message, 1),
+                more: MoreOnTimeout::from_message(message),
             }
         } else if is(FaultLabel::VmFault) {
             Self::Memory {

@@ -95,7 +95,7 @@ impl Message {
     }
 
     #[inline(always)]
-    fn raw_word(&self, index: usize) -> usize {
+    pub(crate) fn raw_word(&self, index: usize) -> usize {
         match self.registers.get(index) {
             Some(&word) => word,
             None => ipc_buffer::message_word(index),

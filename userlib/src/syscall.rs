@@ -5,6 +5,8 @@ use crate::arch::{self, Registers};
 use crate::cap::CPtr;
 use crate::ipc_buffer;
 use crate::message::{Message, NO_MESSAGE, Received, marked};
+use crate::time::Microseconds;
+use crate::{Error, Result};
 use abi::Syscall;
 
 #[inline(always)]
@@ -134,6 +136,23 @@ pub fn nb_send_wait(destination: CPtr, message: Message, source: CPtr) -> Receiv
 #[inline(always)]
 pub fn yield_now() {
     arch::syscall(Syscall::Yield, &mut Registers::default());
+}
+
+/// Waits until the current replenishment holds an amount of time: replenishments that are there or come
+/// are merged until that suffices. Returns at once if it is there already.
+///
+/// # Errors
+/// [`Error::BudgetTooSmall`] where the whole budget does not suffice.
+#[inline(always)]
+pub fn yield_until_budget(amount: Microseconds) -> Result {
+    let mut registers = sending(CPtr::NULL, Message::new(0, &amount.words()));
+    arch::syscall(Syscall::YieldUntilBudget, &mut registers);
+    let answer = Message::from_registers(&registers);
+    if answer.label() == 0 {
+        Ok(())
+    } else {
+        Err(Error::from_answer(&answer))
+    }
 }
 
 /// A call with one argument and one result in the capability register.

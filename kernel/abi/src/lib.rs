@@ -50,6 +50,23 @@ pub const RETYPE_LIMIT: usize = 256;
 pub mod sched_context_flags {
     /// Replenishments follow wake-ups instead of switches (sporadic server).
     pub const SPORADIC: usize = 1;
+    /// Escapement: budget is used while the thread waits at an endpoint.
+    pub const IDLING: usize = 1 << 16;
+}
+
+/// What the thread of a scheduling context is doing, as answers to `SchedContext_YieldTo` and
+/// `SchedContext_YieldToTimeout` tell: an addition of Escapement.
+pub mod yield_target {
+    /// It could run: it was preempted, or its slice has ended, or it waits for its turn.
+    pub const RUNNABLE: usize = 0;
+    /// It waits for a message, a reply or a signal.
+    pub const BLOCKED: usize = 1;
+    /// It waits for budget.
+    pub const OUT_OF_TIME: usize = 2;
+    /// It is suspended, or there is none.
+    pub const STOPPED: usize = 3;
+    /// There is a timeout message of it that was not answered yet.
+    pub const TIMED_OUT: usize = 4;
 }
 
 /// Endpoint flags of `CNode_EndpointSetThreshold`, an addition of Escapement.

@@ -39,6 +39,17 @@ impl MessageInfo {
         }
     }
 
+    /// The words that the sender asks for, which may be more than a message can have.
+    pub const fn raw_length(self) -> usize {
+        self.0 & 0x7f
+    }
+
+    /// The same with nothing said about capabilities.
+    #[must_use]
+    pub const fn plain(self) -> Self {
+        Self(self.0 & !0xf80)
+    }
+
     /// Number of capabilities sent, or received.
     pub const fn extra_caps(self) -> usize {
         self.0 >> 7 & 3

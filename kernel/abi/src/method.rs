@@ -220,6 +220,8 @@ ordered! {
     additions from ADDITIONS {
         /// `CNode_EndpointSetThreshold`.
         CNodeEndpointSetThreshold,
+        /// `SchedContext_YieldToTimeout`.
+        SchedContextYieldToTimeout,
     }
 }
 
@@ -256,6 +258,7 @@ mod tests {
     #[test]
     fn additions_are_numbered_from_their_base() {
         assert_eq!(Method::CNodeEndpointSetThreshold.number(), 0xe5c00);
+        assert_eq!(Method::SchedContextYieldToTimeout.number(), 0xe5c01);
         for (index, method) in Method::ADDITIONS.iter().enumerate() {
             assert_eq!(method.number(), super::ADDITIONS + index);
             assert_eq!(Method::from_number(method.number()), Some(*method));

@@ -6,11 +6,10 @@ const WIDE: bool = WORD_BITS == 64;
 
 /// One capability slot.
 pub const SLOT_BITS: usize = if WIDE { 5 } else { 4 };
-/// A thread control block.
-pub const TCB_BITS: usize = if WIDE || crate::config::HARDWARE_DEBUG {
-    11
-} else {
-    10
+/// A thread control block. Arm's becomes larger with the state of breakpoints; x86's has room for it.
+pub const TCB_BITS: usize = {
+    let breakpoints = crate::config::HARDWARE_DEBUG && !crate::config::X86_64;
+    (if WIDE { 11 } else { 10 }) + breakpoints as usize
 };
 /// An endpoint.
 pub const ENDPOINT_BITS: usize = 4;

@@ -41,10 +41,13 @@ pub enum Syscall {
     SetTlsBase = -33,
     /// Escapement, `debug` and `bench` kernels: ends the run. The cap register is the exit code.
     DebugExit = -1001,
+    /// Escapement: goes on when the current replenishment holds an amount of time, in microseconds: message
+    /// word 0 (and 1 on 32-bit machines). The label of the answer is an error code.
+    YieldUntilBudget = -1002,
 }
 
 impl Syscall {
-    const ALL: [Self; 34] = {
+    const ALL: [Self; 35] = {
         use Syscall::*;
         [
             Call,
@@ -81,6 +84,7 @@ impl Syscall {
             VmEnter,
             SetTlsBase,
             DebugExit,
+            YieldUntilBudget,
         ]
     };
 
@@ -95,6 +99,7 @@ impl Syscall {
         match ordinal {
             1..=33 => Some(Self::ALL[ordinal as usize - 1]),
             1001 => Some(Self::DebugExit),
+            1002 => Some(Self::YieldUntilBudget),
             _ => None,
         }
     }
@@ -115,6 +120,7 @@ mod tests {
             (-34isize) as usize,
             isize::MIN as usize,
             (-1000isize) as usize,
+            (-1003isize) as usize,
         ] {
             assert_eq!(Syscall::from_number(stranger), None);
         }

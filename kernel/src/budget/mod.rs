@@ -15,8 +15,10 @@
 
 mod refills;
 mod ring;
+mod slice;
 #[cfg(test)]
 mod tests;
 
 pub use refills::Refills;
 pub use ring::{Entry, MAX_REFILLS, Refill, RefillRing};
+pub use slice::Slice;

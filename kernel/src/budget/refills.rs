@@ -102,8 +102,7 @@ impl<'a> Refills<'a> {
         });
     }
 
-    /// Starts afresh as a round-robin slice: no period, the head is what is left of the slice and the
-    /// tail what was used of it.
+    /// Starts afresh as a round-robin [`Slice`](super::Slice).
     pub fn start_round_robin(&mut self, now: Ticks, budget: Ticks) {
         self.start(2, now, budget);
         self.push(Refill {
@@ -213,8 +212,8 @@ impl<'a> Refills<'a> {
             self.origin = self.origin.wrapping_add(usage.0);
             self.schedule(used);
         }
-        while self.ring.len() > 1 && self.head().amount < minimum {
-            self.merge(1);
+        if self.head().amount < minimum {
+            self.gather(minimum, Ticks::NEVER);
         }
     }
 
@@ -257,29 +256,58 @@ impl<'a> Refills<'a> {
         true
     }
 
+    /// Time is used as soon as it is available, from `since` until `now`. Returns how much that was.
+    ///
+    /// After two periods of this everything is used in the moment that it comes, so that the third is
+    /// like the second: whole periods are skipped, and the steps do not grow with the time.
+    pub fn idle(
+        &mut self,
+        since: Ticks,
+        now: Ticks,
+        (budget, period): (Ticks, Ticks),
+        minimum: Ticks,
+    ) -> Ticks {
+        let settled = since.saturating_add(period).saturating_add(period);
+        let (mut at, mut used) = (since, Ticks::ZERO);
+        loop {
+            at = at.max(self.head().time);
+            if at >= now {
+                return used;
+            }
+            let periods = (now - at).0 / period.0;
+            if at >= settled && periods > 0 {
+                self.charge_budgets(periods, budget, period);
+                used = used.saturating_add(Ticks(budget.0.saturating_mul(periods)));
+                at = at.saturating_add(Ticks(period.0.saturating_mul(periods)));
+                continue;
+            }
+            let amount = self.head().amount.min(now - at);
+            self.charge(amount, period, minimum);
+            used = used.saturating_add(amount);
+            at = at.saturating_add(amount);
+        }
+    }
+
     /// The thread becomes able to use its time now: what has waited unused counts from now on, and
     /// replenishments that are due by the time the head is used up join it.
+    ///
+    /// They do not overlap, so what is due too late for the one before is too late for all before; the
+    /// steps are the logarithm of the length of the list.
     pub fn unblock(&mut self, now: Ticks) {
         if !self.is_ready(now) {
             return;
         }
-        self.entry_mut(0).time = now;
-        while self.ring.len() > 1 && self.entry(1).time <= self.head().end() {
-            self.ring.forget(1);
-            self.entry_mut(0).time = now;
+        let (mut joining, mut apart) = (0, self.ring.len());
+        while apart - joining > 1 {
+            let middle = joining + (apart - joining) / 2;
+            let before = self.total_before(middle).wrapping_sub(self.origin);
+            if self.entry(middle).time <= now.saturating_add(Ticks(before)) {
+                joining = middle;
+            } else {
+                apart = middle;
+            }
         }
-    }
-
-    /// Round robin: moves `usage` from what is left of the slice to what was used of it.
-    pub fn charge_slice(&mut self, usage: Ticks) {
-        let usage = usage.min(self.head().amount);
-        self.origin = self.origin.wrapping_add(usage.0);
-        let used = self.entry_mut(1);
-        used.total = used.total.wrapping_add(usage.0);
-    }
-
-    /// Round robin: a full slice again.
-    pub fn renew_slice(&mut self) {
-        self.entry_mut(0).total = self.entry(1).total;
+        self.ring.forget(joining);
+        self.entry_mut(0).time = now;
     }
 }

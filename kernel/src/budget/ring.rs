@@ -32,6 +32,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The head of a list, if `tail` is its end and all amounts add up to `budget`.
+    #[inline(always)]
+    pub const fn head(self, tail: Self, budget: Ticks) -> Refill {
+        self.refill(origin(tail, budget))
+    }
+
     /// The replenishment, if the totals before it end at `origin`.
     pub(super) const fn refill(self, origin: u64) -> Refill {
         Refill {
@@ -91,6 +97,7 @@ impl RefillRing {
     }
 
     /// The entry at a position, counted from the head.
+    #[inline(always)]
     pub(super) const fn index(&self, position: usize) -> usize {
         let index = self.head as usize + position;
         if index >= self.capacity() {
@@ -105,10 +112,11 @@ impl RefillRing {
         Some(self.index(self.len().checked_sub(1)?))
     }
 
-    /// The head of the list in `entries`, of which all amounts add up to `budget`.
-    pub fn head(&self, entries: &[Entry], budget: Ticks) -> Refill {
-        let tail = entries[self.index(self.len() - 1)];
-        entries[self.index(0)].refill(origin(tail, budget))
+    /// The entries of head and tail.
+    #[inline(always)]
+    pub const fn ends(&self) -> (usize, usize) {
+        let tail = self.index(self.len().saturating_sub(1));
+        (self.head as usize, tail)
     }
 
     /// The total of all amounts that were ever used up. It advances with what is charged.

@@ -1,6 +1,6 @@
 //! Lists of replenishments in the cases that matter, and through random histories.
 
-use super::{Entry, Refill, RefillRing, Refills};
+use super::{Entry, Refill, RefillRing, Refills, Slice};
 use crate::time::Ticks;
 use proptest::prelude::*;
 
@@ -25,6 +25,13 @@ impl Context {
 
     fn refills(&mut self) -> Refills<'_> {
         Refills::new(&mut self.ring, &mut self.entries, self.budget)
+    }
+
+    fn slice(&mut self) -> Slice<'_> {
+        Slice {
+            entries: self.entries.as_mut_slice().try_into().unwrap(),
+            budget: self.budget,
+        }
     }
 
     fn check(&mut self) {
@@ -208,9 +215,12 @@ fn an_update_gives_no_more_than_was_there() {
 fn a_slice_is_used_and_renewed() {
     let mut context = Context::new(2, 100);
     context.refills().start_round_robin(Ticks(0), Ticks(100));
-    context.refills().charge_slice(Ticks(85));
+    context.slice().charge(Ticks(85));
+    assert_eq!(context.slice().rest(), Ticks(15));
     assert!(!context.refills().is_sufficient(Ticks::ZERO, MINIMUM));
-    context.refills().renew_slice();
+    context.slice().charge(Ticks(85));
+    assert_eq!(context.slice().rest(), Ticks::ZERO);
+    context.slice().renew();
     assert_eq!(context.refills().head().amount, Ticks(100));
 }
 
@@ -259,5 +269,47 @@ proptest! {
                 .sum();
             prop_assert!(sum <= budget, "{sum} of {budget} in a window from {start}");
         }
+    }
+}
+
+proptest! {
+    /// Skipping whole periods makes no difference.
+    #[test]
+    fn idling_at_once_is_idling_step_by_step(
+        charges in prop::collection::vec((1u64..60, 0u64..300), 0..12),
+        capacity in 2usize..8,
+        idle in 0u64..20_000,
+    ) {
+        let (budget, period) = (Ticks(200), Ticks(1000));
+        let (mut at_once, mut stepwise) = (Context::new(capacity, 200), Context::new(capacity, 200));
+        let mut now = Ticks(0);
+        for (usage, pause) in charges {
+            for context in [&mut at_once, &mut stepwise] {
+                context.refills().unblock(now);
+                if context.refills().is_ready(now) {
+                    let usage = Ticks(usage.min(context.refills().head().amount.0));
+                    context.refills().charge(usage, period, MINIMUM);
+                }
+            }
+            now += Ticks(usage + pause);
+        }
+        let end = now + Ticks(idle);
+        let used = at_once.refills().idle(now, end, (budget, period), MINIMUM);
+        let mut sum = Ticks(0);
+        loop {
+            now = now.max(stepwise.refills().head().time);
+            if now >= end {
+                break;
+            }
+            let amount = stepwise.refills().head().amount.min(end - now);
+            stepwise.refills().charge(amount, period, MINIMUM);
+            sum += amount;
+            now += amount;
+        }
+        at_once.check();
+        stepwise.check();
+        prop_assert!(used.0 <= budget.0 * (idle / period.0 + 2));
+        prop_assert_eq!(used, sum);
+        prop_assert!(at_once.refills().iter().eq(stepwise.refills().iter()));
     }
 }

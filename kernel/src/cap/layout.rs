@@ -1,5 +1,7 @@
 //! Where the fields of each kind of capability lie; see [`super::packed`] for the idea.
 
+use core::ptr::NonNull;
+
 use abi::sizes::{MIN_UNTYPED_BITS, SLOT_BITS};
 use abi::{GuardData, Rights};
 
@@ -45,7 +47,8 @@ mod field {
     pub const UNTYPED_WATERMARK: Field = Field::aligned(1, 0, 60, 4);
     pub const RADIX: Field = Field::number(0, 5, 6);
     pub const GUARD_SIZE: Field = Field::number(0, 11, 6);
-    pub const GUARD: Field = Field::number(1, 0, 58);
+    /// Guards have 58 bits; nothing else is in the word.
+    pub const GUARD: Field = Field::number(1, 0, 64);
     pub const SCHED_CONTEXT: Field = OBJECT;
     pub const SCHED_CONTEXT_BITS: Field = Field::number(0, 5, 6);
     pub const ZOMBIE_KIND: Field = Field::number(0, 5, 6);
@@ -135,7 +138,7 @@ impl<A: Arch> Cap<A> {
     /// The CNode, if it is one, without a look at other kinds: for the way through deep capability
     /// spaces.
     #[inline(always)]
-    pub(super) fn decode_cnode(raw: RawCap) -> Option<CNode<A>> {
+    pub(crate) fn decode_cnode(raw: RawCap) -> Option<CNode<A>> {
         use field::*;
         (raw.tag() == tag::CNODE).then(|| CNode {
             slots: object(raw.get(OBJECT)),
@@ -147,7 +150,9 @@ impl<A: Arch> Cap<A> {
         })
     }
 
-    /// Unpacks what [`Cap::encode`] packed.
+    /// Unpacks what [`Cap::encode`] packed. Inlined, so that whoever looks for one kind pays for no
+    /// other.
+    #[inline(always)]
     pub fn decode(raw: RawCap) -> Self {
         use field::*;
         match raw.tag() {
@@ -208,9 +213,13 @@ impl<A: Arch> Cap<A> {
     }
 }
 
-/// The handle of an object whose address is in a capability.
-fn object<T>(address: usize) -> Ptr<T> {
+/// The handle of an object whose address is in a capability. Without any check, so that unpacking a
+/// kind of capability that somebody does not ask for costs nothing.
+#[inline(always)]
+const fn object<T>(address: usize) -> Ptr<T> {
+    let pointer = core::ptr::without_provenance_mut::<T>(address);
     // SAFETY: a capability exists only as long as its object: retype and boot make both, and memory
-    // is used again only when the last capability is gone. `encode` stored this address.
-    unsafe { Ptr::from_address(address) }.unwrap_or_else(|| unreachable!())
+    // is used again only when the last capability is gone. `encode` stored this address, which is not
+    // zero.
+    unsafe { Ptr::new(NonNull::new_unchecked(pointer)) }
 }

@@ -25,21 +25,23 @@ pub fn resolve<A: Arch>(
         return Err(LookupFailure::InvalidRoot);
     };
     let mut bits_left = bits;
+    // The bits that are left, at the top of the word.
+    let mut rest = address.wrapping_shl((WORD_BITS - bits) as u32);
     let mut levels = 0;
     loop {
         levels += 1;
         let guard = cnode.guard;
-        let matches = guard.size <= bits_left
-            && low_bits(
-                address.unbounded_shr((bits_left - guard.size) as u32),
-                guard.size,
-            ) == guard.guard;
-        if !matches {
-            return Err(LookupFailure::GuardMismatch {
-                bits_left,
-                guard_found: guard.guard,
-                bits_found: guard.size,
-            });
+        // Long ways have no guards.
+        if guard.size | guard.guard != 0 {
+            let found = (rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
+            if guard.size > bits_left || found != guard.guard {
+                return Err(LookupFailure::GuardMismatch {
+                    bits_left,
+                    guard_found: guard.guard,
+                    bits_found: guard.size,
+                });
+            }
+            rest = rest.wrapping_shl(guard.size as u32);
         }
         let level = guard.size + cnode.radix;
         if level > bits_left {
@@ -49,10 +51,9 @@ pub fn resolve<A: Arch>(
             });
         }
         bits_left -= level;
-        let slot = cnode.slot(low_bits(
-            address.unbounded_shr(bits_left as u32),
-            cnode.radix,
-        ));
+        // A table has two slots at least.
+        let slot = cnode.slot(rest.wrapping_shr((WORD_BITS - cnode.radix) as u32));
+        rest = rest.wrapping_shl(cnode.radix as u32);
         match Cap::decode_cnode(kernel[slot].raw()) {
             Some(next) if bits_left > 0 => cnode = next,
             _ => {
@@ -60,14 +61,6 @@ pub fn resolve<A: Arch>(
                 return Ok((slot, bits_left));
             }
         }
-    }
-}
-
-const fn low_bits(word: usize, count: usize) -> usize {
-    if count >= WORD_BITS {
-        word
-    } else {
-        word & ((1 << count) - 1)
     }
 }
 

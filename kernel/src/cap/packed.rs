@@ -38,6 +38,12 @@ impl RawCap {
         }
     }
 
+    /// The first word, with the tag.
+    #[inline(always)]
+    pub const fn first_word(self) -> usize {
+        self.words[0]
+    }
+
     /// The same with one field set.
     #[must_use]
     pub const fn with(mut self, field: Field, value: usize) -> Self {

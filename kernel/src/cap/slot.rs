@@ -1,6 +1,7 @@
 //! Slots: the places for capabilities.
 
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
 use super::{Cap, RawCap};
 use crate::arch::Arch;
@@ -44,14 +45,16 @@ impl<A: Arch> Slot<A> {
     };
 
     /// The slot `index` places behind `first` in the same CNode.
+    #[inline(always)]
     pub(super) fn at(first: Ptr<Self>, index: usize) -> Ptr<Self> {
         let address = first.address() + index * size_of::<Self>();
+        let pointer = core::ptr::without_provenance_mut(address);
         // SAFETY: callers stay within the CNode or thread of `first`, whose slots are contiguous.
-        unsafe { Ptr::from_address(address) }.unwrap_or(first)
+        unsafe { Ptr::new(NonNull::new_unchecked(pointer)) }
     }
 
     /// The capability.
-    #[inline]
+    #[inline(always)]
     pub fn cap(&self) -> Cap<A> {
         Cap::decode(self.raw)
     }

@@ -49,6 +49,12 @@ impl<T> Links<T> {
         self.key
     }
 
+    /// Leaves a queue of which this is the only member.
+    #[inline(always)]
+    pub const fn leave_alone(&mut self) {
+        (self.next, self.previous) = (None, None);
+    }
+
     /// Notes a key for a member of a [`Ring`], which itself has no use for it.
     pub const fn set_key(&mut self, key: u64) {
         self.key = key;

@@ -51,6 +51,9 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
     /// Adds a member that is in no queue, behind all of the same key.
     pub fn insert(&mut self, objects: &mut Objects, member: Ptr<T>, key: u64) {
         debug_assert!(BITS == 64 || key >> BITS == 0);
+        if self.is_empty() {
+            return self.insert_only(objects, member, key);
+        }
         let links = objects[member].links_mut();
         links.key = key;
         links.parent = None;
@@ -71,16 +74,35 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         }
         let mut ring = Ring::EMPTY;
         ring.push_back(objects, member);
-        match parent {
-            None => self.root = Some(member),
-            Some((parent, side)) => {
-                objects[parent].links_mut().children[side] = Some(member);
-                objects[member].links_mut().parent = Some(parent);
-            }
+        if let Some((parent, side)) = parent {
+            objects[parent].links_mut().children[side] = Some(member);
+            objects[member].links_mut().parent = Some(parent);
         }
     }
 
+    /// The member, if there is exactly one.
+    #[inline(always)]
+    pub fn only(&self, objects: &Objects) -> Option<Ptr<T>> {
+        let root = self.root?;
+        let links = objects[root].links();
+        let [left, right] = links.children;
+        (left.is_none() && right.is_none() && links.next == Some(root)).then_some(root)
+    }
+
+    /// Adds a member that is in no queue to this one, which has no other.
+    #[inline(always)]
+    pub fn insert_only(&mut self, objects: &mut Objects, member: Ptr<T>, key: u64) {
+        debug_assert!(self.is_empty());
+        let links = objects[member].links_mut();
+        links.key = key;
+        links.parent = None;
+        links.children = [None; 2];
+        (links.next, links.previous) = (Some(member), Some(member));
+        self.root = Some(member);
+    }
+
     /// The member that came first of those with the least key.
+    #[inline]
     pub fn first(&self, objects: &Objects) -> Option<Ptr<T>> {
         Some(Self::first_below(objects, self.root?))
     }
@@ -149,6 +171,12 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
 
     /// Takes out a member of this queue.
     pub fn remove(&mut self, objects: &mut Objects, member: Ptr<T>) {
+        if self.only(objects) == Some(member) {
+            self.root = None;
+            let links = objects[member].links_mut();
+            (links.next, links.previous) = (None, None);
+            return;
+        }
         let is_leader = self.root == Some(member) || objects[member].links().parent.is_some();
         let mut ring = Ring::starting_with(Some(member));
         ring.remove(objects, member);

@@ -3,7 +3,7 @@
 use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{Above, SchedContext};
+use crate::object::{Above, ContextFlag, SchedContext};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -49,6 +49,10 @@ pub fn check_context<A: Arch>(
     require(
         object.limit.is_none() || matches!(top, Some(Above::Limited(_))),
         "a limit belongs to the call that brought it",
+    )?;
+    require(
+        object.limit.is_none() || object.has(ContextFlag::Watched),
+        "a limit is watched",
     )?;
     if !object.is_configured() {
         return Ok(());

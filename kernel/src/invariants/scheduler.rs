@@ -81,7 +81,7 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
         "the current thread is of the current domain",
     )?;
     require(
-        kernel[thread].yielding_to.is_none(),
+        kernel[thread].yield_answer.is_none(),
         "the current thread does not wait for what it yielded to",
     )?;
     require(

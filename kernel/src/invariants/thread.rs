@@ -3,7 +3,9 @@
 use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{EndpointState, Membership, NotificationState, Thread, ThreadState};
+use crate::object::{
+    ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
+};
 use crate::token::Ptr;
 
 /// Checks a thread.
@@ -29,6 +31,11 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             kernel[context].core == object.core,
             "a thread is on the core of its scheduling context",
         )?;
+        let deferred = matches!(object.progress, Progress::Deferred);
+        require(
+            !deferred || kernel[context].has(ContextFlag::Watched),
+            "who waits for time to send is watched",
+        )?;
     }
     if let Some(context) = object.yielding_to {
         require(
@@ -42,6 +49,14 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             "a bound notification knows its thread",
         )?;
     }
+    let idles = object
+        .idling
+        .as_ref()
+        .is_some_and(|idling| object.sched_context == Some(idling.context));
+    require(
+        !idles || object.membership == Membership::Waiting,
+        "only a thread that waits idles",
+    )?;
     let may_have_fault = matches!(
         object.state,
         ThreadState::BlockedOnSend { .. }

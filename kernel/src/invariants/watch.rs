@@ -25,6 +25,8 @@ pub struct Watch<A: Arch> {
     places: [Option<Place<A>>; LEVELS],
     /// Counts kernel entries.
     pub(super) round: usize,
+    /// Counts the fast paths that were taken.
+    pub fast_paths: usize,
 }
 
 /// A CNode that the round is in, and the index of the next slot.
@@ -41,6 +43,7 @@ impl<A: Arch> Watch<A> {
             next_change: 0,
             places: [const { None }; LEVELS],
             round: 0,
+            fast_paths: 0,
         }
     }
 

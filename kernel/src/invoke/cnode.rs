@@ -2,7 +2,7 @@
 
 use abi::{LookupFailure, Method, Rights};
 
-use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive, threshold};
+use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive, look_up, threshold};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap, Slot, insert_copy, lookup_slot, move_cap, swap_slots};
@@ -42,14 +42,6 @@ pub(super) fn invoke<A: Arch>(
         _ => transfer(kernel, invocation, slot)?,
     }
     Ok(Answer::Nothing)
-}
-
-/// After a lookup, which may have been long: whether to go on.
-fn look_up<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
-    if kernel.is_interrupted() {
-        return Err(Failure::Preempted);
-    }
-    Ok(())
 }
 
 /// Copy, Mint, Move and Mutate.

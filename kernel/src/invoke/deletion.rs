@@ -109,7 +109,11 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
             // Only now, because the step before can be interrupted.
             kernel.irqs[irq.0].state = IrqState::Free;
         }
-        Cap::Arch(cap) => A::finalise(kernel, cap, last),
+        Cap::Arch(cap) => {
+            #[cfg(feature = "bench")]
+            kernel.forget_log(cap);
+            A::finalise(kernel, cap, last);
+        }
         _ => {}
     }
     remove_cap(kernel, slot);

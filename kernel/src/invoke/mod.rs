@@ -9,6 +9,7 @@ mod cnode;
 pub(crate) mod deletion;
 mod domain;
 mod irq;
+mod pieces;
 mod request;
 mod sched_context;
 mod sched_control;
@@ -21,14 +22,17 @@ pub(crate) use answer::time_words;
 pub use answer::{Answer, Error, Failure, Outcome};
 #[cfg(any(test, feature = "invariants"))]
 pub(crate) use irq::notification_slot;
+pub use pieces::in_pieces;
 pub use request::Invocation;
 pub(crate) use untyped::place;
+pub use untyped::reset;
 
 use abi::Method;
 
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
 use crate::cap::{Cap, Slot, has_children};
+use crate::sched::work;
 use crate::token::Ptr;
 
 /// Performs an invocation of anything but an endpoint, a notification or a reply object.
@@ -86,6 +90,28 @@ pub(crate) fn derive<A: Arch>(
         }
         other => Ok(other),
     }
+}
+
+/// After a lookup, which may have been long, and before anything has changed: whether to go on.
+///
+/// # Errors
+/// [`Failure::Preempted`] if an interrupt waits.
+pub fn look_up<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+    if kernel.is_interrupted() {
+        return Err(Failure::Preempted);
+    }
+    Ok(())
+}
+
+/// After the checks of a request that takes long to check and long to perform: whether to go on.
+///
+/// # Errors
+/// As for [`look_up`].
+pub fn look_after_checks<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+    if kernel.is_interrupted_after(work::CHECKS) {
+        return Err(Failure::Preempted);
+    }
+    Ok(())
 }
 
 /// The method that a label asks for, if this build has it.

@@ -6,6 +6,7 @@ use super::Error;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, Slot};
+use crate::ipc::Buffer;
 use crate::object::Thread;
 use crate::time::Microseconds;
 use crate::token::Ptr;
@@ -22,6 +23,8 @@ pub struct Invocation<A: Arch> {
     pub method: Method,
     /// Words of the message.
     pub length: usize,
+    /// Where those are that have no register, if there are some.
+    pub buffer: Option<Buffer>,
     /// Slots of the capabilities that came along.
     pub extra: [Option<Ptr<Slot<A>>>; MAX_EXTRA_CAPS],
     /// Whether somebody waits for the answer.
@@ -44,7 +47,7 @@ impl<A: Arch> Invocation<A> {
 
     /// Message word `index`. User memory may change meanwhile: read each word once.
     pub fn word(&self, kernel: &Kernel<A>, index: usize) -> usize {
-        kernel.message_word(self.caller, index)
+        kernel.message_word_in(self.caller, self.buffer, index)
     }
 
     /// A length of time: one word on 64-bit machines, two on 32-bit ones, low word first. `index` and

@@ -1,13 +1,14 @@
 //! Methods of scheduling contexts.
 
-use abi::Method;
+use abi::{Method, WORD_BITS};
 
 use super::thread::check_released;
 use super::{Answer, Error, Invocation, Outcome};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
-use crate::object::SchedContext;
+use crate::object::{Reply, SchedContext, Thread, YieldAnswer};
+use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 
 pub(super) fn invoke<A: Arch>(
@@ -25,8 +26,13 @@ pub(super) fn invoke<A: Arch>(
             Ok(Answer::Nothing)
         }
         Method::SchedContextUnbindObject => unbind_object(kernel, invocation, context),
-        Method::SchedContextConsumed => Ok(Answer::time(kernel.take_consumed(context))),
-        Method::SchedContextYieldTo => yield_to(kernel, invocation, context),
+        Method::SchedContextConsumed => {
+            kernel.settle_idling(context);
+            Ok(Answer::time(kernel.take_consumed(context)))
+        }
+        Method::SchedContextYieldTo | Method::SchedContextYieldToTimeout => {
+            yield_to(kernel, invocation, context)
+        }
         _ => Err(Error::IllegalOperation.into()),
     }
 }
@@ -82,22 +88,96 @@ fn unbind_object<A: Arch>(
     Ok(Answer::Nothing)
 }
 
+/// The arguments of `YieldTo` and `YieldToTimeout`.
+struct YieldTo<A: Arch> {
+    target: Ptr<Thread<A>>,
+    answer: YieldAnswer,
+    /// When the run shall end.
+    timer: Option<Ticks>,
+    /// The timeout message of the target that is answered first.
+    reply: Option<Ptr<Reply<A>>>,
+}
+
+fn decode_yield_to<A: Arch>(
+    kernel: &Kernel<A>,
+    invocation: &Invocation<A>,
+    context: Ptr<SchedContext<A>>,
+) -> Result<YieldTo<A>, Error> {
+    let caller = invocation.caller;
+    let has_timer = invocation.method == Method::SchedContextYieldToTimeout;
+    let mut moment = Microseconds(0);
+    if has_timer {
+        invocation.require(64 / WORD_BITS, 0)?;
+        moment = invocation.time(kernel, 0).0;
+    }
+    let target = kernel[context].thread.ok_or(Error::IllegalOperation)?;
+    if target == caller || kernel[target].priority > kernel[caller].max_controlled_priority {
+        return Err(Error::IllegalOperation);
+    }
+    if !has_timer {
+        return Ok(YieldTo {
+            target,
+            answer: YieldAnswer::Short,
+            timer: None,
+            reply: None,
+        });
+    }
+    let clock = kernel.arch.clock();
+    let last = clock.microseconds(Ticks::NEVER);
+    if moment >= last {
+        return Err(Error::Range {
+            minimum: 0,
+            maximum: (last.0 - 1).try_into().unwrap_or(usize::MAX),
+        });
+    }
+    let reply = match invocation.extra_cap(kernel, 0) {
+        Cap::Null => None,
+        Cap::Reply { object, .. } if kernel.answers_timeout_of(object, target) => Some(object),
+        Cap::Reply { .. } => return Err(Error::IllegalOperation),
+        _ => return Err(Error::InvalidCapability(1)),
+    };
+    Ok(YieldTo {
+        target,
+        answer: YieldAnswer::Long,
+        timer: Some(clock.ticks(moment)),
+        reply,
+    })
+}
+
 fn yield_to<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     context: Ptr<SchedContext<A>>,
 ) -> Outcome {
+    let YieldTo {
+        target,
+        answer,
+        timer,
+        reply,
+    } = decode_yield_to(kernel, invocation, context)?;
     let caller = invocation.caller;
-    let target = kernel[context].thread.ok_or(Error::IllegalOperation)?;
-    if target == caller || kernel[target].priority > kernel[caller].max_controlled_priority {
-        return Err(Error::IllegalOperation.into());
-    }
     kernel.finish_pending_yield(context);
+    kernel.cancel_yield_to(caller);
+    let answer_now = |kernel: &mut Kernel<A>| {
+        if invocation.is_call {
+            kernel.answer_yield(caller, context, answer);
+        }
+        Ok(Answer::Written)
+    };
+    if timer.is_some_and(|moment| moment <= kernel.core.now) {
+        return answer_now(kernel);
+    }
+    if let Some(reply) = reply {
+        kernel.answer_timeout(reply, target);
+    }
     if kernel.is_schedulable(target) && !kernel.has_budget(target) {
         kernel.postpone(target);
     }
     if !kernel.is_schedulable(target) {
-        return Ok(Answer::time(kernel.take_consumed(context)));
+        return answer_now(kernel);
+    }
+    if let Some(moment) = timer {
+        kernel.start_timer(caller, context, moment);
     }
     let elsewhere = kernel[target].core != kernel[caller].core
         || kernel[target].domain != kernel[caller].domain
@@ -105,10 +185,10 @@ fn yield_to<A: Arch>(
     kernel.choose_again();
     if elsewhere {
         kernel.ready_front(target);
-        return Ok(Answer::time(kernel.take_consumed(context)));
+        return answer_now(kernel);
     }
     // The target runs first; the caller is next in line and learns the result when it runs again.
-    kernel.begin_yield_to(caller, context);
+    kernel.begin_yield_to(caller, context, answer);
     kernel.ready_front(caller);
     kernel.ready_front(target);
     Ok(Answer::Later)

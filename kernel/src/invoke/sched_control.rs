@@ -8,7 +8,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::budget::MAX_REFILLS;
 use crate::cap::Cap;
-use crate::object::SchedContext;
+use crate::object::{ContextFlag, SchedContext};
 use crate::time::{MIN_BUDGET, Microseconds, Ticks};
 use crate::token::Ptr;
 
@@ -23,6 +23,7 @@ struct Configure<A: Arch> {
     refills: usize,
     badge: usize,
     sporadic: bool,
+    idling: bool,
 }
 
 pub(super) fn invoke<A: Arch>(
@@ -82,6 +83,7 @@ fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Con
         refills: BASE_REFILLS + if round_robin { 0 } else { extra_refills },
         badge,
         sporadic: flags & sched_context_flags::SPORADIC != 0,
+        idling: flags & sched_context_flags::IDLING != 0,
     })
 }
 
@@ -102,6 +104,9 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
         kernel.commit_time();
         kernel.core.reprogram = true;
     }
+    if let Some(thread) = thread {
+        kernel.stop_idling(thread);
+    }
     let now = kernel.core.now;
     let in_use = kernel[context].is_configured()
         && kernel[context].core as usize == core
@@ -113,11 +118,16 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
         object.start(request.refills, now, request.budget, request.period);
     }
     object.badge = request.badge;
-    object.sporadic = request.sporadic;
+    object.set(ContextFlag::Sporadic, request.sporadic);
+    object.set(ContextFlag::Idling, request.idling);
+    if request.idling {
+        object.set(ContextFlag::Watched, true);
+    }
     object.core = core as u8;
 
     let Some(thread) = thread else { return };
     kernel[thread].core = core as u8;
+    kernel.start_idling(thread);
     if !kernel[thread].is_runnable() {
         return;
     }

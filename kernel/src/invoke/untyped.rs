@@ -3,13 +3,15 @@
 //! It may stop while memory is cleared, which the watermark tells, and between any two objects, which
 //! the caller notes ([`Progress`]).
 
+use core::ops::Range;
+
 use abi::sizes::{
     ENDPOINT_BITS, MAX_UNTYPED_BITS, MIN_SCHED_CONTEXT_BITS, MIN_UNTYPED_BITS, NOTIFICATION_BITS,
     REPLY_BITS, SLOT_BITS, TCB_BITS,
 };
 use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, Rights, WORD_BITS};
 
-use super::{Answer, Error, Failure, Invocation, Outcome};
+use super::{Answer, Error, Failure, Invocation, Outcome, look_after_checks, look_up};
 use crate::Kernel;
 use crate::arch::{Arch, PhysAddr};
 use crate::cap::{
@@ -44,11 +46,26 @@ pub(super) fn invoke<A: Arch>(
     if invocation.method != Method::UntypedRetype {
         return Err(Error::IllegalOperation.into());
     }
-    let done = match core::mem::take(&mut kernel[invocation.caller].progress) {
+    let done = match kernel[invocation.caller].progress {
         Progress::Retype { untyped, done } if untyped == invocation.slot => done,
         _ => 0,
     };
+    let outcome = retype(kernel, invocation, untyped, done);
+    // Who is interrupted again has come no less far.
+    if !matches!(outcome, Err(Failure::Preempted)) {
+        kernel[invocation.caller].progress = Progress::None;
+    }
+    outcome
+}
+
+fn retype<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    untyped: UntypedCap,
+    done: usize,
+) -> Outcome {
     let request = decode(kernel, invocation, untyped, done)?;
+    look_after_checks(kernel)?;
     let mut untyped = untyped;
     if request.reset {
         reset(kernel, invocation.slot, &mut untyped)?;
@@ -58,11 +75,11 @@ pub(super) fn invoke<A: Arch>(
 }
 
 fn decode<A: Arch>(
-    kernel: &Kernel<A>,
+    kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     untyped: UntypedCap,
     done: usize,
-) -> Result<Retype<A>, Error> {
+) -> Result<Retype<A>, Failure> {
     invocation.require(6, 1)?;
     let size_bits = invocation.word(kernel, 1);
     let kind =
@@ -72,11 +89,11 @@ fn decode<A: Arch>(
         maximum: MAX_UNTYPED_BITS,
     };
     if size_bits >= WORD_BITS {
-        return Err(too_big);
+        return Err(too_big.into());
     }
     let object_bits = object_bits::<A>(kind, size_bits);
     if object_bits > MAX_UNTYPED_BITS {
-        return Err(too_big);
+        return Err(too_big.into());
     }
     let smallest = match kind {
         ObjectType::CNode => 1,
@@ -85,7 +102,7 @@ fn decode<A: Arch>(
         _ => 0,
     };
     if size_bits < smallest {
-        return Err(Error::InvalidArgument(1));
+        return Err(Error::InvalidArgument(1).into());
     }
 
     let cnode = destination(kernel, invocation)?;
@@ -94,26 +111,27 @@ fn decode<A: Arch>(
         return Err(Error::Range {
             minimum: 0,
             maximum: cnode.len() - 1,
-        });
+        }
+        .into());
     }
     let count = invocation.word(kernel, 5);
     if !(1..=RETYPE_LIMIT).contains(&count) {
         return Err(Error::Range {
             minimum: 1,
             maximum: RETYPE_LIMIT,
-        });
+        }
+        .into());
     }
     if count > cnode.len() - offset {
         return Err(Error::Range {
             minimum: 1,
             maximum: cnode.len() - offset,
-        });
+        }
+        .into());
     }
     // What was made already is not in its own way.
     let done = if done < count { done } else { 0 };
-    if (offset + done..offset + count).any(|index| !kernel[cnode.slot(index)].is_empty()) {
-        return Err(Error::DeleteFirst);
-    }
+    require_empty(kernel, cnode, offset + done..offset + count)?;
 
     let reset = !has_children(kernel, invocation.slot);
     let free = if reset {
@@ -122,10 +140,10 @@ fn decode<A: Arch>(
         untyped.size() - untyped.watermark
     };
     if free >> object_bits < count - done {
-        return Err(Error::NotEnoughMemory(free));
+        return Err(Error::NotEnoughMemory(free).into());
     }
     if untyped.device && kind != ObjectType::Untyped && !A::is_frame(kind) {
-        return Err(Error::InvalidArgument(1));
+        return Err(Error::InvalidArgument(1).into());
     }
     Ok(Retype {
         kind,
@@ -139,14 +157,38 @@ fn decode<A: Arch>(
     })
 }
 
+/// The slots for the new capabilities must be empty.
+fn require_empty<A: Arch>(
+    kernel: &mut Kernel<A>,
+    cnode: CNode<A>,
+    slots: Range<usize>,
+) -> Result<(), Failure> {
+    /// Slots between two preemption points.
+    const SOME: usize = 64;
+    for start in slots.clone().step_by(SOME) {
+        let end = slots.end.min(start + SOME);
+        if (start..end).any(|index| !kernel[cnode.slot(index)].is_empty()) {
+            return Err(Error::DeleteFirst.into());
+        }
+        if end < slots.end && kernel.is_interrupted_after(work::SLOT * SOME) {
+            return Err(Failure::Preempted);
+        }
+    }
+    Ok(())
+}
+
 /// The CNode that the new capabilities go to.
-fn destination<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<CNode<A>, Error> {
+fn destination<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+) -> Result<CNode<A>, Failure> {
     let root = invocation.extra_cap(kernel, 0);
     let depth = invocation.word(kernel, 3);
     let cap = if depth == 0 {
         root
     } else {
         let slot = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, false)?;
+        look_up(kernel)?;
         kernel[slot].cap()
     };
     match cap {
@@ -154,7 +196,8 @@ fn destination<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Resul
         _ => Err(Error::Lookup {
             source: false,
             failure: LookupFailure::MissingCapability { bits_left: depth },
-        }),
+        }
+        .into()),
     }
 }
 
@@ -171,8 +214,12 @@ fn object_bits<A: Arch>(kind: ObjectType, size_bits: usize) -> usize {
     }
 }
 
-/// Clears memory that was used before, from the top down; what is done is remembered in the watermark.
-fn reset<A: Arch>(
+/// Clears memory that was used before and is free again, from the top down; what is done is remembered in
+/// the watermark.
+///
+/// # Errors
+/// [`Failure::Preempted`].
+pub fn reset<A: Arch>(
     kernel: &mut Kernel<A>,
     slot: Ptr<Slot<A>>,
     untyped: &mut UntypedCap,
@@ -186,20 +233,30 @@ fn reset<A: Arch>(
     }
     while untyped.watermark > 0 {
         let start = (untyped.watermark - 1) / CHUNK * CHUNK;
-        let address = PhysAddr(untyped.address.0 + start);
-        // SAFETY: no capability to any object in this memory exists, so nobody else uses it.
-        unsafe {
-            let memory = A::to_virtual(address) as *mut u8;
-            memory.write_bytes(0, untyped.watermark - start);
-        }
-        A::clean_new_memory(address, untyped.watermark - start);
+        clear::<A>(untyped, start);
         untyped.watermark = start;
-        kernel[slot].set_cap(Cap::Untyped(*untyped));
         if start > 0 && kernel.should_preempt(work::CHUNK) {
+            kernel[slot].set_cap(Cap::Untyped(*untyped));
             return Err(Failure::Preempted);
         }
     }
+    kernel[slot].set_cap(Cap::Untyped(*untyped));
     Ok(())
+}
+
+/// Clears used memory from `start` on.
+fn clear<A: Arch>(untyped: &UntypedCap, start: usize) {
+    /// A piece that divides the smallest object.
+    type Line = [usize; 16 / size_of::<usize>()];
+    let address = PhysAddr(untyped.address.0 + start);
+    let used = untyped.watermark - start;
+    let memory = A::to_virtual(address) as *mut Line;
+    for line in 0..used / size_of::<Line>() {
+        // SAFETY: no capability to any object in this memory exists, so nobody else uses it. Objects and
+        // their sizes are multiples of a line.
+        unsafe { memory.add(line).write_volatile(Line::default()) };
+    }
+    A::clean_new_memory(address, used);
 }
 
 fn create<A: Arch>(

@@ -13,6 +13,7 @@ impl<A: Arch> Kernel<A> {
     /// changes hands.
     pub(crate) fn cancel_ipc(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].fault = None;
+        self.stop_idling(thread);
         match self[thread].state {
             ThreadState::BlockedOnSend { endpoint, .. } => self.leave_endpoint(endpoint, thread),
             ThreadState::BlockedOnReceive { endpoint, .. } => {
@@ -34,7 +35,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Takes a thread out of the queue of an endpoint without guard.
-    pub(super) fn leave_unguarded(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
+    pub(crate) fn leave_unguarded(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
         if self[endpoint].is_swept() {
             self.leave_swept(endpoint, thread);
             return;
@@ -99,6 +100,7 @@ impl<A: Arch> Kernel<A> {
     /// A thread whose wait was ended executes its system call again, or gives up if it waited with a
     /// fault.
     pub(crate) fn restart_or_give_up(&mut self, thread: Ptr<Thread<A>>) {
+        self.stop_idling(thread);
         if self[thread].fault.is_some() {
             self[thread].fault = None;
             self[thread].state = ThreadState::Inactive;

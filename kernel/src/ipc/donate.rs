@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{Above, Notification, Reply, SchedContext, Thread, ThreadState};
+use crate::object::{Above, Notification, Progress, Reply, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -120,12 +120,17 @@ impl<A: Arch> Kernel<A> {
         self[thread].sched_context = Some(context);
         self[thread].core = self[context].core;
         self.wake_context(thread);
+        self.start_idling(thread);
         self.run_on_new_time(thread);
     }
 
     /// A thread that has got time, and is in no queue of the scheduler, may run if nothing else is in
     /// its way.
     fn run_on_new_time(&mut self, thread: Ptr<Thread<A>>) {
+        // What it gathered was another context's.
+        if let Progress::Deferred = self[thread].progress {
+            self[thread].progress = Progress::None;
+        }
         if self.is_schedulable(thread) {
             if self.has_budget(thread) {
                 self.choose_again();
@@ -159,7 +164,9 @@ impl<A: Arch> Kernel<A> {
     /// Takes a context from its thread, which is passive then and keeps its place in waiting queues.
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
         self[context].owner = None;
-        if let Some(thread) = self[context].thread.take() {
+        if let Some(thread) = self[context].thread {
+            self.stop_idling(thread);
+            self[context].thread = None;
             self.leave_scheduler(thread);
             self[thread].sched_context = None;
         }

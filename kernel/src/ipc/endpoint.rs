@@ -165,13 +165,12 @@ impl<A: Arch> Kernel<A> {
         };
 
         self.transfer(sender, receiver, Some(endpoint), badge, grant);
-        self.wake_context(sender);
         if call || self[sender].fault.is_some() {
+            self.wake_context(sender);
             let timeout = matches!(self[sender].fault, Some(Fault::Timeout { .. }));
             self.expect_reply(sender, receiver, how.reply, grant || grant_reply, !timeout);
         } else {
-            self[sender].state = ThreadState::Running;
-            self.offer(sender);
+            self.wake(sender);
         }
     }
 

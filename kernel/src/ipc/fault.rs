@@ -2,18 +2,20 @@
 
 use abi::breakpoint::{SINGLE_STEP, SOFTWARE};
 use abi::fault::{
-    DEBUG_EXCEPTION_LENGTH, DEBUG_EXCEPTION_SHORT_LENGTH, FaultLabel, TIMEOUT_LENGTH,
-    USER_EXCEPTION_LENGTH, VM_FAULT_LENGTH,
+    DEBUG_EXCEPTION_LENGTH, DEBUG_EXCEPTION_SHORT_LENGTH, FaultLabel, LONG_TIMEOUT_LENGTH,
+    TIMEOUT_LENGTH, USER_EXCEPTION_LENGTH, VM_FAULT_LENGTH,
 };
 use abi::registers::{CAP, INFO, PC, TIMEOUT_REPLY, UNKNOWN_SYSCALL, USER_EXCEPTION};
-use abi::{MessageInfo, Rights, WORD_BITS};
+use abi::{MessageInfo, Rights};
 
 use super::SendOptions;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
-use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
+use crate::invoke::time_words;
+use crate::object::{ContextFlag, Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
+use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::info;
 
@@ -61,17 +63,30 @@ impl<A: Arch> Kernel<A> {
         self[thread].state = ThreadState::Inactive;
     }
 
-    /// Tells the timeout handler of a thread, if there is one, that its budget ran out.
-    pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>) -> bool {
-        self[thread].sched_context.is_some_and(|context| {
-            let badge = self[context].badge;
-            self.report_timeout(thread, badge)
-        })
+    /// Tells the timeout handler of a thread, if there is one, that its time is over: the budget, or
+    /// what `flags` say ([`abi::fault::timeout_flags`]).
+    pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {
+        let Some(context) = self[thread].sched_context else {
+            return false;
+        };
+        let badge = self[context].badge;
+        let timed = self.timer_of(context) < Ticks::NEVER;
+        let more = (timed || self[context].has(ContextFlag::Idling)).then_some(flags);
+        let told = self.report_timeout(thread, badge, more);
+        if told && timed {
+            self.stop_timer(context);
+        }
+        told
     }
 
     /// Tells the timeout handler of a thread, if there is one, that the time of the scheduling context
     /// with this badge is over for it.
-    pub(super) fn report_timeout(&mut self, thread: Ptr<Thread<A>>, badge: usize) -> bool {
+    pub(super) fn report_timeout(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        badge: usize,
+        more: Option<usize>,
+    ) -> bool {
         // The message lends no time, for there is none left: the handler must have its own, and its
         // endpoint must not ask for any.
         let Some(handler) = self
@@ -80,7 +95,7 @@ impl<A: Arch> Kernel<A> {
         else {
             return false;
         };
-        self[thread].fault = Some(Fault::Timeout { badge });
+        self[thread].fault = Some(Fault::Timeout { badge, more });
         self.send(
             thread,
             handler,
@@ -109,7 +124,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Writes the message of the sender's fault to a handler.
-    pub(super) fn transfer_fault(
+    pub(crate) fn transfer_fault(
         &mut self,
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
@@ -166,9 +181,12 @@ impl<A: Arch> Kernel<A> {
                 };
                 (FaultLabel::DebugException, length)
             }
-            Fault::Timeout { badge } => {
+            Fault::Timeout { badge, more } => {
                 words[0] = badge;
-                (FaultLabel::Timeout, self.write_consumed(sender, &mut words))
+                (
+                    FaultLabel::Timeout,
+                    self.write_times(sender, more, &mut words),
+                )
             }
         };
         let length = self.write_message(receiver, &words[..length]);
@@ -177,17 +195,26 @@ impl<A: Arch> Kernel<A> {
         context.set_result(CAP, badge);
     }
 
-    /// The consumed time in a timeout message, behind the badge; returns the message's length.
-    fn write_consumed(&mut self, sender: Ptr<Thread<A>>, words: &mut [usize]) -> usize {
+    /// The consumed time in a timeout message, behind the badge, and what the longer message tells;
+    /// returns the message's length.
+    fn write_times(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        more: Option<usize>,
+        words: &mut [usize],
+    ) -> usize {
         let Some(context) = self[sender].sched_context else {
             return 1;
         };
-        let consumed = self.take_consumed(context).0;
-        words[1] = consumed as usize;
-        if WORD_BITS == 32 {
-            words[2] = (consumed >> 32) as usize;
-        }
-        TIMEOUT_LENGTH
+        let (consumed, count) = time_words(self.take_consumed(context));
+        words[1..TIMEOUT_LENGTH].copy_from_slice(&consumed[..count]);
+        let Some(flags) = more else {
+            return TIMEOUT_LENGTH;
+        };
+        words[TIMEOUT_LENGTH] = flags;
+        let now = self.arch.clock().microseconds(self.core.now);
+        words[TIMEOUT_LENGTH + 1..LONG_TIMEOUT_LENGTH].copy_from_slice(&time_words(now).0[..count]);
+        LONG_TIMEOUT_LENGTH
     }
 
     fn read_registers(&self, thread: Ptr<Thread<A>>, list: &[usize], words: &mut [usize]) {
@@ -230,7 +257,7 @@ impl<A: Arch> Kernel<A> {
         if self.is_schedulable(caller)
             && !self.has_budget(caller)
             && !from_timeout
-            && self.raise_timeout(caller)
+            && self.raise_timeout(caller, 0)
         {
             return;
         }
@@ -238,7 +265,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Applies the reply of a fault handler; returns whether the thread goes on.
-    fn apply_fault_reply(
+    pub(crate) fn apply_fault_reply(
         &mut self,
         handler: Ptr<Thread<A>>,
         thread: Ptr<Thread<A>>,
@@ -252,9 +279,9 @@ impl<A: Arch> Kernel<A> {
             Fault::Debug { .. } => &[],
         };
         self[thread].progress = Progress::None;
-        let length = self.message_length(handler);
+        let (length, buffer) = self.message_extent(handler);
         for (index, register) in registers.iter().enumerate().take(length) {
-            let word = self.message_word(handler, index);
+            let word = self.message_word_in(handler, buffer, index);
             self[thread].context.set(*register, word);
         }
         let goes_on = MessageInfo(self[handler].context.get(INFO)).label() == 0;

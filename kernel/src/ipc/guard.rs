@@ -18,7 +18,10 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::invoke::Error;
-use crate::object::{Endpoint, EndpointState, Guard, SchedContext, Thread, ThreadState};
+use crate::object::{
+    ContextFlag, Endpoint, EndpointState, Guard, Progress, SchedContext, Thread, ThreadState,
+};
+use crate::sched::Funding;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -121,49 +124,25 @@ impl<A: Arch> Kernel<A> {
         if limit.is_some() && !(options.call && guard.has(LIMIT)) {
             return Admission::Refuse(Error::IllegalOperation);
         }
+        let most = self.whole_budget(context);
+        if most < guard.needed {
+            let needed = self.arch.clock().microseconds(guard.needed);
+            return Admission::Refuse(self.too_small(needed, most));
+        }
         // Between being released and asking again a deferred sender has used a little. The allowance
         // for the kernel in what is needed covers it.
-        let again = core::mem::take(&mut self[sender].deferred);
-        let most = self[context].budget.min(limit.unwrap_or(Ticks::NEVER));
-        if most < guard.needed {
-            return Admission::Refuse(self.too_small(guard.needed, most));
-        }
-        let consumed = if again {
+        let used = if self.core.again {
             Ticks::ZERO
         } else {
             self.core.consumed
         };
-        if self[context].head().amount.saturating_sub(consumed) >= guard.needed {
+        if self[context].head().amount.saturating_sub(used) >= guard.needed {
             return Admission::Pass;
         }
-        self.gather(context, guard.needed, options.blocking)
-    }
-
-    /// Not enough at hand. Of what is due already as much as needed is merged; if that is too little,
-    /// the sender has to wait for more, if it may.
-    fn gather(
-        &mut self,
-        context: Ptr<SchedContext<A>>,
-        needed: Ticks,
-        may_wait: bool,
-    ) -> Admission {
-        if !may_wait && self[context].is_round_robin() {
-            return Admission::Refuse(Error::IllegalOperation);
-        }
-        self.commit_time();
-        self.core.reprogram = true;
-        if self[context].is_round_robin() {
-            self[context].refills().renew_slice();
-            return Admission::Defer;
-        }
-        let now = self.core.now;
-        let latest = if may_wait { Ticks::NEVER } else { now };
-        if !self[context].refills().gather(needed, latest) {
-            Admission::Refuse(Error::IllegalOperation)
-        } else if self[context].refills().is_ready(now) {
-            Admission::Pass
-        } else {
-            Admission::Defer
+        match self.gather(context, guard.needed, options.blocking) {
+            Funding::AtHand => Admission::Pass,
+            Funding::Later => Admission::Defer,
+            Funding::Missing => Admission::Refuse(Error::IllegalOperation),
         }
     }
 
@@ -172,13 +151,11 @@ impl<A: Arch> Kernel<A> {
         self[sender].fault = None;
         self[sender].context.restart();
         self[sender].state = ThreadState::Running;
-        self[sender].deferred = true;
-        if self.has_budget(sender) {
-            self.ready_back(sender);
-        } else {
-            self.postpone(sender);
+        self[sender].progress = Progress::Deferred;
+        if let Some(context) = self[sender].sched_context {
+            self[context].set(ContextFlag::Watched, true);
         }
-        self.choose_again();
+        self.wait_for_time(sender);
     }
 
     /// Tells a caller why nothing was sent; others learn nothing, as the ABI wants it. A fault that
@@ -189,15 +166,6 @@ impl<A: Arch> Kernel<A> {
         } else if options.call {
             let (code, words, count) = error.message();
             self.answer_call(sender, code as usize, &words[..count]);
-        }
-    }
-
-    fn too_small(&self, needed: Ticks, budget: Ticks) -> Error {
-        let clock = self.arch.clock();
-        let word = |time| clock.microseconds(time).0.try_into().unwrap_or(usize::MAX);
-        Error::BudgetTooSmall {
-            needed: word(needed),
-            budget: word(budget),
         }
     }
 

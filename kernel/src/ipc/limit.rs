@@ -11,12 +11,13 @@ use abi::ErrorCode;
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{Above, Reply, SchedContext, Thread, ThreadState};
+use crate::object::{Above, ContextFlag, Reply, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
     /// What may still be used of a context before its limit is reached; `None`: it has no limit.
+    #[inline]
     pub(crate) fn limit_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
         let end = self[context].limit?;
         let used = self.odometer(context);
@@ -51,6 +52,7 @@ impl<A: Arch> Kernel<A> {
         // A reading of exactly zero comes once in centuries: then the limit is a tick longer.
         let end = NonZeroU64::new(end).unwrap_or(NonZeroU64::MIN);
         self[caller].outer_limit = self[context].limit.replace(end);
+        self[context].set(ContextFlag::Watched, true);
         self[reply].above = Above::Limited(context);
         self.core.reprogram = true;
     }
@@ -92,7 +94,7 @@ impl<A: Arch> Kernel<A> {
         self.pop_call(caller, reply);
         self.fail_call(caller);
         self.choose_again();
-        self.report_timeout(server, badge);
+        self.report_timeout(server, badge, None);
     }
 
     /// A call came to nothing. Who called with a fault faults again.

@@ -3,11 +3,12 @@
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS, MR};
 use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
 
+use super::Buffer;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot, insert_copy, lookup_cap, lookup_slot};
+use crate::cap::{Cap, Slot, insert_copy};
 use crate::invoke::derive;
-use crate::object::{Endpoint, Thread, ThreadSlot};
+use crate::object::{Endpoint, Thread};
 use crate::token::Ptr;
 
 /// The slots of the capabilities that come with a message.
@@ -29,46 +30,44 @@ impl<A: Arch> Kernel<A> {
             return;
         }
         let info = MessageInfo(self[sender].context.get(INFO));
-        let extra = if grant {
-            self.extra_caps(sender, info)
-        } else {
-            [None; MAX_EXTRA_CAPS]
-        };
         let length = self.copy_words(sender, receiver, info.length());
-        let (count, unwrapped) = self.transfer_caps(receiver, endpoint, extra);
+        let (count, unwrapped) = if grant && info.extra_caps() > 0 {
+            let (extra, place) = self.parcel(sender, receiver, endpoint);
+            self.transfer_caps(receiver, endpoint, extra, place)
+        } else {
+            (0, 0)
+        };
         let answer = MessageInfo::new(info.label(), count, length).with_unwrapped(unwrapped);
         let context = &mut self[receiver].context;
         context.set_result(INFO, answer.0);
         context.set_result(CAP, badge);
     }
 
-    /// The slots of the capabilities that a message sends along; none if any does not resolve.
-    fn extra_caps(&self, sender: Ptr<Thread<A>>, info: MessageInfo) -> ExtraCaps<A> {
-        let mut slots = [None; MAX_EXTRA_CAPS];
-        let Some(buffer) = self.send_buffer(sender) else {
-            return slots;
-        };
-        let root = self[sender].cap(ThreadSlot::CSpace);
-        for (index, slot) in slots.iter_mut().enumerate().take(info.extra_caps()) {
-            match lookup_cap(self, root, buffer.extra_cap(index)) {
-                Ok(found) => *slot = Some(found),
-                Err(_) => return [None; MAX_EXTRA_CAPS],
+    /// Copies those message words that travel in registers.
+    #[inline(always)]
+    pub(crate) fn copy_registers(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        receiver: Ptr<Thread<A>>,
+        length: usize,
+    ) {
+        for (index, register) in MR.into_iter().enumerate() {
+            if index >= length {
+                break;
             }
+            let word = self[sender].context.get(register);
+            self[receiver].context.set_result(register, word);
         }
-        slots
     }
 
     /// Copies message words; returns how many arrived.
-    fn copy_words(
+    pub(crate) fn copy_words(
         &mut self,
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
         length: usize,
     ) -> usize {
-        for register in MR.iter().take(length) {
-            let word = self[sender].context.get(*register);
-            self[receiver].context.set_result(*register, word);
-        }
+        self.copy_registers(sender, receiver, length);
         if length <= MESSAGE_REGISTERS {
             return length;
         }
@@ -90,6 +89,7 @@ impl<A: Arch> Kernel<A> {
         receiver: Ptr<Thread<A>>,
         endpoint: Option<Ptr<Endpoint<A>>>,
         extra: ExtraCaps<A>,
+        place: Option<Ptr<Slot<A>>>,
     ) -> (usize, usize) {
         let Some(buffer) = self.receive_buffer(receiver) else {
             return (0, 0);
@@ -109,7 +109,7 @@ impl<A: Arch> Kernel<A> {
                     if placed {
                         return (index, unwrapped);
                     }
-                    let Some(target) = self.receive_slot(receiver, buffer.receive_slot()) else {
+                    let Some(target) = place else {
                         return (index, unwrapped);
                     };
                     match derive(self, source, cap) {
@@ -121,18 +121,6 @@ impl<A: Arch> Kernel<A> {
             }
         }
         (MAX_EXTRA_CAPS, unwrapped)
-    }
-
-    /// The empty slot that a receiver has set aside.
-    fn receive_slot(
-        &self,
-        receiver: Ptr<Thread<A>>,
-        (cnode, index, depth): (usize, usize, usize),
-    ) -> Option<Ptr<Slot<A>>> {
-        let root = self[receiver].cap(ThreadSlot::CSpace);
-        let cnode = lookup_cap(self, root, cnode).ok()?;
-        let slot = lookup_slot(self, self[cnode].cap(), index, depth, false).ok()?;
-        self[slot].is_empty().then_some(slot)
     }
 
     /// Writes message words that the kernel itself sends; returns how many fit.
@@ -161,19 +149,33 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn message_word(&self, thread: Ptr<Thread<A>>, index: usize) -> usize {
         match MR.get(index) {
             Some(register) => self[thread].context.get(*register),
-            None => self
-                .send_buffer(thread)
-                .map_or(0, |buffer| buffer.message(index)),
+            None => self.message_word_in(thread, self.send_buffer(thread), index),
         }
     }
 
-    /// The length of a thread's own message, as far as it has the means to send it.
-    pub(crate) fn message_length(&self, thread: Ptr<Thread<A>>) -> usize {
+    /// The same for those who ask for many words, and know the thread's buffer.
+    pub(crate) fn message_word_in(
+        &self,
+        thread: Ptr<Thread<A>>,
+        buffer: Option<Buffer>,
+        index: usize,
+    ) -> usize {
+        match MR.get(index) {
+            Some(register) => self[thread].context.get(*register),
+            None => buffer.map_or(0, |buffer| buffer.message(index)),
+        }
+    }
+
+    /// The length of a thread's own message, as far as it has the means to send it, and the buffer with
+    /// what does not fit into registers.
+    pub(crate) fn message_extent(&self, thread: Ptr<Thread<A>>) -> (usize, Option<Buffer>) {
         let length = MessageInfo(self[thread].context.get(INFO)).length();
-        if self.send_buffer(thread).is_some() {
-            length
-        } else {
-            length.min(MESSAGE_REGISTERS)
+        if length <= MESSAGE_REGISTERS {
+            return (length, None);
+        }
+        match self.send_buffer(thread) {
+            None => (MESSAGE_REGISTERS, None),
+            buffer => (length, buffer),
         }
     }
 

@@ -1,41 +1,148 @@
-//! `SchedContext_YieldTo`: running a scheduling context's thread and learning what it used.
+//! `SchedContext_YieldTo` and `SchedContext_YieldToTimeout`: running a scheduling context's thread, and
+//! learning what it used.
+//!
+//! Who yields is linked with the context as long as it waits for the answer, or has set a timer. A
+//! thread has one timer at the most, and so has a context.
+
+use abi::yield_target;
 
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::invoke::time_words;
-use crate::object::{SchedContext, Thread};
+use crate::object::{ContextFlag, Fault, Reply, SchedContext, Thread, ThreadState, YieldAnswer};
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
     /// Notes that `caller` waits for the use of `context`.
-    pub(crate) fn begin_yield_to(&mut self, caller: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+    pub(crate) fn begin_yield_to(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+        answer: YieldAnswer,
+    ) {
         self[caller].yielding_to = Some(context);
+        self[caller].yield_answer = Some(answer);
         self[context].yielded_from = Some(caller);
     }
 
-    /// Nobody learns the result any more.
-    pub(crate) fn cancel_yield_to(&mut self, caller: Ptr<Thread<A>>) {
-        if let Some(context) = self[caller].yielding_to.take() {
-            self[context].yielded_from = None;
+    /// The run of `context` ends at a moment, if it has not ended before.
+    pub(crate) fn start_timer(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+        moment: Ticks,
+    ) {
+        self[caller].yielding_to = Some(context);
+        self[caller].yield_timer = moment;
+        self[context].yielded_from = Some(caller);
+        self[context].set(ContextFlag::Watched, true);
+    }
+
+    /// The moment at which the run of a context ends.
+    pub(crate) fn timer_of(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+        let setter = self[context].yielded_from;
+        setter.map_or(Ticks::NEVER, |thread| self[thread].yield_timer)
+    }
+
+    /// The timer of a context has done its work.
+    pub(crate) fn stop_timer(&mut self, context: Ptr<SchedContext<A>>) {
+        if let Some(caller) = self[context].yielded_from {
+            self[caller].yield_timer = Ticks::NEVER;
+            if self[caller].yield_answer.is_none() {
+                self.cancel_yield_to(caller);
+            }
         }
     }
 
-    /// `caller` runs again, or the context it waits for goes away: it learns the time used.
+    /// Nobody learns the result any more, and there is no timer.
+    pub(crate) fn cancel_yield_to(&mut self, caller: Ptr<Thread<A>>) {
+        if let Some(context) = self[caller].yielding_to.take() {
+            self[context].yielded_from = None;
+            self[caller].yield_answer = None;
+            self[caller].yield_timer = Ticks::NEVER;
+        }
+    }
+
+    /// `caller` runs again, or the context it waits for goes away: it learns the time used. Its timer
+    /// goes on.
     pub(crate) fn finish_yield_to(&mut self, caller: Ptr<Thread<A>>) {
         let Some(context) = self[caller].yielding_to else {
             return;
         };
-        self.cancel_yield_to(caller);
-        let consumed = self.take_consumed(context);
-        let (words, count) = time_words(consumed);
-        self.answer_call(caller, 0, &words[..count]);
+        if let Some(answer) = self[caller].yield_answer.take() {
+            self.answer_yield(caller, context, answer);
+            if self[caller].yield_timer == Ticks::NEVER {
+                self.cancel_yield_to(caller);
+            }
+        }
     }
 
     /// Somebody waits for the use of `context`, which goes away or is asked for again: they learn the
-    /// result now.
+    /// result now, and their timer ends.
     pub(crate) fn finish_pending_yield(&mut self, context: Ptr<SchedContext<A>>) {
         if let Some(caller) = self[context].yielded_from {
             self.finish_yield_to(caller);
+            self.cancel_yield_to(caller);
         }
+    }
+
+    /// Answers a `YieldTo`. The state of the target is always told: where seL4 tells the time used only,
+    /// in the register behind the message.
+    pub(crate) fn answer_yield(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+        answer: YieldAnswer,
+    ) {
+        let (used, count) = time_words(self.take_consumed(context));
+        let now = self.arch.clock().microseconds(self.core.now);
+        let mut words = [0; 5];
+        words[..count].copy_from_slice(&used[..count]);
+        words[count] = self.target_state(context);
+        let length = match answer {
+            YieldAnswer::Short => count,
+            YieldAnswer::Long => {
+                words[count + 1..][..count].copy_from_slice(&time_words(now).0[..count]);
+                2 * count + 1
+            }
+        };
+        self.answer_call(caller, 0, &words[..length]);
+        if let YieldAnswer::Short = answer {
+            self.set_message_word(caller, count, words[count]);
+        }
+    }
+
+    /// What the thread of a context is doing; see [`abi::yield_target`].
+    fn target_state(&self, context: Ptr<SchedContext<A>>) -> usize {
+        let Some(thread) = self[context].thread else {
+            return yield_target::STOPPED;
+        };
+        if let Some(Fault::Timeout { .. }) = self[thread].fault {
+            yield_target::TIMED_OUT
+        } else if self[thread].is_blocked() {
+            yield_target::BLOCKED
+        } else if !self[thread].is_runnable() || !self[context].is_configured() {
+            yield_target::STOPPED
+        } else if self.has_budget(thread) {
+            yield_target::RUNNABLE
+        } else {
+            yield_target::OUT_OF_TIME
+        }
+    }
+
+    /// Whether `reply` stands for the timeout message of `thread`.
+    pub(crate) fn answers_timeout_of(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
+        self[reply].thread == Some(thread)
+            && matches!(self[thread].state, ThreadState::BlockedOnReply { .. })
+            && matches!(self[thread].fault, Some(Fault::Timeout { .. }))
+    }
+
+    /// A thread that waits for the answer to its timeout message goes on.
+    pub(crate) fn answer_timeout(&mut self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) {
+        self.pop_call(thread, reply);
+        self[thread].fault = None;
+        self[thread].state = ThreadState::Restart;
+        self.wake_context(thread);
     }
 }

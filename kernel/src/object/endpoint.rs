@@ -1,5 +1,7 @@
 //! Endpoints: where senders and receivers meet.
 
+use core::ptr::NonNull;
+
 use super::Thread;
 use crate::arch::Arch;
 use crate::collections::OrderedQueue;
@@ -38,6 +40,21 @@ impl<A: Arch> WaitQueue<A> {
     /// The thread that is served next.
     pub fn first(&self, objects: &Objects) -> Option<Ptr<Thread<A>>> {
         self.0.first(objects)
+    }
+
+    /// The thread, if there is exactly one.
+    #[inline(always)]
+    pub fn only(&self, objects: &Objects) -> Option<Ptr<Thread<A>>> {
+        self.0.only(objects)
+    }
+
+    /// Makes a thread the only one of a queue; returns that queue.
+    #[inline(always)]
+    pub fn of_one(objects: &mut Objects, thread: Ptr<Thread<A>>) -> Self {
+        let mut queue = Self::EMPTY;
+        let key = Self::key(objects[thread].priority);
+        queue.0.insert_only(objects, thread, key);
+        queue
     }
 
     /// Adds a thread at its priority.
@@ -139,6 +156,30 @@ impl<A: Arch> Endpoint<A> {
             return None;
         }
         Some(self.state())
+    }
+
+    /// The root of the queue of receivers, if some wait here and there is no guard.
+    #[inline(always)]
+    pub fn unguarded_receivers(&self) -> Option<Ptr<Thread<A>>> {
+        if self.queue & (GUARDED | WAITING) != RECEIVING {
+            return None;
+        }
+        let root = core::ptr::without_provenance_mut(self.queue - RECEIVING);
+        // SAFETY: as in `state`; where the queue is empty, there is no mark.
+        Some(unsafe { Ptr::new(NonNull::new_unchecked(root)) })
+    }
+
+    /// Whether nobody waits here, and there is no guard.
+    #[inline(always)]
+    pub const fn is_unguarded_and_idle(&self) -> bool {
+        self.queue == 0
+    }
+
+    /// Makes an endpoint at which nobody waits that of one receiver, whose links say that it is alone; or
+    /// takes away the only one who waited. There is no guard.
+    #[inline(always)]
+    pub fn set_only_receiver(&mut self, thread: Option<Ptr<Thread<A>>>) {
+        self.queue = thread.map_or(0, |thread| thread.address() | RECEIVING);
     }
 
     /// Who waits here.

@@ -16,9 +16,10 @@ pub use endpoint::{Endpoint, EndpointState, Guard, WaitQueue};
 pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
 pub use reply::{Above, Reply};
-pub use sched_context::SchedContext;
+pub use sched_context::{ContextFlag, SchedContext};
 pub use thread::{
-    Fault, Membership, Progress, Sweep, THREAD_SLOTS, Thread, ThreadSlot, ThreadState, thread_slot,
+    Fault, Idling, Membership, Progress, Sweep, THREAD_SLOTS, Thread, ThreadSlot, ThreadState,
+    YieldAnswer, thread_slot,
 };
 
 use abi::sizes;

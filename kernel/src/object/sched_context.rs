@@ -6,7 +6,7 @@ use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 
 use super::{Notification, Reply, Thread};
 use crate::arch::Arch;
-use crate::budget::{Entry, Refill, RefillRing, Refills};
+use crate::budget::{Entry, Refill, RefillRing, Refills, Slice};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -23,8 +23,7 @@ pub struct SchedContext<A: Arch> {
     pub limit: Option<NonZeroU64>,
     /// Which replenishments are in use.
     ring: RefillRing,
-    /// Its flags: [`abi::sched_context_flags`].
-    pub sporadic: bool,
+    flags: u8,
     /// The core whose time it is.
     pub core: u8,
     /// The thread that runs on it.
@@ -42,6 +41,19 @@ pub struct SchedContext<A: Arch> {
     pub badge: usize,
 }
 
+/// What a scheduling context is, or what is to be known about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ContextFlag {
+    /// Its time counts from wake-ups ([`abi::sched_context_flags::SPORADIC`]).
+    Sporadic = 1 << 0,
+    /// It is used while its thread waits at an endpoint ([`abi::sched_context_flags::IDLING`]).
+    Idling = 1 << 2,
+    /// Whoever runs on it is looked at more closely at each kernel entry. Set where there may be a reason;
+    /// who looks and finds none takes it back.
+    Watched = 1 << 1,
+}
+
 /// Bytes before the first replenishment. The ABI counts 56 on 32-bit machines, where every size of
 /// object then leaves half a replenishment unused; so there is room for 64.
 pub(super) const HEADER_BYTES: usize = SCHED_CONTEXT_HEADER_BYTES.next_multiple_of(REFILL_BYTES);
@@ -56,7 +68,7 @@ impl<A: Arch> SchedContext<A> {
             consumed: Ticks::ZERO,
             limit: None,
             ring: RefillRing::new(0),
-            sporadic: false,
+            flags: 0,
             core: 0,
             thread: None,
             owner: None,
@@ -75,6 +87,29 @@ impl<A: Arch> SchedContext<A> {
     /// Whether it is a time slice without replenishments.
     pub const fn is_round_robin(&self) -> bool {
         self.period.0 == 0
+    }
+
+    /// Whether it has a flag.
+    pub const fn has(&self, flag: ContextFlag) -> bool {
+        self.flags & flag as u8 != 0
+    }
+
+    /// Whether there is anything special about it.
+    pub const fn is_special(&self) -> bool {
+        self.flags != 0
+    }
+
+    /// Whether something may have happened to it while its thread waited.
+    pub const fn is_used_waiting(&self) -> bool {
+        self.flags & !(ContextFlag::Sporadic as u8) != 0
+    }
+
+    /// Sets or removes a flag.
+    pub const fn set(&mut self, flag: ContextFlag, on: bool) {
+        self.flags &= !(flag as u8);
+        if on {
+            self.flags |= flag as u8;
+        }
     }
 
     /// Forgets its parameters, as if it had never been configured.
@@ -110,8 +145,32 @@ impl<A: Arch> SchedContext<A> {
     }
 
     /// The current replenishment of a configured context.
+    #[inline(always)]
     pub fn head(&self) -> Refill {
-        self.ring.head(self.entries(), self.budget)
+        let (head, tail) = self.ring.ends();
+        self.entry(head).head(self.entry(tail), self.budget)
+    }
+
+    /// An entry in use; of a context that has none, the first.
+    #[inline(always)]
+    fn entry(&self, index: usize) -> Entry {
+        debug_assert!(index == 0 || index < self.ring.capacity());
+        let start = core::ptr::from_ref(self).cast::<u8>();
+        // SAFETY: as in `refills_with`; there is room for at least two entries.
+        unsafe { start.add(HEADER_BYTES).cast::<Entry>().add(index).read() }
+    }
+
+    /// Round robin: its slice.
+    #[inline(always)]
+    pub fn slice(&mut self) -> Slice<'_> {
+        let start = core::ptr::from_mut(self).cast::<u8>();
+        // SAFETY: as in `refills_with`; there is room for at least two entries, which are those of a
+        // slice.
+        let entries = unsafe { &mut *start.add(HEADER_BYTES).cast::<[Entry; 2]>() };
+        Slice {
+            entries,
+            budget: self.budget,
+        }
     }
 
     /// How many replenishments it may use.
@@ -130,6 +189,7 @@ impl<A: Arch> SchedContext<A> {
     }
 
     /// Whether it may be used now, and for at least `minimum` beyond `usage`.
+    #[inline(always)]
     pub fn is_available(&self, now: Ticks, usage: Ticks, minimum: Ticks) -> bool {
         let head = self.head();
         head.time <= now && head.amount.saturating_sub(usage) >= minimum
@@ -158,13 +218,18 @@ impl<A: Arch> SchedContext<A> {
     }
 
     /// Charges time that was used.
+    #[inline(always)]
     pub fn charge(&mut self, usage: Ticks, minimum: Ticks) {
         self.consumed = self.consumed.saturating_add(usage);
-        let (budget, period) = (self.budget, self.period);
         if self.is_round_robin() {
-            self.refills().charge_slice(usage);
-            return;
+            self.slice().charge(usage);
+        } else {
+            self.charge_refills(usage, minimum);
         }
+    }
+
+    fn charge_refills(&mut self, usage: Ticks, minimum: Ticks) {
+        let (budget, period) = (self.budget, self.period);
         let mut usage = usage;
         if usage >= budget {
             let times = usage.0 / budget.0;
@@ -174,7 +239,17 @@ impl<A: Arch> SchedContext<A> {
         self.refills().charge(usage, period, minimum);
     }
 
+    /// It was used by a thread that waited since a moment; see [`Refills::idle`].
+    pub fn idle(&mut self, since: Ticks, now: Ticks, minimum: Ticks) {
+        if self.is_configured() && !self.is_round_robin() {
+            let parameters = (self.budget, self.period);
+            let used = self.refills().idle(since, now, parameters, minimum);
+            self.consumed = self.consumed.saturating_add(used);
+        }
+    }
+
     /// Its thread becomes able to use it now; see [`Refills::unblock`].
+    #[inline]
     pub fn unblock(&mut self, now: Ticks) {
         if self.is_configured() && !self.is_round_robin() {
             self.refills().unblock(now);

@@ -1,6 +1,8 @@
 //! Threads.
 
+use core::mem::offset_of;
 use core::num::NonZeroU64;
+use core::ptr::NonNull;
 
 use abi::LookupFailure;
 
@@ -10,6 +12,7 @@ use crate::cap::{Cap, Slot};
 use crate::collections::{Linked, Links};
 use crate::sched::Usage;
 use crate::threads::Neighbours;
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 /// Number of capability slots in a thread.
@@ -126,6 +129,8 @@ pub enum Fault {
     Timeout {
         /// Badge of the scheduling context.
         badge: usize,
+        /// What the longer message tells, see [`abi::fault::timeout_flags`].
+        more: Option<usize>,
     },
     /// A memory access without mapping.
     Vm {
@@ -136,6 +141,23 @@ pub enum Fault {
         /// Whether it was an instruction fetch.
         instruction: bool,
     },
+}
+
+/// How much the answer to a `YieldTo` tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum YieldAnswer {
+    /// The time used.
+    Short,
+    /// The state of the target and the time as well.
+    Long,
+}
+
+/// A scheduling context that is used while its thread waits.
+pub struct Idling<A: Arch> {
+    /// Which; only to be compared.
+    pub context: Ptr<SchedContext<A>>,
+    /// Until when it was charged.
+    pub since: Ticks,
 }
 
 /// The queue that a thread is in; one at most.
@@ -182,6 +204,15 @@ pub enum Progress<A: Arch> {
         /// The number of the sweep.
         number: u64,
     },
+    /// A message that it waits to have the time for.
+    Deferred,
+    /// A system call that sends and receives: it has sent.
+    Sent,
+    /// Something that is done to a range of addresses.
+    Range {
+        /// Where it goes on.
+        next: usize,
+    },
     /// A retype.
     Retype {
         /// The slot of the untyped memory.
@@ -204,13 +235,17 @@ pub struct Thread<A: Arch> {
     pub fault: Option<Fault>,
     /// The time that it runs on; without, it is *passive*.
     pub sched_context: Option<Ptr<SchedContext<A>>>,
-    /// The scheduling context for whose use it waits in `YieldTo`.
+    /// The scheduling context that it yielded to, while it waits for the answer or has set a timer.
     pub yielding_to: Option<Ptr<SchedContext<A>>>,
+    /// The answer that it waits for.
+    pub yield_answer: Option<YieldAnswer>,
+    /// The moment at which the run of what it yielded to ends; never if that is not set.
+    pub yield_timer: Ticks,
+    /// The scheduling context that is used while it waits at an endpoint.
+    pub idling: Option<Idling<A>>,
     /// While it waits for the reply to a call with a budget limit: the limit of the call that it
     /// serves itself.
     pub outer_limit: Option<NonZeroU64>,
-    /// It waits for time to send a message, and is about to try again.
-    pub deferred: bool,
     /// The notification that is delivered when it receives.
     pub bound_notification: Option<Ptr<Notification<A>>>,
     /// Address of its IPC buffer, as it sees it.
@@ -262,8 +297,10 @@ impl<A: Arch> Thread<A> {
             fault: None,
             sched_context: None,
             yielding_to: None,
+            yield_answer: None,
+            yield_timer: Ticks::NEVER,
+            idling: None,
             outer_limit: None,
-            deferred: false,
             bound_notification: None,
             buffer_address: 0,
             links: Links::NONE,
@@ -282,12 +319,24 @@ impl<A: Arch> Thread<A> {
         }
     }
 
+    /// The thread that has a context.
+    ///
+    /// # Safety
+    /// The context is part of a thread, for which [`Ptr::new`] can be called.
+    #[inline(always)]
+    pub const unsafe fn of_context(context: NonNull<A::Context>) -> Ptr<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { Ptr::new(context.byte_sub(offset_of!(Self, context)).cast()) }
+    }
+
     /// The capability in one of its slots.
+    #[inline(always)]
     pub fn cap(&self, slot: ThreadSlot) -> Cap<A> {
         self.slots[slot as usize].cap()
     }
 
     /// Root of its address space.
+    #[inline(always)]
     pub fn vspace_cap(&self) -> Cap<A> {
         self.cap(ThreadSlot::VSpace)
     }

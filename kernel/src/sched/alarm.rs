@@ -8,6 +8,7 @@
 //! The priority of the current thread is counted as a *level* here: that of the least urgent thread
 //! that would preempt it. Idling is level 0, where everybody preempts; at level 256 nobody does.
 
+use super::charge::Budget;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::Thread;
@@ -28,7 +29,7 @@ pub struct Alarm {
 const TOP: u16 = abi::PRIORITIES as u16 + 1;
 
 /// The level of a priority.
-pub(super) const fn level(priority: u8) -> u16 {
+pub(crate) const fn level(priority: u8) -> u16 {
     priority as u16 + 1
 }
 
@@ -40,12 +41,19 @@ impl Alarm {
         end: 0,
     };
 
-    const fn is_right_for(&self, level: u16) -> bool {
+    #[inline(always)]
+    pub(crate) const fn is_right_for(&self, level: u16) -> bool {
         self.lowest <= level && level < self.end
+    }
+
+    /// When it comes.
+    pub const fn time(&self) -> Ticks {
+        self.time
     }
 
     /// Whether nobody can be due at `level` or above, because the alarm is in the future and would be
     /// earlier otherwise.
+    #[inline(always)]
     pub fn rules_out(&self, now: Ticks, level: u16) -> bool {
         now < self.time && self.lowest <= level
     }
@@ -73,16 +81,17 @@ impl<A: Arch> Kernel<A> {
 
     /// Arms the timer for the first thing that will happen by itself and matter, if that may have
     /// changed.
-    pub(super) fn update_alarm(&mut self) {
+    pub(crate) fn update_alarm(&mut self) {
         let level = self.level_of(self.core.current);
         let reprogram = core::mem::take(&mut self.core.reprogram);
         if !reprogram && self.core.alarm.is_right_for(level) {
             return;
         }
+        let budget = self.budget();
         if reprogram {
-            self.core.allowance = self.allowance();
+            self.core.allowance = self.allowance(&budget);
         }
-        let (time, end) = self.next_alarm(level);
+        let (time, end) = self.next_alarm(&budget, level);
         if reprogram || time != self.core.alarm.time {
             self.arch.set_deadline(time);
         }
@@ -94,8 +103,9 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The next alarm for a level, and from which level on it would be too early.
-    fn next_alarm(&self, level: u16) -> (Ticks, u16) {
-        let end = self.budget_end().min(self.domain_end());
+    #[inline(always)]
+    fn next_alarm(&self, budget: &Budget, level: u16) -> (Ticks, u16) {
+        let end = self.budget_end(budget).min(self.domain_end());
         let domain = self.core.current_domain();
         if self.core.release.earliest(domain) >= end {
             return (end, TOP);
@@ -110,7 +120,8 @@ impl<A: Arch> Kernel<A> {
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn alarm_is_right(&self) -> bool {
         let level = self.level_of(self.core.current);
-        self.core.alarm.is_right_for(level) && self.core.alarm.time == self.next_alarm(level).0
+        self.core.alarm.is_right_for(level)
+            && self.core.alarm.time == self.next_alarm(&self.budget(), level).0
     }
 
     /// The moment that the timer is armed for.
@@ -120,7 +131,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Whether somebody is due at `level` or above.
-    pub(super) fn is_due_from(&self, level: u16) -> bool {
+    pub(crate) fn is_due_from(&self, level: u16) -> bool {
         if self.core.alarm.rules_out(self.core.now, level) {
             return false;
         }

@@ -1,8 +1,10 @@
 //! Accounting: whose time passes, and what happens when it is used up.
 
+use abi::fault::timeout_flags;
+
 use crate::Kernel;
-use crate::arch::Arch;
-use crate::object::{SchedContext, Thread, ThreadState};
+use crate::arch::{Arch, UserContext};
+use crate::object::{ContextFlag, Progress, SchedContext, Thread, ThreadState};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 use crate::trace::debug;
@@ -12,10 +14,18 @@ use crate::trace::debug;
 pub(crate) enum Standing {
     /// It has the time.
     Paid,
-    /// It has, within a limit: it may not lend the time without one.
-    Limited,
+    /// It has, but there is something special about it.
+    Watched,
     /// It has not, and its slice has ended.
     Over,
+}
+
+/// What a context may still use; nothing without a context.
+pub(super) struct Budget {
+    /// The current replenishment, without what was used of it and not charged yet.
+    head: Option<Ticks>,
+    /// If every entry looks: when something else ends its use.
+    watch: Option<Ticks>,
 }
 
 impl<A: Arch> Kernel<A> {
@@ -57,12 +67,14 @@ impl<A: Arch> Kernel<A> {
             if !self[context].refills().is_sufficient(consumed, minimum) {
                 standing = Standing::Over;
                 self.charge_current(consumed, true);
-            } else if let Some(rest) = self.limit_of(context) {
-                standing = Standing::Limited;
-                if rest == Ticks::ZERO {
-                    standing = Standing::Over;
-                    self.end_limit(thread, context);
-                }
+            } else if self.limit_of(context) == Some(Ticks::ZERO) {
+                standing = Standing::Over;
+                self.end_limit(thread, context);
+            } else if self.timer_of(context) <= self.core.now {
+                standing = Standing::Over;
+                self.end_by_timer(thread, context);
+            } else if self.keeps_watch(thread, context) {
+                standing = Standing::Watched;
             }
         }
         if standing != Standing::Over && self.domain_expired() {
@@ -75,30 +87,77 @@ impl<A: Arch> Kernel<A> {
         standing
     }
 
-    /// What the current context may use before it must be looked at again: as long as the smallest
-    /// budget is left. Under a limit every entry looks.
-    pub(super) fn allowance(&self) -> Ticks {
+    /// Whether there is still a reason to look at each entry of a thread that runs on `context`: a limit or
+    /// a timer, that it idles, or that its thread sends again what it had too little time for.
+    fn keeps_watch(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) -> bool {
+        if !self[context].has(ContextFlag::Watched) {
+            return false;
+        }
+        let watch = self[context].limit.is_some()
+            || self[context].has(ContextFlag::Idling)
+            || self.timer_of(context) < Ticks::NEVER
+            || matches!(self[thread].progress, Progress::Deferred);
+        if !watch {
+            self[context].set(ContextFlag::Watched, false);
+            self.core.allowance = self.allowance(&self.budget());
+        }
+        watch
+    }
+
+    /// What the current context may still use.
+    #[inline(always)]
+    pub(super) fn budget(&self) -> Budget {
         match self.core.current_context {
-            Some(context) if self[context].limit.is_some() => Ticks::ZERO,
-            Some(context) if self[context].is_configured() => {
-                let spare = self[context]
-                    .head()
-                    .amount
-                    .saturating_sub(self.min_budget());
-                spare.saturating_add(Ticks(1))
-            }
+            Some(context) if self[context].is_configured() => Budget {
+                head: Some(self[context].head().amount),
+                watch: self.watch_of(context),
+            },
+            _ => Budget {
+                head: None,
+                watch: None,
+            },
+        }
+    }
+
+    /// What the current context may use before it must be looked at again: as long as the smallest
+    /// budget is left. Under watch every entry looks.
+    #[inline(always)]
+    pub(super) fn allowance(&self, budget: &Budget) -> Ticks {
+        match *budget {
+            Budget { watch: Some(_), .. } => Ticks::ZERO,
+            Budget {
+                head: Some(head), ..
+            } => head
+                .saturating_sub(self.min_budget())
+                .saturating_add(Ticks(1)),
             _ => Ticks::NEVER,
         }
     }
 
     /// When the current context can be used no longer.
-    pub(super) fn budget_end(&self) -> Ticks {
-        self.core.current_context.map_or(Ticks::NEVER, |context| {
-            let left = self[context].head().amount;
-            let left = left.saturating_sub(self.core.consumed);
-            let left = left.min(self.limit_of(context).unwrap_or(Ticks::NEVER));
-            self.core.now.saturating_add(left)
-        })
+    #[inline(always)]
+    pub(super) fn budget_end(&self, budget: &Budget) -> Ticks {
+        let Some(head) = budget.head else {
+            return Ticks::NEVER;
+        };
+        let left = head.saturating_sub(self.core.consumed);
+        let end = self.core.now.saturating_add(left);
+        budget.watch.map_or(end, |other| end.min(other))
+    }
+
+    /// When something else than its budget ends the use of a context that is watched.
+    #[inline(always)]
+    fn watch_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
+        let watched = self[context].has(ContextFlag::Watched);
+        watched.then(|| self.watched_end(context))
+    }
+
+    /// When the limit or the timer of a context ends its use.
+    #[cold]
+    fn watched_end(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+        let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);
+        let limit = self.core.now.saturating_add(limit);
+        limit.min(self.timer_of(context).max(self.core.now))
     }
 
     /// Charges the current context and ends the slice of its thread.
@@ -111,7 +170,7 @@ impl<A: Arch> Kernel<A> {
         let minimum = self.min_budget();
         self[context].charge(usage, minimum);
         if self[context].is_round_robin() {
-            self[context].refills().renew_slice();
+            self[context].slice().renew();
         }
         self.core.consumed = Ticks::ZERO;
         self.core.reprogram = true;
@@ -132,9 +191,26 @@ impl<A: Arch> Kernel<A> {
     ) {
         debug!("slice of {:#x} ends", thread.address());
         let may_time_out = may_time_out && !self[context].is_round_robin();
-        if may_time_out && self.raise_timeout(thread) {
+        if may_time_out && self.raise_timeout(thread, 0) {
             return;
         }
+        self.wait_for_turn(thread);
+    }
+
+    /// The moment has come at which the run of the current thread ends, by `YieldToTimeout`.
+    #[cold]
+    fn end_by_timer(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+        self.commit_time();
+        self.core.reprogram = true;
+        if !self.raise_timeout(thread, timeout_flags::MOMENT) {
+            self.stop_timer(context);
+            self.wait_for_turn(thread);
+        }
+        self.choose_again();
+    }
+
+    /// A thread that ran goes behind its equals, or waits for its next replenishment.
+    pub(super) fn wait_for_turn(&mut self, thread: Ptr<Thread<A>>) {
         if self.has_budget(thread) {
             self.ready_back(thread);
         } else {
@@ -143,6 +219,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Charges what was used so far, without ending a slice.
+    #[inline(always)]
     pub(crate) fn commit_time(&mut self) {
         let usage = core::mem::take(&mut self.core.consumed);
         let minimum = self.min_budget();
@@ -173,13 +250,38 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// A thread becomes able to run by an event: a sporadic context's time counts from now on.
+    #[inline(always)]
     pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
         if let Some(context) = self[thread].sched_context
-            && self[context].sporadic
+            && self[context].is_special()
             && self.core.current_context != Some(context)
         {
+            self.wake_special(thread, context);
+        }
+    }
+
+    /// The same, where there is something special about the context. What was over while the thread
+    /// waited is told now.
+    fn wake_special(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+        let idled = self.stop_idling(thread);
+        if self[context].has(ContextFlag::Sporadic) {
             let now = self.core.now;
             self[context].unblock(now);
         }
+        if !self.is_schedulable(thread) {
+            return;
+        }
+        let flags = if self.timer_of(context) <= self.core.now {
+            timeout_flags::BLOCKED | timeout_flags::MOMENT
+        } else if idled && !self[context].is_round_robin() && !self.has_budget(thread) {
+            timeout_flags::BLOCKED
+        } else {
+            return;
+        };
+        // What it waited for is done; when the timeout is answered, it goes on behind that.
+        if let ThreadState::Running = self[thread].state {
+            self[thread].context.forget_restart();
+        }
+        self.raise_timeout(thread, flags);
     }
 }

@@ -6,7 +6,7 @@ use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
 use crate::collections::Linked;
 use crate::console::debug_line;
-use crate::object::{IrqState, Thread, ThreadState};
+use crate::object::{ContextFlag, IrqState, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::debug;
@@ -87,7 +87,13 @@ impl<A: Arch> Kernel<A> {
                 return;
             }
             Decision::Resume | Decision::Choose => None,
-            Decision::Candidate(candidate) => self.compare(current, candidate),
+            Decision::Candidate(candidate) => {
+                let chosen = self.compare(current, candidate);
+                if chosen.is_none() && current.is_some() && self.stays(current) {
+                    return;
+                }
+                chosen
+            }
         };
         if let Some(current) = current
             && self[current].membership == crate::object::Membership::None
@@ -103,6 +109,13 @@ impl<A: Arch> Kernel<A> {
         }
         debug!("run {:#x}", next.map_or(0, Ptr::address));
         self.core.current = next;
+    }
+
+    /// Whether the current thread, which could run, goes on in spite of all who are ready or due.
+    fn stays(&self, current: Option<Ptr<Thread<A>>>) -> bool {
+        let Some(current) = current else { return false };
+        self[current].membership == crate::object::Membership::None
+            && !self.is_overtaken(self[current].priority)
     }
 
     /// The thread to run next, of those that are ready and those that are due: the most urgent; of
@@ -155,7 +168,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Lets the context of the chosen thread pay from now on.
-    fn switch_context(&mut self) {
+    pub(crate) fn switch_context(&mut self) {
         let next = self
             .core
             .current
@@ -171,7 +184,7 @@ impl<A: Arch> Kernel<A> {
             let now = self.core.now;
             // Constant bandwidth: what was not used while others ran is not made up for.
             if let Some(context) = next
-                && !self[context].sporadic
+                && !self[context].has(ContextFlag::Sporadic)
             {
                 self[context].unblock(now);
             }

@@ -10,23 +10,31 @@
 mod alarm;
 mod charge;
 mod decide;
+mod defer;
 mod domain;
+#[cfg(feature = "bench")]
+mod entry_log;
+mod idle;
 mod membership;
 mod ready;
 mod release;
 mod usage;
-pub(crate) mod work;
+pub mod work;
 
 use crate::arch::Arch;
+use crate::ipc::Parcel;
 use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
 use alarm::Alarm;
+pub(crate) use alarm::level;
 pub(crate) use charge::Standing;
+pub(crate) use defer::Funding;
 use domain::DomainTime;
 use ready::ReadyQueues;
 use release::ReleaseQueues;
+pub(crate) use usage::Entry;
 use usage::Measurement;
 pub use usage::Usage;
 
@@ -60,7 +68,9 @@ pub struct Core<A: Arch> {
     /// What the current context has used and was not charged for yet.
     pub consumed: Ticks,
     /// What it may use, counted like `consumed`, without being looked at.
-    allowance: Ticks,
+    pub(crate) allowance: Ticks,
+    /// Whether the current thread sends again what it had too little time for.
+    pub again: bool,
     /// What the end of this entry shall do.
     pub decision: Decision<A>,
     /// Whether the timer must be armed anew, because another context pays or its budget changed, the
@@ -75,11 +85,13 @@ pub struct Core<A: Arch> {
     /// through, which are work, too; see [`work`].
     work: usize,
     levels: core::cell::Cell<usize>,
+    /// What was found for the message that is about to be transferred.
+    pub(crate) parcel: Option<Parcel<A>>,
     /// How many ways through the senders of endpoints have begun; see `ipc::sweep`.
     pub(crate) sweeps: u64,
     pub(crate) ready: ReadyQueues<A>,
     pub(crate) release: ReleaseQueues<A>,
-    alarm: Alarm,
+    pub(crate) alarm: Alarm,
     domain: DomainTime,
     #[cfg_attr(
         not(feature = "bench"),
@@ -98,12 +110,14 @@ impl<A: Arch> Core<A> {
             now: Ticks::ZERO,
             consumed: Ticks::ZERO,
             allowance: Ticks::NEVER,
+            again: false,
             decision: Decision::Resume,
             reprogram: true,
             reload: true,
             unhandled_fault: false,
             work: 0,
             levels: core::cell::Cell::new(0),
+            parcel: None,
             sweeps: 0,
             ready: ReadyQueues::new(),
             release: ReleaseQueues::new(),

@@ -6,8 +6,27 @@
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::Thread;
+use crate::object::{Fault, Thread};
+use crate::syscall::Interrupt;
 use crate::token::Ptr;
+use abi::Syscall;
+
+#[cfg(feature = "bench")]
+use super::entry_log::EntryLog;
+
+/// Why the kernel was entered.
+#[cfg_attr(
+    not(feature = "bench"),
+    expect(dead_code, reason = "other kernels do not measure")
+)]
+pub(crate) enum Entry {
+    /// For a system call, if it is one.
+    Syscall(Option<Syscall>),
+    /// For a fault of the current thread.
+    Fault(Fault),
+    /// For an interrupt.
+    Interrupt(Interrupt),
+}
 
 /// What one thread, or all, have used since the last reset. Times are in ticks.
 #[cfg_attr(
@@ -54,6 +73,7 @@ pub(super) struct Measurement {
     entered: u64,
     idle: Usage,
     total: Usage,
+    pub(super) log: EntryLog,
 }
 
 /// Nothing is measured.
@@ -72,6 +92,7 @@ impl Measurement {
             entered: 0,
             idle: Usage::NONE,
             total: Usage::NONE,
+            log: EntryLog::NONE,
         }
     }
 
@@ -85,7 +106,12 @@ impl Measurement {
 #[expect(clippy::unused_self, reason = "the hooks of kernels that measure")]
 impl<A: Arch> Kernel<A> {
     #[inline(always)]
-    pub(crate) fn measure_entry(&mut self) {}
+    pub(crate) fn is_measured(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    pub(crate) fn measure_entry(&mut self, _entry: Entry) {}
 
     #[inline(always)]
     pub(super) fn measure_exit(&mut self, _before: Option<Ptr<Thread<A>>>) {}
@@ -100,10 +126,18 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Whether anything is measured now.
+    #[inline(always)]
+    pub(crate) fn is_measured(&self) -> bool {
+        self.core.measurement.running
+    }
+
     /// The kernel was entered.
-    pub(crate) fn measure_entry(&mut self) {
+    #[inline(always)]
+    pub(crate) fn measure_entry(&mut self, entry: Entry) {
         if self.core.measurement.running {
             self.core.measurement.entered = self.arch.now().0;
+            self.describe_entry(&entry);
         }
     }
 
@@ -113,7 +147,9 @@ impl<A: Arch> Kernel<A> {
             return;
         }
         let now = self.arch.now().0;
-        let inside = now.saturating_sub(self.core.measurement.entered);
+        let entered = self.core.measurement.entered;
+        let inside = now.saturating_sub(entered);
+        self.core.measurement.log.write::<A>(entered, inside);
         let total = &mut self.core.measurement.total.counters;
         total.kernel_time += inside;
         total.kernel_entries += 1;
@@ -137,7 +173,12 @@ impl<A: Arch> Kernel<A> {
     /// Starts measuring anew (`BenchmarkResetLog`).
     pub(crate) fn start_measuring(&mut self) {
         let now = self.arch.now().0;
-        self.core.measurement = Measurement::new();
+        let mut log = core::mem::take(&mut self.core.measurement.log);
+        log.clear();
+        self.core.measurement = Measurement {
+            log,
+            ..Measurement::new()
+        };
         let measurement = &mut self.core.measurement;
         (measurement.running, measurement.start, measurement.switched) = (true, now, now);
         measurement.entered = now;
@@ -146,8 +187,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Stops measuring (`BenchmarkFinalizeLog`).
-    pub(crate) fn stop_measuring(&mut self) {
+    /// Stops measuring (`BenchmarkFinalizeLog`); returns how many entries the log has.
+    pub(crate) fn stop_measuring(&mut self) -> usize {
         let now = self.arch.now().0;
         let current = self.core.current;
         if self.core.measurement.running {
@@ -155,6 +196,7 @@ impl<A: Arch> Kernel<A> {
             self.core.measurement.running = false;
             self.core.measurement.end = now;
         }
+        self.core.measurement.log.len()
     }
 
     /// The counters of a thread, the idle loop and all, in the ABI's order.

@@ -12,15 +12,21 @@ use crate::arch::Arch;
 use crate::sched::Core;
 
 /// Taking a capability away.
-pub const CAPABILITY: usize = 300;
+pub const CAPABILITY: usize = 500;
 /// Taking a thread out of a waiting queue, and perhaps waking it.
-pub const WAITER: usize = 200;
-/// Clearing a cache line or two.
-pub const CHUNK: usize = 100;
-/// Making an object in cleared memory.
-pub const OBJECT: usize = 400;
+pub const WAITER: usize = 400;
+/// Clearing so much memory as is cleared between two looks at most.
+pub const CHUNK: usize = 250;
+/// Looking whether a slot is empty.
+pub const SLOT: usize = 8;
+/// Checking a request that is long to check and long to perform.
+pub(crate) const CHECKS: usize = 1000;
+/// Looking whether an identifier is free.
+pub const IDENTIFIER: usize = 16;
+/// Making an object in cleared memory: that of a thread is the largest.
+pub const OBJECT: usize = 1000;
 /// One level on the way through a capability space.
-const LEVEL: usize = 20;
+const LEVEL: usize = 32;
 
 impl<A: Arch> Core<A> {
     /// Counts the levels of a lookup.
@@ -38,20 +44,33 @@ impl<A: Arch> Kernel<A> {
         if !self.is_time_to_look(work) {
             return false;
         }
+        let waits = self.interrupt_waits();
         self.update_time();
         let exhausted = self.core.consumed >= self.core.allowance
             && self.core.current_context.is_some_and(|context| {
                 let (consumed, minimum) = (self.core.consumed, self.min_budget());
                 !self[context].refills().is_sufficient(consumed, minimum)
             });
-        exhausted || self.domain_expired() || self.arch.interrupt_pending()
+        waits || exhausted || self.domain_expired()
     }
 
     /// After a lookup in a capability space, before anything has changed: whether an interrupt waits,
     /// so that the system call should begin again afterwards.
     pub(crate) fn is_interrupted(&mut self) -> bool {
         let levels = self.core.levels.take();
-        self.is_time_to_look(levels * LEVEL) && self.arch.interrupt_pending()
+        self.is_interrupted_after(levels * LEVEL)
+    }
+
+    /// Before anything has changed and after so much work: the same.
+    pub fn is_interrupted_after(&mut self, work: usize) -> bool {
+        self.is_time_to_look(work) && self.interrupt_waits()
+    }
+
+    /// Whether an interrupt waits. A function of its own, so that who watches the kernel from outside
+    /// (`cargo xtask bench --suite delay`) sees when it looks.
+    #[inline(never)]
+    fn interrupt_waits(&mut self) -> bool {
+        self.arch.interrupt_pending()
     }
 
     fn is_time_to_look(&mut self, work: usize) -> bool {

@@ -100,10 +100,17 @@ impl<A: Arch> Kernel<A> {
                 self.start_measuring();
                 self[thread].context.set_result(CAP, 0);
             }
-            // There is no log buffer, so the log has no entries.
             Syscall::BenchmarkFinalizeLog => {
-                self.stop_measuring();
-                self[thread].context.set_result(CAP, 0);
+                let entries = self.stop_measuring();
+                self[thread].context.set_result(CAP, entries);
+            }
+            Syscall::BenchmarkSetLogBuffer => {
+                let root = self[thread].cap(ThreadSlot::CSpace);
+                let result = match self.set_log(root, argument) {
+                    true => 0,
+                    false => abi::ErrorCode::IllegalOperation as usize,
+                };
+                self[thread].context.set_result(CAP, result);
             }
             Syscall::BenchmarkGetThreadUtilisation => self.tell_usage(thread, argument),
             Syscall::BenchmarkResetThreadUtilisation => {

@@ -5,10 +5,10 @@ use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, lookup_cap};
+use crate::cap::{Cap, Slot, lookup_cap};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
-use crate::ipc::{Receiver, SendOptions};
-use crate::object::{Fault, Reply, Thread, ThreadSlot, ThreadState};
+use crate::ipc::{ExtraCaps, Receiver, SendOptions};
+use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
 /// How a capability is invoked.
@@ -61,16 +61,16 @@ impl<A: Arch> Kernel<A> {
             Syscall::Wait => self.receive_from(thread, cap, true, None),
             Syscall::NBWait => self.receive_from(thread, cap, false, None),
             Syscall::ReplyRecv => self
-                .invoke(thread, reply, FIRST_PHASE)
-                .and_then(|()| self.receive_from(thread, cap, true, Some(reply))),
+                .first_phase(thread, reply)
+                .and_then(|()| self.second_phase(thread, cap, Some(reply))),
             Syscall::NBSendRecv => {
                 let destination = self.destination(thread);
-                self.invoke(thread, destination, FIRST_PHASE)
-                    .and_then(|()| self.receive_from(thread, cap, true, Some(reply)))
+                self.first_phase(thread, destination)
+                    .and_then(|()| self.second_phase(thread, cap, Some(reply)))
             }
             Syscall::NBSendWait => self
-                .invoke(thread, reply, FIRST_PHASE)
-                .and_then(|()| self.receive_from(thread, cap, true, None)),
+                .first_phase(thread, reply)
+                .and_then(|()| self.second_phase(thread, cap, None)),
             _ => {
                 self.yield_slice();
                 Ok(())
@@ -112,6 +112,30 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Sends in a system call that receives then, unless the thread has done so before it was
+    /// interrupted.
+    fn first_phase(&mut self, thread: Ptr<Thread<A>>, address: usize) -> Result<(), Preempted> {
+        if let Progress::Sent = self[thread].progress {
+            self[thread].progress = Progress::None;
+            return Ok(());
+        }
+        self.invoke(thread, address, FIRST_PHASE)
+    }
+
+    /// Receives in such a system call.
+    fn second_phase(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+        reply: Option<usize>,
+    ) -> Result<(), Preempted> {
+        let done = self.receive_from(thread, address, true, reply);
+        if done.is_err() {
+            self[thread].progress = Progress::Sent;
+        }
+        done
+    }
+
     fn destination(&self, thread: Ptr<Thread<A>>) -> usize {
         self[thread].context.get(DESTINATION)
     }
@@ -123,8 +147,18 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         manner: Manner,
     ) -> Result<(), Preempted> {
-        let invocation = match self.lookup_invocation(thread, address, manner)? {
-            Ok(invocation) => invocation,
+        let mut extra = [None; MAX_EXTRA_CAPS];
+        let found = self.lookup_invoked(thread, address);
+        if self.is_interrupted() {
+            return Err(Preempted);
+        }
+        let found = match found {
+            Ok(slot) if self.extra_count(thread) == 0 => Ok(slot),
+            Ok(slot) => self.lookup_extra(thread, &mut extra)?.map(|()| slot),
+            Err(failure) => Err(failure),
+        };
+        let slot = match found {
+            Ok(slot) => slot,
             Err((address, failure)) => {
                 if manner.blocking {
                     self.raise(
@@ -139,7 +173,7 @@ impl<A: Arch> Kernel<A> {
                 return Ok(());
             }
         };
-        let answer = match self.perform(&invocation, manner) {
+        let answer = match self.perform(thread, slot, &extra, manner) {
             Err(Failure::Preempted) => return Err(Preempted),
             Ok(answer) => Ok(answer),
             Err(Failure::Error(error)) => Err(error),
@@ -150,23 +184,32 @@ impl<A: Arch> Kernel<A> {
         Ok(())
     }
 
-    /// Finds the capability and those that come along; fails with the address that did not resolve.
-    /// The way through deep capability spaces is long, and may be interrupted.
-    fn lookup_invocation(
-        &mut self,
+    /// Finds the capability; fails with the address that did not resolve.
+    fn lookup_invoked(
+        &self,
         caller: Ptr<Thread<A>>,
         address: usize,
-        manner: Manner,
-    ) -> Result<Result<Invocation<A>, (usize, LookupFailure)>, Preempted> {
+    ) -> Result<Ptr<Slot<A>>, (usize, LookupFailure)> {
         let root = self[caller].cap(ThreadSlot::CSpace);
-        let slot = match lookup_cap(self, root, address) {
-            Ok(slot) => slot,
-            Err(failure) => return Ok(Err((address, failure))),
-        };
-        let info = MessageInfo(self[caller].context.get(INFO));
-        let mut extra = [None; MAX_EXTRA_CAPS];
+        lookup_cap(self, root, address).map_err(|failure| (address, failure))
+    }
+
+    /// How many capabilities come along.
+    fn extra_count(&self, caller: Ptr<Thread<A>>) -> usize {
+        MessageInfo(self[caller].context.get(INFO)).extra_caps()
+    }
+
+    /// Finds the capabilities that come along; fails with the address that did not resolve. The way
+    /// through deep capability spaces is long, and may be interrupted.
+    fn lookup_extra(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        extra: &mut ExtraCaps<A>,
+    ) -> Result<Result<(), (usize, LookupFailure)>, Preempted> {
+        let root = self[caller].cap(ThreadSlot::CSpace);
+        let count = self.extra_count(caller);
         if let Some(buffer) = self.send_buffer(caller) {
-            for (index, place) in extra.iter_mut().enumerate().take(info.extra_caps()) {
+            for (index, place) in extra.iter_mut().enumerate().take(count) {
                 let address = buffer.extra_cap(index);
                 match lookup_cap(self, root, address) {
                     Ok(slot) => *place = Some(slot),
@@ -177,20 +220,17 @@ impl<A: Arch> Kernel<A> {
                 }
             }
         }
-        Ok(Ok(Invocation {
-            caller,
-            cap: self[slot].cap(),
-            slot,
-            method: invoke::method(info.label()),
-            length: self.message_length(caller),
-            extra,
-            is_call: manner.call,
-        }))
+        Ok(Ok(()))
     }
 
-    fn perform(&mut self, invocation: &Invocation<A>, manner: Manner) -> Outcome {
-        let caller = invocation.caller;
-        match invocation.cap {
+    fn perform(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        slot: Ptr<Slot<A>>,
+        extra: &ExtraCaps<A>,
+        manner: Manner,
+    ) -> Outcome {
+        match self[slot].cap() {
             Cap::Endpoint(cap) => {
                 if !cap.rights.contains(Rights::WRITE) {
                     return Err(Error::InvalidCapability(0).into());
@@ -200,6 +240,7 @@ impl<A: Arch> Kernel<A> {
                     call,
                     first_phase,
                 } = manner;
+                self.prepare_send(caller, cap.object, cap.rights.contains(Rights::GRANT))?;
                 // Calls lend time, and so does the first phase of a combined call.
                 let options = SendOptions {
                     blocking,
@@ -217,13 +258,28 @@ impl<A: Arch> Kernel<A> {
                 Ok(Answer::Nothing)
             }
             Cap::Reply { object, grant } => {
+                self.prepare_reply(caller, object, grant)?;
                 self.reply(caller, object, grant);
                 Ok(Answer::Nothing)
             }
             cap if manner.first_phase && invoke::refuses_first_phase(&cap) => {
                 Err(Error::InvalidCapability(0).into())
             }
-            _ => invoke::invoke(self, invocation),
+            cap => {
+                let info = MessageInfo(self[caller].context.get(INFO));
+                let (length, buffer) = self.message_extent(caller);
+                let invocation = Invocation {
+                    caller,
+                    cap,
+                    slot,
+                    method: invoke::method(info.label()),
+                    length,
+                    buffer,
+                    extra: *extra,
+                    is_call: manner.call,
+                };
+                invoke::invoke(self, &invocation)
+            }
         }
     }
 
@@ -239,8 +295,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Receives from the endpoint or notification at an address. It is never preempted; the result is
-    /// that of [`Kernel::invoke`], so that the two phases of combined calls chain.
+    /// Receives from the endpoint or notification at an address.
     fn receive_from(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -248,17 +303,21 @@ impl<A: Arch> Kernel<A> {
         blocking: bool,
         reply: Option<usize>,
     ) -> Result<(), Preempted> {
-        if let Err((address, failure)) = self.try_receive(thread, address, blocking, reply) {
-            self.raise(
-                thread,
-                Fault::Cap {
-                    address,
-                    in_receive_phase: true,
-                    failure,
-                },
-            );
+        match self.try_receive(thread, address, blocking, reply) {
+            Ok(()) => Ok(()),
+            Err(Unreceived::Preempted) => Err(Preempted),
+            Err(Unreceived::Missing { address, failure }) => {
+                self.raise(
+                    thread,
+                    Fault::Cap {
+                        address,
+                        in_receive_phase: true,
+                        failure,
+                    },
+                );
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn try_receive(
@@ -267,16 +326,16 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         blocking: bool,
         reply: Option<usize>,
-    ) -> Result<(), (usize, LookupFailure)> {
-        const MISSING: LookupFailure = LookupFailure::MissingCapability { bits_left: 0 };
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = lookup_cap(self, root, address).map_err(|failure| (address, failure))?;
+    ) -> Result<(), Unreceived> {
+        let slot = self.lookup_received(thread, address)?;
         match self[slot].cap() {
             Cap::Endpoint(cap) if cap.rights.contains(Rights::READ) => {
                 let reply = match reply {
-                    Some(reply) => Some(self.lookup_reply(root, reply)?),
+                    Some(reply) => Some(self.lookup_reply(thread, reply)?),
                     None => None,
                 };
+                self.prepare_receive(thread, cap.object)
+                    .map_err(|_| Unreceived::Preempted)?;
                 self.receive(thread, cap.object, Receiver { blocking, reply });
                 Ok(())
             }
@@ -289,22 +348,57 @@ impl<A: Arch> Kernel<A> {
                 self.wait(thread, cap.object, blocking);
                 Ok(())
             }
-            _ => Err((address, MISSING)),
+            _ => Err(Unreceived::missing(address)),
         }
     }
 
     fn lookup_reply(
-        &self,
-        root: Cap<A>,
+        &mut self,
+        thread: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Ptr<Reply<A>>, (usize, LookupFailure)> {
-        let slot = lookup_cap(self, root, address).map_err(|failure| (address, failure))?;
+    ) -> Result<Ptr<Reply<A>>, Unreceived> {
+        let slot = self.lookup_received(thread, address)?;
         match self[slot].cap() {
             Cap::Reply { object, .. } => Ok(object),
-            _ => Err((address, LookupFailure::MissingCapability { bits_left: 0 })),
+            _ => Err(Unreceived::missing(address)),
         }
+    }
+
+    /// Finds what a thread needs to receive.
+    fn lookup_received(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+    ) -> Result<Ptr<Slot<A>>, Unreceived> {
+        let root = self[thread].cap(ThreadSlot::CSpace);
+        let slot = lookup_cap(self, root, address)
+            .map_err(|failure| Unreceived::Missing { address, failure })?;
+        if self.is_interrupted() {
+            return Err(Unreceived::Preempted);
+        }
+        Ok(slot)
     }
 }
 
 /// The operation stopped at a preemption point.
 struct Preempted;
+
+/// Why nothing was received.
+enum Unreceived {
+    /// The operation stopped at a preemption point.
+    Preempted,
+    /// There is nothing to receive from.
+    Missing {
+        /// Where.
+        address: usize,
+        /// Why.
+        failure: LookupFailure,
+    },
+}
+
+impl Unreceived {
+    const fn missing(address: usize) -> Self {
+        let failure = LookupFailure::MissingCapability { bits_left: 0 };
+        Self::Missing { address, failure }
+    }
+}

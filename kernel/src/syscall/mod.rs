@@ -7,13 +7,15 @@
 mod debug;
 mod dispatch;
 
-use abi::Syscall;
-use abi::registers::{CAP, SYSCALL};
+use abi::registers::{CAP, INFO, SYSCALL};
+use abi::{MessageInfo, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
-use crate::object::Fault;
-use crate::sched::Standing;
+use crate::fastpath::SystemCall;
+use crate::object::{Fault, Progress, Thread};
+use crate::sched::{Entry, Standing};
+use crate::token::Ptr;
 use crate::trace::trace;
 
 /// What interrupted.
@@ -28,8 +30,27 @@ pub enum Interrupt {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// A system call of the current thread, whose number is in its context.
+    /// A system call of the current thread, whose registers are in its context.
+    #[inline(always)]
     pub fn handle_syscall(&mut self) {
+        let Some(thread) = self.core.current else {
+            return;
+        };
+        let register = |register| self[thread].context.get(register);
+        let call = SystemCall {
+            thread,
+            number: register(SYSCALL),
+            cap: register(CAP),
+            info: MessageInfo(register(INFO)),
+        };
+        if self.take_fast_path(&call).is_none() {
+            self.handle_syscall_in_general();
+        }
+    }
+
+    /// A system call of the current thread for which there is no fast path.
+    #[inline(never)]
+    pub fn handle_syscall_in_general(&mut self) {
         let Some(thread) = self.core.current else {
             return;
         };
@@ -46,41 +67,91 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.measure_entry();
+        self.measure_entry(Entry::Syscall(call));
         self.update_time();
-        let standing = self.check_budget();
-        if standing != Standing::Over {
-            match call {
-                Some(Syscall::SetTlsBase) => {
-                    let base = self[thread].context.get(CAP);
-                    self[thread].context.set_tls_base(base);
-                    self.core.reload = true;
-                }
-                Some(call) if call.number() >= Syscall::Yield.number() => match standing {
-                    Standing::Limited => self.dispatch_limited(thread, call),
-                    _ => self.dispatch(thread, call),
-                },
-                _ => self.raise(thread, Fault::UnknownSyscall { number }),
-            }
+        match self.check_budget() {
+            Standing::Paid => self.serve(thread, call, number),
+            Standing::Watched => self.serve_watched(thread, call, number),
+            Standing::Over => {}
         }
         self.leave();
     }
 
+    /// Performs a system call of the current thread, which has the time for it.
+    #[inline(always)]
+    fn serve(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
+        match call {
+            Some(call) if call.number() >= Syscall::Yield.number() => self.dispatch(thread, call),
+            Some(Syscall::SetTlsBase) => {
+                let base = self[thread].context.get(CAP);
+                self[thread].context.set_tls_base(base);
+                self.core.reload = true;
+            }
+            Some(Syscall::YieldUntilBudget) if cfg!(feature = "thresholds") => {
+                self.yield_until_budget(thread);
+            }
+            _ => self.raise(thread, Fault::UnknownSyscall { number }),
+        }
+    }
+
+    /// The same, where there is something special about the time.
+    #[cold]
+    fn serve_watched(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
+        self.core.again = self.tries_again(thread);
+        match call.filter(|call| call.number() >= Syscall::Yield.number()) {
+            Some(call) if self.has_limit(thread) => self.dispatch_limited(thread, call),
+            _ => self.serve(thread, call, number),
+        }
+        self.core.again = false;
+        self.start_idling(thread);
+    }
+
+    /// Whether the thread sends again what it had too little time for; from now on it does not.
+    fn tries_again(&mut self, thread: Ptr<Thread<A>>) -> bool {
+        let again = matches!(self[thread].progress, Progress::Deferred);
+        if again {
+            self[thread].progress = Progress::None;
+        }
+        again
+    }
+
+    fn has_limit(&self, thread: Ptr<Thread<A>>) -> bool {
+        let context = self[thread].sched_context;
+        context.is_some_and(|context| self[context].limit.is_some())
+    }
+
     /// A fault of the current thread.
     pub fn handle_fault(&mut self, fault: Fault) {
-        self.measure_entry();
-        self.update_time();
         if let Some(thread) = self.core.current
-            && self.check_budget() != Standing::Over
+            && self.take_fast_path_of_fault(thread, fault).is_some()
         {
-            self.raise(thread, fault);
+            return;
+        }
+        self.measure_entry(Entry::Fault(fault));
+        self.update_time();
+        if let Some(thread) = self.core.current {
+            match self.check_budget() {
+                Standing::Paid => self.raise(thread, fault),
+                Standing::Watched => {
+                    self.core.again = self.tries_again(thread);
+                    self.raise(thread, fault);
+                    self.core.again = false;
+                    self.start_idling(thread);
+                }
+                Standing::Over => {}
+            }
         }
         self.leave();
     }
 
     /// An interrupt, from user mode or from the idle loop.
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
-        self.measure_entry();
+        if let Interrupt::Line(irq) = interrupt
+            && self.take_fast_path_of_interrupt(irq).is_some()
+        {
+            return;
+        }
+        self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
         self.check_budget();
         match interrupt {

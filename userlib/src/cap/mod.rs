@@ -30,7 +30,7 @@ pub use endpoint::Endpoint;
 pub use irq::{IrqControl, IrqHandler};
 pub use notification::Notification;
 pub use reply::Reply;
-pub use sched_context::{SchedContext, SchedControl, SchedParameters};
+pub use sched_context::{SchedContext, SchedControl, SchedParameters, YieldTarget, Yielded};
 pub use tcb::{CopyRegisters, Registers, Tcb};
 pub use untyped::{SlotRange, Untyped};
 pub use vspace::{Frame, PageTable, VSpace};

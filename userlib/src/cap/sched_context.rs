@@ -1,9 +1,10 @@
 //! Scheduling contexts: the right to processor time.
 
-use super::{Capability, Notification, Tcb, capability};
+use super::{Capability, Notification, Reply, Tcb, capability};
 use crate::invoke::{invoke, label, perform};
 use crate::{Microseconds, Result};
-use abi::sched_context_flags::SPORADIC;
+use abi::sched_context_flags::{IDLING, SPORADIC};
+use abi::yield_target;
 
 capability! {
     /// The right to processor time. Its size argument is log2 of the bytes, which decides how many
@@ -29,6 +30,8 @@ pub struct SchedParameters {
     pub badge: usize,
     /// Whether replenishments follow wake-ups (sporadic server) instead of switches.
     pub sporadic: bool,
+    /// Whether budget is used while the thread waits at an endpoint.
+    pub idling: bool,
 }
 
 impl SchedParameters {
@@ -40,6 +43,7 @@ impl SchedParameters {
             extra_refills: 0,
             badge: 0,
             sporadic: false,
+            idling: false,
         }
     }
 
@@ -77,12 +81,59 @@ impl SchedParameters {
             ..self
         }
     }
+
+    /// The same as a context that idles: budget is used while the thread waits at an endpoint.
+    pub const fn idling(self) -> Self {
+        Self {
+            idling: true,
+            ..self
+        }
+    }
+}
+
+/// What the thread of a scheduling context that was yielded to is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum YieldTarget {
+    /// It could run: it was preempted, its slice has ended, or it waits for its turn.
+    Runnable,
+    /// It waits for a message, a reply or a signal.
+    Blocked,
+    /// It waits for budget.
+    OutOfTime,
+    /// It is suspended, or there is none.
+    Stopped,
+    /// There is a timeout message of it that was not answered yet.
+    TimedOut,
+}
+
+impl From<usize> for YieldTarget {
+    fn from(word: usize) -> Self {
+        match word {
+            yield_target::RUNNABLE => Self::Runnable,
+            yield_target::BLOCKED => Self::Blocked,
+            yield_target::OUT_OF_TIME => Self::OutOfTime,
+            yield_target::TIMED_OUT => Self::TimedOut,
+            _ => Self::Stopped,
+        }
+    }
+}
+
+/// The answer to [`SchedContext::yield_to_timeout`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Yielded {
+    /// What the context has used since the last time that somebody asked.
+    pub consumed: Microseconds,
+    /// What its thread is doing.
+    pub target: YieldTarget,
+    /// The time of the kernel's clock.
+    pub now: Microseconds,
 }
 
 impl SchedControl {
     /// Sets the parameters of a scheduling context.
     pub fn configure(self, context: SchedContext, parameters: &SchedParameters) -> Result {
-        let flags = if parameters.sporadic { SPORADIC } else { 0 };
+        let flag = |set: bool, flag: usize| if set { flag } else { 0 };
+        let flags = flag(parameters.sporadic, SPORADIC) | flag(parameters.idling, IDLING);
         self.configure_flags(context, parameters, flags)
     }
 
@@ -149,7 +200,34 @@ impl SchedContext {
     /// Lets the thread of this context run now, if it is not less urgent than the caller; says what
     /// it has used since the last time that somebody asked.
     pub fn yield_to(self) -> Result<Microseconds> {
+        Ok(self.yield_to_target()?.0)
+    }
+
+    /// The same; says what the thread is doing, too. That is Escapement's own; seL4 leaves in this place
+    /// what was there.
+    pub fn yield_to_target(self) -> Result<(Microseconds, YieldTarget)> {
         let answer = invoke(self.0, label!(SchedContextYieldTo), &[], &[])?;
-        Ok(Microseconds::from_message(&answer, 0))
+        let consumed = Microseconds::from_message(&answer, 0);
+        Ok((consumed, answer.raw_word(answer.length()).into()))
+    }
+
+    /// Lets the thread of this context run as [`SchedContext::yield_to`] does, until `moment` of the
+    /// kernel's clock at the latest: then its timeout handler gets a message. (Escapement)
+    ///
+    /// If `reply` stands for a timeout message of the thread, that is answered first. A moment that has
+    /// passed is a way to learn the time.
+    pub fn yield_to_timeout(self, moment: Microseconds, reply: Option<Reply>) -> Result<Yielded> {
+        let label = label!(SchedContextYieldToTimeout);
+        let words = moment.words();
+        let answer = match reply {
+            Some(reply) => invoke(self.0, label, &words, &[reply.cptr()])?,
+            None => invoke(self.0, label, &words, &[])?,
+        };
+        const TIME: usize = crate::time::WORDS;
+        Ok(Yielded {
+            consumed: Microseconds::from_message(&answer, 0),
+            target: answer.word(TIME).into(),
+            now: Microseconds::from_message(&answer, TIME + 1),
+        })
     }
 }

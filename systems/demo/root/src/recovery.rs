@@ -53,7 +53,9 @@ impl Recovery {
                 continue;
             };
             match Fault::from_message(&message) {
-                Fault::Timeout { badge, consumed } => {
+                Fault::Timeout {
+                    badge, consumed, ..
+                } => {
                     account(badge, consumed);
                     self.start_over(badge);
                 }

@@ -1,0 +1,223 @@
+//! Messages to receivers that wait: Call and Send.
+
+use abi::registers::{CAP, INFO, MESSAGE_REGISTERS};
+use abi::{MessageInfo, Rights};
+
+use super::lookup::require_plain;
+use super::{Declined, SystemCall, Way, usual};
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::cap::{Cap, EndpointCap};
+use crate::collections::Linked;
+use crate::object::{
+    Above, Endpoint, Fault, Membership, Reply, SchedContext, Thread, ThreadState, WaitQueue,
+};
+use crate::token::Ptr;
+
+/// What a call tells.
+#[derive(Clone, Copy)]
+pub(super) enum What {
+    /// A message of the caller, without capabilities.
+    Message(MessageInfo),
+    /// That the caller has a fault.
+    Fault(Fault),
+}
+
+impl<A: Arch> Kernel<A> {
+    /// A call: the receiver runs, on the caller's time or on its own.
+    #[inline(always)]
+    pub(super) fn fast_call(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+        let caller = call.thread;
+        require_plain(call.info)?;
+        let space = self.space_of(caller)?;
+        let Cap::Endpoint(cap) = self.find(&space, call.cap)? else {
+            return Err(Declined);
+        };
+        let may_reply = Rights::GRANT.union(Rights::GRANT_REPLY);
+        usual(cap.rights.contains(Rights::WRITE))?;
+        usual(cap.rights.intersection(may_reply) != Rights::NONE)?;
+        self.call_waiting(caller, &cap, What::Message(call.info))
+    }
+
+    /// A call through a capability that has the rights for it.
+    #[inline(always)]
+    pub(super) fn call_waiting(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        cap: &EndpointCap<A>,
+        what: What,
+    ) -> Way<Ptr<Thread<A>>> {
+        let (server, is_alone) = self.first_receiver(cap.object)?;
+        let reply = self.reply_of(server)?.ok_or(Declined)?;
+        let context = self.paying_context()?;
+        if self[server].sched_context.is_some() {
+            let look = self.look()?;
+            self.can_run(server, look.now)?;
+            self.follows(caller, server, look.now)?;
+
+            self.take_receiver(cap.object, server, is_alone);
+            self.track_call(caller, reply);
+            self.tell(caller, server, what, cap.badge);
+            self.switch_at(look, server);
+            return Ok(server);
+        }
+        self.inherits(caller, server)?;
+        let look = self.glance()?;
+
+        self.note(look);
+        self.take_receiver(cap.object, server, is_alone);
+        self.track_call(caller, reply);
+        self.lend(context, caller, reply, server);
+        self.tell(caller, server, what, cap.badge);
+        self.go_on_with(caller, server);
+        Ok(server)
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, caller: Ptr<Thread<A>>, server: Ptr<Thread<A>>, what: What, badge: usize) {
+        match what {
+            What::Message(info) => self.deliver_message(caller, server, info, badge),
+            What::Fault(fault) => {
+                self[caller].fault = Some(fault);
+                self.transfer_fault(caller, server, badge);
+            }
+        }
+    }
+
+    /// A message that nobody answers, or a signal.
+    #[inline(always)]
+    pub(super) fn fast_send(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+        require_plain(call.info)?;
+        let space = self.space_of(call.thread)?;
+        match self.find(&space, call.cap)? {
+            Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
+                self.fast_signal(call.thread, cap.object, cap.badge)
+            }
+            Cap::Endpoint(cap) if cap.rights.contains(Rights::WRITE) => {
+                self.send_to_waiting(call, cap)
+            }
+            _ => Err(Declined),
+        }
+    }
+
+    #[inline(always)]
+    fn send_to_waiting(
+        &mut self,
+        call: &SystemCall<A>,
+        cap: EndpointCap<A>,
+    ) -> Way<Ptr<Thread<A>>> {
+        let sender = call.thread;
+        let (receiver, is_alone) = self.first_receiver(cap.object)?;
+        let reply = self.reply_of(receiver)?;
+        let look = self.look()?;
+        self.can_run(receiver, look.now)?;
+        self.is_decided_between(sender, receiver, look.now)?;
+
+        self.take_receiver(cap.object, receiver, is_alone);
+        if let Some(reply) = reply {
+            self[reply].thread = None;
+        }
+        self.deliver_message(sender, receiver, call.info, cap.badge);
+        Ok(self.wake_beside(sender, receiver, look))
+    }
+
+    /// The receiver that is served next, and whether it is the only one.
+    #[inline(always)]
+    fn first_receiver(&self, endpoint: Ptr<Endpoint<A>>) -> Way<(Ptr<Thread<A>>, bool)> {
+        let root = self[endpoint].unguarded_receivers().ok_or(Declined)?;
+        let queue = WaitQueue::from_root(Some(root));
+        if queue.only(&self.objects).is_some() {
+            return Ok((root, true));
+        }
+        let first = queue.first(&self.objects);
+        first.map(|first| (first, false)).ok_or(Declined)
+    }
+
+    /// The reply object that a receiver waits with.
+    #[inline(always)]
+    fn reply_of(&self, receiver: Ptr<Thread<A>>) -> Way<Option<Ptr<Reply<A>>>> {
+        match self[receiver].state {
+            ThreadState::BlockedOnReceive { reply, .. } => Ok(reply),
+            _ => Err(Declined),
+        }
+    }
+
+    /// A receiver stops waiting.
+    #[inline(always)]
+    fn take_receiver(
+        &mut self,
+        endpoint: Ptr<Endpoint<A>>,
+        receiver: Ptr<Thread<A>>,
+        is_alone: bool,
+    ) {
+        if is_alone {
+            self[receiver].links_mut().leave_alone();
+            self[receiver].membership = Membership::None;
+            self[endpoint].set_only_receiver(None);
+        } else {
+            self.leave_unguarded(endpoint, receiver);
+        }
+        self[receiver].state = ThreadState::Running;
+    }
+
+    /// The caller waits for the reply.
+    #[inline(always)]
+    fn track_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
+        self[reply].thread = Some(caller);
+        self[caller].state = ThreadState::BlockedOnReply { reply };
+    }
+
+    /// The context goes along with the call; `reply` is the new top of its call stack.
+    #[inline(always)]
+    fn lend(
+        &mut self,
+        context: Ptr<SchedContext<A>>,
+        caller: Ptr<Thread<A>>,
+        reply: Ptr<Reply<A>>,
+        server: Ptr<Thread<A>>,
+    ) {
+        let below = self[context].reply.replace(reply);
+        if let Some(below) = below {
+            self[below].above = Above::Reply(reply);
+        }
+        self[reply].below = below;
+        self[reply].above = Above::Context(context);
+        self.pass_context(context, caller, server);
+    }
+
+    /// A context changes hands; neither thread is in a queue of the scheduler.
+    #[inline(always)]
+    pub(super) fn pass_context(
+        &mut self,
+        context: Ptr<SchedContext<A>>,
+        from: Ptr<Thread<A>>,
+        to: Ptr<Thread<A>>,
+    ) {
+        self[from].sched_context = None;
+        self[to].sched_context = Some(context);
+        self[to].core = self[context].core;
+        self[context].thread = Some(to);
+    }
+
+    /// Copies a message without capabilities.
+    #[inline(always)]
+    pub(super) fn deliver_message(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        receiver: Ptr<Thread<A>>,
+        info: MessageInfo,
+        badge: usize,
+    ) {
+        let info = info.plain();
+        let info = if info.raw_length() <= MESSAGE_REGISTERS {
+            self.copy_registers(sender, receiver, info.raw_length());
+            info
+        } else {
+            let length = self.copy_words(sender, receiver, info.length());
+            MessageInfo::new(info.label(), 0, length)
+        };
+        let context = &mut self[receiver].context;
+        context.set_result(INFO, info.0);
+        context.set_result(CAP, badge);
+    }
+}

@@ -1,0 +1,37 @@
+//! Faults, which are calls to handlers.
+
+use super::call::What;
+use super::{Declined, Way, usual};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::cap::Cap;
+use crate::ipc::is_handler;
+use crate::object::{Fault, Thread, ThreadSlot};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Tells a fault of the current thread to a handler that waits for it. Returns who runs then; if
+    /// there is no fast path, nothing has changed.
+    #[inline(always)]
+    pub(crate) fn take_fast_path_of_fault(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        fault: Fault,
+    ) -> Option<Ptr<Thread<A>>> {
+        if !self.arch.has_fast_paths() || self.is_measured() {
+            return None;
+        }
+        let way = self.fast_fault(thread, fault);
+        self.after_fast_path(&way);
+        way.ok()
+    }
+
+    #[inline(always)]
+    fn fast_fault(&mut self, thread: Ptr<Thread<A>>, fault: Fault) -> Way<Ptr<Thread<A>>> {
+        let Cap::Endpoint(handler) = self[thread].cap(ThreadSlot::FaultHandler) else {
+            return Err(Declined);
+        };
+        usual(is_handler(&handler))?;
+        self.call_waiting(thread, &handler, What::Fault(fault))
+    }
+}

@@ -1,0 +1,135 @@
+//! Replying, and waiting for the next call.
+
+use abi::registers::REPLY;
+use abi::{MessageInfo, Rights};
+
+use super::lookup::require_plain;
+use super::{Declined, SystemCall, Way, usual};
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::cap::Cap;
+use crate::object::{
+    Above, Endpoint, EndpointState, Fault, Membership, NotificationState, Progress, Reply, Thread,
+    ThreadState, WaitQueue,
+};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// A reply to a caller that waits for it, after which the server waits for the next call.
+    #[inline(always)]
+    pub(super) fn fast_reply_recv(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+        let server = call.thread;
+        require_plain(call.info)?;
+        // It may have replied already, before it was interrupted.
+        usual(matches!(self[server].progress, Progress::None))?;
+        let space = self.space_of(server)?;
+        let Cap::Endpoint(cap) = self.find(&space, call.cap)? else {
+            return Err(Declined);
+        };
+        let address = self[server].context.get(REPLY);
+        let Cap::Reply { object: reply, .. } = self.find(&space, address)? else {
+            return Err(Declined);
+        };
+        usual(cap.rights.contains(Rights::READ))?;
+        let others = self[cap.object].unguarded_receivers();
+        usual(others.is_some() || self[cap.object].is_unguarded_and_idle())?;
+        self.receives_no_signal(server)?;
+        let caller = self[reply].thread.ok_or(Declined)?;
+        let ThreadState::BlockedOnReply { .. } = self[caller].state else {
+            return Err(Declined);
+        };
+        let fault = self[caller].fault;
+        usual(fault.is_none_or(|fault| is_mended(fault, call.info)))?;
+        let context = self.paying_context()?;
+
+        let look = match self[reply].above {
+            Above::Context(lent) if lent == context && self[caller].sched_context.is_none() => {
+                self.inherits(server, caller)?;
+                let look = self.glance()?;
+                self.note(look);
+                None
+            }
+            Above::None if self[reply].below.is_none() => {
+                let look = self.look()?;
+                self.can_run(caller, look.now)?;
+                self.follows(server, caller, look.now)?;
+                Some(look)
+            }
+            _ => return Err(Declined),
+        };
+
+        match fault {
+            None => self.deliver_message(server, caller, call.info, 0),
+            Some(fault) => self.mend(server, caller, fault),
+        }
+        self[caller].state = ThreadState::Running;
+        if look.is_none() {
+            let below = self[reply].below.take();
+            if let Some(below) = below {
+                self[below].above = Above::Context(context);
+            }
+            self[context].reply = below;
+            self[reply].above = Above::None;
+            self.pass_context(context, server, caller);
+        }
+        self.wait_for_call(server, cap.object, others, reply);
+        match look {
+            None => self.go_on_with(server, caller),
+            Some(look) => self.switch_at(look, caller),
+        }
+        Ok(caller)
+    }
+
+    /// The handler has answered a fault, and the thread goes on.
+    #[inline(never)]
+    fn mend(&mut self, handler: Ptr<Thread<A>>, thread: Ptr<Thread<A>>, fault: Fault) {
+        self.apply_fault_reply(handler, thread, fault);
+        self[thread].fault = None;
+        self[thread].context.restart();
+    }
+
+    /// Declines where a receiver gets a signal instead of a message, or gives time back that a
+    /// notification has lent it.
+    #[inline(always)]
+    fn receives_no_signal(&self, receiver: Ptr<Thread<A>>) -> Way<()> {
+        let Some(notification) = self[receiver].bound_notification else {
+            return Ok(());
+        };
+        let notification = &self[notification];
+        let is_active = matches!(notification.state, NotificationState::Active(_));
+        usual(!is_active && notification.sched_context.is_none())
+    }
+
+    #[inline(always)]
+    fn wait_for_call(
+        &mut self,
+        server: Ptr<Thread<A>>,
+        endpoint: Ptr<Endpoint<A>>,
+        others: Option<Ptr<Thread<A>>>,
+        reply: Ptr<Reply<A>>,
+    ) {
+        self[reply].thread = Some(server);
+        self[server].state = ThreadState::BlockedOnReceive {
+            endpoint,
+            reply: Some(reply),
+        };
+        self[server].membership = Membership::Waiting;
+        if others.is_none() {
+            WaitQueue::of_one(&mut self.objects, server);
+            self[endpoint].set_only_receiver(Some(server));
+        } else {
+            let mut queue = WaitQueue::from_root(others);
+            queue.insert(&mut self.objects, server);
+            self[endpoint].set_state(EndpointState::Receiving(queue));
+        }
+    }
+}
+
+/// Whether a reply to a fault says that the thread goes on, where there is nothing special about it.
+fn is_mended(fault: Fault, info: MessageInfo) -> bool {
+    match fault {
+        Fault::Cap { .. } | Fault::Vm { .. } => true,
+        Fault::UnknownSyscall { .. } | Fault::UserException { .. } => info.label() == 0,
+        Fault::Debug { .. } | Fault::Timeout { .. } => false,
+    }
+}

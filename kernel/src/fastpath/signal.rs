@@ -1,0 +1,121 @@
+//! Signals, and waiting for those that have come.
+
+use abi::Rights;
+use abi::registers::CAP;
+
+use super::switch::Look;
+use super::{Declined, SystemCall, Way, usual};
+use crate::Kernel;
+use crate::arch::{Arch, Irq, UserContext};
+use crate::cap::Cap;
+use crate::object::{IrqState, Membership, Notification, NotificationState, Thread, ThreadState};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Signals an interrupt that has come while a thread ran. Returns who runs then; if there is no
+    /// fast path, nothing has changed.
+    #[inline(always)]
+    pub(crate) fn take_fast_path_of_interrupt(&mut self, irq: Irq) -> Option<Ptr<Thread<A>>> {
+        if !self.arch.has_fast_paths() || self.is_measured() {
+            return None;
+        }
+        let way = self.fast_interrupt(irq);
+        self.after_fast_path(&way);
+        way.ok()
+    }
+
+    fn fast_interrupt(&mut self, irq: Irq) -> Way<Ptr<Thread<A>>> {
+        let current = self.core.current.ok_or(Declined)?;
+        let entry = self.irqs.get(irq.0).ok_or(Declined)?;
+        let Cap::Notification(cap) = entry.notification.cap() else {
+            return Err(Declined);
+        };
+        usual(entry.state == IrqState::Issued && cap.rights.contains(Rights::WRITE))?;
+        let next = self.fast_signal(current, cap.object, cap.badge)?;
+        self.arch.mask_interrupt(irq, true);
+        Ok(next)
+    }
+
+    /// A signal to nobody, or to a thread that waits for it and has its own time.
+    #[inline(always)]
+    pub(super) fn fast_signal(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        notification: Ptr<Notification<A>>,
+        badge: usize,
+    ) -> Way<Ptr<Thread<A>>> {
+        let mut queue = match self[notification].state {
+            NotificationState::Active(word) => {
+                let look = self.glance()?;
+                self.note(look);
+                self[notification].state = NotificationState::Active(word | badge);
+                return Ok(sender);
+            }
+            NotificationState::Idle => {
+                usual(self[notification].bound_thread.is_none())?;
+                let look = self.glance()?;
+                self.note(look);
+                self[notification].state = NotificationState::Active(badge);
+                return Ok(sender);
+            }
+            NotificationState::Waiting(queue) => queue,
+        };
+        let thread = queue.first(&self.objects).ok_or(Declined)?;
+        let look = self.look()?;
+        self.can_run(thread, look.now)?;
+        self.is_decided_between(sender, thread, look.now)?;
+
+        queue.remove(&mut self.objects, thread);
+        self[thread].membership = Membership::None;
+        self.set_waiters(notification, queue);
+        self[thread].context.set_result(CAP, badge);
+        self[thread].state = ThreadState::Running;
+        Ok(self.wake_beside(sender, thread, look))
+    }
+
+    /// A thread that is in no queue becomes ready, and runs at once if it is more urgent than the
+    /// current one. Returns who runs.
+    #[inline(always)]
+    pub(super) fn wake_beside(
+        &mut self,
+        current: Ptr<Thread<A>>,
+        thread: Ptr<Thread<A>>,
+        look: Look,
+    ) -> Ptr<Thread<A>> {
+        let (own, other) = (self[current].priority, self[thread].priority);
+        if other > own {
+            self.ready_front(current);
+            self.switch_at(look, thread);
+            return thread;
+        }
+        self.note(Some(look));
+        self.wake_context(thread);
+        if other == own {
+            self.ready_back(thread);
+        } else {
+            self.ready_front(thread);
+        }
+        current
+    }
+
+    /// Waiting for a signal that has come.
+    #[inline(always)]
+    pub(super) fn fast_wait(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+        let thread = call.thread;
+        let space = self.space_of(thread)?;
+        let Cap::Notification(cap) = self.find(&space, call.cap)? else {
+            return Err(Declined);
+        };
+        usual(cap.rights.contains(Rights::READ))?;
+        let bound = self[cap.object].bound_thread;
+        usual(bound.is_none_or(|bound| bound == thread))?;
+        let NotificationState::Active(word) = self[cap.object].state else {
+            return Err(Declined);
+        };
+        let look = self.glance()?;
+        self.note(look);
+        self[cap.object].state = NotificationState::Idle;
+        self[thread].context.set_result(CAP, word);
+        Ok(thread)
+    }
+}

@@ -1,0 +1,50 @@
+//! Giving up the rest of a round-robin slice.
+
+use super::{SystemCall, Way, usual};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::collections::Linked;
+use crate::object::{Thread, ThreadState};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Yield: the next thread of the same priority runs, if there is one.
+    #[inline(always)]
+    pub(super) fn fast_yield(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+        let thread = call.thread;
+        let look = self.look()?;
+        let context = self.paying_context()?;
+        let domain = self.core.current_domain();
+        usual(self[context].is_configured() && self[context].is_round_robin())?;
+        usual(self[context].budget >= self.min_budget())?;
+        usual(self[context].head().time <= look.now)?;
+        usual(self.core.release.earliest(domain) > look.now)?;
+        let others = self.core.ready.first(domain, self[thread].priority);
+        if let Some(next) = others {
+            usual(matches!(self[next].state, ThreadState::Running))?;
+            usual(self[next].yielding_to.is_none())?;
+        }
+
+        self.note(Some(look));
+        // Giving time up is not using it.
+        let used = self[context].consumed.saturating_add(self.core.consumed);
+        self[context].consumed = used;
+        let mut slice = self[context].slice();
+        slice.charge(slice.rest());
+        slice.renew();
+        self.core.consumed = crate::time::Ticks::ZERO;
+        self.core.reprogram = true;
+        let Some(next) = others else {
+            self[thread].links_mut().set_key(look.now.0);
+            self.update_alarm();
+            return Ok(thread);
+        };
+        self.ready_back(thread);
+        self.leave_scheduler(next);
+        self.core.current = Some(next);
+        self.switch_context();
+        self.update_alarm();
+        A::switch_to(self, Some(next));
+        Ok(next)
+    }
+}

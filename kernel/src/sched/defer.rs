@@ -1,0 +1,100 @@
+//! Waiting until there is enough time: replenishments are merged until the head of the list suffices.
+
+use abi::WORD_BITS;
+
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::invoke::Error;
+use crate::object::{SchedContext, Thread};
+use crate::time::{Microseconds, Ticks};
+use crate::token::Ptr;
+
+/// Whether a context has the time that somebody asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Funding {
+    /// It has.
+    AtHand,
+    /// It will have, when its head is due, or in its next slice.
+    Later,
+    /// It has not, and was not to wait.
+    Missing,
+}
+
+impl<A: Arch> Kernel<A> {
+    /// The most that a context can ever have at hand: its budget, or what is left of the limit that it was
+    /// lent with.
+    pub(crate) fn whole_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+        let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);
+        self[context].budget.min(limit)
+    }
+
+    /// Somebody asks for more than can ever be at hand.
+    pub(crate) fn too_small(&self, needed: Microseconds, most: Ticks) -> Error {
+        let word = |time: Microseconds| time.0.try_into().unwrap_or(usize::MAX);
+        Error::BudgetTooSmall {
+            needed: word(needed),
+            budget: word(self.arch.clock().microseconds(most)),
+        }
+    }
+
+    /// The current context has not enough at hand. Of what is due already as much as needed is merged;
+    /// if that is too little, so are later replenishments, unless its thread is not to wait.
+    pub(crate) fn gather(
+        &mut self,
+        context: Ptr<SchedContext<A>>,
+        needed: Ticks,
+        may_wait: bool,
+    ) -> Funding {
+        if !may_wait && self[context].is_round_robin() {
+            return Funding::Missing;
+        }
+        self.commit_time();
+        self.core.reprogram = true;
+        if self[context].is_round_robin() {
+            self[context].slice().renew();
+            return Funding::Later;
+        }
+        let now = self.core.now;
+        let latest = if may_wait { Ticks::NEVER } else { now };
+        if !self[context].refills().gather(needed, latest) {
+            Funding::Missing
+        } else if self[context].refills().is_ready(now) {
+            Funding::AtHand
+        } else {
+            Funding::Later
+        }
+    }
+
+    /// Lets a thread that runs wait for the time that was gathered, or for its next slice.
+    pub(crate) fn wait_for_time(&mut self, thread: Ptr<Thread<A>>) {
+        self.wait_for_turn(thread);
+        self.choose_again();
+    }
+
+    /// `YieldUntilBudget`: the current thread goes on when the head of its context holds an amount.
+    pub(crate) fn yield_until_budget(&mut self, thread: Ptr<Thread<A>>) {
+        let Some(context) = self.core.current_context else {
+            return;
+        };
+        let mut amount = self.message_word(thread, 0) as u64;
+        if WORD_BITS == 32 {
+            amount |= (self.message_word(thread, 1) as u64) << 32;
+        }
+        let clock = self.arch.clock();
+        let amount = Microseconds(amount);
+        // What no budget can be need not convert either.
+        let needed = clock.ticks(amount.min(clock.max_period()));
+        let most = self.whole_budget(context);
+        if needed > most || amount > clock.max_period() {
+            let (code, words, count) = self.too_small(amount, most).message();
+            return self.answer_call(thread, code as usize, &words[..count]);
+        }
+        self.answer_call(thread, 0, &[]);
+        let left = self[context].head().amount;
+        if left.saturating_sub(self.core.consumed) < needed
+            && self.gather(context, needed, true) == Funding::Later
+        {
+            self.wait_for_time(thread);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Contexts that idle: budget is used while the thread waits at an endpoint, as some protocols want it of
+//! their reservations.
+//!
+//! Nothing happens while the thread waits. When it stops waiting, or somebody wants to know, its context
+//! is charged for the time since.
+
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{ContextFlag, Idling, SchedContext, Thread, ThreadState};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Notes that a thread with a context that idles begins to wait at an endpoint, if it does.
+    pub(crate) fn start_idling(&mut self, thread: Ptr<Thread<A>>) {
+        let waits = matches!(
+            self[thread].state,
+            ThreadState::BlockedOnSend { .. } | ThreadState::BlockedOnReceive { .. }
+        );
+        if waits
+            && let Some(context) = self[thread].sched_context
+            && self[context].has(ContextFlag::Idling)
+        {
+            let since = self.core.now;
+            self[thread].idling = Some(Idling { context, since });
+        }
+    }
+
+    /// Charges a context up to now, if its thread waits.
+    pub(crate) fn settle_idling(&mut self, context: Ptr<SchedContext<A>>) {
+        if let Some(thread) = self[context].thread
+            && self.stop_idling(thread)
+        {
+            self.start_idling(thread);
+        }
+    }
+
+    /// Charges the context of a thread for the time that the thread has waited. Returns whether it
+    /// idled.
+    pub(crate) fn stop_idling(&mut self, thread: Ptr<Thread<A>>) -> bool {
+        let Some(Idling { context, since }) = self[thread].idling.take() else {
+            return false;
+        };
+        // It may have gone back to whom it was borrowed from.
+        if self[thread].sched_context != Some(context) {
+            return false;
+        }
+        let (now, minimum) = (self.core.now, self.min_budget());
+        self[context].idle(since, now, minimum);
+        true
+    }
+}

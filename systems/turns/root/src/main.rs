@@ -1,0 +1,91 @@
+//! A scheduler outside the kernel: earliest deadline first.
+//!
+//! Three tasks have periodic jobs that together take four fifths of the processor, more than fixed
+//! priorities can promise to periods like these. A more urgent thread, the root task, lets the one run
+//! whose deadline comes first. A turn is one system call, which chooses and sets the timer, and one
+//! receive, which is woken and tells the time.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+mod tasks;
+
+use tasks::{IDLE, Tasks};
+use userlib::cap::{Endpoint, Reply};
+use userlib::fault::MoreOnTimeout;
+use userlib::time::Clock;
+use userlib::{BootInfo, Environment, Fault, Microseconds, Result, println};
+
+/// How long the system runs.
+const END: Microseconds = Microseconds::from_millis(3000);
+
+userlib::root!(main);
+
+fn main(boot: &'static BootInfo) -> Result<usize> {
+    let mut environment = Environment::from_boot_info(boot);
+    let clock = Clock::start(&mut environment, boot)?;
+    let events: Endpoint = environment.allocator.create()?;
+    let mut tasks = Tasks::create(&mut environment, &clock, events)?;
+
+    // A moment that has passed is a way to ask for the time.
+    let context = tasks.list[IDLE].thread.sched_context;
+    let mut now = context.yield_to_timeout(Microseconds(0), None)?.now;
+    let start = now;
+    tasks.begin(start);
+    while now - start < END {
+        tasks.release(now);
+        let next = tasks.earliest_deadline();
+        now = turn(&mut tasks, next, now, events)?.unwrap_or(now);
+    }
+    tasks.report();
+    let done: usize = tasks.list.iter().map(|task| task.done).sum();
+    println!("{} turns", tasks.turns);
+    Ok(if done > 0 { 0 } else { 1 })
+}
+
+/// Lets a task run until something happens; says when that was.
+fn turn(
+    tasks: &mut Tasks,
+    next: usize,
+    now: Microseconds,
+    events: Endpoint,
+) -> Result<Option<Microseconds>> {
+    let until = tasks.next_release(now);
+    let task = &mut tasks.list[next];
+    let answered: Option<Reply> = task.waits_for_answer.then_some(task.reply);
+    let yielded = task
+        .thread
+        .sched_context
+        .yield_to_timeout(until, answered)?;
+    if yielded.now >= until {
+        return Ok(Some(yielded.now));
+    }
+    task.waits_for_answer = false;
+    tasks.turns += 1;
+
+    let received = events.recv(tasks.list[next].reply);
+    let message = received.message.map(|message| (message.label(), message));
+    match message {
+        Some((tasks::DONE, _)) => {
+            // The answer to a call that does not run the task gives the time, too.
+            let context = tasks.list[IDLE].thread.sched_context;
+            let now = context.yield_to_timeout(Microseconds(0), None)?.now;
+            tasks.list[received.badge].finish(now);
+            Ok(Some(now))
+        }
+        Some((_, message)) => match Fault::from_message(&message) {
+            Fault::Timeout {
+                more: Some(MoreOnTimeout { now, .. }),
+                ..
+            } => {
+                tasks.list[next].waits_for_answer = true;
+                Ok(Some(now))
+            }
+            fault => {
+                println!("task {} has failed: {fault:x?}", received.badge);
+                userlib::runtime::exit(1)
+            }
+        },
+        None => Ok(None),
+    }
+}

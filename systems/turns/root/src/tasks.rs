@@ -1,0 +1,164 @@
+//! The tasks and their deadlines.
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::thread::ThreadParameters;
+use userlib::time::Clock;
+use userlib::{Environment, Message, Microseconds, Result, Rights, Thread, println};
+
+/// The label of a message that says that a job is done.
+pub const DONE: usize = 100;
+
+/// Period and work of each task, in milliseconds.
+const PLAN: [(u64, u64); 3] = [(100, 25), (150, 40), (280, 75)];
+/// The number of the task that has always something to do, and no deadline.
+pub const IDLE: usize = PLAN.len();
+
+const PRIORITY: u8 = 100;
+const TURN: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(10_000));
+/// There is no later deadline.
+const NEVER: Microseconds = Microseconds(u64::MAX);
+
+/// Rounds of work that take a millisecond.
+static ROUNDS: AtomicUsize = AtomicUsize::new(0);
+
+fn work(rounds: usize) {
+    for _ in 0..rounds {
+        core::hint::spin_loop();
+    }
+}
+
+/// A task.
+pub struct Task {
+    pub thread: Thread,
+    /// Stands for its timeout message,
+    pub reply: Reply,
+    /// if there is one.
+    pub waits_for_answer: bool,
+    start: Notification,
+    period: Microseconds,
+    /// When its present job began, or the next one will.
+    released: Microseconds,
+    busy: bool,
+    /// Jobs done, and how many of them too late.
+    pub done: usize,
+    late: usize,
+}
+
+/// All of them.
+pub struct Tasks {
+    pub list: [Task; IDLE + 1],
+    pub turns: usize,
+}
+
+impl Task {
+    fn create(environment: &mut Environment, events: Endpoint, number: usize) -> Result<Self> {
+        let start: Notification = environment.allocator.create()?;
+        let events = environment.allocator.mint(events, Rights::ALL, number)?;
+        let parameters = ThreadParameters {
+            priority: PRIORITY,
+            time: Some(TURN.with_badge(number)),
+            fault_endpoint: events.0,
+        };
+        let plan = PLAN.get(number).copied();
+        let thread = environment.create_thread(&parameters, move || {
+            loop {
+                let Some((_, milliseconds)) = plan else {
+                    work(1);
+                    continue;
+                };
+                start.wait();
+                work(milliseconds as usize * ROUNDS.load(Relaxed));
+                events.send(Message::empty(DONE));
+            }
+        })?;
+        thread.tcb.set_timeout_endpoint(events)?;
+        Ok(Self {
+            thread,
+            reply: environment.allocator.create()?,
+            waits_for_answer: false,
+            start,
+            period: plan.map_or(NEVER, |(period, _)| Microseconds::from_millis(period)),
+            released: Microseconds(0),
+            busy: plan.is_none(),
+            done: 0,
+            late: 0,
+        })
+    }
+
+    fn deadline(&self) -> Microseconds {
+        if self.period == NEVER {
+            NEVER
+        } else {
+            self.released + self.period
+        }
+    }
+
+    /// A job is done.
+    pub fn finish(&mut self, now: Microseconds) {
+        self.done += 1;
+        self.late += usize::from(now > self.deadline());
+        self.released = self.deadline();
+        self.busy = false;
+    }
+}
+
+impl Tasks {
+    /// Makes them; they run when they are told to.
+    pub fn create(environment: &mut Environment, clock: &Clock, events: Endpoint) -> Result<Self> {
+        const ROUGHLY: usize = 200_000;
+        let start = clock.now();
+        work(ROUGHLY);
+        let took = (clock.now() - start).0.max(1);
+        ROUNDS.store((ROUGHLY as u64 * 1000 / took) as usize, Relaxed);
+        let mut create = |number| Task::create(environment, events, number);
+        let list = [create(0)?, create(1)?, create(2)?, create(IDLE)?];
+        for task in &list {
+            task.thread.start()?;
+        }
+        Ok(Self { list, turns: 0 })
+    }
+
+    /// All first jobs begin.
+    pub fn begin(&mut self, now: Microseconds) {
+        for task in &mut self.list {
+            task.released = now;
+        }
+    }
+
+    /// Jobs begin whose time has come.
+    pub fn release(&mut self, now: Microseconds) {
+        for task in &mut self.list {
+            if !task.busy && task.released <= now {
+                task.busy = true;
+                task.start.signal();
+            }
+        }
+    }
+
+    /// The task that should run.
+    pub fn earliest_deadline(&self) -> usize {
+        let busy = (0..self.list.len()).filter(|number| self.list[*number].busy);
+        let earliest = busy.min_by_key(|number| self.list[*number].deadline());
+        earliest.unwrap_or(IDLE)
+    }
+
+    /// When the next job begins; if all have begun, something to come back to.
+    pub fn next_release(&self, now: Microseconds) -> Microseconds {
+        let waiting = self.list.iter().filter(|task| !task.busy);
+        let next = waiting.map(|task| task.released).min();
+        next.unwrap_or(now + self.list[0].period)
+    }
+
+    /// Says how it went.
+    pub fn report(&self) {
+        for task in &self.list[..IDLE] {
+            println!(
+                "every {:3} ms: {:2} jobs done, {} late",
+                task.period.as_millis(),
+                task.done,
+                task.late
+            );
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use abi::Method;
 
+use crate::arch;
 use crate::kind::Kind;
 
 /// What a word, or some words in a row, of a message stand for.
@@ -156,7 +157,7 @@ pub const COMMON: &[Form] = {
         form(
             IrqIssueIrqHandler,
             IrqControl,
-            &[Below(160), Empty(1)],
+            &[Below(arch::LINES), Empty(1)],
             &[CNode],
         ),
         form(IrqAckIrq, IrqHandler, &[], &[]),
@@ -183,5 +184,11 @@ pub const COMMON: &[Form] = {
         form(SchedContextUnbindObject, SchedContext, &[], &[Notification]),
         form(SchedContextConsumed, SchedContext, &[], &[]),
         form(SchedContextYieldTo, SchedContext, &[], &[]),
+        form(
+            SchedContextYieldToTimeout,
+            SchedContext,
+            &[Microseconds],
+            &[],
+        ),
     ]
 };

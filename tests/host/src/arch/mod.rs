@@ -45,6 +45,10 @@ pub struct Host {
     /// A line that is raised in the middle of a kernel entry: when the kernel has asked so many times
     /// whether an interrupt waits.
     pub ambush: Option<(usize, Irq)>,
+    /// Whether fast paths always look at the clock.
+    pub always_looks: bool,
+    /// Whether the kernel takes fast paths.
+    pub fast_paths: bool,
     /// The thread that the kernel told the processor to run.
     pub running: Option<Ptr<Thread<Self>>>,
 }
@@ -74,6 +78,8 @@ impl Host {
             deadline: Ticks::NEVER,
             lines: [masked; Self::INTERRUPTS],
             ambush: None,
+            always_looks: true,
+            fast_paths: true,
             running: None,
         }
     }
@@ -104,6 +110,14 @@ impl Arch for Host {
     const SCHED_CONTROL_FIRST: bool = true;
     // As often as possible, so that tests can interrupt long operations anywhere.
     const WORK_PER_LOOK: usize = 1;
+
+    fn always_looks(&self) -> bool {
+        self.always_looks
+    }
+
+    fn has_fast_paths(&self) -> bool {
+        self.fast_paths
+    }
 
     fn now(&self) -> Ticks {
         self.time

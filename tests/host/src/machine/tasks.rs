@@ -48,6 +48,8 @@ pub struct Budget {
     pub badge: usize,
     /// Sporadic server instead of constant bandwidth.
     pub sporadic: bool,
+    /// Used while its thread waits at an endpoint.
+    pub idling: bool,
 }
 
 impl Budget {
@@ -59,6 +61,7 @@ impl Budget {
             extra_refills: 8,
             badge: 0,
             sporadic: false,
+            idling: false,
         }
     }
 
@@ -88,6 +91,15 @@ impl Budget {
         }
     }
 
+    /// The same as one that idles.
+    #[must_use]
+    pub const fn idling(self) -> Self {
+        Self {
+            idling: true,
+            ..self
+        }
+    }
+
     /// The same with a badge for timeout handlers.
     #[must_use]
     pub const fn badge(self, badge: usize) -> Self {
@@ -95,11 +107,12 @@ impl Budget {
     }
 
     fn words(self) -> [usize; 5] {
-        let flags = if self.sporadic {
-            sched_context_flags::SPORADIC
-        } else {
-            0
-        };
+        let flags = [
+            (self.sporadic, sched_context_flags::SPORADIC),
+            (self.idling, sched_context_flags::IDLING),
+        ];
+        let flags = flags.into_iter().filter(|(set, _)| *set);
+        let flags = flags.fold(0, |flags, (_, flag)| flags | flag);
         [
             self.budget as usize,
             self.period as usize,
@@ -277,6 +290,13 @@ impl Machine {
         assert_eq!(self.tcb(task, Method::TcbSuspend, &[], &[]), Ok(vec![]));
     }
 
+    /// Suspends a task, unless it was deleted.
+    pub fn suspend_if_there(&mut self, task: Task) {
+        if self.state(task) != super::State::Gone {
+            self.suspend(task);
+        }
+    }
+
     /// Resumes a task.
     pub fn resume(&mut self, task: Task) {
         assert_eq!(self.tcb(task, Method::TcbResume, &[], &[]), Ok(vec![]));
@@ -374,6 +394,26 @@ impl Machine {
     /// Signals a notification, or sends an empty message.
     pub fn signal(&mut self, task: Task, notification: CPtr) {
         self.send(task, notification, &Message::default());
+    }
+
+    /// `SchedContext_YieldToTimeout`, after the answer to the timeout message that `reply` stands for.
+    pub fn yield_to_timeout(
+        &mut self,
+        task: Task,
+        context: CPtr,
+        moment: u64,
+        reply: Option<CPtr>,
+    ) {
+        let label = Method::SchedContextYieldToTimeout.number();
+        let message = Message::new(label, &[moment as usize]);
+        let caps = reply.map_or(vec![], |reply| vec![reply]);
+        self.call(task, context, &message.with_caps(&caps));
+    }
+
+    /// `YieldUntilBudget`, in microseconds.
+    pub fn yield_until_budget(&mut self, task: Task, amount: u64) {
+        let message = Message::new(0, &[amount as usize]);
+        self.plain(task, Syscall::YieldUntilBudget, 0, 0, &message);
     }
 
     /// `Yield`.

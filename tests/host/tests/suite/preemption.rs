@@ -6,7 +6,7 @@ use kernel::arch::Irq;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
 
-use crate::common::{sender, waiter, word};
+use crate::common::{sender, server, waiter, word};
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 /// The line that wakes the root task.
@@ -74,6 +74,31 @@ fn many_objects_are_made_a_few_at_a_time() {
         );
         stopped
     });
+}
+
+#[test]
+fn who_is_interrupted_again_has_come_no_less_far() {
+    for (first, second) in (0..16).flat_map(|first| (0..8).map(move |second| (first, second))) {
+        let mut machine = Machine::new();
+        let (memory, slot) = (machine.untyped(12), machine.slots(5));
+        let worker = machine.spawn(Spec::new("worker", 10).active());
+        machine.rest();
+        let (cap, message) = retype(memory, slot, 5);
+        if !interrupted(&mut machine, worker, cap, &message, first) {
+            continue;
+        }
+        machine.kernel.arch.ambush = Some((second, BELL));
+        let_run(&mut machine);
+        machine.kernel.arch.ambush = None;
+        let_run(&mut machine);
+        assert!(machine.runs(worker));
+        assert_eq!(
+            machine.received(worker).label,
+            0,
+            "after {first} and {second} looks"
+        );
+        assert_eq!(endpoints(&machine, slot, 5).len(), 5);
+    }
 }
 
 #[test]
@@ -332,6 +357,199 @@ fn nobody_can_begin_to_wait_at_an_endpoint_that_is_going_away() {
         }
         assert!(machine.runs(worker));
         assert!(machine.is_empty(endpoint));
+        stopped
+    });
+}
+
+/// Sets a slot aside for a capability that `task` may receive.
+fn set_aside(machine: &mut Machine, task: Task) -> CPtr {
+    let slot = machine.slot();
+    let buffer = machine.buffer_mut(task).unwrap();
+    buffer.receive_cnode = ROOT;
+    buffer.receive_index = slot;
+    buffer.receive_depth = WORD_BITS;
+    slot
+}
+
+/// Lets the running task do something, and interrupts it when it has looked `looks` times at what else
+/// waits; then it goes on. Returns whether it took so long.
+fn ambushed(machine: &mut Machine, looks: usize, work: impl FnOnce(&mut Machine)) -> bool {
+    machine.kernel.arch.ambush = Some((looks, BELL));
+    work(machine);
+    machine.kernel.arch.ambush = None;
+    let stopped = machine.runs(machine.root);
+    let_run(machine);
+    stopped
+}
+
+/// Lets the root task rest if it runs.
+fn let_run(machine: &mut Machine) {
+    if machine.runs(machine.root) {
+        machine.rest();
+    }
+}
+
+#[test]
+fn messages_with_capabilities_are_sent_once() {
+    at_every_point(|looks| {
+        let mut machine = Machine::new();
+        let (endpoint, reply) = (machine.endpoint(), machine.reply());
+        let gift = machine.notification();
+        let receiver = server(&mut machine, "receiver", 5, endpoint, reply);
+        let another = machine.reply();
+        let next = server(&mut machine, "next", 4, endpoint, another);
+        let slot = set_aside(&mut machine, receiver);
+        let worker = machine.spawn(Spec::new("worker", 10).active());
+        let_run(&mut machine);
+        let message = Message::new(1, &[5]).with_caps(&[endpoint, gift]);
+        let stopped = ambushed(&mut machine, looks, |machine| {
+            machine.send(worker, endpoint, &message);
+        });
+        assert!(machine.runs(worker));
+        let received = machine.received(receiver);
+        assert_eq!(
+            (received.label, received.words, received.caps),
+            (1, vec![5], 2)
+        );
+        assert_eq!(received.badges[0], Some(0));
+        assert!(matches!(machine.cap(slot), Cap::Notification(_)));
+        assert_eq!(machine.state(next), State::Receiving);
+        stopped
+    });
+}
+
+/// A worker that sends to one endpoint, where two receivers wait, and receives from another, where a
+/// message with a capability waits. The sending must not be done twice.
+fn sends_and_receives(looks: usize, how: impl Fn(&mut Machine, Task, [CPtr; 3])) -> bool {
+    let mut machine = Machine::new();
+    let (target, source) = (machine.endpoint(), machine.endpoint());
+    let receivers = [5, 4].map(|priority| {
+        let reply = machine.reply();
+        server(&mut machine, "receiver", priority, target, reply)
+    });
+    let (gift, reply) = (machine.notification(), machine.reply());
+    let message = Message::new(1, &[5]).with_caps(&[gift]);
+    let sender = sender(&mut machine, "sender", 6, source, &message);
+    let worker = machine.spawn(Spec::new("worker", 10).active());
+    let slot = set_aside(&mut machine, worker);
+    let_run(&mut machine);
+    let stopped = ambushed(&mut machine, looks, |machine| {
+        how(machine, worker, [target, source, reply]);
+    });
+    assert!(machine.runs(worker));
+    let received = machine.received(worker);
+    assert_eq!(
+        (received.label, received.words, received.caps),
+        (1, vec![5], 1)
+    );
+    assert!(matches!(machine.cap(slot), Cap::Notification(_)));
+    assert_eq!(machine.state(sender), State::Runnable);
+    assert_eq!(
+        receivers.map(|receiver| machine.state(receiver)),
+        [State::Runnable, State::Receiving]
+    );
+    // The next call is a new one.
+    machine.nb_send_wait(worker, target, &word(3), source);
+    assert_eq!(machine.state(receivers[1]), State::Runnable);
+    stopped
+}
+
+#[test]
+fn what_has_sent_before_an_interruption_only_receives() {
+    at_every_point(|looks| {
+        sends_and_receives(looks, |machine, worker, [target, source, reply]| {
+            machine.nb_send_recv(worker, target, &word(2), source, reply);
+        })
+    });
+}
+
+#[test]
+fn replies_are_sent_once() {
+    at_every_point(|looks| {
+        let mut machine = Machine::new();
+        let (endpoint, reply) = (machine.endpoint(), machine.reply());
+        let gift = machine.notification();
+        let worker = server(&mut machine, "worker", 20, endpoint, reply);
+        let slot = set_aside(&mut machine, worker);
+        let client = machine.spawn(Spec::new("client", 10).active());
+        let_run(&mut machine);
+        machine.call(client, endpoint, &word(1));
+        assert!(machine.runs(worker));
+        let message = Message::new(1, &[5]).with_caps(&[gift]);
+        let second = machine.spawn(Spec::new("second", 30).active());
+        let_run(&mut machine);
+        machine.call(second, endpoint, &message);
+        assert!(machine.runs(worker));
+        let stopped = ambushed(&mut machine, looks, |machine| {
+            machine.reply_recv(worker, endpoint, reply, &word(7));
+        });
+        assert!(machine.runs(worker));
+        assert_eq!(machine.received(client).words, [7]);
+        assert_eq!(machine.received(worker).words, [5]);
+        assert!(matches!(machine.cap(slot), Cap::Notification(_)));
+        // And the next reply goes to the next caller.
+        machine.reply_recv(worker, endpoint, reply, &word(8));
+        assert_eq!(machine.received(second).words, [8]);
+        stopped
+    });
+}
+
+#[test]
+fn a_thread_with_new_registers_sends_again() {
+    let again = (0..20).any(|looks| {
+        let mut machine = Machine::new();
+        let (target, source) = (machine.endpoint(), machine.endpoint());
+        let receivers = [5, 4].map(|priority| {
+            let reply = machine.reply();
+            server(&mut machine, "receiver", priority, target, reply)
+        });
+        let worker = machine.spawn(Spec::new("worker", 10).active());
+        let_run(&mut machine);
+        machine.kernel.arch.ambush = Some((looks, BELL));
+        machine.nb_send_wait(worker, target, &word(2), source);
+        machine.kernel.arch.ambush = None;
+        let sent = || receivers.map(|receiver| machine.state(receiver) != State::Receiving);
+        if !machine.runs(machine.root) || sent() == [false; 2] {
+            return false;
+        }
+        // It was stopped between the two phases.
+        assert_eq!(sent(), [true, false]);
+        let registers = machine
+            .tcb(worker, Method::TcbReadRegisters, &[0, 18], &[])
+            .unwrap();
+        let words = [&[0, registers.len()], &*registers].concat();
+        machine
+            .tcb(worker, Method::TcbWriteRegisters, &words, &[])
+            .unwrap();
+        let_run(&mut machine);
+        assert_eq!(
+            receivers.map(|receiver| machine.state(receiver) != State::Receiving),
+            [true; 2]
+        );
+        true
+    });
+    assert!(again, "it was never interrupted between the phases");
+}
+
+#[test]
+fn many_slots_are_looked_at_a_few_at_a_time() {
+    at_every_point(|looks| {
+        let mut machine = Machine::new();
+        let (memory, slot) = (machine.untyped(12), machine.slots(200));
+        let worker = machine.spawn(Spec::new("worker", 10).active());
+        // The last one is not empty.
+        machine.create_in(ObjectType::Notification, 0, slot + 199);
+        let_run(&mut machine);
+        let (cap, message) = retype(memory, slot, 200);
+        let stopped = interrupted(&mut machine, worker, cap, &message, looks);
+        if stopped {
+            let_run(&mut machine);
+        }
+        assert_eq!(
+            machine.received(worker).label,
+            Error::DeleteFirst.message().0 as usize
+        );
+        assert!(machine.is_empty(slot));
         stopped
     });
 }

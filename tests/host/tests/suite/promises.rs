@@ -32,10 +32,10 @@ enum Step {
 
 fn budget() -> impl Strategy<Value = Budget> {
     prop_oneof![
-        3 => (20u64..400, 1u64..2000, 2usize..10, any::<bool>()).prop_map(
-            |(budget, rest, refills, sporadic)| {
+        3 => (20u64..400, 1u64..2000, 2usize..10, any::<bool>(), any::<bool>()).prop_map(
+            |(budget, rest, refills, sporadic, idling)| {
                 let budget = Budget::new(budget, budget + rest).refills(refills);
-                if sporadic { budget.sporadic() } else { budget }
+                Budget { sporadic, idling, ..budget }
             },
         ),
         1 => (40u64..400).prop_map(Budget::slice),

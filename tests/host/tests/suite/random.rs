@@ -13,7 +13,7 @@ use kernel::time::Ticks;
 use proptest::prelude::*;
 
 /// Chooses among the objects of a kind.
-type Pick = u8;
+pub(super) type Pick = u8;
 
 fn pick<T: Copy>(list: &[T], pick: Pick) -> T {
     list[usize::from(pick) % list.len()]
@@ -21,19 +21,21 @@ fn pick<T: Copy>(list: &[T], pick: Pick) -> T {
 
 /// What the task that runs does.
 #[derive(Clone, Debug)]
-enum Act {
+pub(super) enum Act {
     Endpoint(Syscall, Pick, Pick, bool),
     Notification(Syscall, Pick),
     Reply(Pick),
     Combined(Syscall, Pick, Pick, Pick),
     YieldTo(Pick),
+    YieldToTimeout(Pick, u64, Pick),
+    YieldUntil(u64),
     Yield,
     Fault,
 }
 
 /// What the root task does.
 #[derive(Clone, Debug)]
-enum Order {
+pub(super) enum Order {
     Thread(Method, Pick),
     Priority(Pick, u8),
     Configure(Pick, Budget),
@@ -49,10 +51,12 @@ enum Order {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Act(Act),
     Order(Order),
     Time(u64),
+    /// Time passes, and the timer's interrupt is late.
+    Late(u64),
     Interrupt(u8),
 }
 
@@ -74,6 +78,9 @@ fn act() -> impl Strategy<Value = Act> {
         4 => (combined, any_pick(), any_pick(), any_pick())
             .prop_map(|(call, target, source, reply)| Act::Combined(call, target, source, reply)),
         1 => any_pick().prop_map(Act::YieldTo),
+        1 => (any_pick(), 0..200u64, any_pick())
+            .prop_map(|(context, time, reply)| Act::YieldToTimeout(context, time, reply)),
+        1 => (0..120u64).prop_map(Act::YieldUntil),
         1 => Just(Act::Yield),
         1 => Just(Act::Fault),
     ]
@@ -84,12 +91,21 @@ fn act() -> impl Strategy<Value = Act> {
 fn budget() -> impl Strategy<Value = Budget> {
     prop_oneof![
         (40u64..300).prop_map(Budget::slice),
-        (40u64..200, 1u64..1000, 2usize..10, any::<bool>()).prop_map(
-            |(budget, rest, refills, sporadic)| {
+        (
+            40u64..200,
+            1u64..1000,
+            2usize..10,
+            any::<bool>(),
+            any::<bool>()
+        )
+            .prop_map(|(budget, rest, refills, sporadic, idling)| {
                 let budget = Budget::new(budget, budget + rest).refills(refills).badge(7);
-                if sporadic { budget.sporadic() } else { budget }
-            }
-        ),
+                Budget {
+                    sporadic,
+                    idling,
+                    ..budget
+                }
+            }),
     ]
 }
 
@@ -128,17 +144,18 @@ fn order() -> impl Strategy<Value = Order> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         10 => act().prop_map(Step::Act),
         4 => order().prop_map(Step::Order),
         4 => prop_oneof![1u64..50, 50u64..1000].prop_map(Step::Time),
+        1 => prop_oneof![1u64..50, 50u64..300].prop_map(Step::Late),
         1 => (1u8..3).prop_map(Step::Interrupt),
     ]
 }
 
 /// Steps, one a line where a failure is shown.
-struct History(Vec<Step>);
+pub(super) struct History(pub(super) Vec<Step>);
 
 impl std::fmt::Debug for History {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -147,19 +164,19 @@ impl std::fmt::Debug for History {
 }
 
 /// The objects that the programs share.
-struct World {
-    machine: Machine,
-    tasks: Vec<Task>,
-    endpoints: Vec<CPtr>,
+pub(super) struct World {
+    pub(super) machine: Machine,
+    pub(super) tasks: Vec<Task>,
+    pub(super) endpoints: Vec<CPtr>,
     /// Badged capabilities to the endpoints.
     badged: Vec<CPtr>,
-    notifications: Vec<CPtr>,
+    pub(super) notifications: Vec<CPtr>,
     replies: Vec<CPtr>,
-    contexts: Vec<CPtr>,
+    pub(super) contexts: Vec<CPtr>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut machine = Machine::new();
         let endpoints: Vec<_> = (0..2).map(|_| machine.endpoint()).collect();
         let badged = (endpoints.iter())
@@ -237,7 +254,7 @@ impl World {
             .collect()
     }
 
-    fn step(&mut self, step: &Step) {
+    pub(super) fn step(&mut self, step: &Step) {
         match step {
             Step::Act(act) => match self.running() {
                 Some(task) => self.act(task, act),
@@ -245,6 +262,7 @@ impl World {
             },
             Step::Order(order) => self.order(order),
             Step::Time(ticks) => self.machine.advance(*ticks),
+            Step::Late(ticks) => self.machine.stall(*ticks),
             Step::Interrupt(line) => self.machine.raise(Irq((*line).into())),
         }
     }
@@ -289,6 +307,12 @@ impl World {
                 let message = Message::new(Method::SchedContextYieldTo.number(), &[]);
                 machine.call(task, pick(&self.contexts, *context), &message);
             }
+            Act::YieldToTimeout(context, time, reply) => {
+                let (context, moment) = (pick(&self.contexts, *context), machine.now() + time);
+                let replies = [&self.replies[..], &[0]].concat();
+                machine.yield_to_timeout(task, context, moment, Some(pick(&replies, *reply)));
+            }
+            Act::YieldUntil(amount) => machine.yield_until_budget(task, *amount),
             Act::Yield => machine.yield_now(task),
             Act::Fault => machine.fault(
                 task,

@@ -17,6 +17,7 @@ use crate::thresholds::set_threshold;
 enum Step {
     Run(u64),
     Yield,
+    YieldUntil(u64),
     Signal(usize),
     Wait(usize),
     Call,
@@ -26,6 +27,7 @@ enum Step {
     Priority(usize, u8),
     Rebind(usize),
     YieldTo(usize),
+    YieldToTimeout(usize, u64),
     Threshold(usize, usize),
 }
 
@@ -36,6 +38,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => prop_oneof![1..30u64, 30..600u64].prop_map(Step::Run),
         1 => Just(Step::Yield),
+        1 => (1..200u64).prop_map(Step::YieldUntil),
         2 => (0..2usize).prop_map(Step::Signal),
         2 => (0..2usize).prop_map(Step::Wait),
         3 => Just(Step::Call),
@@ -45,18 +48,28 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (task(), 1..6u8).prop_map(|(task, priority)| Step::Priority(task, priority)),
         1 => task().prop_map(Step::Rebind),
         1 => task().prop_map(Step::YieldTo),
+        1 => (task(), 0..300u64).prop_map(|(task, time)| Step::YieldToTimeout(task, time)),
         1 => (0..150usize, 0..=endpoint_flags::MASK)
             .prop_map(|(threshold, flags)| Step::Threshold(threshold, flags)),
     ]
 }
 
 fn budget() -> impl Strategy<Value = Budget> {
-    (20u64..200, 1u64..1000, 2usize..10, any::<bool>()).prop_map(
-        |(budget, rest, refills, sporadic)| {
-            let budget = Budget::new(budget, budget + rest).refills(refills);
-            if sporadic { budget.sporadic() } else { budget }
-        },
+    (
+        20u64..200,
+        1u64..1000,
+        2usize..10,
+        any::<bool>(),
+        any::<bool>(),
     )
+        .prop_map(|(budget, rest, refills, sporadic, idling)| {
+            let budget = Budget::new(budget, budget + rest).refills(refills);
+            Budget {
+                sporadic,
+                idling,
+                ..budget
+            }
+        })
 }
 
 struct World {
@@ -113,6 +126,7 @@ impl World {
             }
             (_, None) => machine.advance(50),
             (Step::Yield, Some(task)) => machine.yield_now(task),
+            (Step::YieldUntil(amount), Some(task)) => machine.yield_until_budget(task, amount),
             (Step::Signal(index), Some(task)) => machine.signal(task, self.notifications[index]),
             (Step::Wait(index), Some(task)) if server.is_none() => {
                 machine.wait(task, self.notifications[index]);
@@ -123,6 +137,10 @@ impl World {
             (Step::YieldTo(target), Some(task)) if server.is_none() => {
                 let message = Message::new(Method::SchedContextYieldTo.number(), &[]);
                 machine.call(task, self.tasks[target].context, &message);
+            }
+            (Step::YieldToTimeout(target, time), Some(task)) if server.is_none() => {
+                let moment = machine.now() + time;
+                machine.yield_to_timeout(task, self.tasks[target].context, moment, None);
             }
             (_, Some(task)) => {
                 if let Some(server) = server {

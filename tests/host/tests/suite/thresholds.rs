@@ -208,6 +208,49 @@ fn a_deferral_covers_the_way_into_the_kernel_once() {
     assert_eq!(scene.machine.running(), "nobody");
 }
 
+/// A client of the budget that a guarded call takes exactly, which was deferred and is served then
+/// without being asked for time.
+fn served_without_guard() -> Scene {
+    let mut scene = Scene::new(180, 0, BUDGET).used(1);
+    scene.call();
+    assert_eq!(scene.machine.running(), "nobody");
+    set_threshold(&mut scene.machine, scene.endpoint, 0, 0).unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    scene.assert_served();
+    scene.answer();
+    scene.machine.advance(1);
+    scene
+}
+
+#[test]
+fn who_was_deferred_and_not_asked_again_has_no_allowance_left() {
+    let mut scene = served_without_guard();
+    set_threshold(&mut scene.machine, scene.endpoint, 180, 0).unwrap();
+    scene.call();
+    assert_eq!(scene.machine.running(), "nobody");
+}
+
+#[test]
+fn who_was_deferred_and_does_something_else_has_no_allowance() {
+    let mut scene = Scene::new(180, 0, BUDGET).used(1);
+    scene.call();
+    // It continues elsewhere.
+    let registers = [0, 1, 0x2_0000];
+    scene
+        .machine
+        .tcb(scene.client, Method::TcbWriteRegisters, &registers, &[])
+        .unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    assert!(scene.machine.runs(scene.client));
+    scene.machine.advance(1);
+    scene.call();
+    assert_eq!(scene.machine.running(), "nobody");
+}
+
 #[test]
 fn who_can_never_have_enough_learns_it_at_once() {
     let mut scene = Scene::new(181, 0, BUDGET);

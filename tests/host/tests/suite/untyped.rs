@@ -322,8 +322,8 @@ fn clearing_gives_way_to_interrupts_and_goes_on() {
     machine.rest();
     let words = [ObjectType::X86Page4K.number(), 0, 0, 0, slot, 1];
     let message = Message::new(Method::UntypedRetype.number(), &words).with_caps(&[ROOT]);
-    // The first look is after a lookup.
-    machine.kernel.arch.ambush = Some((5, Irq(0)));
+    // The first three looks are after lookups and checks.
+    machine.kernel.arch.ambush = Some((7, Irq(0)));
     machine.call(worker, memory, &message);
     assert_eq!(machine.running(), "root");
     assert!(machine.is_empty(slot));

@@ -5,6 +5,7 @@
 
 mod world;
 
+use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use abi::{ObjectType, slots};
@@ -16,7 +17,8 @@ use kernel::invariants::{
     check_notification, check_reply, check_slot,
 };
 use kernel::object::{
-    Above, EndpointState, Fault, Membership, NotificationState, ThreadState, WaitQueue,
+    Above, EndpointState, Fault, Idling, Membership, NotificationState, Progress, ThreadState,
+    WaitQueue, YieldAnswer,
 };
 use kernel::time::Ticks;
 
@@ -56,6 +58,18 @@ fn contexts() {
             check(world, reach)
         },
     );
+    caught("a limit is watched", |world, reach| {
+        let context = world.context();
+        let top = world.kernel()[context].reply.expect("it was lent");
+        world.kernel()[context].limit = NonZeroU64::new(1000);
+        world.kernel()[top].above = Above::Limited(context);
+        check(world, reach)
+    });
+    caught("who waits for time to send is watched", |world, reach| {
+        let thread = world.current.thread;
+        world.kernel()[thread].progress = Progress::Deferred;
+        check_cap(world.kernel(), &Cap::Thread(thread), reach)
+    });
     caught(
         "the thread that yielded to a context knows the context",
         |world, reach| {
@@ -228,11 +242,20 @@ fn bindings_of_threads() {
         world.kernel()[bound].bound_thread = None;
         world.thread(world.receiver, reach)
     });
+    caught("only a thread that waits idles", |world, reach| {
+        let (thread, context) = (world.current.thread, world.context());
+        let since = Ticks::ZERO;
+        world.kernel()[thread].idling = Some(Idling { context, since });
+        check_cap(world.kernel(), &Cap::Thread(thread), reach)
+    });
     caught(
         "only a thread that waits for its handler has a fault",
         |world, reach| {
             let thread = world.ready.thread;
-            world.kernel()[thread].fault = Some(Fault::Timeout { badge: 0 });
+            world.kernel()[thread].fault = Some(Fault::Timeout {
+                badge: 0,
+                more: None,
+            });
             world.thread(world.ready, reach)
         },
     );
@@ -411,7 +434,10 @@ fn cores() {
         "the current thread does not wait for what it yielded to",
         &|world| {
             let (context, thread) = (world.context(), world.current.thread);
-            world.kernel()[thread].yielding_to = Some(context);
+            let kernel = world.kernel();
+            kernel[context].yielded_from = Some(thread);
+            kernel[thread].yielding_to = Some(context);
+            kernel[thread].yield_answer = Some(YieldAnswer::Short);
         },
     );
     caught("the current thread has time to use", &|world| {

@@ -1,6 +1,6 @@
 //! Interrupt lines on Arm: how they are triggered, and interrupts that software raises.
 
-use crate::support::arch::Timer;
+use crate::support::timer::{LINE as LINE_OF_TIMER, Timer};
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, Test, ms};
 use crate::{check, check_eq};
@@ -27,7 +27,7 @@ const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
 /// A line that no device here uses.
 const LINE: usize = 60;
 /// Lines end before this.
-const LINES: usize = 160;
+const LINES: usize = userlib::board::INTERRUPTS;
 /// An interrupt of software that nobody uses.
 const SIGNAL: usize = 5;
 
@@ -90,7 +90,8 @@ fn triggered_lines_are_issued_once(test: &mut Test) -> Outcome {
 }
 
 fn the_kernels_own_lines_are_taken(test: &mut Test) -> Outcome {
-    /// The Cortex-A9's global timer (MPCore technical reference manual, table 3-1).
+    /// The Cortex-A9's global timer (MPCore technical reference manual, table 3-1), and the virtual
+    /// timer of cores with the generic timer.
     const KERNEL_TIMER: usize = 27;
     let slot = test.empty_slot()?;
     let taken = Err(Error::RevokeFirst);
@@ -100,7 +101,6 @@ fn the_kernels_own_lines_are_taken(test: &mut Test) -> Outcome {
 }
 
 fn a_level_triggered_line_interrupts(test: &mut Test) -> Outcome {
-    const LINE_OF_TIMER: usize = 88;
     let timer = Timer::new(test)?;
     test.delete(timer.handler)?;
     let slot = test.empty_slot()?;
@@ -132,7 +132,16 @@ fn signals_have_limits(test: &mut Test) -> Outcome {
         let result = CONTROL.issue_sgi_signal(number, usize::MAX, nowhere);
         check_eq!(result, range(0, 15));
     }
-    for target in [8, 9, usize::MAX] {
+    // Version 2 of the controller can name 8 cores, version 3 16 of each cluster.
+    let refused = Err(Error::InvalidArgument(1));
+    let targets =
+        (0..16).find(|&target| CONTROL.issue_sgi_signal(SIGNAL, target, nowhere) == refused);
+    if cfg!(target_arch = "arm") {
+        check_eq!(targets, Some(8));
+    } else {
+        check!(targets.is_none_or(|targets| targets == 8));
+    }
+    for target in [targets.unwrap_or(16), 16, 17, usize::MAX] {
         let result = CONTROL.issue_sgi_signal(SIGNAL, target, nowhere);
         check_eq!(result, Err(Error::InvalidArgument(1)));
     }

@@ -1,6 +1,6 @@
 //! Interrupts: issuing handlers, and real ones from a timer.
 
-use crate::support::arch::Timer;
+use crate::support::timer::Timer;
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, Test, ms};
 use crate::{check, check_eq};
@@ -27,6 +27,8 @@ tests![
     interrupts_preempt_the_less_urgent,
     copies_of_handlers_acknowledge,
     acknowledging_without_interrupt_is_harmless,
+    #[cfg(not(target_arch = "x86_64"))]
+    triggers_are_chosen_where_the_controller_can,
 ];
 
 const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
@@ -37,8 +39,8 @@ const BADGE: usize = 0x40;
 /// Numbers of lines end before this.
 #[cfg(target_arch = "x86_64")]
 const LINES: usize = 108;
-#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
-const LINES: usize = 160;
+#[cfg(not(target_arch = "x86_64"))]
+const LINES: usize = userlib::board::INTERRUPTS;
 
 fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr]) -> Result {
     invoke(object.cptr(), method.number(), words, caps).map(drop)
@@ -329,5 +331,20 @@ fn acknowledging_without_interrupt_is_harmless(test: &mut Test) -> Outcome {
     check_eq!(notification.poll(), 0);
     timer.start(1)?;
     check_eq!(notification.wait(), BADGE);
+    Ok(())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn triggers_are_chosen_where_the_controller_can(test: &mut Test) -> Outcome {
+    for edge in [false, true] {
+        let slot = test.empty_slot()?;
+        let result = CONTROL.get_with_trigger(LINE, edge, slot);
+        if userlib::board::HAS_TRIGGERS {
+            check_eq!(result, Ok(()));
+            test.delete(IrqHandler(CPtr(slot.index)))?;
+        } else {
+            check_eq!(result, Err(Error::IllegalOperation));
+        }
+    }
     Ok(())
 }

@@ -18,12 +18,12 @@ macro_rules! tests {
         pub(crate) const TESTS: &[fn(&mut $crate::support::Test) -> $crate::support::Outcome] =
             if $condition { &[$($test),*] } else { &[] };
     };
-    ($($test:ident),* $(,)?) => {
+    ($($(#[$attribute:meta])* $test:ident),* $(,)?) => {
         /// Their names.
-        pub(crate) const NAMES: &[&str] = &[$(stringify!($test)),*];
+        pub(crate) const NAMES: &[&str] = &[$($(#[$attribute])* stringify!($test)),*];
         /// The tests.
         pub(crate) const TESTS: &[fn(&mut $crate::support::Test) -> $crate::support::Outcome] =
-            &[$($test),*];
+            &[$($(#[$attribute])* $test),*];
     };
 }
 
@@ -71,12 +71,13 @@ groups![
     irq,
     #[cfg(target_arch = "x86_64")]
     x86_irq,
-    #[cfg(target_arch = "arm")]
+    #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
     arm_irq,
     #[cfg(target_arch = "x86_64")]
     io_ports,
     boot_info,
     syscalls,
+    benchmark,
     fpu,
     #[cfg(target_arch = "x86_64")]
     x86_avx,
@@ -89,6 +90,8 @@ groups![
     budget,
     timeout,
     thresholds,
+    yield_until,
+    yield_to_timeout,
     sched_context,
     sched_control,
     sel4_history,

@@ -2,12 +2,14 @@
 //! what has more must be compared in all of them.
 
 use crate::check;
-use crate::support::{Outcome, Test, ms};
+use crate::support::timer::KERNEL_KILOHERTZ;
+use crate::support::{BELOW, Outcome, Test, ms, us};
 use userlib::Microseconds;
 
 tests![
     a_deadline_may_be_2_to_the_32_ticks_away,
     deadlines_are_met_while_2_to_the_32_ticks_pass,
+    deadlines_are_met_at_an_overflow_while_others_run,
 ];
 
 /// 2^32 ticks take 110 seconds where the clock is slowest: on kzm, 39 MHz.
@@ -38,6 +40,31 @@ fn deadlines_are_met_while_2_to_the_32_ticks_pass(test: &mut Test) -> Outcome {
     let start = test.now();
     while test.now() - start < LONG {
         nap(test, SHORT)?;
+    }
+    Ok(())
+}
+
+/// The time in which the lower 32 bits of the kernel's clock go round.
+const ROUND: Microseconds = us((1 << 32) * 1000 / KERNEL_KILOHERTZ);
+/// Users' clocks start at most so much later than the kernel's.
+const LATER: Microseconds = ms(250);
+
+/// Deadlines at all kinds of distances from the moment of an overflow, before and behind it.
+fn deadlines_are_met_at_an_overflow_while_others_run(test: &mut Test) -> Outcome {
+    test.quiet();
+    let soon = test.now() + LATER + LATER;
+    let overflow = us(soon.0.next_multiple_of(ROUND.0));
+    test.sleep(overflow - test.now() - LATER)?;
+    test.spawn(BELOW, || {
+        loop {
+            core::hint::spin_loop();
+        }
+    })?;
+    let mut distance = 0;
+    while test.now() < overflow + ms(10) {
+        // Longer than the budget of a nap: who may run all the time does not sleep.
+        nap(test, us(1500 + distance))?;
+        distance = (distance + 379) % 1000;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Interrupt lines on x86-64: inputs of I/O APICs and messages.
 
 use crate::check_eq;
-use crate::support::arch::Timer;
+use crate::support::timer::Timer;
 use crate::support::{Outcome, Test};
 use abi::{LookupFailure, Method, slots};
 use userlib::cap::{CNode, Endpoint, IrqControl, IrqHandler, Notification, Slot};

@@ -165,15 +165,14 @@ impl<'a> Runner<'a> {
 }
 
 /// The registers of a timer, where they are memory.
-#[cfg(target_arch = "arm")]
+#[cfg(any(devices = "imx31", devices = "imx6"))]
 fn timer(environment: &mut Environment) -> Result<Option<Frame>> {
-    /// The first enhanced periodic interrupt timer of i.MX6 processors.
-    const ADDRESS: usize = 0x020d_0000;
-    environment.allocator.create_device_frame(ADDRESS).map(Some)
+    let address = userlib::board::EPIT1;
+    environment.allocator.create_device_frame(address).map(Some)
 }
 
-/// The timer has I/O ports.
-#[cfg(not(target_arch = "arm"))]
+/// The timer has I/O ports, or belongs to the core.
+#[cfg(not(any(devices = "imx31", devices = "imx6")))]
 fn timer(_: &mut Environment) -> Result<Option<Frame>> {
     Ok(None)
 }

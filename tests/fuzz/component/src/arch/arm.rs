@@ -26,6 +26,9 @@ pub const FRAMES: &[ObjectType] = &[ObjectType::ArmSmallPage, ObjectType::ArmLar
 /// Paging structures.
 pub const TABLES: &[(ObjectType, Kind)] = &[(ObjectType::ArmPageTable, Kind::Table)];
 
+/// Numbers of interrupt lines are below this.
+pub const LINES: usize = userlib::board::INTERRUPTS;
+
 /// Methods of this architecture.
 pub const FORMS: &[Form] = {
     use Kind::{AsidControl, AsidPool, CNode, Frame, IrqControl, Space, Table, Untyped};
@@ -81,7 +84,7 @@ pub const FORMS: &[Form] = {
         form(
             ArmIrqIssueIrqHandlerTrigger,
             IrqControl,
-            &[Below(160), Below(2), Empty(1)],
+            &[Below(LINES), Below(2), Empty(1)],
             &[CNode],
         ),
         form(
@@ -94,8 +97,13 @@ pub const FORMS: &[Form] = {
 };
 
 /// Methods that cannot succeed: the component holds no capability for secure monitor calls, and the
-/// kernel drives no breakpoints here.
+/// kernel drives no breakpoints here. The i.MX31's controller has no triggers to choose, and raises no
+/// interrupts for software.
 pub const NEVER: &[Method] = &[
+    #[cfg(devices = "imx31")]
+    Method::ArmIrqIssueIrqHandlerTrigger,
+    #[cfg(devices = "imx31")]
+    Method::ArmIrqIssueSgiSignal,
     Method::ArmSmcCall,
     Method::TcbSetBreakpoint,
     Method::TcbGetBreakpoint,

@@ -6,6 +6,7 @@
 //! | `FORMS` | the methods that only this architecture has |
 //! | `TABLES` | paging structures, the lowest first, and their kinds |
 //! | `FRAMES` | types of frames |
+//! | `LINES` | numbers of interrupt lines are below this |
 //! | `SPACE` | the type of the root of an address space |
 //! | `NEVER` | methods that cannot succeed here, and why |
 

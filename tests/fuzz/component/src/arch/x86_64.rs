@@ -26,6 +26,9 @@ pub const TABLES: &[(ObjectType, Kind)] = &[
     (ObjectType::X86Pdpt, Kind::Table3),
 ];
 
+/// Numbers of interrupt lines are below this.
+pub const LINES: usize = 108;
+
 /// Methods of this architecture.
 pub const FORMS: &[Form] = {
     use Kind::{
@@ -71,14 +74,14 @@ pub const FORMS: &[Form] = {
                 Below(24),
                 Below(2),
                 Below(2),
-                Below(108),
+                Below(LINES),
             ],
             &[CNode],
         ),
         form(
             X86IrqIssueIrqHandlerMsi,
             IrqControl,
-            &[Empty(1), Below(256), Below(32), Below(8), Any, Below(108)],
+            &[Empty(1), Below(256), Below(32), Below(8), Any, Below(LINES)],
             &[CNode],
         ),
     ]

@@ -44,6 +44,11 @@ pub fn forget() {
 }
 
 impl Events {
+    /// Whether something was noted.
+    pub fn contains(&self, event: &str) -> bool {
+        self.text().contains(event)
+    }
+
     fn text(&self) -> &str {
         core::str::from_utf8(&self.bytes[..self.count]).unwrap_or("?")
     }

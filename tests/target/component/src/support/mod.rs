@@ -9,6 +9,7 @@ pub mod protocol;
 mod random;
 mod test;
 mod threads;
+pub mod timer;
 
 pub(crate) use check::start;
 pub use check::{Failure, Outcome, fail, is_true, same};

@@ -1,11 +1,7 @@
 //! 64-bit Arm.
 
 use core::arch::{asm, naked_asm};
-use userlib::arch::{self, Registers};
-use userlib::cap::{IrqControl, IrqHandler};
-use userlib::{CPtr, Capability, Result};
-
-use crate::support::Test;
+use userlib::arch::Registers;
 
 /// Bytes of the first instruction of [`load`].
 pub const LOAD_BYTES: usize = 4;
@@ -183,37 +179,4 @@ pub fn fpu_holds(value: u64) -> bool {
         );
     }
     registers.iter().all(|&register| register == value)
-}
-
-/// The physical timer of the core, which the kernel leaves to users.
-pub struct Timer {
-    /// Its interrupt.
-    pub handler: IrqHandler,
-}
-
-impl Timer {
-    const IRQ: usize = 30;
-
-    /// The timer with its interrupt.
-    pub fn new(test: &mut Test) -> Result<Self> {
-        arch::set_physical_timer(None);
-        let handler = test.empty_slot()?;
-        IrqControl(CPtr(abi::slots::IRQ_CONTROL)).get(Self::IRQ, handler)?;
-        Ok(Self {
-            handler: IrqHandler::at(CPtr(handler.index)),
-        })
-    }
-
-    /// Interrupts in some milliseconds.
-    pub fn start(&self, milliseconds: usize) -> Result {
-        let counts = milliseconds as u64 * arch::timer_frequency() / 1000;
-        arch::set_physical_timer(Some(counts));
-        Ok(())
-    }
-
-    /// Makes the device ready for the next interrupt, after [`start`](Self::start).
-    pub fn clear(&self) -> Result {
-        arch::set_physical_timer(None);
-        Ok(())
-    }
 }

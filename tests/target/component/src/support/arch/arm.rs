@@ -1,12 +1,7 @@
 //! 32-bit Arm.
 
 use core::arch::{asm, naked_asm};
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::arch::Registers;
-use userlib::cap::{IrqControl, IrqHandler};
-use userlib::{CPtr, Capability, Result};
-
-use crate::support::{Test, protocol::names};
 
 /// Bytes of the first instruction of [`load`].
 pub const LOAD_BYTES: usize = 4;
@@ -146,16 +141,23 @@ pub unsafe extern "C" fn count_up() {
     )
 }
 
-/// Fills the floating-point registers.
+/// Fills the floating-point registers: 16, or the first, some and the last of 32.
 pub fn fill_fpu(value: u64) {
     // SAFETY: the program is compiled without floating point, so that the registers are free.
     unsafe {
         asm!(
-            ".fpu vfpv3",
+            ".fpu vfpv2",
             "vmov d0, {0}, {1}", "vmov d1, {0}, {1}", "vmov d2, {0}, {1}", "vmov d3, {0}, {1}",
             "vmov d4, {0}, {1}", "vmov d5, {0}, {1}", "vmov d6, {0}, {1}", "vmov d7, {0}, {1}",
             "vmov d8, {0}, {1}", "vmov d9, {0}, {1}", "vmov d10, {0}, {1}", "vmov d11, {0}, {1}",
             "vmov d12, {0}, {1}", "vmov d13, {0}, {1}", "vmov d14, {0}, {1}", "vmov d15, {0}, {1}",
+            in(reg) value as u32,
+            in(reg) (value >> 32) as u32,
+            options(nomem, nostack, preserves_flags)
+        );
+        #[cfg(target_feature = "d32")]
+        asm!(
+            ".fpu vfpv3",
             "vmov d16, {0}, {1}", "vmov d17, {0}, {1}", "vmov d18, {0}, {1}", "vmov d31, {0}, {1}",
             in(reg) value as u32,
             in(reg) (value >> 32) as u32,
@@ -164,68 +166,25 @@ pub fn fill_fpu(value: u64) {
     }
 }
 
-/// Whether all floating-point registers hold a value.
+/// Whether the floating-point registers hold a value, as far as [`fill_fpu`] filled them.
 pub fn fpu_holds(value: u64) -> bool {
-    let mut registers = [0u64; 20];
+    let mut registers = [value; 20];
     // SAFETY: as above; the array has room for all.
     unsafe {
         asm!(
+            ".fpu vfpv2",
+            "vstmia {0}, {{d0-d15}}",
+            in(reg) registers.as_mut_ptr(),
+            options(nostack, preserves_flags)
+        );
+        #[cfg(target_feature = "d32")]
+        asm!(
             ".fpu vfpv3",
-            "vstmia {0}!, {{d0-d15}}",
             "vstmia {0}!, {{d16-d18}}",
             "vstmia {0}!, {{d31}}",
-            inout(reg) registers.as_mut_ptr() => _,
+            inout(reg) registers.as_mut_ptr().add(16) => _,
             options(nostack, preserves_flags)
         );
     }
     registers.iter().all(|&register| register == value)
-}
-
-/// The first enhanced periodic interrupt timer (i.MX 6Dual/6Quad reference manual, chapter 24).
-pub struct Timer {
-    registers: &'static [AtomicUsize],
-    /// Its interrupt.
-    pub handler: IrqHandler,
-}
-
-impl Timer {
-    const IRQ: usize = 88;
-    /// Word indices of the registers.
-    const CONTROL: usize = 0;
-    const STATUS: usize = 1;
-    const LOAD: usize = 2;
-    const COMPARE: usize = 3;
-    /// Clock source: peripheral clock, 66 MHz; prescaler 66; counting is done when 0 is reached;
-    /// loads are immediate.
-    const SETUP: usize = 1 << 24 | 1 << 17 | 65 << 4 | 1 << 3 | 1 << 2 | 1 << 1;
-    const ENABLE: usize = 1;
-
-    /// The timer with its interrupt.
-    pub fn new(test: &mut Test) -> Result<Self> {
-        let registers = test.startup.shared(names::TIMER);
-        registers[Self::CONTROL].store(0, Relaxed);
-        registers[Self::STATUS].store(1, Relaxed);
-        let handler = test.empty_slot()?;
-        IrqControl(CPtr(abi::slots::IRQ_CONTROL)).get(Self::IRQ, handler)?;
-        Ok(Self {
-            registers,
-            handler: IrqHandler::at(CPtr(handler.index)),
-        })
-    }
-
-    /// Interrupts in some milliseconds.
-    pub fn start(&self, milliseconds: usize) -> Result {
-        self.registers[Self::CONTROL].store(Self::SETUP, Relaxed);
-        self.registers[Self::COMPARE].store(0, Relaxed);
-        self.registers[Self::LOAD].store(milliseconds * 1000, Relaxed);
-        self.registers[Self::CONTROL].store(Self::SETUP | Self::ENABLE, Relaxed);
-        Ok(())
-    }
-
-    /// Makes the device ready for the next interrupt, after [`start`](Self::start).
-    pub fn clear(&self) -> Result {
-        self.registers[Self::CONTROL].store(0, Relaxed);
-        self.registers[Self::STATUS].store(1, Relaxed);
-        Ok(())
-    }
 }

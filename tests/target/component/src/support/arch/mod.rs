@@ -9,7 +9,6 @@
 //! | `SECOND_CALL` | the registers that hold number and capability of `call_twice`'s second call |
 //! | `fill_fpu`, `fpu_holds` | the contents of the floating-point registers |
 //! | `read_all_registers` | nothing but a system call, from a thread whose registers all count |
-//! | `Timer` | a timer that the kernel leaves to users |
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

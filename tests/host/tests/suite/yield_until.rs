@@ -1,0 +1,198 @@
+//! `YieldUntilBudget`.
+
+use abi::endpoint_flags::LIMIT;
+use abi::fault::FaultLabel;
+use host_tests::{Answer, Budget, Machine, Spec, State, Task, answer};
+use kernel::invoke::Error;
+
+use crate::common::{passive_server, server, word};
+use crate::thresholds::set_threshold;
+
+const BUDGET: Budget = Budget::new(200, 1000);
+
+/// A task with a budget, which runs and has used so much.
+fn used(budget: Budget, time: u64) -> (Machine, Task) {
+    let mut machine = Machine::new();
+    let task = machine.spawn(Spec::new("task", 10).budget(budget));
+    machine.rest();
+    assert!(machine.runs(task));
+    machine.advance(time);
+    (machine, task)
+}
+
+fn result(machine: &Machine, task: Task) -> Answer {
+    answer(machine.received(task))
+}
+
+#[test]
+fn who_has_enough_goes_on_at_once() {
+    for amount in [0, 1, 120] {
+        let (mut machine, task) = used(BUDGET, 80);
+        machine.yield_until_budget(task, amount);
+        assert!(machine.runs(task));
+        assert_eq!(result(&machine, task), Ok(vec![]));
+        // Nothing is lost by asking.
+        machine.advance(100);
+        assert!(machine.runs(task));
+        assert_eq!(machine.now(), 180);
+    }
+}
+
+#[test]
+fn who_has_too_little_waits_for_exactly_as_much() {
+    let (mut machine, task) = used(BUDGET, 80);
+    machine.yield_until_budget(task, 121);
+    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.state(task), State::Runnable);
+    assert_eq!(machine.refills(task.context), [(880, 200)]);
+    machine.advance(799);
+    assert_eq!(machine.running(), "nobody");
+    machine.advance(1);
+    assert!(machine.runs(task), "at 880");
+    assert_eq!(result(&machine, task), Ok(vec![]));
+    // It goes on behind its call, and has what it asked for in one piece.
+    machine.advance(180);
+    assert!(machine.runs(task));
+    machine.advance(20);
+    assert_eq!(machine.running(), "nobody");
+}
+
+#[test]
+fn no_more_is_merged_than_it_takes() {
+    let (mut machine, task) = used(BUDGET.sporadic(), 0);
+    let bell = machine.notification();
+    for _ in 0..4 {
+        machine.advance(40);
+        machine.wait(task, bell);
+        machine.advance(100);
+        machine.by_root(|machine, root| machine.signal(root, bell));
+    }
+    assert_eq!(
+        machine.refills(task.context),
+        [(560, 40), (1000, 40), (1140, 40), (1280, 40), (1420, 40)]
+    );
+    machine.yield_until_budget(task, 100);
+    assert_eq!(
+        machine.refills(task.context),
+        [(1060, 120), (1280, 40), (1420, 40)]
+    );
+    machine.advance(500);
+    assert!(machine.runs(task));
+}
+
+#[test]
+fn who_can_never_have_so_much_learns_it_at_once() {
+    for amount in [201, u64::MAX] {
+        let (mut machine, task) = used(BUDGET, 80);
+        machine.yield_until_budget(task, amount);
+        assert!(machine.runs(task));
+        let Err(Error::BudgetTooSmall { needed, budget }) = result(&machine, task) else {
+            panic!("it is told");
+        };
+        assert!(needed == amount as usize && budget == 200);
+        machine.advance(100);
+        assert!(machine.runs(task), "it has lost nothing");
+    }
+}
+
+#[test]
+fn the_whole_budget_can_be_waited_for() {
+    let (mut machine, task) = used(BUDGET, 1);
+    for _ in 0..3 {
+        machine.yield_until_budget(task, 200);
+        assert_eq!(machine.running(), "nobody");
+        machine.advance_until(|machine| machine.runs(task));
+        assert_eq!(machine.refills(task.context)[0].1, 200);
+        machine.advance(150);
+        assert!(machine.runs(task));
+    }
+}
+
+#[test]
+fn a_slice_is_waited_for_in_turn() {
+    let (mut machine, task) = used(Budget::slice(200), 0);
+    let equal = machine.spawn(Spec::new("equal", 10).budget(Budget::slice(300)));
+    machine.yield_now(if machine.runs(task) { task } else { equal });
+    let equal_first = machine.runs(equal);
+    if equal_first {
+        machine.yield_now(equal);
+    }
+    assert!(machine.runs(task));
+    machine.advance(150);
+    machine.yield_until_budget(task, 50);
+    assert!(machine.runs(task));
+    machine.yield_until_budget(task, 51);
+    assert!(machine.runs(equal));
+    machine.advance(300);
+    assert!(machine.runs(task));
+    machine.advance(199);
+    assert!(machine.runs(task), "its slice is a full one");
+}
+
+#[test]
+fn alone_a_new_slice_begins_at_once() {
+    let (mut machine, task) = used(Budget::slice(200), 150);
+    machine.yield_until_budget(task, 200);
+    assert!(machine.runs(task));
+    assert_eq!(machine.refills(task.context)[0].1, 200);
+}
+
+#[test]
+fn waiting_is_no_timeout() {
+    let mut machine = Machine::new();
+    let (faults, reply) = (machine.endpoint(), machine.reply());
+    let handler = server(&mut machine, "handler", 30, faults, reply);
+    let task = machine.spawn(Spec::new("task", 10).budget(BUDGET).timeout_handler(faults));
+    machine.advance(100);
+    machine.yield_until_budget(task, 150);
+    assert_eq!(machine.running(), "nobody");
+    machine.advance_until(|machine| machine.runs(task));
+    assert_eq!(machine.state(handler), State::Receiving);
+    // What is used up later is one.
+    machine.advance(200);
+    assert!(machine.runs(handler));
+    assert_eq!(
+        machine.received(handler).label,
+        FaultLabel::Timeout as usize
+    );
+}
+
+#[test]
+fn a_limit_bounds_what_can_be_waited_for() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    set_threshold(&mut machine, endpoint, 100, LIMIT).unwrap();
+    let server = passive_server(&mut machine, "server", 20, endpoint, reply);
+    let client = machine.spawn(Spec::new("client", 10).budget(BUDGET));
+    machine.call(client, endpoint, &word(1));
+    machine.advance(30);
+    machine.yield_until_budget(server, 70);
+    assert!(machine.runs(server));
+    assert_eq!(result(&machine, server), Ok(vec![]));
+    machine.yield_until_budget(server, 71);
+    assert!(machine.runs(server));
+    let too_small = Error::BudgetTooSmall {
+        needed: 71,
+        budget: 70,
+    };
+    assert_eq!(result(&machine, server), Err(too_small));
+}
+
+#[test]
+fn who_waits_can_be_stopped_and_reconfigured() {
+    let (mut machine, task) = used(BUDGET, 80);
+    machine.yield_until_budget(task, 150);
+    machine.suspend(task);
+    machine.advance(2000);
+    assert_eq!(machine.running(), "nobody");
+    machine.resume(task);
+    assert!(machine.runs(task), "the call is over");
+    machine.advance(100);
+    machine.yield_until_budget(task, 200);
+    machine
+        .configure(task.context, Budget::new(300, 600))
+        .unwrap();
+    machine.advance_until(|machine| machine.runs(task));
+    machine.delete(task.context);
+    assert_eq!(machine.running(), "nobody");
+}

@@ -1,0 +1,43 @@
+//! Arm cores with the generic timer: the physical timer, which the kernel leaves to users.
+
+pub use userlib::board::PHYSICAL_TIMER_INTERRUPT as LINE;
+use userlib::cap::{IrqControl, IrqHandler};
+use userlib::{CPtr, Capability, Result, arch};
+
+use crate::support::Test;
+
+/// Counts of the generic timer in a millisecond, as QEMU has it; the kernel's clock is its
+/// virtual counter.
+pub const KERNEL_KILOHERTZ: u64 = 62_500;
+
+/// The timer.
+pub struct Timer {
+    /// Its interrupt.
+    pub handler: IrqHandler,
+}
+
+impl Timer {
+    /// The timer with its interrupt.
+    pub fn new(test: &mut Test) -> Result<Self> {
+        arch::set_physical_timer(None);
+        let handler = test.empty_slot()?;
+        let control = IrqControl(CPtr(abi::slots::IRQ_CONTROL));
+        control.get(LINE, handler)?;
+        Ok(Self {
+            handler: IrqHandler::at(CPtr(handler.index)),
+        })
+    }
+
+    /// Interrupts in some milliseconds.
+    pub fn start(&self, milliseconds: usize) -> Result {
+        let counts = milliseconds as u64 * arch::timer_frequency() / 1000;
+        arch::set_physical_timer(Some(counts));
+        Ok(())
+    }
+
+    /// Makes the device ready for the next interrupt, after [`start`](Self::start).
+    pub fn clear(&self) -> Result {
+        arch::set_physical_timer(None);
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! A timer that the kernel leaves to users, with its interrupt. Each board has one by the same name.
+
+#[cfg(any(devices = "imx31", devices = "imx6"))]
+mod epit;
+#[cfg(any(devices = "imx31", devices = "imx6"))]
+pub use epit::{KERNEL_KILOHERTZ, LINE, Timer};
+
+#[cfg(any(devices = "virt", devices = "zynqmp"))]
+mod generic;
+#[cfg(any(devices = "virt", devices = "zynqmp"))]
+pub use generic::{KERNEL_KILOHERTZ, LINE, Timer};
+
+#[cfg(target_arch = "x86_64")]
+mod pit;
+#[cfg(target_arch = "x86_64")]
+pub use pit::{KERNEL_KILOHERTZ, Timer};

@@ -1,0 +1,296 @@
+//! `SchedContext_YieldToTimeout`: what schedulers outside the kernel are made of; contexts that idle.
+
+
+use crate::support::events::{note, noted};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
+use crate::{check, check_eq};
+use abi::fault::{LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH};
+use abi::{Method, WORD_BITS, yield_target};
+use userlib::cap::{
+    Endpoint, Notification, Reply, SchedContext, SchedParameters, YieldTarget, Yielded,
+};
+use userlib::fault::MoreOnTimeout;
+use userlib::invoke::invoke;
+use userlib::time::Clock;
+use userlib::{CPtr, Capability, Error, Fault, Message, Microseconds, Result, Startup, Thread};
+
+tests![
+    the_answer_tells_the_time,
+    the_run_ends_at_the_moment,
+    the_budget_may_end_first,
+    one_call_and_one_receive_are_a_turn,
+    an_equal_scheduler_learns_that_the_target_waits,
+    the_target_may_be_told_behind_a_yield_to,
+    without_handler_the_turn_ends,
+    bad_calls_are_refused_in_order,
+    idling_contexts_are_used_while_their_thread_waits,
+    who_idled_too_long_is_timed_out_when_it_is_woken,
+];
+
+/// A period that no test sees end.
+const NEVER: Microseconds = ms(1_000_000);
+const TIME: SchedParameters = SchedParameters::new(ms(100), NEVER).with_badge(7);
+
+fn spin() -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+fn work(startup: &'static Startup, time: Microseconds) {
+    let clock = Clock::from_startup(startup);
+    let start = clock.now();
+    while clock.now() - start < time {}
+}
+
+/// The time of the kernel's clock.
+fn now(context: SchedContext) -> Result<Microseconds> {
+    Ok(context.yield_to_timeout(Microseconds(0), None)?.now)
+}
+
+/// A thread that runs as long as it may, and whose timeouts come to the test.
+struct Scene {
+    thread: Thread,
+    timeouts: Endpoint,
+    reply: Reply,
+}
+
+fn scene(test: &mut Test, work: impl FnOnce() + Send + 'static) -> Outcome<Scene> {
+    let timeouts: Endpoint = test.create()?;
+    let reply: Reply = test.create()?;
+    let thread = test.timed(BELOW, TIME, work)?;
+    thread.tcb.set_timeout_endpoint(timeouts)?;
+    thread.start()?;
+    Ok(Scene {
+        thread,
+        timeouts,
+        reply,
+    })
+}
+
+impl Scene {
+    /// Lets the thread run for a time, if nothing comes in between.
+    fn run(&self, time: Microseconds, answered: bool) -> Result<Yielded> {
+        let context = self.thread.sched_context;
+        let moment = now(context)? + time;
+        context.yield_to_timeout(moment, answered.then_some(self.reply))
+    }
+
+    /// What the next timeout message tells, and its length.
+    fn told(&self) -> (Option<MoreOnTimeout>, Microseconds, usize) {
+        let message = self.timeouts.recv(self.reply).message;
+        let message = message.unwrap_or(Message::empty(0));
+        match Fault::from_message(&message) {
+            Fault::Timeout {
+                badge: 7,
+                more,
+                consumed,
+            } => (more, consumed, message.length()),
+            _ => (None, ms(0), 0),
+        }
+    }
+}
+
+fn the_answer_tells_the_time(test: &mut Test) -> Outcome {
+    let scene = scene(test, || spin())?;
+    let first = now(scene.thread.sched_context)?;
+    let start = test.now();
+    while test.now() - start < ms(5) {}
+    let second = now(scene.thread.sched_context)?;
+    check!(second - first >= ms(4), "{first} {second}");
+    Ok(())
+}
+
+fn the_run_ends_at_the_moment(test: &mut Test) -> Outcome {
+    let scene = scene(test, || {
+        note('a');
+        spin()
+    })?;
+    let before = now(scene.thread.sched_context)?;
+    let yielded = scene.run(ms(10), false)?;
+    // The test is more urgent, so the thread has not run yet.
+    check_eq!(yielded.target, YieldTarget::Runnable);
+    check_eq!(noted(), "");
+    let (more, consumed, length) = scene.told();
+    check_eq!(noted(), "a");
+    check_eq!(length, LONG_TIMEOUT_LENGTH);
+    let Some(more) = more else {
+        check!(false, "it tells no more");
+        return Ok(());
+    };
+    check!(more.moment && !more.blocked);
+    check!(more.now - before >= ms(10), "{before} {}", more.now);
+    check!(consumed <= ms(100));
+    Ok(())
+}
+
+fn the_budget_may_end_first(test: &mut Test) -> Outcome {
+    let scene = scene(test, || spin())?;
+    scene.run(ms(500), false)?;
+    let (more, _, length) = scene.told();
+    check_eq!(length, LONG_TIMEOUT_LENGTH);
+    check!(more.is_some_and(|more| !more.moment && !more.blocked));
+    // Without a timer the message is seL4's.
+    let again = TIME;
+    test.sched_control
+        .configure(scene.thread.sched_context, &again)?;
+    scene.reply.send(Message::empty(0));
+    check_eq!(scene.told().2, TIMEOUT_LENGTH);
+    Ok(())
+}
+
+fn one_call_and_one_receive_are_a_turn(test: &mut Test) -> Outcome {
+    let first = scene(test, || loop {
+        note('a');
+        core::hint::spin_loop();
+    })?;
+    let second = scene(test, || loop {
+        note('b');
+        core::hint::spin_loop();
+    })?;
+    for answered in [false, true, true] {
+        for (scene, event) in [(&first, 'a'), (&second, 'b')] {
+            crate::support::events::forget();
+            scene.run(ms(2), answered)?;
+            let (more, ..) = scene.told();
+            check!(more.is_some_and(|more| more.moment));
+            check!(crate::support::events::count() > 0);
+            let only = if event == 'a' { "b" } else { "a" };
+            check!(!noted().contains(only));
+        }
+    }
+    Ok(())
+}
+
+fn an_equal_scheduler_learns_that_the_target_waits(test: &mut Test) -> Outcome {
+    let bell: Notification = test.create()?;
+    let scene = scene(test, move || {
+        note('a');
+        bell.wait();
+        note('b');
+        spin()
+    })?;
+    test.tcb.set_priority(test.tcb, BELOW)?;
+    let yielded = scene.run(ms(50), false)?;
+    test.tcb.set_priority(test.tcb, PRIORITY)?;
+    check_eq!(yielded.target, YieldTarget::Blocked);
+    check_eq!(noted(), "a");
+    // The moment passes while it waits, and is told when it could go on.
+    test.sleep(ms(80))?;
+    bell.signal();
+    let (more, ..) = scene.told();
+    check!(more.is_some_and(|more| more.moment && more.blocked));
+    check_eq!(noted(), "a");
+    let yielded = scene.run(ms(5), true)?;
+    check_eq!(yielded.target, YieldTarget::Runnable);
+    scene.told();
+    check_eq!(noted(), "ab");
+    Ok(())
+}
+
+fn the_target_may_be_told_behind_a_yield_to(test: &mut Test) -> Outcome {
+    let bell: Notification = test.create()?;
+    let scene = scene(test, move || {
+        bell.wait();
+    })?;
+    let context = scene.thread.sched_context;
+    check_eq!(context.yield_to_target()?.1, YieldTarget::Runnable);
+    test.settle()?;
+    check_eq!(context.yield_to_target()?.1, YieldTarget::Blocked);
+    scene.thread.tcb.suspend()?;
+    check_eq!(context.yield_to_target()?.1, YieldTarget::Stopped);
+    // For seL4's programs the message is as long as ever.
+    let label = Method::SchedContextYieldTo.number();
+    let answer = invoke(context.cptr(), label, &[], &[])?;
+    check_eq!(answer.length(), 64 / WORD_BITS);
+    check_eq!(yield_target::STOPPED, 3);
+    Ok(())
+}
+
+fn without_handler_the_turn_ends(test: &mut Test) -> Outcome {
+    let scene = scene(test, || {
+        note('a');
+        spin()
+    })?;
+    scene.thread.tcb.set_timeout_endpoint(CPtr::NULL)?;
+    test.tcb.set_priority(test.tcb, BELOW)?;
+    let before = now(scene.thread.sched_context)?;
+    let yielded = scene.run(ms(10), false)?;
+    check_eq!(noted(), "a");
+    check_eq!(yielded.target, YieldTarget::Runnable);
+    check!(yielded.now - before >= ms(10));
+    Ok(())
+}
+
+fn bad_calls_are_refused_in_order(test: &mut Test) -> Outcome {
+    let scene = scene(test, || spin())?;
+    let context = scene.thread.sched_context;
+    let label = Method::SchedContextYieldToTimeout.number();
+    let short = invoke(context.cptr(), label, &[], &[]);
+    check_eq!(short.map(drop), Err(Error::TruncatedMessage));
+    let own = test.sched_context.yield_to_timeout(NEVER, None);
+    check_eq!(own.map(drop), Err(Error::IllegalOperation));
+    let end = context.yield_to_timeout(Microseconds(u64::MAX), None);
+    check!(matches!(end, Err(Error::Range { minimum: 0, .. })));
+    let unused = context.yield_to_timeout(NEVER, Some(scene.reply));
+    check_eq!(unused.map(drop), Err(Error::IllegalOperation));
+    let endpoint = Reply(scene.timeouts.cptr());
+    let other = context.yield_to_timeout(NEVER, Some(endpoint));
+    check_eq!(other.map(drop), Err(Error::InvalidCapability(1)));
+    let control = test.sched_control.cptr();
+    let no_context = invoke(control, label, &[0, 0], &[]).map(drop);
+    check_eq!(no_context, Err(Error::IllegalOperation));
+    Ok(())
+}
+
+fn idling_contexts_are_used_while_their_thread_waits(test: &mut Test) -> Outcome {
+    for idling in [false, true] {
+        let endpoint: Endpoint = test.create()?;
+        let reply: Reply = test.create()?;
+        let time = SchedParameters { idling, ..TIME };
+        let thread = test.timed(ABOVE, time, move || {
+            endpoint.recv(reply);
+            note('r');
+        })?;
+        thread.start()?;
+        thread.sched_context.consumed()?;
+        work(test.startup, ms(20));
+        // Asked in the middle, and when it is over.
+        let used = thread.sched_context.consumed()?;
+        work(test.startup, ms(20));
+        endpoint.nb_send(Message::empty(0));
+        let more = thread.sched_context.consumed()?;
+        check_eq!(used >= ms(20), idling);
+        check_eq!(more >= ms(20), idling);
+    }
+    check_eq!(noted(), "rr");
+    Ok(())
+}
+
+fn who_idled_too_long_is_timed_out_when_it_is_woken(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let (timeouts, answer): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let time = SchedParameters::new(ms(20), NEVER).with_badge(7).idling();
+    let thread = test.timed(ABOVE, time, move || {
+        let message = endpoint.recv(reply).message.unwrap_or(Message::empty(0));
+        check_eq!(message.word(0), 5);
+        note('r');
+    })?;
+    thread.tcb.set_timeout_endpoint(timeouts)?;
+    thread.start()?;
+    work(test.startup, ms(30));
+    check!(timeouts.nb_recv(answer).is_none());
+    endpoint.nb_send(Message::new(0, &[5]));
+    check_eq!(noted(), "");
+    let message = timeouts.recv(answer).message.unwrap_or(Message::empty(0));
+    let Fault::Timeout { more, .. } = Fault::from_message(&message) else {
+        check!(false, "no timeout");
+        return Ok(());
+    };
+    check!(more.is_some_and(|more| more.blocked && !more.moment));
+    // With more time, it goes on with what it has received.
+    test.sched_control.configure(thread.sched_context, &SLICE)?;
+    answer.send(Message::empty(0));
+    check_eq!(noted(), "r");
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! What only the root task of a large machine can see: that it got all memory, and that a large program
+//! is whole.
+
+use userlib::{BootInfo, println};
+
+/// The memory of the machine in MiB; nothing or 0 if it is not a large one.
+const MEMORY: Option<&str> = option_env!("ESCAPEMENT_TEST_MEMORY");
+const IS_LARGE: bool = match MEMORY {
+    Some(text) => !matches!(text.as_bytes(), b"0" | b""),
+    None => false,
+};
+
+/// What the boot image, the kernel and this program may take of the memory, in MiB.
+const OVERHEAD: u64 = 64;
+
+/// What the kernel reaches of the memory, in MiB; the rest is given as the devices' is.
+const WINDOW: u64 = if cfg!(target_pointer_width = "64") {
+    1 << 20
+} else {
+    496
+};
+
+/// Words that make this program several MiB large.
+const WORDS: usize = if IS_LARGE { 2 << 20 } else { 1 };
+static BALLAST: [u32; WORDS] = {
+    let mut words = [0; WORDS];
+    // A word in each page; a loop over all of them would take the compiler minutes.
+    let mut index = 0;
+    while index < WORDS {
+        words[index] = word(index);
+        index += 1024;
+    }
+    words
+};
+
+const fn word(index: usize) -> u32 {
+    (index as u32 + 1).wrapping_mul(0x9e37_79b9)
+}
+
+/// Performs the tests of large machines, if this is one; returns how many have passed and failed.
+pub fn test(boot: &BootInfo) -> (usize, usize) {
+    if !IS_LARGE {
+        return (0, 0);
+    }
+    let (mut passed, mut failed) = (0, 0);
+    let mut tell = |name, result: bool| {
+        let (count, verdict) = match result {
+            true => (&mut passed, "ok"),
+            false => (&mut failed, "FAILED: see its source"),
+        };
+        *count += 1;
+        println!("test machine::{name} ... {verdict}");
+    };
+    tell("all_memory_is_given", all_memory_is_given(boot));
+    tell("large_programs_are_whole", large_programs_are_whole());
+    (passed, failed)
+}
+
+fn all_memory_is_given(boot: &BootInfo) -> bool {
+    let expected: u64 = MEMORY.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let untypeds = &boot.untyped_list[..boot.untyped.len()];
+    let sum = |device| -> u64 {
+        let bytes = untypeds
+            .iter()
+            .filter(|untyped| device || untyped.is_device == 0)
+            .map(|untyped| 1 << untyped.size_bits);
+        bytes.sum::<u64>() >> 20
+    };
+    sum(false) >= expected.min(WINDOW) - OVERHEAD && sum(true) >= expected - OVERHEAD
+}
+
+fn large_programs_are_whole() -> bool {
+    let words = core::hint::black_box(&BALLAST);
+    words.chunks(1024).enumerate().all(|(page, words)| {
+        words[0] == word(page * 1024) && words[1..].iter().all(|&word| word == 0)
+    })
+}

@@ -5,6 +5,7 @@
 //! components print their results. This side adds the statistics.
 
 mod compare;
+mod delay;
 mod measurement;
 mod profile;
 mod reference;
@@ -20,6 +21,7 @@ pub(crate) use reference::complaints;
 use crate::cli::BenchArguments;
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
+use crate::setup::BuildTools;
 use crate::system::System;
 use crate::ui::{self, say};
 use crate::workspace::Workspace;
@@ -76,6 +78,35 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     })
 }
 
+/// What has become worse on one platform since the committed results, and what
+/// is missing in them. Without the suite `delay`, which takes long and has bounds
+/// of its own.
+pub(crate) fn regressions(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platform: &Platform,
+    supervisor: &Supervisor,
+    timeout: u64,
+) -> Result<Vec<String>> {
+    let arguments = BenchArguments::of(&format!("!{}", delay::SUITE), timeout);
+    let bench = Bench {
+        workspace,
+        tools,
+        platform,
+        supervisor,
+        arguments: &arguments,
+    };
+    let measured = bench.measure_with_sizes()?;
+    let mut before = reference::read(workspace, &platform.name)?;
+    before.retain(|one| one.suite != delay::SUITE);
+    Ok(compare::complaints(&before, &measured, true))
+}
+
+/// Whether there are benchmarks for a platform.
+pub(crate) fn has(workspace: &Workspace, platform: &Platform) -> Result<bool> {
+    Ok(System::benches(workspace)?.runs_on(&platform.name))
+}
+
 /// Benchmarks one platform; whether all is well.
 fn one(bench: &Bench<'_>) -> Result<bool> {
     let (arguments, name) = (bench.arguments, &*bench.platform.name);
@@ -116,6 +147,10 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
     }
     if arguments.write_reference {
         reference::write(bench.workspace, name, &measured)?;
+    }
+    for complaint in delay::complaints(&measured) {
+        say(&format!("{name}: {complaint}"));
+        good = false;
     }
     if let Some(before) = before {
         let complaints = compare::complaints(&before, &measured, arguments.is_complete());

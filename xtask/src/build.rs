@@ -130,7 +130,9 @@ pub(crate) fn build(
         )
     };
     let executable = Executable::parse(&read(&kernel)?).with_context(context)?;
-    let bytes = image::assemble(&executable, &task, platform.image).with_context(context)?;
+    let stub = build_stub(&bare_metal)?;
+    let bytes =
+        image::assemble(&executable, &task, stub.as_ref(), platform.image).with_context(context)?;
 
     let mut file = format!("{name}-{}", request.kernel.name());
     for option in request.abi {
@@ -183,6 +185,22 @@ fn build_kernel(bare_metal: &BareMetal<'_>, request: &Request<'_>) -> Result<Pat
         &environment,
     )?;
     Ok(bare_metal.program(Side::Kernel, profile, name))
+}
+
+/// Builds what runs before the kernel, if the platform has it.
+fn build_stub(bare_metal: &BareMetal<'_>) -> Result<Option<Executable>> {
+    const PROFILE: &str = "release";
+    let Some(stub) = &bare_metal.platform.stub else {
+        return Ok(None);
+    };
+    let name = &*stub.package;
+    let step = format!("building {name}");
+    bare_metal.build(Side::Stub, &step, PROFILE, &[name], &[], &[], &[])?;
+    let file = bare_metal.program(Side::Stub, PROFILE, name);
+    let context = || format!("cannot use {}", bare_metal.workspace.display(&file));
+    Executable::parse(&read(&file)?)
+        .with_context(context)
+        .map(Some)
 }
 
 /// Builds components and root task; returns the root task's file.

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::bench;
 use crate::build::{self, BareMetal, Side};
+use crate::cli::CheckArguments;
 use crate::crates::{self, Crate};
 use crate::platform::Platform;
 use crate::setup::{self, BuildTools};
@@ -20,7 +21,7 @@ const KERNELS: [&[&str]; 3] = [&["debug", "log"], &["bench"], &[]];
 const DOC: [&str; 3] = ["doc", "--no-deps", "--document-private-items"];
 
 /// The command `check`.
-pub(crate) fn run(workspace: &Workspace) -> Result {
+pub(crate) fn run(workspace: &Workspace, arguments: &CheckArguments) -> Result {
     let tools = setup::build_tools()?;
     setup::bare_metal_clippy(&tools.toolchain)?;
     let mut check = Check {
@@ -31,8 +32,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
     };
     check.rules()?;
     check.formatting()?;
-    check.host()?;
-    for name in Platform::names(workspace) {
+    let names = if arguments.platforms.is_empty() {
+        check.host()?;
+        Platform::names(workspace)
+    } else {
+        arguments.platforms.clone()
+    };
+    for name in names {
         let platform = Platform::load(workspace, &name)?;
         check.kernel(&platform)?;
         check.users(&platform)?;
@@ -95,7 +101,7 @@ impl Check<'_> {
         doc.current_dir(self.workspace.root())
             .args(DOC)
             .args(&names);
-        self.document("documenting for the host", doc)
+        self.document("documenting for the host", doc, &[])
     }
 
     /// The kernel and what it builds upon, for one platform.
@@ -123,7 +129,11 @@ impl Check<'_> {
             &closure,
             &[format!("{name}/debug")],
         );
-        self.document(&format!("documenting the kernel for {name}"), doc)
+        self.document(
+            &format!("documenting the kernel for {name}"),
+            doc,
+            &platform.kernel.rustflags,
+        )
     }
 
     /// Every system that runs on one platform, and the userlib.
@@ -149,7 +159,11 @@ impl Check<'_> {
         let closure = crates::closure(&self.crates, &programs);
         self.complete(platform, &mut doc, Side::User, &closure, &[]);
         doc.env(build::COMPONENTS, &archive);
-        self.document(&format!("documenting the systems for {name}"), doc)
+        self.document(
+            &format!("documenting the systems for {name}"),
+            doc,
+            &platform.user.rustflags,
+        )
     }
 
     fn complete(
@@ -173,9 +187,18 @@ impl Check<'_> {
         self.step(what, command.args(["--", "-Dwarnings"]))
     }
 
-    /// Runs a call of rustdoc in which no warning is allowed.
-    fn document(&mut self, what: &str, mut command: Command) -> Result<()> {
-        self.step(what, command.env("RUSTDOCFLAGS", "-Dwarnings"))
+    /// Runs a call of rustdoc in which no warning is allowed. Of the compiler's flags it takes the
+    /// conditions.
+    fn document(&mut self, what: &str, mut command: Command, rustflags: &[String]) -> Result<()> {
+        let conditions = rustflags.iter().filter(|flag| flag.starts_with("--cfg"));
+        let flags: Vec<_> = ["-Dwarnings"]
+            .into_iter()
+            .chain(conditions.map(String::as_str))
+            .collect();
+        self.step(
+            what,
+            command.env("CARGO_ENCODED_RUSTDOCFLAGS", flags.join("\x1f")),
+        )
     }
 
     /// Runs a call of cargo and notes its failure.

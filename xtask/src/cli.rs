@@ -49,7 +49,7 @@ pub(crate) enum Command {
         minutes: u64,
     },
     /// Formatting, clippy, documentation, and the repository's own rules.
-    Check,
+    Check(CheckArguments),
 }
 
 /// The three ways to compile a kernel.
@@ -166,6 +166,24 @@ pub(crate) struct QemuArguments {
     pub(crate) more: Vec<OsString>,
 }
 
+/// Without `--platform` everything is checked.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    /// Rules and formatting, and the code for this platform; may be repeated.
+    #[arg(long = "platform", value_name = "P")]
+    pub(crate) platforms: Vec<String>,
+}
+
+/// What plays a platform.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Emulator {
+    /// QEMU.
+    #[default]
+    Qemu,
+    /// Bochs, which is slower and plays other processors. Skipped where it is absent.
+    Bochs,
+}
+
 /// Without `--host` and `--platform` everything is tested.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TestArguments {
@@ -175,7 +193,16 @@ pub(crate) struct TestArguments {
     /// The on-target tests of this platform; may be repeated.
     #[arg(long = "platform", value_name = "P")]
     pub(crate) platforms: Vec<String>,
-    /// Only the tests whose name contains this text.
+    /// What plays the platform; only some platforms are played by Bochs.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAME",
+        default_value_t,
+        requires = "platforms"
+    )]
+    pub(crate) emulator: Emulator,
+    /// Only the tests whose name contains this text, or one of several, separated by commas.
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// Options of the ABI for the on-target tests, separated by commas.
@@ -198,7 +225,8 @@ pub(crate) struct TestArguments {
 /// Without `--platform` every platform is measured.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArguments {
-    /// Only benchmarks whose `suite/name` contains this text.
+    /// Only benchmarks whose `suite/name` contains this text, or, behind a `!`,
+    /// all but those of a suite.
     #[arg(long, value_name = "S")]
     pub(crate) suite: Option<String>,
     /// The board; may be repeated.
@@ -220,6 +248,9 @@ pub(crate) struct BenchArguments {
     /// Only this variant of each benchmark, counted from 0.
     #[arg(long, value_name = "N")]
     pub(crate) variant: Option<usize>,
+    /// Let benchmarks with attackers have no more than these.
+    #[arg(long, value_name = "N")]
+    pub(crate) attackers: Option<u64>,
     /// Show the path of this operation through the kernel; choose its benchmark
     /// by --suite and --variant, as the trace is slow.
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["kvm", "write_reference", "compare", "json"])]
@@ -236,9 +267,36 @@ pub(crate) struct BenchArguments {
 }
 
 impl BenchArguments {
+    /// Those of a run of some benchmarks for other commands.
+    pub(crate) fn of(suite: &str, timeout: u64) -> Self {
+        Self {
+            suite: Some(suite.to_string()),
+            platforms: Vec::new(),
+            json: None,
+            compare: None,
+            write_reference: false,
+            twice: false,
+            variant: None,
+            attackers: None,
+            profile: None,
+            kvm: false,
+            smp: 1,
+            timeout,
+        }
+    }
+
     /// Whether everything is measured.
     pub(crate) fn is_complete(&self) -> bool {
-        self.suite.is_none() && self.variant.is_none()
+        self.suite.is_none() && self.measures_sizes()
+    }
+
+    /// Whether the sizes of the kernel are among what is measured: unless only a part is asked for.
+    pub(crate) fn measures_sizes(&self) -> bool {
+        let all = self
+            .suite
+            .as_ref()
+            .is_none_or(|suite| suite.starts_with('!'));
+        all && self.variant.is_none() && self.attackers.is_none()
     }
 }
 

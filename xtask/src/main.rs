@@ -10,6 +10,7 @@
 mod archive;
 mod assure;
 mod bench;
+mod bochs;
 mod build;
 mod cargo;
 mod check;
@@ -70,7 +71,7 @@ fn main() -> ExitCode {
         Command::Sim { arguments } => sim::run(&workspace, &arguments),
         Command::Bench(arguments) => bench::run(&workspace, &arguments),
         Command::Assure { minutes } => assure::run(&workspace, minutes),
-        Command::Check => check::run(&workspace),
+        Command::Check(arguments) => check::run(&workspace, &arguments),
     });
     match outcome {
         Ok(outcome) => ExitCode::from(outcome.code()),

@@ -28,7 +28,11 @@ pub(crate) struct Platform {
     pub(crate) user: User,
     /// What the board's loader takes.
     pub(crate) image: Format,
+    /// What runs before the kernel, if anything does.
+    pub(crate) stub: Option<Stub>,
     pub(crate) qemu: Qemu,
+    /// How Bochs plays the board, where it does.
+    pub(crate) bochs: Option<Bochs>,
 }
 
 /// How the kernel is compiled.
@@ -51,6 +55,17 @@ pub(crate) struct User {
     pub(crate) elf: Format,
 }
 
+/// A program in front of the kernel, which brings the core into the state in
+/// which the kernel is entered. It is part of the boot image.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stub {
+    /// Its crate.
+    pub(crate) package: String,
+    /// The compiler's target triple.
+    pub(crate) target: String,
+}
+
 /// How QEMU plays the board.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,12 +76,28 @@ pub(crate) struct Qemu {
     pub(crate) arguments: Vec<String>,
     /// In MiB.
     pub(crate) memory: u32,
+    /// The memory of a large machine, in MiB.
+    #[serde(default)]
+    pub(crate) large_memory: Option<u32>,
     /// The order of the board's serial ports.
     pub(crate) serial: Vec<Serial>,
     /// What the kernel calls the emulator for (Arm semihosting).
     #[serde(default)]
     pub(crate) semihosting: Vec<Semihosting>,
     pub(crate) exit: Exit,
+}
+
+/// How Bochs plays the board.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bochs {
+    /// The processor.
+    pub(crate) model: String,
+    /// In MiB.
+    pub(crate) memory: u32,
+    /// The files of on-target tests that are run, if no filter says otherwise: those that the
+    /// processor makes a difference to.
+    pub(crate) tests: Vec<String>,
 }
 
 /// What the kernel uses a serial port for.

@@ -1,6 +1,7 @@
 //! The command `test`: host tests, on-target tests on every platform that
 //! exists, and one sum at the end.
 
+mod benches;
 mod host;
 mod screen;
 mod tally;
@@ -10,12 +11,12 @@ use std::num::NonZero;
 use std::sync::mpsc;
 use std::thread;
 
-use crate::cli::TestArguments;
+use crate::cli::{Emulator, TestArguments};
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, setup, ui};
+use crate::{Outcome, Result, bochs, setup, ui};
 use screen::Screen;
 use tally::Tally;
 
@@ -38,10 +39,20 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     if everything || arguments.host {
         total += host::run(workspace, arguments, &supervisor)?;
     }
-    if !platforms.is_empty() && !supervisor.interrupted() {
+    let missing = match arguments.emulator {
+        Emulator::Qemu => Vec::new(),
+        Emulator::Bochs => bochs::missing(),
+    };
+    if !missing.is_empty() {
+        let packages = missing.join(" ");
+        ui::say(&format!("skipped: Bochs is not here; it takes {packages}"));
+    } else if !platforms.is_empty() && !supervisor.interrupted() {
         let tools = setup::build_tools()?;
         setup::emulators(&platforms)?;
         total += on_targets(workspace, &tools, &platforms, arguments, &supervisor)?;
+        if everything && arguments.filter.is_none() && arguments.emulator == Emulator::Qemu {
+            total += benches::run(workspace, &tools, &platforms, arguments, &supervisor)?;
+        }
     }
     if supervisor.interrupted() {
         return Ok(Outcome::Interrupted);

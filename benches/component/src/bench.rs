@@ -31,6 +31,8 @@ pub struct Bench {
     pub peer: Peer,
     /// The notification of the interrupt.
     pub interrupt: Notification,
+    /// The most attackers that there shall be, if there is a limit.
+    pub attackers: Option<usize>,
     environment: Environment,
     partner: Tcb,
     partner_time: SchedContext,
@@ -56,6 +58,7 @@ impl Bench {
             suite,
             peer: Peer::new(startup),
             interrupt: startup.capability(names::INTERRUPT),
+            attackers: startup.find_number(names::ATTACKERS),
             environment: Environment::from_startup(startup),
             partner: startup.capability(names::PARTNER),
             partner_time: startup.capability(names::PARTNER_TIME),

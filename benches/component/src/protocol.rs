@@ -30,6 +30,8 @@ pub mod names {
     pub const COUNTER: &str = "counter";
     /// Where in that page the counter is.
     pub const COUNTER_OFFSET: &str = "counter-offset";
+    /// The most attackers that benchmarks shall have, if there is a limit.
+    pub const ATTACKERS: &str = "attackers";
 }
 
 /// Label of a call for an interrupt after so many microseconds: the first word. 0 acknowledges one.

@@ -14,7 +14,8 @@ use runner::Runner;
 use suites::SUITES;
 use userlib::{BootInfo, Environment, Outcome, Result, println, runtime};
 
-/// Only benchmarks whose `suite/name` contains this text are run; all if it is empty.
+/// Only benchmarks whose `suite/name` contains this text are run, or all but those of the suite behind a
+/// `!`; all if it is empty.
 const FILTER: &str = match option_env!("ESCAPEMENT_BENCH_FILTER") {
     Some(filter) => filter,
     None => "",
@@ -56,8 +57,11 @@ fn main(boot: &'static BootInfo) -> Result {
     Ok(())
 }
 
-/// Whether `filter` is part of `suite/name`.
+/// Whether `filter` is part of `suite/name`, or `!` and another suite.
 fn matches(suite: &str, name: &str, filter: &str) -> bool {
+    if let Some(unwanted) = filter.strip_prefix('!') {
+        return suite != unwanted;
+    }
     match filter.split_once('/') {
         Some((before, after)) => suite.ends_with(before) && name.starts_with(after),
         None => suite.contains(filter) || name.contains(filter),

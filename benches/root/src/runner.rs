@@ -30,6 +30,12 @@ const PARTNER_SIZE: ProcessSize = ProcessSize {
 /// Long turns: nothing but the measured operation happens.
 const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
 
+/// Benchmarks have no more attackers; as many as they want if it is empty.
+const ATTACKERS: &str = match option_env!("ESCAPEMENT_BENCH_ATTACKERS") {
+    Some(most) => most,
+    None => "",
+};
+
 /// The means to run benchmarks.
 pub struct Runner<'a> {
     environment: &'a mut Environment,
@@ -65,6 +71,9 @@ impl<'a> Runner<'a> {
             (names::VARIANT, variant),
         ] {
             process.give_number(self.environment, name, number)?;
+        }
+        if let Ok(most) = ATTACKERS.parse() {
+            process.give_number(self.environment, names::ATTACKERS, most)?;
         }
         let shared = self.environment.create_shared_page()?;
         self.connect(&mut process, &mut partner, &shared)?;

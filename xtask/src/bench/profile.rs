@@ -1,10 +1,11 @@
 //! The path of one operation through the kernel, instruction by instruction.
 //!
-//! The benchmarks run once more while the emulator writes down the address of
-//! each instruction that it executes in the kernel and in the functions that
-//! take stamps. What lies between two stamps is an operation; the one in
+//! The benchmarks run while the emulator writes down the address of each
+//! instruction that it executes in the kernel and in the functions that take
+//! stamps. What lies between two stamps is an operation; the one in
 //! question is known by its length, which is what was measured.
 
+mod debugger;
 mod symbols;
 mod trace;
 
@@ -12,9 +13,11 @@ use std::fmt::Write;
 
 use anyhow::Context;
 
+use super::delay::{self, Observation};
 use super::measurement::Measurement;
 use super::run::Bench;
 use crate::Result;
+use crate::build::Built;
 use symbols::Symbols;
 pub(super) use trace::{Runs, Trace};
 
@@ -22,17 +25,13 @@ pub(super) use trace::{Runs, Trace};
 /// words of `wanted`, in the first variant unless another is chosen.
 pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     let built = bench.build()?;
-    let (measurements, runs) = bench.run(&built, Some(Trace::of(&built)?))?;
-    let is_wanted = |one: &&Measurement| {
-        let name = format!("{} {}", one.operation, one.parameters());
-        wanted
-            .split([' ', ',', '='])
-            .filter(|word| !word.is_empty())
-            .all(|wanted| name.split([' ', ',']).any(|word| word == wanted))
-    };
+    if delay::is_wanted(bench.filter()) {
+        return show_stretch(bench, &built, wanted);
+    }
+    let (measurements, runs) = bench.run(&built, Some(Trace::of(&built)?), None)?;
     let one = measurements
         .iter()
-        .find(is_wanted)
+        .find(|one| is_meant(one, wanted))
         .with_context(|| format!("no benchmark measures `{wanted}`"))?;
     let path = runs.path(one.min).with_context(|| {
         format!("the trace does not show {one}: it is not one stay in the kernel")
@@ -43,6 +42,32 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     println!();
     print!("{}", by_step(path, &symbols));
     Ok(())
+}
+
+/// Shows the longest stretch with interrupts off of the first scenario that has the words of `wanted`.
+fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
+    let (measurements, observations) = bench.observe(built)?;
+    let (one, Observation { path, .. }) = measurements
+        .iter()
+        .filter(|one| one.operation.ends_with(delay::INTERRUPTS_OFF))
+        .zip(&observations)
+        .find(|(one, _)| is_meant(one, wanted))
+        .with_context(|| format!("no benchmark measures `{wanted}`"))?;
+    let symbols = Symbols::read(&built.kernel)?;
+    println!("{one}: {} instructions\n", path.len());
+    print!("{}", by_function(path, &symbols));
+    println!();
+    print!("{}", by_step(path, &symbols));
+    Ok(())
+}
+
+/// Whether the name and parameters of a measurement have the words of `wanted`.
+fn is_meant(one: &Measurement, wanted: &str) -> bool {
+    let name = format!("{} {}", one.operation, one.parameters());
+    wanted
+        .split([' ', ',', '='])
+        .filter(|word| !word.is_empty())
+        .all(|wanted| name.split([' ', ',', ':']).any(|word| word == wanted))
 }
 
 /// Instructions for each function, most of them first.

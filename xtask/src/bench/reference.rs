@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::delay;
 use super::measurement::{self, Measurement, number};
 use crate::Result;
 use crate::workspace::Workspace;
@@ -15,6 +16,8 @@ use crate::workspace::Workspace;
 const FOLDER: &str = "benches/reference";
 /// The page.
 const PAGE: &str = "docs/src/reference/benchmarks.md";
+/// The plots of delays, one for each platform.
+const PLOTS: &str = "docs/src/images/delay";
 /// What of the page the tool writes lies behind this line.
 const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-reference`. -->\n";
 
@@ -48,7 +51,13 @@ pub(super) fn write_page(workspace: &Workspace) -> Result<()> {
     let path = workspace.path(PAGE);
     let old = fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
     let head = old.split_once(MARK).map_or(&*old, |(head, _)| head);
-    let new = format!("{head}{MARK}{}", tables(&all(workspace)?));
+    let all = all(workspace)?;
+    for (name, measured) in &all {
+        if let Some(plot) = delay::plot(name, measured) {
+            fs::write(workspace.path(format!("{PLOTS}-{name}.svg")), plot)?;
+        }
+    }
+    let new = format!("{head}{MARK}{}", tables(&all));
     fs::write(&path, new).with_context(|| format!("cannot write {PAGE}"))
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde_json::{Map, json};
 
+use super::delay::{self, Observation, Observer};
 use super::measurement::Measurement;
 use super::profile::{Runs, Trace};
 use crate::Result;
@@ -27,6 +28,9 @@ const FILTER: &str = "ESCAPEMENT_BENCH_FILTER";
 /// Tells it which variant of each is wanted; empty for all.
 const VARIANT: &str = "ESCAPEMENT_BENCH_VARIANT";
 
+/// Tells it how many attackers benchmarks have at most; empty for as many as they want.
+const ATTACKERS: &str = "ESCAPEMENT_BENCH_ATTACKERS";
+
 /// What one platform's benchmarks need.
 #[derive(Clone, Copy)]
 pub(super) struct Bench<'a> {
@@ -40,34 +44,56 @@ pub(super) struct Bench<'a> {
 impl Bench<'_> {
     /// Builds and runs the benchmarks.
     pub(super) fn measure(&self) -> Result<Vec<Measurement>> {
-        let built = self.build()?;
-        let (mut measurements, _) = self.run(&built, None)?;
-        if self.arguments.is_complete() {
-            measurements.extend(sizes(&built)?);
+        if self.arguments.measures_sizes() {
+            return self.measure_with_sizes();
         }
+        Ok(self.observe(&self.build()?)?.0)
+    }
+
+    /// Builds and runs the benchmarks; the kernel's size is one of the results.
+    pub(super) fn measure_with_sizes(&self) -> Result<Vec<Measurement>> {
+        let built = self.build()?;
+        let mut measurements = self.observe(&built)?.0;
+        measurements.extend(sizes(&built)?);
         Ok(measurements)
+    }
+
+    /// Runs the benchmarks; the emulator observes the suite `delay`. Returns what was measured, and what was
+    /// observed for each measurement of that suite.
+    pub(super) fn observe(&self, built: &Built) -> Result<(Vec<Measurement>, Vec<Observation>)> {
+        if self.arguments.kvm {
+            let (mut measurements, _) = self.run(built, None, None)?;
+            measurements.retain(|one| one.suite != delay::SUITE);
+            return Ok((measurements, Vec::new()));
+        }
+        let observer = Observer::prepare(self, built)?;
+        let (measurements, _) = self.run(built, None, Some(&observer))?;
+        observer.complete(measurements)
     }
 
     /// Builds the benchmarks.
     pub(super) fn build(&self) -> Result<Built> {
         let system = System::benches(self.workspace)?;
         system.require(self.platform)?;
-        let variant = self
-            .arguments
-            .variant
-            .map_or(String::new(), |variant| variant.to_string());
+        fn number(number: Option<impl ToString>) -> String {
+            number.map_or_else(String::new, |number| number.to_string())
+        }
         let request = Request {
             platform: self.platform,
             kernel: Kernel::Bench,
             abi: &[],
             log: None,
             root_task: RootTask::System(&system),
-            environment: &[(FILTER, self.filter()), (VARIANT, &variant)],
+            environment: &[
+                (FILTER, self.filter()),
+                (VARIANT, &number(self.arguments.variant)),
+                (ATTACKERS, &number(self.arguments.attackers)),
+            ],
         };
         build::build(self.workspace, self.tools, &request)
     }
 
-    fn filter(&self) -> &str {
+    pub(super) fn filter(&self) -> &str {
         self.arguments.suite.as_deref().unwrap_or_default()
     }
 
@@ -77,10 +103,12 @@ impl Bench<'_> {
         &self,
         built: &Built,
         trace: Option<Trace>,
+        observer: Option<&Observer>,
     ) -> Result<(Vec<Measurement>, Runs)> {
         let emulator = setup::emulator(self.platform)?;
         let _step = Step::begin(&format!("measuring on {}", self.platform.name));
         let mut more = trace.as_ref().map_or(Vec::new(), Trace::arguments);
+        more.extend(observer.iter().flat_map(|observer| observer.arguments()));
         if self.arguments.kvm {
             say(
                 "on this computer's own processor: cycles, which caches, interrupts and other \
@@ -111,6 +139,14 @@ impl Bench<'_> {
             let _ = console.read_to_end(&mut output);
             String::from_utf8_lossy(&output).into_owned()
         });
+        if let Some(trace) = &trace
+            && let Err(error) = trace.begin()
+        {
+            // It waits for a debugger, and there is none.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(error);
+        }
         let tracer = trace
             .zip(child.stderr.take())
             .map(|(trace, lines)| thread::spawn(move || trace.read(lines)));

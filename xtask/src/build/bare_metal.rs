@@ -11,11 +11,13 @@ use crate::ui::Step;
 use crate::workspace::Workspace;
 use crate::{Result, cargo};
 
-/// The two sides of the system-call boundary; they differ in flags.
+/// The two sides of the system-call boundary, which differ in flags, and what
+/// runs before either, which may differ in its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Kernel,
     User,
+    Stub,
 }
 
 /// Compiles for one platform.
@@ -62,7 +64,7 @@ impl BareMetal<'_> {
             .current_dir(self.workspace.root())
             .args(["-Zbuild-std=core,alloc,compiler_builtins"])
             .args(["-Zbuild-std-features=compiler-builtins-mem"])
-            .args(["--target", &self.platform.target])
+            .args(["--target", self.target(side)])
             .arg("--target-dir")
             .arg(self.target_folder(side))
             .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags(side).join("\x1f"));
@@ -87,8 +89,9 @@ impl BareMetal<'_> {
             "-Crelocation-model=static".to_string(),
         ];
         match side {
-            // The kernel's link script comes from the platform's build script.
+            // The link scripts of kernel and stub come from their build scripts.
             Side::Kernel => flags.extend_from_slice(&self.platform.kernel.rustflags),
+            Side::Stub => {}
             Side::User => {
                 let script = self.workspace.path("userlib/component.ld");
                 flags.push(format!("-Clink-arg=-T{}", script.display()));
@@ -98,11 +101,19 @@ impl BareMetal<'_> {
         flags
     }
 
+    fn target(&self, side: Side) -> &str {
+        match (side, &self.platform.stub) {
+            (Side::Stub, Some(stub)) => &stub.target,
+            _ => &self.platform.target,
+        }
+    }
+
     /// Where cargo puts what it builds for one side of this platform.
     pub(crate) fn target_folder(&self, side: Side) -> PathBuf {
         let side = match side {
             Side::Kernel => "kernel",
             Side::User => "user",
+            Side::Stub => "stub",
         };
         self.workspace.target().join(&self.platform.name).join(side)
     }
@@ -111,7 +122,7 @@ impl BareMetal<'_> {
     pub(crate) fn program(&self, side: Side, profile: &str, name: &str) -> PathBuf {
         let folder = if profile == "dev" { "debug" } else { profile };
         self.target_folder(side)
-            .join(&self.platform.target)
+            .join(self.target(side))
             .join(folder)
             .join(name)
     }

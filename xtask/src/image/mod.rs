@@ -6,6 +6,9 @@
 //! by page, and appended as one more segment behind the kernel. Where it went
 //! is written into the kernel's variable [`ROOT_TASK`], so that booting needs
 //! neither a second file nor an ELF loader in the kernel.
+//!
+//! Where a core starts in another state than the kernel's, a stub joins them. It
+//! is entered first, and finds the kernel by its variable [`KERNEL_ENTRY`].
 
 pub(crate) mod elf;
 
@@ -24,6 +27,9 @@ const MAGIC: u64 = 0x4553_4341_5045_4d54;
 
 /// Where the kernel begins to execute, as a physical address.
 const START: &str = "_start";
+
+/// The stub's variable: where the kernel begins to execute, in 64 bits.
+const KERNEL_ENTRY: &str = "KERNEL_ENTRY";
 
 const PAGE: u64 = 4096;
 
@@ -60,13 +66,15 @@ pub(crate) fn root_task(bytes: &[u8], format: Format, memory: u64) -> Result<Exe
     Ok(task)
 }
 
-/// Puts `root_task` behind `kernel`, for a loader that takes files of `format`.
+/// Puts `root_task` behind `kernel` and `stub` in front of it, for a loader that
+/// takes files of `format`.
 pub(crate) fn assemble(
     kernel: &Executable,
     root_task: &Executable,
+    stub: Option<&Executable>,
     format: Format,
 ) -> Result<Vec<u8>> {
-    let entry = kernel
+    let kernel_entry = kernel
         .symbol(START)
         .with_context(|| format!("it has no symbol `{START}`"))?;
     let end = kernel.segments.iter().map(Segment::physical_end).max();
@@ -87,6 +95,14 @@ pub(crate) fn assemble(
     ];
     let mut segments = kernel.segments.clone();
     describe(kernel, &mut segments, &words)?;
+    let mut first = (kernel_entry, kernel);
+    if let Some(stub) = stub {
+        let mut own = stub.segments.clone();
+        variable(stub, &mut own, KERNEL_ENTRY, 8)?.copy_from_slice(&kernel_entry.to_le_bytes());
+        segments.extend(own);
+        first = (stub.entry, stub);
+    }
+    let (entry, first) = first;
     segments.push(Segment {
         virtual_address: virtual_start,
         physical_address: physical_start,
@@ -111,7 +127,7 @@ pub(crate) fn assemble(
         format,
         entry,
         segments,
-        ..kernel.clone()
+        ..first.clone()
     }
     .write()
 }
@@ -141,24 +157,32 @@ fn flatten(executable: &Executable, start: u64) -> Result<Vec<u8>> {
 
 /// Writes `words` into the kernel's variable [`ROOT_TASK`].
 fn describe(kernel: &Executable, segments: &mut [Segment], words: &[u64; 6]) -> Result<()> {
-    let address = kernel
-        .symbol(ROOT_TASK)
-        .with_context(|| format!("it has no symbol `{ROOT_TASK}`"))?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let variable = segments
-        .iter_mut()
-        .find_map(|segment| {
-            let offset = usize::try_from(address.checked_sub(segment.virtual_address)?).ok()?;
-            segment
-                .data
-                .get_mut(offset..offset.checked_add(bytes.len())?)
-        })
-        .with_context(|| format!("its `{ROOT_TASK}` is not in initialised memory"))?;
+    let variable = variable(kernel, segments, ROOT_TASK, bytes.len())?;
     if variable[..8] != MAGIC.to_le_bytes() {
         bail!("its `{ROOT_TASK}` does not begin with the magic number");
     }
     variable.copy_from_slice(&bytes);
     Ok(())
+}
+
+/// The variable `name` of `executable`, whose segments these are.
+fn variable<'a>(
+    executable: &Executable,
+    segments: &'a mut [Segment],
+    name: &str,
+    length: usize,
+) -> Result<&'a mut [u8]> {
+    let address = executable
+        .symbol(name)
+        .with_context(|| format!("it has no symbol `{name}`"))?;
+    segments
+        .iter_mut()
+        .find_map(|segment| {
+            let offset = usize::try_from(address.checked_sub(segment.virtual_address)?).ok()?;
+            segment.data.get_mut(offset..offset.checked_add(length)?)
+        })
+        .with_context(|| format!("its `{name}` is not in initialised memory"))
 }
 
 /// Refuses segments that a loader would put on top of one another.

@@ -73,7 +73,7 @@ fn what_is_written_can_be_read() {
 
 #[test]
 fn the_root_task_stands_behind_the_kernel() {
-    let image = assemble(&kernel(), &task(), I386).unwrap();
+    let image = assemble(&kernel(), &task(), None, I386).unwrap();
     let image = Executable::parse(&image).unwrap();
     assert_eq!(image.format, I386);
     assert_eq!(image.entry, 0x10_0004);
@@ -98,7 +98,7 @@ fn the_root_task_stands_behind_the_kernel() {
 
 #[test]
 fn the_kernel_is_told_where_the_root_task_is() {
-    let image = Executable::parse(&assemble(&kernel(), &task(), I386).unwrap()).unwrap();
+    let image = Executable::parse(&assemble(&kernel(), &task(), None, I386).unwrap()).unwrap();
     let words: Vec<_> = image.segments[0].data[16..64]
         .chunks_exact(8)
         .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
@@ -111,14 +111,18 @@ fn the_kernel_is_told_where_the_root_task_is() {
 
 #[test]
 fn the_multiboot_header_stays_within_the_first_8_kib() {
-    let image = assemble(&kernel(), &task(), I386).unwrap();
+    let image = assemble(&kernel(), &task(), None, I386).unwrap();
     let code = image.windows(16).position(|bytes| bytes == [0x90; 16]);
     assert!(code.unwrap() < 4096);
 }
 
 #[test]
 fn a_kernel_that_cannot_take_a_root_task_is_refused() {
-    let error = |kernel: &Executable| assemble(kernel, &task(), I386).unwrap_err().to_string();
+    let error = |kernel: &Executable| {
+        assemble(kernel, &task(), None, I386)
+            .unwrap_err()
+            .to_string()
+    };
 
     let mut nameless = kernel();
     nameless.symbols.pop();
@@ -208,8 +212,31 @@ fn damaged_files_never_end_in_a_panic() {
             let mut damaged = good.clone();
             damaged[position] = value;
             if let Ok(task) = root_task(&damaged, X86_64, MEMORY) {
-                let _ = assemble(&kernel(), &task, I386);
+                let _ = assemble(&kernel(), &task, None, I386);
             }
         }
     }
+}
+
+#[test]
+fn a_stub_is_entered_first_and_knows_the_kernel() {
+    const AARCH64: Format = Format {
+        class: Class::Elf64,
+        machine: Machine::Aarch64,
+    };
+    let mut stub = executable(
+        AARCH64,
+        0x8_0000,
+        vec![segment(0x8_0000, 0x8_0000, &[0; 24], 24)],
+    );
+    stub.symbols = vec![(KERNEL_ENTRY.into(), 0x8_0010)];
+    let image = assemble(&kernel(), &task(), Some(&stub), AARCH64).unwrap();
+    let image = Executable::parse(&image).unwrap();
+    assert_eq!((image.format, image.entry), (AARCH64, 0x8_0000));
+    assert_eq!(image.segments.len(), 3);
+    assert_eq!(image.segments[0].physical_address, 0x8_0000);
+    assert_eq!(image.segments[0].data[16..], 0x10_0004_u64.to_le_bytes());
+
+    let forgetful = executable(AARCH64, 0, stub.segments.clone());
+    assert!(assemble(&kernel(), &task(), Some(&forgetful), AARCH64).is_err());
 }

@@ -25,6 +25,8 @@ impl Machine<'_> {
     pub(crate) fn command(&self, emulator: &Path) -> Command {
         let qemu = &self.platform.qemu;
         let mut command = Command::new(emulator);
+        // Some boards have a sound device; the host may have none, and QEMU would complain of it.
+        command.env("QEMU_AUDIO_DRV", "none");
         command
             .args(&qemu.arguments)
             .args(["-m", &qemu.memory.to_string()]);

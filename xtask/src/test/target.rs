@@ -3,6 +3,7 @@
 //! guest did not print: a run that dies is a failure.
 
 use std::io::Read;
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -11,14 +12,14 @@ use anyhow::Context;
 
 use super::screen::Place;
 use super::tally::Tally;
-use crate::Result;
 use crate::build::{self, Built, Request, RootTask};
-use crate::cli::{AbiOption, Kernel, TestArguments};
-use crate::platform::Platform;
+use crate::cli::{AbiOption, Emulator, Kernel, TestArguments};
+use crate::platform::{Bochs, Platform};
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::workspace::Workspace;
+use crate::{Result, bochs};
 
 /// Tells the tests' compilation which tests are wanted; empty for all.
 const FILTER: &str = "ESCAPEMENT_TEST_FILTER";
@@ -27,45 +28,86 @@ const FILTER: &str = "ESCAPEMENT_TEST_FILTER";
 const FUZZ_SEED: &str = "ESCAPEMENT_FUZZ_SEED";
 const FUZZ_TRACE: &str = "ESCAPEMENT_FUZZ_TRACE";
 const FUZZ_CALLS: &str = "ESCAPEMENT_FUZZ_CALLS";
+/// Tells the tests' compilation that the machine is a large one, and its memory in MiB.
+const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
 /// All tests of the fuzzer, and no others, have names that begin with this.
 const FUZZ: &str = "fuzz";
+/// So have those of the calls that only kernels of kind `bench` have.
+const BENCHMARK: &str = "benchmark";
+/// And those for which the machine must be large; with them run those of boot information.
+const MACHINE: &str = "machine";
 
 /// One boot of a system that prints its verdicts.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
+    workspace: &'a Workspace,
     platform: &'a Platform,
     system: System,
+    kernel: Kernel,
     abi: &'a [AbiOption],
-    filter: &'a str,
+    filter: String,
+    /// The memory of a large machine, in MiB.
+    memory: Option<u32>,
     arguments: &'a TestArguments,
 }
 
-/// What to boot on a platform: the suite and the fuzzer, as far as they are asked for; if all tests
-/// are, those of the hardware debug interface, too, which only a build of its own has.
+/// What to boot on a platform: the suite and the fuzzer, as far as they are asked for; and parts of the
+/// suite where they need a machine or a kernel of their own: a large machine, a kernel of kind `bench`,
+/// the hardware debug interface.
 pub(super) fn runs<'a>(
-    workspace: &Workspace,
+    workspace: &'a Workspace,
     platform: &'a Platform,
     arguments: &'a TestArguments,
 ) -> Result<Vec<Run<'a>>> {
     let filter = arguments.filter.as_deref().unwrap_or_default();
     let all = filter.is_empty();
-    let run = |system, abi, filter| Run {
+    let run = |system| Run {
+        workspace,
         platform,
         system,
-        abi,
-        filter,
+        kernel: Kernel::Debug,
+        abi: &arguments.abi,
+        filter: filter.to_string(),
+        memory: None,
         arguments,
     };
-    let suite = || System::target_tests(workspace);
+    let suite = || System::target_tests(workspace).map(run);
+    let [fuzz, benchmark, machine] =
+        [FUZZ, BENCHMARK, MACHINE].map(|name| filter.starts_with(name));
     let mut runs = Vec::new();
-    if !filter.starts_with(FUZZ) {
-        runs.push(run(suite()?, &arguments.abi, filter));
+    if arguments.emulator == Emulator::Bochs {
+        let own = bochs(platform)?.tests.join(",");
+        return Ok(vec![Run {
+            filter: if all { own } else { filter.to_string() },
+            ..suite()?
+        }]);
     }
-    if all || filter.starts_with(FUZZ) {
-        runs.push(run(System::fuzzer(workspace)?, &arguments.abi, filter));
+    if !fuzz && !benchmark && !machine {
+        runs.push(suite()?);
+    }
+    if all || fuzz {
+        runs.push(run(System::fuzzer(workspace)?));
+    }
+    if all || benchmark {
+        runs.push(Run {
+            kernel: Kernel::Bench,
+            filter: if benchmark { filter } else { BENCHMARK }.to_string(),
+            ..suite()?
+        });
     }
     if all && arguments.abi.is_empty() {
-        runs.push(run(suite()?, &[AbiOption::Hwdebug], "breakpoints"));
+        runs.push(Run {
+            abi: &[AbiOption::Hwdebug],
+            filter: "breakpoints".to_string(),
+            ..suite()?
+        });
+    }
+    if (all || machine) && platform.qemu.large_memory.is_some() {
+        runs.push(Run {
+            filter: "boot_info".to_string(),
+            memory: platform.qemu.large_memory,
+            ..suite()?
+        });
     }
     Ok(runs)
 }
@@ -78,17 +120,19 @@ impl Run<'_> {
         let seed = number(self.arguments.fuzz_seed);
         let calls = number(self.arguments.fuzz_calls);
         let trace = number(Some(self.arguments.fuzz_trace.into()));
+        let memory = number(self.memory.map(u64::from));
         let request = Request {
             platform: self.platform,
-            kernel: Kernel::Debug,
+            kernel: self.kernel,
             abi: self.abi,
             log: None,
             root_task: RootTask::System(&self.system),
             environment: &[
-                (FILTER, self.filter),
+                (FILTER, &self.filter),
                 (FUZZ_SEED, &seed),
                 (FUZZ_CALLS, &calls),
                 (FUZZ_TRACE, &trace),
+                (MEMORY, &memory),
             ],
         };
         build::build(workspace, tools, &request)
@@ -102,41 +146,32 @@ impl Run<'_> {
         place: Place<'_>,
     ) -> Result<Tally> {
         let platform = self.platform;
-        let machine = Machine {
-            platform,
-            image: &built.image,
-            log: None,
-            // Virtual time that follows the instructions: a busy host disturbs no test.
-            icount: true,
-            gdb: false,
-            more: &[],
-        };
         place.say(&format!(
             "{} on {}: {}",
             self.system.name, platform.name, platform.title
         ));
-        let mut child = machine
-            .command(&setup::emulator(platform)?)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
-        let mut console = child.stdout.take().context("the console is not a pipe")?;
-        let timeout = self.arguments.timeout;
-        let (ending, output) = thread::scope(|scope| {
-            let reader = scope.spawn(|| show_and_keep(&mut console, &place));
-            let ending = supervisor.wait(&mut child, Some(Duration::from_secs(timeout)));
-            (ending, reader.join().unwrap_or_default())
-        });
+        let mut output = Vec::new();
+        let show = |bytes: &[u8]| {
+            output.extend_from_slice(bytes);
+            place.output(bytes);
+        };
+        let (ending, success) = match self.arguments.emulator {
+            Emulator::Qemu => (
+                self.on_qemu(&built.image, supervisor, show)?,
+                platform.qemu.exit.success,
+            ),
+            Emulator::Bochs => (self.on_bochs(&built.image, supervisor, show)?, bochs::OFF),
+        };
         if !output.is_empty() && !output.ends_with(b"\n") {
             place.output(b"\n");
         }
 
-        let success = platform.qemu.exit.success;
-        let end = match ending? {
+        let end = match ending {
             Ending::Exited(status) if status.code() == Some(success) => End::Success,
-            Ending::Exited(status) => End::Other(format!("QEMU ended with {status}")),
-            Ending::TimedOut => End::Other(format!("it was ended after {timeout} s")),
+            Ending::Exited(status) => End::Other(format!("the emulator ended with {status}")),
+            Ending::TimedOut => {
+                End::Other(format!("it was ended after {} s", self.arguments.timeout))
+            }
             Ending::Interrupted => End::Other("it was interrupted".to_string()),
         };
         let must_run = self.arguments.filter.is_none();
@@ -149,17 +184,68 @@ impl Run<'_> {
         }
         Ok(tally)
     }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(self.arguments.timeout)
+    }
+
+    /// Boots an image in QEMU; `show` gets what comes from the console.
+    fn on_qemu(
+        &self,
+        image: &Path,
+        supervisor: &Supervisor,
+        mut show: impl FnMut(&[u8]) + Send,
+    ) -> Result<Ending> {
+        let platform = self.platform;
+        let memory = self
+            .memory
+            .map(|memory| ["-m".into(), format!("{memory}M").into()]);
+        let machine = Machine {
+            platform,
+            image,
+            log: None,
+            // Virtual time that follows the instructions: a busy host disturbs no test.
+            icount: true,
+            gdb: false,
+            more: memory.as_ref().map_or(&[], |memory| memory),
+        };
+        let mut child = machine
+            .command(&setup::emulator(platform)?)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
+        let mut console = child.stdout.take().context("the console is not a pipe")?;
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut bytes = [0; 4096];
+                while let Ok(count @ 1..) = console.read(&mut bytes) {
+                    show(&bytes[..count]);
+                }
+            });
+            supervisor.wait(&mut child, Some(self.timeout()))
+        })
+    }
+
+    /// The same in Bochs.
+    fn on_bochs(
+        &self,
+        image: &Path,
+        supervisor: &Supervisor,
+        show: impl FnMut(&[u8]) + Send,
+    ) -> Result<Ending> {
+        let platform = self.platform;
+        let bochs = bochs(platform)?;
+        let folder = self.workspace.target().join(&platform.name).join("bochs");
+        bochs::run(bochs, &folder, image, supervisor, self.timeout(), show)
+    }
 }
 
-/// Shows what comes from the guest at once, and returns all of it.
-fn show_and_keep(console: &mut impl Read, place: &Place<'_>) -> Vec<u8> {
-    let mut output = Vec::new();
-    let mut bytes = [0; 4096];
-    while let Ok(count @ 1..) = console.read(&mut bytes) {
-        output.extend_from_slice(&bytes[..count]);
-        place.output(&bytes[..count]);
-    }
-    output
+/// How Bochs plays `platform`.
+fn bochs(platform: &Platform) -> Result<&Bochs> {
+    let name = &platform.name;
+    let bochs = platform.bochs.as_ref();
+    bochs.with_context(|| format!("Bochs does not play {name}"))
 }
 
 /// How a run came to its end.

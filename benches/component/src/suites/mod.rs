@@ -15,7 +15,7 @@ macro_rules! suites {
 }
 
 suites![
-    kernel, ipc, signal, schedule, fault, interrupt, memory, sync, thread
+    kernel, ipc, signal, schedule, fault, interrupt, memory, sync, thread, delay
 ];
 
 /// Makes a list of benchmarks: `name: variants`.

@@ -15,6 +15,11 @@
 //! | `use_fpu` | changes a floating-point register |
 //! | `page` | labels of the methods of frames |
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::*;
+
 #[cfg(target_arch = "arm")]
 mod arm;
 #[cfg(target_arch = "arm")]

@@ -1,0 +1,42 @@
+//! How long the kernel can delay an urgent thread, whatever others do.
+//!
+//! An urgent thread is released by the kernel's timer at exact intervals while attackers, less urgent
+//! threads and their makers, let the kernel work. The intervals and what the attackers do have nothing
+//! in common, so that releases come in the middle of everything in time. Neither measures anything: both
+//! mark what they do ([`mark`]), and the emulator counts.
+
+mod attackers;
+mod mark;
+mod scenarios;
+mod urgent;
+
+use super::benchmarks;
+use crate::bench::Bench;
+use scenarios::SCENARIOS;
+use urgent::Urgent;
+use userlib::Result;
+
+benchmarks![scenario: SCENARIOS.len() * ATTACKERS.len()];
+
+/// How many attackers there are.
+const ATTACKERS: [usize; 6] = [1, 4, 16, 64, 256, 1024];
+/// How often a scenario is repeated at least.
+const ROUNDS: usize = 4;
+
+/// One scenario with one number of attackers.
+fn scenario(bench: &mut Bench, variant: usize) -> Result {
+    let (name, scenario) = SCENARIOS[variant / ATTACKERS.len()];
+    let attackers = ATTACKERS[variant % ATTACKERS.len()];
+    if bench.attackers.is_some_and(|most| attackers > most) {
+        return Ok(());
+    }
+    let urgent = Urgent::start(bench)?;
+    let mut rounds = 0;
+    while rounds < ROUNDS || !urgent.is_content() {
+        scenario(bench, attackers)?;
+        rounds += 1;
+    }
+    let releases = urgent.end(bench)?;
+    bench.report(name, &[("attackers", attackers.into())], &[releases]);
+    Ok(())
+}

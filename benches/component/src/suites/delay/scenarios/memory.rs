@@ -1,0 +1,83 @@
+//! Memory that is made into something, and taken back.
+
+use crate::bench::Bench;
+use crate::suites::delay::attackers::Attackers;
+use userlib::abi::{ObjectType, RETYPE_LIMIT};
+use userlib::cap::{Attributes, Frame, FrameSize, SlotRange, Untyped, VSpace};
+use userlib::environment::PAGE;
+use userlib::{Result, Rights};
+
+/// A mebibyte that was used is cleared, and as many objects are made of it, at most 256 at once.
+pub fn retype(bench: &mut Bench, count: usize) -> Result {
+    let count = count.min(RETYPE_LIMIT);
+    let mut arena = bench.allocator.split(21, 4)?;
+    let memory: Untyped = arena.allocator.create_sized(20)?;
+    let table = arena.allocator.create_cnode(8)?;
+    let range = SlotRange { root: table, index: 0, depth: 0, offset: 0 };
+    let slot = bench.allocator.slot(memory);
+    memory.retype(ObjectType::Untyped, 20, range, 1)?;
+    slot.revoke()?;
+    memory.retype(ObjectType::Tcb, 0, range, count)?;
+    slot.revoke()?;
+    bench.allocator.reclaim(arena)
+}
+
+/// Where [`page_tables`] maps, and how far from one table to the next.
+const FIRST: usize = 0x1000_0000;
+const TABLE: usize = if cfg!(target_arch = "arm") { 1 << 20 } else { 1 << 21 };
+
+/// An address space goes away that has as many page tables, each with a page.
+pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
+    let mut attackers = Attackers::new(bench, count)?;
+    let allocator = &mut attackers.arena.allocator;
+    let space: VSpace = allocator.create()?;
+    bench.asid_pool.assign(space)?;
+    let frame: Frame = allocator.create()?;
+    for index in 0..count {
+        let frame = allocator.copy(frame, Rights::ALL)?;
+        let address = FIRST + index * TABLE;
+        space.map(allocator, frame, address, Rights::READ_WRITE, Attributes::NO_EXECUTE)?;
+    }
+    bench.allocator.slot(space).delete()?;
+    attackers.delete(bench)
+}
+
+/// As many address spaces get their identifiers, as far as there is memory for them.
+pub fn address_spaces(bench: &mut Bench, count: usize) -> Result {
+    let count = count.min(448);
+    let mut arena = bench.allocator.split(23, count + 1)?;
+    for _ in 0..count {
+        let space: VSpace = arena.allocator.create()?;
+        bench.asid_pool.assign(space)?;
+    }
+    bench.allocator.reclaim(arena)
+}
+
+/// A large frame is made, mapped, cleaned from the caches for as many pages, and taken back.
+pub fn large_frames(bench: &mut Bench, count: usize) -> Result {
+    const MOST_BITS: usize = 21;
+    let size = FrameSize::ALL.iter().filter(|size| size.bits() <= MOST_BITS);
+    let size = *size.max_by_key(|size| size.bits()).unwrap_or(&FrameSize::SMALLEST);
+    let mut arena = bench.allocator.split(MOST_BITS + 1, 4)?;
+    let frame = arena.allocator.create_frame(size)?;
+    let bytes = 1 << size.bits();
+    let address = bench.reserve(2 * bytes / PAGE).next_multiple_of(bytes);
+    bench.map_at(frame, address)?;
+    clean(frame, (count * PAGE).min(bytes))?;
+    bench.allocator.reclaim(arena)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn clean(frame: Frame, bytes: usize) -> Result {
+    use userlib::cap::CacheOperation;
+    frame.cache(CacheOperation::CleanData, 0, bytes)?;
+    frame.cache(CacheOperation::InvalidateData, 0, bytes)?;
+    frame.cache(CacheOperation::CleanInvalidateData, 0, bytes)?;
+    frame.cache(CacheOperation::UnifyInstruction, 0, bytes)
+}
+
+/// The caches of this architecture need no help.
+#[cfg(target_arch = "x86_64")]
+fn clean(_: Frame, _: usize) -> Result {
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Replenishments.
+
+use super::priority;
+use crate::bench::Bench;
+use crate::suites::delay::attackers::{Attackers, Call};
+use crate::suites::delay::urgent::pass;
+use userlib::abi::Syscall;
+use userlib::cap::{Notification, SchedParameters};
+use userlib::{Microseconds, Result};
+
+/// Little more than the smallest budget.
+const BUDGET: u64 = 25;
+
+/// The replenishments of all attackers come due while others are more urgent.
+pub fn releases(bench: &mut Bench, count: usize) -> Result {
+    let period = (2 * BUDGET * count as u64).max(1000);
+    let time = SchedParameters::new(Microseconds(BUDGET), Microseconds(period));
+    let mut attackers = Attackers::new(bench, count)?;
+    for index in 0..count {
+        attackers.add_busy(bench, priority(index), &time)?;
+    }
+    bench.settle()?;
+    pass(Microseconds(period));
+    bench.settle()?;
+    attackers.delete(bench)
+}
+
+/// A thread has used its time in many small pieces, which all have come back when it wakes up.
+pub fn replenishments(bench: &mut Bench, count: usize) -> Result {
+    let budget = Microseconds(BUDGET * (count as u64 + 1));
+    let time = SchedParameters::new(budget, budget + Microseconds(BUDGET))
+        .with_extra_refills(count)
+        .sporadic();
+    let mut attackers = Attackers::new(bench, count)?;
+    let notification: Notification = attackers.arena.allocator.create()?;
+    let context = attackers.context(bench, &time)?;
+    let wait = Call::new(Syscall::Wait, notification);
+    attackers.add(bench, context, [wait; 2], [0; 2])?.resume()?;
+    (0..count).for_each(|_| notification.signal());
+    pass(time.period);
+    notification.signal();
+    attackers.delete(bench)
+}

@@ -1,0 +1,21 @@
+//! A plugin for QEMU that finds out how long interrupts are off.
+//!
+//! The emulator calls it for each instruction that it executes. The kernel runs with interrupts off, so a
+//! *stretch* is what it executes from one moment at which an interrupt could be taken to the next: from
+//! its entry, or from a preemption point, to its return or to the next preemption point. Programs
+//! cooperate by *marks*, instructions that do nothing but say something: for each mark the plugin writes
+//! a line to a file.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `mark N NOW LAST` | mark N, when so many instructions were executed; the last stretch was so long |
+//! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | after mark 0, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of that |
+//!
+//! Arguments: `machine=` the processor; `kernel=START-END` addresses of the kernel, may be repeated;
+//! `look=` the address of the function that is a preemption point; `out=` the file.
+
+mod instruction;
+mod record;
+
+#[cfg(not(test))]
+mod qemu;

@@ -1,0 +1,180 @@
+//! QEMU's interface for plugins (`qemu-plugin.h`, `docs/devel/tcg-plugins.rst`): the part that has been
+//! the same since plugins exist.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fs::File;
+use std::io::BufWriter;
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock};
+
+use crate::instruction::Machine;
+use crate::record::Record;
+
+/// The version of the interface: the tool knows which one its emulator takes.
+#[unsafe(no_mangle)]
+pub static qemu_plugin_version: c_int = match option_env!("EMULATOR_PLUGIN_VERSION") {
+    Some(version) => version.as_bytes()[0] as c_int - b'0' as c_int,
+    None => 1,
+};
+
+type Id = u64;
+#[repr(C)]
+struct Block(c_void);
+#[repr(C)]
+struct Instruction(c_void);
+type Translated = extern "C" fn(Id, *mut Block);
+type Executed = extern "C" fn(c_uint, *mut c_void);
+
+/// Callbacks do not look at registers.
+const NO_REGISTERS: c_int = 0;
+
+unsafe extern "C" {
+    fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: Translated);
+    fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
+    fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
+    fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
+    fn qemu_plugin_insn_haddr(instruction: *const Instruction) -> *mut c_void;
+    fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
+    fn qemu_plugin_register_vcpu_insn_exec_cb(
+        instruction: *mut Instruction,
+        callback: Executed,
+        flags: c_int,
+        data: *mut c_void,
+    );
+}
+
+/// What the arguments say, and the record.
+struct Plugin {
+    machine: Machine,
+    kernel: Vec<Range<u64>>,
+    look: u64,
+    out: Mutex<BufWriter<File>>,
+    record: Record,
+}
+
+static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+
+impl Plugin {
+    fn new<'a>(arguments: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let (mut machine, mut kernel, mut look, mut out) = (None, Vec::new(), None, None);
+        let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+        for argument in arguments {
+            match argument.split_once('=')? {
+                ("machine", name) => machine = Machine::named(name),
+                ("kernel", range) => {
+                    let (start, end) = range.split_once('-')?;
+                    kernel.push(number(start)?..number(end)?);
+                }
+                ("look", address) => look = number(address),
+                ("out", path) => out = File::create(path).ok(),
+                _ => return None,
+            }
+        }
+        Some(Self {
+            machine: machine?,
+            kernel,
+            look: look?,
+            out: Mutex::new(BufWriter::new(out?)),
+            record: Record::new(),
+        })
+    }
+}
+
+/// QEMU calls it when it has loaded the plugin.
+///
+/// # Safety
+/// `arguments` are `count` strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: Id,
+    _info: *const c_void,
+    count: c_int,
+    arguments: *const *const c_char,
+) -> c_int {
+    let count = usize::try_from(count).unwrap_or(0);
+    let arguments = (0..count).filter_map(|index| {
+        // SAFETY: the caller promises it; they stay for as long as this function runs.
+        unsafe { CStr::from_ptr(*arguments.add(index)) }
+            .to_str()
+            .ok()
+    });
+    let Some(plugin) = Plugin::new(arguments) else {
+        return 1;
+    };
+    if PLUGIN.set(plugin).is_err() {
+        return 1;
+    }
+    // SAFETY: `id` is ours.
+    unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, translated) };
+    0
+}
+
+/// A block of instructions is translated: says what shall be called for each.
+extern "C" fn translated(_: Id, block: *mut Block) {
+    let Some(plugin) = PLUGIN.get() else { return };
+    // SAFETY: the block, its instructions and their bytes are there while this function runs; an
+    // instruction in RAM has its bytes in one piece as no page of it is followed by another's.
+    unsafe {
+        for index in 0..qemu_plugin_tb_n_insns(block) {
+            let instruction = qemu_plugin_tb_get_insn(block, index);
+            let address = qemu_plugin_insn_vaddr(instruction);
+            let bytes = qemu_plugin_insn_haddr(instruction).cast::<u8>();
+            let bytes = if bytes.is_null() {
+                &[]
+            } else {
+                std::slice::from_raw_parts(bytes, qemu_plugin_insn_size(instruction))
+            };
+            let (callback, data): (Executed, u64) =
+                if plugin.kernel.iter().any(|range| range.contains(&address)) {
+                    if address == plugin.look {
+                        (look, address)
+                    } else if plugin.machine.is_leaving(bytes) {
+                        (leave, address)
+                    } else {
+                        (kernel, address)
+                    }
+                } else if let Some(number) = plugin.machine.mark(bytes) {
+                    (mark, number.into())
+                } else {
+                    (user, 0)
+                };
+            let data = std::ptr::without_provenance_mut(data as usize);
+            qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, NO_REGISTERS, data);
+        }
+    }
+}
+
+extern "C" fn user(_: c_uint, _: *mut c_void) {
+    if let Some(plugin) = PLUGIN.get() {
+        plugin.record.user();
+    }
+}
+
+extern "C" fn kernel(_: c_uint, address: *mut c_void) {
+    if let Some(plugin) = PLUGIN.get() {
+        plugin.record.kernel(address.addr() as u64);
+    }
+}
+
+extern "C" fn look(processor: c_uint, address: *mut c_void) {
+    if let Some(plugin) = PLUGIN.get() {
+        plugin.record.close();
+    }
+    kernel(processor, address);
+}
+
+extern "C" fn leave(processor: c_uint, address: *mut c_void) {
+    kernel(processor, address);
+    if let Some(plugin) = PLUGIN.get() {
+        plugin.record.close();
+    }
+}
+
+extern "C" fn mark(_: c_uint, number: *mut c_void) {
+    let Some(plugin) = PLUGIN.get() else { return };
+    plugin.record.user();
+    if let Ok(mut out) = plugin.out.lock() {
+        // A file that is not complete is found out by who reads it.
+        let _ = plugin.record.mark(number.addr() as u32, &mut *out);
+    }
+}

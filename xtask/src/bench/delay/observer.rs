@@ -1,0 +1,147 @@
+//! The emulator's plugin: building it, its arguments, and what it wrote.
+
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use object::{Object, ObjectSymbol};
+use tempfile::NamedTempFile;
+
+use super::record::{self, Observation};
+use super::{DELAY, INTERRUPTS_OFF, SUITE};
+use crate::Result;
+use crate::bench::measurement::Measurement;
+use crate::bench::run::Bench;
+use crate::build::Built;
+use crate::image::elf::{Executable, Machine};
+use crate::toolchain::Toolchain;
+use crate::ui::Step;
+use crate::{cargo, setup};
+
+/// The plugin's crate, and its profile.
+const CRATE: &str = "emulator-plugin";
+const PROFILE: &str = "host";
+/// Tells its compilation which version of the interface the emulator has.
+const VERSION: &str = "EMULATOR_PLUGIN_VERSION";
+/// The kernel's function that looks whether an interrupt waits.
+const LOOK: &str = "interrupt_waits";
+
+/// The plugin for one run.
+#[derive(Debug)]
+pub(in crate::bench) struct Observer {
+    plugin: PathBuf,
+    machine: &'static str,
+    /// The kernel's addresses, and that of the function that looks.
+    kernel: Vec<(u64, u64)>,
+    look: u64,
+    out: NamedTempFile,
+}
+
+impl Observer {
+    /// Builds the plugin, and finds out what it must know.
+    pub(in crate::bench) fn prepare(bench: &Bench<'_>, built: &Built) -> Result<Self> {
+        let emulator = setup::emulator(bench.platform)?;
+        let toolchain =
+            Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
+        let mut command = toolchain.cargo();
+        command
+            .current_dir(bench.workspace.root())
+            .args(["build", "--profile", PROFILE, "-p", CRATE])
+            .env(VERSION, interface(&emulator)?);
+        cargo::run(&Step::begin("building the emulator's plugin"), &mut command)?;
+        let file = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", CRATE.replace('-', "_"));
+
+        let bytes = fs::read(&built.kernel)?;
+        let kernel = Executable::parse(&bytes)?
+            .segments
+            .iter()
+            // What is not moved runs at boot only, at addresses that users have later.
+            .filter(|segment| segment.virtual_address != segment.physical_address)
+            .map(|segment| (segment.virtual_address, segment.virtual_end()))
+            .collect();
+        let machine = match bench.platform.user.elf.machine {
+            Machine::X86_64 => "x86-64",
+            Machine::Arm => "arm",
+            Machine::Aarch64 => "aarch64",
+            Machine::I386 => bail!("the emulator's plugin does not know 32-bit x86"),
+        };
+        Ok(Self {
+            plugin: bench.workspace.target().join(PROFILE).join(file),
+            machine,
+            kernel,
+            look: address_of_look(&bytes)?,
+            out: NamedTempFile::new()?,
+        })
+    }
+
+    /// QEMU's arguments.
+    pub(in crate::bench) fn arguments(&self) -> [OsString; 2] {
+        let mut argument = self.plugin.clone().into_os_string();
+        argument.push(format!(",machine={},look={:x}", self.machine, self.look));
+        for (start, end) in &self.kernel {
+            argument.push(format!(",kernel={start:x}-{end:x}"));
+        }
+        argument.push(",out=");
+        argument.push(self.out.path());
+        ["-plugin".into(), argument]
+    }
+
+    /// Replaces what the guest said about this suite by what was observed, in
+    /// the same order.
+    pub(in crate::bench) fn complete(
+        &self,
+        measurements: Vec<Measurement>,
+    ) -> Result<(Vec<Measurement>, Vec<Observation>)> {
+        let observations = record::read(&fs::read_to_string(self.out.path())?)?;
+        let (said, mut all): (Vec<_>, Vec<_>) =
+            measurements.into_iter().partition(|one| one.suite == SUITE);
+        if said.len() != observations.len() {
+            bail!(
+                "the emulator observed {} scenarios, but the guest played {}",
+                observations.len(),
+                said.len()
+            );
+        }
+        for (one, observation) in said.into_iter().zip(&observations) {
+            let name = |kind: &str| format!("{}{kind}", one.operation);
+            let parameters = one.parameters.clone();
+            let (suite, unit) = (&*one.suite, &*one.unit);
+            let delays = &observation.delays;
+            all.push(Measurement::new(
+                suite,
+                &name(DELAY),
+                parameters.clone(),
+                unit,
+                delays,
+            )?);
+            all.push(observation.stretches(Measurement {
+                operation: name(INTERRUPTS_OFF),
+                ..one
+            }));
+        }
+        Ok((all, observations))
+    }
+}
+
+/// The version of the plugin interface: 1 until QEMU 8, of which some parts that are not used here have
+/// changed since.
+fn interface(emulator: &Path) -> Result<&'static str> {
+    let output = Command::new(emulator).arg("--version").output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let major = text
+        .split_once("version ")
+        .and_then(|(_, version)| version.split('.').next()?.parse::<u32>().ok())
+        .with_context(|| format!("{} does not tell its version", emulator.display()))?;
+    Ok(if major < 9 { "1" } else { "2" })
+}
+
+fn address_of_look(kernel: &[u8]) -> Result<u64> {
+    object::File::parse(kernel)?
+        .symbols()
+        .find(|symbol| symbol.name().is_ok_and(|name| name.contains(LOOK)))
+        .map(|symbol| symbol.address())
+        .with_context(|| format!("the kernel has no function `{LOOK}`"))
+}

@@ -1,0 +1,126 @@
+//! Beginning the trace only where the benchmarks begin.
+//!
+//! To write each instruction down makes the emulator a thousand times slower,
+//! and booting and loading programs takes millions of them. So the emulator
+//! runs as always until the first stamp, where a breakpoint stops it; then its
+//! monitor is told to trace, and it is let go. All that is needed of a debugger
+//! are five packets of the GDB remote protocol (GDB manual, appendix "GDB Remote
+//! Serial Protocol").
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+use crate::Result;
+
+/// The connection to an emulator.
+pub(super) struct Debugger {
+    stream: UnixStream,
+}
+
+/// Where an emulator waits for its debugger.
+pub(super) struct Socket {
+    folder: tempfile::TempDir,
+}
+
+impl Socket {
+    pub(super) fn new() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        Ok(Self { folder })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("gdb")
+    }
+
+    /// QEMU's arguments.
+    pub(super) fn arguments(&self) -> [OsString; 3] {
+        let mut socket = OsString::from("unix:");
+        socket.push(self.path());
+        socket.push(",server=on,wait=off");
+        ["-S".into(), "-gdb".into(), socket]
+    }
+
+    /// The emulator, once it is there.
+    pub(super) fn connect(&self) -> Result<Debugger> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let begin = Instant::now();
+        loop {
+            match UnixStream::connect(self.path()) {
+                Ok(stream) => return Ok(Debugger { stream }),
+                Err(error) if begin.elapsed() > PATIENCE => {
+                    return Err(error).context("the emulator takes no debugger");
+                }
+                Err(_) => sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+impl Debugger {
+    /// Lets the machine run to the first of some addresses, then tells the
+    /// emulator's monitor something and lets the machine run on its own.
+    pub(super) fn run_to(mut self, addresses: &[u64], commands: &[&str]) -> Result<()> {
+        for address in addresses {
+            self.expect_ok(&format!("Z0,{address:x},4"))?;
+        }
+        self.send("c")?;
+        self.receive()?;
+        for command in commands {
+            let hex: String = command.bytes().map(|byte| format!("{byte:02x}")).collect();
+            self.expect_ok(&format!("qRcmd,{hex}"))?;
+        }
+        for address in addresses {
+            self.expect_ok(&format!("z0,{address:x},4"))?;
+        }
+        self.expect_ok("D")
+    }
+
+    fn expect_ok(&mut self, packet: &str) -> Result<()> {
+        self.send(packet)?;
+        loop {
+            match &*self.receive()? {
+                "OK" => return Ok(()),
+                // What the monitor has to say.
+                output if output.starts_with('O') => {}
+                answer => bail!("the emulator answers {packet} by {answer}"),
+            }
+        }
+    }
+
+    fn send(&mut self, packet: &str) -> Result<()> {
+        let sum = packet.bytes().fold(0, u8::wrapping_add);
+        write!(self.stream, "${packet}#{sum:02x}")?;
+        Ok(())
+    }
+
+    /// The next packet.
+    fn receive(&mut self) -> Result<String> {
+        while self.byte()? != b'$' {}
+        let mut packet = String::new();
+        loop {
+            match self.byte()? {
+                b'#' => break,
+                byte => packet.push(char::from(byte)),
+            }
+        }
+        // The sum: nothing gets lost on the way.
+        self.byte()?;
+        self.byte()?;
+        self.stream.write_all(b"+")?;
+        Ok(packet)
+    }
+
+    fn byte(&mut self) -> Result<u8> {
+        let mut byte = [0];
+        self.stream
+            .read_exact(&mut byte)
+            .context("the emulator has ended")?;
+        Ok(byte[0])
+    }
+}

@@ -1,0 +1,48 @@
+//! The benchmarks as tests: no operation may have become worse than the
+//! committed results say. Figures are counts of instructions, which no load of
+//! the host changes.
+
+use super::tally::Tally;
+use crate::cli::TestArguments;
+use crate::platform::Platform;
+use crate::qemu::Supervisor;
+use crate::setup::BuildTools;
+use crate::ui::{self, say};
+use crate::workspace::Workspace;
+use crate::{Result, bench};
+
+/// One test for each platform that has benchmarks.
+pub(super) fn run(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platforms: &[Platform],
+    arguments: &TestArguments,
+    supervisor: &Supervisor,
+) -> Result<Tally> {
+    let mut total = Tally::default();
+    for platform in platforms {
+        if supervisor.interrupted() || !bench::has(workspace, platform)? {
+            continue;
+        }
+        let complaints =
+            bench::regressions(workspace, tools, platform, supervisor, arguments.timeout);
+        total += match complaints {
+            Ok(complaints) if complaints.is_empty() => Tally {
+                passed: 1,
+                failed: 0,
+            },
+            Ok(complaints) => {
+                for complaint in complaints {
+                    say(&format!("{}: {complaint}", platform.name));
+                }
+                say("whoever changes costs on purpose: cargo xtask bench --write-reference");
+                Tally::FAILURE
+            }
+            Err(error) => {
+                ui::error(&error);
+                Tally::FAILURE
+            }
+        };
+    }
+    Ok(total)
+}

@@ -26,6 +26,7 @@ use crate::system::System;
 use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, setup};
+use measurement::Measurement;
 use run::Bench;
 
 /// The command `bench`.
@@ -69,7 +70,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
         }
     }
     if arguments.write_reference {
-        reference::write_page(workspace)?;
+        reference::write_book(workspace)?;
     }
     Ok(if good {
         Outcome::Success
@@ -78,17 +79,19 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     })
 }
 
-/// What has become worse on one platform since the committed results, and what
-/// is missing in them. Without the suite `delay`, which takes long and has bounds
-/// of its own.
-pub(crate) fn regressions(
+/// What is wrong with one platform: what has become worse since the committed results, or is missing in
+/// them; and whether with few attackers the delays of an urgent thread grow, or are too long.
+pub(crate) fn examine(
     workspace: &Workspace,
     tools: &BuildTools,
     platform: &Platform,
     supervisor: &Supervisor,
     timeout: u64,
 ) -> Result<Vec<String>> {
-    let arguments = BenchArguments::of(&format!("!{}", delay::SUITE), timeout);
+    let arguments = BenchArguments {
+        attackers: Some(delay::FEW),
+        ..BenchArguments::of(timeout)
+    };
     let bench = Bench {
         workspace,
         tools,
@@ -97,9 +100,24 @@ pub(crate) fn regressions(
         arguments: &arguments,
     };
     let measured = bench.measure_with_sizes()?;
-    let mut before = reference::read(workspace, &platform.name)?;
-    before.retain(|one| one.suite != delay::SUITE);
-    Ok(compare::complaints(&before, &measured, true))
+    let before = reference::read(workspace, &platform.name)?;
+    let mut complaints = worse(&before, &measured, true);
+    complaints.extend(delay::complaints(&measured));
+    Ok(complaints)
+}
+
+/// What is worse than before, if anything was measured before. The suite `delay` has bounds of its own; its
+/// figures depend on where releases happen to hit.
+fn worse(before: &[Measurement], measured: &[Measurement], complete: bool) -> Vec<String> {
+    let [before, measured] = [before, measured].map(|list| {
+        let mut list = list.to_vec();
+        list.retain(|one| one.suite != delay::SUITE);
+        list
+    });
+    if before.is_empty() {
+        return Vec::new();
+    }
+    compare::complaints(&before, &measured, complete)
 }
 
 /// Whether there are benchmarks for a platform.
@@ -153,7 +171,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         good = false;
     }
     if let Some(before) = before {
-        let complaints = compare::complaints(&before, &measured, arguments.is_complete());
+        let complaints = worse(&before, &measured, arguments.is_complete());
         for complaint in &complaints {
             say(&format!("{name}: {complaint}"));
         }

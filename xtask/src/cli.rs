@@ -267,10 +267,10 @@ pub(crate) struct BenchArguments {
 }
 
 impl BenchArguments {
-    /// Those of a run of some benchmarks for other commands.
-    pub(crate) fn of(suite: &str, timeout: u64) -> Self {
+    /// Those of a run of all benchmarks for other commands.
+    pub(crate) fn of(timeout: u64) -> Self {
         Self {
-            suite: Some(suite.to_string()),
+            suite: None,
             platforms: Vec::new(),
             json: None,
             compare: None,

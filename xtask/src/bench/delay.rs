@@ -5,15 +5,19 @@
 //! what it wrote.
 
 mod observer;
+mod page;
 mod plot;
 mod record;
 mod verdict;
 
 pub(super) use observer::Observer;
+pub(super) use page::page;
 pub(super) use plot::plot;
 pub(super) use record::Observation;
 pub(super) use verdict::complaints;
 
+/// With how many attackers at most the suite is part of the tests.
+pub(super) const FEW: u64 = 64;
 /// The suite.
 pub(super) const SUITE: &str = "delay";
 /// What is behind the name of a scenario in the names of its two measurements.

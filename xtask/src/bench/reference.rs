@@ -14,12 +14,18 @@ use crate::workspace::Workspace;
 
 /// Where the files are.
 const FOLDER: &str = "benches/reference";
-/// The page.
-const PAGE: &str = "docs/src/reference/benchmarks.md";
+/// The pages of the book that show results, and how.
+const PAGES: [(&str, fn(&[Platform]) -> String); 2] = [
+    ("docs/src/reference/benchmarks.md", tables),
+    ("docs/src/reference/delay.md", delay::page),
+];
 /// The plots of delays, one for each platform.
 const PLOTS: &str = "docs/src/images/delay";
-/// What of the page the tool writes lies behind this line.
+/// What of a page the tool writes lies behind this line.
 const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-reference`. -->\n";
+
+/// A platform's name and results.
+pub(super) type Platform = (String, Vec<Measurement>);
 
 fn file(workspace: &Workspace, platform: &str) -> PathBuf {
     workspace.path(FOLDER).join(format!("{platform}.json"))
@@ -46,37 +52,45 @@ pub(super) fn write(workspace: &Workspace, platform: &str, measured: &[Measureme
         .with_context(|| format!("cannot write {}", workspace.display(&path)))
 }
 
-/// Writes all results into the page.
-pub(super) fn write_page(workspace: &Workspace) -> Result<()> {
-    let path = workspace.path(PAGE);
-    let old = fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
-    let head = old.split_once(MARK).map_or(&*old, |(head, _)| head);
-    let all = all(workspace)?;
-    for (name, measured) in &all {
-        if let Some(plot) = delay::plot(name, measured) {
-            fs::write(workspace.path(format!("{PLOTS}-{name}.svg")), plot)?;
-        }
+/// Writes all results into the book.
+pub(super) fn write_book(workspace: &Workspace) -> Result<()> {
+    for (path, text) in book(workspace)? {
+        fs::write(workspace.path(&path), text).with_context(|| format!("cannot write {path}"))?;
     }
-    let new = format!("{head}{MARK}{}", tables(&all));
-    fs::write(&path, new).with_context(|| format!("cannot write {PAGE}"))
+    Ok(())
 }
 
-/// What is wrong with the page: it must show the results.
+/// What is wrong with the book: it must show the results.
 pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
-    let page = fs::read_to_string(workspace.path(PAGE)).unwrap_or_default();
-    let shown = page.split_once(MARK).map_or("", |(_, shown)| shown);
-    let agrees = shown == tables(&all(workspace)?);
-    Ok(if agrees {
-        Vec::new()
-    } else {
-        vec![format!(
-            "{PAGE}: the tables do not show the results in {FOLDER}"
-        )]
-    })
+    let book = book(workspace)?.into_iter();
+    let outdated = book.filter(|(path, text)| {
+        fs::read_to_string(workspace.path(path)).map_or(true, |shown| shown != *text)
+    });
+    Ok(outdated
+        .map(|(path, _)| format!("{path} does not show the results in {FOLDER}"))
+        .collect())
+}
+
+/// The pages and plots that show results: where they are, and what is in them.
+fn book(workspace: &Workspace) -> Result<Vec<(String, String)>> {
+    let all = all(workspace)?;
+    let mut files = Vec::new();
+    for (path, show) in PAGES {
+        let old = fs::read_to_string(workspace.path(path));
+        let old = old.with_context(|| format!("cannot read {path}"))?;
+        let head = old.split_once(MARK).map_or(&*old, |(head, _)| head);
+        files.push((path.to_string(), format!("{head}{MARK}{}", show(&all))));
+    }
+    for (name, measured) in &all {
+        if let Some(plot) = delay::plot(name, measured) {
+            files.push((format!("{PLOTS}-{name}.svg"), plot));
+        }
+    }
+    Ok(files)
 }
 
 /// The results of all platforms that have some, by name.
-fn all(workspace: &Workspace) -> Result<Vec<(String, Vec<Measurement>)>> {
+fn all(workspace: &Workspace) -> Result<Vec<Platform>> {
     let mut names: Vec<_> = fs::read_dir(workspace.path(FOLDER))
         .into_iter()
         .flatten()
@@ -92,27 +106,29 @@ fn all(workspace: &Workspace) -> Result<Vec<(String, Vec<Measurement>)>> {
         .collect()
 }
 
-/// One table for each suite and unit; the platforms are its columns.
-fn tables(platforms: &[(String, Vec<Measurement>)]) -> String {
+/// One table for each suite and unit; the platforms are its columns. The suite `delay` has a page of its own.
+fn tables(platforms: &[Platform]) -> String {
     let mut rows: Vec<&Measurement> = Vec::new();
     for one in platforms.iter().flat_map(|(_, list)| list) {
-        if !rows.iter().any(|row| row.is_about_the_same_as(one)) {
+        if one.suite != delay::SUITE && !rows.iter().any(|row| row.is_about_the_same_as(one)) {
             // Behind the last of its suite.
             let place = rows.iter().rposition(|row| row.suite == one.suite);
             rows.insert(place.map_or(rows.len(), |place| place + 1), one);
         }
     }
+    let is_shown = |(_, list): &&Platform| list.iter().any(|one| one.suite != delay::SUITE);
+    let platforms: Vec<_> = platforms.iter().filter(is_shown).collect();
     let mut text = String::new();
     for group in rows.chunk_by(|a, b| (&a.suite, &a.unit) == (&b.suite, &b.unit)) {
         let _ = writeln!(text, "\n## {} ({})\n", group[0].suite, group[0].unit);
         text.push_str("| operation | parameters |");
-        for (name, _) in platforms {
+        for (name, _) in &platforms {
             let _ = write!(text, " {name} |");
         }
         let _ = writeln!(text, "\n|---|---|{}", "--:|".repeat(platforms.len()));
         for row in group {
             let _ = write!(text, "| {} | {} |", row.operation, row.parameters());
-            for (_, list) in platforms {
+            for (_, list) in &platforms {
                 let one = list.iter().find(|one| one.is_about_the_same_as(row));
                 let _ = write!(text, " {} |", one.map_or(String::new(), cell));
             }

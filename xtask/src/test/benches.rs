@@ -1,6 +1,6 @@
 //! The benchmarks as tests: no operation may have become worse than the
-//! committed results say. Figures are counts of instructions, which no load of
-//! the host changes.
+//! committed results say, and no delay may grow or exceed its bound. Figures
+//! are counts of instructions, which no load of the host changes.
 
 use super::tally::Tally;
 use crate::cli::TestArguments;
@@ -24,8 +24,7 @@ pub(super) fn run(
         if supervisor.interrupted() || !bench::has(workspace, platform)? {
             continue;
         }
-        let complaints =
-            bench::regressions(workspace, tools, platform, supervisor, arguments.timeout);
+        let complaints = bench::examine(workspace, tools, platform, supervisor, arguments.timeout);
         total += match complaints {
             Ok(complaints) if complaints.is_empty() => Tally {
                 passed: 1,

@@ -23,20 +23,25 @@ const ATTACKERS: [usize; 6] = [1, 4, 16, 64, 256, 1024];
 /// How often a scenario is repeated at least.
 const ROUNDS: usize = 4;
 
-/// One scenario with one number of attackers.
+/// One scenario with one number of attackers, or as many as it can have.
 fn scenario(bench: &mut Bench, variant: usize) -> Result {
-    let (name, scenario) = SCENARIOS[variant / ATTACKERS.len()];
-    let attackers = ATTACKERS[variant % ATTACKERS.len()];
-    if bench.attackers.is_some_and(|most| attackers > most) {
+    let scenario = &SCENARIOS[variant / ATTACKERS.len()];
+    let most = bench.attackers.unwrap_or(usize::MAX).min(scenario.most);
+    let mut numbers = ATTACKERS.map(|attackers| attackers.min(most)).into_iter();
+    let variant = variant % ATTACKERS.len();
+    let attackers = ATTACKERS[variant].min(most);
+    if numbers.position(|number| number == attackers) != Some(variant) {
+        // There was one with as many already.
         return Ok(());
     }
     let urgent = Urgent::start(bench)?;
     let mut rounds = 0;
     while rounds < ROUNDS || !urgent.is_content() {
-        scenario(bench, attackers)?;
+        (scenario.play)(bench, attackers)?;
         rounds += 1;
     }
     let releases = urgent.end(bench)?;
-    bench.report(name, &[("attackers", attackers.into())], &[releases]);
+    let parameters = [("attackers", attackers.into())];
+    bench.report(scenario.name, &parameters, &[releases]);
     Ok(())
 }

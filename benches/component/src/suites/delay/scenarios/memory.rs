@@ -2,14 +2,13 @@
 
 use crate::bench::Bench;
 use crate::suites::delay::attackers::Attackers;
-use userlib::abi::{ObjectType, RETYPE_LIMIT};
+use userlib::abi::ObjectType;
 use userlib::cap::{Attributes, Frame, FrameSize, SlotRange, Untyped, VSpace};
 use userlib::environment::PAGE;
 use userlib::{Result, Rights};
 
-/// A mebibyte that was used is cleared, and as many objects are made of it, at most 256 at once.
+/// A mebibyte that was used is cleared, and as many objects are made of it at once.
 pub fn retype(bench: &mut Bench, count: usize) -> Result {
-    let count = count.min(RETYPE_LIMIT);
     let mut arena = bench.allocator.split(21, 4)?;
     let memory: Untyped = arena.allocator.create_sized(20)?;
     let table = arena.allocator.create_cnode(8)?;
@@ -22,7 +21,7 @@ pub fn retype(bench: &mut Bench, count: usize) -> Result {
     bench.allocator.reclaim(arena)
 }
 
-/// Where [`page_tables`] maps, and how far from one table to the next.
+/// Where [`page_tables`] maps, and what a table of pages maps, which is also the size of a large frame.
 const FIRST: usize = 0x1000_0000;
 const TABLE: usize = if cfg!(target_arch = "arm") { 1 << 20 } else { 1 << 21 };
 
@@ -42,9 +41,11 @@ pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// As many address spaces get their identifiers, as far as there is memory for them.
+/// As many address spaces as there is memory for, and identifiers in one pool.
+pub const MOST_SPACES: usize = 448;
+
+/// As many address spaces get their identifiers.
 pub fn address_spaces(bench: &mut Bench, count: usize) -> Result {
-    let count = count.min(448);
     let mut arena = bench.allocator.split(23, count + 1)?;
     for _ in 0..count {
         let space: VSpace = arena.allocator.create()?;
@@ -53,17 +54,18 @@ pub fn address_spaces(bench: &mut Bench, count: usize) -> Result {
     bench.allocator.reclaim(arena)
 }
 
+/// A frame of one or two mebibytes, and its pages.
+const LARGE_BITS: usize = TABLE.trailing_zeros() as usize;
+pub const MOST_PAGES: usize = TABLE / PAGE;
+
 /// A large frame is made, mapped, cleaned from the caches for as many pages, and taken back.
 pub fn large_frames(bench: &mut Bench, count: usize) -> Result {
-    const MOST_BITS: usize = 21;
-    let size = FrameSize::ALL.iter().filter(|size| size.bits() <= MOST_BITS);
-    let size = *size.max_by_key(|size| size.bits()).unwrap_or(&FrameSize::SMALLEST);
-    let mut arena = bench.allocator.split(MOST_BITS + 1, 4)?;
-    let frame = arena.allocator.create_frame(size)?;
-    let bytes = 1 << size.bits();
-    let address = bench.reserve(2 * bytes / PAGE).next_multiple_of(bytes);
+    let size = FrameSize::ALL.iter().find(|size| size.bits() == LARGE_BITS);
+    let mut arena = bench.allocator.split(LARGE_BITS + 1, 4)?;
+    let frame = arena.allocator.create_frame(*size.unwrap_or(&FrameSize::SMALLEST))?;
+    let address = bench.reserve(2 * MOST_PAGES).next_multiple_of(TABLE);
     bench.map_at(frame, address)?;
-    clean(frame, (count * PAGE).min(bytes))?;
+    clean(frame, count * PAGE)?;
     bench.allocator.reclaim(arena)
 }
 

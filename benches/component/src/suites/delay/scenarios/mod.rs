@@ -8,27 +8,49 @@ mod time;
 
 use crate::bench::Bench;
 use userlib::Result;
+use userlib::abi::{RETYPE_LIMIT, WORD_BITS};
 
 /// A scenario.
-pub type Scenario = fn(&mut Bench, usize) -> Result;
+pub struct Scenario {
+    /// Its name.
+    pub name: &'static str,
+    /// The most attackers that it can have.
+    pub most: usize,
+    /// Plays it once.
+    pub play: fn(&mut Bench, usize) -> Result,
+}
 
-/// All of them, by name.
-pub const SCENARIOS: &[(&str, Scenario)] = &[
-    ("release storm", time::releases),
-    ("long list of replenishments", time::replenishments),
-    ("senders of all priorities", threads::senders),
-    ("signal storm", threads::signals),
-    ("priority changes", threads::priorities),
-    ("endpoint deletion", threads::endpoint_deleted),
-    ("cancelled badged sends", threads::sends_cancelled),
-    ("reply chain", threads::reply_chain),
-    ("revocation", capabilities::copies_revoked),
-    ("deep lookups", capabilities::deep_lookups),
-    ("capability transfer", capabilities::transfer),
-    ("retype of 1 MiB", memory::retype),
-    ("page table teardown", memory::page_tables),
-    ("address spaces", memory::address_spaces),
-    ("large frames", memory::large_frames),
+/// A scenario with any number of attackers.
+const fn any(name: &'static str, play: fn(&mut Bench, usize) -> Result) -> Scenario {
+    at_most(usize::MAX, name, play)
+}
+
+const fn at_most(
+    most: usize,
+    name: &'static str,
+    play: fn(&mut Bench, usize) -> Result,
+) -> Scenario {
+    Scenario { name, most, play }
+}
+
+/// All of them.
+pub const SCENARIOS: &[Scenario] = &[
+    any("release storm", time::releases),
+    any("long list of replenishments", time::replenishments),
+    at_most(time::MOST_IDLING, "idling context", time::idling),
+    any("senders of all priorities", threads::senders),
+    any("signal storm", threads::signals),
+    any("priority changes", threads::priorities),
+    any("endpoint deletion", threads::endpoint_deleted),
+    any("cancelled badged sends", threads::sends_cancelled),
+    any("reply chain", threads::reply_chain),
+    any("revocation", capabilities::copies_revoked),
+    at_most(WORD_BITS, "deep lookups", capabilities::deep_lookups),
+    any("capability transfer", capabilities::transfer),
+    at_most(RETYPE_LIMIT, "retype of 1 MiB", memory::retype),
+    any("page table teardown", memory::page_tables),
+    at_most(memory::MOST_SPACES, "address spaces", memory::address_spaces),
+    at_most(memory::MOST_PAGES, "large frames", memory::large_frames),
 ];
 
 /// Priorities of attackers: all below that of the thread that lets the kernel work.

@@ -5,11 +5,13 @@ use crate::bench::Bench;
 use crate::suites::delay::attackers::{Attackers, Call};
 use crate::suites::delay::urgent::pass;
 use userlib::abi::Syscall;
-use userlib::cap::{Notification, SchedParameters};
-use userlib::{Microseconds, Result};
+use userlib::cap::{Endpoint, Notification, SchedParameters};
+use userlib::{Message, Microseconds, Result};
 
 /// Little more than the smallest budget.
 const BUDGET: u64 = 25;
+/// The most replenishments of a context that idles.
+pub const MOST_IDLING: usize = usize::MAX;
 
 /// The replenishments of all attackers come due while others are more urgent.
 pub fn releases(bench: &mut Bench, count: usize) -> Result {
@@ -39,5 +41,31 @@ pub fn replenishments(bench: &mut Bench, count: usize) -> Result {
     (0..count).for_each(|_| notification.signal());
     pass(time.period);
     notification.signal();
+    attackers.delete(bench)
+}
+
+/// A thread has waited at an endpoint for long, on a context that idles and whose time comes back in many
+/// pieces, each larger than the smallest budget.
+pub fn idling(bench: &mut Bench, count: usize) -> Result {
+    const PIECE: Microseconds = Microseconds(2 * BUDGET);
+    let budget = PIECE.0 * (2 * count as u64 + 1);
+    let time = SchedParameters::new(Microseconds(budget), Microseconds(2 * budget))
+        .with_extra_refills(count)
+        .idling();
+    let mut attackers = Attackers::new(bench, count)?;
+    let notification: Notification = attackers.arena.allocator.create()?;
+    let endpoint: Endpoint = attackers.arena.allocator.create()?;
+    let context = attackers.context(bench, &time)?;
+    let calls = [Call::new(Syscall::Wait, notification), Call::new(Syscall::Wait, endpoint)];
+    attackers.add(bench, context, calls, [0; 2])?.resume()?;
+    for _ in 0..count {
+        notification.signal();
+        pass(PIECE);
+        endpoint.send(Message::empty(0));
+        pass(PIECE);
+    }
+    notification.signal();
+    pass(Microseconds(3 * time.period.0));
+    endpoint.send(Message::empty(0));
     attackers.delete(bench)
 }

@@ -1,6 +1,7 @@
 //! A plugin for QEMU that finds out how long interrupts are off.
 //!
-//! The emulator calls it for each instruction that it executes. The kernel runs with interrupts off, so a
+//! The emulator calls it for each instruction of the kernel that it executes, and for each block of
+//! instructions of users. The kernel runs with interrupts off, so a
 //! *stretch* is what it executes from one moment at which an interrupt could be taken to the next: from
 //! its entry, or from a preemption point, to its return or to the next preemption point. Programs
 //! cooperate by *marks*, instructions that do nothing but say something: for each mark the plugin writes

@@ -35,6 +35,12 @@ unsafe extern "C" {
     fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
     fn qemu_plugin_insn_haddr(instruction: *const Instruction) -> *mut c_void;
     fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
+    fn qemu_plugin_register_vcpu_tb_exec_cb(
+        block: *mut Block,
+        callback: Executed,
+        flags: c_int,
+        data: *mut c_void,
+    );
     fn qemu_plugin_register_vcpu_insn_exec_cb(
         instruction: *mut Instruction,
         callback: Executed,
@@ -109,13 +115,39 @@ pub unsafe extern "C" fn qemu_plugin_install(
     0
 }
 
-/// A block of instructions is translated: says what shall be called for each.
+/// What an instruction is.
+enum Kind {
+    User,
+    Mark(u32),
+    Kernel,
+    Look,
+    Leave,
+}
+
+impl Plugin {
+    fn kind(&self, address: u64, bytes: &[u8]) -> Kind {
+        if self.kernel.iter().any(|range| range.contains(&address)) {
+            if address == self.look {
+                Kind::Look
+            } else if self.machine.is_leaving(bytes) {
+                Kind::Leave
+            } else {
+                Kind::Kernel
+            }
+        } else {
+            self.machine.mark(bytes).map_or(Kind::User, Kind::Mark)
+        }
+    }
+}
+
+/// A block of instructions is translated: says what shall be called for each, or for all at once if they are
+/// a user's and nothing else.
 extern "C" fn translated(_: Id, block: *mut Block) {
     let Some(plugin) = PLUGIN.get() else { return };
     // SAFETY: the block, its instructions and their bytes are there while this function runs; an
     // instruction in RAM has its bytes in one piece as no page of it is followed by another's.
     unsafe {
-        for index in 0..qemu_plugin_tb_n_insns(block) {
+        let instructions = (0..qemu_plugin_tb_n_insns(block)).map(|index| {
             let instruction = qemu_plugin_tb_get_insn(block, index);
             let address = qemu_plugin_insn_vaddr(instruction);
             let bytes = qemu_plugin_insn_haddr(instruction).cast::<u8>();
@@ -124,29 +156,35 @@ extern "C" fn translated(_: Id, block: *mut Block) {
             } else {
                 std::slice::from_raw_parts(bytes, qemu_plugin_insn_size(instruction))
             };
-            let (callback, data): (Executed, u64) =
-                if plugin.kernel.iter().any(|range| range.contains(&address)) {
-                    if address == plugin.look {
-                        (look, address)
-                    } else if plugin.machine.is_leaving(bytes) {
-                        (leave, address)
-                    } else {
-                        (kernel, address)
-                    }
-                } else if let Some(number) = plugin.machine.mark(bytes) {
-                    (mark, number.into())
-                } else {
-                    (user, 0)
-                };
-            let data = std::ptr::without_provenance_mut(data as usize);
+            (instruction, address, plugin.kind(address, bytes))
+        });
+        let instructions: Vec<_> = instructions.collect();
+        if instructions
+            .iter()
+            .all(|(_, _, kind)| matches!(kind, Kind::User))
+        {
+            let count = std::ptr::without_provenance_mut(instructions.len());
+            qemu_plugin_register_vcpu_tb_exec_cb(block, user, NO_REGISTERS, count);
+            return;
+        }
+        for (instruction, address, kind) in instructions {
+            let address = address as usize;
+            let (callback, data): (Executed, usize) = match kind {
+                Kind::User => (user, 1),
+                Kind::Mark(number) => (mark, number as usize),
+                Kind::Kernel => (kernel, address),
+                Kind::Look => (look, address),
+                Kind::Leave => (leave, address),
+            };
+            let data = std::ptr::without_provenance_mut(data);
             qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, NO_REGISTERS, data);
         }
     }
 }
 
-extern "C" fn user(_: c_uint, _: *mut c_void) {
+extern "C" fn user(_: c_uint, count: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.user();
+        plugin.record.user(count.addr() as u64);
     }
 }
 
@@ -172,7 +210,7 @@ extern "C" fn leave(processor: c_uint, address: *mut c_void) {
 
 extern "C" fn mark(_: c_uint, number: *mut c_void) {
     let Some(plugin) = PLUGIN.get() else { return };
-    plugin.record.user();
+    plugin.record.user(1);
     if let Ok(mut out) = plugin.out.lock() {
         // A file that is not complete is found out by who reads it.
         let _ = plugin.record.mark(number.addr() as u32, &mut *out);

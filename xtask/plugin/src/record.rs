@@ -49,9 +49,9 @@ impl Record {
         }
     }
 
-    /// A user's instruction.
-    pub fn user(&self) {
-        self.now.store(self.now.load(Relaxed) + 1, Relaxed);
+    /// Instructions of a user.
+    pub fn user(&self, count: u64) {
+        self.now.store(self.now.load(Relaxed) + count, Relaxed);
         self.close();
     }
 
@@ -150,7 +150,7 @@ mod tests {
         record.mark(BEGIN, &mut written).unwrap();
         for length in [2, 3, 1] {
             (0..length).for_each(|step| record.kernel(0x100 * length + step));
-            record.user();
+            record.user(1);
         }
         record.mark(3, &mut written).unwrap();
         record.kernel(0x900);

@@ -29,6 +29,9 @@ const VERSION: &str = "EMULATOR_PLUGIN_VERSION";
 /// The kernel's function that looks whether an interrupt waits.
 const LOOK: &str = "interrupt_waits";
 
+/// Where cores that cannot be told otherwise take exceptions: no addresses of users anywhere.
+const HIGH_VECTORS: (u64, u64) = (0xffff_0000, 0xffff_1000);
+
 /// The plugin for one run.
 #[derive(Debug)]
 pub(in crate::bench) struct Observer {
@@ -55,7 +58,7 @@ impl Observer {
         let file = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", CRATE.replace('-', "_"));
 
         let bytes = fs::read(&built.kernel)?;
-        let kernel = Executable::parse(&bytes)?
+        let mut kernel: Vec<_> = Executable::parse(&bytes)?
             .segments
             .iter()
             // What is not moved runs at boot only, at addresses that users have later.
@@ -64,7 +67,10 @@ impl Observer {
             .collect();
         let machine = match bench.platform.user.elf.machine {
             Machine::X86_64 => "x86-64",
-            Machine::Arm => "arm",
+            Machine::Arm => {
+                kernel.push(HIGH_VECTORS);
+                "arm"
+            }
             Machine::Aarch64 => "aarch64",
             Machine::I386 => bail!("the emulator's plugin does not know 32-bit x86"),
         };

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::suites::delay::attackers::Attackers;
 use userlib::abi::ObjectType;
-use userlib::cap::{Attributes, Frame, FrameSize, SlotRange, Untyped, VSpace};
+use userlib::cap::{Attributes, Frame, FrameSize, PageTable, SlotRange, Table, Untyped, VSpace};
 use userlib::environment::PAGE;
 use userlib::{Result, Rights};
 
@@ -25,7 +25,8 @@ pub fn retype(bench: &mut Bench, count: usize) -> Result {
 const FIRST: usize = 0x1000_0000;
 const TABLE: usize = if cfg!(target_arch = "arm") { 1 << 20 } else { 1 << 21 };
 
-/// An address space goes away that has as many page tables, each with a page.
+/// A page table is taken out as many times; then an address space goes away that has as many, each with a
+/// page.
 pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let allocator = &mut attackers.arena.allocator;
@@ -36,6 +37,12 @@ pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
         let frame = allocator.copy(frame, Rights::ALL)?;
         let address = FIRST + index * TABLE;
         space.map(allocator, frame, address, Rights::READ_WRITE, Attributes::NO_EXECUTE)?;
+    }
+    let kind = Table::missing(TABLE.trailing_zeros() as usize).unwrap_or(Table::PageTable);
+    let table = PageTable(allocator.create_any(kind.object_type(), 0, kind.size_bits())?);
+    for _ in 0..count {
+        table.map(kind, space, FIRST - TABLE, Attributes::NO_EXECUTE)?;
+        table.unmap(kind)?;
     }
     bench.allocator.slot(space).delete()?;
     attackers.delete(bench)

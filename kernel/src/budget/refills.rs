@@ -187,34 +187,47 @@ impl<'a> Refills<'a> {
         while self.head().amount <= usage {
             let amount = self.head().amount;
             usage -= amount;
-            if self.ring.len() == 1 {
-                self.advance(amount);
-                let head = self.entry_mut(0);
-                head.time = head.time.saturating_add(period);
-                if head.time == Ticks::NEVER {
-                    break;
-                }
-            } else {
-                let used = self.pop();
-                self.schedule(Refill {
-                    time: used.time.saturating_add(period),
-                    ..used
-                });
+            self.use_head(period);
+            if self.head().time == Ticks::NEVER {
+                break;
             }
         }
-        if usage > Ticks::ZERO && self.head().amount > usage {
-            let head = self.entry_mut(0);
-            let used = Refill {
-                time: head.time.saturating_add(period),
-                amount: usage,
-            };
-            head.time = head.time.saturating_add(usage);
-            self.origin = self.origin.wrapping_add(usage.0);
-            self.schedule(used);
+        if usage > Ticks::ZERO {
+            self.use_part(usage, period);
         }
         if self.head().amount < minimum {
             self.gather(minimum, Ticks::NEVER);
         }
+    }
+
+    /// All of the head was used.
+    fn use_head(&mut self, period: Ticks) {
+        if self.ring.len() == 1 {
+            self.advance(self.head().amount);
+            let head = self.entry_mut(0);
+            head.time = head.time.saturating_add(period);
+        } else {
+            let used = self.pop();
+            self.schedule(Refill {
+                time: used.time.saturating_add(period),
+                ..used
+            });
+        }
+    }
+
+    /// Part of the head was used, if it holds more than that.
+    fn use_part(&mut self, usage: Ticks, period: Ticks) {
+        if self.head().amount <= usage {
+            return;
+        }
+        let head = self.entry_mut(0);
+        let used = Refill {
+            time: head.time.saturating_add(period),
+            amount: usage,
+        };
+        head.time = head.time.saturating_add(usage);
+        self.origin = self.origin.wrapping_add(usage.0);
+        self.schedule(used);
     }
 
     /// The head if all before `position` were merged into the replenishment there, which is brought
@@ -258,8 +271,9 @@ impl<'a> Refills<'a> {
 
     /// Time is used as soon as it is available, from `since` until `now`. Returns how much that was.
     ///
-    /// After two periods of this everything is used in the moment that it comes, so that the third is
-    /// like the second: whole periods are skipped, and the steps do not grow with the time.
+    /// What is due at the beginning counts from then on. All that there is ends within one period, since it
+    /// was used before, and so every period is like the first: whole periods are skipped. The steps are
+    /// the length of the list.
     pub fn idle(
         &mut self,
         since: Ticks,
@@ -267,25 +281,33 @@ impl<'a> Refills<'a> {
         (budget, period): (Ticks, Ticks),
         minimum: Ticks,
     ) -> Ticks {
-        let settled = since.saturating_add(period).saturating_add(period);
-        let (mut at, mut used) = (since, Ticks::ZERO);
-        loop {
-            at = at.max(self.head().time);
-            if at >= now {
-                return used;
-            }
-            let periods = (now - at).0 / period.0;
-            if at >= settled && periods > 0 {
-                self.charge_budgets(periods, budget, period);
-                used = used.saturating_add(Ticks(budget.0.saturating_mul(periods)));
-                at = at.saturating_add(Ticks(period.0.saturating_mul(periods)));
-                continue;
-            }
-            let amount = self.head().amount.min(now - at);
-            self.charge(amount, period, minimum);
-            used = used.saturating_add(amount);
-            at = at.saturating_add(amount);
+        self.unblock(since);
+        let start = self.head().time;
+        if start >= now {
+            return Ticks::ZERO;
         }
+        let periods = (now - start).0 / period.0;
+        if periods > 0 {
+            self.charge_budgets(periods, budget, period);
+        }
+        let mut used = Ticks(budget.0.saturating_mul(periods));
+        loop {
+            let Refill { time, amount } = self.head();
+            let passed = now.saturating_sub(time);
+            used = used.saturating_add(amount.min(passed));
+            if passed < amount {
+                break;
+            }
+            self.use_head(period);
+        }
+        let rest = now.saturating_sub(self.head().time);
+        if rest > Ticks::ZERO {
+            self.use_part(rest, period);
+        }
+        if self.head().amount < minimum {
+            self.gather(minimum, Ticks::NEVER);
+        }
+        used
     }
 
     /// The thread becomes able to use its time now: what has waited unused counts from now on, and

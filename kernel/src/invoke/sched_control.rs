@@ -15,6 +15,10 @@ use crate::token::Ptr;
 /// Replenishments that every scheduling context has.
 const BASE_REFILLS: usize = 2;
 
+/// The most that a context uses that idles, however many are asked for: when its thread has waited, each
+/// is looked at.
+const MOST_IDLING_REFILLS: usize = 8;
+
 struct Configure<A: Arch> {
     context: Ptr<SchedContext<A>>,
     budget: Ticks,
@@ -72,6 +76,12 @@ fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Con
         });
     }
     let round_robin = budget == period;
+    let idling = flags & sched_context_flags::IDLING != 0;
+    let refills = match BASE_REFILLS + extra_refills {
+        _ if round_robin => BASE_REFILLS,
+        refills if idling => refills.min(MOST_IDLING_REFILLS),
+        refills => refills,
+    };
     Ok(Configure {
         context,
         budget: clock.ticks(budget),
@@ -80,10 +90,10 @@ fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Con
         } else {
             clock.ticks(period)
         },
-        refills: BASE_REFILLS + if round_robin { 0 } else { extra_refills },
+        refills,
         badge,
         sporadic: flags & sched_context_flags::SPORADIC != 0,
-        idling: flags & sched_context_flags::IDLING != 0,
+        idling,
     })
 }
 

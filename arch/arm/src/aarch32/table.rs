@@ -75,6 +75,20 @@ impl<A: Aarch32, E: Copy, const N: usize> Entries<A, E, N> {
         self.clean(range);
     }
 
+    /// Makes all entries `empty`: a few in each turn, as there are hundreds.
+    pub fn clear(self, empty: E) {
+        const SOME: usize = 8;
+        const { assert!(N.is_multiple_of(SOME)) };
+        for index in (0..N).step_by(SOME) {
+            let entries = self.entry(index);
+            for place in 0..SOME {
+                // SAFETY: as for `fill`; there are so many entries from `index` on.
+                unsafe { entries.add(place).write_volatile(empty) };
+            }
+        }
+        self.clean(0..N);
+    }
+
     /// Copies entries: a few in each turn, as the kernel has hundreds of them in a directory.
     pub fn copy(self, from: Self, range: Range<usize>) {
         const SOME: usize = 8;

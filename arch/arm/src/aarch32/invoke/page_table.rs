@@ -8,7 +8,7 @@ use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::Root;
 use crate::aarch32::cap::{Capability, Mapping};
-use crate::aarch32::descriptor::{FirstKind, FirstLevel, SECTION_BITS, SecondLevel, TABLE_ENTRIES};
+use crate::aarch32::descriptor::{FirstKind, FirstLevel, SECTION_BITS, SecondLevel};
 use crate::aarch32::map::vm_attributes;
 use crate::aarch32::table::{Table, directory_index};
 use crate::aarch32::{Aarch32, USER_TOP};
@@ -29,7 +29,7 @@ pub(super) fn invoke<A: Aarch32>(
                 unmap(kernel, address, mapping);
                 // SAFETY: the capability says that a table is there, which is in no directory now.
                 let table = unsafe { Table::<A>::at(address) };
-                table.fill(0..TABLE_ENTRIES, |_| SecondLevel::FAULT);
+                table.clear(SecondLevel::FAULT);
             }
             let unmapped = Capability::PageTable {
                 address,

@@ -13,6 +13,9 @@ pub const WATCH: u16 = 2;
 /// The urgent thread runs.
 pub const RELEASED: u16 = 3;
 
+/// From now on nothing happens again, and releases go on to be numbered.
+pub const CALM: u16 = 4;
+
 /// Says something to the emulator.
 #[inline(always)]
 pub fn mark<const NUMBER: u16>() {

@@ -1,6 +1,6 @@
 //! The thread that wants to run.
 
-use super::mark::{DONE, QUIET, RELEASED, WATCH, mark};
+use super::mark::{CALM, DONE, QUIET, RELEASED, WATCH, mark};
 use crate::bench::Bench;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{SchedParameters, Tcb};
@@ -12,9 +12,10 @@ const PRIORITY: u8 = 254;
 /// It asks for little more than the smallest budget, which must be left when it enters the kernel, and is
 /// in step with nothing.
 const TIME: SchedParameters = SchedParameters::new(Microseconds(26), Microseconds(31)).sporadic();
-/// Releases until everything has its place, and releases while nothing happens.
+/// Releases until everything has its place, and releases while nothing happens, before and after. Both
+/// together tell the emulator how far apart releases are, however coarse the timer is.
 const WARM_UP: usize = 4;
-const QUIET_RELEASES: usize = 64;
+const QUIET_RELEASES: usize = 16;
 /// How many releases there must be while something happens.
 const ENOUGH: usize = 64;
 
@@ -53,10 +54,13 @@ impl Urgent {
 
     /// Ends the measurement: how many releases there were.
     pub fn end(self, bench: &mut Bench) -> Result<usize> {
+        let releases = RELEASES.load(Relaxed) - self.start;
+        mark::<CALM>();
+        wait_for(QUIET_RELEASES);
         mark::<DONE>();
         self.tcb.suspend()?;
         bench.settle()?;
-        Ok(RELEASES.load(Relaxed) - self.start)
+        Ok(releases)
     }
 }
 

@@ -56,16 +56,17 @@ impl Maze {
     }
 }
 
-/// Capabilities are named by a way of as many levels, or as there are bits in a word.
+/// Capabilities are named by the longest way there is, as many times: a level for each bit of a word.
 pub fn deep_lookups(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, 1)?;
     let maze = Maze::new(bench, &mut attackers)?;
     let table = bench.allocator.slot(maze.end);
     maze.near(0).copy_from(table, Rights::ALL)?;
-    for _ in 0..32 {
-        maze.slot(1, count).copy_from(maze.slot(0, count), Rights::ALL)?;
-        maze.slot(2, count).move_from(maze.slot(1, count))?;
-        maze.slot(2, count).delete()?;
+    let slot = |index| maze.slot(index, WORD_BITS);
+    for _ in 0..count {
+        slot(1).copy_from(slot(0), Rights::ALL)?;
+        slot(2).move_from(slot(1))?;
+        slot(2).delete()?;
     }
     attackers.delete(bench)
 }

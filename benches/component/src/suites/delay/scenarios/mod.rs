@@ -8,7 +8,7 @@ mod time;
 
 use crate::bench::Bench;
 use userlib::Result;
-use userlib::abi::{RETYPE_LIMIT, WORD_BITS};
+use userlib::abi::RETYPE_LIMIT;
 
 /// A scenario.
 pub struct Scenario {
@@ -37,7 +37,7 @@ const fn at_most(
 pub const SCENARIOS: &[Scenario] = &[
     any("release storm", time::releases),
     any("long list of replenishments", time::replenishments),
-    at_most(time::MOST_IDLING, "idling context", time::idling),
+    any("idling context", time::idling),
     any("senders of all priorities", threads::senders),
     any("signal storm", threads::signals),
     any("priority changes", threads::priorities),
@@ -45,7 +45,7 @@ pub const SCENARIOS: &[Scenario] = &[
     any("cancelled badged sends", threads::sends_cancelled),
     any("reply chain", threads::reply_chain),
     any("revocation", capabilities::copies_revoked),
-    at_most(WORD_BITS, "deep lookups", capabilities::deep_lookups),
+    any("deep lookups", capabilities::deep_lookups),
     any("capability transfer", capabilities::transfer),
     at_most(RETYPE_LIMIT, "retype of 1 MiB", memory::retype),
     any("page table teardown", memory::page_tables),

@@ -10,8 +10,6 @@ use userlib::{Message, Microseconds, Result};
 
 /// Little more than the smallest budget.
 const BUDGET: u64 = 25;
-/// The most replenishments of a context that idles.
-pub const MOST_IDLING: usize = usize::MAX;
 
 /// The replenishments of all attackers come due while others are more urgent.
 pub fn releases(bench: &mut Bench, count: usize) -> Result {

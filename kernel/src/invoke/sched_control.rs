@@ -3,7 +3,7 @@
 use abi::sizes::refill_capacity;
 use abi::{Method, WORD_BITS, sched_context_flags};
 
-use super::{Answer, Error, Invocation, Outcome};
+use super::{Answer, Error, Invocation, Outcome, look_after_checks};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::budget::MAX_REFILLS;
@@ -39,6 +39,8 @@ pub(super) fn invoke<A: Arch>(
         return Err(Error::IllegalOperation.into());
     }
     let request = decode(kernel, invocation)?;
+    // Where times are converted by software that divides.
+    look_after_checks(kernel)?;
     perform(kernel, &request, core);
     Ok(Answer::Nothing)
 }

@@ -9,8 +9,12 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `mark N NOW LAST` | mark N, when so many instructions were executed; the last stretch was so long |
+//! | `mark N WAITED` | mark N; an interrupt that let the user run again has waited for so many instructions at most |
 //! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | after mark 0, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of that |
+//!
+//! The emulator does not tell when an interrupt comes. But it cannot have come before the last moment at
+//! which there was certainly none: when a user's instruction was executed, or when the kernel looked for
+//! one and went on.
 //!
 //! Arguments: `machine=` the processor; `kernel=START-END` addresses of the kernel, may be repeated;
 //! `look=` the address of the function that is a preemption point; `out=` the file.

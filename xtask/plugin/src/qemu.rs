@@ -196,7 +196,7 @@ extern "C" fn kernel(_: c_uint, address: *mut c_void) {
 
 extern "C" fn look(processor: c_uint, address: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.close();
+        plugin.record.look();
     }
     kernel(processor, address);
 }
@@ -204,7 +204,7 @@ extern "C" fn look(processor: c_uint, address: *mut c_void) {
 extern "C" fn leave(processor: c_uint, address: *mut c_void) {
     kernel(processor, address);
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.close();
+        plugin.record.leave();
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Of a longer stretch only this beginning is kept.
 const KEPT: usize = 1 << 16;
@@ -21,8 +21,14 @@ pub struct Record {
     /// The stretch that goes on.
     length: AtomicUsize,
     path: Box<[AtomicU64]>,
-    /// The length of the one before.
-    last: AtomicUsize,
+    /// An interrupt that was not taken yet has come after this moment.
+    since: AtomicU64,
+    /// When the kernel has looked for one last, in this stay; or 0.
+    looked: AtomicU64,
+    /// Whether the kernel has left, and no user has run yet.
+    is_back: AtomicBool,
+    /// What `since` told when a user ran again: how long an interrupt may have waited.
+    waited: AtomicU64,
     past: Mutex<Past>,
 }
 
@@ -44,15 +50,25 @@ impl Record {
             now: AtomicU64::new(0),
             length: AtomicUsize::new(0),
             path: (0..KEPT).map(|_| AtomicU64::new(0)).collect(),
-            last: AtomicUsize::new(0),
+            since: AtomicU64::new(0),
+            looked: AtomicU64::new(0),
+            is_back: AtomicBool::new(false),
+            waited: AtomicU64::new(0),
             past: Mutex::default(),
         }
     }
 
-    /// Instructions of a user.
+    /// Instructions of a user: before the first, any interrupt would have been taken.
     pub fn user(&self, count: u64) {
-        self.now.store(self.now.load(Relaxed) + count, Relaxed);
-        self.close();
+        let now = self.now.load(Relaxed);
+        if self.length.load(Relaxed) > 0 || self.is_back.load(Relaxed) {
+            self.is_back.store(false, Relaxed);
+            self.waited.store(now - self.since.load(Relaxed), Relaxed);
+            self.close();
+        }
+        self.now.store(now + count, Relaxed);
+        self.since.store(now + count, Relaxed);
+        self.looked.store(0, Relaxed);
     }
 
     /// An instruction of the kernel.
@@ -65,13 +81,29 @@ impl Record {
         self.length.store(length + 1, Relaxed);
     }
 
+    /// The kernel looks whether an interrupt waits. If it has looked before, there was none then, since it
+    /// went on.
+    pub fn look(&self) {
+        let before = self.looked.swap(self.now.load(Relaxed), Relaxed);
+        if before != 0 {
+            self.since.store(before, Relaxed);
+        }
+        self.close();
+    }
+
+    /// The kernel returns to a user, or waits for an interrupt. It may do so because it has seen one.
+    pub fn leave(&self) {
+        self.looked.store(0, Relaxed);
+        self.is_back.store(true, Relaxed);
+        self.close();
+    }
+
     /// An interrupt could be taken now.
-    pub fn close(&self) {
+    fn close(&self) {
         let length = self.length.swap_if_not_zero();
         if length == 0 {
             return;
         }
-        self.last.store(length, Relaxed);
         let Ok(mut past) = self.past.lock() else {
             return;
         };
@@ -94,8 +126,7 @@ impl Record {
     /// # Errors
     /// Where it cannot be written.
     pub fn mark(&self, number: u32, to: &mut impl Write) -> std::io::Result<()> {
-        let (now, last) = (self.now.load(Relaxed), self.last.load(Relaxed));
-        writeln!(to, "mark {number} {now} {last}")?;
+        writeln!(to, "mark {number} {}", self.waited.load(Relaxed))?;
         let Ok(mut past) = self.past.lock() else {
             return Ok(());
         };
@@ -141,34 +172,70 @@ impl SwapIfNotZero for AtomicUsize {
 mod tests {
     use super::{BEGIN, Record};
 
+    fn run(record: &Record, kernel: u64) {
+        (0..kernel).for_each(|step| record.kernel(0x100 * kernel + step));
+    }
+
     #[test]
     fn the_longest_stretch_is_kept() {
         let record = Record::new();
         let mut written = Vec::new();
-        record.kernel(0x800);
-        record.close();
+        run(&record, 8);
+        record.leave();
         record.mark(BEGIN, &mut written).unwrap();
         for length in [2, 3, 1] {
-            (0..length).for_each(|step| record.kernel(0x100 * length + step));
+            run(&record, length);
             record.user(1);
         }
-        record.mark(3, &mut written).unwrap();
-        record.kernel(0x900);
-        record.close();
+        run(&record, 1);
+        record.leave();
         record.mark(0, &mut written).unwrap();
         record.mark(0, &mut written).unwrap();
         let text = String::from_utf8(written).unwrap();
-        let lines: Vec<_> = text.lines().collect();
+        let lines: Vec<_> = text.lines().skip(1).collect();
         assert_eq!(
             lines,
             [
-                "mark 1 1 1",
-                "mark 3 10 1",
-                "mark 0 11 1",
+                "mark 0 1",
                 "stretches 4 7 15 1 3 300 301 302",
-                "mark 0 11 1",
+                "mark 0 1",
                 "stretches 0 0 0 0 0"
             ]
         );
+    }
+
+    /// How long an interrupt may have waited that is taken behind `before`.
+    fn waited(before: impl Fn(&Record)) -> String {
+        let record = Record::new();
+        record.user(10);
+        before(&record);
+        run(&record, 50);
+        record.leave();
+        record.user(3);
+        let mut written = Vec::new();
+        record.mark(3, &mut written).unwrap();
+        String::from_utf8(written).unwrap()
+    }
+
+    #[test]
+    fn an_interrupt_waits_no_longer_than_since_the_last_moment_without() {
+        // It comes while a user runs.
+        assert_eq!(waited(|_| {}), "mark 3 50\n");
+        // It comes during a system call.
+        let call = |record: &Record| {
+            run(record, 100);
+            record.leave();
+        };
+        assert_eq!(waited(call), "mark 3 150\n");
+        // The kernel looks three times: the second time there was none, since there is a third.
+        let long = |record: &Record| {
+            for _ in 0..3 {
+                run(record, 100);
+                record.look();
+            }
+            run(record, 20);
+            record.leave();
+        };
+        assert_eq!(waited(long), "mark 3 170\n");
     }
 }

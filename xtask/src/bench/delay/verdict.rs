@@ -12,12 +12,14 @@ const FEW: u64 = 16;
 /// proportion to the logarithm.
 const DOUBLING: f64 = 25.0;
 /// What it may rise in any case, because the longest way is not always taken.
-const SLACK: f64 = 100.0;
+const SLACK: f64 = 400.0;
 
 /// A curve: the worst case for each number of attackers.
 pub(super) struct Curve<'a> {
     pub(super) name: &'a str,
     pub(super) points: Vec<(u64, f64)>,
+    /// The shortest of all.
+    least: f64,
 }
 
 /// The curves of one kind, in the order of the measurements.
@@ -30,10 +32,14 @@ pub(super) fn curves<'a>(measured: &'a [Measurement], kind: &str) -> Vec<Curve<'
         };
         let point = (attackers, one.max);
         match curves.iter_mut().find(|curve| curve.name == name) {
-            Some(curve) => curve.points.push(point),
+            Some(curve) => {
+                curve.points.push(point);
+                curve.least = curve.least.min(one.min);
+            }
             None => curves.push(Curve {
                 name,
                 points: vec![point],
+                least: one.min,
             }),
         }
     }
@@ -44,7 +50,7 @@ pub(super) fn curves<'a>(measured: &'a [Measurement], kind: &str) -> Vec<Curve<'
 pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
     let mut complaints = Vec::new();
     let (stretches, delays) = (curves(measured, INTERRUPTS_OFF), curves(measured, DELAY));
-    for Curve { name, points } in &stretches {
+    for Curve { name, points, .. } in &stretches {
         for (attackers, value) in points {
             if *value > BOUND {
                 complaints.push(format!(
@@ -60,9 +66,10 @@ pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
         complaints.extend(growth(curve, INTERRUPTS_OFF, 0.0));
     }
     for curve in &delays {
-        // With few attackers the releases may have hit nothing that is long.
+        // With few attackers the releases may have hit nothing that is long. The worst to be hit is the
+        // beginning of the longest stretch, from whose end it is still the way to the thread.
         let stretch = stretches.iter().find(|stretch| stretch.name == curve.name);
-        let reached = stretch.map_or(0.0, |stretch| worst_of_few(&stretch.points));
+        let reached = stretch.map_or(0.0, |stretch| worst_of_few(&stretch.points) + curve.least);
         complaints.extend(growth(curve, DELAY, reached));
     }
     complaints
@@ -131,16 +138,16 @@ pub(super) mod tests {
                 .into_iter()
                 .filter(|step| *step <= most);
             let grows: Vec<_> = steps
-                .map(|step| (step, 1000.0 + 4.0 * step as f64))
+                .map(|step: u32| (u64::from(step), 500.0 + 30.0 * f64::from(step)))
                 .collect();
             let found = complaints(&measured(&grows));
-            let stretches = "delay/storm: interrupts off grows: up to 16 attackers 1064 \
-                             instructions, 64 attackers 1256";
-            assert!(found.iter().any(|one| one == stretches), "{found:?}");
-            assert!(
-                found.iter().any(|one| one.contains("storm: delay grows")),
-                "{found:?}"
-            );
+            for kind in ["interrupts off", "delay"] {
+                let growth = format!("delay/storm: {kind} grows");
+                assert!(
+                    found.iter().any(|one| one.starts_with(&growth)),
+                    "{found:?}"
+                );
+            }
         }
     }
 
@@ -159,11 +166,11 @@ pub(super) mod tests {
         let hit = [
             stretches.clone(),
             at(DELAY, 1, 500.0),
-            at(DELAY, 64, 1550.0),
+            at(DELAY, 64, 1950.0),
         ]
         .concat();
         assert!(complaints(&hit).is_empty());
-        let late = [stretches, at(DELAY, 1, 500.0), at(DELAY, 64, 2000.0)].concat();
+        let late = [stretches, at(DELAY, 1, 500.0), at(DELAY, 64, 2600.0)].concat();
         assert_eq!(complaints(&late).len(), 1);
     }
 

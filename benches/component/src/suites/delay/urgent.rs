@@ -1,6 +1,6 @@
 //! The thread that wants to run.
 
-use super::mark::{CALM, DONE, QUIET, RELEASED, WATCH, mark};
+use super::mark::{DONE, RELEASED, WATCH, mark};
 use crate::bench::Bench;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{SchedParameters, Tcb};
@@ -12,10 +12,8 @@ const PRIORITY: u8 = 254;
 /// It asks for little more than the smallest budget, which must be left when it enters the kernel, and is
 /// in step with nothing.
 const TIME: SchedParameters = SchedParameters::new(Microseconds(26), Microseconds(31)).sporadic();
-/// Releases until everything has its place, and releases while nothing happens, before and after. Both
-/// together tell the emulator how far apart releases are, however coarse the timer is.
+/// Releases until everything has its place.
 const WARM_UP: usize = 4;
-const QUIET_RELEASES: usize = 16;
 /// How many releases there must be while something happens.
 const ENOUGH: usize = 64;
 
@@ -29,7 +27,7 @@ pub struct Urgent {
 }
 
 impl Urgent {
-    /// Starts it, and lets the emulator learn when it is released.
+    /// Starts it.
     pub fn start(bench: &mut Bench) -> Result<Self> {
         let parameters = ThreadParameters {
             priority: PRIORITY,
@@ -38,8 +36,6 @@ impl Urgent {
         };
         let tcb = bench.spawn(&parameters, run)?.tcb;
         wait_for(WARM_UP);
-        mark::<QUIET>();
-        wait_for(QUIET_RELEASES);
         mark::<WATCH>();
         Ok(Self {
             tcb,
@@ -55,8 +51,6 @@ impl Urgent {
     /// Ends the measurement: how many releases there were.
     pub fn end(self, bench: &mut Bench) -> Result<usize> {
         let releases = RELEASES.load(Relaxed) - self.start;
-        mark::<CALM>();
-        wait_for(QUIET_RELEASES);
         mark::<DONE>();
         self.tcb.suspend()?;
         bench.settle()?;

@@ -65,7 +65,8 @@ pub struct Clock {
 
 /// The kernel's worst-case execution time, an upper bound on one kernel entry, from which the
 /// smallest budget follows (seL4 reference manual, section "Scheduling Contexts": a budget pays for
-/// entering and for leaving the kernel, so it is at least twice this).
+/// entering and for leaving the kernel, so it is at least twice this). In instructions the bound is 3,000,
+/// which the benchmark suite `delay` checks; the book (`docs/src/reference/delay.md`) relates both.
 pub const KERNEL_WCET: Microseconds = Microseconds(10);
 
 /// The smallest budget and the smallest period.

@@ -126,6 +126,11 @@ impl Machine {
             .map_or("nobody".into(), |thread| self.name_of(thread))
     }
 
+    /// How many replenishments a scheduling context may have.
+    pub fn refill_capacity(&self, context: CPtr) -> usize {
+        self.kernel[self.context(context)].refill_capacity()
+    }
+
     /// The replenishments of a scheduling context, as moments and amounts in microseconds.
     pub fn refills(&self, context: CPtr) -> Vec<(u64, u64)> {
         self.kernel[self.context(context)]

@@ -67,6 +67,20 @@ fn without_the_flag_it_does_not() {
     assert_eq!(scene.refills(), [(130, 170), (1000, 30)]);
 }
 
+/// Each is looked at when the wait ends, with interrupts off.
+#[test]
+fn contexts_that_idle_have_few_replenishments() {
+    for (budget, capacity) in [
+        (BUDGET, 10),
+        (BUDGET.idling(), 8),
+        (BUDGET.idling().refills(4), 4),
+    ] {
+        let scene = Scene::new(budget, |_| 0);
+        let context = scene.task.context;
+        assert_eq!(scene.machine.refill_capacity(context), capacity);
+    }
+}
+
 /// A passive server that works on somebody's time for 100 while a client of a context that idles waits,
 /// and then turns to the client. The server is the one that is returned.
 fn queued(threshold: usize) -> (Machine, Task, Task) {

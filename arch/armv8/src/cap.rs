@@ -123,6 +123,14 @@ pub enum Capability {
     },
 }
 
+impl Capability {
+    /// The address space that a packed capability lets threads use, without a look at other kinds.
+    #[inline(always)]
+    pub(crate) fn space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
+        layout::decode_space(raw)
+    }
+}
+
 impl ArchCap for Capability {
     fn encode(self) -> RawCap {
         layout::encode(self)
@@ -262,6 +270,12 @@ mod layout {
                 .with(VIRTUAL_ADDRESS, address),
             None => raw,
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn decode_space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
+        let asid = Asid::from_number(raw.get(ASID) as u16)?;
+        (raw.tag() == VSPACE).then(|| (asid, PhysAddr(raw.get(ADDRESS))))
     }
 
     #[inline(always)]

@@ -36,7 +36,7 @@ use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
 use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
-use kernel::object::Thread;
+use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
@@ -120,14 +120,8 @@ impl<P: Platform> Arch for Armv8<P> {
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
         // The idle loop uses nothing that belongs to threads: whatever is there may stay.
         let Some(thread) = next else { return };
-        let space = match kernel[thread].vspace_cap() {
-            Cap::Arch(Capability::VSpace {
-                address,
-                asid: Some(asid),
-            }) => Some((asid, address)),
-            _ => None,
-        };
-        kernel.arch.spaces.switch(space);
+        let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
+        kernel.arch.spaces.switch(Capability::space(root));
         let (writable, read_only) = kernel[thread].context.thread_local();
         TPIDR_EL0.set(writable as u64);
         TPIDRRO_EL0.set(read_only as u64);

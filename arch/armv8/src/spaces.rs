@@ -101,12 +101,16 @@ impl Spaces {
     // ---- the current address space
 
     /// Makes an address space current if it still has this root, or else the one that maps nothing.
+    ///
+    /// An address space that is current exists: [`Spaces::release`] and [`Spaces::remove_pool`] leave it
+    /// first.
+    #[inline]
     pub(crate) fn switch(&mut self, space: Option<(Asid, PhysAddr)>) {
-        let space =
-            space.filter(|(asid, root)| self.root(*asid).map(Table::address) == Some(*root));
         if self.current == space {
             return;
         }
+        let space =
+            space.filter(|(asid, root)| self.root(*asid).map(Table::address) == Some(*root));
         self.current = space;
         let (number, root) = match space {
             Some((asid, root)) => (asid.number(), root),

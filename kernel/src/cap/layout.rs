@@ -7,6 +7,7 @@ use abi::{GuardData, Rights};
 
 use super::{CNode, Cap, EndpointCap, NotificationCap, RawCap, UntypedCap, Zombie, ZombieKind};
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
+use crate::object::Reply;
 use crate::token::Ptr;
 
 /// Tags of the kernel's kinds: the numbers of `DebugCapIdentify`. Those of the architecture are odd.
@@ -150,6 +151,34 @@ impl<A: Arch> Cap<A> {
         })
     }
 
+    /// The endpoint, if it is one.
+    #[inline(always)]
+    pub(crate) fn decode_endpoint(raw: RawCap) -> Option<EndpointCap<A>> {
+        use field::*;
+        (raw.tag() == tag::ENDPOINT).then(|| EndpointCap {
+            object: object(raw.get(OBJECT)),
+            badge: raw.get(BADGE),
+            rights: Rights::from_word(raw.get(RIGHTS)),
+        })
+    }
+
+    /// The notification, if it is one.
+    #[inline(always)]
+    pub(crate) fn decode_notification(raw: RawCap) -> Option<NotificationCap<A>> {
+        use field::*;
+        (raw.tag() == tag::NOTIFICATION).then(|| NotificationCap {
+            object: object(raw.get(OBJECT)),
+            badge: raw.get(BADGE),
+            rights: Rights::from_word(raw.get(RIGHTS)),
+        })
+    }
+
+    /// The reply object, if it is one.
+    #[inline(always)]
+    pub(crate) fn decode_reply(raw: RawCap) -> Option<Ptr<Reply<A>>> {
+        (raw.tag() == tag::REPLY).then(|| object(raw.get(field::OBJECT)))
+    }
+
     /// Unpacks what [`Cap::encode`] packed. Inlined, so that whoever looks for one kind pays for no
     /// other.
     #[inline(always)]
@@ -163,16 +192,10 @@ impl<A: Arch> Cap<A> {
                 device: raw.get(UNTYPED_DEVICE) != 0,
                 watermark: raw.get(UNTYPED_WATERMARK),
             }),
-            tag::ENDPOINT => Self::Endpoint(EndpointCap {
-                object: object(raw.get(OBJECT)),
-                badge: raw.get(BADGE),
-                rights: Rights::from_word(raw.get(RIGHTS)),
-            }),
-            tag::NOTIFICATION => Self::Notification(NotificationCap {
-                object: object(raw.get(OBJECT)),
-                badge: raw.get(BADGE),
-                rights: Rights::from_word(raw.get(RIGHTS)),
-            }),
+            tag::ENDPOINT => Self::decode_endpoint(raw).map_or(Self::Null, Self::Endpoint),
+            tag::NOTIFICATION => {
+                Self::decode_notification(raw).map_or(Self::Null, Self::Notification)
+            }
             tag::REPLY => Self::Reply {
                 object: object(raw.get(OBJECT)),
                 grant: raw.get(REPLY_GRANT) != 0,

@@ -28,6 +28,7 @@ impl RawCap {
 
     /// The kind. 64-bit: five bits. 32-bit: four bits, or eight where those four are 14 or 15, so
     /// that the kinds with the largest payload have the shortest tag.
+    #[inline(always)]
     pub const fn tag(self) -> u8 {
         if WIDE {
             (self.words[0] & 0x1f) as u8
@@ -46,6 +47,7 @@ impl RawCap {
 
     /// The same with one field set.
     #[must_use]
+    #[inline(always)]
     pub const fn with(mut self, field: Field, value: usize) -> Self {
         let value = value >> field.shift;
         let mask = field.mask();
@@ -58,7 +60,8 @@ impl RawCap {
         self
     }
 
-    /// The value of one field.
+    /// The value of one field. Inlined, so that a constant field costs a shift or two.
+    #[inline(always)]
     pub const fn get(self, field: Field) -> usize {
         let value = (self.words[field.word as usize] >> field.low & field.mask()) << field.shift;
         let top = field.width + field.shift;
@@ -110,6 +113,7 @@ impl Field {
         }
     }
 
+    #[inline(always)]
     const fn mask(self) -> usize {
         if self.width as u32 == usize::BITS {
             usize::MAX

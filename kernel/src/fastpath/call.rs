@@ -30,9 +30,7 @@ impl<A: Arch> Kernel<A> {
         let caller = call.thread;
         require_plain(call.info)?;
         let space = self.space_of(caller)?;
-        let Cap::Endpoint(cap) = self.find(&space, call.cap)? else {
-            return Err(Declined);
-        };
+        let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(Declined)?;
         let may_reply = Rights::GRANT.union(Rights::GRANT_REPLY);
         usual(cap.rights.contains(Rights::WRITE))?;
         usual(cap.rights.intersection(may_reply) != Rights::NONE)?;
@@ -89,15 +87,14 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn fast_send(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
         require_plain(call.info)?;
         let space = self.space_of(call.thread)?;
-        match self.find(&space, call.cap)? {
-            Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
-                self.fast_signal(call.thread, cap.object, cap.badge)
-            }
-            Cap::Endpoint(cap) if cap.rights.contains(Rights::WRITE) => {
-                self.send_to_waiting(call, cap)
-            }
-            _ => Err(Declined),
+        let found = self.find(&space, call.cap)?;
+        if let Some(cap) = Cap::decode_notification(found) {
+            usual(cap.rights.contains(Rights::WRITE))?;
+            return self.fast_signal(call.thread, cap.object, cap.badge);
         }
+        let cap = Cap::decode_endpoint(found).ok_or(Declined)?;
+        usual(cap.rights.contains(Rights::WRITE))?;
+        self.send_to_waiting(call, cap)
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use abi::{MessageInfo, WORD_BITS};
 use super::{Declined, Way, usual};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, Slot};
+use crate::cap::{CNode, Cap, RawCap, Slot};
 use crate::object::{Thread, ThreadSlot};
 use crate::token::Ptr;
 
@@ -30,11 +30,12 @@ impl<A: Arch> Kernel<A> {
         Cap::decode_cnode(root).ok_or(Declined)
     }
 
-    /// The capability at an address. If it is a CNode, it leads on.
+    /// The capability at an address, packed: whoever looks for one kind unpacks that. If it is a CNode,
+    /// it leads on.
     #[inline(always)]
-    pub(super) fn find(&self, space: &CNode<A>, address: usize) -> Way<Cap<A>> {
+    pub(super) fn find(&self, space: &CNode<A>, address: usize) -> Way<RawCap> {
         let slot = slot_at(space, address)?;
-        Ok(self[slot].cap())
+        Ok(self[slot].raw())
     }
 }
 

@@ -23,13 +23,9 @@ impl<A: Arch> Kernel<A> {
         // It may have replied already, before it was interrupted.
         usual(matches!(self[server].progress, Progress::None))?;
         let space = self.space_of(server)?;
-        let Cap::Endpoint(cap) = self.find(&space, call.cap)? else {
-            return Err(Declined);
-        };
+        let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(Declined)?;
         let address = self[server].context.get(REPLY);
-        let Cap::Reply { object: reply, .. } = self.find(&space, address)? else {
-            return Err(Declined);
-        };
+        let reply = Cap::decode_reply(self.find(&space, address)?).ok_or(Declined)?;
         usual(cap.rights.contains(Rights::READ))?;
         let others = self[cap.object].unguarded_receivers();
         usual(others.is_some() || self[cap.object].is_unguarded_and_idle())?;

@@ -103,9 +103,7 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn fast_wait(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
         let thread = call.thread;
         let space = self.space_of(thread)?;
-        let Cap::Notification(cap) = self.find(&space, call.cap)? else {
-            return Err(Declined);
-        };
+        let cap = Cap::decode_notification(self.find(&space, call.cap)?).ok_or(Declined)?;
         usual(cap.rights.contains(Rights::READ))?;
         let bound = self[cap.object].bound_thread;
         usual(bound.is_none_or(|bound| bound == thread))?;

@@ -123,6 +123,14 @@ pub enum Capability {
     },
 }
 
+impl Capability {
+    /// The address space that a packed capability lets threads use, without a look at other kinds.
+    #[inline(always)]
+    pub fn space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
+        cap_layout::decode_space(raw)
+    }
+}
+
 impl ArchCap for Capability {
     fn encode(self) -> RawCap {
         cap_layout::encode(self)

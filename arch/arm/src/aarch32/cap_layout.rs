@@ -139,6 +139,17 @@ pub(super) const fn decode(raw: RawCap) -> Capability {
     }
 }
 
+#[inline(always)]
+pub(super) const fn decode_space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
+    if raw.tag() != PAGE_DIRECTORY {
+        return None;
+    }
+    match Asid::from_word(raw.get(ASID)) {
+        Some(asid) => Some((asid, PhysAddr(raw.get(DIRECTORY_ADDRESS)))),
+        None => None,
+    }
+}
+
 const fn decode_frame(raw: RawCap, size: FrameSize, fields: FrameFields) -> Capability {
     let asid = raw.get(FRAME_ASID_LOW) | raw.get(FRAME_ASID_HIGH) << 12;
     Capability::Frame(FrameCap {

@@ -96,7 +96,14 @@ impl<A: Aarch32> Spaces<A> {
 
     /// Makes an address space current if it still has this directory, or else the kernel's own, in
     /// which users have nothing.
+    ///
+    /// An address space that is current exists: [`Spaces::release`] and [`Spaces::remove_pool`] leave it
+    /// first.
+    #[inline]
     pub fn switch(&mut self, space: Option<(Asid, PhysAddr)>) {
+        if self.current == space {
+            return;
+        }
         match space {
             Some((asid, directory)) if self.entry(asid).directory() == Some(directory) => {
                 let hardware = self.hardware_asid(asid);

@@ -9,7 +9,7 @@ use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr, UserContext};
 use kernel::boot::BootAllocator;
 use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
-use kernel::object::Thread;
+use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
@@ -77,14 +77,8 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
         // The idle loop uses nothing that belongs to threads: whatever is there may stay.
         let Some(thread) = next else { return };
-        let space = match kernel[thread].vspace_cap() {
-            Cap::Arch(Capability::PageDirectory {
-                address,
-                asid: Some(asid),
-            }) => Some((asid, address)),
-            _ => None,
-        };
-        kernel.arch.spaces.switch(space);
+        let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
+        kernel.arch.spaces.switch(Capability::space(root));
         let (writable, read_only) = kernel[thread].context.thread_local();
         // SAFETY: users alone make use of these.
         unsafe {

@@ -121,6 +121,15 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     /// The frame, where it is a frame capability.
     fn frame(self) -> Option<Frame>;
 
+    /// The same of a packed capability, of whatever kind. Messages look for their buffers by it.
+    #[inline(always)]
+    fn packed_frame(raw: RawCap) -> Option<Frame> {
+        if raw.tag() & 1 == 0 {
+            return None;
+        }
+        Self::decode(raw).frame()
+    }
+
     /// Whether this is the root of an address space with an identifier, so that threads can use it.
     fn is_address_space(self) -> bool;
 

@@ -78,10 +78,7 @@ impl Buffer {
 impl<A: Arch> Kernel<A> {
     /// The IPC buffer of a thread, if it has one with these rights.
     pub(crate) fn buffer(&self, thread: Ptr<Thread<A>>, rights: Rights) -> Option<Buffer> {
-        let Cap::Arch(cap) = self[thread].cap(ThreadSlot::Buffer) else {
-            return None;
-        };
-        let frame = cap.frame()?;
+        let frame = A::Cap::packed_frame(self[thread].slots[ThreadSlot::Buffer as usize].raw())?;
         if frame.device || !frame.rights.contains(rights) {
             return None;
         }

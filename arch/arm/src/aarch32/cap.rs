@@ -131,6 +131,18 @@ impl Capability {
     }
 }
 
+impl From<FrameCap> for Frame {
+    #[inline(always)]
+    fn from(cap: FrameCap) -> Self {
+        Self {
+            address: cap.address,
+            bits: cap.size.bits(),
+            device: cap.device,
+            rights: cap.rights,
+        }
+    }
+}
+
 impl ArchCap for Capability {
     fn encode(self) -> RawCap {
         cap_layout::encode(self)
@@ -184,20 +196,14 @@ impl ArchCap for Capability {
 
     fn frame(self) -> Option<Frame> {
         match self {
-            Self::Frame(FrameCap {
-                address,
-                size,
-                device,
-                rights,
-                ..
-            }) => Some(Frame {
-                address,
-                bits: size.bits(),
-                device,
-                rights,
-            }),
+            Self::Frame(frame) => Some(frame.into()),
             _ => None,
         }
+    }
+
+    #[inline(always)]
+    fn packed_frame(raw: RawCap) -> Option<Frame> {
+        cap_layout::decode_frame(raw).map(Frame::from)
     }
 
     fn is_address_space(self) -> bool {

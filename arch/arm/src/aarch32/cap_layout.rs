@@ -109,15 +109,8 @@ const fn encode_mapping(mapping: Option<Mapping>) -> (usize, usize) {
 #[inline(always)]
 pub(super) const fn decode(raw: RawCap) -> Capability {
     match raw.tag() {
-        SMALL_FRAME => decode_frame(raw, FrameSize::SmallPage, SMALL),
-        FRAME => {
-            let size = match raw.get(SIZE) {
-                1 => FrameSize::LargePage,
-                2 => FrameSize::Section,
-                _ => FrameSize::Supersection,
-            };
-            decode_frame(raw, size, LARGE)
-        }
+        SMALL_FRAME => Capability::Frame(decode_small_frame(raw)),
+        FRAME => Capability::Frame(decode_large_frame(raw)),
         ASID_POOL => Capability::AsidPool {
             pool: raw.get(POOL),
             address: PhysAddr(raw.get(POOL_ADDRESS)),
@@ -150,17 +143,44 @@ pub(super) const fn decode_space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
     }
 }
 
-const fn decode_frame(raw: RawCap, size: FrameSize, fields: FrameFields) -> Capability {
+/// A frame, if it is one.
+#[inline(always)]
+pub(super) const fn decode_frame(raw: RawCap) -> Option<FrameCap> {
+    match raw.tag() {
+        SMALL_FRAME => Some(decode_small_frame(raw)),
+        FRAME => Some(decode_large_frame(raw)),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+const fn decode_small_frame(raw: RawCap) -> FrameCap {
+    decode_frame_of(raw, FrameSize::SmallPage, SMALL)
+}
+
+#[inline(always)]
+const fn decode_large_frame(raw: RawCap) -> FrameCap {
+    let size = match raw.get(SIZE) {
+        1 => FrameSize::LargePage,
+        2 => FrameSize::Section,
+        _ => FrameSize::Supersection,
+    };
+    decode_frame_of(raw, size, LARGE)
+}
+
+#[inline(always)]
+const fn decode_frame_of(raw: RawCap, size: FrameSize, fields: FrameFields) -> FrameCap {
     let asid = raw.get(FRAME_ASID_LOW) | raw.get(FRAME_ASID_HIGH) << 12;
-    Capability::Frame(FrameCap {
+    FrameCap {
         address: PhysAddr(raw.get(fields.address)),
         size,
         device: raw.get(DEVICE) != 0,
         rights: Rights::from_word(raw.get(RIGHTS)),
         mapping: decode_mapping(asid, raw.get(fields.virtual_address)),
-    })
+    }
 }
 
+#[inline(always)]
 const fn decode_mapping(asid: usize, address: usize) -> Option<Mapping> {
     match Asid::from_word(asid) {
         Some(asid) => Some(Mapping { asid, address }),

@@ -12,7 +12,7 @@ const FEW: u64 = 16;
 /// proportion to the logarithm.
 const DOUBLING: f64 = 25.0;
 /// What it may rise in any case, because the longest way is not always taken.
-const SLACK: f64 = 400.0;
+const SLACK: f64 = 600.0;
 /// The same for delays, in which there are two stretches.
 const DELAY_SLACK: f64 = 2.0 * SLACK;
 
@@ -150,7 +150,7 @@ pub(super) mod tests {
                 .into_iter()
                 .filter(|step| *step <= most);
             let grows: Vec<_> = steps
-                .map(|step: u32| (u64::from(step), 500.0 + 30.0 * f64::from(step)))
+                .map(|step: u32| (u64::from(step), 500.0 + 45.0 * f64::from(step)))
                 .collect();
             let found = complaints(&measured(&grows));
             for kind in ["interrupts off", "delay"] {
@@ -182,7 +182,7 @@ pub(super) mod tests {
         ]
         .concat();
         assert!(complaints(&hit).is_empty());
-        let late = [stretches, at(DELAY, 1, 500.0), at(DELAY, 64, 2900.0)].concat();
+        let late = [stretches, at(DELAY, 1, 500.0), at(DELAY, 64, 3300.0)].concat();
         assert_eq!(complaints(&late).len(), 1);
     }
 

@@ -6,7 +6,6 @@ use core::mem::offset_of;
 
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
-use crate::cap::Cap;
 use crate::object::{Thread, ThreadSlot};
 use crate::token::Ptr;
 

@@ -14,7 +14,7 @@ use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
 use crate::cap::{self, Cap};
-use crate::context::Context;
+use crate::context::{Context, KnownSpace};
 use crate::paging::{USER_TOP, tlb, window};
 use crate::{
     Platform, X86_64, bases, debug, fpu, irq_control, lines, optional, ports, space, timer,
@@ -223,20 +223,26 @@ fn root_of<P: Platform>(
     current.filter(|current| *current == root.address)
 }
 
-/// Makes the address space of a thread the current one. A capability whose address space is the
-/// current one is known by its word, which holds root and identifier.
+/// Makes the address space of a thread the current one. What was found out about it the last time is
+/// known still, unless the thread has another space, or a space has lost its identifier since.
 #[inline(always)]
 fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
-    let word = kernel[next].slots[ThreadSlot::VSpace as usize]
-        .raw()
-        .first_word();
-    if kernel.arch.active_space != word {
-        let root = root_of(kernel, next);
-        kernel.arch.activate(root);
-        if root.is_some() {
-            kernel.arch.active_space = word;
-        }
+    let cap = kernel[next].slots[ThreadSlot::VSpace as usize].raw();
+    let (space, removals) = (cap.first_word(), kernel.arch.asids.removals());
+    let known = kernel[next].context.space;
+    if known.space == space && known.removals == removals {
+        return kernel.arch.activate(known.root);
     }
+    let root = root_of(kernel, next);
+    if let Some(root) = root {
+        kernel.objects[next].context.space = KnownSpace {
+            space,
+            removals,
+            root,
+        };
+    }
+    let without = kernel.arch.kernel_space.root();
+    kernel.arch.activate(root.unwrap_or(without));
 }
 
 /// Puts a thread's FS and GS bases into the processor, and those that were there back into their
@@ -261,15 +267,19 @@ fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_
 }
 
 impl<P: Platform> X86_64<P> {
-    /// Makes page tables the current ones; without a user's half if there are none.
-    pub(crate) fn activate(&mut self, root: Option<PhysAddr>) {
-        self.active_space = 0;
-        let root = root.unwrap_or(self.kernel_space.root());
+    /// Makes page tables the current ones.
+    #[inline(always)]
+    fn activate(&mut self, root: PhysAddr) {
         if self.active_root != root {
             self.active_root = root;
             // SAFETY: the kernel's half was installed when the address space got its identifier;
             // before the root goes away, its finaliser makes other tables current.
             unsafe { tlb::load_root(root) };
         }
+    }
+
+    /// Makes page tables without a user's half the current ones.
+    pub(crate) fn deactivate(&mut self) {
+        self.activate(self.kernel_space.root());
     }
 }

@@ -8,7 +8,7 @@ use core::mem::offset_of;
 use core::ptr::NonNull;
 
 use abi::registers::{COUNT, FLAGS, PC, SP};
-use kernel::arch::UserContext;
+use kernel::arch::{PhysAddr, UserContext};
 
 use crate::debug::Debug;
 use crate::fpu::FpuState;
@@ -64,6 +64,22 @@ const _: () = assert!(size_of::<Registers>().is_multiple_of(16));
 impl Registers {
     /// Offset of the code segment, which tells the mode that was interrupted.
     pub const CS: usize = offset_of!(Self, cs);
+    /// Offset of the base of FS.
+    pub const FS_BASE: usize = offset_of!(Self, fs_base);
+    /// Offset of the base of GS.
+    pub const GS_BASE: usize = offset_of!(Self, gs_base);
+    /// Offset of the byte that tells where they are.
+    pub const BASES_LOADED: usize = offset_of!(Self, bases_loaded);
+
+    /// Offset of a general register, by its place in the order of `general`.
+    pub const fn general(index: usize) -> usize {
+        offset_of!(Self, general) + index * size_of::<u64>()
+    }
+
+    /// Offset of a general register, by its index in the ABI.
+    pub const fn of_abi(index: usize) -> usize {
+        Self::general(index - GENERAL)
+    }
 }
 
 /// The context of a thread.
@@ -74,8 +90,33 @@ pub struct Context {
     pub fpu: FpuState,
     /// The rest.
     pub registers: Registers,
+    /// Its address space.
+    pub space: KnownSpace,
     /// What its debugger wants.
     pub debug: Debug,
+}
+
+/// What was found out about a thread's address space when it ran last, so that it need not be looked up
+/// again.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct KnownSpace {
+    /// The first word of the capability to the space, which holds root and identifier; 0: nothing is
+    /// known.
+    pub space: usize,
+    /// How many identifiers had been taken away by then.
+    pub removals: u64,
+    /// The page tables.
+    pub root: PhysAddr,
+}
+
+impl KnownSpace {
+    /// Nothing.
+    const NONE: Self = Self {
+        space: 0,
+        removals: 0,
+        root: PhysAddr(0),
+    };
 }
 
 impl Context {
@@ -156,6 +197,7 @@ impl UserContext for Context {
                 rsp: 0,
                 ss: USER_DATA,
             },
+            space: KnownSpace::NONE,
             debug: Debug::NONE,
         }
     }

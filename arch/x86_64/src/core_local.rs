@@ -5,6 +5,7 @@ use core::ptr::null_mut;
 
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::{GsBase, KernelGsBase};
+use x86_64::structures::tss::TaskStateSegment;
 
 use crate::context::Registers;
 use crate::segments::Segments;
@@ -19,6 +20,8 @@ pub struct CoreLocal {
     stack: usize,
     /// The user's stack pointer, for the few instructions of a system call that need another.
     user_stack: usize,
+    /// The kernel.
+    kernel: usize,
     segments: Segments,
 }
 
@@ -26,6 +29,7 @@ static mut BOOT_CORE: CoreLocal = CoreLocal {
     current: null_mut(),
     stack: 0,
     user_stack: 0,
+    kernel: 0,
     segments: Segments::new(),
 };
 
@@ -36,6 +40,13 @@ impl CoreLocal {
     pub const STACK: usize = offset_of!(Self, stack);
     /// Offset of the scratch word.
     pub const USER_STACK: usize = offset_of!(Self, user_stack);
+
+    /// Offset of the kernel's address.
+    pub const KERNEL: usize = offset_of!(Self, kernel);
+    /// Offset of where traps from user mode push; see [`crate::context`].
+    pub const TRAP_STACK: usize = offset_of!(Self, segments)
+        + offset_of!(Segments, task)
+        + offset_of!(TaskStateSegment, privilege_stack_table);
 
     /// Sets up the state of the boot core, whose kernel entries start at `stack`.
     ///
@@ -52,6 +63,11 @@ impl CoreLocal {
         GsBase::write(VirtAddr::from_ptr(core));
         KernelGsBase::write(VirtAddr::zero());
         core
+    }
+
+    /// Fast paths find the kernel here.
+    pub fn set_kernel(&mut self, address: usize) {
+        self.kernel = address;
     }
 
     /// Kernel entries from now on store the user's registers here; `None` means that the core is idle.

@@ -65,6 +65,11 @@ pub struct Fpu<P: Platform> {
 }
 
 impl<P: Platform> Fpu<P> {
+    /// Offset of the owner, for fast paths in assembly.
+    pub const OWNER: usize = core::mem::offset_of!(Self, owner);
+    /// Offset of the components.
+    pub const COMPONENTS: usize = core::mem::offset_of!(Self, components);
+
     /// A unit that nobody has used.
     pub fn new(components: u64) -> Self {
         Self {
@@ -72,6 +77,11 @@ impl<P: Platform> Fpu<P> {
             trapping: false,
             components,
         }
+    }
+
+    /// What [`components`] says of this processor.
+    pub fn components(&self) -> u64 {
+        self.components
     }
 
     fn trap_uses(&mut self, trap: bool) {
@@ -107,9 +117,13 @@ impl<P: Platform> Fpu<P> {
 
 /// Prepares the unit for `next`, which runs from now on.
 pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
-    let disabled = kernel[next].fpu_disabled();
-    kernel.arch.fpu.trap_uses(disabled);
-    if disabled || kernel.arch.fpu.owner == Some(next) {
+    if kernel[next].fpu_disabled() {
+        // So the owner is never one who may not use the unit.
+        release(kernel, next);
+        return kernel.arch.fpu.trap_uses(true);
+    }
+    kernel.arch.fpu.trap_uses(false);
+    if kernel.arch.fpu.owner == Some(next) {
         return;
     }
     if let Some(owner) = kernel.arch.fpu.owner.replace(next) {

@@ -3,6 +3,7 @@
 //! | room | holds |
 //! |---|---|
 //! | [`trap`], [`core_local`], [`segments`] | entries into the kernel and the way back |
+//! | [`fastpath`] | calls and replies in assembly |
 //! | [`context`], [`fpu`], [`debug`] | the registers of threads |
 //! | [`paging`], [`space`] | page tables: the kernel's half, and the users' objects |
 //! | [`cap`], [`ports`] | capabilities of this architecture |
@@ -21,6 +22,7 @@ pub mod context;
 pub mod core_local;
 pub mod cpu;
 pub mod debug;
+pub mod fastpath;
 pub mod fpu;
 mod irq_control;
 pub mod lines;
@@ -93,8 +95,6 @@ pub struct X86_64<P: Platform> {
     kernel_space: KernelSpace,
     /// The page tables in use.
     active_root: PhysAddr,
-    /// The first word of the capability to the address space that they are; 0 where they are none.
-    active_space: usize,
     asids: Asids,
     ports: IssuedPorts,
     fpu: Fpu<P>,
@@ -133,7 +133,6 @@ impl<P: Platform> X86_64<P> {
             lines: Lines::new(io_apics, local_apic.id() as u8),
             local_apic,
             active_root: kernel_space.root(),
-            active_space: 0,
             kernel_space,
             asids: Asids::new(),
             // SAFETY: this is done once.

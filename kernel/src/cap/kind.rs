@@ -109,6 +109,11 @@ impl<A: Arch> CNode<A> {
         1 << self.radix
     }
 
+    /// Whether its guard and index take all bits of an address.
+    pub const fn is_whole(&self) -> bool {
+        self.guard.size + self.radix == abi::WORD_BITS
+    }
+
     /// Never: a CNode has at least two slots.
     pub const fn is_empty(&self) -> bool {
         false

@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 
 use abi::sizes::{MIN_UNTYPED_BITS, SLOT_BITS};
-use abi::{GuardData, Rights};
+use abi::{GuardData, Rights, WORD_BITS};
 
 use super::{CNode, Cap, EndpointCap, NotificationCap, RawCap, UntypedCap, Zombie, ZombieKind};
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
@@ -48,6 +48,8 @@ mod field {
     pub const UNTYPED_WATERMARK: Field = Field::aligned(1, 0, 60, 4);
     pub const RADIX: Field = Field::number(0, 5, 6);
     pub const GUARD_SIZE: Field = Field::number(0, 11, 6);
+    /// Whether guard and radix make up an address, so that nobody need add them.
+    pub const WHOLE: Field = Field::number(0, 17, 1);
     /// Guards have 58 bits; nothing else is in the word.
     pub const GUARD: Field = Field::number(1, 0, 64);
     pub const SCHED_CONTEXT: Field = OBJECT;
@@ -71,6 +73,8 @@ mod field {
     pub const GUARD: Field = Field::number(1, 0, 18);
     pub const GUARD_SIZE: Field = Field::number(1, 18, 5);
     pub const RADIX: Field = Field::number(1, 23, 5);
+    /// Whether guard and radix make up an address, so that nobody need add them.
+    pub const WHOLE: Field = Field::number(1, 28, 1);
     pub const SCHED_CONTEXT: Field = Field::pointer(1, 7, 25, 7);
     pub const SCHED_CONTEXT_BITS: Field = Field::number(1, 0, 5);
     pub const ZOMBIE_KIND: Field = Field::number(0, 8, 6);
@@ -85,6 +89,33 @@ const NUMBER: super::Field = super::Field::number(1, 0, usize::BITS as u8);
 const ZOMBIE_THREAD: usize = 63;
 const ZOMBIE_ENDPOINT: usize = 62;
 const ZOMBIE_NOTIFICATION: usize = 61;
+
+/// How the capabilities are packed that fast paths in assembly look at.
+#[derive(Debug)]
+pub struct Packing;
+
+impl Packing {
+    /// The bits of the first word that tell the kind, of kinds with short tags.
+    pub const KIND: usize = if WORD_BITS == 64 { 0x1f } else { 0xf };
+    /// The kind of CNodes.
+    pub const CNODE: usize = tag::CNODE as usize;
+    /// The kind of endpoints.
+    pub const ENDPOINT: usize = tag::ENDPOINT as usize;
+    /// The kind of reply objects.
+    pub const REPLY: usize = tag::REPLY as usize;
+    /// The object of all of these: its address above four zeros fills the first word from here on.
+    pub const OBJECT: super::Field = field::OBJECT;
+    /// A CNode's radix.
+    pub const RADIX: super::Field = field::RADIX;
+    /// Whether its guard and radix make up an address.
+    pub const WHOLE: super::Field = field::WHOLE;
+    /// Its guard.
+    pub const GUARD: super::Field = field::GUARD;
+    /// An endpoint's badge.
+    pub const BADGE: super::Field = field::BADGE;
+    /// What one may do with it.
+    pub const RIGHTS: super::Field = field::RIGHTS;
+}
 
 impl<A: Arch> Cap<A> {
     /// Packs the capability.
@@ -112,7 +143,8 @@ impl<A: Arch> Cap<A> {
                 .with(OBJECT, cnode.slots.address())
                 .with(RADIX, cnode.radix)
                 .with(GUARD, cnode.guard.guard)
-                .with(GUARD_SIZE, cnode.guard.size),
+                .with(GUARD_SIZE, cnode.guard.size)
+                .with(WHOLE, cnode.is_whole() as usize),
             Self::Thread(thread) => RawCap::new(tag::THREAD).with(OBJECT, thread.address()),
             Self::IrqControl => RawCap::new(tag::IRQ_CONTROL),
             Self::IrqHandler(irq) => RawCap::new(tag::IRQ_HANDLER).with(NUMBER, irq.0),

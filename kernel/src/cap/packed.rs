@@ -75,6 +75,13 @@ impl RawCap {
     }
 }
 
+impl RawCap {
+    /// Offset of a word, for fast paths in assembly.
+    pub const fn offset(word: usize) -> usize {
+        core::mem::offset_of!(Self, words) + word * size_of::<usize>()
+    }
+}
+
 /// A bit field of a [`RawCap`]: `width` bits from bit `low` of word `word` hold `value >> shift`.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
@@ -111,6 +118,11 @@ impl Field {
             shift,
             pointer: true,
         }
+    }
+
+    /// The word that it is part of, and its lowest bit.
+    pub const fn place(self) -> (usize, u32) {
+        (self.word as usize, self.low as u32)
     }
 
     #[inline(always)]

@@ -36,6 +36,9 @@ pub(super) struct Marks {
 }
 
 impl<A: Arch> Slot<A> {
+    /// Offset of the capability, for fast paths in assembly.
+    pub const CAP: usize = core::mem::offset_of!(Self, raw);
+
     /// A slot with nothing in it.
     pub const EMPTY: Self = Self {
         raw: RawCap::NULL,

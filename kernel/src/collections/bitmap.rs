@@ -13,6 +13,11 @@ pub struct PriorityBitmap {
 }
 
 impl PriorityBitmap {
+    /// Offset of the word that tells which of the others are not 0, for fast paths in assembly.
+    pub const SUMMARY: usize = core::mem::offset_of!(Self, summary);
+    /// Offset of the others.
+    pub const WORDS: usize = core::mem::offset_of!(Self, words);
+
     /// The empty set.
     pub const EMPTY: Self = Self {
         summary: 0,

@@ -18,6 +18,7 @@ use crate::token::Ptr;
 
 /// What a member of a queue carries. A member is in one queue at a time.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Links<T> {
     /// Where the member stands in the tree of an [`OrderedQueue`] or [`Heap`]; unused in a [`Ring`].
     parent: Option<Ptr<T>>,
@@ -29,6 +30,20 @@ pub struct Links<T> {
     /// In a [`Heap`]: the length of the way to the right, and who came first among equals.
     rank: u32,
     turn: u32,
+}
+
+/// What fast paths in assembly know of links.
+impl<T> Links<T> {
+    /// Offset of the parent; behind it are the two children.
+    pub const PARENT: usize = core::mem::offset_of!(Self, parent);
+    /// Offset of the first child.
+    pub const CHILDREN: usize = core::mem::offset_of!(Self, children);
+    /// Offset of the next member of the same key.
+    pub const NEXT: usize = core::mem::offset_of!(Self, next);
+    /// Offset of the previous one.
+    pub const PREVIOUS: usize = core::mem::offset_of!(Self, previous);
+    /// Offset of the key.
+    pub const KEY: usize = core::mem::offset_of!(Self, key);
 }
 
 impl<T> Links<T> {

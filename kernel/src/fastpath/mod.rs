@@ -27,6 +27,7 @@
 
 mod call;
 mod fault;
+mod layout;
 mod lookup;
 mod reply_recv;
 mod signal;
@@ -34,6 +35,8 @@ mod switch;
 mod yield_slice;
 
 use abi::{MessageInfo, Syscall};
+
+pub use layout::Layout;
 
 use crate::Kernel;
 use crate::arch::Arch;
@@ -83,23 +86,29 @@ impl<A: Arch> Kernel<A> {
         } else {
             self.other_fast_path(call.thread, call.number, call.cap, call.info)
         };
-        self.after_fast_path(&way);
+        self.after_way(&way);
         way.ok()
     }
 
-    /// What kernels that check themselves do at the end.
+    #[inline(always)]
+    fn after_way(&mut self, way: &Way<Ptr<Thread<A>>>) {
+        if way.is_ok() {
+            self.after_fast_path();
+        }
+    }
+
+    /// What kernels that check themselves do at the end of a fast path.
     #[inline(always)]
     #[cfg_attr(
         not(any(test, feature = "invariants")),
         expect(clippy::unused_self, reason = "others do nothing")
     )]
-    fn after_fast_path(&mut self, way: &Way<Ptr<Thread<A>>>) {
+    pub fn after_fast_path(&mut self) {
         #[cfg(any(test, feature = "invariants"))]
-        if way.is_ok() {
+        {
             self.watch.fast_paths += 1;
             self.check_after_entry();
         }
-        let _ = way;
     }
 
     #[inline(never)]

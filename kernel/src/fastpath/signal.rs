@@ -20,7 +20,7 @@ impl<A: Arch> Kernel<A> {
             return None;
         }
         let way = self.fast_interrupt(irq);
-        self.after_fast_path(&way);
+        self.after_way(&way);
         way.ok()
     }
 

@@ -139,6 +139,16 @@ const SWEPT: usize = 3;
 const WAITING: usize = SENDING | RECEIVING;
 const GUARDED: usize = 4;
 
+/// What fast paths in assembly know of endpoints.
+impl<A: Arch> Endpoint<A> {
+    /// Offset of the word that tells who waits.
+    pub const QUEUE: usize = core::mem::offset_of!(Self, queue);
+    /// Bits of that word that tell the state, and whether there is a guard.
+    pub const STATE_MASK: usize = GUARDED | WAITING;
+    /// Receivers wait, and there is no guard; the rest of the word is the root of their queue.
+    pub const RECEIVING: usize = RECEIVING;
+}
+
 impl<A: Arch> Endpoint<A> {
     /// An endpoint as retype makes it.
     pub const fn new() -> Self {

@@ -9,7 +9,8 @@ use super::{SchedContext, Thread};
 use crate::arch::Arch;
 use crate::token::Ptr;
 
-/// What lies above a reply object in a call stack.
+/// What lies above a reply object in a call stack. Fast paths in assembly know how it is laid out.
+#[repr(usize)]
 pub enum Above<A: Arch> {
     /// It is in no stack.
     None,

@@ -45,7 +45,8 @@ impl ThreadSlot {
     ];
 }
 
-/// What a thread is doing.
+/// What a thread is doing. Fast paths in assembly know how it is laid out.
+#[repr(usize)]
 pub enum ThreadState<A: Arch> {
     /// Suspended, or gave up.
     Inactive,
@@ -94,6 +95,7 @@ impl<A: Arch> Copy for ThreadState<A> {}
 
 /// What went wrong with a thread; the message to its handler follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
 pub enum Fault {
     /// A capability address did not resolve.
     Cap {
@@ -162,6 +164,7 @@ pub struct Idling<A: Arch> {
 
 /// The queue that a thread is in; one at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Membership {
     /// None.
     None,
@@ -193,6 +196,7 @@ impl<A: Arch> Copy for Sweep<A> {}
 /// How far a thread has come in a long operation that it is going to take up again, where the objects
 /// themselves do not tell. What is named here may be gone meanwhile; it is compared and never followed.
 #[derive(Default)]
+#[repr(usize)]
 pub enum Progress<A: Arch> {
     /// It is in none, or at its beginning.
     #[default]

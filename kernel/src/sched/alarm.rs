@@ -33,6 +33,16 @@ pub(crate) const fn level(priority: u8) -> u16 {
     priority as u16 + 1
 }
 
+/// What fast paths in assembly know of alarms: see the fields.
+impl Alarm {
+    /// Offset of the moment.
+    pub const TIME: usize = core::mem::offset_of!(Self, time);
+    /// Offset of the lowest level.
+    pub const LOWEST: usize = core::mem::offset_of!(Self, lowest);
+    /// Offset of the level at which it may be too early.
+    pub const END: usize = core::mem::offset_of!(Self, end);
+}
+
 impl Alarm {
     /// None, right for nobody.
     pub const NONE: Self = Self {

@@ -120,10 +120,11 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// What the current context may use before it must be looked at again: as long as the smallest
-    /// budget is left. Under watch every entry looks.
+    /// budget is left. Under watch every entry looks, and where entries are measured, none is as usual.
     #[inline(always)]
     pub(super) fn allowance(&self, budget: &Budget) -> Ticks {
         match *budget {
+            _ if self.is_measured() => Ticks::ZERO,
             Budget { watch: Some(_), .. } => Ticks::ZERO,
             Budget {
                 head: Some(head), ..

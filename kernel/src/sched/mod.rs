@@ -27,12 +27,12 @@ use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-use alarm::Alarm;
+pub(crate) use alarm::Alarm;
 pub(crate) use alarm::level;
 pub(crate) use charge::Standing;
 pub(crate) use defer::Funding;
 use domain::DomainTime;
-use ready::ReadyQueues;
+pub(crate) use ready::ReadyQueues;
 use release::ReleaseQueues;
 pub(crate) use usage::Entry;
 use usage::Measurement;

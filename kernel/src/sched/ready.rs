@@ -4,6 +4,8 @@
 //! queues take their turn among those who stand here. Who is put in front has precedence over all of
 //! them.
 
+use core::mem::offset_of;
+
 use abi::PRIORITIES;
 use abi::config::DOMAINS;
 
@@ -24,6 +26,10 @@ struct DomainQueues<A: Arch> {
 }
 
 impl<A: Arch> ReadyQueues<A> {
+    /// Offset of the set of priorities at which somebody of the first domain is ready.
+    pub const OCCUPIED: usize =
+        offset_of!(Self, domains) + offset_of!(DomainQueues<A>, occupied);
+
     pub const fn new() -> Self {
         Self {
             domains: [const {

@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use arch_x86_64::{X86_64, lines};
+use arch_x86_64::{X86_64, fastpath, lines};
 use kernel::Kernel;
 use kernel::object::IrqEntry;
 
@@ -18,7 +18,9 @@ static mut IRQS: [IrqEntry<X86_64<Pc99>>; lines::COUNT] = [IrqEntry::EMPTY; line
 pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
     let (kernel, irqs) = (&raw mut KERNEL, &raw mut IRQS);
     // SAFETY: there is one kernel, and these are the only references.
-    unsafe { (&mut *kernel).write(Kernel::new(arch, &mut *irqs)) }
+    let kernel = unsafe { (&mut *kernel).write(Kernel::new(arch, &mut *irqs)) };
+    fastpath::enable(kernel);
+    kernel
 }
 
 /// The kernel.

@@ -55,6 +55,9 @@ const NONE: PhysAddr = PhysAddr(0);
 #[derive(Debug)]
 pub struct Asids {
     pools: [Option<Ptr<AsidPool>>; POOLS],
+    /// How often an identifier was taken away from an address space: what was known of identifiers
+    /// before is doubtful since.
+    removals: u64,
 }
 
 impl Asids {
@@ -62,7 +65,16 @@ impl Asids {
     pub const fn new() -> Self {
         Self {
             pools: [None; POOLS],
+            removals: 0,
         }
+    }
+
+    /// Offset of the number of removals, for fast paths in assembly.
+    pub const REMOVALS: usize = core::mem::offset_of!(Self, removals);
+
+    /// How often an identifier was taken away from an address space.
+    pub fn removals(&self) -> u64 {
+        self.removals
     }
 
     /// The first place without a pool.
@@ -77,6 +89,7 @@ impl Asids {
 
     /// Puts a pool into a place, or takes it away.
     pub fn set_pool(&mut self, place: usize, pool: Option<Ptr<AsidPool>>) {
+        self.removals += u64::from(pool.is_none());
         self.pools[place] = pool;
     }
 
@@ -100,7 +113,8 @@ impl Asids {
     }
 
     /// Gives an identifier of an existing pool to the address space of `root`, or takes it away.
-    pub fn set_root(&self, objects: &mut Objects, asid: Asid, root: Option<PhysAddr>) {
+    pub fn set_root(&mut self, objects: &mut Objects, asid: Asid, root: Option<PhysAddr>) {
+        self.removals += u64::from(root.is_none());
         if let Some(pool) = self.pools[asid.pool()] {
             objects[pool].roots[asid.index()] = root.unwrap_or(NONE);
         }

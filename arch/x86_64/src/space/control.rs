@@ -89,7 +89,7 @@ pub fn invoke_pool<P: Platform>(
     }
     let asid = free_asid(kernel, cap.index)?;
 
-    let asids = &kernel.arch.asids;
+    let asids = &mut kernel.arch.asids;
     asids.set_root(&mut kernel.objects, asid, Some(root.address));
     // SAFETY: there is a capability to the root, so it exists.
     let table = unsafe { window::object::<PageTable>(root.address) };

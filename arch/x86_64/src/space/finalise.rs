@@ -50,7 +50,7 @@ fn remove_pool<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: PoolCap) {
         .asids
         .holds(&kernel.objects, cap.index, arch.active_root)
     {
-        arch.activate(None);
+        arch.deactivate();
     }
     arch.asids.set_pool(cap.index, None);
 }

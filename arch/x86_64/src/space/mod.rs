@@ -94,7 +94,7 @@ impl<P: Platform> X86_64<P> {
     /// An address space has lost its identifier: whoever runs in it goes on without.
     fn leave(&mut self, root: Ptr<PageTable>) {
         if self.is_active(root) {
-            self.activate(None);
+            self.deactivate();
         }
     }
 }

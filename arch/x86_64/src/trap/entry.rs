@@ -89,11 +89,6 @@ pub unsafe fn enable_system_calls() {
     }
 }
 
-/// Offset of a general register, by its place in the ABI's order.
-const fn general(index: usize) -> usize {
-    offset_of!(Registers, general) + index * size_of::<u64>()
-}
-
 global_asm!(
     ".pushsection .text.entry, \"ax\"",
 
@@ -298,21 +293,21 @@ global_asm!(
     SYSTEM_CALL = const SYSTEM_CALL,
     SYSCALL_BYTES = const abi::registers::SYSCALL_BYTES,
     RESTART = const offset_of!(Registers, restart),
-    RAX = const general(0),
-    RBX = const general(1),
-    RCX = const general(2),
-    RDX = const general(3),
-    RSI = const general(4),
-    RDI = const general(5),
-    RBP = const general(6),
-    R8 = const general(7),
-    R9 = const general(8),
-    R10 = const general(9),
-    R11 = const general(10),
-    R12 = const general(11),
-    R13 = const general(12),
-    R14 = const general(13),
-    R15 = const general(14),
+    RAX = const Registers::general(0),
+    RBX = const Registers::general(1),
+    RCX = const Registers::general(2),
+    RDX = const Registers::general(3),
+    RSI = const Registers::general(4),
+    RDI = const Registers::general(5),
+    RBP = const Registers::general(6),
+    R8 = const Registers::general(7),
+    R9 = const Registers::general(8),
+    R10 = const Registers::general(9),
+    R11 = const Registers::general(10),
+    R12 = const Registers::general(11),
+    R13 = const Registers::general(12),
+    R14 = const Registers::general(13),
+    R15 = const Registers::general(14),
     VECTOR = const offset_of!(Registers, vector),
     ERROR = const offset_of!(Registers, error),
     RIP = const offset_of!(Registers, rip),

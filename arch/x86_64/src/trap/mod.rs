@@ -42,6 +42,10 @@ macro_rules! entry_points {
             $crate::trap::trap::<$platform>(vector, error);
         }
         #[unsafe(no_mangle)]
+        extern "C" fn escapement_check() {
+            $crate::fastpath::check::<$platform>();
+        }
+        #[unsafe(no_mangle)]
         extern "C" fn escapement_fatal(frame: &$crate::trap::fatal::Frame) -> ! {
             $crate::trap::fatal::fatal::<$platform>(frame)
         }

@@ -1,0 +1,114 @@
+    # Declines unless the thread whose registers are at RBX may run instead of the current one, on the
+    # same time: nobody else may have to run, and the timer must be right for it.
+.macro escapement_require_next
+    movzx eax, byte ptr [rbx + {PRIORITY}]
+    cmp al, [rsp + {PRIORITY}]
+    je 2f
+    lea edx, [rax + 1]
+    cmp dx, [rbp + {ALARM_LOWEST}]
+    jb 9b
+    cmp dx, [rbp + {ALARM_END}]
+    jae 9b
+    cmp al, [rsp + {PRIORITY}]
+    ja 2f
+    mov rdx, [rbp + {NOW}]
+    cmp rdx, [rbp + {ALARM_TIME}]
+    jae 9b
+    bsr rcx, [rbp + {READY_SUMMARY}]
+    jz 2f
+    bsr rdx, [rbp + {READY_WORDS} + rcx * 8]
+    shl ecx, 6
+    add ecx, edx
+    cmp ecx, eax
+    ja 9b
+2:
+.endm
+
+    # Declines unless the address space of the thread at RBX is known, and the floating-point registers
+    # and the bases are those of the current thread, which RDX then is.
+.macro escapement_require_known
+    mov rax, [rbx + {VSPACE}]
+    cmp rax, [rbx + {SPACE}]
+    jne 9b
+    mov rax, [rbp + {REMOVALS}]
+    cmp rax, [rbx + {SPACE_REMOVALS}]
+    jne 9b
+    lea rdx, [rsp - {REGISTERS}]
+    cmp rdx, [rbp + {FPU_OWNER}]
+    jne 9b
+    cmp rdx, [rbp + {BASES_OF}]
+    jne 9b
+    test byte ptr [rbx + {FLAGS}], {FPU_DISABLED}
+    jnz 9b
+.endm
+
+    # A system call of a kernel with fast paths. The processor has put the return address into RCX and
+    # the flags into R11. All registers go into the thread's context, so that whoever declines has
+    # nothing to undo; from then on RSP points there, and RBP at the kernel. R10, R8, R9 and R15 keep the
+    # message.
+    swapgs
+    mov gs:[{USER_STACK}], rsp
+    mov rsp, gs:[{CURRENT}]
+    mov [rsp + {RIP}], rcx
+    sub rcx, {SYSCALL_BYTES}
+    mov [rsp + {RESTART}], rcx
+    mov rcx, gs:[{USER_STACK}]
+    mov [rsp + {RSP}], rcx
+    mov [rsp + {RFLAGS}], r11
+    mov qword ptr [rsp + {VECTOR}], {SYSTEM_CALL}
+    mov [rsp + {RAX}], rax
+    mov [rsp + {RBX}], rbx
+    mov [rsp + {RDX}], rdx
+    mov [rsp + {RSI}], rsi
+    mov [rsp + {RDI}], rdi
+    mov [rsp + {RBP}], rbp
+    mov [rsp + {R8}], r8
+    mov [rsp + {R9}], r9
+    mov [rsp + {R10}], r10
+    mov [rsp + {R12}], r12
+    mov [rsp + {R13}], r13
+    mov [rsp + {R14}], r14
+    mov [rsp + {R15}], r15
+
+    # Only messages that travel in registers, without capabilities.
+    mov eax, esi
+    and eax, {LENGTH_AND_CAPS}
+    cmp eax, {MESSAGE_REGISTERS}
+    ja 9f
+    # Where every entry has to be looked at, there is no allowance.
+    mov rbp, gs:[{KERNEL}]
+    cmp qword ptr [rbp + {ALLOWANCE}], 0
+    je 9f
+
+    # The capability, in a space of one level whose guard and radix make up an address: `shr` takes its
+    # count from the lowest bits of CL, which are the radix.
+    mov rax, [rsp + {CSPACE}]
+    mov ecx, eax
+    shr ecx, {RADIX_SHIFT}
+    mov r12d, eax
+    and r12d, {WHOLE_CNODE_MASK}
+    cmp r12d, {WHOLE_CNODE}
+    jne 9f
+    sar rax, {OBJECT_SHIFT}
+    shl rax, 4
+    mov r12, rdi
+    shr r12, cl
+    cmp r12, [rsp + {CSPACE} + 8]
+    jne 9f
+    shl r12, cl
+    sub rdi, r12
+    shl rdi, {SLOT_BITS}
+    add rdi, rax
+    mov r11, [rdi]
+    cmp rdx, {CALL}
+    je 6f
+    cmp rdx, {REPLY_RECV}
+    je 4f
+
+    # Whoever declines comes here, with nothing changed.
+9:  mov rdi, [rsp + {RDI}]
+    mov rsi, [rsp + {RSI}]
+    mov rdx, [rsp + {RDX}]
+    mov rcx, rsp
+    mov rsp, gs:[{STACK}]
+    call escapement_system_call

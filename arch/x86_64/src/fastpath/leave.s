@@ -1,0 +1,93 @@
+    # The thread R12, whose registers are at RBX, runs on the context R14, which the current thread gives
+    # away. RSI describes the message, and RDI is the badge.
+7:  mov qword ptr [rsp + {SCHED_CONTEXT}], 0
+    mov [rbx + {SCHED_CONTEXT}], r14
+    mov [r14 + {CONTEXT_THREAD}], r12
+    movzx eax, byte ptr [r14 + {CONTEXT_CORE}]
+    mov [rbx + {CORE}], al
+    mov [rbp + {KERNEL_CURRENT}], r12
+    mov gs:[{CURRENT}], rbx
+    lea rax, [rbx + {REGISTERS_SIZE}]
+    mov gs:[{TRAP_STACK}], rax
+
+    # The message: no more registers than it has words.
+    and rsi, ~{CAPS_AND_UNWRAPPED}
+    mov eax, esi
+    and eax, {LENGTH}
+    jz 8f
+    mov [rbx + {R10}], r10
+    dec eax
+    jz 8f
+    mov [rbx + {R8}], r8
+    dec eax
+    jz 8f
+    mov [rbx + {R9}], r9
+    dec eax
+    jz 8f
+    mov [rbx + {R15}], r15
+
+    # The address space, the floating-point registers and the bases.
+8:  mov rax, [rbx + {SPACE_ROOT}]
+    cmp rax, [rbp + {ACTIVE_ROOT}]
+    je 5f
+    mov [rbp + {ACTIVE_ROOT}], rax
+    mov cr3, rax
+5:  mov [rbp + {FPU_OWNER}], r12
+    mov eax, [rbp + {FPU_COMPONENTS}]
+    xor edx, edx
+    xsave64 [rsp + {FPU}]
+    xrstor64 [rbx + {FPU}]
+    mov [rbp + {BASES_OF}], r12
+    mov byte ptr [rsp + {BASES_LOADED}], 0
+    mov byte ptr [rbx + {BASES_LOADED}], 1
+    rdfsbase rax
+    mov [rsp + {FS_BASE}], rax
+    mov rax, [rbx + {FS_BASE}]
+    wrfsbase rax
+.if {CHECKED}
+    # A kernel that checks itself does it here, too.
+    mov [rbx + {RDI}], rdi
+    mov [rbx + {RSI}], rsi
+    swapgs
+    rdgsbase rax
+    mov [rsp + {GS_BASE}], rax
+    mov rax, [rbx + {GS_BASE}]
+    wrgsbase rax
+    swapgs
+    mov rsp, gs:[{STACK}]
+    xor ebp, ebp
+    call escapement_check
+    jmp escapement_return_to_user
+.else
+    swapgs
+    rdgsbase rax
+    mov [rsp + {GS_BASE}], rax
+    mov rax, [rbx + {GS_BASE}]
+    wrgsbase rax
+
+    # Back to user mode. Who was interrupted, or had RCX or R11 written, goes by `iretq`.
+    mov rsp, rbx
+    mov rax, [rsp + {RAX}]
+    mov rdx, [rsp + {RDX}]
+    mov rbp, [rsp + {RBP}]
+    mov r8, [rsp + {R8}]
+    mov r9, [rsp + {R9}]
+    mov r10, [rsp + {R10}]
+    mov r12, [rsp + {R12}]
+    mov r13, [rsp + {R13}]
+    mov r14, [rsp + {R14}]
+    mov r15, [rsp + {R15}]
+    mov rbx, [rsp + {RBX}]
+    cmp dword ptr [rsp + {VECTOR}], {SYSTEM_CALL}
+    jne 2f
+    mov rcx, [rsp + {RIP}]
+    mov r11, [rsp + {RFLAGS}]
+    mov rsp, [rsp + {RSP}]
+    sysretq
+2:  mov rcx, [rsp + {RCX}]
+    mov r11, [rsp + {R11}]
+    add rsp, {RIP}
+    iretq
+.endif
+.purgem escapement_require_next
+.purgem escapement_require_known

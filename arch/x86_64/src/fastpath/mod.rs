@@ -1,0 +1,250 @@
+//! Call and ReplyRecv in assembly, where they are as usual.
+//!
+//! Usual is: a message that travels in registers, without capabilities; capability spaces of one level;
+//! a passive server that waits alone, or will; nobody else who would have to run. Everything else
+//! *declines*, before anything has changed, and the portable kernel does it, by its own fast paths
+//! ([`kernel::fastpath`]) or in general. What happens here is what they do; how the kernel's objects are
+//! laid out is said by [`kernel::fastpath::Layout`].
+//!
+//! `entry.s` is the kernel entry, up to where the ways part; `call.s` and `reply_recv.s` are these, and
+//! `leave.s` makes the other thread the current one and returns to it.
+//!
+//! # Safety
+//! The assembly keeps what the rest of the kernel relies on:
+//! - It works on the kernel as the one reference of the entry would: interrupts are disabled, and no
+//!   reference is alive while it runs.
+//! - The stack pointer is at the registers of a thread meanwhile. Nothing is pushed, and exceptions
+//!   that can occur here have stacks of their own.
+//! - No register is left with a value of the kernel or of another thread: all come out of the
+//!   receiver's context, but for those that the message consists of.
+
+use core::arch::naked_asm;
+use core::mem::offset_of;
+
+use abi::config::{DOMAINS, HARDWARE_DEBUG};
+use abi::registers::{MESSAGE_REGISTERS, REPLY, SYSCALL_BYTES};
+use abi::sizes::SLOT_BITS;
+use abi::{Rights, Syscall};
+use kernel::Kernel;
+use kernel::cap::{Packing, RawCap};
+use kernel::fastpath::Layout;
+use kernel::object::Endpoint;
+
+use x86_64::VirtAddr;
+use x86_64::registers::model_specific::LStar;
+
+use crate::bases;
+use crate::context::{Context, KnownSpace, Registers, SYSTEM_CALL};
+use crate::core_local::CoreLocal;
+use crate::fpu::Fpu;
+use crate::space::Asids;
+use crate::{Platform, X86_64};
+
+/// Bits of a message's description: the length, the number of capabilities, and which of them were
+/// unwrapped.
+const LENGTH: usize = 0x7f;
+const CAPS: usize = 0x180;
+const UNWRAPPED: usize = 0xe00;
+
+/// A field of a thread, seen from its registers.
+macro_rules! thread {
+    ($field:ident) => {
+        Layout::<X86_64<P>>::$field as isize - Self::REGISTERS as isize
+    };
+}
+
+/// What the assembly knows of one platform's kernel.
+struct Offsets<P: Platform>(core::marker::PhantomData<P>);
+
+impl<P: Platform> Offsets<P> {
+    const CONTEXT: usize = Layout::<X86_64<P>>::THREAD_CONTEXT;
+    /// Offset of a thread's registers.
+    const REGISTERS: usize = Self::CONTEXT + offset_of!(Context, registers);
+    /// What else is in its context, seen from the registers.
+    const FPU: isize = offset_of!(Context, fpu) as isize - offset_of!(Context, registers) as isize;
+    const SPACE: usize = offset_of!(Context, space) - offset_of!(Context, registers);
+    const ARCH: usize = Layout::<X86_64<P>>::KERNEL_ARCH;
+    const FPU_UNIT: usize = Self::ARCH + offset_of!(X86_64<P>, fpu);
+
+    const CSPACE: isize = thread!(THREAD_CSPACE);
+    const VSPACE: isize = thread!(THREAD_VSPACE);
+    const STATE: isize = thread!(THREAD_STATE);
+    const RECEIVES_FROM: isize = thread!(THREAD_RECEIVES_FROM);
+    const RECEIVES_WITH: isize = thread!(THREAD_RECEIVES_WITH);
+    const CALLS_WITH: isize = thread!(THREAD_CALLS_WITH);
+    const FAULT: isize = thread!(THREAD_FAULT);
+    const PROGRESS: isize = thread!(THREAD_PROGRESS);
+    const SCHED_CONTEXT: isize = thread!(THREAD_SCHED_CONTEXT);
+    const NOTIFICATION: isize = thread!(THREAD_NOTIFICATION);
+    const MEMBERSHIP: isize = thread!(THREAD_MEMBERSHIP);
+    const PRIORITY: isize = thread!(THREAD_PRIORITY);
+    const FLAGS: isize = thread!(THREAD_FLAGS);
+    const CORE: isize = thread!(THREAD_CORE);
+    const PARENT: isize = thread!(THREAD_PARENT);
+    const CHILDREN: isize = thread!(THREAD_CHILDREN);
+    const NEXT: isize = thread!(THREAD_NEXT);
+    const PREVIOUS: isize = thread!(THREAD_PREVIOUS);
+    const KEY: isize = thread!(THREAD_KEY);
+}
+
+/// Bits of the first word of a capability.
+const WHOLE_CNODE_MASK: usize = Packing::KIND | 1 << Packing::WHOLE.place().1;
+const WHOLE_CNODE: usize = Packing::CNODE | 1 << Packing::WHOLE.place().1;
+
+const fn right(right: Rights) -> usize {
+    right.word() << Packing::RIGHTS.place().1
+}
+
+// The guard and the badge fill the second word.
+const _: () = assert!(Packing::GUARD.place().0 == 1 && Packing::GUARD.place().1 == 0);
+const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 == 0);
+const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 8);
+const _: () = assert!(MESSAGE_REGISTERS == 4);
+
+/// Lets system calls take fast paths from now on, unless the processor lacks what the assembly needs, or
+/// the kernel does more at each switch than it knows of.
+pub fn enable<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
+    if !bases::has_instructions()
+        || kernel.arch.fpu.components() == 0
+        || HARDWARE_DEBUG
+        || DOMAINS > 1
+    {
+        return;
+    }
+    let address = core::ptr::from_mut(kernel) as usize;
+    kernel.arch.core.set_kernel(address);
+    LStar::write(VirtAddr::new(system_call_entry::<P> as *const () as u64));
+}
+
+/// The kernel entry of system calls, with fast paths. For the processor only.
+#[unsafe(naked)]
+#[unsafe(link_section = ".text.entry")]
+extern "C" fn system_call_entry<P: Platform>() {
+    naked_asm!(
+        include_str!("entry.s"),
+        include_str!("call.s"),
+        include_str!("reply_recv.s"),
+        include_str!("leave.s"),
+        // What belongs to the core.
+        CURRENT = const CoreLocal::CURRENT,
+        STACK = const CoreLocal::STACK,
+        USER_STACK = const CoreLocal::USER_STACK,
+        TRAP_STACK = const CoreLocal::TRAP_STACK,
+        KERNEL = const CoreLocal::KERNEL,
+        // The kernel.
+        KERNEL_CURRENT = const Layout::<X86_64<P>>::KERNEL_CURRENT,
+        CONTEXT = const Layout::<X86_64<P>>::KERNEL_CONTEXT,
+        NOW = const Layout::<X86_64<P>>::KERNEL_NOW,
+        ALLOWANCE = const Layout::<X86_64<P>>::KERNEL_ALLOWANCE,
+        ALARM_TIME = const Layout::<X86_64<P>>::KERNEL_ALARM_TIME,
+        ALARM_LOWEST = const Layout::<X86_64<P>>::KERNEL_ALARM_LOWEST,
+        ALARM_END = const Layout::<X86_64<P>>::KERNEL_ALARM_END,
+        READY_SUMMARY = const Layout::<X86_64<P>>::KERNEL_READY_SUMMARY,
+        READY_WORDS = const Layout::<X86_64<P>>::KERNEL_READY_WORDS,
+        REMOVALS = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, asids) + Asids::REMOVALS,
+        ACTIVE_ROOT = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, active_root),
+        BASES_OF = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, bases_of),
+        FPU_OWNER = const Offsets::<P>::FPU_UNIT + Fpu::<P>::OWNER,
+        FPU_COMPONENTS = const Offsets::<P>::FPU_UNIT + Fpu::<P>::COMPONENTS,
+        // Threads, from their registers on.
+        REGISTERS = const Offsets::<P>::REGISTERS,
+        REGISTERS_SIZE = const size_of::<Registers>(),
+        CSPACE = const Offsets::<P>::CSPACE,
+        VSPACE = const Offsets::<P>::VSPACE,
+        STATE = const Offsets::<P>::STATE,
+        RECEIVES_FROM = const Offsets::<P>::RECEIVES_FROM,
+        RECEIVES_WITH = const Offsets::<P>::RECEIVES_WITH,
+        CALLS_WITH = const Offsets::<P>::CALLS_WITH,
+        FAULT = const Offsets::<P>::FAULT,
+        PROGRESS = const Offsets::<P>::PROGRESS,
+        SCHED_CONTEXT = const Offsets::<P>::SCHED_CONTEXT,
+        NOTIFICATION = const Offsets::<P>::NOTIFICATION,
+        MEMBERSHIP = const Offsets::<P>::MEMBERSHIP,
+        PRIORITY = const Offsets::<P>::PRIORITY,
+        FLAGS = const Offsets::<P>::FLAGS,
+        CORE = const Offsets::<P>::CORE,
+        PARENT = const Offsets::<P>::PARENT,
+        CHILDREN = const Offsets::<P>::CHILDREN,
+        NEXT = const Offsets::<P>::NEXT,
+        PREVIOUS = const Offsets::<P>::PREVIOUS,
+        KEY = const Offsets::<P>::KEY,
+        FPU = const Offsets::<P>::FPU,
+        SPACE = const Offsets::<P>::SPACE + offset_of!(KnownSpace, space),
+        SPACE_REMOVALS = const Offsets::<P>::SPACE + offset_of!(KnownSpace, removals),
+        SPACE_ROOT = const Offsets::<P>::SPACE + offset_of!(KnownSpace, root),
+        FS_BASE = const Registers::FS_BASE,
+        GS_BASE = const Registers::GS_BASE,
+        BASES_LOADED = const Registers::BASES_LOADED,
+        RESTART = const offset_of!(Registers, restart),
+        RAX = const Registers::general(0),
+        RBX = const Registers::general(1),
+        RCX = const Registers::general(2),
+        RDX = const Registers::general(3),
+        RSI = const Registers::general(4),
+        RDI = const Registers::general(5),
+        RBP = const Registers::general(6),
+        R8 = const Registers::general(7),
+        R9 = const Registers::general(8),
+        R10 = const Registers::general(9),
+        R11 = const Registers::general(10),
+        R12 = const Registers::general(11),
+        R13 = const Registers::general(12),
+        R14 = const Registers::general(13),
+        R15 = const Registers::general(14),
+        REPLY = const Registers::of_abi(REPLY),
+        VECTOR = const offset_of!(Registers, vector),
+        RIP = const offset_of!(Registers, rip),
+        RFLAGS = const offset_of!(Registers, rflags),
+        RSP = const offset_of!(Registers, rsp),
+        // Other objects.
+        ENDPOINT_QUEUE = const Endpoint::<X86_64<P>>::QUEUE,
+        REPLY_THREAD = const Layout::<X86_64<P>>::REPLY_THREAD,
+        REPLY_BELOW = const Layout::<X86_64<P>>::REPLY_BELOW,
+        REPLY_ABOVE = const Layout::<X86_64<P>>::REPLY_ABOVE,
+        REPLY_ABOVE_WHICH = const Layout::<X86_64<P>>::REPLY_ABOVE_WHICH,
+        CONTEXT_THREAD = const Layout::<X86_64<P>>::SCHED_CONTEXT_THREAD,
+        CONTEXT_REPLY = const Layout::<X86_64<P>>::SCHED_CONTEXT_REPLY,
+        CONTEXT_CORE = const Layout::<X86_64<P>>::SCHED_CONTEXT_CORE,
+        // Numbers.
+        CALL = const Syscall::Call.number() as isize,
+        REPLY_RECV = const Syscall::ReplyRecv.number() as isize,
+        SYSCALL_BYTES = const SYSCALL_BYTES,
+        SYSTEM_CALL = const SYSTEM_CALL,
+        MESSAGE_REGISTERS = const MESSAGE_REGISTERS,
+        LENGTH = const LENGTH,
+        LENGTH_AND_CAPS = const LENGTH | CAPS,
+        CAPS_AND_UNWRAPPED = const CAPS | UNWRAPPED,
+        SLOT_BITS = const SLOT_BITS,
+        OBJECT_SHIFT = const Packing::OBJECT.place().1,
+        RADIX_SHIFT = const Packing::RADIX.place().1,
+        WHOLE_CNODE_MASK = const WHOLE_CNODE_MASK,
+        WHOLE_CNODE = const WHOLE_CNODE,
+        KIND_MASK = const Packing::KIND,
+        REPLY_KIND = const Packing::REPLY,
+        WRITABLE_ENDPOINT_MASK = const Packing::KIND | right(Rights::WRITE),
+        WRITABLE_ENDPOINT = const Packing::ENDPOINT | right(Rights::WRITE),
+        READABLE_ENDPOINT_MASK = const Packing::KIND | right(Rights::READ),
+        READABLE_ENDPOINT = const Packing::ENDPOINT | right(Rights::READ),
+        MAY_REPLY = const right(Rights::GRANT) | right(Rights::GRANT_REPLY),
+        ENDPOINT_STATE_MASK = const Endpoint::<X86_64<P>>::STATE_MASK,
+        ENDPOINT_RECEIVING = const Endpoint::<X86_64<P>>::RECEIVING,
+        RUNNING = const Layout::<X86_64<P>>::RUNNING,
+        BLOCKED_ON_RECEIVE = const Layout::<X86_64<P>>::BLOCKED_ON_RECEIVE,
+        BLOCKED_ON_REPLY = const Layout::<X86_64<P>>::BLOCKED_ON_REPLY,
+        NO_FAULT = const Layout::<X86_64<P>>::NO_FAULT,
+        NO_MEMBER = const Layout::<X86_64<P>>::NO_MEMBER,
+        WAITING = const Layout::<X86_64<P>>::WAITING,
+        ABOVE_NONE = const Layout::<X86_64<P>>::ABOVE_NONE,
+        ABOVE_REPLY = const Layout::<X86_64<P>>::ABOVE_REPLY,
+        ABOVE_CONTEXT = const Layout::<X86_64<P>>::ABOVE_CONTEXT,
+        HIGHEST_PRIORITY = const u8::MAX,
+        FPU_DISABLED = const abi::thread_flags::FPU_DISABLED,
+        CHECKED = const cfg!(feature = "debug") as usize,
+    )
+}
+
+/// What kernels that check themselves do after a fast path.
+pub fn check<P: Platform>() {
+    // SAFETY: this is the only reference of the kernel entry.
+    unsafe { P::kernel() }.after_fast_path();
+}

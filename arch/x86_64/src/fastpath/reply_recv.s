@@ -1,0 +1,81 @@
+    # ReplyRecv. R11 is the first word of the capability to receive from; RAX the CNode and CL its radix.
+    # Nobody waits there, and there is no threshold.
+4:  mov r12d, r11d
+    and r12d, {READABLE_ENDPOINT_MASK}
+    cmp r12d, {READABLE_ENDPOINT}
+    jne 9b
+    sar r11, {OBJECT_SHIFT}
+    shl r11, 4
+    cmp qword ptr [r11 + {ENDPOINT_QUEUE}], 0
+    jne 9b
+    # It may have replied already, before it was interrupted; or get a signal.
+    cmp qword ptr [rsp + {PROGRESS}], 0
+    jne 9b
+    cmp qword ptr [rsp + {NOTIFICATION}], 0
+    jne 9b
+
+    # The reply object, R13.
+    mov r13, [rsp + {REPLY}]
+    mov r14, r13
+    shr r14, cl
+    cmp r14, [rsp + {CSPACE} + 8]
+    jne 9b
+    shl r14, cl
+    sub r13, r14
+    shl r13, {SLOT_BITS}
+    mov r13, [rax + r13]
+    mov r14d, r13d
+    and r14d, {KIND_MASK}
+    cmp r14d, {REPLY_KIND}
+    jne 9b
+    sar r13, {OBJECT_SHIFT}
+    shl r13, 4
+
+    # R12 is the caller, RBX its registers: it waits for the reply to a call along which it has lent its
+    # time, R14.
+    mov r12, [r13 + {REPLY_THREAD}]
+    test r12, r12
+    jz 9b
+    lea rbx, [r12 + {REGISTERS}]
+    cmp qword ptr [rbx + {STATE}], {BLOCKED_ON_REPLY}
+    jne 9b
+    cmp qword ptr [rbx + {FAULT}], {NO_FAULT}
+    jne 9b
+    cmp qword ptr [rbx + {SCHED_CONTEXT}], 0
+    jne 9b
+    mov r14, [rbp + {CONTEXT}]
+    cmp qword ptr [r13 + {REPLY_ABOVE}], {ABOVE_CONTEXT}
+    jne 9b
+    cmp [r13 + {REPLY_ABOVE_WHICH}], r14
+    jne 9b
+    escapement_require_next
+    escapement_require_known
+
+    # From here on nothing declines. The reply object leaves the stack of the context.
+    mov qword ptr [rbx + {STATE}], {RUNNING}
+    mov rcx, [r13 + {REPLY_BELOW}]
+    mov [r14 + {CONTEXT_REPLY}], rcx
+    mov qword ptr [r13 + {REPLY_BELOW}], 0
+    mov qword ptr [r13 + {REPLY_ABOVE}], {ABOVE_NONE}
+    test rcx, rcx
+    jz 3f
+    mov qword ptr [rcx + {REPLY_ABOVE}], {ABOVE_CONTEXT}
+    mov [rcx + {REPLY_ABOVE_WHICH}], r14
+
+    # The server, RDX, waits for the next call, alone.
+3:  mov [r13 + {REPLY_THREAD}], rdx
+    mov qword ptr [rsp + {STATE}], {BLOCKED_ON_RECEIVE}
+    mov [rsp + {RECEIVES_FROM}], r11
+    mov [rsp + {RECEIVES_WITH}], r13
+    mov byte ptr [rsp + {MEMBERSHIP}], {WAITING}
+    movzx eax, byte ptr [rsp + {PRIORITY}]
+    xor eax, {HIGHEST_PRIORITY}
+    mov [rsp + {KEY}], rax
+    xor edi, edi
+    mov [rsp + {PARENT}], rdi
+    mov [rsp + {CHILDREN}], rdi
+    mov [rsp + {CHILDREN} + 8], rdi
+    mov [rsp + {NEXT}], rdx
+    mov [rsp + {PREVIOUS}], rdx
+    lea rax, [rdx + {ENDPOINT_RECEIVING}]
+    mov [r11 + {ENDPOINT_QUEUE}], rax

@@ -1,0 +1,146 @@
+//! What fast paths in assembly must know of the kernel's objects: where their fields lie, and the
+//! numbers of what is written into them.
+//!
+//! Everything here follows from the types themselves, so that nobody can change them without changing
+//! the assembly. Offsets are in bytes, from the beginning of the object that the name begins with.
+
+use core::marker::PhantomData;
+use core::mem::offset_of;
+
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::cap::{RawCap, Slot};
+use crate::collections::{Links, PriorityBitmap};
+use crate::object::{Fault, Membership, Reply, SchedContext, Thread, ThreadSlot};
+use crate::sched::{Alarm, Core, ReadyQueues};
+
+/// The layout of the objects of one architecture's kernel.
+#[derive(Debug)]
+pub struct Layout<A: Arch>(PhantomData<A>);
+
+/// Kernel.
+impl<A: Arch> Layout<A> {
+    const CORE: usize = offset_of!(Kernel<A>, core);
+    const ALARM: usize = Self::CORE + offset_of!(Core<A>, alarm);
+    const OCCUPIED: usize =
+        Self::CORE + offset_of!(Core<A>, ready) + ReadyQueues::<A>::OCCUPIED;
+
+    /// The architecture's own state.
+    pub const KERNEL_ARCH: usize = offset_of!(Kernel<A>, arch);
+    /// The current thread.
+    pub const KERNEL_CURRENT: usize = Self::CORE + offset_of!(Core<A>, current);
+    /// The scheduling context that pays.
+    pub const KERNEL_CONTEXT: usize = Self::CORE + offset_of!(Core<A>, current_context);
+    /// The time of the last kernel entry that looked at the clock; 64 bits.
+    pub const KERNEL_NOW: usize = Self::CORE + offset_of!(Core<A>, now);
+    /// What may be used until somebody must look; 64 bits.
+    pub const KERNEL_ALLOWANCE: usize = Self::CORE + offset_of!(Core<A>, allowance);
+    /// The moment that the timer is armed for; 64 bits.
+    pub const KERNEL_ALARM_TIME: usize = Self::ALARM + Alarm::TIME;
+    /// The level from which on no earlier alarm is wanted; 16 bits.
+    pub const KERNEL_ALARM_LOWEST: usize = Self::ALARM + Alarm::LOWEST;
+    /// The level from which on the alarm may be too early; 16 bits.
+    pub const KERNEL_ALARM_END: usize = Self::ALARM + Alarm::END;
+    /// Which of the words that follow have bits, of the priorities at which somebody is ready.
+    pub const KERNEL_READY_SUMMARY: usize = Self::OCCUPIED + PriorityBitmap::SUMMARY;
+    /// These words.
+    pub const KERNEL_READY_WORDS: usize = Self::OCCUPIED + PriorityBitmap::WORDS;
+}
+
+/// Thread.
+impl<A: Arch> Layout<A> {
+    const LINKS: usize = offset_of!(Thread<A>, links);
+    const STATE: usize = offset_of!(Thread<A>, state);
+
+    const fn slot(slot: ThreadSlot) -> usize {
+        offset_of!(Thread<A>, slots) + slot as usize * size_of::<Slot<A>>() + Slot::<A>::CAP
+    }
+
+    /// The registers and whatever else the architecture keeps.
+    pub const THREAD_CONTEXT: usize = offset_of!(Thread<A>, context);
+    /// The capability to the root of the capability space: two words.
+    pub const THREAD_CSPACE: usize = Self::slot(ThreadSlot::CSpace) + RawCap::offset(0);
+    /// The capability to the root of the address space: two words.
+    pub const THREAD_VSPACE: usize = Self::slot(ThreadSlot::VSpace) + RawCap::offset(0);
+    /// What it is doing.
+    pub const THREAD_STATE: usize = Self::STATE;
+    /// Where it is blocked on receive: the endpoint. Behind the tag stand the fields in order, as in C
+    /// (RFC 2195).
+    pub const THREAD_RECEIVES_FROM: usize = Self::STATE + size_of::<usize>();
+    /// Where it is blocked on receive: what will track the caller.
+    pub const THREAD_RECEIVES_WITH: usize = Self::STATE + 2 * size_of::<usize>();
+    /// Where it is blocked on reply: what tracks the call.
+    pub const THREAD_CALLS_WITH: usize = Self::STATE + size_of::<usize>();
+    /// [`ThreadState::Running`](crate::object::ThreadState::Running).
+    pub const RUNNING: usize = 1;
+    /// [`ThreadState::BlockedOnReceive`](crate::object::ThreadState::BlockedOnReceive).
+    pub const BLOCKED_ON_RECEIVE: usize = 4;
+    /// [`ThreadState::BlockedOnReply`](crate::object::ThreadState::BlockedOnReply).
+    pub const BLOCKED_ON_REPLY: usize = 5;
+    /// What went wrong.
+    pub const THREAD_FAULT: usize = offset_of!(Thread<A>, fault);
+    /// Nothing went wrong: the first word of that field.
+    pub const NO_FAULT: usize = {
+        const NONE: Option<Fault> = None;
+        // SAFETY: the compiler evaluates this, and would say so if there were no such word.
+        unsafe { core::ptr::from_ref(&NONE).cast::<usize>().read() }
+    };
+    /// How far it has come in a long operation; 0 if in none.
+    pub const THREAD_PROGRESS: usize = offset_of!(Thread<A>, progress);
+    /// The scheduling context.
+    pub const THREAD_SCHED_CONTEXT: usize = offset_of!(Thread<A>, sched_context);
+    /// The notification that is delivered when it receives.
+    pub const THREAD_NOTIFICATION: usize = offset_of!(Thread<A>, bound_notification);
+    /// The queue that it is in; 8 bits.
+    pub const THREAD_MEMBERSHIP: usize = offset_of!(Thread<A>, membership);
+    /// In none.
+    pub const NO_MEMBER: u8 = Membership::None as u8;
+    /// In that of an endpoint.
+    pub const WAITING: u8 = Membership::Waiting as u8;
+    /// The priority; 8 bits.
+    pub const THREAD_PRIORITY: usize = offset_of!(Thread<A>, priority);
+    /// The domain; 8 bits.
+    pub const THREAD_DOMAIN: usize = offset_of!(Thread<A>, domain);
+    /// See [`abi::thread_flags`]; 8 bits.
+    pub const THREAD_FLAGS: usize = offset_of!(Thread<A>, flags);
+    /// The core; 8 bits.
+    pub const THREAD_CORE: usize = offset_of!(Thread<A>, core);
+    /// Its links: the member above it.
+    pub const THREAD_PARENT: usize = Self::LINKS + Links::<Thread<A>>::PARENT;
+    /// Its links: the first of two members below it.
+    pub const THREAD_CHILDREN: usize = Self::LINKS + Links::<Thread<A>>::CHILDREN;
+    /// Its links: the next member of its priority.
+    pub const THREAD_NEXT: usize = Self::LINKS + Links::<Thread<A>>::NEXT;
+    /// Its links: the previous one.
+    pub const THREAD_PREVIOUS: usize = Self::LINKS + Links::<Thread<A>>::PREVIOUS;
+    /// Its links: the key, 64 bits, which is [`u8::MAX`] less the priority.
+    pub const THREAD_KEY: usize = Self::LINKS + Links::<Thread<A>>::KEY;
+}
+
+/// Reply object.
+impl<A: Arch> Layout<A> {
+    /// The thread that waits.
+    pub const REPLY_THREAD: usize = offset_of!(Reply<A>, thread);
+    /// The reply object of the next outer call.
+    pub const REPLY_BELOW: usize = offset_of!(Reply<A>, below);
+    /// What lies above.
+    pub const REPLY_ABOVE: usize = offset_of!(Reply<A>, above);
+    /// Which reply object, or context, lies above.
+    pub const REPLY_ABOVE_WHICH: usize = Self::REPLY_ABOVE + size_of::<usize>();
+    /// [`Above::None`](crate::object::Above::None).
+    pub const ABOVE_NONE: usize = 0;
+    /// [`Above::Reply`](crate::object::Above::Reply).
+    pub const ABOVE_REPLY: usize = 1;
+    /// [`Above::Context`](crate::object::Above::Context).
+    pub const ABOVE_CONTEXT: usize = 2;
+}
+
+/// Scheduling context.
+impl<A: Arch> Layout<A> {
+    /// The thread that runs on it.
+    pub const SCHED_CONTEXT_THREAD: usize = offset_of!(SchedContext<A>, thread);
+    /// Top of its call stack.
+    pub const SCHED_CONTEXT_REPLY: usize = offset_of!(SchedContext<A>, reply);
+    /// Its core; 8 bits.
+    pub const SCHED_CONTEXT_CORE: usize = offset_of!(SchedContext<A>, core);
+}

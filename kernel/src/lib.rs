@@ -61,9 +61,14 @@ use token::{Objects, Ptr};
 /// All mutable state of the kernel, as one core sees it; handed out once per kernel entry.
 ///
 /// Objects are reached by indexing with their handles: `kernel[thread].priority`.
+///
+/// The order is for fast paths in assembly, which reach what is beside the beginning of `core`.
+#[repr(C)]
 pub struct Kernel<A: Arch> {
     /// The token for kernel objects.
     pub objects: Objects,
+    /// The architecture and its state.
+    pub arch: A,
     /// What belongs to this core.
     pub core: Core<A>,
     /// The interrupt lines.
@@ -73,8 +78,6 @@ pub struct Kernel<A: Arch> {
     threads: Option<Ptr<object::Thread<A>>>,
     /// The domain schedule.
     pub domains: DomainSchedule,
-    /// The architecture and its state.
-    pub arch: A,
     /// What is remembered for the checks after each entry.
     #[cfg(any(test, feature = "invariants"))]
     pub watch: invariants::Watch<A>,

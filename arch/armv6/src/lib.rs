@@ -45,6 +45,7 @@ impl Version for Armv6 {
     const FIXED_VECTORS: Option<usize> = Some(0xffff_0000);
     /// Past the outer cache, which is off.
     const WALK: usize = 0;
+    const OLD_BARRIERS: bool = true;
     const SHARED_PREDICTIONS: bool = true;
 
     fn set_vectors(_vectors: usize) {

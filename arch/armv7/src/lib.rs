@@ -44,6 +44,7 @@ impl Version for Armv7 {
     /// Through the caches, write-back, write-allocate (TTBR0 of cores with the Multiprocessing
     /// Extensions; ARM DDI 0406, section B4.1.154).
     const WALK: usize = 0x48;
+    const OLD_BARRIERS: bool = false;
     const SHARED_PREDICTIONS: bool = false;
 
     fn set_vectors(vectors: usize) {

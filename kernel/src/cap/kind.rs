@@ -109,9 +109,9 @@ impl<A: Arch> CNode<A> {
         1 << self.radix
     }
 
-    /// Whether its guard and index take all bits of an address.
-    pub const fn is_whole(&self) -> bool {
-        self.guard.size + self.radix == abi::WORD_BITS
+    /// Whether its guard and index leave bits of an address to other CNodes.
+    pub const fn is_split(&self) -> bool {
+        self.guard.size + self.radix != abi::WORD_BITS
     }
 
     /// Never: a CNode has at least two slots.

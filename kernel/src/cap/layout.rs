@@ -48,8 +48,8 @@ mod field {
     pub const UNTYPED_WATERMARK: Field = Field::aligned(1, 0, 60, 4);
     pub const RADIX: Field = Field::number(0, 5, 6);
     pub const GUARD_SIZE: Field = Field::number(0, 11, 6);
-    /// Whether guard and radix make up an address, so that nobody need add them.
-    pub const WHOLE: Field = Field::number(0, 17, 1);
+    /// Whether guard and radix leave bits of an address over, so that nobody need add them.
+    pub const SPLIT: Field = Field::number(0, 17, 1);
     /// Guards have 58 bits; nothing else is in the word.
     pub const GUARD: Field = Field::number(1, 0, 64);
     pub const SCHED_CONTEXT: Field = OBJECT;
@@ -73,8 +73,8 @@ mod field {
     pub const GUARD: Field = Field::number(1, 0, 18);
     pub const GUARD_SIZE: Field = Field::number(1, 18, 5);
     pub const RADIX: Field = Field::number(1, 23, 5);
-    /// Whether guard and radix make up an address, so that nobody need add them.
-    pub const WHOLE: Field = Field::number(1, 28, 1);
+    /// Whether guard and radix leave bits of an address over, so that nobody need add them.
+    pub const SPLIT: Field = Field::number(1, 31, 1);
     pub const SCHED_CONTEXT: Field = Field::pointer(1, 7, 25, 7);
     pub const SCHED_CONTEXT_BITS: Field = Field::number(1, 0, 5);
     pub const ZOMBIE_KIND: Field = Field::number(0, 8, 6);
@@ -107,8 +107,8 @@ impl Packing {
     pub const OBJECT: super::Field = field::OBJECT;
     /// A CNode's radix.
     pub const RADIX: super::Field = field::RADIX;
-    /// Whether its guard and radix make up an address.
-    pub const WHOLE: super::Field = field::WHOLE;
+    /// Whether its guard and radix leave bits of an address over.
+    pub const SPLIT: super::Field = field::SPLIT;
     /// Its guard.
     pub const GUARD: super::Field = field::GUARD;
     /// An endpoint's badge.
@@ -144,7 +144,7 @@ impl<A: Arch> Cap<A> {
                 .with(RADIX, cnode.radix)
                 .with(GUARD, cnode.guard.guard)
                 .with(GUARD_SIZE, cnode.guard.size)
-                .with(WHOLE, cnode.is_whole() as usize),
+                .with(SPLIT, cnode.is_split() as usize),
             Self::Thread(thread) => RawCap::new(tag::THREAD).with(OBJECT, thread.address()),
             Self::IrqControl => RawCap::new(tag::IRQ_CONTROL),
             Self::IrqHandler(irq) => RawCap::new(tag::IRQ_HANDLER).with(NUMBER, irq.0),

@@ -125,6 +125,11 @@ impl Field {
         (self.word as usize, self.low as u32)
     }
 
+    /// How many bits it has.
+    pub const fn width(self) -> u32 {
+        self.width as u32
+    }
+
     #[inline(always)]
     const fn mask(self) -> usize {
         if self.width as u32 == usize::BITS {

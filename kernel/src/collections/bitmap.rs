@@ -7,6 +7,7 @@ const WORDS: usize = PRIORITIES / WORD;
 
 /// A two-level bitmap: the greatest member is found by counting leading zeros twice.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct PriorityBitmap {
     summary: usize,
     words: [usize; WORDS],

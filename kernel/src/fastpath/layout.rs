@@ -20,21 +20,22 @@ pub struct Layout<A: Arch>(PhantomData<A>);
 
 /// Kernel.
 impl<A: Arch> Layout<A> {
-    const CORE: usize = offset_of!(Kernel<A>, core);
-    const ALARM: usize = Self::CORE + offset_of!(Core<A>, alarm);
+    const ALARM: usize = Self::KERNEL_CORE + offset_of!(Core<A>, alarm);
     const OCCUPIED: usize =
-        Self::CORE + offset_of!(Core<A>, ready) + ReadyQueues::<A>::OCCUPIED;
+        Self::KERNEL_CORE + offset_of!(Core<A>, ready) + ReadyQueues::<A>::OCCUPIED;
 
+    /// What belongs to the core; most of what follows is near its beginning.
+    pub const KERNEL_CORE: usize = offset_of!(Kernel<A>, core);
     /// The architecture's own state.
     pub const KERNEL_ARCH: usize = offset_of!(Kernel<A>, arch);
     /// The current thread.
-    pub const KERNEL_CURRENT: usize = Self::CORE + offset_of!(Core<A>, current);
+    pub const KERNEL_CURRENT: usize = Self::KERNEL_CORE + offset_of!(Core<A>, current);
     /// The scheduling context that pays.
-    pub const KERNEL_CONTEXT: usize = Self::CORE + offset_of!(Core<A>, current_context);
+    pub const KERNEL_CONTEXT: usize = Self::KERNEL_CORE + offset_of!(Core<A>, current_context);
     /// The time of the last kernel entry that looked at the clock; 64 bits.
-    pub const KERNEL_NOW: usize = Self::CORE + offset_of!(Core<A>, now);
+    pub const KERNEL_NOW: usize = Self::KERNEL_CORE + offset_of!(Core<A>, now);
     /// What may be used until somebody must look; 64 bits.
-    pub const KERNEL_ALLOWANCE: usize = Self::CORE + offset_of!(Core<A>, allowance);
+    pub const KERNEL_ALLOWANCE: usize = Self::KERNEL_CORE + offset_of!(Core<A>, allowance);
     /// The moment that the timer is armed for; 64 bits.
     pub const KERNEL_ALARM_TIME: usize = Self::ALARM + Alarm::TIME;
     /// The level from which on no earlier alarm is wanted; 16 bits.

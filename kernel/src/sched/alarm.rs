@@ -17,6 +17,7 @@ use crate::token::Ptr;
 
 /// The moment that the timer is armed for.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Alarm {
     time: Ticks,
     /// From which level on no earlier release would preempt.

@@ -55,20 +55,23 @@ impl<A: Arch> Clone for Decision<A> {
 }
 impl<A: Arch> Copy for Decision<A> {}
 
-/// What belongs to one core.
+/// What belongs to one core. What fast paths in assembly look at stands first.
+#[repr(C)]
 pub struct Core<A: Arch> {
-    /// Its number.
-    pub id: usize,
+    /// What it may use, counted like `consumed`, without being looked at.
+    pub(crate) allowance: Ticks,
+    /// The time of this kernel entry.
+    pub now: Ticks,
+    pub(crate) alarm: Alarm,
     /// The thread that it runs; `None`: it idles.
     pub current: Option<Ptr<Thread<A>>>,
     /// The scheduling context that pays.
     pub current_context: Option<Ptr<SchedContext<A>>>,
-    /// The time of this kernel entry.
-    pub now: Ticks,
+    pub(crate) ready: ReadyQueues<A>,
+    /// Its number.
+    pub id: usize,
     /// What the current context has used and was not charged for yet.
     pub consumed: Ticks,
-    /// What it may use, counted like `consumed`, without being looked at.
-    pub(crate) allowance: Ticks,
     /// Whether the current thread sends again what it had too little time for.
     pub again: bool,
     /// What the end of this entry shall do.
@@ -89,9 +92,7 @@ pub struct Core<A: Arch> {
     pub(crate) parcel: Option<Parcel<A>>,
     /// How many ways through the senders of endpoints have begun; see `ipc::sweep`.
     pub(crate) sweeps: u64,
-    pub(crate) ready: ReadyQueues<A>,
     pub(crate) release: ReleaseQueues<A>,
-    pub(crate) alarm: Alarm,
     domain: DomainTime,
     #[cfg_attr(
         not(feature = "bench"),

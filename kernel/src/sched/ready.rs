@@ -20,6 +20,7 @@ pub struct ReadyQueues<A: Arch> {
     domains: [DomainQueues<A>; DOMAINS],
 }
 
+#[repr(C)]
 struct DomainQueues<A: Arch> {
     occupied: PriorityBitmap,
     queues: [Ring<Thread<A>>; PRIORITIES],

@@ -3,6 +3,8 @@
 use abi::registers::{CAP, COUNT, FLAGS, PC, SP};
 use kernel::arch::UserContext;
 
+use super::KnownSpace;
+
 /// Program status register: the condition flags, which are the user's.
 const CONDITIONS: usize = 0xf800_0000;
 /// Program status register: user mode, fast interrupts masked (ARM DDI 0406, section B1.3.3).
@@ -38,6 +40,8 @@ pub struct Context {
     thread_local: usize,
     /// The thread-local register that they can read only (TPIDRURO).
     thread_local_read_only: usize,
+    /// Its address space.
+    pub space: KnownSpace,
     /// Floating point, while no core has it in its registers.
     pub fpu: FpuContext,
 }
@@ -50,6 +54,13 @@ impl Context {
     pub const RESTART_PC: usize = core::mem::offset_of!(Self, restart_pc);
     /// Offset of TPIDRURW.
     pub const THREAD_LOCAL: usize = core::mem::offset_of!(Self, thread_local);
+
+    /// Offset of TPIDRURO.
+    pub const THREAD_LOCAL_READ_ONLY: usize = core::mem::offset_of!(Self, thread_local_read_only);
+    /// Offset of r0; the others follow.
+    pub const GENERAL: usize = core::mem::offset_of!(Self, general);
+    /// Offset of what is known of the address space.
+    pub const SPACE: usize = core::mem::offset_of!(Self, space);
 
     /// The thread-local registers: the writable one, and the one that is not.
     pub const fn thread_local(&self) -> (usize, usize) {
@@ -104,6 +115,7 @@ impl UserContext for Context {
             restart_pc: 0,
             thread_local: 0,
             thread_local_read_only: 0,
+            space: KnownSpace::NONE,
             fpu: FpuContext {
                 registers: [0; 32],
                 status: 0,

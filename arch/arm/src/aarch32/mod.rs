@@ -31,7 +31,7 @@ pub use cap::{Capability, FrameCap, FrameSize, Mapping};
 #[cfg(target_arch = "arm")]
 pub use context::{Context, FpuContext};
 pub use invoke::{derive, finalise, invoke};
-pub use spaces::Spaces;
+pub use spaces::{KnownSpace, Spaces};
 pub use table::{Directory, Table, directory_index, table_index};
 
 /// Users have the addresses below this; the kernel has the rest, in every address space.

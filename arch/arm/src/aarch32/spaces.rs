@@ -6,13 +6,15 @@
 //! taken away from its owner, whose translations are forgotten. So a switch takes a constant time, and
 //! with fewer than 256 address spaces hardly ever costs a translation.
 
+use core::mem::offset_of;
 use core::ops::Range;
 
 use kernel::arch::PhysAddr;
+use kernel::cap::RawCap;
 
 use super::asid::{Asid, HardwareAsid, POOL_SIZE, POOLS};
 use super::table::{Directory, Entries};
-use super::{Aarch32, descriptor};
+use super::{Aarch32, Capability, descriptor};
 
 /// An entry of a pool: the address of a directory, whose low bits are zero, and the hardware's
 /// identifier in those bits.
@@ -55,8 +57,53 @@ pub struct Spaces<A: Aarch32> {
     next: HardwareAsid,
     /// The directory that maps the kernel and nothing else.
     kernel: Directory<A>,
-    /// The address space that the hardware walks; none: the kernel's own.
-    current: Option<(Asid, PhysAddr)>,
+    /// The capability to the address space that the hardware walks; null: the kernel's own.
+    current: RawCap,
+    /// How often an address space has lost its identifier, or that of the hardware: what was known
+    /// before is doubtful since.
+    removals: u64,
+}
+
+/// What was found out about a thread's address space when it ran last, so that it need not be looked up
+/// again.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct KnownSpace {
+    /// The capability to it; null: nothing is known.
+    cap: RawCap,
+    /// How many identifiers had been lost by then.
+    removals: u64,
+    /// The hardware's identifier.
+    hardware: usize,
+}
+
+/// What fast paths in assembly know.
+impl KnownSpace {
+    /// Offset of the capability.
+    pub const CAP: usize = offset_of!(Self, cap);
+    /// Offset of the number of removals; 64 bits.
+    pub const REMOVALS: usize = offset_of!(Self, removals);
+    /// Offset of the hardware's identifier.
+    pub const HARDWARE: usize = offset_of!(Self, hardware);
+}
+
+impl KnownSpace {
+    /// Nothing.
+    pub const NONE: Self = Self {
+        cap: RawCap::NULL,
+        removals: 0,
+        hardware: 0,
+    };
+}
+
+/// What fast paths in assembly know.
+impl<A: Aarch32> Spaces<A> {
+    /// Offset of the capability to the current address space.
+    pub const CURRENT: usize = offset_of!(Self, current);
+    /// Offset of the number of removals; 64 bits.
+    pub const REMOVALS: usize = offset_of!(Self, removals);
+    /// Offset of the kernel's own directory: its physical address.
+    pub const KERNEL: usize = offset_of!(Self, kernel);
 }
 
 impl<A: Aarch32> Spaces<A> {
@@ -67,7 +114,8 @@ impl<A: Aarch32> Spaces<A> {
             owners: [None; HardwareAsid::COUNT],
             next: HardwareAsid(1),
             kernel,
-            current: None,
+            current: RawCap::NULL,
+            removals: 0,
         }
     }
 
@@ -94,44 +142,67 @@ impl<A: Aarch32> Spaces<A> {
 
     // ---- the current address space
 
+    /// The address space that is current.
+    fn current(&self) -> Option<(Asid, PhysAddr)> {
+        Capability::space(self.current)
+    }
+
     /// Makes an address space current if it still has this directory, or else the kernel's own, in
-    /// which users have nothing.
+    /// which users have nothing. Returns what is known of it now.
     ///
     /// An address space that is current exists: [`Spaces::release`] and [`Spaces::remove_pool`] leave it
     /// first.
-    #[inline]
-    pub fn switch(&mut self, space: Option<(Asid, PhysAddr)>) {
-        if self.current == space {
-            return;
+    #[inline(always)]
+    pub fn switch(&mut self, space: RawCap, known: KnownSpace) -> KnownSpace {
+        if known.cap != space || known.removals != self.removals {
+            return self.look_up(space);
         }
-        match space {
+        self.install(space, HardwareAsid(known.hardware as u8));
+        known
+    }
+
+    fn look_up(&mut self, space: RawCap) -> KnownSpace {
+        match Capability::space(space) {
             Some((asid, directory)) if self.entry(asid).directory() == Some(directory) => {
                 let hardware = self.hardware_asid(asid);
-                self.install(space, directory, hardware);
+                self.install(space, hardware);
+                KnownSpace {
+                    cap: space,
+                    removals: self.removals,
+                    hardware: hardware.0.into(),
+                }
             }
-            _ => self.install(None, self.kernel.address(), HardwareAsid::KERNEL),
+            _ => {
+                self.leave();
+                KnownSpace::NONE
+            }
         }
     }
 
-    fn install(
-        &mut self,
-        space: Option<(Asid, PhysAddr)>,
-        directory: PhysAddr,
-        hardware: HardwareAsid,
-    ) {
+    #[inline(always)]
+    fn install(&mut self, space: RawCap, hardware: HardwareAsid) {
         if self.current != space {
             self.current = space;
-            A::install(directory, hardware);
+            A::install(Capability::directory_of(space), hardware);
+        }
+    }
+
+    /// Makes the kernel's own address space current.
+    fn leave(&mut self) {
+        if self.current != RawCap::NULL {
+            self.current = RawCap::NULL;
+            A::install(self.kernel.address(), HardwareAsid::KERNEL);
         }
     }
 
     /// Does something while an address space that exists is the current one.
     pub(super) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current;
-        let directory = self.entry(asid).directory();
-        self.switch(directory.map(|directory| (asid, directory)));
+        if let Some(directory) = self.entry(asid).directory() {
+            self.look_up(Capability::of_space(asid, directory));
+        }
         action();
-        self.switch(previous);
+        self.look_up(previous);
     }
 
     // ---- hardware identifiers
@@ -151,6 +222,7 @@ impl<A: Aarch32> Spaces<A> {
             {
                 self.set_entry(previous, PoolEntry::new(directory, None));
             }
+            self.removals += 1;
             A::forget_space(hardware);
         }
         if let Some(directory) = entry.directory() {
@@ -162,7 +234,7 @@ impl<A: Aarch32> Spaces<A> {
     /// The identifier whose turn it is. The current address space keeps its own: while it is walked, its
     /// translations can't be forgotten for good.
     fn next_hardware_asid(&mut self) -> HardwareAsid {
-        let current = self.current.map(|(asid, _)| asid);
+        let current = self.current().map(|(asid, _)| asid);
         loop {
             let candidate = self.next;
             self.next = HardwareAsid(candidate.0.checked_add(1).unwrap_or(1));
@@ -211,10 +283,11 @@ impl<A: Aarch32> Spaces<A> {
         if self.has_pool(pool, address) != Some(true) {
             return;
         }
-        if self.current.is_some_and(|(asid, _)| asid.pool() == pool) {
-            self.switch(None);
+        if self.current().is_some_and(|(asid, _)| asid.pool() == pool) {
+            self.leave();
         }
         self.pools[pool] = None;
+        self.removals += 1;
     }
 
     /// The first of some identifiers of a pool that no address space has.
@@ -238,9 +311,10 @@ impl<A: Aarch32> Spaces<A> {
         if entry.directory() != Some(directory) {
             return;
         }
-        if self.current == Some((asid, directory)) {
-            self.switch(None);
+        if self.current() == Some((asid, directory)) {
+            self.leave();
         }
+        self.removals += 1;
         if let Some(hardware) = entry.hardware() {
             A::forget_space(hardware);
             self.owners[usize::from(hardware.0)] = None;

@@ -88,8 +88,7 @@ impl<P: Platform> Offsets<P> {
 }
 
 /// Bits of the first word of a capability.
-const WHOLE_CNODE_MASK: usize = Packing::KIND | 1 << Packing::WHOLE.place().1;
-const WHOLE_CNODE: usize = Packing::CNODE | 1 << Packing::WHOLE.place().1;
+const WHOLE_CNODE_MASK: usize = Packing::KIND | 1 << Packing::SPLIT.place().1;
 
 const fn right(right: Rights) -> usize {
     right.word() << Packing::RIGHTS.place().1
@@ -218,7 +217,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         OBJECT_SHIFT = const Packing::OBJECT.place().1,
         RADIX_SHIFT = const Packing::RADIX.place().1,
         WHOLE_CNODE_MASK = const WHOLE_CNODE_MASK,
-        WHOLE_CNODE = const WHOLE_CNODE,
+        WHOLE_CNODE = const Packing::CNODE,
         KIND_MASK = const Packing::KIND,
         REPLY_KIND = const Packing::REPLY,
         WRITABLE_ENDPOINT_MASK = const Packing::KIND | right(Rights::WRITE),

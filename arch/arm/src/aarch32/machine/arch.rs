@@ -78,7 +78,8 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         // The idle loop uses nothing that belongs to threads: whatever is there may stay.
         let Some(thread) = next else { return };
         let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
-        kernel.arch.spaces.switch(Capability::space(root));
+        let known = kernel[thread].context.space;
+        kernel.objects[thread].context.space = kernel.arch.spaces.switch(root, known);
         let (writable, read_only) = kernel[thread].context.thread_local();
         // SAFETY: users alone make use of these.
         unsafe {

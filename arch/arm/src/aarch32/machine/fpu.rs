@@ -28,6 +28,11 @@ pub struct Fpu<V: Version, P: Platform> {
 }
 
 impl<V: Version, P: Platform> Fpu<V, P> {
+    /// Offset of the owner, for fast paths in assembly.
+    pub(super) const OWNER: usize = core::mem::offset_of!(Self, owner);
+    /// Offset of the byte that tells whether it is on.
+    pub(super) const ENABLED: usize = core::mem::offset_of!(Self, enabled);
+
     /// Makes the unit usable, for nobody yet.
     pub(crate) fn start() -> Self {
         /// Coprocessors 10 and 11, which the unit is, for users and kernel (section B4.1.40).

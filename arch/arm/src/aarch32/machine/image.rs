@@ -13,6 +13,7 @@ use crate::aarch32::Context;
 use crate::platform::Platform;
 
 /// The state of the kernel. It is handed out once per kernel entry.
+#[repr(transparent)]
 pub struct KernelCell<V: Version, P: Platform>(UnsafeCell<MaybeUninit<Kernel<Machine<V, P>>>>);
 
 // SAFETY: one core runs the kernel, with interrupts masked.
@@ -108,6 +109,8 @@ impl<V: Version, P: Platform, const N: usize> IrqTable<V, P, N> {
 #[macro_export]
 macro_rules! aarch32_image {
     ($version:ty, $platform:ty) => {
+        /// Fast paths in assembly find it by its name.
+        #[unsafe(export_name = "kernel_state")]
         static KERNEL: $crate::aarch32::machine::KernelCell<$version, $platform> =
             $crate::aarch32::machine::KernelCell::new();
         static IRQS: $crate::aarch32::machine::IrqTable<
@@ -133,6 +136,22 @@ macro_rules! aarch32_image {
         extern "C" fn trap_handle_syscall() -> *const $crate::aarch32::Context {
             // SAFETY: the stub calls this.
             unsafe { KERNEL.enter(|kernel| kernel.handle_syscall()) }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_taken() -> *const $crate::aarch32::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.enter(|kernel| kernel.after_fast_path()) }
+        }
+
+        /// Where the vector of system calls leads to.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn trap_syscall() {
+            ::core::arch::naked_asm!(
+                "b {entry}",
+                entry = sym $crate::aarch32::machine::system_call_entry::<$version, $platform>,
+            )
         }
 
         #[unsafe(no_mangle)]

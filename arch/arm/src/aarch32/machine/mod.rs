@@ -11,6 +11,7 @@
 
 mod arch;
 mod boot;
+mod fastpath;
 mod fpu;
 mod image;
 mod kernel_space;
@@ -19,6 +20,7 @@ mod translation;
 mod trap;
 mod version;
 
+pub use fastpath::system_call_entry;
 pub use image::{IrqTable, KernelCell};
 pub use kernel_space::{DEVICE_BASE, KERNEL_BASE, WINDOW_SIZE, device_address};
 pub use panic::panic;

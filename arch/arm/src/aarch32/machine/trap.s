@@ -30,15 +30,12 @@ trap_vectors:
     .word   trap_interrupt
     .word   trap_stray
 
-@ Saves the user's registers. `back` is how far the restart address lies before the return address.
-    .macro  save back
+@ Saves the user's registers; where the thread continues is where it entered the kernel, too.
+    .macro  save
     srsdb   sp!, #0x13
     cps     #0x13
     stmdb   sp, {{r0-r14}}^
     ldr     r0, [sp]
-    .if \back
-    sub     r0, r0, #\back
-    .endif
     mrc     p15, 0, r1, c13, c0, 2
     str     r0, [sp, #({restart_pc} - {return_state})]
     str     r1, [sp, #({thread_local} - {return_state})]
@@ -53,8 +50,10 @@ trap_vectors:
     bne     \kind\()_in_kernel
     .endm
 
-trap_syscall:
-    save    4
+@ A system call for which there is no fast path in assembly, its registers saved; see `fastpath`.
+    .global trap_syscall_declined
+trap_syscall_declined:
+    ldr     sp, =stack_end
     bl      trap_handle_syscall
 
 @ Returns to the user whose context is at r0.
@@ -65,9 +64,16 @@ trap_leave:
     ldmdb   sp, {{r0-r14}}^
     rfeia   sp!
 
+@ A system call that took one, in kernels that check themselves.
+    .global trap_syscall_taken
+trap_syscall_taken:
+    ldr     sp, =stack_end
+    bl      trap_handle_taken
+    b       trap_leave
+
 trap_interrupt:
     sub     lr, lr, #4
-    save    0
+    save
     bl      trap_handle_interrupt
     b       trap_leave
 
@@ -76,21 +82,21 @@ trap_undefined:
     tst     sp, #0x20               @ Thumb instructions are shorter
     subeq   lr, lr, #4
     subne   lr, lr, #2
-    save    0
+    save
     bl      trap_handle_undefined
     b       trap_leave
 
 trap_prefetch_abort:
     only_from_user prefetch_abort
     sub     lr, lr, #4
-    save    0
+    save
     bl      trap_handle_prefetch_abort
     b       trap_leave
 
 trap_data_abort:
     only_from_user data_abort
     sub     lr, lr, #8
-    save    0
+    save
     bl      trap_handle_data_abort
     b       trap_leave
 

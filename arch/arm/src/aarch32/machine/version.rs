@@ -11,6 +11,8 @@ pub trait Version: Sized + 'static {
     const FIXED_VECTORS: Option<usize>;
     /// The low bits of TTBR0: how tables are walked.
     const WALK: usize;
+    /// Whether barriers are operations of the coprocessor, as in ARMv6.
+    const OLD_BARRIERS: bool;
     /// Whether branches of one address space may be predicted in another one.
     const SHARED_PREDICTIONS: bool;
 

@@ -1,0 +1,94 @@
+    .fpu    vfpv2
+@ The thread r9, whose registers are below r8, runs on the context r7, which the current thread gives away.
+@ r1 describes the message, r0 is the badge, and lr is zero.
+7:  ldrb    r6, [r7, #{CONTEXT_CORE}]
+    str     lr, [sp, #{SCHED_CONTEXT}]
+    str     r7, [r8, #{SCHED_CONTEXT}]
+    str     r9, [r7, #{CONTEXT_THREAD}]
+    strb    r6, [r8, #{THREAD_CORE}]
+    str     r9, [r12, #{CURRENT}]
+
+@ The message: no more registers than it has words.
+    bic     r1, r1, #{CAPS_AND_UNWRAPPED}
+    strd    r0, r1, [r8, #{R0}]
+    lsls    r6, r1, #25
+    beq     2f
+    str     r2, [r8, #({R0} + 8)]
+    cmp     r6, #(2 << 25)
+    strhs   r3, [r8, #({R0} + 12)]
+    cmp     r6, #(3 << 25)
+    strhs   r4, [r8, #({R0} + 16)]
+    cmp     r6, #(4 << 25)
+    strhs   r5, [r8, #({R0} + 20)]
+
+@ The address space, by way of the kernel's own directory, so that no translation of one address space is
+@ kept under the identifier of the other (ARM DDI 0406, section B3.10.4). The first barrier is for the
+@ Cortex-A9's erratum 754322.
+2:  ldrd    r6, r7, [r8, #{VSPACE}]
+    ldr     r0, [r12, #{SPACE}]
+    ldr     r1, [r12, #({SPACE} + 4)]
+    teq     r0, r6
+    teqeq   r1, r7
+    beq     3f
+    str     r6, [r12, #{SPACE}]
+    str     r7, [r12, #({SPACE} + 4)]
+    ldr     r0, [r12, #{KERNEL_SPACE}]
+    ldr     r1, [r8, #{SPACE_HARDWARE}]
+    orr     r0, r0, #{WALK}
+    add     r6, r6, #({WALK} - {DIRECTORY_KIND})
+    mcr     p15, 0, r0, c2, c0, 0
+    .if     {ARMV6}
+    mcr     p15, 0, lr, c7, c10, 4
+    mcr     p15, 0, lr, c7, c5, 4
+    mcr     p15, 0, r1, c13, c0, 1
+    mcr     p15, 0, lr, c7, c5, 4
+    mcr     p15, 0, r6, c2, c0, 0
+    mcr     p15, 0, lr, c7, c5, 6   @ predictions of branches are shared
+    mcr     p15, 0, lr, c7, c5, 4
+    .else
+    dsb
+    isb
+    mcr     p15, 0, r1, c13, c0, 1
+    isb
+    mcr     p15, 0, r6, c2, c0, 0
+    isb
+    .endif
+
+@ The floating-point unit is on for whom its registers belong to.
+3:  ldr     r0, [r12, #{FPU_OWNER}]
+    ldrb    r1, [r12, #{FPU_ENABLED}]
+    teq     r0, r9
+    moveq   r0, #1
+    movne   r0, #0
+    teq     r0, r1
+    beq     2f
+    strb    r0, [r12, #{FPU_ENABLED}]
+    lsl     r0, r0, #30
+    vmsr    fpexc, r0
+    .if     {ARMV6}
+    mcr     p15, 0, lr, c7, c5, 4
+    .else
+    isb
+    .endif
+
+@ The thread-local registers, and back.
+2:  ldr     r0, [r8, #{THREAD_LOCAL}]
+    ldr     r1, [r8, #{THREAD_LOCAL_READ_ONLY}]
+    mcr     p15, 0, r0, c13, c0, 2
+    mcr     p15, 0, r1, c13, c0, 3
+    .if     {CHECKED}
+    b       trap_syscall_taken
+    .else
+    mov     sp, r8
+    .if     {ARMV6}
+    ldr     r0, [sp]
+    strex   r1, r0, [sp]
+    .else
+    clrex
+    .endif
+    ldmdb   sp, {{r0-r14}}^
+    rfeia   sp!
+    .endif
+    .ltorg
+    .purgem require_next
+    .purgem require_known

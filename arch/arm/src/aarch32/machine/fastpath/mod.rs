@@ -1,0 +1,182 @@
+//! Call and ReplyRecv in assembly, where they are as usual.
+//!
+//! Usual is: a message that travels in registers, without capabilities; capability spaces of one level;
+//! a passive server that waits alone, or will; nobody else who would have to run. Everything else
+//! *declines*, before anything has changed, and the portable kernel does it, by its own fast paths
+//! ([`kernel::fastpath`]) or in general. What happens here is what they do; how the kernel's objects are
+//! laid out is said by [`Layout`].
+//!
+//! `entry.s` is the kernel entry, up to where the ways part; `require.s` has what both ask before they
+//! begin; `call.s` and `reply_recv.s` are the ways, and `leave.s` makes the other thread the current one
+//! and returns to it.
+//!
+//! # Safety
+//! The assembly keeps what the rest of the kernel relies on:
+//! - It works on the kernel as the one reference of the entry would: interrupts are masked, and no
+//!   reference is alive while it runs.
+//! - Nothing is pushed: the stack pointer is in a thread's context meanwhile. Exceptions of the kernel
+//!   are fatal, on a stack of their own.
+//! - No register is left with a value of the kernel or of another thread: all come out of the
+//!   receiver's context.
+
+use core::arch::naked_asm;
+use core::mem::offset_of;
+
+use abi::config::DOMAINS;
+use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
+use abi::sizes::SLOT_BITS;
+use abi::{Rights, Syscall};
+use kernel::cap::{Packing, RawCap};
+use kernel::fastpath::Layout;
+use kernel::object::Endpoint;
+
+use super::fpu::Fpu;
+use super::{Machine, Version};
+use crate::aarch32::{Capability, Context, KnownSpace, Spaces};
+use crate::platform::Platform;
+
+/// What of a message's description is about capabilities: their number, and which were unwrapped.
+const CAPS_AND_UNWRAPPED: usize = 0xf80;
+
+/// What the assembly knows of one platform's kernel.
+struct Offsets<V: Version, P: Platform>(core::marker::PhantomData<(V, P)>);
+
+type Of<V, P> = Layout<Machine<V, P>>;
+
+impl<V: Version, P: Platform> Offsets<V, P> {
+    /// Where the stack pointer is in a thread: behind the general registers.
+    const BASE: usize = Of::<V, P>::THREAD_CONTEXT + Context::RETURN_STATE;
+    const SPACE: isize = (Context::SPACE - Context::RETURN_STATE) as isize;
+
+    /// A field of a thread, from there.
+    const fn thread(field: usize) -> isize {
+        field as isize - Self::BASE as isize
+    }
+
+    /// A field of the kernel, from the core's part of it.
+    const fn core(field: usize) -> isize {
+        field as isize - Of::<V, P>::KERNEL_CORE as isize
+    }
+
+    /// A field of the architecture's state, from there.
+    const fn arch(field: usize) -> isize {
+        Self::core(Of::<V, P>::KERNEL_ARCH + field)
+    }
+
+    const SPACES: usize = offset_of!(Machine<V, P>, spaces);
+    const FPU: usize = offset_of!(Machine<V, P>, fpu);
+}
+
+/// Bits of the second word of an endpoint's capability.
+const fn rights(rights: Rights) -> usize {
+    rights.word() << Packing::RIGHTS.place().1
+}
+
+// The fields of the second words, and what fills the first.
+const _: () = assert!(Packing::GUARD.place().0 == 1 && Packing::GUARD.place().1 == 0);
+const _: () = assert!(Packing::SPLIT.place().0 == 1 && Packing::SPLIT.place().1 == 31);
+const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 == 0);
+const _: () = assert!(Packing::RIGHTS.place().0 == 1 && Packing::RIGHTS.place().1 == 28);
+const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 4);
+const _: () = assert!(MESSAGE_REGISTERS == 4);
+
+/// The kernel entry of system calls. For the vector of system calls only.
+#[unsafe(naked)]
+#[unsafe(link_section = ".text.entry")]
+pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
+    naked_asm!(
+        include_str!("require.s"),
+        include_str!("entry.s"),
+        include_str!("call.s"),
+        include_str!("reply_recv.s"),
+        include_str!("leave.s"),
+        // The kernel.
+        CORE = const Of::<V, P>::KERNEL_CORE,
+        CURRENT = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_CURRENT),
+        CONTEXT = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_CONTEXT),
+        NOW = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_NOW),
+        ALLOWANCE = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_ALLOWANCE),
+        ALARM_TIME = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_ALARM_TIME),
+        ALARM_LOWEST = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_ALARM_LOWEST),
+        ALARM_END = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_ALARM_END),
+        READY_SUMMARY = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_READY_SUMMARY),
+        READY_WORDS = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_READY_WORDS),
+        SPACE = const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::CURRENT),
+        KERNEL_SPACE =
+            const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::KERNEL),
+        REMOVALS =
+            const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::REMOVALS),
+        FPU_OWNER = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::OWNER),
+        FPU_ENABLED = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::ENABLED),
+        // Threads.
+        BASE = const Offsets::<V, P>::BASE,
+        R0 = const Context::GENERAL as isize - Context::RETURN_STATE as isize,
+        RESTART_PC = const Context::RESTART_PC - Context::RETURN_STATE,
+        THREAD_LOCAL = const Context::THREAD_LOCAL - Context::RETURN_STATE,
+        THREAD_LOCAL_READ_ONLY = const Context::THREAD_LOCAL_READ_ONLY - Context::RETURN_STATE,
+        SPACE_CAP = const Offsets::<V, P>::SPACE + KnownSpace::CAP as isize,
+        SPACE_REMOVALS = const Offsets::<V, P>::SPACE + KnownSpace::REMOVALS as isize,
+        SPACE_HARDWARE = const Offsets::<V, P>::SPACE + KnownSpace::HARDWARE as isize,
+        CSPACE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CSPACE),
+        VSPACE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_VSPACE),
+        STATE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_STATE),
+        RECEIVES_FROM = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_RECEIVES_FROM),
+        RECEIVES_WITH = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_RECEIVES_WITH),
+        CALLS_WITH = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CALLS_WITH),
+        FAULT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_FAULT),
+        PROGRESS = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_PROGRESS),
+        SCHED_CONTEXT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_SCHED_CONTEXT),
+        NOTIFICATION = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_NOTIFICATION),
+        MEMBERSHIP = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_MEMBERSHIP),
+        PRIORITY = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_PRIORITY),
+        THREAD_CORE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CORE),
+        PARENT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_PARENT),
+        CHILDREN = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CHILDREN),
+        NEXT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_NEXT),
+        PREVIOUS = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_PREVIOUS),
+        KEY = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_KEY),
+        // Other objects.
+        ENDPOINT_QUEUE = const Endpoint::<Machine<V, P>>::QUEUE,
+        REPLY_THREAD = const Of::<V, P>::REPLY_THREAD,
+        REPLY_BELOW = const Of::<V, P>::REPLY_BELOW,
+        REPLY_ABOVE = const Of::<V, P>::REPLY_ABOVE,
+        REPLY_ABOVE_WHICH = const Of::<V, P>::REPLY_ABOVE_WHICH,
+        CONTEXT_THREAD = const Of::<V, P>::SCHED_CONTEXT_THREAD,
+        CONTEXT_REPLY = const Of::<V, P>::SCHED_CONTEXT_REPLY,
+        CONTEXT_CORE = const Of::<V, P>::SCHED_CONTEXT_CORE,
+        // Numbers.
+        CALL_NEGATED = const -(Syscall::Call.number() as isize),
+        REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
+        SYSCALL_BYTES = const SYSCALL_BYTES,
+        MESSAGE_REGISTERS = const MESSAGE_REGISTERS,
+        CAPS_AND_UNWRAPPED = const CAPS_AND_UNWRAPPED,
+        SLOT_BITS = const SLOT_BITS,
+        KIND_MASK = const Packing::KIND,
+        CNODE = const Packing::CNODE,
+        SPLIT = const 1_usize << Packing::SPLIT.place().1,
+        RADIX_SHIFT = const Packing::RADIX.place().1,
+        GUARD_SHIFT = const usize::BITS - Packing::GUARD.width(),
+        ENDPOINT = const Packing::ENDPOINT,
+        RIGHTS = const rights(Rights::ALL),
+        READ = const rights(Rights::READ),
+        WRITE = const rights(Rights::WRITE),
+        MAY_REPLY = const rights(Rights::GRANT) | rights(Rights::GRANT_REPLY),
+        REPLY_KIND = const Packing::REPLY,
+        DIRECTORY_KIND = const Capability::DIRECTORY_KIND,
+        WALK = const V::WALK,
+        ENDPOINT_STATE_MASK = const Endpoint::<Machine<V, P>>::STATE_MASK,
+        ENDPOINT_RECEIVING = const Endpoint::<Machine<V, P>>::RECEIVING,
+        RUNNING = const Of::<V, P>::RUNNING,
+        BLOCKED_ON_RECEIVE = const Of::<V, P>::BLOCKED_ON_RECEIVE,
+        BLOCKED_ON_REPLY = const Of::<V, P>::BLOCKED_ON_REPLY,
+        NO_FAULT_NEGATED = const (Of::<V, P>::NO_FAULT as isize).wrapping_neg(),
+        NO_MEMBER = const Of::<V, P>::NO_MEMBER,
+        WAITING = const Of::<V, P>::WAITING,
+        ABOVE_REPLY = const Of::<V, P>::ABOVE_REPLY,
+        ABOVE_CONTEXT = const Of::<V, P>::ABOVE_CONTEXT,
+        HIGHEST_PRIORITY = const u8::MAX,
+        DOMAINS = const DOMAINS,
+        ARMV6 = const V::OLD_BARRIERS as usize,
+        CHECKED = const cfg!(feature = "debug") as usize,
+    )
+}

@@ -1,0 +1,81 @@
+@ ReplyRecv. The slot of what to receive from is at lr; r8 is the CNode, r9 its guard and r10 its radix.
+@ Nobody waits there, there is no threshold, and the server has not replied already, before it was
+@ interrupted; nor does it get a signal.
+4:  lsr     r11, r6, r10
+    cmp     r11, r9, lsr #{GUARD_SHIFT}
+    bne     9b
+    sub     r6, r6, r11, lsl r10
+    add     r6, r8, r6, lsl #{SLOT_BITS}
+    ldr     r11, [r6]               @ the reply object's capability
+    ldrd    r6, r7, [lr]
+    and     lr, r6, #{KIND_MASK}
+    teq     lr, #{ENDPOINT}
+    bne     9b
+    ands    lr, r7, #{READ}
+    beq     9b
+    ldr     r7, [r6, #({ENDPOINT_QUEUE} - {ENDPOINT})]
+    ldr     lr, [sp, #{PROGRESS}]
+    sub     r10, r6, #{ENDPOINT}
+    ldr     r6, [sp, #{NOTIFICATION}]
+    orr     r7, r7, lr
+    orrs    r7, r7, r6
+    andeq   lr, r11, #{KIND_MASK}
+    teqeq   lr, #{REPLY_KIND}
+    bne     9b
+    bic     r11, r11, #{KIND_MASK}
+
+@ r9 is the caller: it waits for the reply to a call along which it has lent its time.
+    ldr     r9, [r11, #{REPLY_THREAD}]
+    cmp     r9, #0
+    beq     9b
+    add     r8, r9, #{BASE}
+    ldr     r6, [r8, #{STATE}]
+    ldr     r7, [r8, #{FAULT}]
+    teq     r6, #{BLOCKED_ON_REPLY}
+    cmneq   r7, #{NO_FAULT_NEGATED}
+    ldreq   r6, [r8, #{SCHED_CONTEXT}]
+    teqeq   r6, #0
+    ldreq   r6, [r11, #{REPLY_ABOVE}]
+    teqeq   r6, #{ABOVE_CONTEXT}
+    ldreq   r6, [r11, #{REPLY_ABOVE_WHICH}]
+    ldreq   r7, [r12, #{CONTEXT}]
+    teqeq   r6, r7
+    bne     9b
+    require_next
+    require_known
+
+@ From here on nothing declines. The reply object leaves the stack of the context, r7.
+    ldr     r7, [r12, #{CONTEXT}]
+    mov     lr, #{RUNNING}
+    str     lr, [r8, #{STATE}]
+    mov     lr, #0
+    ldr     r6, [r11, #{REPLY_BELOW}]
+    str     lr, [r11, #{REPLY_BELOW}]
+    str     lr, [r11, #{REPLY_ABOVE}]
+    str     r6, [r7, #{CONTEXT_REPLY}]
+    cmp     r6, #0
+    movne   r0, #{ABOVE_CONTEXT}
+    strne   r0, [r6, #{REPLY_ABOVE}]
+    strne   r7, [r6, #{REPLY_ABOVE_WHICH}]
+
+@ The server, r6, waits for the next call, alone.
+    sub     r6, sp, #{BASE}
+    str     r6, [r11, #{REPLY_THREAD}]
+    mov     r0, #{BLOCKED_ON_RECEIVE}
+    str     r0, [sp, #{STATE}]
+    str     r10, [sp, #{RECEIVES_FROM}]
+    str     r11, [sp, #{RECEIVES_WITH}]
+    mov     r0, #{WAITING}
+    strb    r0, [sp, #{MEMBERSHIP}]
+    ldrb    r0, [sp, #{PRIORITY}]
+    str     r6, [sp, #{NEXT}]
+    str     r6, [sp, #{PREVIOUS}]
+    eor     r0, r0, #{HIGHEST_PRIORITY}
+    str     r0, [sp, #{KEY}]
+    str     lr, [sp, #({KEY} + 4)]
+    str     lr, [sp, #{PARENT}]
+    str     lr, [sp, #{CHILDREN}]
+    str     lr, [sp, #({CHILDREN} + 4)]
+    add     r6, r6, #{ENDPOINT_RECEIVING}
+    str     r6, [r10, #{ENDPOINT_QUEUE}]
+    mov     r0, #0                  @ no badge

@@ -124,6 +124,9 @@ pub enum Capability {
 }
 
 impl Capability {
+    /// The kind of packed capabilities to roots, whose address fills the rest of the first word.
+    pub(crate) const ROOT_KIND: usize = layout::VSPACE as usize;
+
     /// The address space that a packed capability lets threads use, without a look at other kinds.
     #[inline(always)]
     pub(crate) fn space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
@@ -220,7 +223,7 @@ mod layout {
 
     const FRAME: u8 = 1;
     const PAGE_TABLE: u8 = 3;
-    const VSPACE: u8 = 9;
+    pub(super) const VSPACE: u8 = 9;
     const ASID_CONTROL: u8 = 11;
     const ASID_POOL: u8 = 13;
     const SGI_SIGNAL: u8 = 27;

@@ -3,6 +3,8 @@
 use abi::registers::{CAP, COUNT, FLAGS, PC, SP};
 use kernel::arch::UserContext;
 
+use crate::spaces::KnownSpace;
+
 /// Saved program status: the condition flags, which are the user's.
 const CONDITIONS: usize = 0xf000_0000;
 /// Saved program status: level 0 in AArch64, fast interrupts masked (Arm ARM, section C5.2.19).
@@ -40,6 +42,8 @@ pub struct Context {
     thread_local: usize,
     /// The thread-local register that they can read only (TPIDRRO_EL0).
     thread_local_read_only: usize,
+    /// Its address space.
+    pub(crate) space: KnownSpace,
     /// Floating point, while no core has it in its registers.
     pub(crate) fpu: FpuContext,
 }
@@ -50,6 +54,11 @@ impl Context {
     pub(crate) const NEXT_PC: usize = core::mem::offset_of!(Self, next_pc);
     /// Offset of the restart address and, behind it, TPIDR_EL0.
     pub(crate) const RESTART_PC: usize = core::mem::offset_of!(Self, restart_pc);
+
+    /// Offset of TPIDR_EL0 and, behind it, TPIDRRO_EL0.
+    pub(crate) const THREAD_LOCAL: usize = core::mem::offset_of!(Self, thread_local);
+    /// Offset of what is known of the address space.
+    pub(crate) const SPACE: usize = core::mem::offset_of!(Self, space);
 
     /// The thread-local registers: the writable one, and the one that is not.
     pub(crate) const fn thread_local(&self) -> (usize, usize) {
@@ -62,6 +71,7 @@ const _: () = {
     assert!(offset_of!(Context, stack_pointer) == 31 * 8);
     assert!(offset_of!(Context, status) == Context::NEXT_PC + 8);
     assert!(offset_of!(Context, thread_local) == Context::RESTART_PC + 8);
+    assert!(offset_of!(Context, thread_local_read_only) == Context::THREAD_LOCAL + 8);
 };
 
 /// Which field each register of the user interface is in.
@@ -128,6 +138,7 @@ impl UserContext for Context {
             restart_pc: 0,
             thread_local: 0,
             thread_local_read_only: 0,
+            space: KnownSpace::NONE,
             fpu: FpuContext {
                 registers: [0; 32],
                 status: 0,

@@ -82,6 +82,11 @@ pub struct Fpu<P: Platform> {
 }
 
 impl<P: Platform> Fpu<P> {
+    /// Offset of the owner, for fast paths in assembly.
+    pub(crate) const OWNER: usize = core::mem::offset_of!(Self, owner);
+    /// Offset of the byte that tells whether it is on.
+    pub(crate) const ENABLED: usize = core::mem::offset_of!(Self, enabled);
+
     /// The unit, usable for nobody yet.
     pub(crate) fn start() -> Self {
         let mut fpu = Self {

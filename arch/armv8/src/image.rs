@@ -13,6 +13,7 @@ use crate::boot::{self, Entered};
 use crate::{Armv8, Context, Platform, trap};
 
 /// The state of the kernel. It is handed out once per kernel entry.
+#[repr(transparent)]
 pub struct KernelCell<P: Platform>(UnsafeCell<MaybeUninit<Kernel<Armv8<P>>>>);
 
 // SAFETY: one core runs the kernel, with interrupts masked.
@@ -104,6 +105,8 @@ impl<P: Platform, const N: usize> IrqTable<P, N> {
 #[macro_export]
 macro_rules! kernel_image {
     ($platform:ty) => {
+        /// Fast paths in assembly find it by its name.
+        #[unsafe(export_name = "kernel_state")]
         static KERNEL: $crate::KernelCell<$platform> = $crate::KernelCell::new();
         static IRQS: $crate::IrqTable<$platform, { $crate::interrupts::<$platform>() }> =
             $crate::IrqTable::new();
@@ -125,6 +128,22 @@ macro_rules! kernel_image {
         extern "C" fn trap_handle_syscall() -> *const $crate::Context {
             // SAFETY: the stub calls this.
             unsafe { KERNEL.enter(|kernel| kernel.handle_syscall()) }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_taken() -> *const $crate::Context {
+            // SAFETY: the stub calls this.
+            unsafe { KERNEL.enter(|kernel| kernel.after_fast_path()) }
+        }
+
+        /// Where the vector of users' exceptions leads to.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn trap_synchronous() {
+            ::core::arch::naked_asm!(
+                "b {entry}",
+                entry = sym $crate::synchronous_exception::<$platform>,
+            )
         }
 
         #[unsafe(no_mangle)]

@@ -12,6 +12,7 @@ mod cap;
 mod context;
 mod core_local;
 mod device_tree;
+mod fastpath;
 mod fpu;
 mod image;
 mod initial_space;
@@ -44,6 +45,7 @@ pub use arch_arm::platform::{Platform, interrupts};
 pub use boot::conduit;
 pub use cap::{Capability, FrameCap, FrameSize, Mapping};
 pub use context::{Context, FpuContext};
+pub use fastpath::synchronous_exception;
 pub use image::{IrqTable, KernelCell};
 pub use kernel_space::{DEVICE_BASE, KERNEL_WINDOW, device_address};
 pub use panic::panic;
@@ -121,7 +123,9 @@ impl<P: Platform> Arch for Armv8<P> {
         // The idle loop uses nothing that belongs to threads: whatever is there may stay.
         let Some(thread) = next else { return };
         let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
-        kernel.arch.spaces.switch(Capability::space(root));
+        let known = kernel[thread].context.space;
+        let space = Capability::space(root);
+        kernel.objects[thread].context.space = kernel.arch.spaces.switch(space, known);
         let (writable, read_only) = kernel[thread].context.thread_local();
         TPIDR_EL0.set(writable as u64);
         TPIDRRO_EL0.set(read_only as u64);

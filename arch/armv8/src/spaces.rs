@@ -4,6 +4,7 @@
 //! by as many (Arm ARM, section D8.14.1), so an address space has the same number on both sides, and
 //! a switch costs no translation.
 
+use core::mem::offset_of;
 use core::num::NonZero;
 use core::ops::Range;
 
@@ -77,8 +78,66 @@ pub(crate) struct Spaces {
     pools: [Option<Pool>; POOLS],
     /// A root that maps nothing.
     nothing: Table,
-    /// The address space that this core walks; none: the one that maps nothing.
-    current: Option<(Asid, PhysAddr)>,
+    /// The address space that this core walks.
+    current: Walk,
+    /// How often an address space has lost its identifier: what was known before is doubtful since.
+    removals: u64,
+}
+
+/// What TTBR0_EL1 holds: a root and, in the upper 16 bits, the identifier (Arm ARM, section D17.2.147). In
+/// a capability to a root the same bits stand, in its two words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Walk(u64);
+
+impl Walk {
+    const ASID_SHIFT: u32 = 48;
+
+    fn new(asid: Asid, root: PhysAddr) -> Self {
+        Self(u64::from(asid.number()) << Self::ASID_SHIFT | root.0 as u64)
+    }
+
+    /// Nobody's.
+    fn without(root: PhysAddr) -> Self {
+        Self(root.0 as u64)
+    }
+
+    fn asid(self) -> Option<Asid> {
+        Asid::from_number((self.0 >> Self::ASID_SHIFT) as u16)
+    }
+}
+
+/// What was found out about a thread's address space when it ran last, so that it need not be looked up
+/// again.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct KnownSpace {
+    /// How it is walked.
+    walk: Walk,
+    /// How many identifiers had been lost by then.
+    removals: u64,
+}
+
+impl KnownSpace {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self {
+        walk: Walk(0),
+        removals: 0,
+    };
+}
+
+/// What fast paths in assembly know.
+impl KnownSpace {
+    /// Offset of the walk; the number of removals follows.
+    pub(crate) const WALK: usize = offset_of!(Self, walk);
+}
+
+/// What fast paths in assembly know.
+impl Spaces {
+    /// Offset of the current walk.
+    pub(crate) const CURRENT: usize = offset_of!(Self, current);
+    /// Offset of the number of removals.
+    pub(crate) const REMOVALS: usize = offset_of!(Self, removals);
 }
 
 impl Spaces {
@@ -87,7 +146,8 @@ impl Spaces {
         Self {
             pools: [None; POOLS],
             nothing,
-            current: None,
+            current: Walk(0),
+            removals: 0,
         }
     }
 
@@ -101,33 +161,62 @@ impl Spaces {
     // ---- the current address space
 
     /// Makes an address space current if it still has this root, or else the one that maps nothing.
+    /// Returns what is known of it now.
     ///
     /// An address space that is current exists: [`Spaces::release`] and [`Spaces::remove_pool`] leave it
     /// first.
-    #[inline]
-    pub(crate) fn switch(&mut self, space: Option<(Asid, PhysAddr)>) {
-        if self.current == space {
-            return;
-        }
-        let space =
-            space.filter(|(asid, root)| self.root(*asid).map(Table::address) == Some(*root));
-        self.current = space;
-        let (number, root) = match space {
-            Some((asid, root)) => (asid.number(), root),
-            None => (0, self.nothing.address()),
+    #[inline(always)]
+    pub(crate) fn switch(
+        &mut self,
+        space: Option<(Asid, PhysAddr)>,
+        known: KnownSpace,
+    ) -> KnownSpace {
+        let Some((asid, root)) = space else {
+            return self.leave();
         };
-        // Identifier and root change in one write (Arm ARM, section D8.14.1).
-        TTBR0_EL1.set(u64::from(number) << 48 | root.0 as u64);
-        isb(SY);
+        let walk = Walk::new(asid, root);
+        if known.walk == walk && known.removals == self.removals {
+            self.walk(walk);
+            return known;
+        }
+        self.look_up(asid, root)
+    }
+
+    fn look_up(&mut self, asid: Asid, root: PhysAddr) -> KnownSpace {
+        if self.root(asid).map(Table::address) != Some(root) {
+            return self.leave();
+        }
+        let walk = Walk::new(asid, root);
+        self.walk(walk);
+        KnownSpace {
+            walk,
+            removals: self.removals,
+        }
+    }
+
+    fn leave(&mut self) -> KnownSpace {
+        self.walk(Walk::without(self.nothing.address()));
+        KnownSpace::NONE
+    }
+
+    #[inline(always)]
+    fn walk(&mut self, walk: Walk) {
+        if self.current != walk {
+            self.current = walk;
+            // Identifier and root change in one write (Arm ARM, section D8.14.1).
+            TTBR0_EL1.set(walk.0);
+            isb(SY);
+        }
     }
 
     /// Does something while an address space that exists is the current one.
     pub(crate) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current;
-        let root = self.root(asid);
-        self.switch(root.map(|root| (asid, root.address())));
+        if let Some(root) = self.root(asid) {
+            self.look_up(asid, root.address());
+        }
         action();
-        self.switch(previous);
+        self.walk(previous);
     }
 
     // ---- giving out and taking back
@@ -152,10 +241,11 @@ impl Spaces {
         if self.has_pool(pool, address) != Some(true) {
             return;
         }
-        if self.current.is_some_and(|(asid, _)| asid.pool() == pool) {
-            self.switch(None);
+        if self.current.asid().is_some_and(|asid| asid.pool() == pool) {
+            self.leave();
         }
         self.pools[pool] = None;
+        self.removals += 1;
         tlb::forget_all();
     }
 
@@ -178,9 +268,10 @@ impl Spaces {
         if self.root(asid).map(Table::address) != Some(root) {
             return;
         }
-        if self.current == Some((asid, root)) {
-            self.switch(None);
+        if self.current == Walk::new(asid, root) {
+            self.leave();
         }
+        self.removals += 1;
         if let Some(pool) = self.pools[asid.pool()] {
             pool.set(asid.index(), None);
         }

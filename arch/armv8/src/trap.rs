@@ -15,11 +15,11 @@ use crate::core_local::CoreLocal;
 use crate::{Armv8, Platform, fpu};
 
 /// Classes of exceptions (Arm ARM, `ESR_EL1.EC`).
-mod class {
+pub(crate) mod class {
     /// Floating point, while it is off.
     pub(super) const FLOATING_POINT: u64 = 0x07;
     /// `svc`.
-    pub(super) const SYSTEM_CALL: u64 = 0x15;
+    pub(crate) const SYSTEM_CALL: u64 = 0x15;
     /// A fetch by a user.
     pub(super) const INSTRUCTION_ABORT: u64 = 0x20;
     /// An access of a user to memory.
@@ -32,7 +32,6 @@ core::arch::global_asm!(
     restart_pc = const Context::RESTART_PC,
     stack = const CoreLocal::STACK,
     fatal_stack = const CoreLocal::FATAL_STACK,
-    class_svc = const class::SYSTEM_CALL,
 );
 
 unsafe extern "C" {

@@ -9,8 +9,8 @@
 //
 // Arm ARM (DDI 0487): section D1.3 (exceptions), D1.3.1.5 (vectors).
 
-    // Saves the user's registers; x20 is the context, x21 the return address
-    .macro  save
+    // Saves the user's general registers
+    .macro  save_general
     stp     x0, x1, [sp, #16 * 0]
     stp     x2, x3, [sp, #16 * 1]
     stp     x4, x5, [sp, #16 * 2]
@@ -26,6 +26,10 @@
     stp     x24, x25, [sp, #16 * 12]
     stp     x26, x27, [sp, #16 * 13]
     stp     x28, x29, [sp, #16 * 14]
+    .endm
+
+    // Saves the other ones
+    .macro  save_others
     mov     x20, sp
     mrs     x21, elr_el1
     mrs     x22, spsr_el1
@@ -37,6 +41,11 @@
     stp     x21, x24, [x20, #{restart_pc}]
     ldr     x25, [x25, #{stack}]
     mov     sp, x25
+    .endm
+
+    .macro  save
+    save_general
+    save_others
     .endm
 
     // One of the sixteen vectors
@@ -60,7 +69,7 @@ trap_vectors:
     vector  stray
     vector  stray
     // From users
-    vector  user_synchronous
+    vector  trap_synchronous
     vector  user_interrupt
     vector  stray
     vector  user_error
@@ -71,14 +80,12 @@ trap_vectors:
     vector  stray
 
     .text
-user_synchronous:
-    save
-    mrs     x0, esr_el1
-    lsr     x1, x0, #26
-    cmp     x1, #{class_svc}
-    b.ne    exception
-    sub     x21, x21, #4
-    str     x21, [x20, #{restart_pc}]
+// A system call for which there is no fast path in assembly, its registers saved; see `fastpath`.
+    .global trap_syscall_declined
+trap_syscall_declined:
+    mrs     x25, tpidr_el1
+    ldr     x25, [x25, #{stack}]
+    mov     sp, x25
     bl      trap_handle_syscall
 
 // Returns to the user whose context is at x0.
@@ -107,7 +114,19 @@ trap_leave:
     ldp     x0, x1, [sp, #16 * 0]
     eret
 
-exception:
+// A system call that took one, in kernels that check themselves.
+    .global trap_syscall_taken
+trap_syscall_taken:
+    mrs     x25, tpidr_el1
+    ldr     x25, [x25, #{stack}]
+    mov     sp, x25
+    bl      trap_handle_taken
+    b       trap_leave
+
+// Another exception of a user, the general registers saved.
+    .global trap_exception
+trap_exception:
+    save_others
     bl      trap_handle_exception
     b       trap_leave
 

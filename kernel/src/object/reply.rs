@@ -30,6 +30,7 @@ impl<A: Arch> Clone for Above<A> {
 impl<A: Arch> Copy for Above<A> {}
 
 /// A reply object.
+#[repr(C)]
 pub struct Reply<A: Arch> {
     /// The thread that waits: for a call, with this object at hand, or for a reply.
     pub thread: Option<Ptr<Thread<A>>>,

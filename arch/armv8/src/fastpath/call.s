@@ -1,0 +1,59 @@
+// Call. The slot is at x0.
+6:  ldp     x10, x0, [x0]           // what the badge is becomes x0
+    and     w8, w10, #{KIND_MASK}
+    cmp     w8, #{ENDPOINT}
+    b.ne    9b
+    tbz     w10, #{WRITE_BIT}, 9b
+    tst     w10, #{MAY_REPLY}
+    b.eq    9b
+    asr     x10, x10, #({OBJECT_SHIFT} - 4)
+    and     x10, x10, #~15
+
+// A receiver waits, alone. x19 is the server. Who waits there is blocked on receive.
+    ldr     x12, [x10, #{ENDPOINT_QUEUE}]
+    and     w8, w12, #{ENDPOINT_STATE_MASK}
+    cmp     w8, #{ENDPOINT_RECEIVING}
+    b.ne    9b
+    sub     x19, x12, #{ENDPOINT_RECEIVING}
+    add     x20, x19, #{CONTEXT}
+    ldr     x13, [x20, #{CHILDREN}]
+    ldr     x14, [x20, #({CHILDREN} + 8)]
+    ldr     x15, [x20, #{NEXT}]
+    orr     x13, x13, x14
+    cmp     x13, #0
+    ccmp    x15, x19, #0, eq
+    b.ne    9b
+
+// It has a reply object, x21, and no time of its own.
+    ldr     x21, [x20, #{RECEIVES_WITH}]
+    ldr     x13, [x20, #{SCHED_CONTEXT}]
+    cbz     x21, 9b
+    cbnz    x13, 9b
+    require_next
+    require_known
+
+// From here on nothing declines. The server waits no more, and the caller, x22, for the reply.
+    sub     x22, sp, #{CONTEXT}
+    ldr     x24, [x28, #{PAYING}]
+    str     xzr, [x10, #{ENDPOINT_QUEUE}]
+    str     xzr, [x20, #{NEXT}]
+    str     xzr, [x20, #{PREVIOUS}]
+    mov     w13, #{NO_MEMBER}
+    strb    w13, [x20, #{MEMBERSHIP}]
+    mov     w13, #{RUNNING}
+    str     x13, [x20, #{STATE}]
+    str     x22, [x21, #{REPLY_THREAD}]
+    mov     w13, #{BLOCKED_ON_REPLY}
+    str     x13, [sp, #{STATE}]
+    str     x21, [sp, #{CALLS_WITH}]
+
+// The reply object becomes the top of the stack of the context, x24, that goes along.
+    ldr     x13, [x24, #{CONTEXT_REPLY}]
+    str     x21, [x24, #{CONTEXT_REPLY}]
+    str     x13, [x21, #{REPLY_BELOW}]
+    mov     w14, #{ABOVE_CONTEXT}
+    stp     x14, x24, [x21, #{REPLY_ABOVE}]
+    cbz     x13, 7f
+    mov     w14, #{ABOVE_REPLY}
+    stp     x14, x21, [x13, #{REPLY_ABOVE}]
+    b       7f

@@ -1,0 +1,95 @@
+// An exception of a user. The stack pointer is at the thread's context (see `trap.s`), and all registers
+// go there, so that whoever declines has nothing to undo. From then on x20 points at the context of the
+// next thread, and x28 at the kernel; x2 to x5 keep the message.
+
+    stp     x0, x1, [sp, #16 * 0]
+    stp     x2, x3, [sp, #16 * 1]
+    stp     x4, x5, [sp, #16 * 2]
+    stp     x6, x7, [sp, #16 * 3]
+    stp     x8, x9, [sp, #16 * 4]
+    stp     x10, x11, [sp, #16 * 5]
+    stp     x12, x13, [sp, #16 * 6]
+    stp     x14, x15, [sp, #16 * 7]
+    stp     x16, x17, [sp, #16 * 8]
+    stp     x18, x19, [sp, #16 * 9]
+    stp     x20, x21, [sp, #16 * 10]
+    stp     x22, x23, [sp, #16 * 11]
+    stp     x24, x25, [sp, #16 * 12]
+    stp     x26, x27, [sp, #16 * 13]
+    stp     x28, x29, [sp, #16 * 14]
+    mrs     x8, esr_el1
+    lsr     x8, x8, #26
+    cmp     x8, #{SYSTEM_CALL}
+    b.ne    trap_exception
+    mrs     x8, elr_el1
+    mrs     x9, spsr_el1
+    mrs     x10, sp_el0
+    mrs     x11, tpidr_el0
+    sub     x12, x8, #{SYSCALL_BYTES}
+    stp     x30, x10, [sp, #16 * 15]
+    stp     x8, x9, [sp, #{NEXT_PC}]
+    stp     x12, x11, [sp, #{RESTART_PC}]
+    .if     {DOMAINS} > 1
+    b       9f
+    .endif
+
+// Only messages that travel in registers, without capabilities. Where every entry has to be looked at,
+// there is no allowance.
+    and     w8, w1, #{LENGTH_AND_CAPS}
+    cmp     w8, #{MESSAGE_REGISTERS}
+    b.hi    9f
+    adrp    x28, kernel_state
+    add     x28, x28, :lo12:kernel_state
+    ldr     x8, [x28, #{ALLOWANCE}]
+    cbz     x8, 9f
+
+// The capability, in a space of one level whose guard and radix, w11, make up an address.
+    ldp     x9, x10, [sp, #{CSPACE}]
+    and     w8, w9, #{KIND_MASK}
+    cmp     w8, #{CNODE}
+    b.ne    9f
+    tbnz    w9, #{SPLIT_BIT}, 9f
+    ubfx    w11, w9, #{RADIX_SHIFT}, #{RADIX_WIDTH}
+    asr     x9, x9, #({OBJECT_SHIFT} - 4)
+    and     x9, x9, #~15
+    lsr     x12, x0, x11
+    cmp     x12, x10
+    b.ne    9f
+    lsl     x12, x12, x11
+    sub     x0, x0, x12
+    add     x0, x9, x0, lsl #{SLOT_BITS}
+    cmn     x7, #{CALL_NEGATED}
+    b.eq    6f
+    cmn     x7, #{REPLY_RECV_NEGATED}
+    b.eq    4f
+
+// Whoever declines comes here, with nothing changed.
+9:  b       trap_syscall_declined
+
+// Where the next thread, of priority w13, does not have the current one's, w14: the timer must be right
+// for it. If it is less urgent, nobody may be ready who is more urgent, or due.
+8:  add     w15, w13, #1
+    ldrh    w16, [x28, #{ALARM_LOWEST}]
+    ldrh    w17, [x28, #{ALARM_END}]
+    cmp     w15, w16
+    b.lo    9b
+    cmp     w15, w17
+    b.hs    9b
+    cmp     w13, w14
+    b.hi    2f
+    ldr     x15, [x28, #{NOW}]
+    ldr     x16, [x28, #{ALARM_TIME}]
+    cmp     x15, x16
+    b.hs    9b
+    ldr     x15, [x28, #{READY_SUMMARY}]
+    cbz     x15, 2f
+    clz     x15, x15
+    eor     x15, x15, #63           // the highest word that has bits
+    add     x16, x28, #{READY_WORDS}
+    ldr     x16, [x16, x15, lsl #3]
+    clz     x16, x16
+    eor     x16, x16, #63
+    add     w16, w16, w15, lsl #6
+    cmp     w16, w13
+    b.hi    9b
+2:  ret

@@ -1,0 +1,77 @@
+// The thread x19, whose context is at x20, runs on the scheduling context x24, which the current thread
+// gives away. x1 describes the message, and x0 is the badge.
+7:  ldrb    w12, [x24, #{CONTEXT_CORE}]
+    str     xzr, [sp, #{SCHED_CONTEXT}]
+    str     x24, [x20, #{SCHED_CONTEXT}]
+    str     x19, [x24, #{CONTEXT_THREAD}]
+    strb    w12, [x20, #{THREAD_CORE}]
+    str     x19, [x28, #{CURRENT}]
+
+// The message: no more registers than it has words.
+    and     x1, x1, #~{CAPS_AND_UNWRAPPED}
+    stp     x0, x1, [x20]
+    ands    w12, w1, #{LENGTH}
+    b.eq    2f
+    str     x2, [x20, #16]
+    cmp     w12, #2
+    b.lo    2f
+    str     x3, [x20, #24]
+    cmp     w12, #3
+    b.lo    2f
+    str     x4, [x20, #32]
+    b.eq    2f
+    str     x5, [x20, #40]
+
+// The address space: identifier and root change in one write (Arm ARM, section D8.14.1).
+2:  ldr     x12, [x28, #{WALK}]
+    cmp     x12, x23
+    b.eq    3f
+    str     x23, [x28, #{WALK}]
+    msr     ttbr0_el1, x23
+    isb
+
+// The floating-point unit is on for whom its registers belong to.
+3:  ldr     x12, [x28, #{FPU_OWNER}]
+    ldrb    w13, [x28, #{FPU_ENABLED}]
+    cmp     x12, x19
+    cset    w12, eq
+    cmp     w12, w13
+    b.eq    2f
+    strb    w12, [x28, #{FPU_ENABLED}]
+    lsl     w12, w12, #{FPEN_SHIFT}
+    orr     w12, w12, w12, lsl #1
+    msr     cpacr_el1, x12
+    isb
+
+// The thread-local registers, and back.
+2:  ldp     x12, x13, [x20, #{THREAD_LOCAL}]
+    msr     tpidr_el0, x12
+    msr     tpidrro_el0, x13
+    .if     {CHECKED}
+    b       trap_syscall_taken
+    .else
+    mov     sp, x20
+    ldp     x12, x13, [sp, #{NEXT_PC}]
+    ldp     x30, x14, [sp, #16 * 15]
+    msr     elr_el1, x12
+    msr     spsr_el1, x13
+    msr     sp_el0, x14
+    ldp     x28, x29, [sp, #16 * 14]
+    ldp     x26, x27, [sp, #16 * 13]
+    ldp     x24, x25, [sp, #16 * 12]
+    ldp     x22, x23, [sp, #16 * 11]
+    ldp     x20, x21, [sp, #16 * 10]
+    ldp     x18, x19, [sp, #16 * 9]
+    ldp     x16, x17, [sp, #16 * 8]
+    ldp     x14, x15, [sp, #16 * 7]
+    ldp     x12, x13, [sp, #16 * 6]
+    ldp     x10, x11, [sp, #16 * 5]
+    ldp     x8, x9, [sp, #16 * 4]
+    ldp     x6, x7, [sp, #16 * 3]
+    ldp     x4, x5, [sp, #16 * 2]
+    ldp     x2, x3, [sp, #16 * 1]
+    ldp     x0, x1, [sp, #16 * 0]
+    eret
+    .endif
+    .purgem require_next
+    .purgem require_known

@@ -1,0 +1,168 @@
+//! Call and ReplyRecv in assembly, where they are as usual.
+//!
+//! Usual is: a message that travels in registers, without capabilities; capability spaces of one level;
+//! a passive server that waits alone, or will; nobody else who would have to run. Everything else
+//! *declines*, before anything has changed, and the portable kernel does it, by its own fast paths
+//! ([`kernel::fastpath`]) or in general. What happens here is what they do; how the kernel's objects are
+//! laid out is said by [`Layout`].
+//!
+//! `entry.s` is the kernel entry, up to where the ways part; `require.s` has what both ask before they
+//! begin; `call.s` and `reply_recv.s` are the ways, and `leave.s` makes the other thread the current one
+//! and returns to it.
+//!
+//! # Safety
+//! The assembly keeps what the rest of the kernel relies on:
+//! - It works on the kernel as the one reference of the entry would: interrupts are masked, and no
+//!   reference is alive while it runs.
+//! - Nothing is pushed: the stack pointer is at a thread's context meanwhile. Exceptions of the kernel
+//!   are fatal, on a stack of their own.
+//! - No register is left with a value of the kernel or of another thread: all come out of the
+//!   receiver's context.
+
+use core::arch::naked_asm;
+use core::mem::offset_of;
+
+use abi::config::DOMAINS;
+use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
+use abi::sizes::SLOT_BITS;
+use abi::{Rights, Syscall};
+use kernel::cap::{Packing, RawCap};
+use kernel::fastpath::Layout;
+use kernel::object::Endpoint;
+
+use crate::context::Context;
+use crate::fpu::Fpu;
+use crate::spaces::{KnownSpace, Spaces};
+use crate::trap::class;
+use crate::{Armv8, Capability, Platform};
+
+/// Bits of a message's description: the length, the number of capabilities, and which of them were
+/// unwrapped.
+const LENGTH: usize = 0x7f;
+const CAPS: usize = 0x180;
+const UNWRAPPED: usize = 0xe00;
+/// Where CPACR_EL1 says whether floating point is allowed: two bits.
+const FPEN_SHIFT: usize = 20;
+
+/// What the assembly knows of one platform's kernel.
+struct Offsets<P: Platform>(core::marker::PhantomData<P>);
+
+type Of<P> = Layout<Armv8<P>>;
+
+impl<P: Platform> Offsets<P> {
+    /// Offset of a thread's context.
+    const CONTEXT: usize = Of::<P>::THREAD_CONTEXT;
+    const SPACES: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, spaces);
+    const FPU: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, fpu);
+
+    /// A field of a thread, from its context.
+    const fn thread(field: usize) -> isize {
+        field as isize - Self::CONTEXT as isize
+    }
+}
+
+const fn right_bit(right: Rights) -> u32 {
+    Packing::RIGHTS.place().1 + right.word().trailing_zeros()
+}
+
+// The guard and the badge fill the second word, and endpoints' rights stand in the first.
+const _: () = assert!(Packing::GUARD.place().0 == 1 && Packing::GUARD.place().1 == 0);
+const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 == 0);
+const _: () = assert!(Packing::RIGHTS.place().0 == 0 && Packing::SPLIT.place().0 == 0);
+const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 8);
+const _: () = assert!(MESSAGE_REGISTERS == 4);
+
+/// The kernel entry of users' synchronous exceptions. For their vector only.
+#[unsafe(naked)]
+#[unsafe(link_section = ".text.entry")]
+pub extern "C" fn synchronous_exception<P: Platform>() {
+    naked_asm!(
+        include_str!("require.s"),
+        include_str!("entry.s"),
+        include_str!("call.s"),
+        include_str!("reply_recv.s"),
+        include_str!("leave.s"),
+        // The kernel.
+        CURRENT = const Of::<P>::KERNEL_CURRENT,
+        PAYING = const Of::<P>::KERNEL_CONTEXT,
+        NOW = const Of::<P>::KERNEL_NOW,
+        ALLOWANCE = const Of::<P>::KERNEL_ALLOWANCE,
+        ALARM_TIME = const Of::<P>::KERNEL_ALARM_TIME,
+        ALARM_LOWEST = const Of::<P>::KERNEL_ALARM_LOWEST,
+        ALARM_END = const Of::<P>::KERNEL_ALARM_END,
+        READY_SUMMARY = const Of::<P>::KERNEL_READY_SUMMARY,
+        READY_WORDS = const Of::<P>::KERNEL_READY_WORDS,
+        WALK = const Offsets::<P>::SPACES + Spaces::CURRENT,
+        REMOVALS = const Offsets::<P>::SPACES + Spaces::REMOVALS,
+        FPU_OWNER = const Offsets::<P>::FPU + Fpu::<P>::OWNER,
+        FPU_ENABLED = const Offsets::<P>::FPU + Fpu::<P>::ENABLED,
+        // Threads, from their contexts on.
+        CONTEXT = const Offsets::<P>::CONTEXT,
+        NEXT_PC = const Context::NEXT_PC,
+        RESTART_PC = const Context::RESTART_PC,
+        THREAD_LOCAL = const Context::THREAD_LOCAL,
+        SPACE_WALK = const Context::SPACE + KnownSpace::WALK,
+        CSPACE = const Offsets::<P>::thread(Of::<P>::THREAD_CSPACE),
+        VSPACE = const Offsets::<P>::thread(Of::<P>::THREAD_VSPACE),
+        STATE = const Offsets::<P>::thread(Of::<P>::THREAD_STATE),
+        RECEIVES_FROM = const Offsets::<P>::thread(Of::<P>::THREAD_RECEIVES_FROM),
+        RECEIVES_WITH = const Offsets::<P>::thread(Of::<P>::THREAD_RECEIVES_WITH),
+        CALLS_WITH = const Offsets::<P>::thread(Of::<P>::THREAD_CALLS_WITH),
+        FAULT = const Offsets::<P>::thread(Of::<P>::THREAD_FAULT),
+        PROGRESS = const Offsets::<P>::thread(Of::<P>::THREAD_PROGRESS),
+        SCHED_CONTEXT = const Offsets::<P>::thread(Of::<P>::THREAD_SCHED_CONTEXT),
+        NOTIFICATION = const Offsets::<P>::thread(Of::<P>::THREAD_NOTIFICATION),
+        MEMBERSHIP = const Offsets::<P>::thread(Of::<P>::THREAD_MEMBERSHIP),
+        PRIORITY = const Offsets::<P>::thread(Of::<P>::THREAD_PRIORITY),
+        THREAD_CORE = const Offsets::<P>::thread(Of::<P>::THREAD_CORE),
+        PARENT = const Offsets::<P>::thread(Of::<P>::THREAD_PARENT),
+        CHILDREN = const Offsets::<P>::thread(Of::<P>::THREAD_CHILDREN),
+        NEXT = const Offsets::<P>::thread(Of::<P>::THREAD_NEXT),
+        PREVIOUS = const Offsets::<P>::thread(Of::<P>::THREAD_PREVIOUS),
+        KEY = const Offsets::<P>::thread(Of::<P>::THREAD_KEY),
+        // Other objects.
+        ENDPOINT_QUEUE = const Endpoint::<Armv8<P>>::QUEUE,
+        REPLY_THREAD = const Of::<P>::REPLY_THREAD,
+        REPLY_BELOW = const Of::<P>::REPLY_BELOW,
+        REPLY_ABOVE = const Of::<P>::REPLY_ABOVE,
+        CONTEXT_THREAD = const Of::<P>::SCHED_CONTEXT_THREAD,
+        CONTEXT_REPLY = const Of::<P>::SCHED_CONTEXT_REPLY,
+        CONTEXT_CORE = const Of::<P>::SCHED_CONTEXT_CORE,
+        // Numbers.
+        SYSTEM_CALL = const class::SYSTEM_CALL,
+        CALL_NEGATED = const -(Syscall::Call.number() as isize),
+        REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
+        SYSCALL_BYTES = const SYSCALL_BYTES,
+        MESSAGE_REGISTERS = const MESSAGE_REGISTERS,
+        LENGTH = const LENGTH,
+        LENGTH_AND_CAPS = const LENGTH | CAPS,
+        CAPS_AND_UNWRAPPED = const CAPS | UNWRAPPED,
+        SLOT_BITS = const SLOT_BITS,
+        OBJECT_SHIFT = const Packing::OBJECT.place().1,
+        KIND_MASK = const Packing::KIND,
+        CNODE = const Packing::CNODE,
+        SPLIT_BIT = const Packing::SPLIT.place().1,
+        RADIX_SHIFT = const Packing::RADIX.place().1,
+        RADIX_WIDTH = const Packing::RADIX.width(),
+        ENDPOINT = const Packing::ENDPOINT,
+        READ_BIT = const right_bit(Rights::READ),
+        WRITE_BIT = const right_bit(Rights::WRITE),
+        MAY_REPLY = const 1_usize << right_bit(Rights::GRANT) | 1 << right_bit(Rights::GRANT_REPLY),
+        REPLY_KIND = const Packing::REPLY,
+        ROOT_KIND = const Capability::ROOT_KIND,
+        ENDPOINT_STATE_MASK = const Endpoint::<Armv8<P>>::STATE_MASK,
+        ENDPOINT_RECEIVING = const Endpoint::<Armv8<P>>::RECEIVING,
+        RUNNING = const Of::<P>::RUNNING,
+        BLOCKED_ON_RECEIVE = const Of::<P>::BLOCKED_ON_RECEIVE,
+        BLOCKED_ON_REPLY = const Of::<P>::BLOCKED_ON_REPLY,
+        NO_FAULT_NEGATED = const (Of::<P>::NO_FAULT as isize).wrapping_neg(),
+        NO_MEMBER = const Of::<P>::NO_MEMBER,
+        WAITING = const Of::<P>::WAITING,
+        ABOVE_REPLY = const Of::<P>::ABOVE_REPLY,
+        ABOVE_CONTEXT = const Of::<P>::ABOVE_CONTEXT,
+        HIGHEST_PRIORITY = const u8::MAX,
+        FPEN_SHIFT = const FPEN_SHIFT,
+        DOMAINS = const DOMAINS,
+        CHECKED = const cfg!(feature = "debug") as usize,
+    )
+}

@@ -1,0 +1,80 @@
+// ReplyRecv. The slot of what to receive from is at x0; x9 is the CNode, x10 its guard and w11 its radix.
+// Nobody waits there, and there is no threshold.
+4:  ldr     x8, [x0]
+    and     w12, w8, #{KIND_MASK}
+    cmp     w12, #{ENDPOINT}
+    b.ne    9b
+    tbz     w8, #{READ_BIT}, 9b
+    asr     x8, x8, #({OBJECT_SHIFT} - 4)
+    and     x8, x8, #~15
+    ldr     x12, [x8, #{ENDPOINT_QUEUE}]
+    cbnz    x12, 9b
+// The server has not replied already, before it was interrupted; nor does it get a signal.
+    ldr     x12, [sp, #{PROGRESS}]
+    ldr     x13, [sp, #{NOTIFICATION}]
+    orr     x12, x12, x13
+    cbnz    x12, 9b
+
+// The reply object, x21.
+    lsr     x12, x6, x11
+    cmp     x12, x10
+    b.ne    9b
+    lsl     x12, x12, x11
+    sub     x6, x6, x12
+    add     x6, x9, x6, lsl #{SLOT_BITS}
+    ldr     x21, [x6]
+    and     w12, w21, #{KIND_MASK}
+    cmp     w12, #{REPLY_KIND}
+    b.ne    9b
+    asr     x21, x21, #({OBJECT_SHIFT} - 4)
+    and     x21, x21, #~15
+
+// x19 is the caller: it waits for the reply to a call along which it has lent its time, x24.
+    ldr     x19, [x21, #{REPLY_THREAD}]
+    cbz     x19, 9b
+    add     x20, x19, #{CONTEXT}
+    ldr     x12, [x20, #{STATE}]
+    ldr     x13, [x20, #{FAULT}]
+    ldr     x14, [x20, #{SCHED_CONTEXT}]
+    ldr     x24, [x28, #{PAYING}]
+    ldp     x15, x16, [x21, #{REPLY_ABOVE}]
+    cmp     x12, #{BLOCKED_ON_REPLY}
+    ccmn    x13, #{NO_FAULT_NEGATED}, #0, eq
+    ccmp    x14, #0, #0, eq
+    ccmp    x15, #{ABOVE_CONTEXT}, #0, eq
+    ccmp    x16, x24, #0, eq
+    b.ne    9b
+    require_next
+    require_known
+
+// From here on nothing declines. The reply object leaves the stack of the context.
+    mov     w12, #{RUNNING}
+    str     x12, [x20, #{STATE}]
+    ldr     x13, [x21, #{REPLY_BELOW}]
+    str     x13, [x24, #{CONTEXT_REPLY}]
+    str     xzr, [x21, #{REPLY_BELOW}]
+    str     xzr, [x21, #{REPLY_ABOVE}]
+    cbz     x13, 3f
+    mov     w14, #{ABOVE_CONTEXT}
+    stp     x14, x24, [x13, #{REPLY_ABOVE}]
+
+// The server, x22, waits for the next call, alone.
+3:  sub     x22, sp, #{CONTEXT}
+    str     x22, [x21, #{REPLY_THREAD}]
+    mov     w12, #{BLOCKED_ON_RECEIVE}
+    str     x12, [sp, #{STATE}]
+    str     x8, [sp, #{RECEIVES_FROM}]
+    str     x21, [sp, #{RECEIVES_WITH}]
+    mov     w12, #{WAITING}
+    strb    w12, [sp, #{MEMBERSHIP}]
+    ldrb    w12, [sp, #{PRIORITY}]
+    eor     w12, w12, #{HIGHEST_PRIORITY}
+    str     x12, [sp, #{KEY}]
+    str     xzr, [sp, #{PARENT}]
+    str     xzr, [sp, #{CHILDREN}]
+    str     xzr, [sp, #({CHILDREN} + 8)]
+    str     x22, [sp, #{NEXT}]
+    str     x22, [sp, #{PREVIOUS}]
+    add     x12, x22, #{ENDPOINT_RECEIVING}
+    str     x12, [x8, #{ENDPOINT_QUEUE}]
+    mov     x0, #0                  // no badge

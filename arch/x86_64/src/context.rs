@@ -101,8 +101,7 @@ pub struct Context {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct KnownSpace {
-    /// The first word of the capability to the space, which holds root and identifier; 0: nothing is
-    /// known.
+    /// The first word of the capability to the space, which holds root and identifier.
     pub space: usize,
     /// How many identifiers had been taken away by then.
     pub removals: u64,
@@ -111,9 +110,9 @@ pub struct KnownSpace {
 }
 
 impl KnownSpace {
-    /// Nothing.
+    /// Nothing: no capability has this word.
     const NONE: Self = Self {
-        space: 0,
+        space: usize::MAX,
         removals: 0,
         root: PhysAddr(0),
     };

@@ -70,11 +70,11 @@ mod field {
     pub const UNTYPED_WATERMARK: Field = Field::aligned(1, 0, 26, 4);
     pub const UNTYPED_BITS: Field = Field::number(1, 26, 5);
     pub const UNTYPED_DEVICE: Field = Field::number(1, 31, 1);
-    pub const GUARD: Field = Field::number(1, 0, 18);
-    pub const GUARD_SIZE: Field = Field::number(1, 18, 5);
-    pub const RADIX: Field = Field::number(1, 23, 5);
+    pub const GUARD_SIZE: Field = Field::number(1, 0, 5);
+    pub const RADIX: Field = Field::number(1, 5, 5);
     /// Whether guard and radix leave bits of an address over, so that nobody need add them.
-    pub const SPLIT: Field = Field::number(1, 31, 1);
+    pub const SPLIT: Field = Field::number(1, 13, 1);
+    pub const GUARD: Field = Field::number(1, 14, 18);
     pub const SCHED_CONTEXT: Field = Field::pointer(1, 7, 25, 7);
     pub const SCHED_CONTEXT_BITS: Field = Field::number(1, 0, 5);
     pub const ZOMBIE_KIND: Field = Field::number(0, 8, 6);

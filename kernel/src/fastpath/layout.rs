@@ -14,6 +14,9 @@ use crate::collections::{Links, PriorityBitmap};
 use crate::object::{Fault, Membership, Reply, SchedContext, Thread, ThreadSlot};
 use crate::sched::{Alarm, Core, ReadyQueues};
 
+/// A thread's membership in no queue.
+pub const NO_MEMBER: u8 = Membership::None as u8;
+
 /// The layout of the objects of one architecture's kernel.
 #[derive(Debug)]
 pub struct Layout<A: Arch>(PhantomData<A>);
@@ -92,11 +95,9 @@ impl<A: Arch> Layout<A> {
     pub const THREAD_SCHED_CONTEXT: usize = offset_of!(Thread<A>, sched_context);
     /// The notification that is delivered when it receives.
     pub const THREAD_NOTIFICATION: usize = offset_of!(Thread<A>, bound_notification);
-    /// The queue that it is in; 8 bits.
+    /// The queue that it is in, or [`NO_MEMBER`]; 8 bits.
     pub const THREAD_MEMBERSHIP: usize = offset_of!(Thread<A>, membership);
-    /// In none.
-    pub const NO_MEMBER: u8 = Membership::None as u8;
-    /// In that of an endpoint.
+    /// That of an endpoint.
     pub const WAITING: u8 = Membership::Waiting as u8;
     /// The priority; 8 bits.
     pub const THREAD_PRIORITY: usize = offset_of!(Thread<A>, priority);

@@ -36,7 +36,7 @@ mod yield_slice;
 
 use abi::{MessageInfo, Syscall};
 
-pub use layout::Layout;
+pub use layout::{Layout, NO_MEMBER};
 
 use crate::Kernel;
 use crate::arch::Arch;

@@ -38,6 +38,9 @@ pub(crate) use usage::Entry;
 use usage::Measurement;
 pub use usage::Usage;
 
+/// The most cores that a kernel runs on.
+pub const CORES: usize = 1;
+
 /// What the end of the kernel entry shall do.
 pub enum Decision<A: Arch> {
     /// Go on with the current thread.

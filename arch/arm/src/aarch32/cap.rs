@@ -124,27 +124,10 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// The kind of packed capabilities to directories, whose address fills the rest of the first word.
-    pub const DIRECTORY_KIND: usize = cap_layout::DIRECTORY_KIND;
-
     /// The address space that a packed capability lets threads use, without a look at other kinds.
     #[inline(always)]
     pub fn space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
         cap_layout::decode_space(raw)
-    }
-
-    /// The directory of a packed capability to one.
-    #[inline(always)]
-    pub(super) fn directory_of(raw: RawCap) -> PhysAddr {
-        cap_layout::decode_directory(raw)
-    }
-
-    /// The packed capability to an address space.
-    pub(super) fn of_space(asid: Asid, directory: PhysAddr) -> RawCap {
-        cap_layout::encode(Self::PageDirectory {
-            address: directory,
-            asid: Some(asid),
-        })
     }
 }
 

@@ -132,14 +132,6 @@ pub(super) const fn decode(raw: RawCap) -> Capability {
     }
 }
 
-/// The kind of capabilities to directories.
-pub(super) const DIRECTORY_KIND: usize = PAGE_DIRECTORY as usize;
-
-#[inline(always)]
-pub(super) const fn decode_directory(raw: RawCap) -> PhysAddr {
-    PhysAddr(raw.get(DIRECTORY_ADDRESS))
-}
-
 #[inline(always)]
 pub(super) const fn decode_space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
     if raw.tag() != PAGE_DIRECTORY {

@@ -62,8 +62,11 @@ pub trait Aarch32: Arch<Cap = Capability> {
     /// The state of this core's address spaces.
     fn spaces(&mut self) -> &mut Spaces<Self>;
 
-    /// Makes an address space the current one.
-    fn install(directory: PhysAddr, asid: HardwareAsid);
+    /// What TTBR0 holds for a directory.
+    fn table_base(directory: PhysAddr) -> usize;
+
+    /// Makes an address space the current one: what TTBR0 holds for it, and for one without users.
+    fn install(base: usize, asid: HardwareAsid, without: usize);
 
     /// Makes changes of page tables in a range of kernel addresses visible to table walks.
     fn clean_table(range: Range<usize>);

@@ -57,64 +57,81 @@ pub struct Spaces<A: Aarch32> {
     next: HardwareAsid,
     /// The directory that maps the kernel and nothing else.
     kernel: Directory<A>,
-    /// The capability to the address space that the hardware walks; null: the kernel's own.
-    current: RawCap,
+    /// What TTBR0 holds for that.
+    without: usize,
+    /// The directory that the hardware walks, and its identifier.
+    current: Walk,
     /// How often an address space has lost its identifier, or that of the hardware: what was known
-    /// before is doubtful since.
-    removals: u64,
+    /// before is doubtful since. Does not wrap: there it stays, and nothing is known any more.
+    removals: u32,
+}
+
+/// What the hardware walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+struct Walk {
+    /// What TTBR0 holds: the address of the directory, and how it is read.
+    base: usize,
+    /// The hardware's identifier.
+    hardware: usize,
 }
 
 /// What was found out about a thread's address space when it ran last, so that it need not be looked up
 /// again.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
+#[repr(C, align(8))]
 pub struct KnownSpace {
-    /// The capability to it; null: nothing is known.
-    cap: RawCap,
+    /// The first word of the capability to it. Threads get only capabilities to spaces that have
+    /// identifiers, so this is enough to know one by.
+    space: usize,
     /// How many identifiers had been lost by then.
-    removals: u64,
-    /// The hardware's identifier.
-    hardware: usize,
-}
-
-/// What fast paths in assembly know.
-impl KnownSpace {
-    /// Offset of the capability.
-    pub const CAP: usize = offset_of!(Self, cap);
-    /// Offset of the number of removals; 64 bits.
-    pub const REMOVALS: usize = offset_of!(Self, removals);
-    /// Offset of the hardware's identifier.
-    pub const HARDWARE: usize = offset_of!(Self, hardware);
+    removals: u32,
+    walk: Walk,
 }
 
 impl KnownSpace {
-    /// Nothing.
+    /// Nothing: no capability has this word.
     pub const NONE: Self = Self {
-        cap: RawCap::NULL,
+        space: usize::MAX,
         removals: 0,
-        hardware: 0,
+        walk: Walk {
+            base: 0,
+            hardware: 0,
+        },
     };
 }
 
 /// What fast paths in assembly know.
+impl KnownSpace {
+    /// Offset of the capability's word; the number of removals follows.
+    pub const SPACE: usize = offset_of!(Self, space);
+    /// Offset of the walk.
+    pub const WALK: usize = offset_of!(Self, walk);
+}
+
+/// What fast paths in assembly know.
 impl<A: Aarch32> Spaces<A> {
-    /// Offset of the capability to the current address space.
+    /// Offset of what TTBR0 holds; the identifier follows.
     pub const CURRENT: usize = offset_of!(Self, current);
-    /// Offset of the number of removals; 64 bits.
+    /// Offset of the number of removals.
     pub const REMOVALS: usize = offset_of!(Self, removals);
-    /// Offset of the kernel's own directory: its physical address.
-    pub const KERNEL: usize = offset_of!(Self, kernel);
+    /// Offset of what TTBR0 holds for the kernel's own directory.
+    pub const WITHOUT: usize = offset_of!(Self, without);
 }
 
 impl<A: Aarch32> Spaces<A> {
     /// No address space but the kernel's own, which is current.
-    pub const fn new(kernel: Directory<A>) -> Self {
+    pub fn new(kernel: Directory<A>) -> Self {
         Self {
             pools: [None; POOLS],
             owners: [None; HardwareAsid::COUNT],
             next: HardwareAsid(1),
+            without: A::table_base(kernel.address()),
             kernel,
-            current: RawCap::NULL,
+            current: Walk {
+                base: 0,
+                hardware: 0,
+            },
             removals: 0,
         }
     }
@@ -142,35 +159,27 @@ impl<A: Aarch32> Spaces<A> {
 
     // ---- the current address space
 
-    /// The address space that is current.
+    /// The address space that is current; none: the kernel's own.
     fn current(&self) -> Option<(Asid, PhysAddr)> {
-        Capability::space(self.current)
+        let owner = self.owners[self.current.hardware]?;
+        let directory = self.current.base & PoolEntry::ADDRESS as usize;
+        Some((owner, PhysAddr(directory)))
     }
 
-    /// Makes an address space current if it still has this directory, or else the kernel's own, in
-    /// which users have nothing. Returns what is known of it now.
+    /// Makes the address space of a capability current if it still has its identifier, or else the
+    /// kernel's own, in which users have nothing. Returns what is known of it now.
     ///
     /// An address space that is current exists: [`Spaces::release`] and [`Spaces::remove_pool`] leave it
     /// first.
     #[inline(always)]
-    pub fn switch(&mut self, space: RawCap, known: KnownSpace) -> KnownSpace {
-        if known.cap != space || known.removals != self.removals {
-            return self.look_up(space);
+    pub fn switch(&mut self, cap: RawCap, known: KnownSpace) -> KnownSpace {
+        if known.space == cap.first_word() && known.removals == self.removals {
+            self.walk(known.walk);
+            return known;
         }
-        self.install(space, HardwareAsid(known.hardware as u8));
-        known
-    }
-
-    fn look_up(&mut self, space: RawCap) -> KnownSpace {
-        match Capability::space(space) {
+        match Capability::space(cap) {
             Some((asid, directory)) if self.entry(asid).directory() == Some(directory) => {
-                let hardware = self.hardware_asid(asid);
-                self.install(space, hardware);
-                KnownSpace {
-                    cap: space,
-                    removals: self.removals,
-                    hardware: hardware.0.into(),
-                }
+                self.look_up(cap, asid, directory)
             }
             _ => {
                 self.leave();
@@ -179,30 +188,51 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
+    fn look_up(&mut self, cap: RawCap, asid: Asid, directory: PhysAddr) -> KnownSpace {
+        let walk = Walk {
+            base: A::table_base(directory),
+            hardware: self.hardware_asid(asid).0.into(),
+        };
+        self.walk(walk);
+        if self.removals == u32::MAX {
+            return KnownSpace::NONE;
+        }
+        KnownSpace {
+            space: cap.first_word(),
+            removals: self.removals,
+            walk,
+        }
+    }
+
     #[inline(always)]
-    fn install(&mut self, space: RawCap, hardware: HardwareAsid) {
-        if self.current != space {
-            self.current = space;
-            A::install(Capability::directory_of(space), hardware);
+    fn walk(&mut self, walk: Walk) {
+        if self.current != walk {
+            self.current = walk;
+            A::install(walk.base, HardwareAsid(walk.hardware as u8), self.without);
         }
     }
 
     /// Makes the kernel's own address space current.
     fn leave(&mut self) {
-        if self.current != RawCap::NULL {
-            self.current = RawCap::NULL;
-            A::install(self.kernel.address(), HardwareAsid::KERNEL);
-        }
+        self.walk(Walk {
+            base: self.without,
+            hardware: HardwareAsid::KERNEL.0.into(),
+        });
     }
 
     /// Does something while an address space that exists is the current one.
     pub(super) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
-        let previous = self.current;
+        let previous = self.current();
         if let Some(directory) = self.entry(asid).directory() {
-            self.look_up(Capability::of_space(asid, directory));
+            self.look_up(RawCap::NULL, asid, directory);
         }
         action();
-        self.look_up(previous);
+        match previous {
+            Some((asid, directory)) => {
+                self.look_up(RawCap::NULL, asid, directory);
+            }
+            None => self.leave(),
+        }
     }
 
     // ---- hardware identifiers
@@ -222,7 +252,7 @@ impl<A: Aarch32> Spaces<A> {
             {
                 self.set_entry(previous, PoolEntry::new(directory, None));
             }
-            self.removals += 1;
+            self.removals = self.removals.saturating_add(1);
             A::forget_space(hardware);
         }
         if let Some(directory) = entry.directory() {
@@ -287,7 +317,7 @@ impl<A: Aarch32> Spaces<A> {
             self.leave();
         }
         self.pools[pool] = None;
-        self.removals += 1;
+        self.removals = self.removals.saturating_add(1);
     }
 
     /// The first of some identifiers of a pool that no address space has.
@@ -314,7 +344,7 @@ impl<A: Aarch32> Spaces<A> {
         if self.current() == Some((asid, directory)) {
             self.leave();
         }
-        self.removals += 1;
+        self.removals = self.removals.saturating_add(1);
         if let Some(hardware) = entry.hardware() {
             A::forget_space(hardware);
             self.owners[usize::from(hardware.0)] = None;

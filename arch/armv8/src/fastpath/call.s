@@ -38,8 +38,7 @@
     str     xzr, [x10, #{ENDPOINT_QUEUE}]
     str     xzr, [x20, #{NEXT}]
     str     xzr, [x20, #{PREVIOUS}]
-    mov     w13, #{NO_MEMBER}
-    strb    w13, [x20, #{MEMBERSHIP}]
+    strb    wzr, [x20, #{MEMBERSHIP}]
     mov     w13, #{RUNNING}
     str     x13, [x20, #{STATE}]
     str     x22, [x21, #{REPLY_THREAD}]

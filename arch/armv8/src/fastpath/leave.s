@@ -1,10 +1,12 @@
 // The thread x19, whose context is at x20, runs on the scheduling context x24, which the current thread
 // gives away. x1 describes the message, and x0 is the badge.
-7:  ldrb    w12, [x24, #{CONTEXT_CORE}]
+7:  .if     {CORES} > 1
+    ldrb    w12, [x24, #{CONTEXT_CORE}]
+    strb    w12, [x20, #{THREAD_CORE}]
+    .endif
     str     xzr, [sp, #{SCHED_CONTEXT}]
     str     x24, [x20, #{SCHED_CONTEXT}]
     str     x19, [x24, #{CONTEXT_THREAD}]
-    strb    w12, [x20, #{THREAD_CORE}]
     str     x19, [x28, #{CURRENT}]
 
 // The message: no more registers than it has words.

@@ -27,8 +27,9 @@ use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
 use abi::sizes::SLOT_BITS;
 use abi::{Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
-use kernel::fastpath::Layout;
+use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::Endpoint;
+use kernel::sched::CORES;
 
 use crate::context::Context;
 use crate::fpu::Fpu;
@@ -71,6 +72,7 @@ const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 
 const _: () = assert!(Packing::RIGHTS.place().0 == 0 && Packing::SPLIT.place().0 == 0);
 const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 8);
 const _: () = assert!(MESSAGE_REGISTERS == 4);
+const _: () = assert!(NO_MEMBER == 0);
 
 /// The kernel entry of users' synchronous exceptions. For their vector only.
 #[unsafe(naked)]
@@ -156,13 +158,13 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         BLOCKED_ON_RECEIVE = const Of::<P>::BLOCKED_ON_RECEIVE,
         BLOCKED_ON_REPLY = const Of::<P>::BLOCKED_ON_REPLY,
         NO_FAULT_NEGATED = const (Of::<P>::NO_FAULT as isize).wrapping_neg(),
-        NO_MEMBER = const Of::<P>::NO_MEMBER,
         WAITING = const Of::<P>::WAITING,
         ABOVE_REPLY = const Of::<P>::ABOVE_REPLY,
         ABOVE_CONTEXT = const Of::<P>::ABOVE_CONTEXT,
         HIGHEST_PRIORITY = const u8::MAX,
         FPEN_SHIFT = const FPEN_SHIFT,
         DOMAINS = const DOMAINS,
+        CORES = const CORES,
         CHECKED = const cfg!(feature = "debug") as usize,
     )
 }

@@ -3,8 +3,10 @@
 7:  mov qword ptr [rsp + {SCHED_CONTEXT}], 0
     mov [rbx + {SCHED_CONTEXT}], r14
     mov [r14 + {CONTEXT_THREAD}], r12
+.if {CORES} > 1
     movzx eax, byte ptr [r14 + {CONTEXT_CORE}]
     mov [rbx + {CORE}], al
+.endif
     mov [rbp + {KERNEL_CURRENT}], r12
     mov gs:[{CURRENT}], rbx
     lea rax, [rbx + {REGISTERS_SIZE}]

@@ -27,8 +27,9 @@ use abi::sizes::SLOT_BITS;
 use abi::{Rights, Syscall};
 use kernel::Kernel;
 use kernel::cap::{Packing, RawCap};
-use kernel::fastpath::Layout;
+use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::Endpoint;
+use kernel::sched::CORES;
 
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::LStar;
@@ -231,13 +232,14 @@ extern "C" fn system_call_entry<P: Platform>() {
         BLOCKED_ON_RECEIVE = const Layout::<X86_64<P>>::BLOCKED_ON_RECEIVE,
         BLOCKED_ON_REPLY = const Layout::<X86_64<P>>::BLOCKED_ON_REPLY,
         NO_FAULT = const Layout::<X86_64<P>>::NO_FAULT,
-        NO_MEMBER = const Layout::<X86_64<P>>::NO_MEMBER,
+        NO_MEMBER = const NO_MEMBER,
         WAITING = const Layout::<X86_64<P>>::WAITING,
         ABOVE_NONE = const Layout::<X86_64<P>>::ABOVE_NONE,
         ABOVE_REPLY = const Layout::<X86_64<P>>::ABOVE_REPLY,
         ABOVE_CONTEXT = const Layout::<X86_64<P>>::ABOVE_CONTEXT,
         HIGHEST_PRIORITY = const u8::MAX,
         FPU_DISABLED = const abi::thread_flags::FPU_DISABLED,
+        CORES = const CORES,
         CHECKED = const cfg!(feature = "debug") as usize,
     )
 }

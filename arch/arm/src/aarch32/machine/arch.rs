@@ -13,7 +13,7 @@ use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
-use super::{KERNEL_BASE, Machine, Version, fpu, kernel_space, panic, translation};
+use super::{KERNEL_BASE, Machine, Version, fpu, panic, translation};
 use crate::aarch32::{
     self, Aarch32, CacheOperation, Capability, Context, FrameSize, HardwareAsid, Spaces,
 };
@@ -190,8 +190,13 @@ impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
         &mut self.spaces
     }
 
-    fn install(directory: PhysAddr, asid: HardwareAsid) {
-        translation::install::<V>(directory, asid, kernel_space::directory::<V, P>().address());
+    fn table_base(directory: PhysAddr) -> usize {
+        directory.0 | V::WALK
+    }
+
+    #[inline(always)]
+    fn install(base: usize, asid: HardwareAsid, without: usize) {
+        translation::install::<V>(base, asid, without);
     }
 
     fn clean_table(range: Range<usize>) {

@@ -2,23 +2,21 @@
 //!
 //! *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), section B3.10.
 
-use kernel::arch::PhysAddr;
-
 use super::Version;
 use crate::aarch32::{HardwareAsid, cp15};
 
 /// Makes an address space the current one, by way of the kernel's own directory, so that no translation
 /// of one address space is kept under the identifier of the other (section B3.10.4). The first barrier
 /// is for the Cortex-A9's erratum 754322.
-pub(super) fn install<V: Version>(directory: PhysAddr, asid: HardwareAsid, kernel: PhysAddr) {
+pub(super) fn install<V: Version>(base: usize, asid: HardwareAsid, without: usize) {
     // SAFETY: all directories map the kernel alike.
     unsafe {
-        cp15::set_directory(kernel.0 | V::WALK);
+        cp15::set_directory(without);
         V::data_barrier();
         V::instruction_barrier();
         cp15::set_asid(asid.0.into());
         V::instruction_barrier();
-        cp15::set_directory(directory.0 | V::WALK);
+        cp15::set_directory(base);
         if V::SHARED_PREDICTIONS {
             cp15::forget_branches(0);
         }

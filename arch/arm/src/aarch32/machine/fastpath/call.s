@@ -1,5 +1,5 @@
-@ Call. The slot is at lr: first word to r10, second to r11.
-6:  ldrd    r10, r11, [lr]
+@ Call. The first word of the capability to r10, the second to r11.
+6:  ldrd    r10, r11, [lr, #-{CNODE}]
     and     lr, r10, #{KIND_MASK}
     teq     lr, #{ENDPOINT}
     bne     9b
@@ -26,10 +26,9 @@
 @ It has a reply object, r11, and no time of its own.
     ldr     r11, [r8, #{RECEIVES_WITH}]
     ldr     r7, [r8, #{SCHED_CONTEXT}]
-    cmp     r11, #0
-    beq     9b
-    cmp     r7, #0
-    bne     9b
+    rsbs    r7, r7, #0              @ sets C if it is zero
+    movscs  r11, r11
+    bls     9b
     require_next
     require_known
 
@@ -39,8 +38,7 @@
     str     lr, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
     str     lr, [r8, #{NEXT}]
     str     lr, [r8, #{PREVIOUS}]
-    mov     r7, #{NO_MEMBER}
-    strb    r7, [r8, #{MEMBERSHIP}]
+    strb    lr, [r8, #{MEMBERSHIP}]
     mov     r7, #{RUNNING}
     str     r7, [r8, #{STATE}]
     str     r6, [r11, #{REPLY_THREAD}]
@@ -50,14 +48,14 @@
 
 @ The reply object becomes the top of the stack of the context, r7, that goes along.
     ldr     r7, [r12, #{CONTEXT}]
-    ldr     r6, [r7, #{CONTEXT_REPLY}]
+    mov     r6, #{ABOVE_CONTEXT}
+    ldr     r10, [r7, #{CONTEXT_REPLY}]
     str     r11, [r7, #{CONTEXT_REPLY}]
-    mov     r10, #{ABOVE_CONTEXT}
-    str     r6, [r11, #{REPLY_BELOW}]
-    str     r10, [r11, #{REPLY_ABOVE}]
-    str     r7, [r11, #{REPLY_ABOVE_WHICH}]
-    cmp     r6, #0
-    movne   r10, #{ABOVE_REPLY}
-    strne   r10, [r6, #{REPLY_ABOVE}]
-    strne   r11, [r6, #{REPLY_ABOVE_WHICH}]
+    str     r10, [r11, #{REPLY_BELOW}]
+    strd    r6, r7, [r11, #{REPLY_ABOVE}]
+    cmp     r10, #0
+    beq     7f
+    mov     r6, #{ABOVE_REPLY}
+    str     r6, [r10, #{REPLY_ABOVE}]
+    str     r11, [r10, #{REPLY_ABOVE_WHICH}]
     b       7f

@@ -24,19 +24,18 @@
     beq     9f
 
 @ The capability, in a space of one level whose guard and radix make up an address. Shifts take their
-@ distance from the lowest byte of a register, where r10 has the radix.
+@ distance from the lowest byte of a register, where r10 has the radix and nothing else. The slot is at lr,
+@ but for the kind of CNodes, which is part of r8.
     ldrd    r8, r9, [sp, #{CSPACE}]
     and     lr, r8, #{KIND_MASK}
     teq     lr, #{CNODE}
     tsteq   r9, #{SPLIT}
     bne     9f
     lsr     r10, r9, #{RADIX_SHIFT}
-    lsl     r9, r9, #{GUARD_SHIFT}
     lsr     r11, r0, r10
     cmp     r11, r9, lsr #{GUARD_SHIFT}
     bne     9f
     sub     r0, r0, r11, lsl r10
-    sub     r8, r8, #{CNODE}
     add     lr, r8, r0, lsl #{SLOT_BITS}
     cmn     r7, #{CALL_NEGATED}
     beq     6f

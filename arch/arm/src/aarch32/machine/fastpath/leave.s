@@ -1,11 +1,13 @@
     .fpu    vfpv2
 @ The thread r9, whose registers are below r8, runs on the context r7, which the current thread gives away.
 @ r1 describes the message, r0 is the badge, and lr is zero.
-7:  ldrb    r6, [r7, #{CONTEXT_CORE}]
+7:  .if     {CORES} > 1
+    ldrb    r6, [r7, #{CONTEXT_CORE}]
+    strb    r6, [r8, #{THREAD_CORE}]
+    .endif
     str     lr, [sp, #{SCHED_CONTEXT}]
     str     r7, [r8, #{SCHED_CONTEXT}]
     str     r9, [r7, #{CONTEXT_THREAD}]
-    strb    r6, [r8, #{THREAD_CORE}]
     str     r9, [r12, #{CURRENT}]
 
 @ The message: no more registers than it has words.
@@ -24,53 +26,37 @@
 @ The address space, by way of the kernel's own directory, so that no translation of one address space is
 @ kept under the identifier of the other (ARM DDI 0406, section B3.10.4). The first barrier is for the
 @ Cortex-A9's erratum 754322.
-2:  ldrd    r6, r7, [r8, #{VSPACE}]
-    ldr     r0, [r12, #{SPACE}]
-    ldr     r1, [r12, #({SPACE} + 4)]
-    teq     r0, r6
-    teqeq   r1, r7
+2:  ldrd    r2, r3, [r8, #({SPACE} + 8)]
+    ldr     r0, [r12, #{WALKED}]
+    teq     r0, r2
     beq     3f
-    str     r6, [r12, #{SPACE}]
-    str     r7, [r12, #({SPACE} + 4)]
     ldr     r0, [r12, #{KERNEL_SPACE}]
-    ldr     r1, [r8, #{SPACE_HARDWARE}]
-    orr     r0, r0, #{WALK}
-    add     r6, r6, #({WALK} - {DIRECTORY_KIND})
+    str     r2, [r12, #{WALKED}]
+    str     r3, [r12, #({WALKED} + 4)]
     mcr     p15, 0, r0, c2, c0, 0
     .if     {ARMV6}
     mcr     p15, 0, lr, c7, c10, 4
     mcr     p15, 0, lr, c7, c5, 4
-    mcr     p15, 0, r1, c13, c0, 1
+    mcr     p15, 0, r3, c13, c0, 1
     mcr     p15, 0, lr, c7, c5, 4
-    mcr     p15, 0, r6, c2, c0, 0
+    mcr     p15, 0, r2, c2, c0, 0
     mcr     p15, 0, lr, c7, c5, 6   @ predictions of branches are shared
     mcr     p15, 0, lr, c7, c5, 4
     .else
     dsb
     isb
-    mcr     p15, 0, r1, c13, c0, 1
+    mcr     p15, 0, r3, c13, c0, 1
     isb
-    mcr     p15, 0, r6, c2, c0, 0
+    mcr     p15, 0, r2, c2, c0, 0
     isb
     .endif
 
-@ The floating-point unit is on for whom its registers belong to.
+@ The floating-point unit is on for whom its registers belong to: mostly, it is off and stays off.
 3:  ldr     r0, [r12, #{FPU_OWNER}]
     ldrb    r1, [r12, #{FPU_ENABLED}]
     teq     r0, r9
-    moveq   r0, #1
-    movne   r0, #0
-    teq     r0, r1
-    beq     2f
-    strb    r0, [r12, #{FPU_ENABLED}]
-    lsl     r0, r0, #30
-    vmsr    fpexc, r0
-    .if     {ARMV6}
-    mcr     p15, 0, lr, c7, c5, 4
-    .else
-    isb
-    .endif
-
+    teqne   r1, #1
+    beq     5f
 @ The thread-local registers, and back.
 2:  ldr     r0, [r8, #{THREAD_LOCAL}]
     ldr     r1, [r8, #{THREAD_LOCAL_READ_ONLY}]
@@ -89,6 +75,18 @@
     ldmdb   sp, {{r0-r14}}^
     rfeia   sp!
     .endif
+5:  teq     r0, r9
+    moveq   r0, #1
+    movne   r0, #0
+    strb    r0, [r12, #{FPU_ENABLED}]
+    lsl     r0, r0, #30
+    vmsr    fpexc, r0
+    .if     {ARMV6}
+    mcr     p15, 0, lr, c7, c5, 4
+    .else
+    isb
+    .endif
+    b       2b
     .ltorg
     .purgem require_next
     .purgem require_known

@@ -27,12 +27,13 @@ use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
 use abi::sizes::SLOT_BITS;
 use abi::{Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
-use kernel::fastpath::Layout;
+use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::Endpoint;
+use kernel::sched::CORES;
 
 use super::fpu::Fpu;
 use super::{Machine, Version};
-use crate::aarch32::{Capability, Context, KnownSpace, Spaces};
+use crate::aarch32::{Context, KnownSpace, Spaces};
 use crate::platform::Platform;
 
 /// What of a message's description is about capabilities: their number, and which were unwrapped.
@@ -73,12 +74,17 @@ const fn rights(rights: Rights) -> usize {
 }
 
 // The fields of the second words, and what fills the first.
-const _: () = assert!(Packing::GUARD.place().0 == 1 && Packing::GUARD.place().1 == 0);
-const _: () = assert!(Packing::SPLIT.place().0 == 1 && Packing::SPLIT.place().1 == 31);
+const _: () = assert!(Packing::GUARD.place().0 == 1);
+const _: () = assert!(Packing::GUARD.place().1 + Packing::GUARD.width() == usize::BITS);
+const _: () = assert!(Packing::RADIX.place().0 == 1 && Packing::SPLIT.place().0 == 1);
+const _: () = assert!(Packing::SPLIT.place().1 >= Packing::RADIX.place().1 + u8::BITS);
 const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 == 0);
 const _: () = assert!(Packing::RIGHTS.place().0 == 1 && Packing::RIGHTS.place().1 == 28);
 const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 4);
 const _: () = assert!(MESSAGE_REGISTERS == 4);
+const _: () = assert!(NO_MEMBER == 0);
+// Of what is known of a space, the walk stands behind two words.
+const _: () = assert!(KnownSpace::WALK == KnownSpace::SPACE + 8);
 
 /// The kernel entry of system calls. For the vector of system calls only.
 #[unsafe(naked)]
@@ -101,9 +107,10 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         ALARM_END = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_ALARM_END),
         READY_SUMMARY = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_READY_SUMMARY),
         READY_WORDS = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_READY_WORDS),
-        SPACE = const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::CURRENT),
+        WALKED =
+            const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::CURRENT),
         KERNEL_SPACE =
-            const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::KERNEL),
+            const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::WITHOUT),
         REMOVALS =
             const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::REMOVALS),
         FPU_OWNER = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::OWNER),
@@ -114,9 +121,7 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         RESTART_PC = const Context::RESTART_PC - Context::RETURN_STATE,
         THREAD_LOCAL = const Context::THREAD_LOCAL - Context::RETURN_STATE,
         THREAD_LOCAL_READ_ONLY = const Context::THREAD_LOCAL_READ_ONLY - Context::RETURN_STATE,
-        SPACE_CAP = const Offsets::<V, P>::SPACE + KnownSpace::CAP as isize,
-        SPACE_REMOVALS = const Offsets::<V, P>::SPACE + KnownSpace::REMOVALS as isize,
-        SPACE_HARDWARE = const Offsets::<V, P>::SPACE + KnownSpace::HARDWARE as isize,
+        SPACE = const Offsets::<V, P>::SPACE + KnownSpace::SPACE as isize,
         CSPACE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CSPACE),
         VSPACE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_VSPACE),
         STATE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_STATE),
@@ -155,28 +160,26 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         CNODE = const Packing::CNODE,
         SPLIT = const 1_usize << Packing::SPLIT.place().1,
         RADIX_SHIFT = const Packing::RADIX.place().1,
-        GUARD_SHIFT = const usize::BITS - Packing::GUARD.width(),
+        GUARD_SHIFT = const Packing::GUARD.place().1,
         ENDPOINT = const Packing::ENDPOINT,
         RIGHTS = const rights(Rights::ALL),
         READ = const rights(Rights::READ),
         WRITE = const rights(Rights::WRITE),
         MAY_REPLY = const rights(Rights::GRANT) | rights(Rights::GRANT_REPLY),
         REPLY_KIND = const Packing::REPLY,
-        DIRECTORY_KIND = const Capability::DIRECTORY_KIND,
-        WALK = const V::WALK,
         ENDPOINT_STATE_MASK = const Endpoint::<Machine<V, P>>::STATE_MASK,
         ENDPOINT_RECEIVING = const Endpoint::<Machine<V, P>>::RECEIVING,
         RUNNING = const Of::<V, P>::RUNNING,
         BLOCKED_ON_RECEIVE = const Of::<V, P>::BLOCKED_ON_RECEIVE,
         BLOCKED_ON_REPLY = const Of::<V, P>::BLOCKED_ON_REPLY,
         NO_FAULT_NEGATED = const (Of::<V, P>::NO_FAULT as isize).wrapping_neg(),
-        NO_MEMBER = const Of::<V, P>::NO_MEMBER,
         WAITING = const Of::<V, P>::WAITING,
         ABOVE_REPLY = const Of::<V, P>::ABOVE_REPLY,
         ABOVE_CONTEXT = const Of::<V, P>::ABOVE_CONTEXT,
         HIGHEST_PRIORITY = const u8::MAX,
         DOMAINS = const DOMAINS,
         ARMV6 = const V::OLD_BARRIERS as usize,
+        CORES = const CORES,
         CHECKED = const cfg!(feature = "debug") as usize,
     )
 }

@@ -1,4 +1,4 @@
-@ ReplyRecv. The slot of what to receive from is at lr; r8 is the CNode, r9 its guard and r10 its radix.
+@ ReplyRecv. r8 is the CNode, r9 has its guard and r10 its radix.
 @ Nobody waits there, there is no threshold, and the server has not replied already, before it was
 @ interrupted; nor does it get a signal.
 4:  lsr     r11, r6, r10
@@ -6,8 +6,8 @@
     bne     9b
     sub     r6, r6, r11, lsl r10
     add     r6, r8, r6, lsl #{SLOT_BITS}
-    ldr     r11, [r6]               @ the reply object's capability
-    ldrd    r6, r7, [lr]
+    ldr     r11, [r6, #-{CNODE}]    @ the reply object's capability
+    ldrd    r6, r7, [lr, #-{CNODE}]
     and     lr, r6, #{KIND_MASK}
     teq     lr, #{ENDPOINT}
     bne     9b

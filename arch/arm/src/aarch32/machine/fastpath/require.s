@@ -8,17 +8,11 @@
 
 @ Declines unless the address space of the thread at r8 is known.
     .macro  require_known
-    ldrd    r6, r7, [r8, #{VSPACE}]
-    ldr     lr, [r8, #{SPACE_CAP}]
+    ldrd    r6, r7, [r8, #{SPACE}]
+    ldr     lr, [r8, #{VSPACE}]
     teq     lr, r6
-    ldreq   lr, [r8, #({SPACE_CAP} + 4)]
+    ldreq   lr, [r12, #{REMOVALS}]
     teqeq   lr, r7
-    ldreq   r6, [r12, #{REMOVALS}]
-    ldreq   lr, [r8, #{SPACE_REMOVALS}]
-    teqeq   lr, r6
-    ldreq   r6, [r12, #({REMOVALS} + 4)]
-    ldreq   lr, [r8, #({SPACE_REMOVALS} + 4)]
-    teqeq   lr, r6
     bne     9b
     .endm
 

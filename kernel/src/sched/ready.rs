@@ -28,8 +28,7 @@ struct DomainQueues<A: Arch> {
 
 impl<A: Arch> ReadyQueues<A> {
     /// Offset of the set of priorities at which somebody of the first domain is ready.
-    pub const OCCUPIED: usize =
-        offset_of!(Self, domains) + offset_of!(DomainQueues<A>, occupied);
+    pub const OCCUPIED: usize = offset_of!(Self, domains) + offset_of!(DomainQueues<A>, occupied);
 
     pub const fn new() -> Self {
         Self {

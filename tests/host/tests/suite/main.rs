@@ -16,6 +16,7 @@ mod faults;
 mod idling;
 mod ipc;
 mod irqs;
+mod layout;
 mod limits;
 mod notifications;
 mod preemption;

@@ -97,10 +97,6 @@ pub struct Core<A: Arch> {
     pub(crate) sweeps: u64,
     pub(crate) release: ReleaseQueues<A>,
     domain: DomainTime,
-    #[cfg_attr(
-        not(feature = "bench"),
-        expect(dead_code, reason = "nothing is measured")
-    )]
     measurement: Measurement,
 }
 

@@ -297,7 +297,11 @@ pub trait Arch: Sized + 'static {
     ///
     /// # Errors
     /// The ABI's error; then nothing has changed.
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome;
+    fn invoke(
+        kernel: &mut Kernel<Self>,
+        invocation: &Invocation<Self>,
+        cap: Self::Cap,
+    ) -> Outcome;
     /// Performs a method of `IRQControl` that only this architecture has.
     ///
     /// # Errors

@@ -174,12 +174,13 @@ impl<P: Platform> Arch for Armv8<P> {
         invoke::finalise(kernel, cap, last);
     }
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
-        if let Cap::Arch(Capability::SgiSignal { number, target }) = invocation.cap {
-            kernel.arch.controller.send_signal(number, target);
-            return Ok(Answer::Nothing);
-        }
-        invoke::invoke(kernel, invocation)
+    #[inline(always)]
+    fn invoke(
+        kernel: &mut Kernel<Self>,
+        invocation: &Invocation<Self>,
+        cap: Capability,
+    ) -> Outcome {
+        invoke::invoke(kernel, invocation, cap)
     }
 
     fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {

@@ -153,10 +153,8 @@ impl<P: Platform> Arch for X86_64<P> {
         space::finalise(kernel, cap, last);
     }
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
-        let AnyCap::Arch(cap) = invocation.cap else {
-            return Err(Error::InvalidCapability(0).into());
-        };
+    #[inline(always)]
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: Cap) -> Outcome {
         match cap {
             Cap::Frame(cap) => space::invoke_frame(kernel, invocation, cap),
             Cap::Table(cap) => space::invoke_table(kernel, invocation, cap),

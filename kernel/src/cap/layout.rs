@@ -87,7 +87,8 @@ const ZOMBIE_ENDPOINT: usize = 62;
 const ZOMBIE_NOTIFICATION: usize = 61;
 
 impl<A: Arch> Cap<A> {
-    /// Packs the capability.
+    /// Packs the capability. Inlined, so that whoever packs one kind pays for no other.
+    #[inline(always)]
     pub fn encode(self) -> RawCap {
         use field::*;
         match self {
@@ -134,6 +135,12 @@ impl<A: Arch> Cap<A> {
             }
             Self::Arch(cap) => cap.encode(),
         }
+    }
+
+    /// Whether it is a CNode.
+    #[inline(always)]
+    pub(super) const fn is_cnode(raw: RawCap) -> bool {
+        raw.tag() == tag::CNODE
     }
 
     /// The CNode, if it is one, without a look at other kinds: for the way through deep capability

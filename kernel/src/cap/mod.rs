@@ -8,7 +8,7 @@ mod lookup;
 mod packed;
 mod slot;
 
-pub(crate) use derivation::insert_root;
+pub(crate) use derivation::{insert_packed_child, insert_root};
 pub use derivation::{
     child_of, has_children, insert_child, insert_copy, is_last, move_cap, remove_cap, swap_slots,
 };

@@ -35,12 +35,17 @@ use crate::cap::{Cap, Slot, has_children};
 use crate::sched::work;
 use crate::token::Ptr;
 
-/// Performs an invocation of anything but an endpoint, a notification or a reply object.
+/// Performs an invocation of `cap`, which is anything but an endpoint, a notification or a reply object.
 ///
 /// # Errors
 /// The error for the caller, or that the operation was preempted.
-pub(crate) fn invoke<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
-    match invocation.cap {
+#[inline(always)]
+pub(crate) fn invoke<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    cap: Cap<A>,
+) -> Outcome {
+    match cap {
         Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
         Cap::CNode(cnode) => cnode::invoke(kernel, invocation, cnode),
         Cap::Thread(thread) => thread::invoke(kernel, invocation, thread),
@@ -49,7 +54,7 @@ pub(crate) fn invoke<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>
         Cap::Domain => domain::invoke(kernel, invocation),
         Cap::SchedContext { object, .. } => sched_context::invoke(kernel, invocation, object),
         Cap::SchedControl { core } => sched_control::invoke(kernel, invocation, core),
-        Cap::Arch(_) => A::invoke(kernel, invocation),
+        Cap::Arch(cap) => A::invoke(kernel, invocation, cap),
         Cap::Null
         | Cap::Endpoint(_)
         | Cap::Notification(_)

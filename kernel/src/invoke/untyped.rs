@@ -13,10 +13,10 @@ use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, Rights, WO
 
 use super::{Answer, Error, Failure, Invocation, Outcome, look_after_checks, look_up};
 use crate::Kernel;
-use crate::arch::{Arch, PhysAddr};
+use crate::arch::{Arch, ArchCap, PhysAddr};
 use crate::cap::{
-    CNode, Cap, EndpointCap, NotificationCap, Slot, UntypedCap, has_children, insert_child,
-    lookup_slot,
+    CNode, Cap, EndpointCap, NotificationCap, RawCap, Slot, UntypedCap, has_children,
+    insert_packed_child, lookup_slot,
 };
 use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Thread};
 use crate::sched::work;
@@ -269,12 +269,12 @@ fn create<A: Arch>(
     let size = 1usize << request.object_bits;
     for index in request.done..request.count {
         let base = untyped.address.0;
-        let address = (base + untyped.watermark).next_multiple_of(size);
+        let address = (base + untyped.watermark + (size - 1)) & !(size - 1);
         untyped.watermark = address - base + size;
         kernel[slot].set_cap(Cap::Untyped(untyped));
         let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
         let target = request.cnode.slot(request.offset + index);
-        insert_child(kernel, slot, target, cap);
+        insert_packed_child(kernel, slot, target, cap);
         let done = index + 1;
         if done < request.count && kernel.should_preempt(work::OBJECT) {
             let untyped = slot;
@@ -285,14 +285,14 @@ fn create<A: Arch>(
     Ok(())
 }
 
-/// Makes one object in cleared memory.
+/// Makes one object in cleared memory, and its capability, packed.
 fn create_object<A: Arch>(
     kernel: &mut Kernel<A>,
     request: &Retype<A>,
     address: PhysAddr,
     device: bool,
-) -> Cap<A> {
-    match request.kind {
+) -> RawCap {
+    let cap = match request.kind {
         ObjectType::Untyped => Cap::Untyped(UntypedCap {
             address,
             bits: request.size_bits,
@@ -329,8 +329,9 @@ fn create_object<A: Arch>(
             object: place::<A, _>(address, Reply::new()),
             grant: true,
         },
-        kind => Cap::Arch(kernel.arch.create_object(kind, address, device)),
-    }
+        kind => return kernel.arch.create_object(kind, address, device).encode(),
+    };
+    cap.encode()
 }
 
 /// Makes an object of the kernel's at a physical address.

@@ -42,7 +42,9 @@ impl<A: Arch> Kernel<A> {
         if self.core.current_context.is_some() {
             self.core.consumed = self.core.consumed.saturating_add(passed);
         }
-        self.core.domain.pass(passed);
+        if Self::has_domains() {
+            self.core.domain.pass(passed);
+        }
     }
 
     /// Whether the current thread has time left for what it asks. If not, its slice ends and it asks

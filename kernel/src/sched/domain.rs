@@ -39,7 +39,7 @@ impl DomainTime {
 
 impl<A: Arch> Kernel<A> {
     /// Whether there is more than one domain, so that their time matters.
-    const fn has_domains() -> bool {
+    pub(super) const fn has_domains() -> bool {
         abi::config::DOMAINS > 1
     }
 

@@ -56,9 +56,10 @@ impl<A: Arch> Kernel<A> {
 
     /// After a lookup in a capability space, before anything has changed: whether an interrupt waits,
     /// so that the system call should begin again afterwards.
+    #[inline(always)]
     pub(crate) fn is_interrupted(&mut self) -> bool {
         let levels = self.core.levels.take();
-        self.is_interrupted_after(levels * LEVEL)
+        levels > 0 && self.is_interrupted_after(levels * LEVEL)
     }
 
     /// Before anything has changed and after so much work: the same.

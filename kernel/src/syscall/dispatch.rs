@@ -1,13 +1,13 @@
 //! The eleven system calls.
 
-use abi::registers::{CAP, DESTINATION, INFO, REPLY};
+use abi::registers::{CAP, DESTINATION, INFO, MESSAGE_REGISTERS, REPLY};
 use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot, lookup_cap};
+use crate::cap::{Cap, EndpointCap, Slot, lookup_cap};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
-use crate::ipc::{ExtraCaps, Receiver, SendOptions};
+use crate::ipc::{Receiver, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
@@ -100,15 +100,14 @@ impl<A: Arch> Kernel<A> {
             Syscall::NBSendWait => (register(REPLY), Some(Syscall::Wait)),
             _ => return self.dispatch(thread, call),
         };
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let lends_freely = lookup_cap(self, root, target).is_ok_and(|slot| {
+        let lends_freely = self.lookup(thread, target).is_ok_and(|slot| {
             matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].guard().is_none())
         });
         match without {
             _ if !lends_freely => self.dispatch(thread, call),
             // What can't be sent without waiting is dropped, as the ABI drops it.
             Some(receive) => self.dispatch(thread, receive),
-            None => self.answer(thread, Err(Error::IllegalOperation)),
+            None => self.answer_error(thread, Error::IllegalOperation),
         }
     }
 
@@ -147,152 +146,161 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         manner: Manner,
     ) -> Result<(), Preempted> {
-        let mut extra = [None; MAX_EXTRA_CAPS];
-        let found = self.lookup_invoked(thread, address);
+        let found = self.lookup(thread, address);
         if self.is_interrupted() {
             return Err(Preempted);
         }
-        let found = match found {
-            Ok(slot) if self.extra_count(thread) == 0 => Ok(slot),
-            Ok(slot) => self.lookup_extra(thread, &mut extra)?.map(|()| slot),
-            Err(failure) => Err(failure),
-        };
         let slot = match found {
             Ok(slot) => slot,
-            Err((address, failure)) => {
-                if manner.blocking {
-                    self.raise(
-                        thread,
-                        Fault::Cap {
-                            address,
-                            in_receive_phase: false,
-                            failure,
-                        },
-                    );
-                }
+            Err(failure) => {
+                self.miss(thread, address, failure, manner);
                 return Ok(());
             }
         };
-        let answer = match self.perform(thread, slot, &extra, manner) {
-            Err(Failure::Preempted) => return Err(Preempted),
-            Ok(answer) => Ok(answer),
-            Err(Failure::Error(error)) => Err(error),
+        let info = MessageInfo(self[thread].context.get(INFO));
+        // Looked for once, and only where something is in it.
+        let buffer = if info.length() > MESSAGE_REGISTERS || info.extra_caps() > 0 {
+            self.send_buffer(thread)
+        } else {
+            None
         };
-        if manner.call && matches!(self[thread].state, ThreadState::Restart) {
-            self.answer(thread, answer);
-        }
-        Ok(())
-    }
-
-    /// Finds the capability; fails with the address that did not resolve.
-    fn lookup_invoked(
-        &self,
-        caller: Ptr<Thread<A>>,
-        address: usize,
-    ) -> Result<Ptr<Slot<A>>, (usize, LookupFailure)> {
-        let root = self[caller].cap(ThreadSlot::CSpace);
-        lookup_cap(self, root, address).map_err(|failure| (address, failure))
-    }
-
-    /// How many capabilities come along.
-    fn extra_count(&self, caller: Ptr<Thread<A>>) -> usize {
-        MessageInfo(self[caller].context.get(INFO)).extra_caps()
-    }
-
-    /// Finds the capabilities that come along; fails with the address that did not resolve. The way
-    /// through deep capability spaces is long, and may be interrupted.
-    fn lookup_extra(
-        &mut self,
-        caller: Ptr<Thread<A>>,
-        extra: &mut ExtraCaps<A>,
-    ) -> Result<Result<(), (usize, LookupFailure)>, Preempted> {
-        let root = self[caller].cap(ThreadSlot::CSpace);
-        let count = self.extra_count(caller);
-        if let Some(buffer) = self.send_buffer(caller) {
-            for (index, place) in extra.iter_mut().enumerate().take(count) {
+        let mut extra = [None; MAX_EXTRA_CAPS];
+        if let Some(buffer) = buffer {
+            let places = extra.iter_mut().take(info.extra_caps());
+            for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);
-                match lookup_cap(self, root, address) {
+                match self.lookup(thread, address) {
                     Ok(slot) => *place = Some(slot),
-                    Err(failure) => return Ok(Err((address, failure))),
+                    Err(failure) => {
+                        self.miss(thread, address, failure, manner);
+                        return Ok(());
+                    }
                 }
+                // The way through deep capability spaces is long, and may be interrupted.
                 if self.is_interrupted() {
                     return Err(Preempted);
                 }
             }
         }
-        Ok(Ok(()))
-    }
-
-    fn perform(
-        &mut self,
-        caller: Ptr<Thread<A>>,
-        slot: Ptr<Slot<A>>,
-        extra: &ExtraCaps<A>,
-        manner: Manner,
-    ) -> Outcome {
-        match self[slot].cap() {
-            Cap::Endpoint(cap) => {
-                if !cap.rights.contains(Rights::WRITE) {
-                    return Err(Error::InvalidCapability(0).into());
-                }
-                let Manner {
-                    blocking,
-                    call,
-                    first_phase,
-                } = manner;
-                self.prepare_send(caller, cap.object, cap.rights.contains(Rights::GRANT))?;
-                // Calls lend time, and so does the first phase of a combined call.
-                let options = SendOptions {
-                    blocking,
-                    call,
-                    donate: call || first_phase,
-                };
-                self.send(caller, cap, options);
-                Ok(Answer::Later)
-            }
+        let outcome = match self[slot].cap() {
+            Cap::Endpoint(cap) => self.send_to(thread, cap, manner),
             Cap::Notification(cap) => {
-                if !cap.rights.contains(Rights::WRITE) {
-                    return Err(Error::InvalidCapability(0).into());
+                if cap.rights.contains(Rights::WRITE) {
+                    self.signal(cap.object, cap.badge);
+                    Ok(Answer::Nothing)
+                } else {
+                    Err(Error::InvalidCapability(0).into())
                 }
-                self.signal(cap.object, cap.badge);
-                Ok(Answer::Nothing)
             }
-            Cap::Reply { object, grant } => {
-                self.prepare_reply(caller, object, grant)?;
-                self.reply(caller, object, grant);
-                Ok(Answer::Nothing)
-            }
+            Cap::Reply { object, grant } => self.reply_to(thread, object, grant),
             cap if manner.first_phase && invoke::refuses_first_phase(&cap) => {
                 Err(Error::InvalidCapability(0).into())
             }
             cap => {
-                let info = MessageInfo(self[caller].context.get(INFO));
-                let (length, buffer) = self.message_extent(caller);
+                let length = match buffer {
+                    None => info.length().min(MESSAGE_REGISTERS),
+                    Some(_) => info.length(),
+                };
                 let invocation = Invocation {
-                    caller,
-                    cap,
+                    caller: thread,
                     slot,
                     method: invoke::method(info.label()),
                     length,
                     buffer,
-                    extra: *extra,
+                    extra,
                     is_call: manner.call,
                 };
-                invoke::invoke(self, &invocation)
+                invoke::invoke(self, &invocation, cap)
             }
+        };
+        if let Err(Failure::Preempted) = outcome {
+            return Err(Preempted);
+        }
+        if manner.call && matches!(self[thread].state, ThreadState::Restart) {
+            self.answer(thread, &outcome);
+        }
+        Ok(())
+    }
+
+    /// Finds a capability of the caller's.
+    #[inline(always)]
+    fn lookup(
+        &self,
+        caller: Ptr<Thread<A>>,
+        address: usize,
+    ) -> Result<Ptr<Slot<A>>, LookupFailure> {
+        lookup_cap(self, self[caller].cap(ThreadSlot::CSpace), address)
+    }
+
+    /// An address, of the invoked capability or of one that comes along, did not resolve.
+    #[cold]
+    fn miss(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+        failure: LookupFailure,
+        manner: Manner,
+    ) {
+        if manner.blocking {
+            let fault = Fault::Cap {
+                address,
+                in_receive_phase: false,
+                failure,
+            };
+            self.raise(thread, fault);
         }
     }
 
-    fn answer(&mut self, thread: Ptr<Thread<A>>, answer: Result<Answer, Error>) {
-        match answer {
-            Ok(Answer::Nothing) => self.answer_call(thread, 0, &[]),
-            Ok(Answer::Words(words, count)) => self.answer_call(thread, 0, &words[..count]),
-            Ok(Answer::Written | Answer::Later) => {}
-            Err(error) => {
-                let (code, words, count) = error.message();
-                self.answer_call(thread, code as usize, &words[..count]);
-            }
+    fn send_to(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        cap: EndpointCap<A>,
+        manner: Manner,
+    ) -> Outcome {
+        if !cap.rights.contains(Rights::WRITE) {
+            return Err(Error::InvalidCapability(0).into());
         }
+        let Manner {
+            blocking,
+            call,
+            first_phase,
+        } = manner;
+        self.prepare_send(sender, cap.object, cap.rights.contains(Rights::GRANT))?;
+        // Calls lend time, and so does the first phase of a combined call.
+        let options = SendOptions {
+            blocking,
+            call,
+            donate: call || first_phase,
+        };
+        self.send(sender, cap, options);
+        Ok(Answer::Later)
+    }
+
+    fn reply_to(
+        &mut self,
+        replier: Ptr<Thread<A>>,
+        object: Ptr<Reply<A>>,
+        grant: bool,
+    ) -> Outcome {
+        self.prepare_reply(replier, object, grant)?;
+        self.reply(replier, object, grant);
+        Ok(Answer::Nothing)
+    }
+
+    #[inline(always)]
+    fn answer(&mut self, thread: Ptr<Thread<A>>, outcome: &Outcome) {
+        match outcome {
+            Ok(Answer::Nothing) => self.answer_call(thread, 0, &[]),
+            Ok(Answer::Words(words, count)) => self.answer_call(thread, 0, &words[..*count]),
+            Ok(Answer::Written | Answer::Later) | Err(Failure::Preempted) => {}
+            Err(Failure::Error(error)) => self.answer_error(thread, *error),
+        }
+    }
+
+    #[cold]
+    fn answer_error(&mut self, thread: Ptr<Thread<A>>, error: Error) {
+        let (code, words, count) = error.message();
+        self.answer_call(thread, code as usize, &words[..count]);
     }
 
     /// Receives from the endpoint or notification at an address.
@@ -370,8 +378,8 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         address: usize,
     ) -> Result<Ptr<Slot<A>>, Unreceived> {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = lookup_cap(self, root, address)
+        let slot = self
+            .lookup(thread, address)
             .map_err(|failure| Unreceived::Missing { address, failure })?;
         if self.is_interrupted() {
             return Err(Unreceived::Preempted);

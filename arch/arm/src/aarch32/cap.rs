@@ -144,6 +144,7 @@ impl From<FrameCap> for Frame {
 }
 
 impl ArchCap for Capability {
+    #[inline(always)]
     fn encode(self) -> RawCap {
         cap_layout::encode(self)
     }

@@ -91,20 +91,21 @@ impl<A: Aarch32> Place<A> {
     /// # Errors
     /// What is there has another size.
     pub(super) fn is_occupied(&self, size: FrameSize) -> Result<bool, Error> {
-        let sizes: &mut dyn Iterator<Item = Option<Found>> = match self {
-            Self::Pages(table, range) => {
-                &mut range.clone().map(|index| Found::page(table.get(index)))
-            }
-            Self::Sections(directory, range) => &mut range
-                .clone()
-                .map(|index| Found::section(directory.get(index))),
-        };
         let mut occupied = false;
-        for found in sizes.flatten() {
-            if !found.is_frame(size) {
-                return Err(Error::DeleteFirst);
+        let mut look = |found: Option<Found>| match found {
+            Some(found) if !found.is_frame(size) => Err(Error::DeleteFirst),
+            found => {
+                occupied |= found.is_some();
+                Ok(())
             }
-            occupied = true;
+        };
+        match self {
+            Self::Pages(table, range) => range
+                .clone()
+                .try_for_each(|index| look(Found::page(table.get(index))))?,
+            Self::Sections(directory, range) => range
+                .clone()
+                .try_for_each(|index| look(Found::section(directory.get(index))))?,
         }
         Ok(occupied)
     }

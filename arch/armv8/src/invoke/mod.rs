@@ -11,7 +11,7 @@ use abi::LookupFailure;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::Cap;
-use kernel::invoke::{Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use crate::cap::{Capability, FrameCap};
 use crate::paging::table::Table;
@@ -27,24 +27,27 @@ const INVALID_ROOT: Error = Error::Lookup {
     failure: LookupFailure::InvalidRoot,
 };
 
-/// Performs an invocation of a capability other than a signal.
+/// Performs an invocation.
+#[inline(always)]
 pub(crate) fn invoke<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
+    cap: Capability,
 ) -> Outcome {
-    match invocation.cap {
-        Cap::Arch(Capability::Frame(frame)) => page::invoke(kernel, invocation, frame),
-        Cap::Arch(Capability::PageTable { address, mapping }) => {
+    match cap {
+        Capability::Frame(frame) => page::invoke(kernel, invocation, frame),
+        Capability::PageTable { address, mapping } => {
             page_table::invoke(kernel, invocation, address, mapping)
         }
-        Cap::Arch(Capability::VSpace { address, asid }) => {
-            vspace::invoke(kernel, invocation, address, asid)
-        }
-        Cap::Arch(Capability::AsidControl) => asid::invoke_control(kernel, invocation),
-        Cap::Arch(Capability::AsidPool { pool, address }) => {
+        Capability::VSpace { address, asid } => vspace::invoke(kernel, invocation, address, asid),
+        Capability::AsidControl => asid::invoke_control(kernel, invocation),
+        Capability::AsidPool { pool, address } => {
             asid::invoke_pool(kernel, invocation, pool, address)
         }
-        _ => Err(Error::IllegalOperation.into()),
+        Capability::SgiSignal { number, target } => {
+            kernel.arch.controller.send_signal(number, target);
+            Ok(Answer::Nothing)
+        }
     }
 }
 

@@ -30,6 +30,7 @@ impl Cap {
 }
 
 impl ArchCap for Cap {
+    #[inline(always)]
     fn encode(self) -> RawCap {
         layout::encode(self)
     }

@@ -219,12 +219,16 @@ impl Arch for Host {
 
     fn finalise(_: &mut Kernel<Self>, _: HostCap, _: bool) {}
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
-        match (invocation.cap, invocation.method) {
-            (Cap::Arch(HostCap::Frame(frame)), Method::X86PageGetAddress) => {
+    fn invoke(
+        kernel: &mut Kernel<Self>,
+        invocation: &Invocation<Self>,
+        cap: HostCap,
+    ) -> Outcome {
+        match (cap, invocation.method) {
+            (HostCap::Frame(frame), Method::X86PageGetAddress) => {
                 Ok(Answer::word(frame.address.0))
             }
-            (Cap::Arch(HostCap::AsidPool(_)), Method::X86AsidPoolAssign) => {
+            (HostCap::AsidPool(_), Method::X86AsidPoolAssign) => {
                 invocation.require(0, 1)?;
                 let Cap::Arch(HostCap::AddressSpace {
                     address,

@@ -29,20 +29,25 @@ const INVALID_ROOT: Error = Error::Lookup {
 ///
 /// # Errors
 /// The error for the caller.
-pub fn invoke<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
-    match invocation.cap {
-        Cap::Arch(Capability::Frame(frame)) => page::invoke(kernel, invocation, frame),
-        Cap::Arch(Capability::PageTable { address, mapping }) => {
+#[inline(always)]
+pub fn invoke<A: Aarch32>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    cap: Capability,
+) -> Outcome {
+    match cap {
+        Capability::Frame(frame) => page::invoke(kernel, invocation, frame),
+        Capability::PageTable { address, mapping } => {
             page_table::invoke(kernel, invocation, address, mapping)
         }
-        Cap::Arch(Capability::PageDirectory { address, asid }) => {
+        Capability::PageDirectory { address, asid } => {
             page_directory::invoke(kernel, invocation, address, asid)
         }
-        Cap::Arch(Capability::AsidControl) => asid::invoke_control(kernel, invocation),
-        Cap::Arch(Capability::AsidPool { pool, address }) => {
+        Capability::AsidControl => asid::invoke_control(kernel, invocation),
+        Capability::AsidPool { pool, address } => {
             asid::invoke_pool(kernel, invocation, pool, address)
         }
-        _ => Err(Error::IllegalOperation.into()),
+        Capability::SgiSignal { .. } => Err(Error::IllegalOperation.into()),
     }
 }
 

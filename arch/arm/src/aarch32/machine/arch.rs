@@ -7,7 +7,6 @@ use abi::ObjectType;
 use kernel::Kernel;
 use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr, UserContext};
 use kernel::boot::BootAllocator;
-use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
@@ -118,12 +117,17 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         aarch32::finalise(kernel, cap, last);
     }
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
-        if let Cap::Arch(Capability::SgiSignal { number, target }) = invocation.cap {
+    #[inline(always)]
+    fn invoke(
+        kernel: &mut Kernel<Self>,
+        invocation: &Invocation<Self>,
+        cap: Capability,
+    ) -> Outcome {
+        if let Capability::SgiSignal { number, target } = cap {
             kernel.arch.controller.send_signal(number, target);
             return Ok(Answer::Nothing);
         }
-        aarch32::invoke(kernel, invocation)
+        aarch32::invoke(kernel, invocation, cap)
     }
 
     fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {

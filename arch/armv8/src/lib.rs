@@ -32,9 +32,9 @@ use arch_arm::interrupt::InterruptController;
 use arch_arm::irq_control::{self, HasController};
 use arch_arm::timer::Timer;
 use kernel::Kernel;
-use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
+use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
-use kernel::cap::Cap;
+use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
@@ -178,7 +178,7 @@ impl<P: Platform> Arch for Armv8<P> {
     fn invoke(
         kernel: &mut Kernel<Self>,
         invocation: &Invocation<Self>,
-        cap: Capability,
+        cap: RawCap,
     ) -> Outcome {
         invoke::invoke(kernel, invocation, cap)
     }

@@ -5,9 +5,9 @@ use core::ops::Range;
 use abi::config::HARDWARE_DEBUG;
 use abi::{ObjectType, Syscall, slots};
 use kernel::Kernel;
-use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
+use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
-use kernel::cap::Cap as AnyCap;
+use kernel::cap::{Cap as AnyCap, RawCap};
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Breakpoint, BreakpointNumbers, Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
@@ -154,9 +154,9 @@ impl<P: Platform> Arch for X86_64<P> {
     }
 
     #[inline(always)]
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: Cap) -> Outcome {
-        match cap {
-            Cap::Frame(cap) => space::invoke_frame(kernel, invocation, cap),
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
+        match Cap::decode(cap) {
+            Cap::Frame(_) => space::invoke_frame(kernel, invocation, cap),
             Cap::Table(cap) => space::invoke_table(kernel, invocation, cap),
             Cap::AsidControl => space::invoke_control(kernel, invocation),
             Cap::AsidPool(cap) => space::invoke_pool(kernel, invocation, cap),

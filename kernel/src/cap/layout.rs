@@ -137,6 +137,12 @@ impl<A: Arch> Cap<A> {
         }
     }
 
+    /// Whether what is sent to it goes on to somebody: endpoints, notifications and reply objects.
+    #[inline(always)]
+    pub(crate) const fn is_passed_on(raw: RawCap) -> bool {
+        matches!(raw.tag(), tag::ENDPOINT | tag::NOTIFICATION | tag::REPLY)
+    }
+
     /// Whether it is a CNode.
     #[inline(always)]
     pub(super) const fn is_cnode(raw: RawCap) -> bool {

@@ -31,7 +31,7 @@ use abi::Method;
 
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
-use crate::cap::{Cap, Slot, has_children};
+use crate::cap::{Cap, RawCap, Slot, has_children};
 use crate::sched::work;
 use crate::token::Ptr;
 
@@ -43,9 +43,9 @@ use crate::token::Ptr;
 pub(crate) fn invoke<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
-    cap: Cap<A>,
+    cap: RawCap,
 ) -> Outcome {
-    match cap {
+    match Cap::decode(cap) {
         Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
         Cap::CNode(cnode) => cnode::invoke(kernel, invocation, cnode),
         Cap::Thread(thread) => thread::invoke(kernel, invocation, thread),
@@ -54,7 +54,7 @@ pub(crate) fn invoke<A: Arch>(
         Cap::Domain => domain::invoke(kernel, invocation),
         Cap::SchedContext { object, .. } => sched_context::invoke(kernel, invocation, object),
         Cap::SchedControl { core } => sched_control::invoke(kernel, invocation, core),
-        Cap::Arch(cap) => A::invoke(kernel, invocation, cap),
+        Cap::Arch(_) => A::invoke(kernel, invocation, cap),
         Cap::Null
         | Cap::Endpoint(_)
         | Cap::Notification(_)
@@ -66,9 +66,10 @@ pub(crate) fn invoke<A: Arch>(
 /// Whether a capability of this kind refuses to be invoked without waiting for an answer, in the
 /// first phase of `ReplyRecv`, `NBSendRecv` and `NBSendWait`: the operation might block, or destroy,
 /// the thread between the phases.
-pub(crate) const fn refuses_first_phase<A: Arch>(cap: &Cap<A>) -> bool {
+#[cold]
+pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap) -> bool {
     matches!(
-        cap,
+        Cap::<A>::decode(cap),
         Cap::Thread(_)
             | Cap::Domain
             | Cap::CNode(_)

@@ -5,7 +5,7 @@ use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, EndpointCap, Slot, lookup_cap};
+use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_cap};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
 use crate::ipc::{Receiver, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
@@ -45,6 +45,7 @@ const FIRST_PHASE: Manner = Manner {
 
 impl<A: Arch> Kernel<A> {
     /// Performs a system call of the current thread.
+    #[inline(always)]
     pub(super) fn dispatch(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
         // Until it is done the call counts as to be done again: whoever stops the thread in the
         // middle leaves it there.
@@ -89,6 +90,11 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    #[cold]
+    fn dispatch_rarely(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+        self.dispatch(thread, call);
+    }
+
     /// Performs a system call of the current thread, which runs on time that was lent with a limit: it
     /// may lend that only to endpoints that set a limit themselves.
     pub(super) fn dispatch_limited(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
@@ -98,15 +104,15 @@ impl<A: Arch> Kernel<A> {
             Syscall::ReplyRecv => (register(REPLY), Some(Syscall::Recv)),
             Syscall::NBSendRecv => (register(DESTINATION), Some(Syscall::Recv)),
             Syscall::NBSendWait => (register(REPLY), Some(Syscall::Wait)),
-            _ => return self.dispatch(thread, call),
+            _ => return self.dispatch_rarely(thread, call),
         };
         let lends_freely = self.lookup(thread, target).is_ok_and(|slot| {
             matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].guard().is_none())
         });
         match without {
-            _ if !lends_freely => self.dispatch(thread, call),
+            _ if !lends_freely => self.dispatch_rarely(thread, call),
             // What can't be sent without waiting is dropped, as the ABI drops it.
-            Some(receive) => self.dispatch(thread, receive),
+            Some(receive) => self.dispatch_rarely(thread, receive),
             None => self.answer_error(thread, Error::IllegalOperation),
         }
     }
@@ -146,7 +152,8 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         manner: Manner,
     ) -> Result<(), Preempted> {
-        let found = self.lookup(thread, address);
+        let root = self[thread].cap(ThreadSlot::CSpace);
+        let found = lookup_cap(self, root, address);
         if self.is_interrupted() {
             return Err(Preempted);
         }
@@ -169,7 +176,7 @@ impl<A: Arch> Kernel<A> {
             let places = extra.iter_mut().take(info.extra_caps());
             for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);
-                match self.lookup(thread, address) {
+                match lookup_cap(self, root, address) {
                     Ok(slot) => *place = Some(slot),
                     Err(failure) => {
                         self.miss(thread, address, failure, manner);
@@ -182,36 +189,26 @@ impl<A: Arch> Kernel<A> {
                 }
             }
         }
-        let outcome = match self[slot].cap() {
-            Cap::Endpoint(cap) => self.send_to(thread, cap, manner),
-            Cap::Notification(cap) => {
-                if cap.rights.contains(Rights::WRITE) {
-                    self.signal(cap.object, cap.badge);
-                    Ok(Answer::Nothing)
-                } else {
-                    Err(Error::InvalidCapability(0).into())
-                }
-            }
-            Cap::Reply { object, grant } => self.reply_to(thread, object, grant),
-            cap if manner.first_phase && invoke::refuses_first_phase(&cap) => {
-                Err(Error::InvalidCapability(0).into())
-            }
-            cap => {
-                let length = match buffer {
-                    None => info.length().min(MESSAGE_REGISTERS),
-                    Some(_) => info.length(),
-                };
-                let invocation = Invocation {
-                    caller: thread,
-                    slot,
-                    method: invoke::method(info.label()),
-                    length,
-                    buffer,
-                    extra,
-                    is_call: manner.call,
-                };
-                invoke::invoke(self, &invocation, cap)
-            }
+        let cap = self[slot].raw();
+        let outcome = if Cap::<A>::is_passed_on(cap) {
+            self.pass_on(thread, cap, manner)
+        } else if manner.first_phase && invoke::refuses_first_phase::<A>(cap) {
+            Err(Error::InvalidCapability(0).into())
+        } else {
+            let length = match buffer {
+                None => info.length().min(MESSAGE_REGISTERS),
+                Some(_) => info.length(),
+            };
+            let invocation = Invocation {
+                caller: thread,
+                slot,
+                method: invoke::method(info.label()),
+                length,
+                buffer,
+                extra,
+                is_call: manner.call,
+            };
+            invoke::invoke(self, &invocation, cap)
         };
         if let Err(Failure::Preempted) = outcome {
             return Err(Preempted);
@@ -248,6 +245,19 @@ impl<A: Arch> Kernel<A> {
                 failure,
             };
             self.raise(thread, fault);
+        }
+    }
+
+    /// Invokes a capability by which the message, or a signal, goes on to somebody.
+    fn pass_on(&mut self, thread: Ptr<Thread<A>>, cap: RawCap, manner: Manner) -> Outcome {
+        match Cap::decode(cap) {
+            Cap::Endpoint(cap) => self.send_to(thread, cap, manner),
+            Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
+                self.signal(cap.object, cap.badge);
+                Ok(Answer::Nothing)
+            }
+            Cap::Reply { object, grant } => self.reply_to(thread, object, grant),
+            _ => Err(Error::InvalidCapability(0).into()),
         }
     }
 

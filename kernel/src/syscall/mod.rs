@@ -94,13 +94,18 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    #[cold]
+    fn serve_rarely(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
+        self.serve(thread, call, number);
+    }
+
     /// The same, where there is something special about the time.
     #[cold]
     fn serve_watched(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         self.core.again = self.tries_again(thread);
         match call.filter(|call| call.number() >= Syscall::Yield.number()) {
             Some(call) if self.has_limit(thread) => self.dispatch_limited(thread, call),
-            _ => self.serve(thread, call, number),
+            _ => self.serve_rarely(thread, call, number),
         }
         self.core.again = false;
         self.start_idling(thread);

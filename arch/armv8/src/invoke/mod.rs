@@ -9,8 +9,8 @@ mod vspace;
 
 use abi::LookupFailure;
 use kernel::Kernel;
-use kernel::arch::PhysAddr;
-use kernel::cap::Cap;
+use kernel::arch::{ArchCap, PhysAddr};
+use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use crate::cap::{Capability, FrameCap};
@@ -32,10 +32,10 @@ const INVALID_ROOT: Error = Error::Lookup {
 pub(crate) fn invoke<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
-    cap: Capability,
+    cap: RawCap,
 ) -> Outcome {
-    match cap {
-        Capability::Frame(frame) => page::invoke(kernel, invocation, frame),
+    match Capability::decode(cap) {
+        Capability::Frame(_) => page::invoke(kernel, invocation, cap),
         Capability::PageTable { address, mapping } => {
             page_table::invoke(kernel, invocation, address, mapping)
         }

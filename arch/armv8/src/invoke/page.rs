@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use abi::{Method, Rights};
 use kernel::Kernel;
-use kernel::cap::Cap;
+use kernel::arch::ArchCap;
+use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{INVALID_ROOT, Root, USER_TOP, cache, missing_table};
@@ -16,11 +17,15 @@ use crate::paging::tlb;
 use crate::spaces::{Asid, Spaces};
 use crate::{Armv8, Platform};
 
+#[inline(never)]
 pub(super) fn invoke<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
-    frame: FrameCap,
+    cap: RawCap,
 ) -> Outcome {
+    let Capability::Frame(frame) = Capability::decode(cap) else {
+        return Err(Error::InvalidCapability(0).into());
+    };
     match invocation.method {
         Method::ArmPageMap => map(kernel, invocation, frame),
         Method::ArmPageUnmap => {
@@ -51,6 +56,7 @@ pub(super) fn invoke<P: Platform>(
     }
 }
 
+#[inline(always)]
 fn map<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,

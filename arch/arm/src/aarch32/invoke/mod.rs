@@ -9,8 +9,8 @@ mod page_table;
 
 use abi::LookupFailure;
 use kernel::Kernel;
-use kernel::arch::PhysAddr;
-use kernel::cap::Cap;
+use kernel::arch::{ArchCap, PhysAddr};
+use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Error, Invocation, Outcome};
 
 use super::Aarch32;
@@ -33,10 +33,10 @@ const INVALID_ROOT: Error = Error::Lookup {
 pub fn invoke<A: Aarch32>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
-    cap: Capability,
+    cap: RawCap,
 ) -> Outcome {
-    match cap {
-        Capability::Frame(frame) => page::invoke(kernel, invocation, frame),
+    match Capability::decode(cap) {
+        Capability::Frame(_) => page::invoke(kernel, invocation, cap),
         Capability::PageTable { address, mapping } => {
             page_table::invoke(kernel, invocation, address, mapping)
         }

@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use abi::{Method, Rights};
 use kernel::Kernel;
-use kernel::cap::Cap;
+use kernel::arch::ArchCap;
+use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{INVALID_ROOT, Root, cache, mapped_place};
@@ -12,11 +13,15 @@ use crate::aarch32::cap::{Capability, FrameCap, FrameSize, Mapping};
 use crate::aarch32::map::{Place, attributes};
 use crate::aarch32::{Aarch32, Asid, USER_TOP};
 
+#[inline(never)]
 pub(super) fn invoke<A: Aarch32>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
-    frame: FrameCap,
+    cap: RawCap,
 ) -> Outcome {
+    let Capability::Frame(frame) = Capability::decode(cap) else {
+        return Err(Error::InvalidCapability(0).into());
+    };
     match invocation.method {
         Method::ArmPageMap => map(kernel, invocation, frame),
         Method::ArmPageUnmap => {
@@ -40,6 +45,7 @@ pub(super) fn invoke<A: Aarch32>(
     }
 }
 
+#[inline(always)]
 fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: FrameCap) -> Outcome {
     invocation.require(3, 1)?;
     let address = invocation.word(kernel, 0);

@@ -5,8 +5,9 @@ use core::ops::Range;
 use aarch32_cpu::register::{SysRegWrite, Tpidruro, Tpidrurw};
 use abi::ObjectType;
 use kernel::Kernel;
-use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr, UserContext};
+use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Irq, PhysAddr, UserContext};
 use kernel::boot::BootAllocator;
+use kernel::cap::RawCap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
@@ -121,9 +122,9 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     fn invoke(
         kernel: &mut Kernel<Self>,
         invocation: &Invocation<Self>,
-        cap: Capability,
+        cap: RawCap,
     ) -> Outcome {
-        if let Capability::SgiSignal { number, target } = cap {
+        if let Capability::SgiSignal { number, target } = Capability::decode(cap) {
             kernel.arch.controller.send_signal(number, target);
             return Ok(Answer::Nothing);
         }

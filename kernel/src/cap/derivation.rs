@@ -24,6 +24,9 @@ fn is_parent<A: Arch>(kernel: &Kernel<A>, parent: Ptr<Slot<A>>, child: Ptr<Slot<
         return false;
     }
     let (ancestor, descendant) = (kernel[parent].cap(), kernel[child].cap());
+    if let Cap::Untyped(untyped) = ancestor {
+        return untyped.contains(&descendant);
+    }
     ancestor.same_region(&descendant)
         && match ancestor.badge() {
             None | Some(0) => true,
@@ -75,7 +78,7 @@ fn insert_behind<A: Arch>(
 pub(crate) fn insert_root<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>, cap: Cap<A>) {
     debug_assert!(kernel[slot].is_empty());
     note_change(kernel, slot);
-    kernel[slot].set_cap(cap);
+    kernel[slot].set_raw(cap.pack());
     kernel[slot].set_marks(Marks::HEAD);
 }
 
@@ -86,7 +89,7 @@ pub fn insert_child<A: Arch>(
     slot: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) {
-    insert_packed_child(kernel, parent, slot, cap.encode());
+    insert_packed_child(kernel, parent, slot, cap.pack());
 }
 
 /// The same for a capability that is packed already.
@@ -123,7 +126,7 @@ pub fn insert_copy<A: Arch>(
         original: heads_family,
         first_badged: heads_family,
     };
-    insert_behind(kernel, source, slot, cap.encode(), marks);
+    insert_behind(kernel, source, slot, cap.pack(), marks);
 }
 
 /// Empties a slot and takes it out of the tree; its children become children of its ancestor.
@@ -170,7 +173,7 @@ fn transplant<A: Arch>(
         kernel[source].next(),
     );
     let slot = &mut kernel[target];
-    slot.set_cap(cap);
+    slot.set_raw(cap.pack());
     slot.set_previous(previous);
     slot.set_next(next);
     slot.set_marks(marks);

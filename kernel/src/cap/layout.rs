@@ -137,6 +137,12 @@ impl<A: Arch> Cap<A> {
         }
     }
 
+    /// Packs a capability of any kind: for who does not know which.
+    #[inline(never)]
+    pub(super) fn pack(self) -> RawCap {
+        self.encode()
+    }
+
     /// Whether what is sent to it goes on to somebody: endpoints, notifications and reply objects.
     #[inline(always)]
     pub(crate) const fn is_passed_on(raw: RawCap) -> bool {

@@ -69,8 +69,20 @@ pub fn resolve<A: Arch>(
 ///
 /// # Errors
 /// Why there is no such slot.
-#[inline(always)]
 pub fn lookup_cap<A: Arch>(
+    kernel: &Kernel<A>,
+    root: Cap<A>,
+    address: usize,
+) -> Result<Ptr<Slot<A>>, LookupFailure> {
+    resolve(kernel, root, address, WORD_BITS).map(|(slot, _)| slot)
+}
+
+/// The same for who looks often, and mostly in spaces of one level.
+///
+/// # Errors
+/// As for [`lookup_cap`].
+#[inline(always)]
+pub(crate) fn lookup_quickly<A: Arch>(
     kernel: &Kernel<A>,
     root: Cap<A>,
     address: usize,
@@ -80,11 +92,11 @@ pub fn lookup_cap<A: Arch>(
     {
         return Ok(slot);
     }
-    resolve(kernel, root, address, WORD_BITS).map(|(slot, _)| slot)
+    lookup_cap(kernel, root, address)
 }
 
 /// The slot at an address of all bits, if the way ends in this CNode, as it nearly always does. No CNode
-/// consumes more bits than an address has. A way of one level is short and is not counted as work.
+/// consumes more bits than an address has.
 #[inline(always)]
 fn only_level<A: Arch>(
     kernel: &Kernel<A>,
@@ -99,8 +111,11 @@ fn only_level<A: Arch>(
         .wrapping_shl(size as u32)
         .wrapping_shr((WORD_BITS - cnode.radix) as u32);
     let slot = cnode.slot(index);
-    let leads_on = size + cnode.radix < WORD_BITS && Cap::<A>::is_cnode(kernel[slot].raw());
-    (!leads_on).then_some(slot)
+    if size + cnode.radix < WORD_BITS && Cap::<A>::is_cnode(kernel[slot].raw()) {
+        return None;
+    }
+    kernel.core.count_one_level();
+    Some(slot)
 }
 
 /// The slot that an argument (root, index, depth) names; it may be empty. `source` tells which of two

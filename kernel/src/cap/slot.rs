@@ -106,6 +106,10 @@ impl<A: Arch> Slot<A> {
         self.raw = cap.encode();
     }
 
+    pub(super) const fn set_raw(&mut self, raw: RawCap) {
+        self.raw = raw;
+    }
+
     /// Whether the capability was not copied from another one to the same object, or heads a family of
     /// its own (seL4 reference manual, section "Capability Derivation Tree").
     pub fn is_original(&self) -> bool {

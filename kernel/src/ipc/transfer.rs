@@ -125,6 +125,13 @@ impl<A: Arch> Kernel<A> {
 
     /// Writes message words that the kernel itself sends; returns how many fit.
     pub(crate) fn write_message(&mut self, receiver: Ptr<Thread<A>>, words: &[usize]) -> usize {
+        self.write_words(receiver, words)
+    }
+
+    /// The same, inlined, for messages whose length is known: their words go straight from register to
+    /// register, and only what has none to the buffer.
+    #[inline(always)]
+    pub(crate) fn write_words(&mut self, receiver: Ptr<Thread<A>>, words: &[usize]) -> usize {
         for (register, word) in MR.into_iter().zip(words) {
             self[receiver].context.set_result(register, *word);
         }

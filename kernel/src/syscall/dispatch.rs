@@ -5,7 +5,7 @@ use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_cap};
+use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_cap, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
 use crate::ipc::{Receiver, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
@@ -90,8 +90,9 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// The same, where there is something special about the time.
     #[cold]
-    fn dispatch_rarely(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+    pub(super) fn dispatch_specially(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
         self.dispatch(thread, call);
     }
 
@@ -104,15 +105,15 @@ impl<A: Arch> Kernel<A> {
             Syscall::ReplyRecv => (register(REPLY), Some(Syscall::Recv)),
             Syscall::NBSendRecv => (register(DESTINATION), Some(Syscall::Recv)),
             Syscall::NBSendWait => (register(REPLY), Some(Syscall::Wait)),
-            _ => return self.dispatch_rarely(thread, call),
+            _ => return self.dispatch_specially(thread, call),
         };
         let lends_freely = self.lookup(thread, target).is_ok_and(|slot| {
             matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].guard().is_none())
         });
         match without {
-            _ if !lends_freely => self.dispatch_rarely(thread, call),
+            _ if !lends_freely => self.dispatch_specially(thread, call),
             // What can't be sent without waiting is dropped, as the ABI drops it.
-            Some(receive) => self.dispatch_rarely(thread, receive),
+            Some(receive) => self.dispatch_specially(thread, receive),
             None => self.answer_error(thread, Error::IllegalOperation),
         }
     }
@@ -153,7 +154,7 @@ impl<A: Arch> Kernel<A> {
         manner: Manner,
     ) -> Result<(), Preempted> {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let found = lookup_cap(self, root, address);
+        let found = lookup_quickly(self, root, address);
         if self.is_interrupted() {
             return Err(Preempted);
         }
@@ -176,7 +177,7 @@ impl<A: Arch> Kernel<A> {
             let places = extra.iter_mut().take(info.extra_caps());
             for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);
-                match lookup_cap(self, root, address) {
+                match lookup_quickly(self, root, address) {
                     Ok(slot) => *place = Some(slot),
                     Err(failure) => {
                         self.miss(thread, address, failure, manner);
@@ -220,7 +221,6 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Finds a capability of the caller's.
-    #[inline(always)]
     fn lookup(
         &self,
         caller: Ptr<Thread<A>>,

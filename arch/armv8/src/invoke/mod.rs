@@ -8,6 +8,7 @@ mod page_table;
 mod vspace;
 
 use abi::LookupFailure;
+use arch_arm::interrupt::InterruptController;
 use kernel::Kernel;
 use kernel::arch::{ArchCap, PhysAddr};
 use kernel::cap::{Cap, RawCap};

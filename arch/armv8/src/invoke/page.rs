@@ -89,12 +89,14 @@ fn map<P: Platform>(
         return Err(missing_table(place.level.bits()).into());
     }
 
-    let mapping = Some(Mapping {
-        asid: root.asid,
-        address,
-    });
-    let mapped = Capability::Frame(FrameCap { mapping, ..frame });
-    kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    if frame.mapping.is_none() {
+        let mapping = Some(Mapping {
+            asid: root.asid,
+            address,
+        });
+        let mapped = Capability::Frame(FrameCap { mapping, ..frame });
+        kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    }
     // What a translation leads to changes only by way of none at all (Arm ARM, section D8.16.1).
     if place.kind() != Kind::Empty {
         place.set(Entry::EMPTY);

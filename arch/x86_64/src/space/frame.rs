@@ -87,11 +87,13 @@ fn map<P: Platform>(
     if old.is_present() {
         kernel.arch.forget_page(root, mapping);
     }
-    let mapped = FrameCap {
-        mapping: Some(mapping),
-        ..cap
-    };
-    kernel[invocation.slot].set_cap(AnyCap::Arch(Cap::Frame(mapped)));
+    if cap.mapping.is_none() {
+        let mapped = FrameCap {
+            mapping: Some(mapping),
+            ..cap
+        };
+        kernel[invocation.slot].set_cap(AnyCap::Arch(Cap::Frame(mapped)));
+    }
     Ok(Answer::Nothing)
 }
 

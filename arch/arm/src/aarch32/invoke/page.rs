@@ -72,12 +72,14 @@ fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: Fr
     let place = Place::find(directory, frame.size, address)?;
     let was_occupied = place.is_occupied(frame.size)?;
 
-    let mapping = Some(Mapping {
-        asid: root.asid,
-        address,
-    });
-    let mapped = Capability::Frame(FrameCap { mapping, ..frame });
-    kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    if frame.mapping.is_none() {
+        let mapping = Some(Mapping {
+            asid: root.asid,
+            address,
+        });
+        let mapped = Capability::Frame(FrameCap { mapping, ..frame });
+        kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    }
     place.map(&frame, attributes);
     if was_occupied {
         forget(kernel, frame.size, root.asid, address);

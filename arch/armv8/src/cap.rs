@@ -142,6 +142,7 @@ impl ArchCap for Capability {
         layout::decode(raw)
     }
 
+    #[inline]
     fn memory(self) -> Option<(PhysAddr, usize)> {
         match self {
             Self::Frame(frame) => Some((frame.address, frame.size.bits())),

@@ -23,10 +23,11 @@ fn is_parent<A: Arch>(kernel: &Kernel<A>, parent: Ptr<Slot<A>>, child: Ptr<Slot<
     if !kernel[parent].marks().original {
         return false;
     }
-    let (ancestor, descendant) = (kernel[parent].cap(), kernel[child].cap());
+    let ancestor = kernel[parent].cap();
     if let Cap::Untyped(untyped) = ancestor {
-        return untyped.contains(&descendant);
+        return untyped.contains(&kernel[child].cap());
     }
+    let descendant = kernel[child].cap();
     ancestor.same_region(&descendant)
         && match ancestor.badge() {
             None | Some(0) => true,

@@ -255,6 +255,7 @@ impl<A: Arch> Cap<A> {
     }
 
     /// The kernel memory behind the capability, as physical start and log2 of the size.
+    #[inline]
     pub fn memory(&self) -> Option<(PhysAddr, usize)> {
         let (address, bits) = match self {
             Self::Untyped(untyped) => return Some((untyped.address, untyped.bits)),

@@ -149,6 +149,13 @@ impl<A: Arch> Cap<A> {
         matches!(raw.tag(), tag::ENDPOINT | tag::NOTIFICATION | tag::REPLY)
     }
 
+    /// Whether it is untyped memory, or something of the architecture.
+    #[inline(always)]
+    pub(crate) const fn is_memory(raw: RawCap) -> bool {
+        let tag = raw.tag();
+        tag == tag::UNTYPED || tag & 1 == 1
+    }
+
     /// Whether it is a CNode.
     #[inline(always)]
     pub(super) const fn is_cnode(raw: RawCap) -> bool {

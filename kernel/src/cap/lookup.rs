@@ -90,6 +90,7 @@ pub(crate) fn lookup_quickly<A: Arch>(
     if let Cap::CNode(cnode) = root
         && let Some(slot) = only_level(kernel, &cnode, address)
     {
+        kernel.core.count_one_level();
         return Ok(slot);
     }
     lookup_cap(kernel, root, address)
@@ -98,7 +99,7 @@ pub(crate) fn lookup_quickly<A: Arch>(
 /// The slot at an address of all bits, if the way ends in this CNode, as it nearly always does. No CNode
 /// consumes more bits than an address has.
 #[inline(always)]
-fn only_level<A: Arch>(
+pub(crate) fn only_level<A: Arch>(
     kernel: &Kernel<A>,
     cnode: &CNode<A>,
     address: usize,
@@ -114,7 +115,6 @@ fn only_level<A: Arch>(
     if size + cnode.radix < WORD_BITS && Cap::<A>::is_cnode(kernel[slot].raw()) {
         return None;
     }
-    kernel.core.count_one_level();
     Some(slot)
 }
 

@@ -41,8 +41,7 @@ impl<A: Arch> Kernel<A> {
         self.ready_back(thread);
         self.leave_scheduler(next);
         self.core.current = Some(next);
-        self.switch_context();
-        self.update_alarm();
+        self.switch_payer();
         A::switch_to(self, Some(next));
         Ok(next)
     }

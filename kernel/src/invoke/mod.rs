@@ -39,14 +39,12 @@ use crate::token::Ptr;
 ///
 /// # Errors
 /// The error for the caller, or that the operation was preempted.
-#[inline(always)]
 pub(crate) fn invoke<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     cap: RawCap,
 ) -> Outcome {
     match Cap::decode(cap) {
-        Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
         Cap::CNode(cnode) => cnode::invoke(kernel, invocation, cnode),
         Cap::Thread(thread) => thread::invoke(kernel, invocation, thread),
         Cap::IrqControl => irq::invoke_control(kernel, invocation),
@@ -54,12 +52,28 @@ pub(crate) fn invoke<A: Arch>(
         Cap::Domain => domain::invoke(kernel, invocation),
         Cap::SchedContext { object, .. } => sched_context::invoke(kernel, invocation, object),
         Cap::SchedControl { core } => sched_control::invoke(kernel, invocation, core),
-        Cap::Arch(_) => A::invoke(kernel, invocation, cap),
+        Cap::Untyped(_) | Cap::Arch(_) => invoke_memory(kernel, invocation, cap),
         Cap::Null
         | Cap::Endpoint(_)
         | Cap::Notification(_)
         | Cap::Reply { .. }
         | Cap::Zombie(_) => Err(Error::InvalidCapability(0).into()),
+    }
+}
+
+/// Performs an invocation of untyped memory, or of something of the architecture.
+///
+/// # Errors
+/// As for [`invoke`].
+#[inline(always)]
+pub(crate) fn invoke_memory<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    cap: RawCap,
+) -> Outcome {
+    match Cap::<A>::decode(cap) {
+        Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
+        _ => A::invoke(kernel, invocation, cap),
     }
 }
 

@@ -5,7 +5,7 @@ use abi::{MAX_EXTRA_CAPS, Method};
 use super::Error;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, Slot};
+use crate::cap::{Cap, RawCap, Slot};
 use crate::ipc::Buffer;
 use crate::object::Thread;
 use crate::time::Microseconds;
@@ -67,8 +67,13 @@ impl<A: Arch> Invocation<A> {
         self.extra[index].unwrap_or(self.slot)
     }
 
-    /// Extra capability `index`; null for an empty slot.
+    /// Extra capability `index`, packed: for who looks for one kind.
     #[inline(always)]
+    pub fn packed_extra(&self, kernel: &Kernel<A>, index: usize) -> RawCap {
+        self.extra[index].map_or(RawCap::NULL, |slot| kernel[slot].raw())
+    }
+
+    /// Extra capability `index`; null for an empty slot.
     pub fn extra_cap(&self, kernel: &Kernel<A>, index: usize) -> Cap<A> {
         self.extra[index].map_or(Cap::Null, |slot| kernel[slot].cap())
     }

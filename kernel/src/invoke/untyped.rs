@@ -77,6 +77,7 @@ fn retype<A: Arch>(
     Ok(Answer::Nothing)
 }
 
+#[inline(always)]
 fn decode<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
@@ -168,16 +169,20 @@ fn require_empty<A: Arch>(
 ) -> Result<(), Failure> {
     /// Slots between two preemption points.
     const SOME: usize = 64;
-    for start in slots.clone().step_by(SOME) {
+    let mut start = slots.start;
+    loop {
         let end = slots.end.min(start + SOME);
         if (start..end).any(|index| !kernel[cnode.slot(index)].is_empty()) {
             return Err(Error::DeleteFirst.into());
         }
-        if end < slots.end && kernel.is_interrupted_after(work::SLOT * SOME) {
+        if end == slots.end {
+            return Ok(());
+        }
+        if kernel.is_interrupted_after(work::SLOT * SOME) {
             return Err(Failure::Preempted);
         }
+        start = end;
     }
-    Ok(())
 }
 
 /// The CNode that the new capabilities go to.

@@ -56,8 +56,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.check_new_context();
         self.pick();
-        self.switch_context();
-        self.update_alarm();
+        self.switch_payer();
         if let Some(thread) = self.core.current {
             self.finish_yield_to(thread);
             if let ThreadState::Restart = self[thread].state {
@@ -202,8 +201,16 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Lets the context of the chosen thread pay from now on, and arms the timer for it.
+    #[inline(never)]
+    pub(crate) fn switch_payer(&mut self) {
+        self.switch_context();
+        self.arm();
+    }
+
     /// Lets the context of the chosen thread pay from now on.
-    pub(crate) fn switch_context(&mut self) {
+    #[inline(always)]
+    fn switch_context(&mut self) {
         let next = self
             .core
             .current

@@ -7,7 +7,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_cap, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
-use crate::ipc::{Receiver, SendOptions};
+use crate::ipc::{Buffer, Receiver, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
@@ -153,18 +153,57 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         manner: Manner,
     ) -> Result<(), Preempted> {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let found = lookup_quickly(self, root, address);
-        if self.is_interrupted() {
-            return Err(Preempted);
-        }
-        let slot = match found {
-            Ok(slot) => slot,
-            Err(failure) => {
+        let invoked = match self.find_invoked(thread, address) {
+            Ok(invoked) => invoked,
+            Err(Unfound::Preempted) => return Err(Preempted),
+            Err(Unfound::Missing { address, failure }) => {
                 self.miss(thread, address, failure, manner);
                 return Ok(());
             }
         };
+        let cap = self[invoked.slot].raw();
+        let outcome = if Cap::<A>::is_passed_on(cap) {
+            self.pass_on(thread, cap, manner)
+        } else if manner.first_phase && invoke::refuses_first_phase::<A>(cap) {
+            Err(Error::InvalidCapability(0).into())
+        } else {
+            let invocation = invoked.invocation(thread, manner.call);
+            invoke::invoke(self, &invocation, cap)
+        };
+        if let Err(Failure::Preempted) = outcome {
+            return Err(Preempted);
+        }
+        if manner.call && matches!(self[thread].state, ThreadState::Restart) {
+            self.answer(thread, &outcome);
+        }
+        Ok(())
+    }
+
+    /// Finds a capability that a thread invokes, and those that it sends along. Nothing changes by it.
+    #[inline(always)]
+    fn find_invoked(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+    ) -> Result<Invoked<A>, Unfound> {
+        let root = self[thread].cap(ThreadSlot::CSpace);
+        let found = lookup_quickly(self, root, address);
+        // The way through deep capability spaces is long, and may be interrupted.
+        if self.is_interrupted() {
+            return Err(Unfound::Preempted);
+        }
+        let slot = found.map_err(|failure| Unfound::Missing { address, failure })?;
+        self.with_extra(thread, root, slot)
+    }
+
+    /// Finds what a thread with this capability space sends along to the capability in `slot`.
+    #[inline(always)]
+    pub(crate) fn with_extra(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        root: Cap<A>,
+        slot: Ptr<Slot<A>>,
+    ) -> Result<Invoked<A>, Unfound> {
         let info = MessageInfo(self[thread].context.get(INFO));
         // Looked for once, and only where something is in it.
         let buffer = if info.length() > MESSAGE_REGISTERS || info.extra_caps() > 0 {
@@ -177,47 +216,19 @@ impl<A: Arch> Kernel<A> {
             let places = extra.iter_mut().take(info.extra_caps());
             for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);
-                match lookup_quickly(self, root, address) {
-                    Ok(slot) => *place = Some(slot),
-                    Err(failure) => {
-                        self.miss(thread, address, failure, manner);
-                        return Ok(());
-                    }
-                }
-                // The way through deep capability spaces is long, and may be interrupted.
+                let found = lookup_quickly(self, root, address);
+                *place = Some(found.map_err(|failure| Unfound::Missing { address, failure })?);
                 if self.is_interrupted() {
-                    return Err(Preempted);
+                    return Err(Unfound::Preempted);
                 }
             }
         }
-        let cap = self[slot].raw();
-        let outcome = if Cap::<A>::is_passed_on(cap) {
-            self.pass_on(thread, cap, manner)
-        } else if manner.first_phase && invoke::refuses_first_phase::<A>(cap) {
-            Err(Error::InvalidCapability(0).into())
-        } else {
-            let length = match buffer {
-                None => info.length().min(MESSAGE_REGISTERS),
-                Some(_) => info.length(),
-            };
-            let invocation = Invocation {
-                caller: thread,
-                slot,
-                method: invoke::method(info.label()),
-                length,
-                buffer,
-                extra,
-                is_call: manner.call,
-            };
-            invoke::invoke(self, &invocation, cap)
-        };
-        if let Err(Failure::Preempted) = outcome {
-            return Err(Preempted);
-        }
-        if manner.call && matches!(self[thread].state, ThreadState::Restart) {
-            self.answer(thread, &outcome);
-        }
-        Ok(())
+        Ok(Invoked {
+            slot,
+            info,
+            buffer,
+            extra,
+        })
     }
 
     /// Finds a capability of the caller's.
@@ -297,8 +308,9 @@ impl<A: Arch> Kernel<A> {
         Ok(Answer::Nothing)
     }
 
+    /// Tells a caller what came of its invocation.
     #[inline(always)]
-    fn answer(&mut self, thread: Ptr<Thread<A>>, outcome: &Outcome) {
+    pub(crate) fn answer(&mut self, thread: Ptr<Thread<A>>, outcome: &Outcome) {
         match outcome {
             Ok(Answer::Nothing) => self.answer_call(thread, 0, &[]),
             Ok(Answer::Words(words, count)) => self.answer_call(thread, 0, &words[..*count]),
@@ -323,8 +335,8 @@ impl<A: Arch> Kernel<A> {
     ) -> Result<(), Preempted> {
         match self.try_receive(thread, address, blocking, reply) {
             Ok(()) => Ok(()),
-            Err(Unreceived::Preempted) => Err(Preempted),
-            Err(Unreceived::Missing { address, failure }) => {
+            Err(Unfound::Preempted) => Err(Preempted),
+            Err(Unfound::Missing { address, failure }) => {
                 self.raise(
                     thread,
                     Fault::Cap {
@@ -344,7 +356,7 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         blocking: bool,
         reply: Option<usize>,
-    ) -> Result<(), Unreceived> {
+    ) -> Result<(), Unfound> {
         let slot = self.lookup_received(thread, address)?;
         match self[slot].cap() {
             Cap::Endpoint(cap) if cap.rights.contains(Rights::READ) => {
@@ -353,7 +365,7 @@ impl<A: Arch> Kernel<A> {
                     None => None,
                 };
                 self.prepare_receive(thread, cap.object)
-                    .map_err(|_| Unreceived::Preempted)?;
+                    .map_err(|_| Unfound::Preempted)?;
                 self.receive(thread, cap.object, Receiver { blocking, reply });
                 Ok(())
             }
@@ -366,7 +378,7 @@ impl<A: Arch> Kernel<A> {
                 self.wait(thread, cap.object, blocking);
                 Ok(())
             }
-            _ => Err(Unreceived::missing(address)),
+            _ => Err(Unfound::missing(address)),
         }
     }
 
@@ -374,11 +386,11 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Ptr<Reply<A>>, Unreceived> {
+    ) -> Result<Ptr<Reply<A>>, Unfound> {
         let slot = self.lookup_received(thread, address)?;
         match self[slot].cap() {
             Cap::Reply { object, .. } => Ok(object),
-            _ => Err(Unreceived::missing(address)),
+            _ => Err(Unfound::missing(address)),
         }
     }
 
@@ -387,34 +399,62 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Ptr<Slot<A>>, Unreceived> {
+    ) -> Result<Ptr<Slot<A>>, Unfound> {
         let slot = self
             .lookup(thread, address)
-            .map_err(|failure| Unreceived::Missing { address, failure })?;
+            .map_err(|failure| Unfound::Missing { address, failure })?;
         if self.is_interrupted() {
-            return Err(Unreceived::Preempted);
+            return Err(Unfound::Preempted);
         }
         Ok(slot)
+    }
+}
+
+/// What is invoked, and what comes with the message.
+pub(crate) struct Invoked<A: Arch> {
+    slot: Ptr<Slot<A>>,
+    info: MessageInfo,
+    buffer: Option<Buffer>,
+    extra: [Option<Ptr<Slot<A>>>; MAX_EXTRA_CAPS],
+}
+
+impl<A: Arch> Invoked<A> {
+    /// What a kernel object is asked for.
+    #[inline(always)]
+    pub(crate) fn invocation(&self, caller: Ptr<Thread<A>>, is_call: bool) -> Invocation<A> {
+        let length = self.info.length();
+        Invocation {
+            caller,
+            slot: self.slot,
+            method: invoke::method(self.info.label()),
+            length: match self.buffer {
+                None => length.min(MESSAGE_REGISTERS),
+                Some(_) => length,
+            },
+            buffer: self.buffer,
+            extra: self.extra,
+            is_call,
+        }
     }
 }
 
 /// The operation stopped at a preemption point.
 struct Preempted;
 
-/// Why nothing was received.
-enum Unreceived {
+/// Why nothing is invoked, or received.
+pub(crate) enum Unfound {
     /// The operation stopped at a preemption point.
     Preempted,
-    /// There is nothing to receive from.
+    /// An address did not resolve.
     Missing {
-        /// Where.
+        /// Which.
         address: usize,
         /// Why.
         failure: LookupFailure,
     },
 }
 
-impl Unreceived {
+impl Unfound {
     const fn missing(address: usize) -> Self {
         let failure = LookupFailure::MissingCapability { bits_left: 0 };
         Self::Missing { address, failure }

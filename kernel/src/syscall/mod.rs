@@ -65,13 +65,28 @@ impl<A: Arch> Kernel<A> {
             number as isize,
             thread.address()
         );
+        if number == Syscall::Call.number() && self.take_fast_path_of_invocation(thread) {
+            return;
+        }
         let call = Syscall::from_number(number);
         // Calls for people who debug or measure are outside of time.
         if let Some(call) = call
+            && !is_dispatched(&call)
             && self.handle_debug_syscall(call)
         {
             return;
         }
+        self.handle_syscall_in_time(thread, call, number);
+    }
+
+    /// The same, of those that take time.
+    #[inline(never)]
+    fn handle_syscall_in_time(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        call: Option<Syscall>,
+        number: usize,
+    ) {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         match self.check_budget() {

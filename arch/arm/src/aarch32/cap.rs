@@ -154,6 +154,7 @@ impl ArchCap for Capability {
         cap_layout::decode(raw)
     }
 
+    #[inline]
     fn memory(self) -> Option<(PhysAddr, usize)> {
         match self {
             Self::Frame(frame) => Some((frame.address, frame.size.bits())),

@@ -61,6 +61,7 @@ impl<A: Aarch32> Place<A> {
     ///
     /// # Errors
     /// A page needs a table, and there is none.
+    #[inline(always)]
     pub(super) fn find(
         directory: Directory<A>,
         size: FrameSize,
@@ -90,6 +91,7 @@ impl<A: Aarch32> Place<A> {
     ///
     /// # Errors
     /// What is there has another size.
+    #[inline(always)]
     pub(super) fn is_occupied(&self, size: FrameSize) -> Result<bool, Error> {
         let mut occupied = false;
         let mut look = |found: Option<Found>| match found {
@@ -124,6 +126,7 @@ impl<A: Aarch32> Place<A> {
     }
 
     /// Maps the frame.
+    #[inline(always)]
     pub(super) fn map(&self, frame: &FrameCap, attributes: Attributes) {
         match self {
             Self::Pages(table, range) => {

@@ -11,7 +11,7 @@ use abi::LookupFailure;
 use arch_arm::interrupt::InterruptController;
 use kernel::Kernel;
 use kernel::arch::{ArchCap, PhysAddr};
-use kernel::cap::{Cap, RawCap};
+use kernel::cap::RawCap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use crate::cap::{Capability, FrameCap};
@@ -96,13 +96,11 @@ impl Root {
     ///
     /// # Errors
     /// Invalid capability `number` where it is none, or has no identifier.
-    fn from_cap<P: Platform>(cap: Cap<Armv8<P>>, number: usize) -> Result<Self, Error> {
-        match cap {
-            Cap::Arch(Capability::VSpace {
-                address,
-                asid: Some(asid),
-            }) => Ok(Self { address, asid }),
-            _ => Err(Error::InvalidCapability(number)),
+    #[inline(always)]
+    fn from_cap(cap: RawCap, number: usize) -> Result<Self, Error> {
+        match Capability::space(cap) {
+            Some((asid, address)) => Ok(Self { address, asid }),
+            None => Err(Error::InvalidCapability(number)),
         }
     }
 

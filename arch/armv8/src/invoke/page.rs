@@ -66,7 +66,7 @@ fn map<P: Platform>(
     let address = invocation.word(kernel, 0);
     let rights = Rights::from_word(invocation.word(kernel, 1));
     let attributes = attributes(&frame, rights, invocation.word(kernel, 2));
-    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    let root = Root::from_cap(invocation.packed_extra(kernel, 0), 1)?;
     let table = root.table(kernel, 1)?;
     if !address.is_multiple_of(frame.size.bytes()) {
         return Err(Error::Alignment.into());

@@ -10,7 +10,7 @@ mod page_table;
 use abi::LookupFailure;
 use kernel::Kernel;
 use kernel::arch::{ArchCap, PhysAddr};
-use kernel::cap::{Cap, RawCap};
+use kernel::cap::RawCap;
 use kernel::invoke::{Error, Invocation, Outcome};
 
 use super::Aarch32;
@@ -102,13 +102,11 @@ impl Root {
     ///
     /// # Errors
     /// Invalid capability `number` where it is none, or has no identifier.
-    fn from_cap<A: Aarch32>(cap: Cap<A>, number: usize) -> Result<Self, Error> {
-        match cap {
-            Cap::Arch(Capability::PageDirectory {
-                address,
-                asid: Some(asid),
-            }) => Ok(Self { address, asid }),
-            _ => Err(Error::InvalidCapability(number)),
+    #[inline(always)]
+    fn from_cap(cap: RawCap, number: usize) -> Result<Self, Error> {
+        match Capability::space(cap) {
+            Some((asid, address)) => Ok(Self { address, asid }),
+            None => Err(Error::InvalidCapability(number)),
         }
     }
 

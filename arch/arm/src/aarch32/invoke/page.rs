@@ -51,7 +51,7 @@ fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: Fr
     let address = invocation.word(kernel, 0);
     let rights = Rights::from_word(invocation.word(kernel, 1));
     let attributes = attributes(&frame, rights, invocation.word(kernel, 2));
-    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    let root = Root::from_cap(invocation.packed_extra(kernel, 0), 1)?;
     match frame.mapping {
         Some(mapping) if mapping.asid != root.asid => {
             return Err(Error::InvalidCapability(1).into());

@@ -297,11 +297,7 @@ pub trait Arch: Sized + 'static {
     ///
     /// # Errors
     /// The ABI's error; then nothing has changed.
-    fn invoke(
-        kernel: &mut Kernel<Self>,
-        invocation: &Invocation<Self>,
-        cap: RawCap,
-    ) -> Outcome;
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome;
     /// Performs a method of `IRQControl` that only this architecture has.
     ///
     /// # Errors

@@ -149,6 +149,7 @@ impl<P: Platform> Arch for Armv8<P> {
         FrameSize::of(kind).is_some()
     }
 
+    #[inline(always)]
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
         match kind {
             ObjectType::ArmVspace => Capability::VSpace {
@@ -175,11 +176,7 @@ impl<P: Platform> Arch for Armv8<P> {
     }
 
     #[inline(always)]
-    fn invoke(
-        kernel: &mut Kernel<Self>,
-        invocation: &Invocation<Self>,
-        cap: RawCap,
-    ) -> Outcome {
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
         invoke::invoke(kernel, invocation, cap)
     }
 

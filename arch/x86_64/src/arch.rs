@@ -141,6 +141,7 @@ impl<P: Platform> Arch for X86_64<P> {
         cap::is_frame(kind)
     }
 
+    #[inline(always)]
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Cap {
         cap::create(kind, address, device)
     }

@@ -275,7 +275,8 @@ fn create<A: Arch>(
 ) -> Result<(), Failure> {
     let slot = invocation.slot;
     let size = 1usize << request.object_bits;
-    for index in request.done..request.count {
+    let mut index = request.done;
+    loop {
         let base = untyped.address.0;
         let address = (base + untyped.watermark + (size - 1)) & !(size - 1);
         untyped.watermark = address - base + size;
@@ -283,14 +284,16 @@ fn create<A: Arch>(
         let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
         let target = request.cnode.slot(request.offset + index);
         insert_packed_child(kernel, slot, target, cap);
-        let done = index + 1;
-        if done < request.count && kernel.should_preempt(work::OBJECT) {
-            let untyped = slot;
+        index += 1;
+        if index >= request.count {
+            return Ok(());
+        }
+        if kernel.should_preempt(work::OBJECT) {
+            let (untyped, done) = (slot, index);
             kernel[invocation.caller].progress = Progress::Retype { untyped, done };
             return Err(Failure::Preempted);
         }
     }
-    Ok(())
 }
 
 /// Makes one object in cleared memory, and its capability, packed.

@@ -148,8 +148,7 @@ impl<A: Arch> Kernel<A> {
     /// Whether the current thread, which could run, goes on in spite of all who are ready or due.
     fn stays(&self, current: Option<Ptr<Thread<A>>>) -> bool {
         let Some(current) = current else { return false };
-        self[current].membership == Membership::None
-            && !self.is_overtaken(self[current].priority)
+        self[current].membership == Membership::None && !self.is_overtaken(self[current].priority)
     }
 
     /// The thread to run next, of those that are ready and those that are due: the most urgent; of

@@ -13,7 +13,6 @@ use crate::token::Ptr;
 impl<A: Arch> Kernel<A> {
     /// Handles a debug or benchmark call; returns whether it is one that this kernel has. The current
     /// thread continues.
-    #[inline(never)]
     pub(super) fn handle_debug_syscall(&mut self, call: Syscall) -> bool {
         if !cfg!(any(feature = "debug", feature = "bench"))
             || call.number() >= Syscall::Yield.number()

@@ -272,12 +272,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    fn send_to(
-        &mut self,
-        sender: Ptr<Thread<A>>,
-        cap: EndpointCap<A>,
-        manner: Manner,
-    ) -> Outcome {
+    fn send_to(&mut self, sender: Ptr<Thread<A>>, cap: EndpointCap<A>, manner: Manner) -> Outcome {
         if !cap.rights.contains(Rights::WRITE) {
             return Err(Error::InvalidCapability(0).into());
         }
@@ -297,12 +292,7 @@ impl<A: Arch> Kernel<A> {
         Ok(Answer::Later)
     }
 
-    fn reply_to(
-        &mut self,
-        replier: Ptr<Thread<A>>,
-        object: Ptr<Reply<A>>,
-        grant: bool,
-    ) -> Outcome {
+    fn reply_to(&mut self, replier: Ptr<Thread<A>>, object: Ptr<Reply<A>>, grant: bool) -> Outcome {
         self.prepare_reply(replier, object, grant)?;
         self.reply(replier, object, grant);
         Ok(Answer::Nothing)
@@ -422,16 +412,19 @@ impl<A: Arch> Invoked<A> {
     /// What a kernel object is asked for.
     #[inline(always)]
     pub(crate) fn invocation(&self, caller: Ptr<Thread<A>>, is_call: bool) -> Invocation<A> {
-        let length = self.info.length();
+        let (length, buffer) = match self.buffer {
+            // Beyond its end a message has nothing, whatever is in the buffer.
+            Some(buffer) if self.info.length() > MESSAGE_REGISTERS => {
+                (self.info.length(), Some(buffer))
+            }
+            _ => (self.info.length().min(MESSAGE_REGISTERS), None),
+        };
         Invocation {
             caller,
             slot: self.slot,
             method: invoke::method(self.info.label()),
-            length: match self.buffer {
-                None => length.min(MESSAGE_REGISTERS),
-                Some(_) => length,
-            },
-            buffer: self.buffer,
+            length,
+            buffer,
             extra: self.extra,
             is_call,
         }

@@ -219,15 +219,9 @@ impl Arch for Host {
 
     fn finalise(_: &mut Kernel<Self>, _: HostCap, _: bool) {}
 
-    fn invoke(
-        kernel: &mut Kernel<Self>,
-        invocation: &Invocation<Self>,
-        cap: RawCap,
-    ) -> Outcome {
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
         match (HostCap::decode(cap), invocation.method) {
-            (HostCap::Frame(frame), Method::X86PageGetAddress) => {
-                Ok(Answer::word(frame.address.0))
-            }
+            (HostCap::Frame(frame), Method::X86PageGetAddress) => Ok(Answer::word(frame.address.0)),
             (HostCap::AsidPool(_), Method::X86AsidPoolAssign) => {
                 invocation.require(0, 1)?;
                 let Cap::Arch(HostCap::AddressSpace {

@@ -106,6 +106,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         FrameSize::of(kind).is_some()
     }
 
+    #[inline(always)]
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
         aarch32::create_object(kind, address, device)
     }
@@ -119,11 +120,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     }
 
     #[inline(always)]
-    fn invoke(
-        kernel: &mut Kernel<Self>,
-        invocation: &Invocation<Self>,
-        cap: RawCap,
-    ) -> Outcome {
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
         if let Capability::SgiSignal { number, target } = Capability::decode(cap) {
             kernel.arch.controller.send_signal(number, target);
             return Ok(Answer::Nothing);

@@ -293,11 +293,11 @@ pub trait Arch: Sized + 'static {
     fn derive(&mut self, cap: Self::Cap) -> Result<Option<Self::Cap>, Error>;
     /// A capability goes away. `last` says that no other refers to the object.
     fn finalise(kernel: &mut Kernel<Self>, cap: Self::Cap, last: bool);
-    /// Performs an invocation of one of the architecture's capabilities.
+    /// Performs an invocation of one of the architecture's capabilities, which is packed.
     ///
     /// # Errors
     /// The ABI's error; then nothing has changed.
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome;
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome;
     /// Performs a method of `IRQControl` that only this architecture has.
     ///
     /// # Errors

@@ -135,6 +135,7 @@ impl Capability {
 }
 
 impl ArchCap for Capability {
+    #[inline(always)]
     fn encode(self) -> RawCap {
         layout::encode(self)
     }
@@ -144,6 +145,7 @@ impl ArchCap for Capability {
         layout::decode(raw)
     }
 
+    #[inline]
     fn memory(self) -> Option<(PhysAddr, usize)> {
         match self {
             Self::Frame(frame) => Some((frame.address, frame.size.bits())),
@@ -239,6 +241,7 @@ mod layout {
     const SIGNAL_NUMBER: Field = Field::number(1, 0, 4);
     const SIGNAL_TARGET: Field = Field::number(1, 4, 8);
 
+    #[inline(always)]
     pub(super) fn encode(cap: Capability) -> RawCap {
         match cap {
             Capability::Frame(frame) => with_mapping(RawCap::new(FRAME), frame.mapping)

@@ -35,8 +35,8 @@ use arch_arm::timer::Timer;
 use kernel::Kernel;
 use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
-use kernel::cap::Cap;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::cap::RawCap;
+use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
@@ -153,6 +153,7 @@ impl<P: Platform> Arch for Armv8<P> {
         FrameSize::of(kind).is_some()
     }
 
+    #[inline(always)]
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
         match kind {
             ObjectType::ArmVspace => Capability::VSpace {
@@ -178,12 +179,9 @@ impl<P: Platform> Arch for Armv8<P> {
         invoke::finalise(kernel, cap, last);
     }
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
-        if let Cap::Arch(Capability::SgiSignal { number, target }) = invocation.cap {
-            kernel.arch.controller.send_signal(number, target);
-            return Ok(Answer::Nothing);
-        }
-        invoke::invoke(kernel, invocation)
+    #[inline(always)]
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
+        invoke::invoke(kernel, invocation, cap)
     }
 
     fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {

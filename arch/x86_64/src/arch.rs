@@ -5,9 +5,9 @@ use core::ops::Range;
 use abi::config::HARDWARE_DEBUG;
 use abi::{ObjectType, Syscall, slots};
 use kernel::Kernel;
-use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
+use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
-use kernel::cap::Cap as AnyCap;
+use kernel::cap::{Cap as AnyCap, RawCap};
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Breakpoint, BreakpointNumbers, Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
@@ -141,6 +141,7 @@ impl<P: Platform> Arch for X86_64<P> {
         cap::is_frame(kind)
     }
 
+    #[inline(always)]
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Cap {
         cap::create(kind, address, device)
     }
@@ -153,12 +154,10 @@ impl<P: Platform> Arch for X86_64<P> {
         space::finalise(kernel, cap, last);
     }
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
-        let AnyCap::Arch(cap) = invocation.cap else {
-            return Err(Error::InvalidCapability(0).into());
-        };
-        match cap {
-            Cap::Frame(cap) => space::invoke_frame(kernel, invocation, cap),
+    #[inline(always)]
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
+        match Cap::decode(cap) {
+            Cap::Frame(_) => space::invoke_frame(kernel, invocation, cap),
             Cap::Table(cap) => space::invoke_table(kernel, invocation, cap),
             Cap::AsidControl => space::invoke_control(kernel, invocation),
             Cap::AsidPool(cap) => space::invoke_pool(kernel, invocation, cap),

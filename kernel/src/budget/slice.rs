@@ -29,6 +29,15 @@ impl Slice<'_> {
         used.total = used.total.wrapping_add(usage.0);
     }
 
+    /// What is left is given up, and the slice is full again.
+    #[inline(always)]
+    pub const fn give_up(&mut self) {
+        // The total of what is left ends where what is used does when all of it is.
+        let total = self.entries[0].total.wrapping_add(self.budget.0);
+        self.entries[0].total = total;
+        self.entries[1].total = total;
+    }
+
     /// A full slice again.
     #[inline(always)]
     pub const fn renew(&mut self) {

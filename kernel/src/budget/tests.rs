@@ -224,6 +224,27 @@ fn a_slice_is_used_and_renewed() {
     assert_eq!(context.refills().head().amount, Ticks(100));
 }
 
+#[test]
+fn giving_a_slice_up_is_using_all_of_it() {
+    for used in [0, 1, 40, 100] {
+        let entries = [false, true].map(|gives_up| {
+            let mut context = Context::new(2, 100);
+            context.refills().start_round_robin(Ticks(0), Ticks(100));
+            context.slice().charge(Ticks(used));
+            if gives_up {
+                context.slice().give_up();
+            } else {
+                let rest = context.slice().rest();
+                context.slice().charge(rest);
+                context.slice().renew();
+            }
+            assert_eq!(context.slice().rest(), Ticks(100));
+            context.entries
+        });
+        assert_eq!(entries[0], entries[1], "after {used}");
+    }
+}
+
 proptest! {
     /// A thread that runs, is stopped and wakes at arbitrary times never gets more than its budget
     /// in any window of one period, whatever the capacity of the list.

@@ -5,7 +5,7 @@
 //! *is a parent*. That takes no memory beyond the list, and every step takes constant time.
 
 use super::slot::Marks;
-use super::{Cap, Slot};
+use super::{Cap, RawCap, Slot};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
 use crate::token::Ptr;
@@ -23,7 +23,11 @@ fn is_parent<A: Arch>(kernel: &Kernel<A>, parent: Ptr<Slot<A>>, child: Ptr<Slot<
     if !kernel[parent].marks().original {
         return false;
     }
-    let (ancestor, descendant) = (kernel[parent].cap(), kernel[child].cap());
+    let ancestor = kernel[parent].cap();
+    if let Cap::Untyped(untyped) = ancestor {
+        return untyped.contains(&kernel[child].cap());
+    }
+    let descendant = kernel[child].cap();
     ancestor.same_region(&descendant)
         && match ancestor.badge() {
             None | Some(0) => true,
@@ -53,11 +57,18 @@ pub fn is_last<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
         .any(|other| kernel[other].cap().same_object(&cap))
 }
 
-/// Links `slot`, whose capability is set, right behind `before`.
-fn link_behind<A: Arch>(kernel: &mut Kernel<A>, before: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
+/// Fills an empty slot and links it right behind `before`.
+fn insert_behind<A: Arch>(
+    kernel: &mut Kernel<A>,
+    before: Ptr<Slot<A>>,
+    slot: Ptr<Slot<A>>,
+    cap: RawCap,
+    marks: Marks,
+) {
+    debug_assert!(kernel[slot].is_empty());
+    note_change(kernel, slot);
     let next = kernel[before].next();
-    kernel[slot].set_next(next);
-    kernel[slot].set_previous(Some(before));
+    kernel[slot] = Slot::new(cap, marks, before, next);
     kernel[before].set_next(Some(slot));
     if let Some(next) = next {
         kernel[next].set_previous(Some(slot));
@@ -68,11 +79,8 @@ fn link_behind<A: Arch>(kernel: &mut Kernel<A>, before: Ptr<Slot<A>>, slot: Ptr<
 pub(crate) fn insert_root<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>, cap: Cap<A>) {
     debug_assert!(kernel[slot].is_empty());
     note_change(kernel, slot);
-    kernel[slot].set_cap(cap);
-    kernel[slot].set_marks(Marks {
-        original: true,
-        first_badged: true,
-    });
+    kernel[slot].set_raw(cap.pack());
+    kernel[slot].set_marks(Marks::HEAD);
 }
 
 /// Puts a new capability into an empty slot, as an original child of the one in `parent`.
@@ -82,8 +90,17 @@ pub fn insert_child<A: Arch>(
     slot: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) {
-    insert_root(kernel, slot, cap);
-    link_behind(kernel, parent, slot);
+    insert_packed_child(kernel, parent, slot, cap.pack());
+}
+
+/// The same for a capability that is packed already.
+pub(crate) fn insert_packed_child<A: Arch>(
+    kernel: &mut Kernel<A>,
+    parent: Ptr<Slot<A>>,
+    slot: Ptr<Slot<A>>,
+    cap: RawCap,
+) {
+    insert_behind(kernel, parent, slot, cap, Marks::HEAD);
 }
 
 /// Puts a copy, or what was issued from a control capability, into an empty slot behind its source.
@@ -93,7 +110,6 @@ pub fn insert_copy<A: Arch>(
     slot: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) {
-    debug_assert!(kernel[slot].is_empty());
     let original = kernel[source].cap();
     // A copy is a family head only where it differs from its source in what families are made of.
     let heads_family = match (&original, &cap) {
@@ -107,13 +123,11 @@ pub fn insert_copy<A: Arch>(
         parent.watermark = parent.size();
         kernel[source].set_cap(Cap::Untyped(parent));
     }
-    note_change(kernel, slot);
-    kernel[slot].set_cap(cap);
-    kernel[slot].set_marks(Marks {
+    let marks = Marks {
         original: heads_family,
         first_badged: heads_family,
-    });
-    link_behind(kernel, source, slot);
+    };
+    insert_behind(kernel, source, slot, cap.pack(), marks);
 }
 
 /// Empties a slot and takes it out of the tree; its children become children of its ancestor.
@@ -160,7 +174,7 @@ fn transplant<A: Arch>(
         kernel[source].next(),
     );
     let slot = &mut kernel[target];
-    slot.set_cap(cap);
+    slot.set_raw(cap.pack());
     slot.set_previous(previous);
     slot.set_next(next);
     slot.set_marks(marks);

@@ -71,6 +71,16 @@ impl UntypedCap {
     pub const fn size(&self) -> usize {
         1 << self.bits
     }
+
+    /// Whether the memory of another capability's object is part of this.
+    #[inline(always)]
+    pub(super) fn contains<A: Arch>(&self, other: &Cap<A>) -> bool {
+        other.memory().is_some_and(|(start, bits)| {
+            let first = self.address.0;
+            let last = first + (self.size() - 1);
+            first <= start.0 && start.0 + ((1 << bits) - 1) <= last
+        })
+    }
 }
 
 /// A capability to an endpoint.
@@ -250,6 +260,7 @@ impl<A: Arch> Cap<A> {
     }
 
     /// The kernel memory behind the capability, as physical start and log2 of the size.
+    #[inline]
     pub fn memory(&self) -> Option<(PhysAddr, usize)> {
         let (address, bits) = match self {
             Self::Untyped(untyped) => return Some((untyped.address, untyped.bits)),
@@ -274,11 +285,7 @@ impl<A: Arch> Cap<A> {
     /// the same object, or this one to what `other` was made from.
     pub(super) fn same_region(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Untyped(untyped), _) => other.memory().is_some_and(|(start, bits)| {
-                let first = untyped.address.0;
-                let last = first + (untyped.size() - 1);
-                first <= start.0 && start.0 + ((1 << bits) - 1) <= last
-            }),
+            (Self::Untyped(untyped), _) => untyped.contains(other),
             (Self::IrqControl, Self::IrqControl | Self::IrqHandler(_)) => true,
             (Self::IrqControl, Self::Arch(cap)) => cap.is_issued_from_irq_control(),
             (Self::Arch(cap), Self::Arch(other)) => cap.same_region(*other),

@@ -118,7 +118,8 @@ impl Packing {
 }
 
 impl<A: Arch> Cap<A> {
-    /// Packs the capability.
+    /// Packs the capability. Inlined, so that whoever packs one kind pays for no other.
+    #[inline(always)]
     pub fn encode(self) -> RawCap {
         use field::*;
         match self {
@@ -166,6 +167,31 @@ impl<A: Arch> Cap<A> {
             }
             Self::Arch(cap) => cap.encode(),
         }
+    }
+
+    /// Packs a capability of any kind: for who does not know which.
+    #[inline(never)]
+    pub(super) fn pack(self) -> RawCap {
+        self.encode()
+    }
+
+    /// Whether what is sent to it goes on to somebody: endpoints, notifications and reply objects.
+    #[inline(always)]
+    pub(crate) const fn is_passed_on(raw: RawCap) -> bool {
+        matches!(raw.tag(), tag::ENDPOINT | tag::NOTIFICATION | tag::REPLY)
+    }
+
+    /// Whether it is untyped memory, or something of the architecture.
+    #[inline(always)]
+    pub(crate) const fn is_memory(raw: RawCap) -> bool {
+        let tag = raw.tag();
+        tag == tag::UNTYPED || tag & 1 == 1
+    }
+
+    /// Whether it is a CNode.
+    #[inline(always)]
+    pub(super) const fn is_cnode(raw: RawCap) -> bool {
+        raw.tag() == tag::CNODE
     }
 
     /// The CNode, if it is one, without a look at other kinds: for the way through deep capability

@@ -8,12 +8,13 @@ mod lookup;
 mod packed;
 mod slot;
 
-pub(crate) use derivation::insert_root;
 pub use derivation::{
     child_of, has_children, insert_child, insert_copy, is_last, move_cap, remove_cap, swap_slots,
 };
+pub(crate) use derivation::{insert_packed_child, insert_root};
 pub use kind::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
 pub use layout::Packing;
 pub use lookup::{lookup_cap, lookup_slot, resolve};
+pub(crate) use lookup::{lookup_quickly, only_level};
 pub use packed::{Field, RawCap};
 pub use slot::Slot;

@@ -35,6 +35,20 @@ pub(super) struct Marks {
     pub first_badged: bool,
 }
 
+impl Marks {
+    /// Those of the head of a family.
+    pub(super) const HEAD: Self = Self {
+        original: true,
+        first_badged: true,
+    };
+
+    const fn bits(self) -> usize {
+        let original = if self.original { ORIGINAL } else { 0 };
+        let first_badged = if self.first_badged { FIRST_BADGED } else { 0 };
+        original | first_badged
+    }
+}
+
 impl<A: Arch> Slot<A> {
     /// Offset of the capability, for fast paths in assembly.
     pub const CAP: usize = core::mem::offset_of!(Self, raw);
@@ -46,6 +60,22 @@ impl<A: Arch> Slot<A> {
         previous: 0,
         kind: PhantomData,
     };
+
+    /// A slot with a capability that stands between two others in the derivation tree's list.
+    #[inline(always)]
+    pub(super) fn new(
+        raw: RawCap,
+        marks: Marks,
+        previous: Ptr<Self>,
+        next: Option<Ptr<Self>>,
+    ) -> Self {
+        Self {
+            raw,
+            next: next.map_or(0, Ptr::address) | marks.bits(),
+            previous: previous.address(),
+            kind: PhantomData,
+        }
+    }
 
     /// The slot `index` places behind `first` in the same CNode.
     #[inline(always)]
@@ -74,8 +104,13 @@ impl<A: Arch> Slot<A> {
 
     /// Changes the capability and leaves it where it stands in the tree: for what an object remembers
     /// in its capability (watermarks, mappings).
+    #[inline(always)]
     pub fn set_cap(&mut self, cap: Cap<A>) {
         self.raw = cap.encode();
+    }
+
+    pub(super) const fn set_raw(&mut self, raw: RawCap) {
+        self.raw = raw;
     }
 
     /// Whether the capability was not copied from another one to the same object, or heads a family of
@@ -92,9 +127,7 @@ impl<A: Arch> Slot<A> {
     }
 
     pub(super) fn set_marks(&mut self, marks: Marks) {
-        let original = if marks.original { ORIGINAL } else { 0 };
-        let first_badged = if marks.first_badged { FIRST_BADGED } else { 0 };
-        self.next = self.next & !MARKS | original | first_badged;
+        self.next = self.next & !MARKS | marks.bits();
     }
 
     /// The entry behind this one in the derivation tree's list.

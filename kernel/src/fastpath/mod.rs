@@ -15,6 +15,7 @@
 //! | `wait` | there is a signal |
 //! | `yield_slice` | the time is a round-robin slice, and nobody waits for time |
 //! | `fault` | the handler waits, as for a call |
+//! | `invoke` | the capability is one to memory |
 //!
 //! None of them takes messages that carry capabilities, endpoints with thresholds, time with a limit or
 //! a timer, time that idles, or capability spaces of several levels.
@@ -27,6 +28,7 @@
 
 mod call;
 mod fault;
+mod invoke;
 mod layout;
 mod lookup;
 mod reply_recv;

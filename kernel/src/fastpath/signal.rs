@@ -8,6 +8,7 @@ use super::{Declined, SystemCall, Way, usual};
 use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
 use crate::cap::Cap;
+use crate::collections::Linked;
 use crate::object::{IrqState, Membership, Notification, NotificationState, Thread, ThreadState};
 use crate::token::Ptr;
 
@@ -60,14 +61,21 @@ impl<A: Arch> Kernel<A> {
             }
             NotificationState::Waiting(queue) => queue,
         };
-        let thread = queue.first(&self.objects).ok_or(Declined)?;
+        let only = queue.only(&self.objects);
+        let first = only.or_else(|| queue.first(&self.objects));
+        let thread = first.ok_or(Declined)?;
         let look = self.look()?;
         self.can_run(thread, look.now)?;
         self.is_decided_between(sender, thread, look.now)?;
 
-        queue.remove(&mut self.objects, thread);
         self[thread].membership = Membership::None;
-        self.set_waiters(notification, queue);
+        if only.is_some() {
+            self[thread].links_mut().leave_alone();
+            self[notification].state = NotificationState::Idle;
+        } else {
+            queue.remove(&mut self.objects, thread);
+            self[notification].state = NotificationState::Waiting(queue);
+        }
         self[thread].context.set_result(CAP, badge);
         self[thread].state = ThreadState::Running;
         Ok(self.wake_beside(sender, thread, look))

@@ -142,8 +142,7 @@ impl<A: Arch> Kernel<A> {
         self.note(Some(look));
         self.wake_context(next);
         self.core.current = Some(next);
-        self.switch_context();
-        self.update_alarm();
+        self.switch_payer();
         A::switch_to(self, Some(next));
     }
 }

@@ -5,6 +5,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{Thread, ThreadState};
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -27,12 +28,10 @@ impl<A: Arch> Kernel<A> {
 
         self.note(Some(look));
         // Giving time up is not using it.
-        let used = self[context].consumed.saturating_add(self.core.consumed);
-        self[context].consumed = used;
-        let mut slice = self[context].slice();
-        slice.charge(slice.rest());
-        slice.renew();
-        self.core.consumed = crate::time::Ticks::ZERO;
+        let used = self.core.consumed;
+        self[context].consumed += used;
+        self[context].slice().give_up();
+        self.core.consumed = Ticks::ZERO;
         self.core.reprogram = true;
         let Some(next) = others else {
             self[thread].links_mut().set_key(look.now.0);
@@ -42,8 +41,7 @@ impl<A: Arch> Kernel<A> {
         self.ready_back(thread);
         self.leave_scheduler(next);
         self.core.current = Some(next);
-        self.switch_context();
-        self.update_alarm();
+        self.switch_payer();
         A::switch_to(self, Some(next));
         Ok(next)
     }

@@ -31,17 +31,20 @@ use abi::Method;
 
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
-use crate::cap::{Cap, Slot, has_children};
+use crate::cap::{Cap, RawCap, Slot, has_children};
 use crate::sched::work;
 use crate::token::Ptr;
 
-/// Performs an invocation of anything but an endpoint, a notification or a reply object.
+/// Performs an invocation of `cap`, which is anything but an endpoint, a notification or a reply object.
 ///
 /// # Errors
 /// The error for the caller, or that the operation was preempted.
-pub(crate) fn invoke<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
-    match invocation.cap {
-        Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
+pub(crate) fn invoke<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    cap: RawCap,
+) -> Outcome {
+    match Cap::decode(cap) {
         Cap::CNode(cnode) => cnode::invoke(kernel, invocation, cnode),
         Cap::Thread(thread) => thread::invoke(kernel, invocation, thread),
         Cap::IrqControl => irq::invoke_control(kernel, invocation),
@@ -49,7 +52,7 @@ pub(crate) fn invoke<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>
         Cap::Domain => domain::invoke(kernel, invocation),
         Cap::SchedContext { object, .. } => sched_context::invoke(kernel, invocation, object),
         Cap::SchedControl { core } => sched_control::invoke(kernel, invocation, core),
-        Cap::Arch(_) => A::invoke(kernel, invocation),
+        Cap::Untyped(_) | Cap::Arch(_) => invoke_memory(kernel, invocation, cap),
         Cap::Null
         | Cap::Endpoint(_)
         | Cap::Notification(_)
@@ -58,12 +61,29 @@ pub(crate) fn invoke<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>
     }
 }
 
+/// Performs an invocation of untyped memory, or of something of the architecture.
+///
+/// # Errors
+/// As for [`invoke`].
+#[inline(always)]
+pub(crate) fn invoke_memory<A: Arch>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    cap: RawCap,
+) -> Outcome {
+    match Cap::<A>::decode(cap) {
+        Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
+        _ => A::invoke(kernel, invocation, cap),
+    }
+}
+
 /// Whether a capability of this kind refuses to be invoked without waiting for an answer, in the
 /// first phase of `ReplyRecv`, `NBSendRecv` and `NBSendWait`: the operation might block, or destroy,
 /// the thread between the phases.
-pub(crate) const fn refuses_first_phase<A: Arch>(cap: &Cap<A>) -> bool {
+#[cold]
+pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap) -> bool {
     matches!(
-        cap,
+        Cap::<A>::decode(cap),
         Cap::Thread(_)
             | Cap::Domain
             | Cap::CNode(_)

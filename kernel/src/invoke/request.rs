@@ -1,11 +1,11 @@
-//! An invocation as it arrives: the capability, the method, and the means to read its arguments.
+//! An invocation as it arrives: the method, and the means to read its arguments.
 
 use abi::{MAX_EXTRA_CAPS, Method};
 
 use super::Error;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, Slot};
+use crate::cap::{Cap, RawCap, Slot};
 use crate::ipc::Buffer;
 use crate::object::Thread;
 use crate::time::Microseconds;
@@ -15,9 +15,7 @@ use crate::token::Ptr;
 pub struct Invocation<A: Arch> {
     /// Who asks.
     pub caller: Ptr<Thread<A>>,
-    /// The capability that was invoked.
-    pub cap: Cap<A>,
-    /// Where it is.
+    /// Where the capability is that was invoked.
     pub slot: Ptr<Slot<A>>,
     /// What is asked.
     pub method: Method,
@@ -36,6 +34,7 @@ impl<A: Arch> Invocation<A> {
     ///
     /// # Errors
     /// [`Error::Truncated`].
+    #[inline(always)]
     pub fn require(&self, words: usize, caps: usize) -> Result<(), Error> {
         let caps_missing = caps > 0 && self.extra[caps - 1].is_none();
         if self.length < words || caps_missing {
@@ -46,6 +45,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// Message word `index`. User memory may change meanwhile: read each word once.
+    #[inline(always)]
     pub fn word(&self, kernel: &Kernel<A>, index: usize) -> usize {
         kernel.message_word_in(self.caller, self.buffer, index)
     }
@@ -62,8 +62,15 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// The slot of extra capability `index`; [`Invocation::require`] has made sure that it exists.
+    #[inline(always)]
     pub fn extra_slot(&self, index: usize) -> Ptr<Slot<A>> {
         self.extra[index].unwrap_or(self.slot)
+    }
+
+    /// Extra capability `index`, packed: for who looks for one kind.
+    #[inline(always)]
+    pub fn packed_extra(&self, kernel: &Kernel<A>, index: usize) -> RawCap {
+        self.extra[index].map_or(RawCap::NULL, |slot| kernel[slot].raw())
     }
 
     /// Extra capability `index`; null for an empty slot.

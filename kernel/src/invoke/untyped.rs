@@ -13,10 +13,10 @@ use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, Rights, WO
 
 use super::{Answer, Error, Failure, Invocation, Outcome, look_after_checks, look_up};
 use crate::Kernel;
-use crate::arch::{Arch, PhysAddr};
+use crate::arch::{Arch, ArchCap, PhysAddr};
 use crate::cap::{
-    CNode, Cap, EndpointCap, NotificationCap, Slot, UntypedCap, has_children, insert_child,
-    lookup_slot,
+    CNode, Cap, EndpointCap, NotificationCap, RawCap, Slot, UntypedCap, has_children,
+    insert_packed_child, lookup_slot,
 };
 use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Thread};
 use crate::sched::work;
@@ -65,7 +65,10 @@ fn retype<A: Arch>(
     done: usize,
 ) -> Outcome {
     let request = decode(kernel, invocation, untyped, done)?;
-    look_after_checks(kernel)?;
+    // The checks for one object in cleared memory are short.
+    if request.reset || request.count > 1 {
+        look_after_checks(kernel)?;
+    }
     let mut untyped = untyped;
     if request.reset {
         reset(kernel, invocation.slot, &mut untyped)?;
@@ -74,6 +77,7 @@ fn retype<A: Arch>(
     Ok(Answer::Nothing)
 }
 
+#[inline(always)]
 fn decode<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
@@ -165,16 +169,20 @@ fn require_empty<A: Arch>(
 ) -> Result<(), Failure> {
     /// Slots between two preemption points.
     const SOME: usize = 64;
-    for start in slots.clone().step_by(SOME) {
+    let mut start = slots.start;
+    loop {
         let end = slots.end.min(start + SOME);
         if (start..end).any(|index| !kernel[cnode.slot(index)].is_empty()) {
             return Err(Error::DeleteFirst.into());
         }
-        if end < slots.end && kernel.is_interrupted_after(work::SLOT * SOME) {
+        if end == slots.end {
+            return Ok(());
+        }
+        if kernel.is_interrupted_after(work::SLOT * SOME) {
             return Err(Failure::Preempted);
         }
+        start = end;
     }
-    Ok(())
 }
 
 /// The CNode that the new capabilities go to.
@@ -267,32 +275,35 @@ fn create<A: Arch>(
 ) -> Result<(), Failure> {
     let slot = invocation.slot;
     let size = 1usize << request.object_bits;
-    for index in request.done..request.count {
+    let mut index = request.done;
+    loop {
         let base = untyped.address.0;
-        let address = (base + untyped.watermark).next_multiple_of(size);
+        let address = (base + untyped.watermark + (size - 1)) & !(size - 1);
         untyped.watermark = address - base + size;
         kernel[slot].set_cap(Cap::Untyped(untyped));
         let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
         let target = request.cnode.slot(request.offset + index);
-        insert_child(kernel, slot, target, cap);
-        let done = index + 1;
-        if done < request.count && kernel.should_preempt(work::OBJECT) {
-            let untyped = slot;
+        insert_packed_child(kernel, slot, target, cap);
+        index += 1;
+        if index >= request.count {
+            return Ok(());
+        }
+        if kernel.should_preempt(work::OBJECT) {
+            let (untyped, done) = (slot, index);
             kernel[invocation.caller].progress = Progress::Retype { untyped, done };
             return Err(Failure::Preempted);
         }
     }
-    Ok(())
 }
 
-/// Makes one object in cleared memory.
+/// Makes one object in cleared memory, and its capability, packed.
 fn create_object<A: Arch>(
     kernel: &mut Kernel<A>,
     request: &Retype<A>,
     address: PhysAddr,
     device: bool,
-) -> Cap<A> {
-    match request.kind {
+) -> RawCap {
+    let cap = match request.kind {
         ObjectType::Untyped => Cap::Untyped(UntypedCap {
             address,
             bits: request.size_bits,
@@ -329,8 +340,9 @@ fn create_object<A: Arch>(
             object: place::<A, _>(address, Reply::new()),
             grant: true,
         },
-        kind => Cap::Arch(kernel.arch.create_object(kind, address, device)),
-    }
+        kind => return kernel.arch.create_object(kind, address, device).encode(),
+    };
+    cap.encode()
 }
 
 /// Makes an object of the kernel's at a physical address.

@@ -19,9 +19,6 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::info;
 
-/// Words of the longest fault message.
-const LONGEST: usize = UNKNOWN_SYSCALL.len() + 1;
-
 impl<A: Arch> Kernel<A> {
     /// The endpoint in a thread's handler slot, if it can take faults.
     fn handler(&self, thread: Ptr<Thread<A>>, slot: ThreadSlot) -> Option<EndpointCap<A>> {
@@ -133,8 +130,8 @@ impl<A: Arch> Kernel<A> {
         let Some(fault) = self[sender].fault else {
             return;
         };
-        let mut words = [0; LONGEST];
-        let pc = self[sender].context.get(PC);
+        let context = &self[sender].context;
+        let pc = context.get(PC);
         let (label, length) = match fault {
             Fault::Cap {
                 address,
@@ -142,54 +139,55 @@ impl<A: Arch> Kernel<A> {
                 failure,
             } => {
                 let (description, count) = failure.words();
+                let mut words = [0; 7];
                 words[..3].copy_from_slice(&[pc, address, in_receive_phase as usize]);
-                words[3..3 + count].copy_from_slice(&description[..count]);
-                (FaultLabel::CapFault, 3 + count)
+                words[3..].copy_from_slice(&description);
+                let length = self.write_message(receiver, &words[..3 + count]);
+                (FaultLabel::CapFault, length)
             }
             Fault::Vm {
                 address,
                 status,
                 instruction,
             } => {
-                words[..VM_FAULT_LENGTH].copy_from_slice(&[
-                    pc,
-                    address,
-                    instruction as usize,
-                    status,
-                ]);
-                (FaultLabel::VmFault, VM_FAULT_LENGTH)
+                let words: [usize; VM_FAULT_LENGTH] = [pc, address, instruction as usize, status];
+                let length = self.write_words(receiver, &words);
+                (FaultLabel::VmFault, length)
             }
             Fault::UnknownSyscall { number } => {
-                self.read_registers(sender, &UNKNOWN_SYSCALL, &mut words);
-                words[UNKNOWN_SYSCALL.len()] = number;
-                (FaultLabel::UnknownSyscall, UNKNOWN_SYSCALL.len() + 1)
+                let mut words = [number; UNKNOWN_SYSCALL.len() + 1];
+                for (word, register) in words.iter_mut().zip(UNKNOWN_SYSCALL) {
+                    *word = context.get(register);
+                }
+                let length = self.write_message(receiver, &words);
+                (FaultLabel::UnknownSyscall, length)
             }
             Fault::UserException { number, code } => {
-                self.read_registers(sender, &USER_EXCEPTION, &mut words);
-                words[3..USER_EXCEPTION_LENGTH].copy_from_slice(&[number, code]);
-                (FaultLabel::UserException, USER_EXCEPTION_LENGTH)
+                let [pc, sp, flags] = USER_EXCEPTION.map(|register| context.get(register));
+                let words: [usize; USER_EXCEPTION_LENGTH] = [pc, sp, flags, number, code];
+                let length = self.write_words(receiver, &words);
+                (FaultLabel::UserException, length)
             }
             Fault::Debug {
                 reason,
                 address,
                 number,
             } => {
-                words[..DEBUG_EXCEPTION_LENGTH].copy_from_slice(&[pc, reason, address, number]);
+                let words: [usize; DEBUG_EXCEPTION_LENGTH] = [pc, reason, address, number];
                 let length = match reason {
                     SINGLE_STEP | SOFTWARE => DEBUG_EXCEPTION_SHORT_LENGTH,
                     _ => DEBUG_EXCEPTION_LENGTH,
                 };
+                let length = self.write_message(receiver, &words[..length]);
                 (FaultLabel::DebugException, length)
             }
             Fault::Timeout { badge, more } => {
-                words[0] = badge;
-                (
-                    FaultLabel::Timeout,
-                    self.write_times(sender, more, &mut words),
-                )
+                let mut words = [badge; LONG_TIMEOUT_LENGTH];
+                let length = self.write_times(sender, more, &mut words);
+                let length = self.write_message(receiver, &words[..length]);
+                (FaultLabel::Timeout, length)
             }
         };
-        let length = self.write_message(receiver, &words[..length]);
         let context = &mut self[receiver].context;
         context.set_result(INFO, MessageInfo::new(label as usize, 0, length).0);
         context.set_result(CAP, badge);
@@ -215,12 +213,6 @@ impl<A: Arch> Kernel<A> {
         let now = self.arch.clock().microseconds(self.core.now);
         words[TIMEOUT_LENGTH + 1..LONG_TIMEOUT_LENGTH].copy_from_slice(&time_words(now).0[..count]);
         LONG_TIMEOUT_LENGTH
-    }
-
-    fn read_registers(&self, thread: Ptr<Thread<A>>, list: &[usize], words: &mut [usize]) {
-        for (word, register) in words.iter_mut().zip(list) {
-            *word = self[thread].context.get(*register);
-        }
     }
 
     /// Replies to the caller that `reply` tracks, with the message of `replier`; nothing happens if

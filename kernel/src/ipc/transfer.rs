@@ -125,13 +125,24 @@ impl<A: Arch> Kernel<A> {
 
     /// Writes message words that the kernel itself sends; returns how many fit.
     pub(crate) fn write_message(&mut self, receiver: Ptr<Thread<A>>, words: &[usize]) -> usize {
-        let buffer = self.receive_buffer(receiver);
-        for (index, word) in words.iter().enumerate() {
-            match (MR.get(index), buffer) {
-                (Some(register), _) => self[receiver].context.set_result(*register, *word),
-                (None, Some(buffer)) => buffer.set_message(index, *word),
-                (None, None) => return index,
-            }
+        self.write_words(receiver, words)
+    }
+
+    /// The same, inlined, for messages whose length is known: their words go straight from register to
+    /// register, and only what has none to the buffer.
+    #[inline(always)]
+    pub(crate) fn write_words(&mut self, receiver: Ptr<Thread<A>>, words: &[usize]) -> usize {
+        for (register, word) in MR.into_iter().zip(words) {
+            self[receiver].context.set_result(register, *word);
+        }
+        if words.len() <= MESSAGE_REGISTERS {
+            return words.len();
+        }
+        let Some(buffer) = self.receive_buffer(receiver) else {
+            return MESSAGE_REGISTERS;
+        };
+        for (index, word) in words.iter().enumerate().skip(MESSAGE_REGISTERS) {
+            buffer.set_message(index, *word);
         }
         words.len()
     }
@@ -154,6 +165,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The same for those who ask for many words, and know the thread's buffer.
+    #[inline(always)]
     pub(crate) fn message_word_in(
         &self,
         thread: Ptr<Thread<A>>,
@@ -180,8 +192,13 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Writes the answer to a Call on a kernel object.
+    #[inline(always)]
     pub(crate) fn answer_call(&mut self, caller: Ptr<Thread<A>>, label: usize, words: &[usize]) {
-        let length = self.write_message(caller, words);
+        let length = if words.is_empty() {
+            0
+        } else {
+            self.write_message(caller, words)
+        };
         let context = &mut self[caller].context;
         context.set_result(CAP, 0);
         context.set_result(INFO, MessageInfo::new(label, 0, length).0);

@@ -220,7 +220,8 @@ impl<A: Arch> SchedContext<A> {
     /// Charges time that was used.
     #[inline(always)]
     pub fn charge(&mut self, usage: Ticks, minimum: Ticks) {
-        self.consumed = self.consumed.saturating_add(usage);
+        // What was consumed is part of the time since boot, which no sum of this kind exceeds.
+        self.consumed += usage;
         if self.is_round_robin() {
             self.slice().charge(usage);
         } else {
@@ -228,6 +229,7 @@ impl<A: Arch> SchedContext<A> {
         }
     }
 
+    #[inline(never)]
     fn charge_refills(&mut self, usage: Ticks, minimum: Ticks) {
         let (budget, period) = (self.budget, self.period);
         let mut usage = usage;
@@ -249,11 +251,16 @@ impl<A: Arch> SchedContext<A> {
     }
 
     /// Its thread becomes able to use it now; see [`Refills::unblock`].
-    #[inline]
+    #[inline(always)]
     pub fn unblock(&mut self, now: Ticks) {
         if self.is_configured() && !self.is_round_robin() {
-            self.refills().unblock(now);
+            self.unblock_refills(now);
         }
+    }
+
+    #[inline(never)]
+    fn unblock_refills(&mut self, now: Ticks) {
+        self.refills().unblock(now);
     }
 }
 

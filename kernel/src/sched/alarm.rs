@@ -93,6 +93,12 @@ impl<A: Arch> Kernel<A> {
     /// Arms the timer for the first thing that will happen by itself and matter, if that may have
     /// changed.
     pub(crate) fn update_alarm(&mut self) {
+        self.arm();
+    }
+
+    /// The same, inlined.
+    #[inline(always)]
+    pub(super) fn arm(&mut self) {
         let level = self.level_of(self.core.current);
         let reprogram = core::mem::take(&mut self.core.reprogram);
         if !reprogram && self.core.alarm.is_right_for(level) {

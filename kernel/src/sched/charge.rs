@@ -40,9 +40,12 @@ impl<A: Arch> Kernel<A> {
         let passed = now.saturating_sub(self.core.now);
         self.core.now = now;
         if self.core.current_context.is_some() {
-            self.core.consumed = self.core.consumed.saturating_add(passed);
+            // Part of the time since boot, as all that is consumed.
+            self.core.consumed += passed;
         }
-        self.core.domain.pass(passed);
+        if Self::has_domains() {
+            self.core.domain.pass(passed);
+        }
     }
 
     /// Whether the current thread has time left for what it asks. If not, its slice ends and it asks
@@ -128,9 +131,7 @@ impl<A: Arch> Kernel<A> {
             Budget { watch: Some(_), .. } => Ticks::ZERO,
             Budget {
                 head: Some(head), ..
-            } => head
-                .saturating_sub(self.min_budget())
-                .saturating_add(Ticks(1)),
+            } => head.saturating_sub(self.min_budget()) + Ticks(1),
             _ => Ticks::NEVER,
         }
     }
@@ -142,7 +143,8 @@ impl<A: Arch> Kernel<A> {
             return Ticks::NEVER;
         };
         let left = head.saturating_sub(self.core.consumed);
-        let end = self.core.now.saturating_add(left);
+        // No budget is longer than the longest period, of which some may be added to any moment.
+        let end = self.core.now + left;
         budget.watch.map_or(end, |other| end.min(other))
     }
 

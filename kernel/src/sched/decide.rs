@@ -6,7 +6,7 @@ use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
 use crate::collections::Linked;
 use crate::console::debug_line;
-use crate::object::{ContextFlag, IrqState, Thread, ThreadState};
+use crate::object::{ContextFlag, IrqState, Membership, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::debug;
@@ -14,15 +14,49 @@ use crate::trace::debug;
 impl<A: Arch> Kernel<A> {
     /// Ends a kernel entry: picks who runs, charges and arms the timer where that changed, and tells
     /// the architecture.
+    #[inline(always)]
     pub(crate) fn leave(&mut self) {
+        if self.goes_on() {
+            self.measure_exit(self.core.current);
+            #[cfg(any(test, feature = "invariants"))]
+            self.check_after_entry();
+        } else {
+            self.leave_anew();
+        }
+    }
+
+    /// Whether nothing has happened in this entry that matters to the question who runs, on what time,
+    /// and until when; so that [`Kernel::leave_anew`] would change nothing.
+    #[inline(always)]
+    fn goes_on(&self) -> bool {
+        let Some(current) = self.core.current else {
+            return false;
+        };
+        let thread = &self[current];
+        let level = level(thread.priority);
+        matches!(self.core.decision, Decision::Resume)
+            && !(self.core.reprogram | self.core.reload)
+            && matches!(thread.state, ThreadState::Running)
+            && thread.membership == Membership::None
+            && thread.yielding_to.is_none()
+            && thread.sched_context == self.core.current_context
+            && thread
+                .sched_context
+                .is_some_and(|context| self[context].is_configured())
+            && self.core.alarm.is_right_for(level)
+            && self.core.now < self.core.alarm.time()
+            && !self.domain_expired()
+    }
+
+    #[inline(never)]
+    fn leave_anew(&mut self) {
         let before = self.core.current;
         if self.domain_expired() {
             self.next_domain();
         }
         self.check_new_context();
         self.pick();
-        self.switch_context();
-        self.update_alarm();
+        self.switch_payer();
         if let Some(thread) = self.core.current {
             self.finish_yield_to(thread);
             if let ThreadState::Restart = self[thread].state {
@@ -96,7 +130,7 @@ impl<A: Arch> Kernel<A> {
             }
         };
         if let Some(current) = current
-            && self[current].membership == crate::object::Membership::None
+            && self[current].membership == Membership::None
         {
             self.ready_front(current);
         }
@@ -114,8 +148,7 @@ impl<A: Arch> Kernel<A> {
     /// Whether the current thread, which could run, goes on in spite of all who are ready or due.
     fn stays(&self, current: Option<Ptr<Thread<A>>>) -> bool {
         let Some(current) = current else { return false };
-        self[current].membership == crate::object::Membership::None
-            && !self.is_overtaken(self[current].priority)
+        self[current].membership == Membership::None && !self.is_overtaken(self[current].priority)
     }
 
     /// The thread to run next, of those that are ready and those that are due: the most urgent; of
@@ -167,8 +200,16 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Lets the context of the chosen thread pay from now on, and arms the timer for it.
+    #[inline(never)]
+    pub(crate) fn switch_payer(&mut self) {
+        self.switch_context();
+        self.arm();
+    }
+
     /// Lets the context of the chosen thread pay from now on.
-    pub(crate) fn switch_context(&mut self) {
+    #[inline(always)]
+    fn switch_context(&mut self) {
         let next = self
             .core
             .current

@@ -63,9 +63,13 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    #[inline(always)]
     fn prepare_for_queue(&mut self, thread: Ptr<Thread<A>>) {
         debug_assert!(self[thread].membership != Membership::Waiting);
-        self.leave_scheduler(thread);
+        let is_free = self[thread].membership == Membership::None;
+        if !is_free || matches!(self.core.decision, Decision::Candidate(_)) {
+            self.leave_scheduler(thread);
+        }
     }
 
     /// Changes something of a thread on which its place among the ready or the postponed depends. One
@@ -93,11 +97,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
         match self[thread].membership {
             Membership::Ready => self.core.ready.remove(&mut self.objects, thread),
-            Membership::Release => {
-                self.core.release.remove(&mut self.objects, thread);
-                let time = Ticks(self[thread].links().key());
-                self.core.alarm.expect_no_more(time);
-            }
+            Membership::Release => self.leave_release(thread),
             Membership::None | Membership::Waiting => {
                 if let Decision::Candidate(candidate) = self.core.decision
                     && candidate == thread
@@ -108,6 +108,13 @@ impl<A: Arch> Kernel<A> {
             }
         }
         self[thread].membership = Membership::None;
+    }
+
+    #[inline(never)]
+    fn leave_release(&mut self, thread: Ptr<Thread<A>>) {
+        self.core.release.remove(&mut self.objects, thread);
+        let time = Ticks(self[thread].links().key());
+        self.core.alarm.expect_no_more(time);
     }
 
     /// A thread may run now: it wants to, and may be more urgent than the current one. Out of budget

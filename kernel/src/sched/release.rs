@@ -102,6 +102,12 @@ impl<A: Arch> ReleaseQueues<A> {
     }
 }
 
+#[inline(always)]
 fn place<A: Arch>(objects: &Objects, thread: Ptr<Thread<A>>) -> (usize, u8) {
-    (objects[thread].domain as usize, objects[thread].priority)
+    let domain = if DOMAINS == 1 {
+        0
+    } else {
+        usize::from(objects[thread].domain)
+    };
+    (domain, objects[thread].priority)
 }

@@ -29,6 +29,15 @@ pub const OBJECT: usize = 1000;
 const LEVEL: usize = 32;
 
 impl<A: Arch> Core<A> {
+    /// Counts a lookup of one level. It is too short to be counted, except where every piece of work is
+    /// followed by a look.
+    #[inline(always)]
+    pub(crate) fn count_one_level(&self) {
+        if A::WORK_PER_LOOK <= LEVEL {
+            self.count_levels(1);
+        }
+    }
+
     /// Counts the levels of a lookup.
     #[inline(always)]
     pub(crate) fn count_levels(&self, levels: usize) {
@@ -56,9 +65,10 @@ impl<A: Arch> Kernel<A> {
 
     /// After a lookup in a capability space, before anything has changed: whether an interrupt waits,
     /// so that the system call should begin again afterwards.
+    #[inline(always)]
     pub(crate) fn is_interrupted(&mut self) -> bool {
         let levels = self.core.levels.take();
-        self.is_interrupted_after(levels * LEVEL)
+        levels > 0 && self.is_interrupted_after(levels * LEVEL)
     }
 
     /// Before anything has changed and after so much work: the same.

@@ -1,13 +1,13 @@
 //! The eleven system calls.
 
-use abi::registers::{CAP, DESTINATION, INFO, REPLY};
+use abi::registers::{CAP, DESTINATION, INFO, MESSAGE_REGISTERS, REPLY};
 use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot, lookup_cap};
+use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_cap, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
-use crate::ipc::{ExtraCaps, Receiver, SendOptions};
+use crate::ipc::{Buffer, Receiver, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
@@ -45,6 +45,7 @@ const FIRST_PHASE: Manner = Manner {
 
 impl<A: Arch> Kernel<A> {
     /// Performs a system call of the current thread.
+    #[inline(always)]
     pub(super) fn dispatch(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
         // Until it is done the call counts as to be done again: whoever stops the thread in the
         // middle leaves it there.
@@ -89,6 +90,12 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// The same, where there is something special about the time.
+    #[cold]
+    pub(super) fn dispatch_specially(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+        self.dispatch(thread, call);
+    }
+
     /// Performs a system call of the current thread, which runs on time that was lent with a limit: it
     /// may lend that only to endpoints that set a limit themselves.
     pub(super) fn dispatch_limited(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
@@ -98,17 +105,16 @@ impl<A: Arch> Kernel<A> {
             Syscall::ReplyRecv => (register(REPLY), Some(Syscall::Recv)),
             Syscall::NBSendRecv => (register(DESTINATION), Some(Syscall::Recv)),
             Syscall::NBSendWait => (register(REPLY), Some(Syscall::Wait)),
-            _ => return self.dispatch(thread, call),
+            _ => return self.dispatch_specially(thread, call),
         };
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let lends_freely = lookup_cap(self, root, target).is_ok_and(|slot| {
+        let lends_freely = self.lookup(thread, target).is_ok_and(|slot| {
             matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].guard().is_none())
         });
         match without {
-            _ if !lends_freely => self.dispatch(thread, call),
+            _ if !lends_freely => self.dispatch_specially(thread, call),
             // What can't be sent without waiting is dropped, as the ABI drops it.
-            Some(receive) => self.dispatch(thread, receive),
-            None => self.answer(thread, Err(Error::IllegalOperation)),
+            Some(receive) => self.dispatch_specially(thread, receive),
+            None => self.answer_error(thread, Error::IllegalOperation),
         }
     }
 
@@ -147,152 +153,166 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         manner: Manner,
     ) -> Result<(), Preempted> {
-        let mut extra = [None; MAX_EXTRA_CAPS];
-        let found = self.lookup_invoked(thread, address);
-        if self.is_interrupted() {
-            return Err(Preempted);
-        }
-        let found = match found {
-            Ok(slot) if self.extra_count(thread) == 0 => Ok(slot),
-            Ok(slot) => self.lookup_extra(thread, &mut extra)?.map(|()| slot),
-            Err(failure) => Err(failure),
-        };
-        let slot = match found {
-            Ok(slot) => slot,
-            Err((address, failure)) => {
-                if manner.blocking {
-                    self.raise(
-                        thread,
-                        Fault::Cap {
-                            address,
-                            in_receive_phase: false,
-                            failure,
-                        },
-                    );
-                }
+        let invoked = match self.find_invoked(thread, address) {
+            Ok(invoked) => invoked,
+            Err(Unfound::Preempted) => return Err(Preempted),
+            Err(Unfound::Missing { address, failure }) => {
+                self.miss(thread, address, failure, manner);
                 return Ok(());
             }
         };
-        let answer = match self.perform(thread, slot, &extra, manner) {
-            Err(Failure::Preempted) => return Err(Preempted),
-            Ok(answer) => Ok(answer),
-            Err(Failure::Error(error)) => Err(error),
+        let cap = self[invoked.slot].raw();
+        let outcome = if Cap::<A>::is_passed_on(cap) {
+            self.pass_on(thread, cap, manner)
+        } else if manner.first_phase && invoke::refuses_first_phase::<A>(cap) {
+            Err(Error::InvalidCapability(0).into())
+        } else {
+            let invocation = invoked.invocation(thread, manner.call);
+            invoke::invoke(self, &invocation, cap)
         };
+        if let Err(Failure::Preempted) = outcome {
+            return Err(Preempted);
+        }
         if manner.call && matches!(self[thread].state, ThreadState::Restart) {
-            self.answer(thread, answer);
+            self.answer(thread, &outcome);
         }
         Ok(())
     }
 
-    /// Finds the capability; fails with the address that did not resolve.
-    fn lookup_invoked(
+    /// Finds a capability that a thread invokes, and those that it sends along. Nothing changes by it.
+    #[inline(always)]
+    fn find_invoked(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+    ) -> Result<Invoked<A>, Unfound> {
+        let root = self[thread].cap(ThreadSlot::CSpace);
+        let found = lookup_quickly(self, root, address);
+        // The way through deep capability spaces is long, and may be interrupted.
+        if self.is_interrupted() {
+            return Err(Unfound::Preempted);
+        }
+        let slot = found.map_err(|failure| Unfound::Missing { address, failure })?;
+        self.with_extra(thread, root, slot)
+    }
+
+    /// Finds what a thread with this capability space sends along to the capability in `slot`.
+    #[inline(always)]
+    pub(crate) fn with_extra(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        root: Cap<A>,
+        slot: Ptr<Slot<A>>,
+    ) -> Result<Invoked<A>, Unfound> {
+        let info = MessageInfo(self[thread].context.get(INFO));
+        // Looked for once, and only where something is in it.
+        let buffer = if info.length() > MESSAGE_REGISTERS || info.extra_caps() > 0 {
+            self.send_buffer(thread)
+        } else {
+            None
+        };
+        let mut extra = [None; MAX_EXTRA_CAPS];
+        if let Some(buffer) = buffer {
+            let places = extra.iter_mut().take(info.extra_caps());
+            for (index, place) in places.enumerate() {
+                let address = buffer.extra_cap(index);
+                let found = lookup_quickly(self, root, address);
+                *place = Some(found.map_err(|failure| Unfound::Missing { address, failure })?);
+                if self.is_interrupted() {
+                    return Err(Unfound::Preempted);
+                }
+            }
+        }
+        Ok(Invoked {
+            slot,
+            info,
+            buffer,
+            extra,
+        })
+    }
+
+    /// Finds a capability of the caller's.
+    fn lookup(
         &self,
         caller: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Ptr<Slot<A>>, (usize, LookupFailure)> {
-        let root = self[caller].cap(ThreadSlot::CSpace);
-        lookup_cap(self, root, address).map_err(|failure| (address, failure))
+    ) -> Result<Ptr<Slot<A>>, LookupFailure> {
+        lookup_cap(self, self[caller].cap(ThreadSlot::CSpace), address)
     }
 
-    /// How many capabilities come along.
-    fn extra_count(&self, caller: Ptr<Thread<A>>) -> usize {
-        MessageInfo(self[caller].context.get(INFO)).extra_caps()
-    }
-
-    /// Finds the capabilities that come along; fails with the address that did not resolve. The way
-    /// through deep capability spaces is long, and may be interrupted.
-    fn lookup_extra(
+    /// An address, of the invoked capability or of one that comes along, did not resolve.
+    #[cold]
+    fn miss(
         &mut self,
-        caller: Ptr<Thread<A>>,
-        extra: &mut ExtraCaps<A>,
-    ) -> Result<Result<(), (usize, LookupFailure)>, Preempted> {
-        let root = self[caller].cap(ThreadSlot::CSpace);
-        let count = self.extra_count(caller);
-        if let Some(buffer) = self.send_buffer(caller) {
-            for (index, place) in extra.iter_mut().enumerate().take(count) {
-                let address = buffer.extra_cap(index);
-                match lookup_cap(self, root, address) {
-                    Ok(slot) => *place = Some(slot),
-                    Err(failure) => return Ok(Err((address, failure))),
-                }
-                if self.is_interrupted() {
-                    return Err(Preempted);
-                }
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    fn perform(
-        &mut self,
-        caller: Ptr<Thread<A>>,
-        slot: Ptr<Slot<A>>,
-        extra: &ExtraCaps<A>,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+        failure: LookupFailure,
         manner: Manner,
-    ) -> Outcome {
-        match self[slot].cap() {
-            Cap::Endpoint(cap) => {
-                if !cap.rights.contains(Rights::WRITE) {
-                    return Err(Error::InvalidCapability(0).into());
-                }
-                let Manner {
-                    blocking,
-                    call,
-                    first_phase,
-                } = manner;
-                self.prepare_send(caller, cap.object, cap.rights.contains(Rights::GRANT))?;
-                // Calls lend time, and so does the first phase of a combined call.
-                let options = SendOptions {
-                    blocking,
-                    call,
-                    donate: call || first_phase,
-                };
-                self.send(caller, cap, options);
-                Ok(Answer::Later)
-            }
-            Cap::Notification(cap) => {
-                if !cap.rights.contains(Rights::WRITE) {
-                    return Err(Error::InvalidCapability(0).into());
-                }
+    ) {
+        if manner.blocking {
+            let fault = Fault::Cap {
+                address,
+                in_receive_phase: false,
+                failure,
+            };
+            self.raise(thread, fault);
+        }
+    }
+
+    /// Invokes a capability by which the message, or a signal, goes on to somebody.
+    fn pass_on(&mut self, thread: Ptr<Thread<A>>, cap: RawCap, manner: Manner) -> Outcome {
+        match Cap::decode(cap) {
+            Cap::Endpoint(cap) => self.send_to(thread, cap, manner),
+            Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
                 self.signal(cap.object, cap.badge);
                 Ok(Answer::Nothing)
             }
-            Cap::Reply { object, grant } => {
-                self.prepare_reply(caller, object, grant)?;
-                self.reply(caller, object, grant);
-                Ok(Answer::Nothing)
-            }
-            cap if manner.first_phase && invoke::refuses_first_phase(&cap) => {
-                Err(Error::InvalidCapability(0).into())
-            }
-            cap => {
-                let info = MessageInfo(self[caller].context.get(INFO));
-                let (length, buffer) = self.message_extent(caller);
-                let invocation = Invocation {
-                    caller,
-                    cap,
-                    slot,
-                    method: invoke::method(info.label()),
-                    length,
-                    buffer,
-                    extra: *extra,
-                    is_call: manner.call,
-                };
-                invoke::invoke(self, &invocation)
-            }
+            Cap::Reply { object, grant } => self.reply_to(thread, object, grant),
+            _ => Err(Error::InvalidCapability(0).into()),
         }
     }
 
-    fn answer(&mut self, thread: Ptr<Thread<A>>, answer: Result<Answer, Error>) {
-        match answer {
-            Ok(Answer::Nothing) => self.answer_call(thread, 0, &[]),
-            Ok(Answer::Words(words, count)) => self.answer_call(thread, 0, &words[..count]),
-            Ok(Answer::Written | Answer::Later) => {}
-            Err(error) => {
-                let (code, words, count) = error.message();
-                self.answer_call(thread, code as usize, &words[..count]);
-            }
+    fn send_to(&mut self, sender: Ptr<Thread<A>>, cap: EndpointCap<A>, manner: Manner) -> Outcome {
+        if !cap.rights.contains(Rights::WRITE) {
+            return Err(Error::InvalidCapability(0).into());
         }
+        let Manner {
+            blocking,
+            call,
+            first_phase,
+        } = manner;
+        self.prepare_send(sender, cap.object, cap.rights.contains(Rights::GRANT))?;
+        // Calls lend time, and so does the first phase of a combined call.
+        let options = SendOptions {
+            blocking,
+            call,
+            donate: call || first_phase,
+        };
+        self.send(sender, cap, options);
+        Ok(Answer::Later)
+    }
+
+    fn reply_to(&mut self, replier: Ptr<Thread<A>>, object: Ptr<Reply<A>>, grant: bool) -> Outcome {
+        self.prepare_reply(replier, object, grant)?;
+        self.reply(replier, object, grant);
+        Ok(Answer::Nothing)
+    }
+
+    /// Tells a caller what came of its invocation.
+    #[inline(always)]
+    pub(crate) fn answer(&mut self, thread: Ptr<Thread<A>>, outcome: &Outcome) {
+        match outcome {
+            Ok(Answer::Nothing) => self.answer_call(thread, 0, &[]),
+            Ok(Answer::Words(words, count)) => self.answer_call(thread, 0, &words[..*count]),
+            Ok(Answer::Written | Answer::Later) | Err(Failure::Preempted) => {}
+            Err(Failure::Error(error)) => self.answer_error(thread, *error),
+        }
+    }
+
+    #[cold]
+    fn answer_error(&mut self, thread: Ptr<Thread<A>>, error: Error) {
+        let (code, words, count) = error.message();
+        self.answer_call(thread, code as usize, &words[..count]);
     }
 
     /// Receives from the endpoint or notification at an address.
@@ -305,8 +325,8 @@ impl<A: Arch> Kernel<A> {
     ) -> Result<(), Preempted> {
         match self.try_receive(thread, address, blocking, reply) {
             Ok(()) => Ok(()),
-            Err(Unreceived::Preempted) => Err(Preempted),
-            Err(Unreceived::Missing { address, failure }) => {
+            Err(Unfound::Preempted) => Err(Preempted),
+            Err(Unfound::Missing { address, failure }) => {
                 self.raise(
                     thread,
                     Fault::Cap {
@@ -326,7 +346,7 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         blocking: bool,
         reply: Option<usize>,
-    ) -> Result<(), Unreceived> {
+    ) -> Result<(), Unfound> {
         let slot = self.lookup_received(thread, address)?;
         match self[slot].cap() {
             Cap::Endpoint(cap) if cap.rights.contains(Rights::READ) => {
@@ -335,7 +355,7 @@ impl<A: Arch> Kernel<A> {
                     None => None,
                 };
                 self.prepare_receive(thread, cap.object)
-                    .map_err(|_| Unreceived::Preempted)?;
+                    .map_err(|_| Unfound::Preempted)?;
                 self.receive(thread, cap.object, Receiver { blocking, reply });
                 Ok(())
             }
@@ -348,7 +368,7 @@ impl<A: Arch> Kernel<A> {
                 self.wait(thread, cap.object, blocking);
                 Ok(())
             }
-            _ => Err(Unreceived::missing(address)),
+            _ => Err(Unfound::missing(address)),
         }
     }
 
@@ -356,11 +376,11 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Ptr<Reply<A>>, Unreceived> {
+    ) -> Result<Ptr<Reply<A>>, Unfound> {
         let slot = self.lookup_received(thread, address)?;
         match self[slot].cap() {
             Cap::Reply { object, .. } => Ok(object),
-            _ => Err(Unreceived::missing(address)),
+            _ => Err(Unfound::missing(address)),
         }
     }
 
@@ -369,34 +389,65 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Ptr<Slot<A>>, Unreceived> {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = lookup_cap(self, root, address)
-            .map_err(|failure| Unreceived::Missing { address, failure })?;
+    ) -> Result<Ptr<Slot<A>>, Unfound> {
+        let slot = self
+            .lookup(thread, address)
+            .map_err(|failure| Unfound::Missing { address, failure })?;
         if self.is_interrupted() {
-            return Err(Unreceived::Preempted);
+            return Err(Unfound::Preempted);
         }
         Ok(slot)
+    }
+}
+
+/// What is invoked, and what comes with the message.
+pub(crate) struct Invoked<A: Arch> {
+    slot: Ptr<Slot<A>>,
+    info: MessageInfo,
+    buffer: Option<Buffer>,
+    extra: [Option<Ptr<Slot<A>>>; MAX_EXTRA_CAPS],
+}
+
+impl<A: Arch> Invoked<A> {
+    /// What a kernel object is asked for.
+    #[inline(always)]
+    pub(crate) fn invocation(&self, caller: Ptr<Thread<A>>, is_call: bool) -> Invocation<A> {
+        let (length, buffer) = match self.buffer {
+            // Beyond its end a message has nothing, whatever is in the buffer.
+            Some(buffer) if self.info.length() > MESSAGE_REGISTERS => {
+                (self.info.length(), Some(buffer))
+            }
+            _ => (self.info.length().min(MESSAGE_REGISTERS), None),
+        };
+        Invocation {
+            caller,
+            slot: self.slot,
+            method: invoke::method(self.info.label()),
+            length,
+            buffer,
+            extra: self.extra,
+            is_call,
+        }
     }
 }
 
 /// The operation stopped at a preemption point.
 struct Preempted;
 
-/// Why nothing was received.
-enum Unreceived {
+/// Why nothing is invoked, or received.
+pub(crate) enum Unfound {
     /// The operation stopped at a preemption point.
     Preempted,
-    /// There is nothing to receive from.
+    /// An address did not resolve.
     Missing {
-        /// Where.
+        /// Which.
         address: usize,
         /// Why.
         failure: LookupFailure,
     },
 }
 
-impl Unreceived {
+impl Unfound {
     const fn missing(address: usize) -> Self {
         let failure = LookupFailure::MissingCapability { bits_left: 0 };
         Self::Missing { address, failure }

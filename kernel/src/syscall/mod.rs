@@ -29,6 +29,11 @@ pub enum Interrupt {
     Spurious,
 }
 
+/// Whether it is one of the eleven that [`Kernel::dispatch`] performs.
+fn is_dispatched(call: &Syscall) -> bool {
+    call.number() >= Syscall::Yield.number()
+}
+
 impl<A: Arch> Kernel<A> {
     /// A system call of the current thread, whose registers are in its context.
     #[inline(always)]
@@ -60,6 +65,9 @@ impl<A: Arch> Kernel<A> {
             number as isize,
             thread.address()
         );
+        if number == Syscall::Call.number() && self.take_fast_path_of_invocation(thread) {
+            return;
+        }
         let call = Syscall::from_number(number);
         // Calls for people who debug or measure are outside of time.
         if let Some(call) = call
@@ -67,6 +75,17 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
+        self.handle_syscall_in_time(thread, call, number);
+    }
+
+    /// The same, of those that take time.
+    #[inline(never)]
+    fn handle_syscall_in_time(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        call: Option<Syscall>,
+        number: usize,
+    ) {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         match self.check_budget() {
@@ -80,8 +99,16 @@ impl<A: Arch> Kernel<A> {
     /// Performs a system call of the current thread, which has the time for it.
     #[inline(always)]
     fn serve(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
+        match call.filter(is_dispatched) {
+            Some(call) => self.dispatch(thread, call),
+            None => self.serve_other(thread, call, number),
+        }
+    }
+
+    /// Performs another system call, if it is one.
+    #[inline(never)]
+    fn serve_other(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         match call {
-            Some(call) if call.number() >= Syscall::Yield.number() => self.dispatch(thread, call),
             Some(Syscall::SetTlsBase) => {
                 let base = self[thread].context.get(CAP);
                 self[thread].context.set_tls_base(base);
@@ -94,13 +121,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The same, where there is something special about the time.
+    /// The same as [`Kernel::serve`], where there is something special about the time.
     #[cold]
     fn serve_watched(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         self.core.again = self.tries_again(thread);
-        match call.filter(|call| call.number() >= Syscall::Yield.number()) {
+        match call.filter(is_dispatched) {
             Some(call) if self.has_limit(thread) => self.dispatch_limited(thread, call),
-            _ => self.serve(thread, call, number),
+            Some(call) => self.dispatch_specially(thread, call),
+            None => self.serve_other(thread, call, number),
         }
         self.core.again = false;
         self.start_idling(thread);

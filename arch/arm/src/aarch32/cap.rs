@@ -144,6 +144,7 @@ impl From<FrameCap> for Frame {
 }
 
 impl ArchCap for Capability {
+    #[inline(always)]
     fn encode(self) -> RawCap {
         cap_layout::encode(self)
     }
@@ -153,6 +154,7 @@ impl ArchCap for Capability {
         cap_layout::decode(raw)
     }
 
+    #[inline]
     fn memory(self) -> Option<(PhysAddr, usize)> {
         match self {
             Self::Frame(frame) => Some((frame.address, frame.size.bits())),

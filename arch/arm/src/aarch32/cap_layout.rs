@@ -55,6 +55,7 @@ const POOL: Field = Field::number(1, 0, 7);
 const SIGNAL_NUMBER: Field = Field::number(1, 0, 4);
 const SIGNAL_TARGET: Field = Field::number(1, 4, 8);
 
+#[inline(always)]
 pub(super) const fn encode(cap: Capability) -> RawCap {
     match cap {
         Capability::Frame(frame) => encode_frame(frame),
@@ -78,6 +79,7 @@ pub(super) const fn encode(cap: Capability) -> RawCap {
     }
 }
 
+#[inline(always)]
 const fn encode_frame(frame: FrameCap) -> RawCap {
     let (asid, virtual_address) = encode_mapping(frame.mapping);
     let (raw, fields) = match frame.size {

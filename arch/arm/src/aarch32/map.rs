@@ -61,6 +61,7 @@ impl<A: Aarch32> Place<A> {
     ///
     /// # Errors
     /// A page needs a table, and there is none.
+    #[inline(always)]
     pub(super) fn find(
         directory: Directory<A>,
         size: FrameSize,
@@ -90,21 +91,23 @@ impl<A: Aarch32> Place<A> {
     ///
     /// # Errors
     /// What is there has another size.
+    #[inline(always)]
     pub(super) fn is_occupied(&self, size: FrameSize) -> Result<bool, Error> {
-        let sizes: &mut dyn Iterator<Item = Option<Found>> = match self {
-            Self::Pages(table, range) => {
-                &mut range.clone().map(|index| Found::page(table.get(index)))
-            }
-            Self::Sections(directory, range) => &mut range
-                .clone()
-                .map(|index| Found::section(directory.get(index))),
-        };
         let mut occupied = false;
-        for found in sizes.flatten() {
-            if !found.is_frame(size) {
-                return Err(Error::DeleteFirst);
+        let mut look = |found: Option<Found>| match found {
+            Some(found) if !found.is_frame(size) => Err(Error::DeleteFirst),
+            found => {
+                occupied |= found.is_some();
+                Ok(())
             }
-            occupied = true;
+        };
+        match self {
+            Self::Pages(table, range) => range
+                .clone()
+                .try_for_each(|index| look(Found::page(table.get(index))))?,
+            Self::Sections(directory, range) => range
+                .clone()
+                .try_for_each(|index| look(Found::section(directory.get(index))))?,
         }
         Ok(occupied)
     }
@@ -123,6 +126,7 @@ impl<A: Aarch32> Place<A> {
     }
 
     /// Maps the frame.
+    #[inline(always)]
     pub(super) fn map(&self, frame: &FrameCap, attributes: Attributes) {
         match self {
             Self::Pages(table, range) => {

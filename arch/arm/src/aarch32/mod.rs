@@ -52,9 +52,9 @@ pub enum CacheOperation {
 
 /// The cache lines of `size` bytes that a range touches, each by its first address.
 pub fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {
-    let count = (range.end - 1) / size - range.start / size + 1;
-    let first = range.start & !(size - 1);
-    (0..count).map(move |index| first + index * size)
+    let bits = size.trailing_zeros();
+    let (first, last) = (range.start >> bits, (range.end - 1) >> bits);
+    (first..last + 1).map(move |line| line << bits)
 }
 
 /// What the address spaces need of the machine.

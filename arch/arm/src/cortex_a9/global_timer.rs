@@ -3,7 +3,7 @@
 //! Section numbers are those of the *Cortex-A9 MPCore Technical Reference Manual* (DDI 0407).
 
 use kernel::time::{Clock, Ticks};
-use tock_registers::interfaces::{ReadWriteable, Readable, Writeable};
+use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::ReadWrite;
 use tock_registers::{register_bitfields, register_structs};
 
@@ -101,7 +101,7 @@ impl Timer for GlobalTimer {
         // From revision r2p0 on the event is raised when the counter is at or past the comparator.
         registers
             .control
-            .modify(CONTROL::CompEnable::SET + CONTROL::IrqEnable::SET);
+            .write(CONTROL::TimerEnable::SET + CONTROL::CompEnable::SET + CONTROL::IrqEnable::SET);
     }
 
     fn acknowledge(&mut self) {

@@ -8,10 +8,11 @@ mod page_table;
 mod vspace;
 
 use abi::LookupFailure;
+use arch_arm::interrupt::InterruptController;
 use kernel::Kernel;
-use kernel::arch::PhysAddr;
-use kernel::cap::Cap;
-use kernel::invoke::{Error, Invocation, Outcome};
+use kernel::arch::{ArchCap, PhysAddr};
+use kernel::cap::RawCap;
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use crate::cap::{Capability, FrameCap};
 use crate::paging::table::Table;
@@ -27,24 +28,27 @@ const INVALID_ROOT: Error = Error::Lookup {
     failure: LookupFailure::InvalidRoot,
 };
 
-/// Performs an invocation of a capability other than a signal.
+/// Performs an invocation.
+#[inline(always)]
 pub(crate) fn invoke<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
+    cap: RawCap,
 ) -> Outcome {
-    match invocation.cap {
-        Cap::Arch(Capability::Frame(frame)) => page::invoke(kernel, invocation, frame),
-        Cap::Arch(Capability::PageTable { address, mapping }) => {
+    match Capability::decode(cap) {
+        Capability::Frame(_) => page::invoke(kernel, invocation, cap),
+        Capability::PageTable { address, mapping } => {
             page_table::invoke(kernel, invocation, address, mapping)
         }
-        Cap::Arch(Capability::VSpace { address, asid }) => {
-            vspace::invoke(kernel, invocation, address, asid)
-        }
-        Cap::Arch(Capability::AsidControl) => asid::invoke_control(kernel, invocation),
-        Cap::Arch(Capability::AsidPool { pool, address }) => {
+        Capability::VSpace { address, asid } => vspace::invoke(kernel, invocation, address, asid),
+        Capability::AsidControl => asid::invoke_control(kernel, invocation),
+        Capability::AsidPool { pool, address } => {
             asid::invoke_pool(kernel, invocation, pool, address)
         }
-        _ => Err(Error::IllegalOperation.into()),
+        Capability::SgiSignal { number, target } => {
+            kernel.arch.controller.send_signal(number, target);
+            Ok(Answer::Nothing)
+        }
     }
 }
 
@@ -92,13 +96,11 @@ impl Root {
     ///
     /// # Errors
     /// Invalid capability `number` where it is none, or has no identifier.
-    fn from_cap<P: Platform>(cap: Cap<Armv8<P>>, number: usize) -> Result<Self, Error> {
-        match cap {
-            Cap::Arch(Capability::VSpace {
-                address,
-                asid: Some(asid),
-            }) => Ok(Self { address, asid }),
-            _ => Err(Error::InvalidCapability(number)),
+    #[inline(always)]
+    fn from_cap(cap: RawCap, number: usize) -> Result<Self, Error> {
+        match Capability::space(cap) {
+            Some((asid, address)) => Ok(Self { address, asid }),
+            None => Err(Error::InvalidCapability(number)),
         }
     }
 

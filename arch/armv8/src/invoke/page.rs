@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use abi::{Method, Rights};
 use kernel::Kernel;
-use kernel::cap::Cap;
+use kernel::arch::ArchCap;
+use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{INVALID_ROOT, Root, USER_TOP, cache, missing_table};
@@ -16,11 +17,15 @@ use crate::paging::tlb;
 use crate::spaces::{Asid, Spaces};
 use crate::{Armv8, Platform};
 
+#[inline(never)]
 pub(super) fn invoke<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
-    frame: FrameCap,
+    cap: RawCap,
 ) -> Outcome {
+    let Capability::Frame(frame) = Capability::decode(cap) else {
+        return Err(Error::InvalidCapability(0).into());
+    };
     match invocation.method {
         Method::ArmPageMap => map(kernel, invocation, frame),
         Method::ArmPageUnmap => {
@@ -51,6 +56,7 @@ pub(super) fn invoke<P: Platform>(
     }
 }
 
+#[inline(always)]
 fn map<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
@@ -60,7 +66,7 @@ fn map<P: Platform>(
     let address = invocation.word(kernel, 0);
     let rights = Rights::from_word(invocation.word(kernel, 1));
     let attributes = attributes(&frame, rights, invocation.word(kernel, 2));
-    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    let root = Root::from_cap(invocation.packed_extra(kernel, 0), 1)?;
     let table = root.table(kernel, 1)?;
     if !address.is_multiple_of(frame.size.bytes()) {
         return Err(Error::Alignment.into());
@@ -83,12 +89,14 @@ fn map<P: Platform>(
         return Err(missing_table(place.level.bits()).into());
     }
 
-    let mapping = Some(Mapping {
-        asid: root.asid,
-        address,
-    });
-    let mapped = Capability::Frame(FrameCap { mapping, ..frame });
-    kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    if frame.mapping.is_none() {
+        let mapping = Some(Mapping {
+            asid: root.asid,
+            address,
+        });
+        let mapped = Capability::Frame(FrameCap { mapping, ..frame });
+        kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    }
     // What a translation leads to changes only by way of none at all (Arm ARM, section D8.16.1).
     if place.kind() != Kind::Empty {
         place.set(Entry::EMPTY);

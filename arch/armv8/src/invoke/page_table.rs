@@ -53,7 +53,7 @@ fn map<P: Platform>(
     if mapping.is_some() {
         return Err(Error::InvalidCapability(0).into());
     }
-    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    let root = Root::from_cap(invocation.packed_extra(kernel, 0), 1)?;
     let address = invocation.word(kernel, 0);
     if address >= USER_TOP {
         return Err(Error::InvalidArgument(0).into());

@@ -97,8 +97,22 @@ impl Place {
 
     /// The last place on the way to `address`.
     pub(crate) fn find(root: Table, address: usize) -> Self {
-        Self::walk(root, address)
-            .last()
-            .unwrap_or_else(|| unreachable!("a walk begins at the root"))
+        let level = Level::Root;
+        let mut place = Self {
+            table: root,
+            level,
+            index: level.index(address),
+        };
+        while let Kind::Table(next) = place.kind()
+            && let Some(level) = place.level.below()
+        {
+            place = Self {
+                // SAFETY: as in `walk`.
+                table: unsafe { Table::at(next) },
+                level,
+                index: level.index(address),
+            };
+        }
+        place
     }
 }

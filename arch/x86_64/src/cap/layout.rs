@@ -54,6 +54,7 @@ fn mapping(raw: RawCap) -> Option<Mapping> {
     })
 }
 
+#[inline(always)]
 pub fn encode(cap: Cap) -> RawCap {
     match cap {
         Cap::Frame(FrameCap {

@@ -177,6 +177,7 @@ pub const fn is_frame(object: ObjectType) -> bool {
 ///
 /// # Panics
 /// For an object type of the portable kernel.
+#[inline(always)]
 pub fn create(object: ObjectType, address: PhysAddr, device: bool) -> Cap {
     match Kind::of(object) {
         Some(Kind::Frame(level)) => Cap::Frame(FrameCap {

@@ -11,6 +11,12 @@ use super::{Cap, FrameCap, PortsCap, layout};
 const TABLE_BITS: usize = 12;
 
 impl Cap {
+    /// The capability that was packed, if it is one of the architecture.
+    #[inline(always)]
+    pub fn of(raw: RawCap) -> Option<Self> {
+        (raw.tag() & 1 == 1).then(|| layout::decode(raw))
+    }
+
     /// The capability that a copy shall be; `Ok(None)`: it can't be copied.
     ///
     /// # Errors
@@ -30,6 +36,7 @@ impl Cap {
 }
 
 impl ArchCap for Cap {
+    #[inline(always)]
     fn encode(self) -> RawCap {
         layout::encode(self)
     }
@@ -39,6 +46,7 @@ impl ArchCap for Cap {
         layout::decode(raw)
     }
 
+    #[inline]
     fn memory(self) -> Option<(PhysAddr, usize)> {
         match self {
             Self::Frame(frame) => Some((frame.address, frame.level.bits())),

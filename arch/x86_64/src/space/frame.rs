@@ -2,7 +2,8 @@
 
 use abi::{Method, Rights};
 use kernel::Kernel;
-use kernel::cap::Cap as AnyCap;
+use kernel::arch::ArchCap;
+use kernel::cap::{Cap as AnyCap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{check_asid, named_space, root_of};
@@ -10,15 +11,19 @@ use crate::cap::{Cap, FrameCap, Mapping};
 use crate::paging::{Entry, Flags, Level, Place, USER_TOP, find};
 use crate::{Platform, X86_64};
 
-/// Performs an invocation of a frame.
+/// Performs an invocation of a frame, whose capability is packed.
 ///
 /// # Errors
 /// As the ABI lists them.
+#[inline(never)]
 pub fn invoke<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
-    cap: FrameCap,
+    cap: RawCap,
 ) -> Outcome {
+    let Cap::Frame(cap) = Cap::decode(cap) else {
+        return Err(Error::InvalidCapability(0).into());
+    };
     match invocation.method {
         Method::X86PageMap => map(kernel, invocation, cap),
         Method::X86PageUnmap => {
@@ -35,6 +40,7 @@ pub fn invoke<P: Platform>(
     }
 }
 
+#[inline(always)]
 fn map<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -81,11 +87,13 @@ fn map<P: Platform>(
     if old.is_present() {
         kernel.arch.forget_page(root, mapping);
     }
-    let mapped = FrameCap {
-        mapping: Some(mapping),
-        ..cap
-    };
-    kernel[invocation.slot].set_cap(AnyCap::Arch(Cap::Frame(mapped)));
+    if cap.mapping.is_none() {
+        let mapped = FrameCap {
+            mapping: Some(mapping),
+            ..cap
+        };
+        kernel[invocation.slot].set_cap(AnyCap::Arch(Cap::Frame(mapped)));
+    }
     Ok(Answer::Nothing)
 }
 

@@ -19,7 +19,6 @@ pub use frame::invoke as invoke_frame;
 pub use table::invoke as invoke_table;
 
 use kernel::Kernel;
-use kernel::cap::Cap as AnyCap;
 use kernel::invoke::{Error, Invocation};
 use kernel::token::Ptr;
 
@@ -43,8 +42,8 @@ fn named_space<P: Platform>(
     kernel: &Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
 ) -> Result<(Ptr<PageTable>, Asid), Error> {
-    match invocation.extra_cap(kernel, 0) {
-        AnyCap::Arch(Cap::Root(root)) if let Some(asid) = root.asid => {
+    match Cap::of(invocation.packed_extra(kernel, 0)) {
+        Some(Cap::Root(root)) if let Some(asid) = root.asid => {
             // SAFETY: there is a capability to the root, so it exists.
             Ok((unsafe { window::object(root.address) }, asid))
         }

@@ -14,9 +14,9 @@ use std::ops::Range;
 use abi::sizes::{ASID_POOL_BITS, PAGE_BITS, VSPACE_BITS};
 use abi::{Method, ObjectType, Rights, slots};
 use kernel::Kernel;
-use kernel::arch::{Arch, BootSpace, Exit, Frame, Irq, PhysAddr};
+use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Frame, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
-use kernel::cap::Cap;
+use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use kernel::object::Thread;
 use kernel::time::{Clock, Ticks};
@@ -219,12 +219,10 @@ impl Arch for Host {
 
     fn finalise(_: &mut Kernel<Self>, _: HostCap, _: bool) {}
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
-        match (invocation.cap, invocation.method) {
-            (Cap::Arch(HostCap::Frame(frame)), Method::X86PageGetAddress) => {
-                Ok(Answer::word(frame.address.0))
-            }
-            (Cap::Arch(HostCap::AsidPool(_)), Method::X86AsidPoolAssign) => {
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
+        match (HostCap::decode(cap), invocation.method) {
+            (HostCap::Frame(frame), Method::X86PageGetAddress) => Ok(Answer::word(frame.address.0)),
+            (HostCap::AsidPool(_), Method::X86AsidPoolAssign) => {
                 invocation.require(0, 1)?;
                 let Cap::Arch(HostCap::AddressSpace {
                     address,

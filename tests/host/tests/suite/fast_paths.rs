@@ -2,7 +2,8 @@
 
 use crate::random::{History, World, step};
 use abi::registers::COUNT;
-use abi::{Method, Rights, endpoint_flags};
+use abi::slots::INIT_THREAD_CNODE as ROOT;
+use abi::{Method, ObjectType, Rights, endpoint_flags};
 use host_tests::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::cap::Cap;
 use kernel::collections::Linked;
@@ -65,12 +66,13 @@ proptest! {
     ) {
         let (mut short, mut general) = (World::new(), World::new());
         general.machine.kernel.arch.fast_paths = false;
+        let before = general.machine.kernel.watch.fast_paths;
         for step in &history.0 {
             short.step(step);
             general.step(step);
             prop_assert_eq!(picture(&short), picture(&general), "after {:?}", step);
         }
-        prop_assert_eq!(general.machine.kernel.watch.fast_paths, 0);
+        prop_assert_eq!(general.machine.kernel.watch.fast_paths, before);
     }
 }
 
@@ -179,6 +181,45 @@ fn signals_are_short() {
     scene.machine.wait(scene.server, notification);
     assert!(scene.is_fast(|scene| scene.machine.signal(client, notification)));
     assert!(scene.machine.runs(scene.server));
+}
+
+#[test]
+fn calls_on_memory_are_short() {
+    let mut scene = Scene::new(5, false);
+    let client = scene.client;
+    let (memory, slot) = (scene.machine.untyped(12), scene.machine.slot());
+    let words = [ObjectType::X86Page4K.number(), 0, 0, 0, slot, 1];
+    let retype = Message::new(Method::UntypedRetype.number(), &words).with_caps(&[ROOT]);
+    assert!(scene.is_fast(|scene| scene.machine.call(client, memory, &retype)));
+    assert_eq!(scene.machine.received(client).label, 0);
+    let ask = Message::new(Method::X86PageGetAddress.number(), &[]);
+    assert!(scene.is_fast(|scene| scene.machine.call(client, slot, &ask)));
+    assert_eq!(scene.machine.received(client).words.len(), 1);
+    // Errors are told by the same operation.
+    assert!(scene.is_fast(|scene| scene.machine.call(client, memory, &retype)));
+    let error = abi::ErrorCode::DeleteFirst as usize;
+    assert_eq!(scene.machine.received(client).label, error);
+    // What could matter to the scheduler is not memory.
+    let suspend = Message::new(Method::TcbSuspend.number(), &[]);
+    let server = scene.server.tcb;
+    assert!(!scene.is_fast(|scene| scene.machine.call(client, server, &suspend)));
+    assert_eq!(scene.machine.received(client).label, 0);
+}
+
+#[test]
+fn a_call_on_memory_stops_for_an_interrupt() {
+    let mut scene = Scene::new(5, false);
+    let client = scene.client;
+    let (memory, slot) = (scene.machine.untyped(12), scene.machine.slots(2));
+    let words = [ObjectType::Endpoint.number(), 0, 0, 0, slot, 2];
+    let retype = Message::new(Method::UntypedRetype.number(), &words).with_caps(&[ROOT]);
+    // The looks before the one between both objects are after lookups and checks.
+    scene.machine.kernel.arch.ambush = Some((3, kernel::arch::Irq(0)));
+    assert!(scene.is_fast(|scene| scene.machine.call(client, memory, &retype)));
+    assert!(!scene.machine.is_empty(slot) && scene.machine.is_empty(slot + 1));
+    scene.machine.rest();
+    assert_eq!(scene.machine.received(client).label, 0);
+    assert!(!scene.machine.is_empty(slot + 1));
 }
 
 #[test]

@@ -9,8 +9,8 @@ mod page_table;
 
 use abi::LookupFailure;
 use kernel::Kernel;
-use kernel::arch::PhysAddr;
-use kernel::cap::Cap;
+use kernel::arch::{ArchCap, PhysAddr};
+use kernel::cap::RawCap;
 use kernel::invoke::{Error, Invocation, Outcome};
 
 use super::Aarch32;
@@ -29,20 +29,25 @@ const INVALID_ROOT: Error = Error::Lookup {
 ///
 /// # Errors
 /// The error for the caller.
-pub fn invoke<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
-    match invocation.cap {
-        Cap::Arch(Capability::Frame(frame)) => page::invoke(kernel, invocation, frame),
-        Cap::Arch(Capability::PageTable { address, mapping }) => {
+#[inline(always)]
+pub fn invoke<A: Aarch32>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+    cap: RawCap,
+) -> Outcome {
+    match Capability::decode(cap) {
+        Capability::Frame(_) => page::invoke(kernel, invocation, cap),
+        Capability::PageTable { address, mapping } => {
             page_table::invoke(kernel, invocation, address, mapping)
         }
-        Cap::Arch(Capability::PageDirectory { address, asid }) => {
+        Capability::PageDirectory { address, asid } => {
             page_directory::invoke(kernel, invocation, address, asid)
         }
-        Cap::Arch(Capability::AsidControl) => asid::invoke_control(kernel, invocation),
-        Cap::Arch(Capability::AsidPool { pool, address }) => {
+        Capability::AsidControl => asid::invoke_control(kernel, invocation),
+        Capability::AsidPool { pool, address } => {
             asid::invoke_pool(kernel, invocation, pool, address)
         }
-        _ => Err(Error::IllegalOperation.into()),
+        Capability::SgiSignal { .. } => Err(Error::IllegalOperation.into()),
     }
 }
 
@@ -97,13 +102,11 @@ impl Root {
     ///
     /// # Errors
     /// Invalid capability `number` where it is none, or has no identifier.
-    fn from_cap<A: Aarch32>(cap: Cap<A>, number: usize) -> Result<Self, Error> {
-        match cap {
-            Cap::Arch(Capability::PageDirectory {
-                address,
-                asid: Some(asid),
-            }) => Ok(Self { address, asid }),
-            _ => Err(Error::InvalidCapability(number)),
+    #[inline(always)]
+    fn from_cap(cap: RawCap, number: usize) -> Result<Self, Error> {
+        match Capability::space(cap) {
+            Some((asid, address)) => Ok(Self { address, asid }),
+            None => Err(Error::InvalidCapability(number)),
         }
     }
 

@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use abi::{Method, Rights};
 use kernel::Kernel;
-use kernel::cap::Cap;
+use kernel::arch::ArchCap;
+use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{INVALID_ROOT, Root, cache, mapped_place};
@@ -12,11 +13,15 @@ use crate::aarch32::cap::{Capability, FrameCap, FrameSize, Mapping};
 use crate::aarch32::map::{Place, attributes};
 use crate::aarch32::{Aarch32, Asid, USER_TOP};
 
+#[inline(never)]
 pub(super) fn invoke<A: Aarch32>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
-    frame: FrameCap,
+    cap: RawCap,
 ) -> Outcome {
+    let Capability::Frame(frame) = Capability::decode(cap) else {
+        return Err(Error::InvalidCapability(0).into());
+    };
     match invocation.method {
         Method::ArmPageMap => map(kernel, invocation, frame),
         Method::ArmPageUnmap => {
@@ -40,12 +45,13 @@ pub(super) fn invoke<A: Aarch32>(
     }
 }
 
+#[inline(always)]
 fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: FrameCap) -> Outcome {
     invocation.require(3, 1)?;
     let address = invocation.word(kernel, 0);
     let rights = Rights::from_word(invocation.word(kernel, 1));
     let attributes = attributes(&frame, rights, invocation.word(kernel, 2));
-    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    let root = Root::from_cap(invocation.packed_extra(kernel, 0), 1)?;
     match frame.mapping {
         Some(mapping) if mapping.asid != root.asid => {
             return Err(Error::InvalidCapability(1).into());
@@ -66,12 +72,14 @@ fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: Fr
     let place = Place::find(directory, frame.size, address)?;
     let was_occupied = place.is_occupied(frame.size)?;
 
-    let mapping = Some(Mapping {
-        asid: root.asid,
-        address,
-    });
-    let mapped = Capability::Frame(FrameCap { mapping, ..frame });
-    kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    if frame.mapping.is_none() {
+        let mapping = Some(Mapping {
+            asid: root.asid,
+            address,
+        });
+        let mapped = Capability::Frame(FrameCap { mapping, ..frame });
+        kernel[invocation.slot].set_cap(Cap::Arch(mapped));
+    }
     place.map(&frame, attributes);
     if was_occupied {
         forget(kernel, frame.size, root.asid, address);

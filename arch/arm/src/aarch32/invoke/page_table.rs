@@ -52,7 +52,7 @@ fn map<A: Aarch32>(
     if mapping.is_some() {
         return Err(Error::InvalidCapability(0).into());
     }
-    let root = Root::from_cap(invocation.extra_cap(kernel, 0), 1)?;
+    let root = Root::from_cap(invocation.packed_extra(kernel, 0), 1)?;
     let address = invocation.word(kernel, 0);
     let parity = invocation.word(kernel, 1) & vm_attributes::PARITY != 0;
     if address >= USER_TOP {

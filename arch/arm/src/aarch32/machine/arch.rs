@@ -5,9 +5,9 @@ use core::ops::Range;
 use aarch32_cpu::register::{SysRegWrite, Tpidruro, Tpidrurw};
 use abi::ObjectType;
 use kernel::Kernel;
-use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr, UserContext};
+use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Irq, PhysAddr, UserContext};
 use kernel::boot::BootAllocator;
-use kernel::cap::Cap;
+use kernel::cap::RawCap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
@@ -107,6 +107,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         FrameSize::of(kind).is_some()
     }
 
+    #[inline(always)]
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
         aarch32::create_object(kind, address, device)
     }
@@ -119,12 +120,13 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         aarch32::finalise(kernel, cap, last);
     }
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
-        if let Cap::Arch(Capability::SgiSignal { number, target }) = invocation.cap {
+    #[inline(always)]
+    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
+        if let Capability::SgiSignal { number, target } = Capability::decode(cap) {
             kernel.arch.controller.send_signal(number, target);
             return Ok(Answer::Nothing);
         }
-        aarch32::invoke(kernel, invocation)
+        aarch32::invoke(kernel, invocation, cap)
     }
 
     fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {

@@ -29,7 +29,7 @@ impl<A: Arch> Kernel<A> {
             return false;
         }
         let way = self.fast_invocation(thread);
-        self.after_fast_path(&way);
+        self.after_way(&way);
         way.is_ok()
     }
 

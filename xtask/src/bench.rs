@@ -10,6 +10,7 @@ mod measurement;
 mod profile;
 mod reference;
 mod run;
+mod speed;
 mod table;
 
 use std::fs;

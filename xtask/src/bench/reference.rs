@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::delay;
 use super::measurement::{self, Measurement, number};
+use super::{delay, speed};
 use crate::Result;
 use crate::workspace::Workspace;
 
 /// Where the files are.
 const FOLDER: &str = "benches/reference";
 /// The pages of the book that show results, and how.
-const PAGES: [(&str, fn(&[Platform]) -> String); 2] = [
+const PAGES: [(&str, fn(&[Platform]) -> String); 3] = [
     ("docs/src/reference/benchmarks.md", tables),
+    ("docs/src/reference/speed.md", speed::page),
     ("docs/src/reference/delay.md", delay::page),
 ];
 /// The plots of delays, one for each platform.

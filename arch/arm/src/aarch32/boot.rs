@@ -86,7 +86,7 @@ pub fn boot_map<A: Aarch32>(
         };
     // SAFETY: `boot_space` made it.
     let directory = unsafe { Directory::<A>::at(root) };
-    let Ok(place) = Place::find(directory, frame.size, address) else {
+    let Some(place) = Place::find(directory, frame.size, address) else {
         panic!("the initial address space has no table for {address:#x}");
     };
     place.map(&frame, attributes(&frame, Rights::READ_WRITE, bits));

@@ -48,6 +48,14 @@ pub(super) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) ->
     }
 }
 
+/// The lookup of a table that an address needs has failed.
+pub(super) const MISSING_TABLE: Error = Error::Lookup {
+    source: false,
+    failure: LookupFailure::MissingCapability {
+        bits_left: SECTION_BITS,
+    },
+};
+
 /// The descriptors of a frame of a certain size at a certain address.
 pub(super) enum Place<A> {
     /// In a table.
@@ -57,29 +65,18 @@ pub(super) enum Place<A> {
 }
 
 impl<A: Aarch32> Place<A> {
-    /// Where the descriptors stand. The address is a multiple of the size.
-    ///
-    /// # Errors
-    /// A page needs a table, and there is none.
+    /// Where the descriptors stand; none where a page needs a table, and there is none. The address is a
+    /// multiple of the size.
     #[inline(always)]
-    pub(super) fn find(
-        directory: Directory<A>,
-        size: FrameSize,
-        address: usize,
-    ) -> Result<Self, Error> {
+    pub(super) fn find(directory: Directory<A>, size: FrameSize, address: usize) -> Option<Self> {
         let first = directory_index(address);
         let page = table_index(address);
         let table = || match directory.get(first).kind() {
             // SAFETY: a mapped table leaves the directory before its memory is used otherwise.
-            FirstKind::Table(table) => Ok(unsafe { Table::at(table) }),
-            _ => Err(Error::Lookup {
-                source: false,
-                failure: LookupFailure::MissingCapability {
-                    bits_left: SECTION_BITS,
-                },
-            }),
+            FirstKind::Table(table) => Some(unsafe { Table::at(table) }),
+            _ => None,
         };
-        Ok(match size {
+        Some(match size {
             FrameSize::SmallPage => Self::Pages(table()?, page..page + 1),
             FrameSize::LargePage => Self::Pages(table()?, page..page + REPEATED),
             FrameSize::Section => Self::Sections(directory, first..first + 1),
@@ -87,18 +84,15 @@ impl<A: Aarch32> Place<A> {
         })
     }
 
-    /// Whether something is mapped there already.
-    ///
-    /// # Errors
-    /// What is there has another size.
+    /// Whether something of this size is mapped there already; none where something of another is.
     #[inline(always)]
-    pub(super) fn is_occupied(&self, size: FrameSize) -> Result<bool, Error> {
+    pub(super) fn occupied(&self, size: FrameSize) -> Option<bool> {
         let mut occupied = false;
         let mut look = |found: Option<Found>| match found {
-            Some(found) if !found.is_frame(size) => Err(Error::DeleteFirst),
+            Some(found) if !found.is_frame(size) => None,
             found => {
                 occupied |= found.is_some();
-                Ok(())
+                Some(())
             }
         };
         match self {
@@ -109,7 +103,7 @@ impl<A: Aarch32> Place<A> {
                 .clone()
                 .try_for_each(|index| look(Found::section(directory.get(index))))?,
         }
-        Ok(occupied)
+        Some(occupied)
     }
 
     /// Whether all of it maps this frame.

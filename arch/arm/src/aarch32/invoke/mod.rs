@@ -139,6 +139,6 @@ fn mapped_place<A: Aarch32>(
     frame: &FrameCap,
     mapping: Mapping,
 ) -> Option<Place<A>> {
-    let place = Place::find(directory, frame.size, mapping.address).ok()?;
+    let place = Place::find(directory, frame.size, mapping.address)?;
     place.holds(frame).then_some(place)
 }

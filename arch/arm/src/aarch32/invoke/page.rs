@@ -10,7 +10,7 @@ use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{INVALID_ROOT, Root, cache, mapped_place};
 use crate::aarch32::cap::{Capability, FrameCap, FrameSize, Mapping};
-use crate::aarch32::map::{Place, attributes};
+use crate::aarch32::map::{MISSING_TABLE, Place, attributes};
 use crate::aarch32::{Aarch32, Asid, USER_TOP};
 
 #[inline(never)]
@@ -69,8 +69,8 @@ fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: Fr
     if !address.is_multiple_of(frame.size.bytes()) {
         return Err(Error::Alignment.into());
     }
-    let place = Place::find(directory, frame.size, address)?;
-    let was_occupied = place.is_occupied(frame.size)?;
+    let place = Place::find(directory, frame.size, address).ok_or(MISSING_TABLE)?;
+    let was_occupied = place.occupied(frame.size).ok_or(Error::DeleteFirst)?;
 
     if frame.mapping.is_none() {
         let mapping = Some(Mapping {

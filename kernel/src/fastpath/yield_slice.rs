@@ -1,6 +1,6 @@
 //! Giving up the rest of a round-robin slice.
 
-use super::{SystemCall, Way, usual};
+use super::{Declined, SystemCall, Way, usual};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
@@ -15,11 +15,15 @@ impl<A: Arch> Kernel<A> {
         let look = self.look()?;
         let context = self.paying_context()?;
         let domain = self.core.current_domain();
-        usual(self[context].is_configured() && self[context].is_round_robin())?;
+        usual(self[context].is_round_robin())?;
         usual(self[context].budget >= self.min_budget())?;
         usual(self[context].head().time <= look.now)?;
         usual(self.core.release.earliest(domain) > look.now)?;
-        let others = self.core.ready.first(domain, self[thread].priority);
+        let others = self
+            .core
+            .ready
+            .first_normal(domain, self[thread].priority)
+            .ok_or(Declined)?;
         if let Some(next) = others {
             usual(matches!(self[next].state, ThreadState::Running))?;
             usual(self[next].yielding_to.is_none())?;

@@ -27,6 +27,22 @@ pub fn check_context<A: Arch>(
     )?;
     require(
         object
+            .owner
+            .is_none_or(|owner| kernel[owner].own_context == Some(context)),
+        "the owner of a scheduling context knows the context",
+    )?;
+    require(
+        object
+            .owner
+            .is_none_or(|owner| kernel[owner].criticality == object.criticality()),
+        "a scheduling context has the criticality of its owner",
+    )?;
+    require(
+        object.has(ContextFlag::Critical) == (object.criticality() > 0),
+        "a scheduling context is marked as critical if it is",
+    )?;
+    require(
+        object
             .notification
             .is_none_or(|notification| kernel[notification].sched_context == Some(context)),
         "the notification of a scheduling context knows the context",

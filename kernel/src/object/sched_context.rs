@@ -1,6 +1,6 @@
 //! Scheduling contexts: rights to processor time.
 
-use core::num::{NonZeroU64, NonZeroUsize};
+use core::num::NonZeroU64;
 
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 
@@ -26,11 +26,12 @@ pub struct SchedContext<A: Arch> {
     flags: u8,
     /// The core whose time it is.
     pub core: u8,
+    criticality: u8,
     /// The thread that runs on it.
     pub thread: Option<Ptr<Thread<A>>>,
     /// The thread that it was bound to, by somebody who may: whoever else runs on it has borrowed it.
-    /// Only to be compared; the thread may be gone.
-    pub owner: Option<NonZeroUsize>,
+    /// The thread knows it as its own context.
+    pub owner: Option<Ptr<Thread<A>>>,
     /// Top of the stack of calls along which it was donated.
     pub reply: Option<Ptr<Reply<A>>>,
     /// The notification that lends it to passive threads.
@@ -49,6 +50,8 @@ pub enum ContextFlag {
     Sporadic = 1 << 0,
     /// It is used while its thread waits at an endpoint ([`abi::sched_context_flags::IDLING`]).
     Idling = 1 << 2,
+    /// It has a criticality above 0.
+    Critical = 1 << 3,
     /// Whoever runs on it is looked at more closely at each kernel entry. Set where there may be a reason;
     /// who looks and finds none takes it back.
     Watched = 1 << 1,
@@ -70,6 +73,7 @@ impl<A: Arch> SchedContext<A> {
             ring: RefillRing::new(0),
             flags: 0,
             core: 0,
+            criticality: 0,
             thread: None,
             owner: None,
             reply: None,
@@ -102,6 +106,24 @@ impl<A: Arch> SchedContext<A> {
     /// Whether something may have happened to it while its thread waited.
     pub const fn is_used_waiting(&self) -> bool {
         self.flags & !(ContextFlag::Sporadic as u8) != 0
+    }
+
+    /// Whether entries of whoever runs on it may have to be looked at.
+    #[inline(always)]
+    pub const fn may_be_watched(&self) -> bool {
+        self.flags & (ContextFlag::Watched as u8 | ContextFlag::Critical as u8) != 0
+    }
+
+    /// At which criticality whoever runs on it runs.
+    #[inline(always)]
+    pub const fn criticality(&self) -> u8 {
+        self.criticality
+    }
+
+    /// Changes that; nobody who runs on it is in a ready or release queue.
+    pub const fn set_criticality(&mut self, criticality: u8) {
+        self.criticality = criticality;
+        self.set(ContextFlag::Critical, criticality > 0);
     }
 
     /// Sets or removes a flag.

@@ -2,6 +2,7 @@
 
 use super::Decision;
 use super::alarm::level;
+use super::release::Due;
 use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
 use crate::collections::Linked;
@@ -115,31 +116,40 @@ impl<A: Arch> Kernel<A> {
     fn stays(&self, current: Option<Ptr<Thread<A>>>) -> bool {
         let Some(current) = current else { return false };
         self[current].membership == crate::object::Membership::None
-            && !self.is_overtaken(self[current].priority)
+            && !self.is_overtaken(self.rank(current))
     }
 
     /// The thread to run next, of those that are ready and those that are due: the most urgent; of
     /// equals the one that is ready for the longest time.
     fn most_urgent(&self) -> Option<Ptr<Thread<A>>> {
-        let domain = self.core.current_domain();
-        let ready = self.core.ready.highest_priority(domain);
-        let Some((due, moment)) = self.core.release.most_urgent_due(domain, self.core.now) else {
-            return self.core.ready.first(domain, ready?);
+        let core = &self.core;
+        let domain = core.current_domain();
+        let ready = core.ready.highest_rank(domain, core.level);
+        let first = |rank| core.ready.first(&self.objects, domain, rank, core.level);
+        let due = core.release.most_urgent_due(domain, core.now, core.level);
+        let Some(Due {
+            rank,
+            moment,
+            thread,
+        }) = due
+        else {
+            return first(ready?);
         };
         let waiting = match ready {
-            Some(priority) if priority > due => return self.core.ready.first(domain, priority),
-            Some(priority) if priority == due => self.core.ready.first(domain, priority),
+            Some(ready) if ready > rank => return first(ready),
+            Some(ready) if ready == rank => first(ready),
             _ => None,
         };
         waiting
             .filter(|thread| Ticks(self[*thread].links().key()) < moment)
-            .or_else(|| self.core.release.first(domain, due))
+            .or(thread)
     }
 
-    /// Whether somebody who is ready or due is more urgent than a priority.
-    fn is_overtaken(&self, priority: u8) -> bool {
-        let highest = self.core.ready.highest_priority(self.core.current_domain());
-        highest.is_some_and(|highest| highest > priority) || self.is_due_from(level(priority))
+    /// Whether somebody who is ready or due is more urgent than a rank.
+    fn is_overtaken(&self, rank: u16) -> bool {
+        let core = &self.core;
+        let highest = core.ready.highest_rank(core.current_domain(), core.level);
+        highest.is_some_and(|highest| highest > rank) || self.is_due_from(level(rank))
     }
 
     /// Whether the candidate runs at once; if not, it is put into its ready queue.
@@ -148,18 +158,18 @@ impl<A: Arch> Kernel<A> {
         current: Option<Ptr<Thread<A>>>,
         candidate: Ptr<Thread<A>>,
     ) -> Option<Ptr<Thread<A>>> {
-        let priority = self[candidate].priority;
+        let rank = self.rank(candidate);
         match current {
             // Waking an equal does not preempt: it comes behind those that wait already.
-            Some(current) if self[current].priority == priority => {
+            Some(current) if self.rank(current) == rank => {
                 self.ready_back(candidate);
                 None
             }
-            Some(current) if self[current].priority > priority => {
+            Some(current) if self.rank(current) > rank => {
                 self.ready_front(candidate);
                 None
             }
-            _ if self.is_overtaken(priority) => {
+            _ if self.is_overtaken(rank) => {
                 self.ready_front(candidate);
                 None
             }

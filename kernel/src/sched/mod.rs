@@ -9,6 +9,7 @@
 
 mod alarm;
 mod charge;
+mod criticality;
 mod decide;
 mod defer;
 mod domain;
@@ -30,6 +31,8 @@ use crate::token::Ptr;
 use alarm::Alarm;
 pub(crate) use alarm::level;
 pub(crate) use charge::Standing;
+#[cfg(any(test, feature = "invariants"))]
+pub(crate) use criticality::band;
 pub(crate) use defer::Funding;
 use domain::DomainTime;
 use ready::ReadyQueues;
@@ -79,6 +82,8 @@ pub struct Core<A: Arch> {
     /// Whether the address space or registers of the current thread were changed under it, so that
     /// the architecture must load them again.
     pub reload: bool,
+    /// The level of criticality; see `criticality`.
+    pub level: u8,
     /// Whether any thread stopped with a fault that nobody handles.
     pub unhandled_fault: bool,
     /// Work since somebody looked last at what else waits, and levels of capability spaces walked
@@ -114,6 +119,7 @@ impl<A: Arch> Core<A> {
             decision: Decision::Resume,
             reprogram: true,
             reload: true,
+            level: 0,
             unhandled_fault: false,
             work: 0,
             levels: core::cell::Cell::new(0),

@@ -102,12 +102,18 @@ impl<A: Arch> Kernel<A> {
         )
     }
 
+    /// The level of a thread that runs by a fast path: it is in the lower band, or there is only one.
+    #[inline(always)]
+    fn fast_level(&self, next: Ptr<Thread<A>>) -> u16 {
+        level(self[next].priority.into())
+    }
+
     /// `next` runs from now on, on the time of the thread that ran.
     #[inline(always)]
     pub(super) fn go_on_with(&mut self, before: Ptr<Thread<A>>, next: Ptr<Thread<A>>) {
         self.core.current = Some(next);
         if self[before].priority != self[next].priority {
-            self.update_alarm();
+            self.update_alarm(self.fast_level(next));
         }
         A::switch_to(self, Some(next));
     }
@@ -144,7 +150,7 @@ impl<A: Arch> Kernel<A> {
         self.wake_context(next);
         self.core.current = Some(next);
         self.switch_context();
-        self.update_alarm();
+        self.update_alarm(self.fast_level(next));
         A::switch_to(self, Some(next));
     }
 }

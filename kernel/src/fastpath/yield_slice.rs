@@ -5,6 +5,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{Thread, ThreadState};
+use crate::sched::level;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -29,6 +30,7 @@ impl<A: Arch> Kernel<A> {
             usual(self[next].yielding_to.is_none())?;
         }
 
+        let level = level(self[thread].priority.into());
         self.note(Some(look));
         // Giving time up is not using it.
         let used = self[context].consumed.saturating_add(self.core.consumed);
@@ -40,14 +42,14 @@ impl<A: Arch> Kernel<A> {
         self.core.reprogram = true;
         let Some(next) = others else {
             self[thread].links_mut().set_key(look.now.0);
-            self.update_alarm();
+            self.update_alarm(level);
             return Ok(thread);
         };
         self.ready_back(thread);
         self.leave_scheduler(next);
         self.core.current = Some(next);
         self.switch_context();
-        self.update_alarm();
+        self.update_alarm(level);
         A::switch_to(self, Some(next));
         Ok(next)
     }

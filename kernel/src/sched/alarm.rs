@@ -81,9 +81,8 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Arms the timer for the first thing that will happen by itself and matter, if that may have
-    /// changed.
-    pub(crate) fn update_alarm(&mut self) {
-        let level = self.level_of(self.core.current);
+    /// changed. `level` is that of who runs.
+    pub(crate) fn update_alarm(&mut self, level: u16) {
         let reprogram = core::mem::take(&mut self.core.reprogram);
         if !reprogram && self.core.alarm.is_right_for(level) {
             return;

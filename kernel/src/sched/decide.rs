@@ -23,7 +23,7 @@ impl<A: Arch> Kernel<A> {
         self.check_new_context();
         self.pick();
         self.switch_context();
-        self.update_alarm();
+        self.update_alarm(self.level_of(self.core.current));
         if let Some(thread) = self.core.current {
             self.finish_yield_to(thread);
             if let ThreadState::Restart = self[thread].state {

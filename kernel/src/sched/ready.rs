@@ -61,23 +61,23 @@ impl<A: Arch> ReadyQueues<A> {
     fn queue_for(&mut self, objects: &Objects, thread: Ptr<Thread<A>>) -> &mut Ring<Thread<A>> {
         let (domain, criticality, priority) = place(objects, thread);
         let queues = &mut self.domains[domain];
-        queues[criticality].occupied.insert(priority);
         if criticality > 0 {
-            queues[0].occupied.mark(criticality);
+            return critical_queue_for(queues, criticality, priority);
         }
-        &mut queues[criticality].queues[priority as usize]
+        queues[0].occupied.insert(priority);
+        &mut queues[0].queues[priority as usize]
     }
 
     pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
         let (domain, criticality, priority) = place(objects, thread);
-        let queues = &mut self.domains[domain][criticality];
-        let queue = &mut queues.queues[priority as usize];
+        let queues = &mut self.domains[domain];
+        if criticality > 0 {
+            return remove_critical(queues, objects, thread);
+        }
+        let queue = &mut queues[0].queues[priority as usize];
         queue.remove(objects, thread);
         if queue.is_empty() {
-            queues.occupied.remove(priority);
-            if criticality > 0 && queues.occupied.highest().is_none() {
-                self.domains[domain][0].occupied.unmark(criticality);
-            }
+            queues[0].occupied.remove(priority);
         }
     }
 
@@ -166,5 +166,35 @@ impl<A: Arch> ReadyQueues<A> {
             })
             .min_by_key(|(since, criticality, _)| (*since, *criticality))
             .map(|(_, _, first)| first)
+    }
+}
+
+/// The queue for a thread with a criticality, which is going to be in it.
+#[cold]
+fn critical_queue_for<A: Arch>(
+    queues: &mut [Queues<A>; CRITICALITIES],
+    criticality: usize,
+    priority: u8,
+) -> &mut Ring<Thread<A>> {
+    queues[criticality].occupied.insert(priority);
+    queues[0].occupied.mark(criticality);
+    &mut queues[criticality].queues[priority as usize]
+}
+
+#[cold]
+fn remove_critical<A: Arch>(
+    queues: &mut [Queues<A>; CRITICALITIES],
+    objects: &mut Objects,
+    thread: Ptr<Thread<A>>,
+) {
+    let (_, criticality, priority) = place(objects, thread);
+    let here = &mut queues[criticality];
+    let queue = &mut here.queues[priority as usize];
+    queue.remove(objects, thread);
+    if queue.is_empty() {
+        here.occupied.remove(priority);
+        if here.occupied.highest().is_none() {
+            queues[0].occupied.unmark(criticality);
+        }
     }
 }

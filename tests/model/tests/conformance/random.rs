@@ -136,6 +136,8 @@ impl World {
     fn new() -> Result<Self, String> {
         let mut twin = Twin::new();
         let machine = &mut twin.machine;
+        // It must not be locked out.
+        machine.set_criticality(machine.root, 7);
         let endpoints: Vec<_> = (0..2).map(|_| machine.endpoint()).collect();
         let mut spare: Vec<_> =
             (endpoints.iter().map(|endpoint| machine.mint(*endpoint, Rights::ALL, 5))).collect();

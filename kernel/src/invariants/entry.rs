@@ -55,10 +55,8 @@ pub fn check_entry<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     if let Some(thread) = ready.and_then(first) {
         check_ready_queue(kernel, Place::of(kernel, thread), REACH)?;
     }
-    let due = kernel
-        .core
-        .release
-        .most_urgent_due(domain, Ticks::NEVER, level);
+    let last = Ticks(Ticks::NEVER.0 - 1);
+    let due = kernel.core.release.most_urgent_due(domain, last, level);
     if let Some(thread) = due.and_then(|due| due.thread) {
         check_release_queue(kernel, Place::of(kernel, thread), REACH)?;
     }

@@ -98,38 +98,41 @@ pub struct Core<A: Arch> {
     pub(crate) release: ReleaseQueues<A>,
     pub(crate) alarm: Alarm,
     domain: DomainTime,
-    #[cfg_attr(
-        not(feature = "bench"),
-        expect(dead_code, reason = "nothing is measured")
-    )]
     measurement: Measurement,
 }
 
 impl<A: Arch> Core<A> {
-    /// A core that idles and has nothing to run.
-    pub const fn new(id: usize) -> Self {
-        Self {
-            id,
-            current: None,
-            current_context: None,
-            now: Ticks::ZERO,
-            consumed: Ticks::ZERO,
-            allowance: Ticks::NEVER,
-            again: false,
-            decision: Decision::Resume,
-            reprogram: true,
-            reload: true,
-            level: 0,
-            unhandled_fault: false,
-            work: 0,
-            levels: core::cell::Cell::new(0),
-            parcel: None,
-            sweeps: 0,
-            ready: ReadyQueues::new(),
-            release: ReleaseQueues::new(),
-            alarm: Alarm::NONE,
-            domain: DomainTime::new(),
-            measurement: Measurement::new(),
+    /// Makes a core that idles and has nothing to run, piece by piece where it shall be: the queues are too
+    /// large for the stack of a kernel.
+    ///
+    /// # Safety
+    /// `place` can be written to.
+    pub(crate) unsafe fn make_at(place: *mut Self, id: usize) {
+        // SAFETY: the caller's promise, for each field.
+        unsafe {
+            make_fields!(place, {
+                id: id,
+                current: None,
+                current_context: None,
+                now: Ticks::ZERO,
+                consumed: Ticks::ZERO,
+                allowance: Ticks::NEVER,
+                again: false,
+                decision: Decision::Resume,
+                reprogram: true,
+                reload: true,
+                level: 0,
+                unhandled_fault: false,
+                work: 0,
+                levels: core::cell::Cell::new(0),
+                parcel: None,
+                sweeps: 0,
+                alarm: Alarm::NONE,
+                domain: DomainTime::new(),
+                measurement: Measurement::new(),
+            } and ready, release);
+            ReadyQueues::make_at(&raw mut (*place).ready);
+            ReleaseQueues::make_at(&raw mut (*place).release);
         }
     }
 

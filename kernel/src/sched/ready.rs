@@ -33,16 +33,21 @@ struct Queues<A: Arch> {
 }
 
 impl<A: Arch> ReadyQueues<A> {
-    pub const fn new() -> Self {
-        Self {
-            domains: [const {
-                [const {
-                    Queues {
+    /// Makes empty queues, one criticality after the other.
+    ///
+    /// # Safety
+    /// `place` can be written to.
+    pub unsafe fn make_at(place: *mut Self) {
+        for domain in 0..DOMAINS {
+            for criticality in 0..CRITICALITIES {
+                // SAFETY: the caller's promise, for a part of it.
+                unsafe {
+                    (&raw mut (*place).domains[domain][criticality]).write(Queues {
                         occupied: PriorityBitmap::EMPTY,
                         queues: [Ring::EMPTY; PRIORITIES],
-                    }
-                }; CRITICALITIES]
-            }; DOMAINS],
+                    });
+                }
+            }
         }
     }
 

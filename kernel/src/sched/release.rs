@@ -96,21 +96,30 @@ impl<A: Arch> DomainQueues<A> {
 }
 
 impl<A: Arch> ReleaseQueues<A> {
-    pub const fn new() -> Self {
-        Self {
-            domains: [const {
-                DomainQueues {
-                    earliest: Ticks::NEVER,
-                    has_critical: false,
-                    criticalities: [const {
-                        Queues {
-                            queues: [Heap::EMPTY; PRIORITIES],
-                            first: Tournament::new(),
-                        }
-                    }; CRITICALITIES],
+    /// Makes empty queues, one criticality after the other.
+    ///
+    /// # Safety
+    /// `place` can be written to.
+    pub unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's promise, for each part.
+        unsafe { (&raw mut (*place).turn).write(0) };
+        for domain in 0..DOMAINS {
+            // SAFETY: as above.
+            let domain = unsafe { &raw mut (*place).domains[domain] };
+            // SAFETY: as above.
+            unsafe {
+                (&raw mut (*domain).earliest).write(Ticks::NEVER);
+                (&raw mut (*domain).has_critical).write(false);
+            }
+            for criticality in 0..CRITICALITIES {
+                // SAFETY: as above.
+                unsafe {
+                    (&raw mut (*domain).criticalities[criticality]).write(Queues {
+                        queues: [Heap::EMPTY; PRIORITIES],
+                        first: Tournament::new(),
+                    });
                 }
-            }; DOMAINS],
-            turn: 0,
+            }
         }
     }
 

@@ -38,10 +38,6 @@ pub fn check_context<A: Arch>(
         "a scheduling context has the criticality of its owner",
     )?;
     require(
-        object.has(ContextFlag::Critical) == (object.criticality() > 0),
-        "a scheduling context is marked as critical if it is",
-    )?;
-    require(
         object
             .notification
             .is_none_or(|notification| kernel[notification].sched_context == Some(context)),

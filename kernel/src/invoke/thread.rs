@@ -35,12 +35,12 @@ pub(super) fn invoke<A: Arch>(
             kernel[thread].max_controlled_priority = controlled_priority(kernel, invocation, 0)?;
             Ok(Answer::Nothing)
         }
-        Method::TcbSetCriticality if cfg!(feature = "thresholds") => {
+        Method::TcbSetCriticality => {
             let criticality = controlled_criticality(kernel, invocation)?;
             kernel.set_criticality(thread, criticality);
             Ok(Answer::Nothing)
         }
-        Method::TcbSetMcCriticality if cfg!(feature = "thresholds") => {
+        Method::TcbSetMcCriticality => {
             let criticality = controlled_criticality(kernel, invocation)?;
             kernel[thread].max_controlled_criticality = criticality;
             Ok(Answer::Nothing)

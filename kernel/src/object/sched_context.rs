@@ -26,7 +26,6 @@ pub struct SchedContext<A: Arch> {
     flags: u8,
     /// The core whose time it is.
     pub core: u8,
-    criticality: u8,
     /// The thread that runs on it.
     pub thread: Option<Ptr<Thread<A>>>,
     /// The thread that it was bound to, by somebody who may: whoever else runs on it has borrowed it.
@@ -50,12 +49,14 @@ pub enum ContextFlag {
     Sporadic = 1 << 0,
     /// It is used while its thread waits at an endpoint ([`abi::sched_context_flags::IDLING`]).
     Idling = 1 << 2,
-    /// It has a criticality above 0.
-    Critical = 1 << 3,
     /// Whoever runs on it is looked at more closely at each kernel entry. Set where there may be a reason;
     /// who looks and finds none takes it back.
     Watched = 1 << 1,
 }
+
+/// The criticality is in the upper bits of the flags: 32-bit machines have no byte left.
+const CRITICALITY_SHIFT: u32 = 5;
+const CRITICALITY: u8 = (abi::MAX_CRITICALITY) << CRITICALITY_SHIFT;
 
 /// Bytes before the first replenishment. The ABI counts 56 on 32-bit machines, where every size of
 /// object then leaves half a replenishment unused; so there is room for 64.
@@ -73,7 +74,6 @@ impl<A: Arch> SchedContext<A> {
             ring: RefillRing::new(0),
             flags: 0,
             core: 0,
-            criticality: 0,
             thread: None,
             owner: None,
             reply: None,
@@ -111,19 +111,18 @@ impl<A: Arch> SchedContext<A> {
     /// Whether entries of whoever runs on it may have to be looked at.
     #[inline(always)]
     pub const fn may_be_watched(&self) -> bool {
-        self.flags & (ContextFlag::Watched as u8 | ContextFlag::Critical as u8) != 0
+        self.flags & (ContextFlag::Watched as u8 | CRITICALITY) != 0
     }
 
     /// At which criticality whoever runs on it runs.
     #[inline(always)]
     pub const fn criticality(&self) -> u8 {
-        self.criticality
+        self.flags >> CRITICALITY_SHIFT
     }
 
     /// Changes that; nobody who runs on it is in a ready or release queue.
     pub const fn set_criticality(&mut self, criticality: u8) {
-        self.criticality = criticality;
-        self.set(ContextFlag::Critical, criticality > 0);
+        self.flags = self.flags & !CRITICALITY | criticality << CRITICALITY_SHIFT;
     }
 
     /// Sets or removes a flag.

@@ -32,6 +32,17 @@
 //! picks a thread once, and the architecture returns to it.
 #![cfg_attr(not(test), no_std)]
 
+/// Writes the fields of a struct of the type `Self` to where it shall be, but some that are written
+/// separately. A field that is missing does not compile.
+macro_rules! make_fields {
+    ($place:expr, { $($(#[$attribute:meta])* $field:ident: $value:expr),* $(,)? } and $($other:ident),*) => {{
+        let _ = |all: &Self| {
+            let Self { $($(#[$attribute])* $field: _,)* $($other: _),* } = all;
+        };
+        $($(#[$attribute])* (&raw mut (*$place).$field).write($value);)*
+    }};
+}
+
 pub mod arch;
 pub mod boot;
 pub mod budget;
@@ -51,6 +62,7 @@ pub mod time;
 pub mod token;
 pub mod trace;
 
+use core::mem::MaybeUninit;
 use core::ops::{Index, IndexMut};
 
 use arch::Arch;
@@ -84,22 +96,31 @@ pub struct Kernel<A: Arch> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The kernel of a machine that has no thread yet.
+    /// Makes the kernel of a machine that has no thread yet, where it shall be.
     ///
     /// # Safety
     /// At most one kernel may exist for a set of objects (see [`Objects::new`]).
-    pub unsafe fn new(arch: A, irqs: &'static mut [IrqEntry<A>]) -> Self {
-        Self {
-            // SAFETY: the caller makes only one kernel.
-            objects: unsafe { Objects::new() },
-            core: Core::new(0),
-            irqs,
-            #[cfg(feature = "debug")]
-            threads: None,
-            domains: DomainSchedule::new(),
-            arch,
-            #[cfg(any(test, feature = "invariants"))]
-            watch: invariants::Watch::new(),
+    pub unsafe fn make_in<'m>(
+        memory: &'m mut MaybeUninit<Self>,
+        arch: A,
+        irqs: &'static mut [IrqEntry<A>],
+    ) -> &'m mut Self {
+        let place = memory.as_mut_ptr();
+        // SAFETY: the memory is the kernel's, of which all fields are written; and the caller makes only
+        // one kernel.
+        unsafe {
+            make_fields!(place, {
+                objects: Objects::new(),
+                irqs: irqs,
+                #[cfg(feature = "debug")]
+                threads: None,
+                domains: DomainSchedule::new(),
+                arch: arch,
+                #[cfg(any(test, feature = "invariants"))]
+                watch: invariants::Watch::new(),
+            } and core);
+            Core::make_at(&raw mut (*place).core, 0);
+            memory.assume_init_mut()
         }
     }
 }

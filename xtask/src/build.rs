@@ -40,6 +40,9 @@ pub(crate) struct Request<'a> {
     pub(crate) abi: &'a [AbiOption],
     pub(crate) log: Option<LogLevel>,
     pub(crate) root_task: RootTask<'a>,
+    /// Whether the kernel's default features are left out: endpoints with thresholds, and more that needs
+    /// time to be watched.
+    pub(crate) bare: bool,
     /// Variables that the root task's compilation sees.
     pub(crate) environment: &'a [(&'a str, &'a str)],
 }
@@ -69,6 +72,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         abi: &arguments.abi,
         log: None,
         root_task: RootTask::System(&system),
+        bare: false,
         environment: &[],
     };
     let built = build(workspace, &tools, &request)?;
@@ -99,6 +103,7 @@ pub(crate) fn build(
         workspace,
         tools,
         platform,
+        bare: false,
     };
 
     // A bad root task is refused before minutes are spent on a kernel.
@@ -175,6 +180,10 @@ fn build_kernel(bare_metal: &BareMetal<'_>, request: &Request<'_>) -> Result<Pat
         .map(|feature| format!("{name}/{feature}"))
         .collect();
     let step = format!("building the kernel for {name} ({})", request.kernel.name());
+    let bare_metal = BareMetal {
+        bare: request.bare,
+        ..*bare_metal
+    };
     bare_metal.build(
         Side::Kernel,
         &step,

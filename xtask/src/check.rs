@@ -178,6 +178,7 @@ impl Check<'_> {
             workspace: self.workspace,
             tools: &self.tools,
             platform,
+            bare: false,
         };
         bare_metal.complete(command, side, crates, features, &[]);
     }

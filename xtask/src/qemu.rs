@@ -57,6 +57,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         abi: &arguments.build.abi,
         log: arguments.log,
         root_task,
+        bare: false,
         environment: if stdout().is_terminal() {
             &[(TERMINAL, "yes")]
         } else {

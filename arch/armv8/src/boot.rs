@@ -79,7 +79,7 @@ pub(crate) fn boot<'a, P: Platform>(
     );
 
     // SAFETY: this is called once.
-    let kernel = memory.write(unsafe { Kernel::new(Armv8::new(devices), irqs) });
+    let kernel = unsafe { Kernel::make_in(memory, Armv8::new(devices), irqs) };
     let mut reserved = all;
     P::RESERVED
         .iter()

@@ -136,6 +136,7 @@ impl<'a> Runner<'a> {
         process.give_own_capabilities(environment)?;
         process.set_fault_endpoint(environment, self.endpoint, BY_BENCHMARK)?;
         process.set_priorities(environment, PRIORITY, u8::MAX - 1)?;
+        process.set_criticalities(environment, 0, userlib::abi::MAX_CRITICALITY)?;
         process.set_time(environment, &TIME)?;
         for (name, capability) in [
             (own::ASID_POOL, boot::ASID_POOL.cptr()),

@@ -43,6 +43,12 @@ pub const BADGE_BITS: usize = if WORD_BITS == 64 { 64 } else { 28 };
 /// Number of thread priorities; 255 is the most urgent.
 pub const PRIORITIES: usize = 256;
 
+/// Number of criticalities, and of levels of criticality.
+pub const CRITICALITIES: usize = 8;
+
+/// The highest criticality, and the highest level.
+pub const MAX_CRITICALITY: u8 = CRITICALITIES as u8 - 1;
+
 /// The most objects that one `Untyped_Retype` creates.
 pub const RETYPE_LIMIT: usize = 256;
 

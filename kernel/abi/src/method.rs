@@ -222,6 +222,12 @@ ordered! {
         CNodeEndpointSetThreshold,
         /// `SchedContext_YieldToTimeout`.
         SchedContextYieldToTimeout,
+        /// `Tcb_SetCriticality`.
+        TcbSetCriticality,
+        /// `Tcb_SetMcCriticality`.
+        TcbSetMcCriticality,
+        /// `SchedControl_SetCriticalityLevel`.
+        SchedControlSetCriticalityLevel,
     }
 }
 
@@ -259,6 +265,9 @@ mod tests {
     fn additions_are_numbered_from_their_base() {
         assert_eq!(Method::CNodeEndpointSetThreshold.number(), 0xe5c00);
         assert_eq!(Method::SchedContextYieldToTimeout.number(), 0xe5c01);
+        assert_eq!(Method::TcbSetCriticality.number(), 0xe5c02);
+        assert_eq!(Method::TcbSetMcCriticality.number(), 0xe5c03);
+        assert_eq!(Method::SchedControlSetCriticalityLevel.number(), 0xe5c04);
         for (index, method) in Method::ADDITIONS.iter().enumerate() {
             assert_eq!(method.number(), super::ADDITIONS + index);
             assert_eq!(Method::from_number(method.number()), Some(*method));

@@ -1,12 +1,12 @@
 //! Making the initial thread.
 
-use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use abi::registers::{CAP, PC};
 use abi::sizes::{MIN_SCHED_CONTEXT_BITS, PAGE_BITS, TCB_BITS};
 use abi::{
-    BootInfo, BootInfoHeader, BootInfoRecord, MAX_BOOT_UNTYPEDS, PRIORITIES, SlotRegion, slots,
+    BootInfo, BootInfoHeader, BootInfoRecord, MAX_BOOT_UNTYPEDS, MAX_CRITICALITY, PRIORITIES,
+    SlotRegion, slots,
 };
 
 use super::untypeds::Untypeds;
@@ -331,7 +331,7 @@ fn start_thread<A: Arch>(
     let now = kernel.core.now;
     kernel[context].start(2, now, budget, Ticks::ZERO);
     kernel[context].thread = Some(thread);
-    kernel[context].owner = NonZeroUsize::new(thread.address());
+    kernel.own(thread, context);
 
     let object = &mut kernel[thread];
     object.context.set(PC, entry);
@@ -341,6 +341,7 @@ fn start_thread<A: Arch>(
     object.sched_context = Some(context);
     object.priority = MAX_PRIORITY;
     object.max_controlled_priority = MAX_PRIORITY;
+    object.max_controlled_criticality = MAX_CRITICALITY;
     object.state = ThreadState::Running;
     object.name[..9].copy_from_slice(b"root task");
     kernel.choose_again();

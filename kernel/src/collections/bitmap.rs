@@ -4,13 +4,16 @@ use abi::PRIORITIES;
 
 const WORD: usize = usize::BITS as usize;
 const WORDS: usize = PRIORITIES / WORD;
+/// The word of the marks.
+const MARKS: usize = WORDS;
 
-/// A two-level bitmap: the greatest member is found by counting leading zeros twice.
+/// A two-level bitmap: the greatest member is found by counting leading zeros twice. Beside priorities it
+/// holds *marks*, which are greater than all of them.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PriorityBitmap {
     summary: usize,
-    words: [usize; WORDS],
+    words: [usize; WORDS + 1],
 }
 
 impl PriorityBitmap {
@@ -22,7 +25,7 @@ impl PriorityBitmap {
     /// The empty set.
     pub const EMPTY: Self = Self {
         summary: 0,
-        words: [0; WORDS],
+        words: [0; WORDS + 1],
     };
 
     /// Adds a priority.
@@ -47,11 +50,45 @@ impl PriorityBitmap {
         self.words[word] >> bit & 1 != 0
     }
 
-    /// The most urgent priority of the set.
-    pub fn highest(&self) -> Option<u8> {
+    /// The most urgent priority of the set; with a mark, more than any priority.
+    #[inline(always)]
+    pub fn highest(&self) -> Option<u16> {
         let word = self.summary.checked_ilog2()? as usize;
         let bit = self.words[word].checked_ilog2()? as usize;
+        Some((word * WORD + bit) as u16)
+    }
+
+    /// The most urgent priority of the set, whatever marks it has.
+    pub fn highest_priority(&self) -> Option<u8> {
+        let word = (self.summary & !(1 << MARKS)).checked_ilog2()? as usize;
+        let bit = self.words[word].checked_ilog2()? as usize;
         Some((word * WORD + bit) as u8)
+    }
+
+    /// Adds a mark, below the number of bits of a word.
+    pub fn mark(&mut self, mark: usize) {
+        self.words[MARKS] |= 1 << mark;
+        self.summary |= 1 << MARKS;
+    }
+
+    /// Takes a mark out.
+    pub fn unmark(&mut self, mark: usize) {
+        self.words[MARKS] &= !(1 << mark);
+        if !self.has_marks() {
+            self.summary &= !(1 << MARKS);
+        }
+    }
+
+    /// Whether there is any mark.
+    #[inline(always)]
+    pub const fn has_marks(&self) -> bool {
+        self.words[MARKS] != 0
+    }
+
+    /// Whether a mark is there.
+    #[cfg(any(test, feature = "invariants"))]
+    pub const fn is_marked(&self, mark: usize) -> bool {
+        self.words[MARKS] >> mark & 1 != 0
     }
 }
 
@@ -73,9 +110,24 @@ mod tests {
                     bitmap.remove(priority);
                     set.remove(&priority);
                 }
-                prop_assert_eq!(bitmap.highest(), set.last().copied());
+                prop_assert_eq!(bitmap.highest(), set.last().map(|last| u16::from(*last)));
                 prop_assert_eq!(bitmap.contains(priority), insert);
             }
+        }
+
+        #[test]
+        fn marks_are_beyond_all_priorities(priority: u8, mark in 0..8usize) {
+            let mut bitmap = PriorityBitmap::EMPTY;
+            bitmap.mark(mark);
+            prop_assert!(bitmap.highest() >= Some(256));
+            prop_assert_eq!(bitmap.highest_priority(), None);
+            bitmap.insert(priority);
+            prop_assert!(bitmap.has_marks() && bitmap.is_marked(mark));
+            prop_assert!(bitmap.highest() >= Some(256));
+            prop_assert_eq!(bitmap.highest_priority(), Some(priority));
+            bitmap.unmark(mark);
+            prop_assert!(!bitmap.has_marks() && !bitmap.is_marked(mark));
+            prop_assert_eq!(bitmap.highest(), Some(priority.into()));
         }
     }
 }

@@ -30,7 +30,8 @@ impl<A: Arch> Kernel<A> {
     /// Looks at the clock where that is wanted although the same context goes on paying.
     #[inline(always)]
     pub(super) fn glance(&self) -> Way<Option<Look>> {
-        // Where every entry has to be looked at, there is no allowance.
+        // Where every entry has to be looked at, there is no allowance. That includes critical time at
+        // levels above 0, so that here priorities tell who is more urgent.
         usual(!cfg!(feature = "thresholds") || self.core.allowance != Ticks::ZERO)?;
         if !self.arch.always_looks() {
             return Ok(None);
@@ -65,14 +66,14 @@ impl<A: Arch> Kernel<A> {
     /// Whether nobody is ready, or was due when the clock was read last, who is more urgent than a
     /// priority.
     fn is_nobody_above(&self, priority: u8) -> bool {
-        !self.is_anybody_above(priority) && !self.is_due_from(level(priority))
+        !self.is_anybody_above(priority) && !self.is_due_from(level(priority.into()))
     }
 
-    /// Whether somebody is ready who is more urgent than a priority.
+    /// Whether somebody is ready who is more urgent than a priority, or has a criticality.
     #[inline(always)]
     fn is_anybody_above(&self, priority: u8) -> bool {
-        let highest = self.core.ready.highest_priority(self.core.current_domain());
-        highest.is_some_and(|highest| highest > priority)
+        let highest = self.core.ready.hint(self.core.current_domain());
+        highest.is_some_and(|highest| highest > u16::from(priority))
     }
 
     /// Whether `next` can run on the time that it has.
@@ -96,9 +97,15 @@ impl<A: Arch> Kernel<A> {
         usual(before <= after || !self.is_anybody_above(after))?;
         let domain = self.core.current_domain();
         usual(
-            self.core.alarm.rules_out(now, level(after))
+            self.core.alarm.rules_out(now, level(after.into()))
                 || self.core.release.earliest(domain) > now,
         )
+    }
+
+    /// The level of a thread that runs by a fast path: it is in the lower band, or there is only one.
+    #[inline(always)]
+    fn fast_level(&self, next: Ptr<Thread<A>>) -> u16 {
+        level(self[next].priority.into())
     }
 
     /// `next` runs from now on, on the time of the thread that ran.
@@ -106,7 +113,7 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn go_on_with(&mut self, before: Ptr<Thread<A>>, next: Ptr<Thread<A>>) {
         self.core.current = Some(next);
         if self[before].priority != self[next].priority {
-            self.update_alarm();
+            self.update_alarm(self.fast_level(next));
         }
         A::switch_to(self, Some(next));
     }
@@ -142,7 +149,7 @@ impl<A: Arch> Kernel<A> {
         self.note(Some(look));
         self.wake_context(next);
         self.core.current = Some(next);
-        self.switch_payer();
+        self.switch_payer(self.fast_level(next));
         A::switch_to(self, Some(next));
     }
 }

@@ -1,10 +1,11 @@
 //! Giving up the rest of a round-robin slice.
 
-use super::{SystemCall, Way, usual};
+use super::{Declined, SystemCall, Way, usual};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{Thread, ThreadState};
+use crate::sched::level;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -16,16 +17,21 @@ impl<A: Arch> Kernel<A> {
         let look = self.look()?;
         let context = self.paying_context()?;
         let domain = self.core.current_domain();
-        usual(self[context].is_configured() && self[context].is_round_robin())?;
+        usual(self[context].is_round_robin())?;
         usual(self[context].budget >= self.min_budget())?;
         usual(self[context].head().time <= look.now)?;
         usual(self.core.release.earliest(domain) > look.now)?;
-        let others = self.core.ready.first(domain, self[thread].priority);
+        let others = self
+            .core
+            .ready
+            .first_normal(domain, self[thread].priority)
+            .ok_or(Declined)?;
         if let Some(next) = others {
             usual(matches!(self[next].state, ThreadState::Running))?;
             usual(self[next].yielding_to.is_none())?;
         }
 
+        let level = level(self[thread].priority.into());
         self.note(Some(look));
         // Giving time up is not using it.
         let used = self.core.consumed;
@@ -35,13 +41,13 @@ impl<A: Arch> Kernel<A> {
         self.core.reprogram = true;
         let Some(next) = others else {
             self[thread].links_mut().set_key(look.now.0);
-            self.update_alarm();
+            self.update_alarm(level);
             return Ok(thread);
         };
         self.ready_back(thread);
         self.leave_scheduler(next);
         self.core.current = Some(next);
-        self.switch_payer();
+        self.switch_payer(level);
         A::switch_to(self, Some(next));
         Ok(next)
     }

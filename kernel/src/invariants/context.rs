@@ -27,6 +27,18 @@ pub fn check_context<A: Arch>(
     )?;
     require(
         object
+            .owner
+            .is_none_or(|owner| kernel[owner].own_context == Some(context)),
+        "the owner of a scheduling context knows the context",
+    )?;
+    require(
+        object
+            .owner
+            .is_none_or(|owner| kernel[owner].criticality == object.criticality()),
+        "a scheduling context has the criticality of its owner",
+    )?;
+    require(
+        object
             .notification
             .is_none_or(|notification| kernel[notification].sched_context == Some(context)),
         "the notification of a scheduling context knows the context",

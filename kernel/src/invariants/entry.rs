@@ -3,16 +3,16 @@
 //! The cost does not depend on how much exists: what the entry had to do with, as far as
 //! [`Reach::NEAR`], and one thing more, so that everything gets its turn.
 
-use abi::PRIORITIES;
 use abi::config::DOMAINS;
 
-use super::scheduler::{check_alarm, check_current, check_ready_queue, check_release_queue};
+use super::scheduler::{Place, check_alarm, check_current, check_ready_queue, check_release_queue};
 use super::{Check, Reach, check_cap, check_context, check_reply, check_slot};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
 use crate::cap::{Cap, Slot};
 use crate::invoke::notification_slot;
 use crate::object::{ThreadSlot, thread_slot};
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 const REACH: Reach = Reach::NEAR;
@@ -46,11 +46,19 @@ pub fn check_entry<A: Arch>(kernel: &mut Kernel<A>) -> Check {
         }
     }
     let domain = kernel.core.current_domain();
-    if let Some(priority) = kernel.core.ready.highest_priority(domain) {
-        check_ready_queue(kernel, domain, priority, REACH)?;
+    let level = kernel.core.level;
+    let ready = kernel.core.ready.highest_rank(domain, level);
+    let first = |rank| {
+        let ready = &kernel.core.ready;
+        ready.first(&kernel.objects, domain, rank, level)
+    };
+    if let Some(thread) = ready.and_then(first) {
+        check_ready_queue(kernel, Place::of(kernel, thread), REACH)?;
     }
-    if let Some((priority, _)) = kernel.core.release.earliest_from(domain, 0) {
-        check_release_queue(kernel, domain, priority, REACH)?;
+    let last = Ticks(Ticks::NEVER.0 - 1);
+    let due = kernel.core.release.most_urgent_due(domain, last, level);
+    if let Some(thread) = due.and_then(|due| due.thread) {
+        check_release_queue(kernel, Place::of(kernel, thread), REACH)?;
     }
     check_alarm(kernel)?;
     for slot in kernel.watch.take_changes() {
@@ -70,10 +78,10 @@ fn check_place<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
 fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
     let round = kernel.watch.round;
-    let queue = round % (DOMAINS * PRIORITIES);
-    let (domain, priority) = (queue / PRIORITIES, queue % PRIORITIES);
-    check_ready_queue(kernel, domain as u8, priority as u8, REACH)?;
-    check_release_queue(kernel, domain as u8, priority as u8, REACH)?;
+    let domain = round % DOMAINS;
+    let place = Place::new(domain as u8, round / DOMAINS);
+    check_ready_queue(kernel, place, REACH)?;
+    check_release_queue(kernel, place, REACH)?;
     let line = Irq(round % kernel.irqs.len());
     let stored = notification_slot(kernel, line);
     check_slot(kernel, stored)?;

@@ -1,13 +1,57 @@
 //! Cores: who runs, who could, who waits for time.
 
-use abi::PRIORITIES;
 use abi::config::DOMAINS;
+use abi::{CRITICALITIES, PRIORITIES};
 
 use super::{Check, Reach, Violation, check_context, check_thread, require};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::collections::Linked;
-use crate::object::{Membership, ThreadState};
+use crate::collections::{Heap, Linked, Ring};
+use crate::object::{Membership, Thread, ThreadState};
+use crate::sched::band;
+use crate::token::Ptr;
+
+/// Where threads stand that could run or wait for time.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    domain: u8,
+    criticality: u8,
+    priority: u8,
+}
+
+impl Place {
+    /// One of a domain's places, by its number.
+    pub(super) const fn new(domain: u8, number: usize) -> Self {
+        Self {
+            domain,
+            criticality: (number / PRIORITIES % CRITICALITIES) as u8,
+            priority: (number % PRIORITIES) as u8,
+        }
+    }
+
+    /// That of a thread.
+    pub(super) fn of<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Self {
+        let object = &kernel[thread];
+        let context = object.sched_context;
+        Self {
+            domain: object.domain,
+            criticality: context.map_or(0, |context| kernel[context].criticality()),
+            priority: object.priority,
+        }
+    }
+
+    /// The threads there that could run.
+    pub(super) fn ring<A: Arch>(self, kernel: &Kernel<A>) -> Ring<Thread<A>> {
+        let ready = &kernel.core.ready;
+        ready.ring(self.domain, self.criticality, self.priority)
+    }
+
+    /// The threads there that wait for time.
+    pub(super) fn queue<A: Arch>(self, kernel: &Kernel<A>) -> Heap<Thread<A>> {
+        let release = &kernel.core.release;
+        release.queue(self.domain, self.criticality, self.priority)
+    }
+}
 
 /// Checks the core's own state, and all threads in its queues.
 ///
@@ -17,17 +61,17 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
     check_current(kernel, Reach::WHOLE)?;
     for domain in 0..DOMAINS as u8 {
         let (mut highest, mut earliest) = (None, u64::MAX);
-        for priority in 0..PRIORITIES {
-            let priority = priority as u8;
-            check_ready_queue(kernel, domain, priority, Reach::WHOLE)?;
-            if !kernel.core.ready.ring(domain, priority).is_empty() {
-                highest = Some(priority);
+        for place in 0..CRITICALITIES * PRIORITIES {
+            let place = Place::new(domain, place);
+            check_ready_queue(kernel, place, Reach::WHOLE)?;
+            if let Some(thread) = place.ring(kernel).first() {
+                highest = highest.max(Some(kernel.rank(thread)));
             }
-            let first = check_release_queue(kernel, domain, priority, Reach::WHOLE)?;
+            let first = check_release_queue(kernel, place, Reach::WHOLE)?;
             earliest = earliest.min(first);
         }
         require(
-            kernel.core.ready.highest_priority(domain) == highest,
+            kernel.core.ready.highest_rank(domain, kernel.core.level) == highest,
             domain.into(),
             "the most urgent ready queue is found",
         )?;
@@ -59,7 +103,7 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
         "the context of the current thread pays",
     )?;
     let domain = core.current_domain();
-    let highest = core.ready.highest_priority(domain);
+    let highest = core.ready.highest_rank(domain, core.level);
     let Some(thread) = core.current else {
         return require(
             highest.is_none() && core.release.earliest(domain) > core.now,
@@ -89,29 +133,24 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
         "the current thread has time to use",
     )?;
     require(
-        highest.is_none_or(|highest| highest <= kernel[thread].priority),
+        highest.is_none_or(|highest| highest <= kernel.rank(thread)),
         "nobody more urgent than the current thread is ready",
     )?;
-    let due = core.release.most_urgent_due(domain, core.now);
+    let due = core.release.most_urgent_due(domain, core.now, core.level);
     require(
-        due.is_none_or(|(due, _)| due <= kernel[thread].priority),
+        due.is_none_or(|due| due.rank <= kernel.rank(thread)),
         "nobody more urgent than the current thread is due",
     )?;
     check_thread(kernel, thread, reach)
 }
 
-/// Checks the threads of one domain and priority that could run.
-pub(super) fn check_ready_queue<A: Arch>(
-    kernel: &Kernel<A>,
-    domain: u8,
-    priority: u8,
-    reach: Reach,
-) -> Check {
+/// Checks the threads of one place that could run.
+pub(super) fn check_ready_queue<A: Arch>(kernel: &Kernel<A>, place: Place, reach: Reach) -> Check {
     let ready = &kernel.core.ready;
-    let ring = ready.ring(domain, priority);
-    let require = |holds, rule| require(holds, priority.into(), rule);
+    let ring = place.ring(kernel);
+    let require = |holds, rule| require(holds, place.priority.into(), rule);
     require(
-        ready.is_occupied(domain, priority) != ring.is_empty(),
+        ready.is_occupied(place.domain, place.criticality, place.priority) != ring.is_empty(),
         "the bitmap of ready queues tells which are occupied",
     )?;
     require(
@@ -138,18 +177,17 @@ pub(super) fn check_ready_queue<A: Arch>(
     Ok(())
 }
 
-/// Checks the threads of one domain and priority that wait for time, and returns the moment of the
+/// Checks the threads of one place that wait for time, and returns the moment of the
 /// first.
 pub(super) fn check_release_queue<A: Arch>(
     kernel: &Kernel<A>,
-    domain: u8,
-    priority: u8,
+    place: Place,
     reach: Reach,
 ) -> Result<u64, Violation> {
-    let queue = kernel.core.release.queue(domain, priority);
+    let queue = place.queue(kernel);
     require(
         queue.is_well_formed(&kernel.objects, reach.members),
-        priority.into(),
+        place.priority.into(),
         "a release queue is well formed",
     )?;
     queue.for_each(&kernel.objects, reach.members, |thread| {
@@ -166,10 +204,15 @@ pub(super) fn check_release_queue<A: Arch>(
     })?;
     let first = queue.first();
     let first = first.map_or(u64::MAX, |first| kernel[first].links().key());
-    let found = kernel.core.release.earliest_from(domain, priority.into());
+    let level = kernel.core.level;
+    let lowest = band(place.criticality, level) + u16::from(place.priority);
+    let found = kernel
+        .core
+        .release
+        .earliest_from(place.domain, lowest, level);
     require(
         found.map_or(u64::MAX, |(_, time)| time.0) <= first,
-        priority.into(),
+        place.priority.into(),
         "no release is overlooked",
     )?;
     Ok(first)

@@ -1,5 +1,6 @@
 //! Threads: what they do, where they stand, what they hold.
 
+use super::scheduler::Place;
 use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
@@ -35,6 +36,12 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
         require(
             !deferred || kernel[context].has(ContextFlag::Watched),
             "who waits for time to send is watched",
+        )?;
+    }
+    if let Some(context) = object.own_context {
+        require(
+            kernel[context].owner == Some(thread),
+            "a thread's own scheduling context knows its owner",
         )?;
     }
     if let Some(context) = object.yielding_to {
@@ -84,10 +91,10 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
     match object.membership {
         Membership::Waiting => Ok(()),
         Membership::Ready => {
-            let ring = kernel.core.ready.ring(object.domain, object.priority);
+            let ring = Place::of(kernel, thread).ring(kernel);
             require(
                 ring.contains(&kernel.objects, thread, reach.members),
-                "a ready thread is in the ready queue of its domain and priority",
+                "a ready thread is in the ready queue of its domain, criticality and priority",
             )?;
             require(
                 object.is_runnable() && kernel.has_budget(thread),
@@ -97,12 +104,12 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
         }
         Membership::Release => {
             require(
-                kernel
-                    .core
-                    .release
-                    .queue(object.domain, object.priority)
-                    .contains(&kernel.objects, thread, reach.members),
-                "a thread that waits for time is in the release queue of its domain and priority",
+                Place::of(kernel, thread).queue(kernel).contains(
+                    &kernel.objects,
+                    thread,
+                    reach.members,
+                ),
+                "a thread that waits for time is in the release queue of its domain, criticality and priority",
             )?;
             require(
                 object.is_runnable() && configured.is_some() && !is_current,

@@ -125,6 +125,9 @@ fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
         kernel[notification].bound_thread = None;
     }
     kernel.suspend(thread);
+    if let Some(context) = kernel[thread].own_context {
+        kernel.disown(context);
+    }
     if let Some(context) = kernel[thread].sched_context {
         kernel.finish_pending_yield(context);
         kernel.unbind_thread(context);

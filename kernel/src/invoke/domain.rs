@@ -29,7 +29,7 @@ fn set<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
     let Cap::Thread(thread) = invocation.extra_cap(kernel, 0) else {
         return Err(Error::InvalidArgument(1).into());
     };
-    kernel.change_place(thread, |thread| thread.domain = domain as u8);
+    kernel.change_place(thread, |kernel| kernel[thread].domain = domain as u8);
     Ok(Answer::Nothing)
 }
 

@@ -61,6 +61,21 @@ impl<A: Arch> Invocation<A> {
         (Microseconds(high << 32 | low), index + 2)
     }
 
+    /// Message word `index`, which is a number up to `maximum`.
+    ///
+    /// # Errors
+    /// [`Error::Range`].
+    pub fn number_up_to(&self, kernel: &Kernel<A>, index: usize, maximum: u8) -> Result<u8, Error> {
+        let number = self.word(kernel, index);
+        u8::try_from(number)
+            .ok()
+            .filter(|number| *number <= maximum)
+            .ok_or(Error::Range {
+                minimum: 0,
+                maximum: maximum.into(),
+            })
+    }
+
     /// The slot of extra capability `index`; [`Invocation::require`] has made sure that it exists.
     #[inline(always)]
     pub fn extra_slot(&self, index: usize) -> Ptr<Slot<A>> {

@@ -181,7 +181,7 @@ fn yield_to<A: Arch>(
     }
     let elsewhere = kernel[target].core != kernel[caller].core
         || kernel[target].domain != kernel[caller].domain
-        || kernel[target].priority < kernel[caller].priority;
+        || kernel.rank(target) < kernel.rank(caller);
     kernel.choose_again();
     if elsewhere {
         kernel.ready_front(target);

@@ -1,7 +1,8 @@
-//! `SchedControl_ConfigureFlags`: filling a scheduling context with a core's time.
+//! Methods on a core's time: filling a scheduling context with it (`SchedControl_ConfigureFlags`), and
+//! the level of criticality (`SchedControl_SetCriticalityLevel`).
 
 use abi::sizes::refill_capacity;
-use abi::{Method, WORD_BITS, sched_context_flags};
+use abi::{MAX_CRITICALITY, Method, WORD_BITS, sched_context_flags};
 
 use super::{Answer, Error, Invocation, Outcome, look_after_checks};
 use crate::Kernel;
@@ -35,9 +36,19 @@ pub(super) fn invoke<A: Arch>(
     invocation: &Invocation<A>,
     core: usize,
 ) -> Outcome {
-    if invocation.method != Method::SchedControlConfigureFlags {
-        return Err(Error::IllegalOperation.into());
+    match invocation.method {
+        Method::SchedControlConfigureFlags => configure(kernel, invocation, core),
+        Method::SchedControlSetCriticalityLevel if cfg!(feature = "thresholds") => {
+            invocation.require(1, 0)?;
+            let level = invocation.number_up_to(kernel, 0, MAX_CRITICALITY)?;
+            kernel.set_level(level);
+            Ok(Answer::Nothing)
+        }
+        _ => Err(Error::IllegalOperation.into()),
     }
+}
+
+fn configure<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, core: usize) -> Outcome {
     let request = decode(kernel, invocation)?;
     // Where times are converted by software that divides.
     look_after_checks(kernel)?;

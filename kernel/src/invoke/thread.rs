@@ -1,7 +1,7 @@
 //! Methods of threads: registers, priorities, state.
 
 use abi::registers::{COUNT, FRAME_COUNT};
-use abi::{Method, PRIORITIES, Rights, thread_flags};
+use abi::{Method, Rights, thread_flags};
 
 use super::{Answer, Error, Invocation, Outcome, breakpoint, deletion, thread_spaces};
 use crate::Kernel;
@@ -33,6 +33,16 @@ pub(super) fn invoke<A: Arch>(
         Method::TcbSetMcPriority => {
             invocation.require(1, 1)?;
             kernel[thread].max_controlled_priority = controlled_priority(kernel, invocation, 0)?;
+            Ok(Answer::Nothing)
+        }
+        Method::TcbSetCriticality => {
+            let criticality = controlled_criticality(kernel, invocation)?;
+            kernel.set_criticality(thread, criticality);
+            Ok(Answer::Nothing)
+        }
+        Method::TcbSetMcCriticality => {
+            let criticality = controlled_criticality(kernel, invocation)?;
+            kernel[thread].max_controlled_criticality = criticality;
             Ok(Answer::Nothing)
         }
         Method::TcbSetSchedParams => set_sched_params(kernel, invocation, thread),
@@ -191,21 +201,26 @@ fn controlled_priority<A: Arch>(
         return Err(Error::InvalidCapability(1));
     };
     let limit = kernel[authority].max_controlled_priority;
-    let priority = invocation.word(kernel, index);
-    if priority > usize::from(limit) {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: limit.into(),
-        });
-    }
-    debug_assert!(priority < PRIORITIES);
-    Ok(priority as u8)
+    invocation.number_up_to(kernel, index, limit)
+}
+
+/// A criticality, limited by the authority in the first extra capability.
+fn controlled_criticality<A: Arch>(
+    kernel: &Kernel<A>,
+    invocation: &Invocation<A>,
+) -> Result<u8, Error> {
+    invocation.require(1, 1)?;
+    let Cap::Thread(authority) = invocation.extra_cap(kernel, 0) else {
+        return Err(Error::InvalidCapability(1));
+    };
+    let limit = kernel[authority].max_controlled_criticality;
+    invocation.number_up_to(kernel, 0, limit)
 }
 
 fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
     match kernel[thread].membership {
         Membership::Ready | Membership::Release => {
-            kernel.change_place(thread, |thread| thread.priority = priority);
+            kernel.change_place(thread, |kernel| kernel[thread].priority = priority);
         }
         Membership::Waiting => kernel.requeue_waiting(thread, priority),
         Membership::None => {

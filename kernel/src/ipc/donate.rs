@@ -1,7 +1,5 @@
 //! Lending time along calls, and giving it back.
 
-use core::num::NonZeroUsize;
-
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Above, Notification, Progress, Reply, SchedContext, Thread, ThreadState};
@@ -116,7 +114,7 @@ impl<A: Arch> Kernel<A> {
     /// Gives a thread without time a context without thread.
     pub(crate) fn bind_thread(&mut self, context: Ptr<SchedContext<A>>, thread: Ptr<Thread<A>>) {
         self[context].thread = Some(thread);
-        self[context].owner = NonZeroUsize::new(thread.address());
+        self.own(thread, context);
         self[thread].sched_context = Some(context);
         self[thread].core = self[context].core;
         self.wake_context(thread);
@@ -163,7 +161,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Takes a context from its thread, which is passive then and keeps its place in waiting queues.
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
-        self[context].owner = None;
+        self.disown(context);
         if let Some(thread) = self[context].thread {
             self.stop_idling(thread);
             self[context].thread = None;

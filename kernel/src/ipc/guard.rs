@@ -7,8 +7,6 @@
 //! None of this is on the way of a message through an endpoint without guard: `send` and `receive`
 //! come here when they find one, and are run again with the guard put aside.
 
-use core::num::NonZeroUsize;
-
 use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::registers::INFO;
 use abi::{MessageInfo, WORD_BITS};
@@ -93,7 +91,7 @@ impl<A: Arch> Kernel<A> {
             && waits
             && self[context].reply.is_none()
             && self[context].notification.is_none()
-            && self[context].owner.map(NonZeroUsize::get) != Some(server.address())
+            && self[context].owner != Some(server)
         {
             self.unbind_thread(context);
         }

@@ -102,6 +102,10 @@ impl<A: Arch> Kernel<A> {
             && let Some(context) = self[notification].sched_context
             && self[context].thread.is_none()
         {
+            if self[context].owner.is_none() {
+                let criticality = self[thread].criticality;
+                self[context].set_criticality(criticality);
+            }
             self.donate(context, thread);
             self.wake_context(thread);
         }

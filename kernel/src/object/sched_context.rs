@@ -1,6 +1,6 @@
 //! Scheduling contexts: rights to processor time.
 
-use core::num::{NonZeroU64, NonZeroUsize};
+use core::num::NonZeroU64;
 
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 
@@ -29,8 +29,8 @@ pub struct SchedContext<A: Arch> {
     /// The thread that runs on it.
     pub thread: Option<Ptr<Thread<A>>>,
     /// The thread that it was bound to, by somebody who may: whoever else runs on it has borrowed it.
-    /// Only to be compared; the thread may be gone.
-    pub owner: Option<NonZeroUsize>,
+    /// The thread knows it as its own context.
+    pub owner: Option<Ptr<Thread<A>>>,
     /// Top of the stack of calls along which it was donated.
     pub reply: Option<Ptr<Reply<A>>>,
     /// The notification that lends it to passive threads.
@@ -53,6 +53,10 @@ pub enum ContextFlag {
     /// who looks and finds none takes it back.
     Watched = 1 << 1,
 }
+
+/// The criticality is in the upper bits of the flags: 32-bit machines have no byte left.
+const CRITICALITY_SHIFT: u32 = 5;
+const CRITICALITY: u8 = (abi::MAX_CRITICALITY) << CRITICALITY_SHIFT;
 
 /// Bytes before the first replenishment. The ABI counts 56 on 32-bit machines, where every size of
 /// object then leaves half a replenishment unused; so there is room for 64.
@@ -102,6 +106,23 @@ impl<A: Arch> SchedContext<A> {
     /// Whether something may have happened to it while its thread waited.
     pub const fn is_used_waiting(&self) -> bool {
         self.flags & !(ContextFlag::Sporadic as u8) != 0
+    }
+
+    /// Whether entries of whoever runs on it may have to be looked at.
+    #[inline(always)]
+    pub const fn may_be_watched(&self) -> bool {
+        self.flags & (ContextFlag::Watched as u8 | CRITICALITY) != 0
+    }
+
+    /// At which criticality whoever runs on it runs.
+    #[inline(always)]
+    pub const fn criticality(&self) -> u8 {
+        self.flags >> CRITICALITY_SHIFT
+    }
+
+    /// Changes that; nobody who runs on it is in a ready or release queue.
+    pub const fn set_criticality(&mut self, criticality: u8) {
+        self.flags = self.flags & !CRITICALITY | criticality << CRITICALITY_SHIFT;
     }
 
     /// Sets or removes a flag.

@@ -264,6 +264,11 @@ pub struct Thread<A: Arch> {
     pub max_controlled_priority: u8,
     /// Its domain.
     pub domain: u8,
+    /// What it gives to scheduling contexts that are bound or lent to it; it runs at that of the context
+    /// that it runs on.
+    pub criticality: u8,
+    /// The highest criticality that it may give to others.
+    pub max_controlled_criticality: u8,
     /// See [`abi::thread_flags`].
     pub flags: u8,
     /// The core of its scheduling context.
@@ -276,6 +281,8 @@ pub struct Thread<A: Arch> {
     pub last_sweep: u64,
     /// As the root of an endpoint's queue: the sweep that goes through it.
     pub sweep: Option<Sweep<A>>,
+    /// The scheduling context that was bound to it, while nothing undid that; it may be lent to another.
+    pub own_context: Option<Ptr<SchedContext<A>>>,
     /// What it has used, for people who measure.
     pub usage: Usage,
     /// Its place among all threads, in debug kernels.
@@ -312,12 +319,15 @@ impl<A: Arch> Thread<A> {
             priority: 0,
             max_controlled_priority: 0,
             domain,
+            criticality: 0,
+            max_controlled_criticality: 0,
             flags: 0,
             core: 0,
             name: [0; 16],
             progress: Progress::None,
             last_sweep: 0,
             sweep: None,
+            own_context: None,
             usage: Usage::NONE,
             neighbours: Neighbours::NONE,
         }

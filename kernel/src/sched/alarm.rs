@@ -1,12 +1,12 @@
 //! What the timer is armed for: only what can change who runs.
 //!
 //! That is the end of the current context's budget, the end of the domain's turn, or the release of a
-//! thread that would preempt the current one. Which releases would preempt depends on the priority of
-//! the current thread, so the alarm remembers for which priorities it is right: a switch within these
+//! thread that would preempt the current one. Which releases would preempt depends on the rank of
+//! the current thread, so the alarm remembers for which ranks it is right: a switch within these
 //! needs no look at the release queues and no access to the timer.
 //!
-//! The priority of the current thread is counted as a *level* here: that of the least urgent thread
-//! that would preempt it. Idling is level 0, where everybody preempts; at level 256 nobody does.
+//! The rank of the current thread is counted as a *level* here: that of the least urgent thread that
+//! would preempt it. Idling is level 0, where everybody preempts; at the highest level nobody does.
 
 use super::charge::Budget;
 use crate::Kernel;
@@ -27,11 +27,11 @@ pub struct Alarm {
 }
 
 /// Beyond all levels.
-const TOP: u16 = abi::PRIORITIES as u16 + 1;
+const TOP: u16 = 2 * abi::PRIORITIES as u16 + 1;
 
-/// The level of a priority.
-pub(crate) const fn level(priority: u8) -> u16 {
-    priority as u16 + 1
+/// The level of a rank.
+pub(crate) const fn level(rank: u16) -> u16 {
+    rank + 1
 }
 
 /// What fast paths in assembly know of alarms: see the fields.
@@ -69,14 +69,14 @@ impl Alarm {
         now < self.time && self.lowest <= level
     }
 
-    /// Somebody of a priority is going to be released at a moment.
-    pub fn expect(&mut self, priority: u8, moment: Ticks) {
+    /// Somebody who would run at a level is going to be released at a moment.
+    pub fn expect(&mut self, level: u16, moment: Ticks) {
         if moment < self.time {
-            self.lowest = self.lowest.max(level(priority));
+            self.lowest = self.lowest.max(level);
         }
     }
 
-    /// Nobody of a priority is going to be released at that moment any more.
+    /// Somebody is not going to be released at that moment any more.
     pub fn expect_no_more(&mut self, moment: Ticks) {
         if moment == self.time {
             self.end = 0;
@@ -86,20 +86,20 @@ impl Alarm {
 
 impl<A: Arch> Kernel<A> {
     /// The level of a thread that runs, or of the idle loop.
+    #[inline(always)]
     pub(super) fn level_of(&self, thread: Option<Ptr<Thread<A>>>) -> u16 {
-        thread.map_or(0, |thread| level(self[thread].priority))
+        thread.map_or(0, |thread| level(self.rank(thread)))
     }
 
     /// Arms the timer for the first thing that will happen by itself and matter, if that may have
-    /// changed.
-    pub(crate) fn update_alarm(&mut self) {
-        self.arm();
+    /// changed. `level` is that of who runs.
+    pub(crate) fn update_alarm(&mut self, level: u16) {
+        self.arm(level);
     }
 
     /// The same, inlined.
     #[inline(always)]
-    pub(super) fn arm(&mut self) {
-        let level = self.level_of(self.core.current);
+    pub(super) fn arm(&mut self, level: u16) {
         let reprogram = core::mem::take(&mut self.core.reprogram);
         if !reprogram && self.core.alarm.is_right_for(level) {
             return;
@@ -127,8 +127,12 @@ impl<A: Arch> Kernel<A> {
         if self.core.release.earliest(domain) >= end {
             return (end, TOP);
         }
-        match self.core.release.earliest_from(domain, level) {
-            Some((priority, time)) if time < end => (time, self::level(priority)),
+        match self
+            .core
+            .release
+            .earliest_from(domain, level, self.core.level)
+        {
+            Some((rank, time)) if time < end => (time, self::level(rank)),
             _ => (end, TOP),
         }
     }
@@ -153,7 +157,8 @@ impl<A: Arch> Kernel<A> {
             return false;
         }
         let domain = self.core.current_domain();
-        let due = self.core.release.most_urgent_due(domain, self.core.now);
-        due.is_some_and(|(priority, _)| u16::from(priority) >= level)
+        let (now, criticality) = (self.core.now, self.core.level);
+        let due = self.core.release.most_urgent_due(domain, now, criticality);
+        due.is_some_and(|due| due.rank >= level)
     }
 }

@@ -151,16 +151,22 @@ impl<A: Arch> Kernel<A> {
     /// When something else than its budget ends the use of a context that is watched.
     #[inline(always)]
     fn watch_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
-        let watched = self[context].has(ContextFlag::Watched);
-        watched.then(|| self.watched_end(context))
+        if !self[context].may_be_watched() {
+            return None;
+        }
+        self.watched_end(context)
     }
 
-    /// When the limit or the timer of a context ends its use.
+    /// When the limit or the timer of a context ends its use. What is critical is watched at levels at
+    /// which that matters: fast paths compare no more than priorities, and decline under watch.
     #[cold]
-    fn watched_end(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+    fn watched_end(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
+        if !self[context].has(ContextFlag::Watched) && self.core.level == 0 {
+            return None;
+        }
         let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);
         let limit = self.core.now.saturating_add(limit);
-        limit.min(self.timer_of(context).max(self.core.now))
+        Some(limit.min(self.timer_of(context).max(self.core.now)))
     }
 
     /// Charges the current context and ends the slice of its thread.

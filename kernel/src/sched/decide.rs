@@ -2,6 +2,7 @@
 
 use super::Decision;
 use super::alarm::level;
+use super::release::Due;
 use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
 use crate::collections::Linked;
@@ -33,7 +34,7 @@ impl<A: Arch> Kernel<A> {
             return false;
         };
         let thread = &self[current];
-        let level = level(thread.priority);
+        let level = self.level_of(Some(current));
         matches!(self.core.decision, Decision::Resume)
             && !(self.core.reprogram | self.core.reload)
             && matches!(thread.state, ThreadState::Running)
@@ -56,7 +57,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.check_new_context();
         self.pick();
-        self.switch_payer();
+        self.switch_payer(self.level_of(self.core.current));
         if let Some(thread) = self.core.current {
             self.finish_yield_to(thread);
             if let ThreadState::Restart = self[thread].state {
@@ -148,31 +149,40 @@ impl<A: Arch> Kernel<A> {
     /// Whether the current thread, which could run, goes on in spite of all who are ready or due.
     fn stays(&self, current: Option<Ptr<Thread<A>>>) -> bool {
         let Some(current) = current else { return false };
-        self[current].membership == Membership::None && !self.is_overtaken(self[current].priority)
+        self[current].membership == Membership::None && !self.is_overtaken(self.rank(current))
     }
 
     /// The thread to run next, of those that are ready and those that are due: the most urgent; of
     /// equals the one that is ready for the longest time.
     fn most_urgent(&self) -> Option<Ptr<Thread<A>>> {
-        let domain = self.core.current_domain();
-        let ready = self.core.ready.highest_priority(domain);
-        let Some((due, moment)) = self.core.release.most_urgent_due(domain, self.core.now) else {
-            return self.core.ready.first(domain, ready?);
+        let core = &self.core;
+        let domain = core.current_domain();
+        let ready = core.ready.highest_rank(domain, core.level);
+        let first = |rank| core.ready.first(&self.objects, domain, rank, core.level);
+        let due = core.release.most_urgent_due(domain, core.now, core.level);
+        let Some(Due {
+            rank,
+            moment,
+            thread,
+        }) = due
+        else {
+            return first(ready?);
         };
         let waiting = match ready {
-            Some(priority) if priority > due => return self.core.ready.first(domain, priority),
-            Some(priority) if priority == due => self.core.ready.first(domain, priority),
+            Some(ready) if ready > rank => return first(ready),
+            Some(ready) if ready == rank => first(ready),
             _ => None,
         };
         waiting
             .filter(|thread| Ticks(self[*thread].links().key()) < moment)
-            .or_else(|| self.core.release.first(domain, due))
+            .or(thread)
     }
 
-    /// Whether somebody who is ready or due is more urgent than a priority.
-    fn is_overtaken(&self, priority: u8) -> bool {
-        let highest = self.core.ready.highest_priority(self.core.current_domain());
-        highest.is_some_and(|highest| highest > priority) || self.is_due_from(level(priority))
+    /// Whether somebody who is ready or due is more urgent than a rank.
+    fn is_overtaken(&self, rank: u16) -> bool {
+        let core = &self.core;
+        let highest = core.ready.highest_rank(core.current_domain(), core.level);
+        highest.is_some_and(|highest| highest > rank) || self.is_due_from(level(rank))
     }
 
     /// Whether the candidate runs at once; if not, it is put into its ready queue.
@@ -181,18 +191,18 @@ impl<A: Arch> Kernel<A> {
         current: Option<Ptr<Thread<A>>>,
         candidate: Ptr<Thread<A>>,
     ) -> Option<Ptr<Thread<A>>> {
-        let priority = self[candidate].priority;
+        let rank = self.rank(candidate);
         match current {
             // Waking an equal does not preempt: it comes behind those that wait already.
-            Some(current) if self[current].priority == priority => {
+            Some(current) if self.rank(current) == rank => {
                 self.ready_back(candidate);
                 None
             }
-            Some(current) if self[current].priority > priority => {
+            Some(current) if self.rank(current) > rank => {
                 self.ready_front(candidate);
                 None
             }
-            _ if self.is_overtaken(priority) => {
+            _ if self.is_overtaken(rank) => {
                 self.ready_front(candidate);
                 None
             }
@@ -202,9 +212,9 @@ impl<A: Arch> Kernel<A> {
 
     /// Lets the context of the chosen thread pay from now on, and arms the timer for it.
     #[inline(never)]
-    pub(crate) fn switch_payer(&mut self) {
+    pub(crate) fn switch_payer(&mut self, level: u16) {
         self.switch_context();
-        self.arm();
+        self.arm(level);
     }
 
     /// Lets the context of the chosen thread pay from now on.

@@ -58,8 +58,8 @@ impl<A: Arch> Kernel<A> {
         self[thread].membership = Membership::Release;
         self.core.release.insert(&mut self.objects, thread, time);
         if self[thread].domain == self.core.current_domain() {
-            let priority = self[thread].priority;
-            self.core.alarm.expect(priority, time);
+            let level = self.level_of(Some(thread));
+            self.core.alarm.expect(level, time);
         }
     }
 
@@ -74,18 +74,14 @@ impl<A: Arch> Kernel<A> {
 
     /// Changes something of a thread on which its place among the ready or the postponed depends. One
     /// that could run is put in front of its new equals, and the choice is made anew.
-    pub(crate) fn change_place(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        change: impl FnOnce(&mut Thread<A>),
-    ) {
+    pub(crate) fn change_place(&mut self, thread: Ptr<Thread<A>>, change: impl FnOnce(&mut Self)) {
         let schedulable = self.is_schedulable(thread);
         let membership = self[thread].membership;
         if schedulable {
             self.choose_again();
         }
         self.leave_scheduler(thread);
-        change(&mut self[thread]);
+        change(self);
         if schedulable {
             self.ready_front(thread);
         } else if membership == Membership::Release {

@@ -9,6 +9,7 @@
 
 mod alarm;
 mod charge;
+mod criticality;
 mod decide;
 mod defer;
 mod domain;
@@ -30,6 +31,8 @@ use crate::token::Ptr;
 pub(crate) use alarm::Alarm;
 pub(crate) use alarm::level;
 pub(crate) use charge::Standing;
+#[cfg(any(test, feature = "invariants"))]
+pub(crate) use criticality::band;
 pub(crate) use defer::Funding;
 use domain::DomainTime;
 pub(crate) use ready::ReadyQueues;
@@ -85,6 +88,8 @@ pub struct Core<A: Arch> {
     /// Whether the address space or registers of the current thread were changed under it, so that
     /// the architecture must load them again.
     pub reload: bool,
+    /// The level of criticality; see `criticality`.
+    pub level: u8,
     /// Whether any thread stopped with a fault that nobody handles.
     pub unhandled_fault: bool,
     /// Work since somebody looked last at what else waits, and levels of capability spaces walked
@@ -101,29 +106,37 @@ pub struct Core<A: Arch> {
 }
 
 impl<A: Arch> Core<A> {
-    /// A core that idles and has nothing to run.
-    pub const fn new(id: usize) -> Self {
-        Self {
-            id,
-            current: None,
-            current_context: None,
-            now: Ticks::ZERO,
-            consumed: Ticks::ZERO,
-            allowance: Ticks::NEVER,
-            again: false,
-            decision: Decision::Resume,
-            reprogram: true,
-            reload: true,
-            unhandled_fault: false,
-            work: 0,
-            levels: core::cell::Cell::new(0),
-            parcel: None,
-            sweeps: 0,
-            ready: ReadyQueues::new(),
-            release: ReleaseQueues::new(),
-            alarm: Alarm::NONE,
-            domain: DomainTime::new(),
-            measurement: Measurement::new(),
+    /// Makes a core that idles and has nothing to run, piece by piece where it shall be: the queues are too
+    /// large for the stack of a kernel.
+    ///
+    /// # Safety
+    /// `place` can be written to.
+    pub(crate) unsafe fn make_at(place: *mut Self, id: usize) {
+        // SAFETY: the caller's promise, for each field.
+        unsafe {
+            make_fields!(place, {
+                id: id,
+                current: None,
+                current_context: None,
+                now: Ticks::ZERO,
+                consumed: Ticks::ZERO,
+                allowance: Ticks::NEVER,
+                again: false,
+                decision: Decision::Resume,
+                reprogram: true,
+                reload: true,
+                level: 0,
+                unhandled_fault: false,
+                work: 0,
+                levels: core::cell::Cell::new(0),
+                parcel: None,
+                sweeps: 0,
+                alarm: Alarm::NONE,
+                domain: DomainTime::new(),
+                measurement: Measurement::new(),
+            } and ready, release);
+            ReadyQueues::make_at(&raw mut (*place).ready);
+            ReleaseQueues::make_at(&raw mut (*place).release);
         }
     }
 

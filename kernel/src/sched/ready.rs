@@ -1,14 +1,20 @@
-//! Threads that could run now: one first-come-first-served queue per domain and priority.
+//! Threads that could run now: one first-come-first-served queue per domain, criticality and priority.
 //!
-//! Each thread keeps the moment since which it is ready, so that those who are due in the release
-//! queues take their turn among those who stand here. Who is put in front has precedence over all of
-//! them.
+//! Each thread keeps the moment since which it is ready, so that those of one priority and different
+//! criticality take their turns by it, and those who are due in the release queues among them. Who is put
+//! in front has precedence over all of them.
+//!
+//! Threads without criticality are found as if there were no other: the bitmap of their priorities has a
+//! mark behind its end for each other criticality at which somebody is ready. Only if it finds a mark is
+//! there more to look at.
 
+use core::cmp::Reverse;
 use core::mem::offset_of;
 
-use abi::PRIORITIES;
 use abi::config::DOMAINS;
+use abi::{CRITICALITIES, PRIORITIES};
 
+use super::criticality::{band, place};
 use crate::arch::Arch;
 use crate::collections::{Linked, PriorityBitmap, Ring};
 use crate::object::Thread;
@@ -17,85 +23,189 @@ use crate::token::{Objects, Ptr};
 
 /// The ready queues of a core. All operations take constant time.
 pub struct ReadyQueues<A: Arch> {
-    domains: [DomainQueues<A>; DOMAINS],
+    domains: [[Queues<A>; CRITICALITIES]; DOMAINS],
 }
 
+/// The queues of one domain and criticality.
 #[repr(C)]
-struct DomainQueues<A: Arch> {
+struct Queues<A: Arch> {
+    /// Of criticality 0: the others, too, by marks.
     occupied: PriorityBitmap,
     queues: [Ring<Thread<A>>; PRIORITIES],
 }
 
 impl<A: Arch> ReadyQueues<A> {
-    /// Offset of the set of priorities at which somebody of the first domain is ready.
-    pub const OCCUPIED: usize = offset_of!(Self, domains) + offset_of!(DomainQueues<A>, occupied);
+    /// Offset of the set of priorities at which somebody of the first domain is ready, and of the marks for
+    /// other criticalities.
+    pub const OCCUPIED: usize = offset_of!(Self, domains) + offset_of!(Queues<A>, occupied);
 
-    pub const fn new() -> Self {
-        Self {
-            domains: [const {
-                DomainQueues {
-                    occupied: PriorityBitmap::EMPTY,
-                    queues: [Ring::EMPTY; PRIORITIES],
+    /// Makes empty queues, one criticality after the other.
+    ///
+    /// # Safety
+    /// `place` can be written to.
+    pub unsafe fn make_at(place: *mut Self) {
+        for domain in 0..DOMAINS {
+            for criticality in 0..CRITICALITIES {
+                // SAFETY: the caller's promise, for a part of it.
+                unsafe {
+                    (&raw mut (*place).domains[domain][criticality]).write(Queues {
+                        occupied: PriorityBitmap::EMPTY,
+                        queues: [Ring::EMPTY; PRIORITIES],
+                    });
                 }
-            }; DOMAINS],
+            }
         }
     }
 
     pub fn push_front(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        let (domain, priority) = place(objects, thread);
-        let queues = &mut self.domains[domain];
         objects[thread].links_mut().set_key(Ticks::ZERO.0);
-        queues.queues[priority as usize].push_front(objects, thread);
-        queues.occupied.insert(priority);
+        self.queue_for(objects, thread).push_front(objects, thread);
     }
 
     pub fn push_back(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>, now: Ticks) {
-        let (domain, priority) = place(objects, thread);
-        let queues = &mut self.domains[domain];
         objects[thread].links_mut().set_key(now.0);
-        queues.queues[priority as usize].push_back(objects, thread);
-        queues.occupied.insert(priority);
+        self.queue_for(objects, thread).push_back(objects, thread);
+    }
+
+    /// The queue for a thread, which is going to be in it.
+    #[inline(always)]
+    fn queue_for(&mut self, objects: &Objects, thread: Ptr<Thread<A>>) -> &mut Ring<Thread<A>> {
+        let (domain, criticality, priority) = place(objects, thread);
+        let queues = &mut self.domains[domain];
+        if criticality > 0 {
+            return critical_queue_for(queues, criticality, priority);
+        }
+        queues[0].occupied.insert(priority);
+        &mut queues[0].queues[priority as usize]
     }
 
     pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        let (domain, priority) = place(objects, thread);
+        let (domain, criticality, priority) = place(objects, thread);
         let queues = &mut self.domains[domain];
-        let queue = &mut queues.queues[priority as usize];
+        if criticality > 0 {
+            return remove_critical(queues, objects, thread);
+        }
+        let queue = &mut queues[0].queues[priority as usize];
         queue.remove(objects, thread);
         if queue.is_empty() {
-            queues.occupied.remove(priority);
+            queues[0].occupied.remove(priority);
         }
     }
 
-    /// The most urgent priority at which somebody of a domain is ready.
-    pub fn highest_priority(&self, domain: u8) -> Option<u8> {
-        self.domains[domain as usize].occupied.highest()
+    /// The rank of the most urgent who are ready in a domain if none of them has a criticality; if
+    /// somebody has, more than any priority.
+    #[inline(always)]
+    pub fn hint(&self, domain: u8) -> Option<u16> {
+        self.domains[domain as usize][0].occupied.highest()
     }
 
-    /// The threads of one domain and priority.
+    /// The rank of the most urgent who are ready in a domain, at a level of criticality.
+    #[inline(always)]
+    pub fn highest_rank(&self, domain: u8, level: u8) -> Option<u16> {
+        let hint = self.hint(domain)?;
+        if usize::from(hint) < PRIORITIES {
+            return Some(hint);
+        }
+        self.highest_of_all(domain, level)
+    }
+
+    #[cold]
+    fn highest_of_all(&self, domain: u8, level: u8) -> Option<u16> {
+        let ranks = self.domains[domain as usize].iter().zip(0..);
+        ranks
+            .filter_map(|(queues, criticality)| {
+                let priority = queues.occupied.highest_priority()?;
+                Some(band(criticality, level) + u16::from(priority))
+            })
+            .max()
+    }
+
+    /// The threads of one domain, criticality and priority.
     #[cfg(any(test, feature = "invariants"))]
-    pub fn ring(&self, domain: u8, priority: u8) -> Ring<Thread<A>> {
-        self.domains[domain as usize].queues[priority as usize]
+    pub fn ring(&self, domain: u8, criticality: u8, priority: u8) -> Ring<Thread<A>> {
+        self.domains[domain as usize][criticality as usize].queues[priority as usize]
     }
 
-    /// Whether somebody of a domain is ready at a priority, as the bitmap says.
+    /// Whether somebody is ready there, as the bitmap says, and as the marks allow.
     #[cfg(any(test, feature = "invariants"))]
-    pub fn is_occupied(&self, domain: u8, priority: u8) -> bool {
-        self.domains[domain as usize].occupied.contains(priority)
+    pub fn is_occupied(&self, domain: u8, criticality: u8, priority: u8) -> bool {
+        let queues = &self.domains[domain as usize];
+        let marked = criticality == 0 || queues[0].occupied.is_marked(criticality.into());
+        queues[criticality as usize].occupied.contains(priority) && marked
     }
 
-    /// The thread that is next of those of one domain and priority.
-    pub fn first(&self, domain: u8, priority: u8) -> Option<Ptr<Thread<A>>> {
-        self.domains[domain as usize].queues[priority as usize].first()
+    /// The thread that is next of those of one domain and rank, at a level of criticality.
+    #[inline(always)]
+    pub fn first(
+        &self,
+        objects: &Objects,
+        domain: u8,
+        rank: u16,
+        level: u8,
+    ) -> Option<Ptr<Thread<A>>> {
+        let normal = &self.domains[domain as usize][0];
+        if normal.occupied.has_marks() {
+            return self.first_of_all(objects, domain, rank, level);
+        }
+        normal.queues[usize::from(rank) % PRIORITIES].first()
+    }
+
+    /// The thread that is next of those of one domain and priority, unless somebody with a criticality may
+    /// be: the inner `None` if there is nobody.
+    #[inline(always)]
+    pub fn first_normal(&self, domain: u8, priority: u8) -> Option<Option<Ptr<Thread<A>>>> {
+        let normal = &self.domains[domain as usize][0];
+        (!normal.occupied.has_marks()).then(|| normal.queues[priority as usize].first())
+    }
+
+    #[cold]
+    fn first_of_all(
+        &self,
+        objects: &Objects,
+        domain: u8,
+        rank: u16,
+        level: u8,
+    ) -> Option<Ptr<Thread<A>>> {
+        let priority = usize::from(rank) % PRIORITIES;
+        let here = usize::from(rank) - priority;
+        let all = self.domains[domain as usize].iter().zip(0..);
+        // Of those that are ready since the same moment, or were put in front, the most critical.
+        all.filter(|(_, criticality)| usize::from(band(*criticality, level)) == here)
+            .filter_map(|(queues, criticality)| {
+                let first = queues.queues[priority].first()?;
+                Some((objects[first].links().key(), Reverse(criticality), first))
+            })
+            .min_by_key(|(since, criticality, _)| (*since, *criticality))
+            .map(|(_, _, first)| first)
     }
 }
 
-#[inline(always)]
-fn place<A: Arch>(objects: &Objects, thread: Ptr<Thread<A>>) -> (usize, u8) {
-    let domain = if DOMAINS == 1 {
-        0
-    } else {
-        usize::from(objects[thread].domain)
-    };
-    (domain, objects[thread].priority)
+/// The queue for a thread with a criticality, which is going to be in it.
+#[cold]
+fn critical_queue_for<A: Arch>(
+    queues: &mut [Queues<A>; CRITICALITIES],
+    criticality: usize,
+    priority: u8,
+) -> &mut Ring<Thread<A>> {
+    queues[criticality].occupied.insert(priority);
+    queues[0].occupied.mark(criticality);
+    &mut queues[criticality].queues[priority as usize]
+}
+
+#[cold]
+fn remove_critical<A: Arch>(
+    queues: &mut [Queues<A>; CRITICALITIES],
+    objects: &mut Objects,
+    thread: Ptr<Thread<A>>,
+) {
+    let (_, criticality, priority) = place(objects, thread);
+    let here = &mut queues[criticality];
+    let queue = &mut here.queues[priority as usize];
+    queue.remove(objects, thread);
+    if queue.is_empty() {
+        here.occupied.remove(priority);
+        if here.occupied.highest().is_none() {
+            queues[0].occupied.unmark(criticality);
+        }
+    }
 }

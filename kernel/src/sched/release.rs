@@ -1,15 +1,18 @@
 //! Threads that wait for their next replenishment, or whose replenishment is due and whose turn it is
 //! not yet.
 //!
-//! Nobody is moved when a moment comes. A thread stays here until the processor turns to its priority,
-//! and is then taken directly; so any number of replenishments that are due at one moment cost those
-//! who are more urgent nothing, and each is paid for when it is used. For each domain and priority
-//! there is a queue ordered by time, and a tournament among the priorities tells the two things that
-//! matter: the next release that would preempt, and the most urgent thread that is due.
+//! Nobody is moved when a moment comes. A thread stays here until the processor turns to its rank, and is
+//! then taken directly; so any number of replenishments that are due at one moment cost those who are
+//! more urgent nothing, and each is paid for when it is used. For each domain, criticality and priority
+//! there is a queue ordered by time, and for each criticality a tournament among the priorities tells the
+//! two things that matter: the next release that would preempt, and the most urgent thread that is due.
 
-use abi::PRIORITIES;
+use core::cmp::Reverse;
+
 use abi::config::DOMAINS;
+use abi::{CRITICALITIES, PRIORITIES};
 
+use super::criticality::{band, place};
 use crate::arch::Arch;
 use crate::collections::{Heap, Linked, Tournament};
 use crate::object::Thread;
@@ -17,7 +20,8 @@ use crate::time::Ticks;
 use crate::token::{Objects, Ptr};
 
 /// The release queues of a core. An operation takes as many steps as the logarithm of the number of
-/// threads of the same priority and as a priority has bits.
+/// threads of the same priority and as a priority has bits; and for each criticality so many, if anybody
+/// has one.
 pub struct ReleaseQueues<A: Arch> {
     domains: [DomainQueues<A>; DOMAINS],
     /// Who comes next comes behind those of the same moment.
@@ -25,89 +29,183 @@ pub struct ReleaseQueues<A: Arch> {
 }
 
 struct DomainQueues<A: Arch> {
+    /// The first release of all.
+    earliest: Ticks,
+    /// Whether somebody of a criticality above 0 is here.
+    has_critical: bool,
+    criticalities: [Queues<A>; CRITICALITIES],
+}
+
+/// The queues of one domain and criticality.
+struct Queues<A: Arch> {
     queues: [Heap<Thread<A>>; PRIORITIES],
     first: Tournament,
 }
 
+/// Those of one rank whose moment has come.
+pub struct Due<A: Arch> {
+    /// Their rank.
+    pub rank: u16,
+    /// The earliest moment.
+    pub moment: Ticks,
+    /// Whose it is.
+    pub thread: Option<Ptr<Thread<A>>>,
+}
+
+impl<A: Arch> Queues<A> {
+    /// The most urgent who are due; `band` is added to priorities.
+    #[inline(always)]
+    fn most_urgent_due(&self, now: Ticks, band: u16) -> Option<Due<A>> {
+        let (priority, moment) = self.first.most_urgent_due(now)?;
+        Some(Due {
+            rank: band + u16::from(priority),
+            moment,
+            thread: self.queues[usize::from(priority)].first(),
+        })
+    }
+
+    /// The first release at rank `lowest` or above.
+    #[inline(always)]
+    fn earliest_from(&self, lowest: u16, band: u16) -> Option<(u16, Ticks)> {
+        let found = self.first.earliest_from(lowest.saturating_sub(band));
+        found.map(|(priority, moment)| (band + u16::from(priority), moment))
+    }
+}
+
+impl<A: Arch> DomainQueues<A> {
+    /// The first of the queue at a place has changed.
+    fn update(&mut self, objects: &Objects, criticality: usize, priority: u8) {
+        let queues = &mut self.criticalities[criticality];
+        let first = queues.queues[usize::from(priority)].first();
+        let time = first.map_or(Ticks::NEVER, |first| Ticks(objects[first].links().key()));
+        queues.first.set(priority, time);
+        self.earliest = self.criticalities[0].first.earliest();
+        if criticality > 0 || self.has_critical {
+            self.update_critical();
+        }
+    }
+
+    #[cold]
+    fn update_critical(&mut self) {
+        let critical = self.criticalities[1..].iter();
+        let first = critical.map(|queues| queues.first.earliest()).min();
+        let first = first.unwrap_or(Ticks::NEVER);
+        self.has_critical = first < Ticks::NEVER;
+        self.earliest = self.earliest.min(first);
+    }
+}
+
 impl<A: Arch> ReleaseQueues<A> {
-    pub const fn new() -> Self {
-        Self {
-            domains: [const {
-                DomainQueues {
-                    queues: [Heap::EMPTY; PRIORITIES],
-                    first: Tournament::new(),
+    /// Makes empty queues, one criticality after the other.
+    ///
+    /// # Safety
+    /// `place` can be written to.
+    pub unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's promise, for each part.
+        unsafe { (&raw mut (*place).turn).write(0) };
+        for domain in 0..DOMAINS {
+            // SAFETY: as above.
+            let domain = unsafe { &raw mut (*place).domains[domain] };
+            // SAFETY: as above.
+            unsafe {
+                (&raw mut (*domain).earliest).write(Ticks::NEVER);
+                (&raw mut (*domain).has_critical).write(false);
+            }
+            for criticality in 0..CRITICALITIES {
+                // SAFETY: as above.
+                unsafe {
+                    (&raw mut (*domain).criticalities[criticality]).write(Queues {
+                        queues: [Heap::EMPTY; PRIORITIES],
+                        first: Tournament::new(),
+                    });
                 }
-            }; DOMAINS],
-            turn: 0,
+            }
         }
     }
 
     pub fn insert(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>, time: Ticks) {
-        let (domain, priority) = place(objects, thread);
+        let (domain, criticality, priority) = place(objects, thread);
         let domain = &mut self.domains[domain];
-        let queue = &mut domain.queues[usize::from(priority)];
+        let queue = &mut domain.criticalities[criticality].queues[usize::from(priority)];
         queue.insert(objects, thread, time.0, self.turn);
         self.turn = self.turn.wrapping_add(1);
         if queue.first() == Some(thread) {
-            domain.first.set(priority, time);
+            domain.update(objects, criticality, priority);
         }
     }
 
     pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        let (domain, priority) = place(objects, thread);
+        let (domain, criticality, priority) = place(objects, thread);
         let domain = &mut self.domains[domain];
-        let queue = &mut domain.queues[usize::from(priority)];
+        let queue = &mut domain.criticalities[criticality].queues[usize::from(priority)];
         let was_first = queue.first() == Some(thread);
         queue.remove(objects, thread);
         if was_first {
-            let next = queue.first();
-            let time = next.map_or(Ticks::NEVER, |next| Ticks(objects[next].links().key()));
-            domain.first.set(priority, time);
+            domain.update(objects, criticality, priority);
         }
     }
 
     /// Whether anybody, of any domain, waits for a moment that comes.
     pub fn is_awaited(&self) -> bool {
-        let first = |domain: &DomainQueues<A>| domain.first.earliest();
-        self.domains
-            .iter()
-            .any(|domain| first(domain) < Ticks::NEVER)
+        let mut domains = self.domains.iter();
+        domains.any(|domain| domain.earliest < Ticks::NEVER)
     }
 
     /// The first release in a domain.
+    #[inline(always)]
     pub fn earliest(&self, domain: u8) -> Ticks {
-        self.domains[usize::from(domain)].first.earliest()
+        self.domains[usize::from(domain)].earliest
     }
 
-    /// The first release in a domain at priority `lowest` or above, and at which priority.
-    pub fn earliest_from(&self, domain: u8, lowest: u16) -> Option<(u8, Ticks)> {
-        self.domains[usize::from(domain)]
-            .first
-            .earliest_from(lowest)
+    /// The first release in a domain at rank `lowest` or above, and at which rank; at a level of
+    /// criticality.
+    #[inline(always)]
+    pub fn earliest_from(&self, domain: u8, lowest: u16, level: u8) -> Option<(u16, Ticks)> {
+        let queues = &self.domains[usize::from(domain)];
+        if queues.has_critical {
+            return queues.earliest_of_all_from(lowest, level);
+        }
+        queues.criticalities[0].earliest_from(lowest, 0)
     }
 
-    /// The most urgent priority of a domain at which somebody's moment has come, and that moment.
-    pub fn most_urgent_due(&self, domain: u8, now: Ticks) -> Option<(u8, Ticks)> {
-        self.domains[usize::from(domain)].first.most_urgent_due(now)
+    /// The most urgent of a domain whose moment has come, at a level of criticality.
+    #[inline(always)]
+    pub fn most_urgent_due(&self, domain: u8, now: Ticks, level: u8) -> Option<Due<A>> {
+        let queues = &self.domains[usize::from(domain)];
+        if queues.earliest > now {
+            return None;
+        }
+        if queues.has_critical {
+            return queues.most_urgent_due_of_all(now, level);
+        }
+        queues.criticalities[0].most_urgent_due(now, 0)
     }
 
-    /// The thread that is released first of those of one domain and priority.
-    pub fn first(&self, domain: u8, priority: u8) -> Option<Ptr<Thread<A>>> {
-        self.queue(domain, priority).first()
-    }
-
-    /// The threads of one domain and priority.
-    pub const fn queue(&self, domain: u8, priority: u8) -> Heap<Thread<A>> {
-        self.domains[domain as usize].queues[priority as usize]
+    /// The threads of one domain, criticality and priority.
+    #[cfg(any(test, feature = "invariants"))]
+    pub const fn queue(&self, domain: u8, criticality: u8, priority: u8) -> Heap<Thread<A>> {
+        let queues = &self.domains[domain as usize].criticalities[criticality as usize];
+        queues.queues[priority as usize]
     }
 }
 
-#[inline(always)]
-fn place<A: Arch>(objects: &Objects, thread: Ptr<Thread<A>>) -> (usize, u8) {
-    let domain = if DOMAINS == 1 {
-        0
-    } else {
-        usize::from(objects[thread].domain)
-    };
-    (domain, objects[thread].priority)
+impl<A: Arch> DomainQueues<A> {
+    #[cold]
+    fn earliest_of_all_from(&self, lowest: u16, level: u8) -> Option<(u16, Ticks)> {
+        let all = self.criticalities.iter().zip(0..);
+        all.filter_map(|(queues, criticality)| {
+            queues.earliest_from(lowest, band(criticality, level))
+        })
+        .min_by_key(|(rank, moment)| (*moment, Reverse(*rank)))
+    }
+
+    /// Of several of one rank and moment, the most critical.
+    #[cold]
+    fn most_urgent_due_of_all(&self, now: Ticks, level: u8) -> Option<Due<A>> {
+        let all = self.criticalities.iter().zip(0..);
+        all.filter_map(|(queues, criticality)| {
+            queues.most_urgent_due(now, band(criticality, level))
+        })
+        .max_by_key(|due| (due.rank, Reverse(due.moment)))
+    }
 }

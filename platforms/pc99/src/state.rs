@@ -18,7 +18,7 @@ static mut IRQS: [IrqEntry<X86_64<Pc99>>; lines::COUNT] = [IrqEntry::EMPTY; line
 pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
     let (kernel, irqs) = (&raw mut KERNEL, &raw mut IRQS);
     // SAFETY: there is one kernel, and these are the only references.
-    let kernel = unsafe { (&mut *kernel).write(Kernel::new(arch, &mut *irqs)) };
+    let kernel = unsafe { Kernel::make_in(&mut *kernel, arch, &mut *irqs) };
     fastpath::enable(kernel);
     kernel
 }

@@ -236,8 +236,13 @@ impl Model {
             }
             Cap::Thread { id } => {
                 self.unbind_notification(id);
+                self.contexts
+                    .iter_mut()
+                    .filter(|context| context.owner == Some(id))
+                    .for_each(|context| context.owner = None);
                 if let Some(context) = self.threads[id].context {
                     self.finish_yield_of(context);
+                    self.contexts[context].owner = None;
                     self.take_context(id);
                 }
                 self.suspend(id);

@@ -42,6 +42,31 @@ impl Model {
                 self.set_priority(id, word(0) as u8);
                 DONE
             }
+            Cap::Thread { id }
+                if is(Method::TcbSetCriticality) || is(Method::TcbSetMcCriticality) =>
+            {
+                let Cap::Thread { id: authority } = first else {
+                    return invalid_cap(1);
+                };
+                let most = self.threads[authority].criticality_authority;
+                if word(0) > most.into() {
+                    return range(0, most.into());
+                }
+                if is(Method::TcbSetCriticality) {
+                    self.set_criticality(id, word(0) as u8);
+                } else {
+                    self.threads[id].criticality_authority = word(0) as u8;
+                }
+                DONE
+            }
+            Cap::SchedControl if is(Method::SchedControlSetCriticalityLevel) => {
+                if word(0) > 7 {
+                    return range(0, 7);
+                }
+                self.level = word(0) as u8;
+                self.choose_anew();
+                DONE
+            }
             Cap::Thread { id } if is(Method::TcbSetSchedParams) => {
                 self.check_authority(first, &[word(0), word(1)])?;
                 self.set_sched_params(caller, id, call)
@@ -184,6 +209,7 @@ impl Model {
             Cap::Null => {
                 if let Some(context) = self.threads[id].context {
                     self.finish_yield_of(context);
+                    self.contexts[context].owner = None;
                     self.take_context(id);
                 }
                 DONE
@@ -277,6 +303,42 @@ impl Model {
         self.requeue(thread);
     }
 
+    /// The thread's own context, or that of nobody that it runs on without having got it by a call, has
+    /// this criticality from now on.
+    fn set_criticality(&mut self, thread: Id, criticality: u8) {
+        self.threads[thread].criticality = criticality;
+        let own = self.contexts.iter().position(|context| context.owner == Some(thread));
+        let nobodys = self.threads[thread].context.filter(|id| {
+            let context = &self.contexts[*id];
+            context.owner.is_none() && context.stack.is_empty()
+        });
+        let Some(context) = own.or(nobodys) else {
+            return;
+        };
+        let holder = self.contexts[context].thread;
+        let ready = holder
+            .filter(|holder| self.is_ready(*holder) || self.choice == Choice::Candidate(*holder));
+        if ready.is_some() || holder.is_some() && self.current == holder {
+            self.choose_anew();
+        }
+        if let Some(holder) = ready {
+            self.leave_queues(holder);
+        }
+        self.contexts[context].criticality = criticality;
+        if let Some(holder) = ready {
+            self.ready_first(holder);
+        }
+    }
+
+    /// The thread gives its criticality to the context, for as long as that is its own.
+    fn own(&mut self, thread: Id, context: Id) {
+        for other in self.contexts.iter_mut().filter(|other| other.owner == Some(thread)) {
+            other.owner = None;
+        }
+        self.contexts[context].owner = Some(thread);
+        self.contexts[context].criticality = self.threads[thread].criticality;
+    }
+
     /// A blocked thread takes only time that it could use at once.
     fn may_take(&self, thread: Id, context: Id) -> bool {
         let refills = &self.contexts[context].refills;
@@ -294,6 +356,7 @@ impl Model {
                     return ILLEGAL;
                 }
                 self.give_context(context, thread);
+                self.own(thread, context);
                 self.run_on_new_time(thread);
                 DONE
             }
@@ -338,6 +401,7 @@ impl Model {
                     return ILLEGAL;
                 }
                 self.finish_yield_of(context);
+                self.contexts[context].owner = None;
                 self.take_context(id);
                 DONE
             }
@@ -356,6 +420,7 @@ impl Model {
     /// From everything: its thread, its notification, and the calls along which it went.
     pub fn unbind_context(&mut self, context: Id) {
         self.finish_yield_of(context);
+        self.contexts[context].owner = None;
         if let Some(thread) = self.contexts[context].thread {
             if self.current == Some(thread) {
                 self.commit();

@@ -316,6 +316,9 @@ impl Model {
             && self.threads[thread].context.is_none()
             && self.contexts[context].thread.is_none()
         {
+            if self.contexts[context].owner.is_none() {
+                self.contexts[context].criticality = self.threads[thread].criticality;
+            }
             self.give_context(context, thread);
         }
     }

@@ -1,5 +1,7 @@
 //! Who runs, and who pays.
 
+use std::cmp::Reverse;
+
 use crate::refills::Refills;
 use crate::state::{Choice, Id, MIN_BUDGET, Model, State, Time};
 
@@ -27,31 +29,46 @@ impl Model {
         }
     }
 
-    /// First of its priority.
+    /// It has the criticality of its context.
+    fn criticality(&self, thread: Id) -> u8 {
+        self.threads[thread].context.map_or(0, |context| self.contexts[context].criticality)
+    }
+
+    /// Whether it is in the upper band, and its priority: the greater runs.
+    pub fn rank(&self, thread: Id) -> (bool, u8) {
+        let upper = self.level > 0 && self.criticality(thread) >= self.level;
+        (upper, self.threads[thread].priority)
+    }
+
+    /// Among whom its place in the queue is.
+    fn group(&self, thread: Id) -> (u8, u8) {
+        (self.criticality(thread), self.threads[thread].priority)
+    }
+
+    /// First of its group.
     pub fn ready_first(&mut self, thread: Id) {
         self.leave_queues(thread);
-        let priority = self.threads[thread].priority;
-        let urgent = |(_, other): &(Time, Id)| self.threads[*other].priority > priority;
-        let place = self.ready.partition_point(urgent);
+        let group = self.group(thread);
+        let place = self.ready.partition_point(|(_, other)| self.group(*other) > group);
         self.ready.insert(place, (0, thread));
     }
 
-    /// Behind those of its priority that are ready since before `since`.
+    /// Behind those of its group that are ready since before `since`.
     fn ready_behind(&mut self, thread: Id, since: Time, equals: bool) {
         self.leave_queues(thread);
-        let priority = self.threads[thread].priority;
+        let group = self.group(thread);
         let before = |(other_since, other): &(Time, Id)| {
-            let other = self.threads[*other].priority;
+            let other = self.group(*other);
             let earlier = *other_since < since || equals && *other_since == since;
-            other > priority || other == priority && earlier
+            other > group || other == group && earlier
         };
         let place = self.ready.partition_point(before);
         self.ready.insert(place, (since, thread));
     }
 
-    /// Last of its priority.
+    /// Last of its group.
     pub fn ready_last(&mut self, thread: Id) {
-        self.ready_behind(thread, self.now, true);
+        self.ready_behind(thread, 2 * self.now + 1, true);
     }
 
     /// Whose moment has come is ready since then, and thereby preempts nobody of the same priority.
@@ -59,7 +76,7 @@ impl Model {
         let due = self.starved.partition_point(|(time, _)| *time <= self.now);
         // The last first: so those of one moment come before who became ready then, in their order.
         for (time, thread) in self.starved.drain(..due).rev().collect::<Vec<_>>() {
-            self.ready_behind(thread, time, false);
+            self.ready_behind(thread, 2 * time, false);
         }
     }
 
@@ -197,7 +214,7 @@ impl Model {
             self.choose_anew();
         }
         let stays = self.current.filter(|current| self.is_schedulable(*current));
-        let urgent = self.first_priority() > stays.map(|thread| self.threads[thread].priority);
+        let urgent = self.highest_rank() > stays.map(|thread| self.rank(thread));
         match std::mem::take(&mut self.choice) {
             Choice::Same if stays.is_some() && !urgent => {}
             Choice::Candidate(candidate) => self.compare(stays, candidate),
@@ -231,17 +248,27 @@ impl Model {
         self.ready.iter().any(|(_, other)| *other == thread)
     }
 
-    fn first_priority(&self) -> Option<u8> {
-        self.ready.first().map(|(_, thread)| self.threads[*thread].priority)
+    fn highest_rank(&self) -> Option<(bool, u8)> {
+        self.ready.iter().map(|(_, thread)| self.rank(*thread)).max()
+    }
+
+    /// Where the most urgent stands who is ready; of equals, the one who is that for the longest time; of
+    /// these, the most critical.
+    fn first_ready(&self) -> Option<usize> {
+        let order = |index: &usize| {
+            let (since, thread) = self.ready[*index];
+            (Reverse(self.rank(thread)), since, Reverse(self.criticality(thread)))
+        };
+        (0..self.ready.len()).min_by_key(order)
     }
 
     fn compare(&mut self, stays: Option<Id>, candidate: Id) {
-        let priority = |thread: Id| self.threads[thread].priority;
-        let first = self.first_priority();
+        let rank = |thread: Id| self.rank(thread);
+        let first = self.highest_rank();
         match stays {
-            Some(current) if priority(current) == priority(candidate) => self.ready_last(candidate),
-            Some(current) if priority(current) > priority(candidate) => self.ready_first(candidate),
-            _ if first > Some(priority(candidate)) => self.ready_first(candidate),
+            Some(current) if rank(current) == rank(candidate) => self.ready_last(candidate),
+            Some(current) if rank(current) > rank(candidate) => self.ready_first(candidate),
+            _ if first > Some(rank(candidate)) => self.ready_first(candidate),
             _ => {
                 if let Some(current) = stays {
                     self.ready_first(current);
@@ -259,7 +286,7 @@ impl Model {
         {
             self.ready_first(current);
         }
-        self.current = (!self.ready.is_empty()).then(|| self.ready.remove(0).1);
+        self.current = self.first_ready().map(|first| self.ready.remove(first).1);
     }
 
     /// When the kernel must be entered at the latest: the running thread's budget ends, or somebody
@@ -267,8 +294,8 @@ impl Model {
     pub fn latest_entry(&self) -> Time {
         let end = self.paying.and_then(|id| self.contexts[id].refills.as_ref());
         let end = end.map_or(Time::MAX, |refills| self.now + refills.head().1 - self.used);
-        let priority = self.current.map(|current| self.threads[current].priority);
-        let urgent = |(_, thread): &&(Time, Id)| Some(self.threads[*thread].priority) > priority;
+        let rank = self.current.map(|current| self.rank(current));
+        let urgent = |(_, thread): &&(Time, Id)| Some(self.rank(*thread)) > rank;
         let release = self.starved.iter().find(urgent).map_or(Time::MAX, |(time, _)| *time);
         end.min(release)
     }

@@ -31,7 +31,10 @@ pub struct Model {
     pub paying: Option<Id>,
     /// Time that `paying` has used and was not charged for yet.
     pub used: Time,
-    /// Threads that could run, the first one first, and since when; 0 for those put in front.
+    /// Threads that at or above this criticality run above all others; 0: all are equal.
+    pub level: u8,
+    /// Threads that could run, by criticality, priority and order, and since when, twice; 0 for those put
+    /// in front, and one more for those that were not released.
     pub ready: Vec<(Time, Id)>,
     /// Threads out of budget, with the time of their release.
     pub starved: Vec<(Time, Id)>,
@@ -81,6 +84,9 @@ pub struct Thread {
     pub priority: u8,
     /// The highest priority that it may give to others.
     pub authority: u8,
+    /// What contexts have that are bound or lent to it, and the highest that it may give to others.
+    pub criticality: u8,
+    pub criticality_authority: u8,
     pub context: Option<Id>,
     pub notification: Option<Id>,
     pub fault: Option<Fault>,
@@ -129,6 +135,9 @@ pub struct Context {
     /// Time charged since somebody asked.
     pub consumed: Time,
     pub thread: Option<Id>,
+    /// The thread that it was bound to, and the criticality of whoever runs on it.
+    pub owner: Option<Id>,
+    pub criticality: u8,
     pub notification: Option<Id>,
     /// The reply objects along which it was donated, the latest last.
     pub stack: Vec<Id>,
@@ -145,12 +154,14 @@ impl Model {
             state: State::Running,
             priority: u8::MAX,
             authority: u8::MAX,
+            criticality_authority: 7,
             context: Some(0),
             ..Thread::default()
         });
         model.contexts.push(Context {
             refills: Some(Refills::new(0, slice, slice, 2)),
             thread: Some(0),
+            owner: Some(0),
             ..Context::default()
         });
         (model.current, model.paying) = (Some(0), Some(0));

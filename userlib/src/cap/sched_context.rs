@@ -137,6 +137,17 @@ impl SchedControl {
         self.configure_flags(context, parameters, flags)
     }
 
+    /// Sets the level of criticality of this core: from now on threads of that criticality and above run
+    /// above all others. At level 0, where a system begins, all are equal. (Escapement)
+    pub fn set_criticality_level(self, level: u8) -> Result {
+        perform(
+            self.0,
+            label!(SchedControlSetCriticalityLevel),
+            &[level as usize],
+            &[],
+        )
+    }
+
     /// The same with the word of flags as it is.
     pub fn configure_flags(
         self,

@@ -155,6 +155,27 @@ impl Tcb {
         )
     }
 
+    /// Sets the criticality, up to the maximum controlled criticality of `authority`: that of the
+    /// scheduling context that is bound to the thread, wherever it is. (Escapement)
+    pub fn set_criticality(self, authority: Tcb, criticality: u8) -> Result {
+        perform(
+            self.0,
+            label!(TcbSetCriticality),
+            &[criticality as usize],
+            &[authority.0],
+        )
+    }
+
+    /// Sets the maximum controlled criticality, up to that of `authority`. (Escapement)
+    pub fn set_mc_criticality(self, authority: Tcb, criticality: u8) -> Result {
+        perform(
+            self.0,
+            label!(TcbSetMcCriticality),
+            &[criticality as usize],
+            &[authority.0],
+        )
+    }
+
     /// Sets maximum controlled priority, priority, scheduling context (or null) and fault endpoint (or
     /// null).
     pub fn set_sched_params(

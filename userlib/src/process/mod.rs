@@ -142,6 +142,18 @@ impl Process {
         self.tcb.set_priority(environment.tcb, priority)
     }
 
+    /// Sets criticality and maximum controlled criticality.
+    pub fn set_criticalities(
+        &mut self,
+        environment: &Environment,
+        criticality: u8,
+        mc_criticality: u8,
+    ) -> Result {
+        self.tcb
+            .set_mc_criticality(environment.tcb, mc_criticality)?;
+        self.tcb.set_criticality(environment.tcb, criticality)
+    }
+
     /// Gives the process time of its own.
     pub fn set_time(
         &mut self,

@@ -31,6 +31,9 @@ const VARIANT: &str = "ESCAPEMENT_BENCH_VARIANT";
 /// Tells it how many attackers benchmarks have at most; empty for as many as they want.
 const ATTACKERS: &str = "ESCAPEMENT_BENCH_ATTACKERS";
 
+/// The suite whose messages are measured without thresholds, too.
+const THRESHOLD: &str = "threshold";
+
 /// What one platform's benchmarks need.
 #[derive(Clone, Copy)]
 pub(super) struct Bench<'a> {
@@ -47,7 +50,28 @@ impl Bench<'_> {
         if self.arguments.measures_sizes() {
             return self.measure_with_sizes();
         }
-        Ok(self.observe(&self.build()?)?.0)
+        let mut measurements = self.observe(&self.build()?)?.0;
+        self.measure_absent(&mut measurements)?;
+        Ok(measurements)
+    }
+
+    /// Where the suite `threshold` was measured, adds what its messages cost in a kernel without thresholds.
+    fn measure_absent(&self, measurements: &mut Vec<Measurement>) -> Result<()> {
+        let is_off = |one: &Measurement| {
+            one.suite == THRESHOLD && one.parameters["threshold"] == json!("off")
+        };
+        let Some(place) = measurements.iter().position(is_off) else {
+            return Ok(());
+        };
+        let built = self.build_with(true, "threshold/call")?;
+        let (mut absent, _) = self.run(&built, None, None)?;
+        absent.retain(is_off);
+        for one in &mut absent {
+            let name = "threshold".to_string();
+            one.parameters.insert(name, json!("absent"));
+        }
+        measurements.splice(place..place, absent);
+        Ok(())
     }
 
     /// Builds and runs the benchmarks; the kernel's size is one of the results.
@@ -55,6 +79,7 @@ impl Bench<'_> {
         let built = self.build()?;
         let mut measurements = self.observe(&built)?.0;
         measurements.extend(sizes(&built)?);
+        self.measure_absent(&mut measurements)?;
         Ok(measurements)
     }
 
@@ -73,6 +98,11 @@ impl Bench<'_> {
 
     /// Builds the benchmarks.
     pub(super) fn build(&self) -> Result<Built> {
+        self.build_with(false, self.filter())
+    }
+
+    /// Builds those benchmarks that are called so; with a `bare` kernel, if it shall be.
+    fn build_with(&self, bare: bool, filter: &str) -> Result<Built> {
         let system = System::benches(self.workspace)?;
         system.require(self.platform)?;
         fn number(number: Option<impl ToString>) -> String {
@@ -84,8 +114,9 @@ impl Bench<'_> {
             abi: &[],
             log: None,
             root_task: RootTask::System(&system),
+            bare,
             environment: &[
-                (FILTER, self.filter()),
+                (FILTER, filter),
                 (VARIANT, &number(self.arguments.variant)),
                 (ATTACKERS, &number(self.arguments.attackers)),
             ],

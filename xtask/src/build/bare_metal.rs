@@ -26,6 +26,8 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) tools: &'a BuildTools,
     pub(crate) platform: &'a Platform,
+    /// Whether default features are left out.
+    pub(crate) bare: bool,
 }
 
 impl BareMetal<'_> {
@@ -70,6 +72,9 @@ impl BareMetal<'_> {
             .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags(side).join("\x1f"));
         for name in crates {
             command.args(["-p", name]);
+        }
+        if self.bare {
+            command.arg("--no-default-features");
         }
         let mut features = features.to_vec();
         if !abi.is_empty() {

@@ -127,6 +127,7 @@ impl Run<'_> {
             abi: self.abi,
             log: None,
             root_task: RootTask::System(&self.system),
+            bare: false,
             environment: &[
                 (FILTER, &self.filter),
                 (FUZZ_SEED, &seed),

@@ -15,7 +15,18 @@ macro_rules! suites {
 }
 
 suites![
-    kernel, ipc, signal, schedule, fault, interrupt, memory, sync, thread, delay
+    kernel,
+    ipc,
+    signal,
+    schedule,
+    fault,
+    interrupt,
+    memory,
+    sync,
+    thread,
+    threshold,
+    criticality,
+    delay
 ];
 
 /// Makes a list of benchmarks: `name: variants`.

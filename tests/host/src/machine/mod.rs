@@ -21,6 +21,7 @@ pub use root::{Answer, answer};
 pub use snapshot::Snapshot;
 pub use tasks::{Budget, Spec, Task};
 
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use abi::BootInfo;
@@ -134,8 +135,11 @@ impl Machine {
         // From the top: the root task's image, and a page with the table of interrupt lines.
         let image = PhysAddr(all.end.0 - pages * PAGE)..all.end;
         let table = PhysAddr(image.start.0 - PAGE);
+        let mut kernel = MaybeUninit::uninit();
         // SAFETY: the arena outlives the kernel, and nobody else uses this memory.
-        let mut kernel = unsafe { Kernel::new(Host::new(), interrupt_table(table)) };
+        unsafe { Kernel::make_in(&mut kernel, Host::new(), interrupt_table(table)) };
+        // SAFETY: it was made.
+        let mut kernel = unsafe { kernel.assume_init() };
         let ram = [all.start..table];
         let parameters = BootParameters {
             root_task: RootTaskImage::new(image.clone(), IMAGE, IMAGE),

@@ -309,6 +309,24 @@ impl Machine {
         assert_eq!(answer, Ok(vec![]));
     }
 
+    /// Sets the criticality of a task.
+    pub fn set_criticality(&mut self, task: Task, criticality: u8) {
+        let words = [criticality.into()];
+        let authority = [slots::INIT_THREAD_TCB];
+        let answer = self.tcb(task, Method::TcbSetCriticality, &words, &authority);
+        assert_eq!(answer, Ok(vec![]));
+    }
+
+    /// Sets the level of criticality.
+    ///
+    /// # Errors
+    /// What the kernel answers.
+    pub fn set_level(&mut self, level: usize) -> Answer {
+        let control = self.boot_info.sched_control.start;
+        let method = Method::SchedControlSetCriticalityLevel;
+        self.invoke(control, method, &[level], &[])
+    }
+
     /// Binds a scheduling context to a thread or notification.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ mod cnode;
 mod combined;
 mod common;
 mod contexts;
+mod criticality;
 mod cspace;
 mod deletion;
 mod domains;

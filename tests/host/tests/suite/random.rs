@@ -38,6 +38,8 @@ pub(super) enum Act {
 pub(super) enum Order {
     Thread(Method, Pick),
     Priority(Pick, u8),
+    Criticality(Pick, u8),
+    Level(u8),
     Configure(Pick, Budget),
     Context(Method, Pick, Pick),
     BindNotification(Pick, Pick),
@@ -128,6 +130,8 @@ fn order() -> impl Strategy<Value = Order> {
     prop_oneof![
         5 => (thread, any_pick()).prop_map(|(method, task)| Order::Thread(method, task)),
         2 => (any_pick(), 0u8..6).prop_map(|(task, priority)| Order::Priority(task, priority)),
+        2 => (any_pick(), 0u8..4).prop_map(|(task, criticality)| Order::Criticality(task, criticality)),
+        1 => (0u8..4).prop_map(Order::Level),
         2 => (any_pick(), budget()).prop_map(|(context, budget)| Order::Configure(context, budget)),
         4 => (context, any_pick(), any_pick())
             .prop_map(|(method, context, object)| Order::Context(method, context, object)),
@@ -178,6 +182,8 @@ pub(super) struct World {
 impl World {
     pub(super) fn new() -> Self {
         let mut machine = Machine::new();
+        // It must not be locked out.
+        machine.set_criticality(machine.root, 7);
         let endpoints: Vec<_> = (0..2).map(|_| machine.endpoint()).collect();
         let badged = (endpoints.iter())
             .map(|endpoint| machine.mint(*endpoint, Rights::ALL, 5))
@@ -391,6 +397,20 @@ impl World {
                 pick(&self.endpoints, *endpoint),
                 &[*threshold, *flags],
             ),
+            Order::Criticality(task, criticality) => {
+                let words = [usize::from(*criticality)];
+                machine.invoke(
+                    pick(&self.tasks, *task).tcb,
+                    Method::TcbSetCriticality,
+                    &words,
+                    &[root],
+                )
+            }
+            Order::Level(level) => {
+                let control = machine.boot_info.sched_control.start;
+                let method = Method::SchedControlSetCriticalityLevel;
+                machine.invoke(control, method, &[usize::from(*level)], &[])
+            }
             Order::Domain(task, domain) => {
                 let thread = [pick(&self.tasks, *task).tcb];
                 let words = [usize::from(*domain).rem_euclid(DOMAINS)];

@@ -269,7 +269,7 @@ fn bindings_of_threads() {
 #[test]
 fn queues_of_threads() {
     caught(
-        "a ready thread is in the ready queue of its domain and priority",
+        "a ready thread is in the ready queue of its domain, criticality and priority",
         |world, reach| {
             let thread = world.ready.thread;
             world.kernel()[thread].priority += 1;
@@ -290,7 +290,7 @@ fn queues_of_threads() {
         world.thread(world.ready, reach)
     });
     caught(
-        "a thread that waits for time is in the release queue of its domain and priority",
+        "a thread that waits for time is in the release queue of its domain, criticality and priority",
         |world, reach| {
             let thread = world.sleeper.thread;
             world.kernel()[thread].priority += 1;

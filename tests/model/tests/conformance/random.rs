@@ -29,6 +29,7 @@ enum Step {
     /// The root task asks a thread, a context, a slot.
     Thread(Method, Pick, Pick, u8),
     SchedParams(Pick, u8, Pick, Pick),
+    Level(usize),
     Configure(Pick, Budget),
     Context(Method, Pick, Pick),
     Slot(Method, Pick, Pick, u8, Pick),
@@ -52,6 +53,8 @@ fn step() -> impl Strategy<Value = Step> {
         TcbResume,
         TcbSetPriority,
         TcbSetPriority,
+        TcbSetCriticality,
+        TcbSetCriticality,
         TcbSetTimeoutEndpoint,
         TcbBindNotification,
         TcbUnbindNotification,
@@ -81,6 +84,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(method, task, object, value)| Step::Thread(method, task, object, value)),
         1 => (p(), 0..6u8, p(), p())
             .prop_map(|(task, priority, context, handler)| Step::SchedParams(task, priority, context, handler)),
+        1 => (0..6usize).prop_map(Step::Level),
         2 => (p(), budget()).prop_map(|(context, budget)| Step::Configure(context, budget)),
         3 => (prop::sample::select(context), p(), p())
             .prop_map(|(method, context, object)| Step::Context(method, context, object)),
@@ -132,6 +136,8 @@ impl World {
     fn new() -> Result<Self, String> {
         let mut twin = Twin::new();
         let machine = &mut twin.machine;
+        // It must not be locked out.
+        machine.set_criticality(machine.root, 7);
         let endpoints: Vec<_> = (0..2).map(|_| machine.endpoint()).collect();
         let mut spare: Vec<_> =
             (endpoints.iter().map(|endpoint| machine.mint(*endpoint, Rights::ALL, 5))).collect();
@@ -257,7 +263,7 @@ impl World {
         let (method, target, words, caps): (_, _, Vec<usize>, Vec<CPtr>) = match step {
             Step::Thread(method, task, object, value) => {
                 let cap = match method {
-                    Method::TcbSetPriority => root,
+                    Method::TcbSetPriority | Method::TcbSetCriticality => root,
                     Method::TcbBindNotification => pick(&self.notifications, *object),
                     _ => pick(&self.endpoints, *object),
                 };
@@ -273,6 +279,10 @@ impl World {
                     words,
                     vec![root, context, handler],
                 )
+            }
+            Step::Level(level) => {
+                let _ = self.machine().set_level(*level);
+                return;
             }
             Step::Configure(context, budget) => {
                 let context = pick(&self.contexts, *context);

@@ -92,6 +92,7 @@ groups![
     thresholds,
     yield_until,
     yield_to_timeout,
+    criticality,
     sched_context,
     sched_control,
     sel4_history,

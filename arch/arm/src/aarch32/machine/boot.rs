@@ -53,7 +53,7 @@ pub(crate) fn boot<'a, V: Version, P: Platform>(
     );
 
     // SAFETY: this is called once.
-    let kernel = memory.write(unsafe { Kernel::new(Machine::new(devices), irqs) });
+    let kernel = unsafe { Kernel::make_in(memory, Machine::new(devices), irqs) };
     let up = |address: PhysAddr| PhysAddr(address.0.next_multiple_of(PAGE));
     let ram = [up(image_end)..used.start, up(used_end)..window_end];
     let mut reserved = [const { PhysAddr(0)..PhysAddr(0) }; MAX_RESERVED + 1];

@@ -1,0 +1,125 @@
+//! Criticality: who keeps running when there is not enough time for all.
+//!
+//! A core has a *level* of criticality. Threads at or above it run in a band above all threads below it;
+//! at level 0, where all begin, there is one band. The *rank* of a thread is its priority, and
+//! [`PRIORITIES`] more in the upper band.
+//!
+//! Ready and release queues are kept apart by criticality, and which of them are in the upper band
+//! follows from the level. So a change of the level changes one number, and the choice is made anew.
+//!
+//! A thread runs at the criticality of its scheduling context, which comes from the thread that it was
+//! bound or lent to, and goes along with calls. So a server runs at that of the client it serves, with
+//! nothing to be done when the context moves.
+
+use abi::{CRITICALITIES, PRIORITIES};
+
+use super::Alarm;
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{Membership, SchedContext, Thread};
+use crate::token::{Objects, Ptr};
+
+/// What is added to the priorities of threads of a criticality, at a level.
+pub(crate) const fn band(criticality: u8, level: u8) -> u16 {
+    if level > 0 && criticality >= level {
+        PRIORITIES as u16
+    } else {
+        0
+    }
+}
+
+/// Domain, criticality and priority of a thread: where it stands in ready and release queues.
+#[inline(always)]
+pub(super) fn place<A: Arch>(objects: &Objects, thread: Ptr<Thread<A>>) -> (usize, usize, u8) {
+    let thread = &objects[thread];
+    let criticality = match thread.sched_context {
+        Some(context) => usize::from(objects[context].criticality()) % CRITICALITIES,
+        None => 0,
+    };
+    let domain = if abi::config::DOMAINS == 1 {
+        0
+    } else {
+        thread.domain as usize
+    };
+    (domain, criticality, thread.priority)
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Its priority, in its band.
+    #[inline(always)]
+    pub(crate) fn rank(&self, thread: Ptr<Thread<A>>) -> u16 {
+        if self.core.level == 0 {
+            return self[thread].priority.into();
+        }
+        self.rank_in_band(thread)
+    }
+
+    #[cold]
+    fn rank_in_band(&self, thread: Ptr<Thread<A>>) -> u16 {
+        let (_, criticality, priority) = place(&self.objects, thread);
+        band(criticality as u8, self.core.level) + u16::from(priority)
+    }
+
+    /// Changes the level of this core.
+    pub(crate) fn set_level(&mut self, level: u8) {
+        self.core.level = level;
+        self.core.alarm = Alarm::NONE;
+        self.core.reprogram = true;
+        self.choose_again();
+    }
+
+    /// Changes the criticality of a thread, and of the context that has its criticality from it, whoever
+    /// runs on that now.
+    pub(crate) fn set_criticality(&mut self, thread: Ptr<Thread<A>>, criticality: u8) {
+        self[thread].criticality = criticality;
+        // What runs on nobody's context, without having got it by a call, may give its own.
+        let nobodys = self[thread]
+            .sched_context
+            .filter(|context| self[*context].owner.is_none() && self[*context].reply.is_none());
+        if let Some(context) = self[thread].own_context.or(nobodys) {
+            self.set_criticality_of(context, criticality);
+        }
+    }
+
+    fn set_criticality_of(&mut self, context: Ptr<SchedContext<A>>, criticality: u8) {
+        if self.core.current_context == Some(context) {
+            self.core.reprogram = true;
+        }
+        let Some(holder) = self[context].thread else {
+            return self[context].set_criticality(criticality);
+        };
+        match self[holder].membership {
+            Membership::Ready | Membership::Release => {
+                self.change_place(holder, |kernel| {
+                    kernel[context].set_criticality(criticality)
+                });
+            }
+            Membership::Waiting => self[context].set_criticality(criticality),
+            Membership::None => {
+                self[context].set_criticality(criticality);
+                if self.is_schedulable(holder) {
+                    self.choose_again();
+                }
+            }
+        }
+    }
+
+    /// A context is bound to a thread, and has its criticality from now on. Neither has been the other's
+    /// before, or is any longer.
+    pub(crate) fn own(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+        self.disown(context);
+        if let Some(before) = self[thread].own_context.replace(context) {
+            self[before].owner = None;
+        }
+        self[context].owner = Some(thread);
+        let criticality = self[thread].criticality;
+        self[context].set_criticality(criticality);
+    }
+
+    /// A context is no longer bound to a thread.
+    pub(crate) fn disown(&mut self, context: Ptr<SchedContext<A>>) {
+        if let Some(owner) = self[context].owner.take() {
+            self[owner].own_context = None;
+        }
+    }
+}

@@ -1,5 +1,6 @@
-// Call. The slot is at x0.
-6:  ldp     x10, x0, [x0]           // what the badge is becomes x0
+// Call.
+6:  find
+    ldp     x10, x0, [x0]           // what the badge is becomes x0
     and     w8, w10, #{KIND_MASK}
     cmp     w8, #{ENDPOINT}
     b.ne    9b

@@ -33,37 +33,12 @@
     b       9f
     .endif
 
-// Only messages that travel in registers, without capabilities. Where every entry has to be looked at,
-// there is no allowance.
-    and     w8, w1, #{LENGTH_AND_CAPS}
-    cmp     w8, #{MESSAGE_REGISTERS}
-    b.hi    9f
-    adrp    x28, kernel_state
-    add     x28, x28, :lo12:kernel_state
-    ldr     x8, [x28, #{ALLOWANCE}]
-    cbz     x8, 9f
-
-// The capability, in a space of one level whose guard and radix, w11, make up an address.
-    ldp     x9, x10, [sp, #{CSPACE}]
-    and     w8, w9, #{KIND_MASK}
-    cmp     w8, #{CNODE}
-    b.ne    9f
-    tbnz    w9, #{SPLIT_BIT}, 9f
-    ubfx    w11, w9, #{RADIX_SHIFT}, #{RADIX_WIDTH}
-    asr     x9, x9, #({OBJECT_SHIFT} - 4)
-    and     x9, x9, #~15
-    lsr     x12, x0, x11
-    cmp     x12, x10
-    b.ne    9f
-    lsl     x12, x12, x11
-    sub     x0, x0, x12
-    add     x0, x9, x0, lsl #{SLOT_BITS}
     cmn     x7, #{CALL_NEGATED}
     b.eq    6f
     cmn     x7, #{REPLY_RECV_NEGATED}
     b.eq    4f
 
-// Whoever declines comes here, with nothing changed.
+// Everything else is the portable kernel's; so is what declines, with nothing changed.
 9:  b       trap_syscall_declined
 
 // Where the next thread, of priority w13, does not have the current one's, w14: the timer must be right

@@ -75,5 +75,6 @@
     ldp     x0, x1, [sp, #16 * 0]
     eret
     .endif
+    .purgem find
     .purgem require_next
     .purgem require_known

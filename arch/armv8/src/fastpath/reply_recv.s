@@ -1,6 +1,6 @@
-// ReplyRecv. The slot of what to receive from is at x0; x9 is the CNode, x10 its guard and w11 its radix.
-// Nobody waits there, and there is no threshold.
-4:  ldr     x8, [x0]
+// ReplyRecv. Nobody waits at the endpoint, and there is no threshold.
+4:  find
+    ldr     x8, [x0]
     and     w12, w8, #{KIND_MASK}
     cmp     w12, #{ENDPOINT}
     b.ne    9b

@@ -1,3 +1,31 @@
+// Finds the capability at the address x0: makes x0 the address of its slot, x9 that of the CNode, x10 its
+// guard and w11 its radix. Declines messages that do not travel in registers, or have capabilities, and
+// where every entry has to be looked at: there is no allowance. The space must have one level whose guard
+// and radix make up an address.
+    .macro  find
+    and     w8, w1, #{LENGTH_AND_CAPS}
+    cmp     w8, #{MESSAGE_REGISTERS}
+    b.hi    9b
+    adrp    x28, kernel_state
+    add     x28, x28, :lo12:kernel_state
+    ldr     x8, [x28, #{ALLOWANCE}]
+    cbz     x8, 9b
+    ldp     x9, x10, [sp, #{CSPACE}]
+    and     w8, w9, #{KIND_MASK}
+    cmp     w8, #{CNODE}
+    b.ne    9b
+    tbnz    w9, #{SPLIT_BIT}, 9b
+    ubfx    w11, w9, #{RADIX_SHIFT}, #{RADIX_WIDTH}
+    asr     x9, x9, #({OBJECT_SHIFT} - 4)
+    and     x9, x9, #~15
+    lsr     x12, x0, x11
+    cmp     x12, x10
+    b.ne    9b
+    lsl     x12, x12, x11
+    sub     x0, x0, x12
+    add     x0, x9, x0, lsl #{SLOT_BITS}
+    .endm
+
 // Declines unless the thread at x20 may run instead of the current one, on the same time.
     .macro  require_next
     ldrb    w13, [x20, #{PRIORITY}]

@@ -1,5 +1,6 @@
-    # Call. R11 is the capability's first word, which RDI points at.
-6:  mov r12d, r11d
+    # Call. The capability to the endpoint, and its badge.
+6:  escapement_find
+    mov r12d, r11d
     and r12d, {WRITABLE_ENDPOINT_MASK}
     cmp r12d, {WRITABLE_ENDPOINT}
     jne 9b

@@ -42,6 +42,39 @@
     jnz 9b
 .endm
 
+    # Puts the first word of the capability at the address RDI into R11, and makes RDI the address of its slot,
+    # RAX that of the CNode, and CL its radix. Declines messages that do not travel in registers, or have
+    # capabilities, and where every entry has to be looked at: there is no allowance. The space must have
+    # one level whose guard and radix make up an address: `shr` takes its count from the lowest bits of
+    # CL, which are the radix.
+.macro escapement_find
+    mov eax, esi
+    and eax, {LENGTH_AND_CAPS}
+    cmp eax, {MESSAGE_REGISTERS}
+    ja 9b
+    mov rbp, gs:[{KERNEL}]
+    cmp qword ptr [rbp + {ALLOWANCE}], 0
+    je 9b
+    mov rax, [rsp + {CSPACE}]
+    mov ecx, eax
+    shr ecx, {RADIX_SHIFT}
+    mov r12d, eax
+    and r12d, {WHOLE_CNODE_MASK}
+    cmp r12d, {WHOLE_CNODE}
+    jne 9b
+    sar rax, {OBJECT_SHIFT}
+    shl rax, 4
+    mov r12, rdi
+    shr r12, cl
+    cmp r12, [rsp + {CSPACE} + 8]
+    jne 9b
+    shl r12, cl
+    sub rdi, r12
+    shl rdi, {SLOT_BITS}
+    add rdi, rax
+    mov r11, [rdi]
+.endm
+
     # A system call of a kernel with fast paths. The processor has put the return address into RCX and
     # the flags into R11. All registers go into the thread's context, so that whoever declines has
     # nothing to undo; from then on RSP points there, and RBP at the kernel. R10, R8, R9 and R15 keep the
@@ -70,45 +103,18 @@
     mov [rsp + {R14}], r14
     mov [rsp + {R15}], r15
 
-    # Only messages that travel in registers, without capabilities.
-    mov eax, esi
-    and eax, {LENGTH_AND_CAPS}
-    cmp eax, {MESSAGE_REGISTERS}
-    ja 9f
-    # Where every entry has to be looked at, there is no allowance.
-    mov rbp, gs:[{KERNEL}]
-    cmp qword ptr [rbp + {ALLOWANCE}], 0
-    je 9f
-
-    # The capability, in a space of one level whose guard and radix make up an address: `shr` takes its
-    # count from the lowest bits of CL, which are the radix.
-    mov rax, [rsp + {CSPACE}]
-    mov ecx, eax
-    shr ecx, {RADIX_SHIFT}
-    mov r12d, eax
-    and r12d, {WHOLE_CNODE_MASK}
-    cmp r12d, {WHOLE_CNODE}
-    jne 9f
-    sar rax, {OBJECT_SHIFT}
-    shl rax, 4
-    mov r12, rdi
-    shr r12, cl
-    cmp r12, [rsp + {CSPACE} + 8]
-    jne 9f
-    shl r12, cl
-    sub rdi, r12
-    shl rdi, {SLOT_BITS}
-    add rdi, rax
-    mov r11, [rdi]
     cmp rdx, {CALL}
     je 6f
     cmp rdx, {REPLY_RECV}
     je 4f
 
+    # Everything else is the portable kernel's.
+3:  mov rcx, rsp
+    mov rsp, gs:[{STACK}]
+    call escapement_system_call
+
     # Whoever declines comes here, with nothing changed.
 9:  mov rdi, [rsp + {RDI}]
     mov rsi, [rsp + {RSI}]
     mov rdx, [rsp + {RDX}]
-    mov rcx, rsp
-    mov rsp, gs:[{STACK}]
-    call escapement_system_call
+    jmp 3b

@@ -91,5 +91,6 @@
     add rsp, {RIP}
     iretq
 .endif
+.purgem escapement_find
 .purgem escapement_require_next
 .purgem escapement_require_known

@@ -1,6 +1,6 @@
-    # ReplyRecv. R11 is the first word of the capability to receive from; RAX the CNode and CL its radix.
-    # Nobody waits there, and there is no threshold.
-4:  mov r12d, r11d
+    # ReplyRecv. Nobody waits at the endpoint, and there is no threshold.
+4:  escapement_find
+    mov r12d, r11d
     and r12d, {READABLE_ENDPOINT_MASK}
     cmp r12d, {READABLE_ENDPOINT}
     jne 9b

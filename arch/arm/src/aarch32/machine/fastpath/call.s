@@ -1,5 +1,6 @@
 @ Call. The first word of the capability to r10, the second to r11.
-6:  ldrd    r10, r11, [lr, #-{CNODE}]
+6:  find
+    ldrd    r10, r11, [lr, #-{CNODE}]
     and     lr, r10, #{KIND_MASK}
     teq     lr, #{ENDPOINT}
     bne     9b

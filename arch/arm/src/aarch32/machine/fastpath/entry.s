@@ -13,36 +13,12 @@
     b       9f
     .endif
 
-@ Only messages that travel in registers, without capabilities: length and capabilities are the lowest nine
-@ bits. Where every entry has to be looked at, there is no allowance.
-    ldr     r12, =kernel_state + {CORE}
-    lsl     lr, r1, #23
-    cmp     lr, #({MESSAGE_REGISTERS} << 23)
-    bhi     9f
-    ldrd    r8, r9, [r12, #{ALLOWANCE}]
-    orrs    lr, r8, r9
-    beq     9f
-
-@ The capability, in a space of one level whose guard and radix make up an address. Shifts take their
-@ distance from the lowest byte of a register, where r10 has the radix and nothing else. The slot is at lr,
-@ but for the kind of CNodes, which is part of r8.
-    ldrd    r8, r9, [sp, #{CSPACE}]
-    and     lr, r8, #{KIND_MASK}
-    teq     lr, #{CNODE}
-    tsteq   r9, #{SPLIT}
-    bne     9f
-    lsr     r10, r9, #{RADIX_SHIFT}
-    lsr     r11, r0, r10
-    cmp     r11, r9, lsr #{GUARD_SHIFT}
-    bne     9f
-    sub     r0, r0, r11, lsl r10
-    add     lr, r8, r0, lsl #{SLOT_BITS}
     cmn     r7, #{CALL_NEGATED}
     beq     6f
     cmn     r7, #{REPLY_RECV_NEGATED}
     beq     4f
 
-@ Whoever declines comes here, with nothing changed.
+@ Everything else is the portable kernel's; so is what declines, with nothing changed.
 9:  b       trap_syscall_declined
 
 @ Where the next thread, of priority r6, does not have the current one's, r7: the timer must be right for

@@ -88,5 +88,6 @@
     .endif
     b       2b
     .ltorg
+    .purgem find
     .purgem require_next
     .purgem require_known

@@ -1,7 +1,7 @@
-@ ReplyRecv. r8 is the CNode, r9 has its guard and r10 its radix.
-@ Nobody waits there, there is no threshold, and the server has not replied already, before it was
-@ interrupted; nor does it get a signal.
-4:  lsr     r11, r6, r10
+@ ReplyRecv. Nobody waits at the endpoint, there is no threshold, and the server has not replied already,
+@ before it was interrupted; nor does it get a signal.
+4:  find
+    lsr     r11, r6, r10
     cmp     r11, r9, lsr #{GUARD_SHIFT}
     bne     9b
     sub     r6, r6, r11, lsl r10

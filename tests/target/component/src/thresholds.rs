@@ -248,14 +248,14 @@ fn a_context_reconfigured_during_a_deferral_is_asked_again(test: &mut Test) -> O
         check_eq!(call(endpoint), ErrorCode::BudgetTooSmall as usize);
         note('r');
     })?;
-    let time = test.create_sched_context(&SchedParameters::new(ms(12), NEVER))?;
+    let time = test.create_sched_context(&SchedParameters::new(ms(12), ms(40)))?;
     time.bind(client.tcb)?;
     client.start()?;
     check_eq!(noted(), "d");
-    // With this budget it can never pass; nobody waits for the period of the first.
+    // With this budget it can never pass.
     let less = SchedParameters::new(ms(8), ms(30));
     test.sched_control.configure(time, &less)?;
-    test.sleep(ms(80))?;
+    test.sleep(ms(120))?;
     check_eq!(noted(), "dr");
     Ok(())
 }

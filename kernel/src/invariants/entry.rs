@@ -4,6 +4,7 @@
 //! [`Reach::NEAR`], and one thing more, so that everything gets its turn.
 
 use abi::config::DOMAINS;
+use abi::{CRITICALITIES, PRIORITIES};
 
 use super::scheduler::{Place, check_alarm, check_current, check_ready_queue, check_release_queue};
 use super::{Check, Reach, check_cap, check_context, check_reply, check_slot};
@@ -78,8 +79,8 @@ fn check_place<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
 fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
     let round = kernel.watch.round;
-    let domain = round % DOMAINS;
-    let place = Place::new(domain as u8, round / DOMAINS);
+    let queue = round % (DOMAINS * CRITICALITIES * PRIORITIES);
+    let place = Place::new((queue / (CRITICALITIES * PRIORITIES)) as u8, queue);
     check_ready_queue(kernel, place, REACH)?;
     check_release_queue(kernel, place, REACH)?;
     let line = Irq(round % kernel.irqs.len());

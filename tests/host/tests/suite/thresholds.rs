@@ -469,6 +469,28 @@ fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
 }
 
 #[test]
+fn the_deferred_may_lose_their_capability() {
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    let badged = scene.machine.mint(scene.endpoint, Rights::ALL, 5);
+    scene.machine.call(scene.client, badged, &word(7));
+    assert_eq!(scene.machine.running(), "nobody");
+    scene
+        .machine
+        .in_root(Method::CNodeRevoke, scene.endpoint, &[])
+        .unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    assert!(scene.machine.runs(scene.client));
+    let answer = scene.machine.received(scene.client);
+    assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
+    // The endpoint is still there, and serves others.
+    scene.machine.advance(2000);
+    scene.call();
+    scene.assert_served();
+}
+
+#[test]
 fn a_context_reconfigured_in_the_middle_of_a_deferral_is_asked_again() {
     let mut scene = Scene::new(100, 0, BUDGET).used(150);
     scene.call();

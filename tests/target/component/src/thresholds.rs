@@ -22,6 +22,8 @@ tests![
     those_who_wait_already_stay,
     a_threshold_is_taken_back,
     the_deferred_find_the_endpoint_gone,
+    the_deferred_may_lose_their_capability,
+    a_context_reconfigured_during_a_deferral_is_asked_again,
     only_the_original_sets_a_threshold,
     bad_thresholds_are_refused,
     the_receiver_learns_what_was_lent,
@@ -213,6 +215,48 @@ fn the_deferred_find_the_endpoint_gone(test: &mut Test) -> Outcome {
     test.delete(endpoint)?;
     test.sleep(ms(60))?;
     check_eq!(noted(), "g");
+    Ok(())
+}
+
+fn the_deferred_may_lose_their_capability(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    let badged = test.badge(endpoint, 5)?;
+    threshold(test, endpoint, ms(10), 0)?;
+    let startup = test.startup;
+    let budget = SchedParameters::new(ms(12), ms(40));
+    let client = test.timed(ABOVE, budget, move || {
+        work(startup, ms(5));
+        note('d');
+        check_eq!(call(badged), ErrorCode::InvalidCapability as usize);
+        note('g');
+    })?;
+    client.start()?;
+    check_eq!(noted(), "d");
+    test.slot(endpoint).revoke()?;
+    test.sleep(ms(60))?;
+    check_eq!(noted(), "dg");
+    Ok(())
+}
+
+fn a_context_reconfigured_during_a_deferral_is_asked_again(test: &mut Test) -> Outcome {
+    let (endpoint, _) = serve(test, ms(1))?;
+    threshold(test, endpoint, ms(10), 0)?;
+    let startup = test.startup;
+    let client = test.passive(ABOVE, move || {
+        work(startup, ms(5));
+        note('d');
+        check_eq!(call(endpoint), ErrorCode::BudgetTooSmall as usize);
+        note('r');
+    })?;
+    let time = test.create_sched_context(&SchedParameters::new(ms(12), ms(40)))?;
+    time.bind(client.tcb)?;
+    client.start()?;
+    check_eq!(noted(), "d");
+    // With this budget it can never pass.
+    let less = SchedParameters::new(ms(8), ms(30));
+    test.sched_control.configure(time, &less)?;
+    test.sleep(ms(120))?;
+    check_eq!(noted(), "dr");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! What fast paths in assembly are told of the kernel's types, against the types themselves.
 
-use host_tests::Host;
+use host_tests::arch::Host;
 use kernel::fastpath::Layout;
 use kernel::object::{Above, Fault, Reply, SchedContext, Thread, ThreadState};
 use kernel::token::Ptr;

@@ -101,10 +101,6 @@ impl<A: Arch> Kernel<A> {
 
     /// What kernels that check themselves do at the end of a fast path.
     #[inline(always)]
-    #[cfg_attr(
-        not(any(test, feature = "invariants")),
-        expect(clippy::unused_self, reason = "others do nothing")
-    )]
     pub fn after_fast_path(&mut self) {
         #[cfg(any(test, feature = "invariants"))]
         {

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 /// Where the files are.
 const FOLDER: &str = "benches/reference";
 /// The pages of the book that show results, and how.
-const PAGES: [(&str, fn(&[Platform]) -> String); 3] = [
+const PAGES: [(&str, Show); 3] = [
     ("docs/src/reference/benchmarks.md", tables),
     ("docs/src/reference/speed.md", speed::page),
     ("docs/src/reference/delay.md", delay::page),
@@ -27,6 +27,8 @@ const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-r
 
 /// A platform's name and results.
 pub(super) type Platform = (String, Vec<Measurement>);
+/// How a page shows them.
+type Show = fn(&[Platform]) -> String;
 
 fn file(workspace: &Workspace, platform: &str) -> PathBuf {
     workspace.path(FOLDER).join(format!("{platform}.json"))

@@ -169,8 +169,7 @@ impl<A: Aarch32> Spaces<A> {
     /// Makes the address space of a capability current if it still has its identifier, or else the
     /// kernel's own, in which users have nothing. Returns what is known of it now.
     ///
-    /// An address space that is current exists: [`Spaces::release`] and [`Spaces::remove_pool`] leave it
-    /// first.
+    /// An address space that is current exists: `release` and `remove_pool` leave it first.
     #[inline(always)]
     pub fn switch(&mut self, cap: RawCap, known: KnownSpace) -> KnownSpace {
         if known.space == cap.first_word() && known.removals == self.removals {

@@ -96,6 +96,8 @@ pub const COMMON: &[Form] = {
         ),
         form(TcbSetPriority, Thread, &[Priority], &[Thread]),
         form(TcbSetMcPriority, Thread, &[Priority], &[Thread]),
+        form(TcbSetCriticality, Thread, &[Below(3)], &[Thread]),
+        form(TcbSetMcCriticality, Thread, &[Below(3)], &[Thread]),
         form(
             TcbSetSchedParams,
             Thread,
@@ -177,6 +179,7 @@ pub const COMMON: &[Form] = {
             &[Budget, Below(9), Any, Below(4)],
             &[SchedContext],
         ),
+        form(SchedControlSetCriticalityLevel, SchedControl, &[Below(9)], &[]),
         form(SchedContextBind, SchedContext, &[], &[Thread]),
         form(SchedContextBind, SchedContext, &[], &[Notification]),
         form(SchedContextUnbind, SchedContext, &[], &[]),

@@ -1,0 +1,119 @@
+//! Who keeps running when there is not enough time for all.
+//!
+//! A display has short deadlines, and thus the higher priority; a brake has longer ones, and is the one
+//! that matters. As long as both use what was planned, there is time for both. Then the display gets
+//! more than planned, and the brake nearly nothing. Raising the level of criticality gives the brake
+//! its time back, by one system call, whatever threads there are; lowering it gives the display the
+//! first place again.
+//!
+//! Neither thread notices: they compute, and the kernel says how much of the time they had.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+use userlib::cap::{SchedContext, SchedParameters};
+use userlib::thread::ThreadParameters;
+use userlib::{BootInfo, Environment, Microseconds, Result, Thread, boot, println, syscall};
+
+/// How long each mode is watched.
+const SPAN: Microseconds = Microseconds::from_millis(500);
+/// What the root task may use of it to change modes.
+const CHANGE: Microseconds = Microseconds::from_millis(10);
+
+/// The more critical of the two is the less urgent.
+const DISPLAY_PRIORITY: u8 = 120;
+const BRAKE_PRIORITY: u8 = 100;
+/// At which level the brake goes first.
+const EMERGENCY: u8 = 1;
+
+/// Budgets and periods in milliseconds.
+/// What is preempted in pieces comes back in pieces.
+const BRAKE: SchedParameters = time(20, 50).with_extra_refills(8);
+const DISPLAY_AS_PLANNED: SchedParameters = time(4, 10);
+const DISPLAY_OVERLOADED: SchedParameters = time(9, 10);
+
+const fn time(budget: u64, period: u64) -> SchedParameters {
+    SchedParameters::new(
+        Microseconds::from_millis(budget),
+        Microseconds::from_millis(period),
+    )
+}
+
+userlib::root!(main);
+
+fn main(boot: &'static BootInfo) -> Result<usize> {
+    let mut environment = Environment::from_boot_info(boot);
+    // The root task is the most urgent: it looks on once a span, and sleeps between.
+    let own = SchedParameters::new(CHANGE, SPAN);
+    environment
+        .sched_control
+        .configure(boot::SCHED_CONTEXT, &own)?;
+
+    let display = compute(&mut environment, DISPLAY_PRIORITY, DISPLAY_AS_PLANNED)?;
+    let brake = compute(&mut environment, BRAKE_PRIORITY, BRAKE)?;
+    brake.tcb.set_criticality(environment.tcb, EMERGENCY)?;
+    environment
+        .tcb
+        .set_criticality(environment.tcb, EMERGENCY)?;
+    let control = environment.sched_control;
+
+    println!("                      display   brake");
+    let mut good = true;
+    let mut watch = |mode: &str, expected: [u64; 2]| -> Result {
+        // What was used in a span that began with another mode does not count.
+        let _ = shares([display.sched_context, brake.sched_context])?;
+        let shares = shares([display.sched_context, brake.sched_context])?;
+        println!("{mode:20} {:6} % {:5} %", shares[0], shares[1]);
+        good &= (0..2).all(|index| shares[index].abs_diff(expected[index]) <= TOLERANCE);
+        Ok(())
+    };
+    watch("as planned", [40, 40])?;
+    control.configure(display.sched_context, &DISPLAY_OVERLOADED)?;
+    watch("overload", [90, 8])?;
+    control.set_criticality_level(EMERGENCY)?;
+    watch("emergency", [58, 40])?;
+    control.set_criticality_level(0)?;
+    watch("overload again", [90, 8])?;
+    control.configure(display.sched_context, &DISPLAY_AS_PLANNED)?;
+    watch("as planned again", [40, 40])?;
+
+    println!(
+        "{}",
+        if good {
+            "as it should be"
+        } else {
+            "not as it should be"
+        }
+    );
+    Ok(usize::from(!good))
+}
+
+/// How far shares may be from what is expected, in hundredths: emulated processors are not exact.
+const TOLERANCE: u64 = 5;
+
+/// A thread that computes for ever.
+fn compute(environment: &mut Environment, priority: u8, time: SchedParameters) -> Result<Thread> {
+    let parameters = ThreadParameters {
+        priority,
+        time: Some(time),
+        fault_endpoint: userlib::CPtr::NULL,
+    };
+    environment.spawn(&parameters, || {
+        loop {
+            core::hint::black_box(());
+        }
+    })
+}
+
+/// Sleeps for a span; what was used of it, in hundredths.
+fn shares(contexts: [SchedContext; 2]) -> Result<[u64; 2]> {
+    for context in contexts {
+        context.consumed()?;
+    }
+    syscall::yield_now();
+    let mut shares = [0; 2];
+    for (share, context) in shares.iter_mut().zip(contexts) {
+        *share = context.consumed()?.0 * 100 / SPAN.0;
+    }
+    Ok(shares)
+}

@@ -1,0 +1,181 @@
+//! What a server asks of its callers.
+//!
+//! A passive server needs two milliseconds for a request and runs on its callers' time. One caller has
+//! enough; the other one has three milliseconds each time, of which it wastes two before it calls. On
+//! a usual endpoint its budget ends in the middle of the request, and the server is stuck until there is
+//! more: its timeout handler hears of each such case. With a threshold the same caller waits before it
+//! is let in, for as long as its budget is too small, and the server never times out.
+//!
+//! At last the server has a bad day and never ends a request. With a limit on the endpoint, the time
+//! comes back to the caller, whose call fails, and the handler is told whom to start anew.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use userlib::cap::{Endpoint, Reply, SchedParameters};
+use userlib::thread::ThreadParameters;
+use userlib::time::Clock;
+use userlib::{BootInfo, Environment, Message, Microseconds, Result, boot, println, syscall};
+
+/// What the server needs for a request, and what it asks for: some more, as clocks are not exact.
+const WORK: Microseconds = Microseconds::from_millis(2);
+const TOLL: Microseconds = Microseconds(2_300);
+/// How long each way is watched.
+const SPAN: Microseconds = Microseconds::from_millis(500);
+
+const SERVER: u8 = 120;
+const CALLER: u8 = 100;
+const HANDLER: u8 = 130;
+
+/// Requests that were served, and calls that failed.
+static SERVED: AtomicUsize = AtomicUsize::new(0);
+static FAILED: AtomicUsize = AtomicUsize::new(0);
+/// What the timeout handler has heard of.
+static TIMEOUTS: AtomicUsize = AtomicUsize::new(0);
+/// Whether the server has a bad day.
+static BAD_DAY: AtomicBool = AtomicBool::new(false);
+
+userlib::root!(main);
+
+fn main(boot: &'static BootInfo) -> Result<usize> {
+    let mut environment = Environment::from_boot_info(boot);
+    let clock = Clock::start(&mut environment, boot)?;
+    let rounds = rounds_in_a_millisecond(&clock);
+    // The root task is the most urgent: it looks on once a span, and sleeps between.
+    let own = SchedParameters::new(Microseconds::from_millis(10), SPAN);
+    environment
+        .sched_control
+        .configure(boot::SCHED_CONTEXT, &own)?;
+
+    let requests: Endpoint = environment.allocator.create()?;
+    let timeouts: Endpoint = environment.allocator.create()?;
+    handle(&mut environment, timeouts)?;
+    serve(&mut environment, requests, timeouts, rounds)?;
+    // One caller wastes nothing; the other one wastes two of three milliseconds.
+    call(&mut environment, requests, 5, 0)?;
+    call(&mut environment, requests, 3, 2 * rounds)?;
+    let endpoint = environment.allocator.slot(requests);
+
+    println!("                 served  timeouts  failed calls");
+    let [served, timeouts, failed] = watch("as usual");
+    let mut good = served > 0 && timeouts > 0 && failed == 0;
+    endpoint.set_endpoint_threshold(TOLL, 0)?;
+    // A request that was begun before may still time out.
+    syscall::yield_now();
+    let [served, timeouts, failed] = watch("with a threshold");
+    good &= served > 0 && timeouts == 0 && failed == 0;
+    endpoint.set_endpoint_threshold(TOLL, userlib::abi::endpoint_flags::LIMIT)?;
+    BAD_DAY.store(true, Relaxed);
+    let [served, timeouts, failed] = watch("with a limit");
+    good &= served <= 1 && timeouts == 1 && failed == 1;
+
+    println!(
+        "{}",
+        if good {
+            "as it should be"
+        } else {
+            "not as it should be"
+        }
+    );
+    Ok(usize::from(!good))
+}
+
+/// Sleeps for a span; what happened meanwhile.
+fn watch(way: &str) -> [usize; 3] {
+    let counters = [&SERVED, &TIMEOUTS, &FAILED];
+    for counter in counters {
+        counter.store(0, Relaxed);
+    }
+    syscall::yield_now();
+    let [served, timeouts, failed] = counters.map(|counter| counter.load(Relaxed));
+    println!("{way:16} {served:6} {timeouts:9} {failed:13}");
+    [served, timeouts, failed]
+}
+
+/// A thread that calls again and again, with a budget of some milliseconds in each 20; before each call
+/// it wastes some rounds of work.
+fn call(environment: &mut Environment, requests: Endpoint, budget: u64, waste: usize) -> Result {
+    let time = SchedParameters::new(
+        Microseconds::from_millis(budget),
+        Microseconds::from_millis(20),
+    );
+    let parameters = ThreadParameters {
+        priority: CALLER,
+        time: Some(time),
+        fault_endpoint: userlib::CPtr::NULL,
+    };
+    environment.spawn(&parameters, move || {
+        loop {
+            work(waste);
+            if requests.call(Message::empty(0)).label() != 0 {
+                FAILED.fetch_add(1, Relaxed);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// The passive server. It runs once on time of its own, until it waits.
+fn serve(
+    environment: &mut Environment,
+    requests: Endpoint,
+    timeouts: Endpoint,
+    rounds: usize,
+) -> Result {
+    let reply: Reply = environment.allocator.create()?;
+    let work_of_request = WORK.0 as usize * rounds / 1000;
+    let first = SchedParameters::round_robin(Microseconds::from_millis(10));
+    let parameters = ThreadParameters {
+        priority: SERVER,
+        time: Some(first),
+        fault_endpoint: userlib::CPtr::NULL,
+    };
+    let server = environment.spawn(&parameters, move || {
+        requests.recv(reply);
+        loop {
+            work(work_of_request);
+            while BAD_DAY.load(Relaxed) {}
+            SERVED.fetch_add(1, Relaxed);
+            requests.reply_recv(Message::empty(0), reply);
+        }
+    })?;
+    server.tcb.set_timeout_endpoint(timeouts)?;
+    // The root task sleeps until the server waits.
+    syscall::yield_now();
+    server.sched_context.unbind()
+}
+
+/// The timeout handler: it counts, and lets the server go on as soon as there is time.
+fn handle(environment: &mut Environment, timeouts: Endpoint) -> Result {
+    let reply: Reply = environment.allocator.create()?;
+    let parameters = ThreadParameters {
+        priority: HANDLER,
+        time: Some(SchedParameters::round_robin(Microseconds::from_millis(10))),
+        fault_endpoint: userlib::CPtr::NULL,
+    };
+    environment.spawn(&parameters, move || {
+        timeouts.recv(reply);
+        loop {
+            TIMEOUTS.fetch_add(1, Relaxed);
+            timeouts.reply_recv(Message::empty(0), reply);
+        }
+    })?;
+    Ok(())
+}
+
+fn work(rounds: usize) {
+    for round in 0..rounds {
+        core::hint::black_box(round);
+    }
+}
+
+/// Rounds of work that take a millisecond.
+fn rounds_in_a_millisecond(clock: &Clock) -> usize {
+    const ROUGHLY: usize = 200_000;
+    let start = clock.now();
+    work(ROUGHLY);
+    let took = (clock.now() - start).0.max(1);
+    (ROUGHLY as u64 * 1000 / took) as usize
+}

@@ -27,6 +27,7 @@ pub(crate) mod class {
 }
 
 core::arch::global_asm!(
+    include_str!("registers.s"),
     include_str!("trap.s"),
     next_pc = const Context::NEXT_PC,
     restart_pc = const Context::RESTART_PC,

@@ -14,14 +14,21 @@ pub const MAX_EXTRA_CAPS: usize = 3;
 pub struct MessageInfo(pub usize);
 
 impl MessageInfo {
+    /// Where the length is.
+    pub const LENGTH: usize = 0x7f;
+    /// Where the number of capabilities is.
+    pub const EXTRA_CAPS: usize = 3 << 7;
+    /// Where it is said which of them arrived as badges.
+    pub const UNWRAPPED: usize = 7 << 9;
+
     /// A message of `length` words and `extra_caps` capabilities under `label`.
     pub const fn new(label: usize, extra_caps: usize, length: usize) -> Self {
-        Self(label << 12 | (extra_caps & 3) << 7 | (length & 0x7f))
+        Self(label << 12 | (extra_caps & 3) << 7 | (length & Self::LENGTH))
     }
 
     /// The same with bit *i* of `unwrapped` saying that capability *i* arrived as a badge.
     pub const fn with_unwrapped(self, unwrapped: usize) -> Self {
-        Self(self.0 & !(7 << 9) | (unwrapped & 7) << 9)
+        Self(self.0 & !Self::UNWRAPPED | (unwrapped & 7) << 9)
     }
 
     /// What the message is about.
@@ -31,7 +38,7 @@ impl MessageInfo {
 
     /// Words of the message; at most [`MAX_MESSAGE_LENGTH`].
     pub const fn length(self) -> usize {
-        let length = self.0 & 0x7f;
+        let length = self.raw_length();
         if length > MAX_MESSAGE_LENGTH {
             MAX_MESSAGE_LENGTH
         } else {
@@ -41,13 +48,13 @@ impl MessageInfo {
 
     /// The words that the sender asks for, which may be more than a message can have.
     pub const fn raw_length(self) -> usize {
-        self.0 & 0x7f
+        self.0 & Self::LENGTH
     }
 
     /// The same with nothing said about capabilities.
     #[must_use]
     pub const fn plain(self) -> Self {
-        Self(self.0 & !0xf80)
+        Self(self.0 & !(Self::EXTRA_CAPS | Self::UNWRAPPED))
     }
 
     /// Number of capabilities sent, or received.

@@ -121,7 +121,7 @@ impl<A: Arch> CNode<A> {
 
     /// Whether its guard and index leave bits of an address to other CNodes.
     pub const fn is_split(&self) -> bool {
-        self.guard.size + self.radix != abi::WORD_BITS
+        self.guard.size + self.radix != WORD_BITS
     }
 
     /// Never: a CNode has at least two slots.
@@ -133,6 +133,18 @@ impl<A: Arch> CNode<A> {
     pub fn slot(&self, index: usize) -> Ptr<Slot<A>> {
         debug_assert!(index < self.len());
         Slot::at(self.slots, index)
+    }
+
+    /// Where an address of all bits leads first, if the guard agrees: to the slot that it means, unless
+    /// there is a CNode. No CNode consumes more bits than an address has, so there are enough.
+    #[inline(always)]
+    pub(crate) fn slot_at(&self, address: usize) -> Option<Ptr<Slot<A>>> {
+        let GuardData { guard, size } = self.guard;
+        if (address >> 1).wrapping_shr(!size as u32) != guard {
+            return None;
+        }
+        let rest = address.wrapping_shl(size as u32);
+        Some(self.slot(rest.wrapping_shr((WORD_BITS - self.radix) as u32)))
     }
 }
 

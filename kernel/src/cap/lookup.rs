@@ -1,6 +1,6 @@
 //! From capability addresses to slots (seL4 reference manual, section "Capability Address Lookup").
 
-use abi::{GuardData, LookupFailure, WORD_BITS};
+use abi::{LookupFailure, WORD_BITS};
 
 use super::{CNode, Cap, Slot};
 use crate::Kernel;
@@ -96,26 +96,16 @@ pub(crate) fn lookup_quickly<A: Arch>(
     lookup_cap(kernel, root, address)
 }
 
-/// The slot at an address of all bits, if the way ends in this CNode, as it nearly always does. No CNode
-/// consumes more bits than an address has.
+/// The slot at an address of all bits, if the way ends in this CNode, as it nearly always does.
 #[inline(always)]
 pub(crate) fn only_level<A: Arch>(
     kernel: &Kernel<A>,
     cnode: &CNode<A>,
     address: usize,
 ) -> Option<Ptr<Slot<A>>> {
-    let GuardData { guard, size } = cnode.guard;
-    if (address >> 1).wrapping_shr(!size as u32) != guard {
-        return None;
-    }
-    let index = address
-        .wrapping_shl(size as u32)
-        .wrapping_shr((WORD_BITS - cnode.radix) as u32);
-    let slot = cnode.slot(index);
-    if size + cnode.radix < WORD_BITS && Cap::<A>::is_cnode(kernel[slot].raw()) {
-        return None;
-    }
-    Some(slot)
+    let slot = cnode.slot_at(address)?;
+    let leads_on = cnode.is_split() && Cap::<A>::is_cnode(kernel[slot].raw());
+    (!leads_on).then_some(slot)
 }
 
 /// The slot that an argument (root, index, depth) names; it may be empty. `source` tells which of two

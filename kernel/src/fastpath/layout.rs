@@ -1,8 +1,10 @@
 //! What fast paths in assembly must know of the kernel's objects: where their fields lie, and the
 //! numbers of what is written into them.
 //!
-//! Everything here follows from the types themselves, so that nobody can change them without changing
-//! the assembly. Offsets are in bytes, from the beginning of the object that the name begins with.
+//! Offsets follow from the types themselves, so that nobody can change those without changing the
+//! assembly. The tags of enums with fields are written down, as the language has no name for them; a test
+//! (`tests/host/tests/suite/layout.rs`) compares them with the enums. Offsets are in bytes, from the
+//! beginning of the object that the name begins with.
 
 use core::marker::PhantomData;
 use core::mem::offset_of;
@@ -54,7 +56,6 @@ impl<A: Arch> Layout<A> {
 /// Thread.
 impl<A: Arch> Layout<A> {
     const LINKS: usize = offset_of!(Thread<A>, links);
-    const STATE: usize = offset_of!(Thread<A>, state);
 
     const fn slot(slot: ThreadSlot) -> usize {
         offset_of!(Thread<A>, slots) + slot as usize * size_of::<Slot<A>>() + Slot::<A>::CAP
@@ -67,14 +68,14 @@ impl<A: Arch> Layout<A> {
     /// The capability to the root of the address space: two words.
     pub const THREAD_VSPACE: usize = Self::slot(ThreadSlot::VSpace) + RawCap::offset(0);
     /// What it is doing.
-    pub const THREAD_STATE: usize = Self::STATE;
+    pub const THREAD_STATE: usize = offset_of!(Thread<A>, state);
     /// Where it is blocked on receive: the endpoint. Behind the tag stand the fields in order, as in C
     /// (RFC 2195).
-    pub const THREAD_RECEIVES_FROM: usize = Self::STATE + size_of::<usize>();
+    pub const THREAD_RECEIVES_FROM: usize = Self::THREAD_STATE + size_of::<usize>();
     /// Where it is blocked on receive: what will track the caller.
-    pub const THREAD_RECEIVES_WITH: usize = Self::STATE + 2 * size_of::<usize>();
+    pub const THREAD_RECEIVES_WITH: usize = Self::THREAD_STATE + 2 * size_of::<usize>();
     /// Where it is blocked on reply: what tracks the call.
-    pub const THREAD_CALLS_WITH: usize = Self::STATE + size_of::<usize>();
+    pub const THREAD_CALLS_WITH: usize = Self::THREAD_STATE + size_of::<usize>();
     /// [`ThreadState::Running`](crate::object::ThreadState::Running).
     pub const RUNNING: usize = 1;
     /// [`ThreadState::BlockedOnReceive`](crate::object::ThreadState::BlockedOnReceive).
@@ -101,8 +102,6 @@ impl<A: Arch> Layout<A> {
     pub const WAITING: u8 = Membership::Waiting as u8;
     /// The priority; 8 bits.
     pub const THREAD_PRIORITY: usize = offset_of!(Thread<A>, priority);
-    /// The domain; 8 bits.
-    pub const THREAD_DOMAIN: usize = offset_of!(Thread<A>, domain);
     /// See [`abi::thread_flags`]; 8 bits.
     pub const THREAD_FLAGS: usize = offset_of!(Thread<A>, flags);
     /// The core; 8 bits.

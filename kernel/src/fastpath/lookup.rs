@@ -1,26 +1,13 @@
 //! Finding capabilities in spaces of one level.
 
-use abi::{MessageInfo, WORD_BITS};
+use abi::MessageInfo;
 
 use super::{Declined, Way, usual};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, RawCap, Slot};
+use crate::cap::{CNode, Cap, RawCap};
 use crate::object::{Thread, ThreadSlot};
 use crate::token::Ptr;
-
-/// The slot at an address of all bits, if the way ends in this CNode; else one with a CNode.
-///
-/// A case of [`resolve`](crate::cap::resolve): no CNode consumes more bits than an address has, so there
-/// are enough.
-#[inline(always)]
-fn slot_at<A: Arch>(cnode: &CNode<A>, address: usize) -> Way<Ptr<Slot<A>>> {
-    let (guard, radix) = (cnode.guard, cnode.radix);
-    let top = (address >> 1).wrapping_shr(!guard.size as u32);
-    usual(top == guard.guard)?;
-    let rest = address.wrapping_shl(guard.size as u32);
-    Ok(cnode.slot(rest.wrapping_shr((WORD_BITS - radix) as u32)))
-}
 
 impl<A: Arch> Kernel<A> {
     /// The root of a thread's capability space.
@@ -34,7 +21,7 @@ impl<A: Arch> Kernel<A> {
     /// it leads on.
     #[inline(always)]
     pub(super) fn find(&self, space: &CNode<A>, address: usize) -> Way<RawCap> {
-        let slot = slot_at(space, address)?;
+        let slot = space.slot_at(address).ok_or(Declined)?;
         Ok(self[slot].raw())
     }
 }

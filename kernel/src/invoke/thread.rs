@@ -191,29 +191,34 @@ fn copy_registers<A: Arch>(
     Ok(Answer::Nothing)
 }
 
-/// A priority argument, limited by the authority in the first extra capability.
+/// The thread in the first extra capability, whose authority limits what may be set.
+fn authority<'a, A: Arch>(
+    kernel: &'a Kernel<A>,
+    invocation: &Invocation<A>,
+) -> Result<&'a Thread<A>, Error> {
+    match invocation.extra_cap(kernel, 0) {
+        Cap::Thread(authority) => Ok(&kernel[authority]),
+        _ => Err(Error::InvalidCapability(1)),
+    }
+}
+
+/// A priority argument, limited by the authority.
 fn controlled_priority<A: Arch>(
     kernel: &Kernel<A>,
     invocation: &Invocation<A>,
     index: usize,
 ) -> Result<u8, Error> {
-    let Cap::Thread(authority) = invocation.extra_cap(kernel, 0) else {
-        return Err(Error::InvalidCapability(1));
-    };
-    let limit = kernel[authority].max_controlled_priority;
+    let limit = authority(kernel, invocation)?.max_controlled_priority;
     invocation.number_up_to(kernel, index, limit)
 }
 
-/// A criticality, limited by the authority in the first extra capability.
+/// A criticality, limited by the authority.
 fn controlled_criticality<A: Arch>(
     kernel: &Kernel<A>,
     invocation: &Invocation<A>,
 ) -> Result<u8, Error> {
     invocation.require(1, 1)?;
-    let Cap::Thread(authority) = invocation.extra_cap(kernel, 0) else {
-        return Err(Error::InvalidCapability(1));
-    };
-    let limit = kernel[authority].max_controlled_criticality;
+    let limit = authority(kernel, invocation)?.max_controlled_criticality;
     invocation.number_up_to(kernel, 0, limit)
 }
 

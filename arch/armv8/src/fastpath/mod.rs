@@ -25,7 +25,7 @@ use core::mem::offset_of;
 use abi::config::DOMAINS;
 use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
 use abi::sizes::SLOT_BITS;
-use abi::{Rights, Syscall};
+use abi::{MessageInfo, Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::Endpoint;
@@ -37,11 +37,6 @@ use crate::spaces::{KnownSpace, Spaces};
 use crate::trap::class;
 use crate::{Armv8, Capability, Platform};
 
-/// Bits of a message's description: the length, the number of capabilities, and which of them were
-/// unwrapped.
-const LENGTH: usize = 0x7f;
-const CAPS: usize = 0x180;
-const UNWRAPPED: usize = 0xe00;
 /// Where CPACR_EL1 says whether floating point is allowed: two bits.
 const FPEN_SHIFT: usize = 20;
 
@@ -79,6 +74,7 @@ const _: () = assert!(NO_MEMBER == 0);
 #[unsafe(link_section = ".text.entry")]
 pub extern "C" fn synchronous_exception<P: Platform>() {
     naked_asm!(
+        include_str!("../registers.s"),
         include_str!("require.s"),
         include_str!("entry.s"),
         include_str!("call.s"),
@@ -136,9 +132,9 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
         SYSCALL_BYTES = const SYSCALL_BYTES,
         MESSAGE_REGISTERS = const MESSAGE_REGISTERS,
-        LENGTH = const LENGTH,
-        LENGTH_AND_CAPS = const LENGTH | CAPS,
-        CAPS_AND_UNWRAPPED = const CAPS | UNWRAPPED,
+        LENGTH = const MessageInfo::LENGTH,
+        LENGTH_AND_CAPS = const MessageInfo::LENGTH | MessageInfo::EXTRA_CAPS,
+        CAPS_AND_UNWRAPPED = const MessageInfo::EXTRA_CAPS | MessageInfo::UNWRAPPED,
         SLOT_BITS = const SLOT_BITS,
         OBJECT_SHIFT = const Packing::OBJECT.place().1,
         KIND_MASK = const Packing::KIND,

@@ -24,7 +24,7 @@ use core::mem::offset_of;
 use abi::config::{DOMAINS, HARDWARE_DEBUG};
 use abi::registers::{MESSAGE_REGISTERS, REPLY, SYSCALL_BYTES};
 use abi::sizes::SLOT_BITS;
-use abi::{Rights, Syscall};
+use abi::{MessageInfo, Rights, Syscall};
 use kernel::Kernel;
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
@@ -41,11 +41,6 @@ use crate::fpu::Fpu;
 use crate::space::Asids;
 use crate::{Platform, X86_64};
 
-/// Bits of a message's description: the length, the number of capabilities, and which of them were
-/// unwrapped.
-const LENGTH: usize = 0x7f;
-const CAPS: usize = 0x180;
-const UNWRAPPED: usize = 0xe00;
 
 /// A field of a thread, seen from its registers.
 macro_rules! thread {
@@ -211,9 +206,9 @@ extern "C" fn system_call_entry<P: Platform>() {
         SYSCALL_BYTES = const SYSCALL_BYTES,
         SYSTEM_CALL = const SYSTEM_CALL,
         MESSAGE_REGISTERS = const MESSAGE_REGISTERS,
-        LENGTH = const LENGTH,
-        LENGTH_AND_CAPS = const LENGTH | CAPS,
-        CAPS_AND_UNWRAPPED = const CAPS | UNWRAPPED,
+        LENGTH = const MessageInfo::LENGTH,
+        LENGTH_AND_CAPS = const MessageInfo::LENGTH | MessageInfo::EXTRA_CAPS,
+        CAPS_AND_UNWRAPPED = const MessageInfo::EXTRA_CAPS | MessageInfo::UNWRAPPED,
         SLOT_BITS = const SLOT_BITS,
         OBJECT_SHIFT = const Packing::OBJECT.place().1,
         RADIX_SHIFT = const Packing::RADIX.place().1,

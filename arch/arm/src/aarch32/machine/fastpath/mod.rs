@@ -25,7 +25,7 @@ use core::mem::offset_of;
 use abi::config::DOMAINS;
 use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
 use abi::sizes::SLOT_BITS;
-use abi::{Rights, Syscall};
+use abi::{MessageInfo, Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::Endpoint;
@@ -35,9 +35,6 @@ use super::fpu::Fpu;
 use super::{Machine, Version};
 use crate::aarch32::{Context, KnownSpace, Spaces};
 use crate::platform::Platform;
-
-/// What of a message's description is about capabilities: their number, and which were unwrapped.
-const CAPS_AND_UNWRAPPED: usize = 0xf80;
 
 /// What the assembly knows of one platform's kernel.
 struct Offsets<V: Version, P: Platform>(core::marker::PhantomData<(V, P)>);
@@ -154,7 +151,7 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
         SYSCALL_BYTES = const SYSCALL_BYTES,
         MESSAGE_REGISTERS = const MESSAGE_REGISTERS,
-        CAPS_AND_UNWRAPPED = const CAPS_AND_UNWRAPPED,
+        CAPS_AND_UNWRAPPED = const MessageInfo::EXTRA_CAPS | MessageInfo::UNWRAPPED,
         SLOT_BITS = const SLOT_BITS,
         KIND_MASK = const Packing::KIND,
         CNODE = const Packing::CNODE,

@@ -14,18 +14,12 @@ mod report;
 mod suites;
 
 #[cfg(target_arch = "arm")]
-pub use measure::cycle_counter_counts;
+pub use measure::Counter;
 pub use suites::SUITES;
 
 use bench::Bench;
 use protocol::names;
 use userlib::{Result, Startup};
-
-/// Whether there is a counter of instructions. Where there is none, only what the emulator observes is
-/// measured: the suite [`OBSERVED`].
-pub const COUNTS: bool = !cfg!(devices = "imx31");
-/// The suite that needs no counter.
-pub const OBSERVED: &str = "delay";
 
 /// A benchmark.
 pub struct Benchmark {

@@ -15,6 +15,8 @@ pub enum Machine {
 const MARK: u32 = 0x450;
 /// How many marks there are.
 const MARKS: u32 = 16;
+/// The mark that asks for the time.
+pub const ASK: u32 = MARKS - 1;
 
 impl Machine {
     /// The processor called `name`.

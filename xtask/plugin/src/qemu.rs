@@ -7,7 +7,7 @@ use std::io::BufWriter;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-use crate::instruction::Machine;
+use crate::instruction::{ASK, Machine};
 use crate::record::Record;
 
 /// The version of the interface: the tool knows which one its emulator takes.
@@ -24,6 +24,12 @@ struct Block(c_void);
 struct Instruction(c_void);
 type Translated = extern "C" fn(Id, *mut Block);
 type Executed = extern "C" fn(c_uint, *mut c_void);
+
+/// Where the answer to a mark that asks is: bytes from the beginning of the mark. Behind it stand the
+/// instruction that loads the answer and the one that jumps over it, of four bytes each.
+pub const ANSWER: usize = 12;
+/// Pages are at least as large.
+const PAGE: usize = 4096;
 
 /// Callbacks do not look at registers.
 const NO_REGISTERS: c_int = 0;
@@ -119,9 +125,22 @@ pub unsafe extern "C" fn qemu_plugin_install(
 enum Kind {
     User,
     Mark(u32),
+    /// The mark that asks: where its answer is.
+    Ask(*mut c_void),
     Kernel,
     Look,
     Leave,
+}
+
+impl Kind {
+    /// A mark that asks, whose bytes these are. It gets no answer if that is in another page.
+    fn ask(bytes: &[u8]) -> Self {
+        let place = bytes.as_ptr().addr() % PAGE + ANSWER;
+        if place + size_of::<u32>() > PAGE {
+            return Self::User;
+        }
+        Self::Ask(bytes.as_ptr().wrapping_add(ANSWER).cast_mut().cast())
+    }
 }
 
 impl Plugin {
@@ -135,7 +154,10 @@ impl Plugin {
                 Kind::Kernel
             }
         } else {
-            self.machine.mark(bytes).map_or(Kind::User, Kind::Mark)
+            match self.machine.mark(bytes) {
+                Some(ASK) => Kind::ask(bytes),
+                other => other.map_or(Kind::User, Kind::Mark),
+            }
         }
     }
 }
@@ -175,6 +197,10 @@ extern "C" fn translated(_: Id, block: *mut Block) {
                 Kind::Kernel => (kernel, address),
                 Kind::Look => (look, address),
                 Kind::Leave => (leave, address),
+                Kind::Ask(answer) => {
+                    qemu_plugin_register_vcpu_insn_exec_cb(instruction, ask, NO_REGISTERS, answer);
+                    continue;
+                }
             };
             let data = std::ptr::without_provenance_mut(data);
             qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, NO_REGISTERS, data);
@@ -215,4 +241,11 @@ extern "C" fn mark(_: c_uint, number: *mut c_void) {
         // A file that is not complete is found out by who reads it.
         let _ = plugin.record.mark(number.addr() as u32, &mut *out);
     }
+}
+
+extern "C" fn ask(_: c_uint, answer: *mut c_void) {
+    let Some(plugin) = PLUGIN.get() else { return };
+    plugin.record.user(1);
+    // SAFETY: guest memory behind an instruction, in the same page; the guest runs on this thread.
+    unsafe { answer.cast::<u32>().write_unaligned(plugin.record.now() as u32) };
 }

@@ -58,6 +58,11 @@ impl Record {
         }
     }
 
+    /// Instructions so far.
+    pub fn now(&self) -> u64 {
+        self.now.load(Relaxed)
+    }
+
     /// Instructions of a user: before the first, any interrupt would have been taken.
     pub fn user(&self, count: u64) {
         let now = self.now.load(Relaxed);

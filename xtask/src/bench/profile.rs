@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use anyhow::Context;
 
-use super::delay::{self, Observation};
+use super::delay::{self, Observation, Observer};
 use super::measurement::Measurement;
 use super::run::Bench;
 use crate::Result;
@@ -28,7 +28,9 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     if delay::is_wanted(bench.filter()) {
         return show_stretch(bench, &built, wanted);
     }
-    let (measurements, runs) = bench.run(&built, Some(Trace::of(&built)?), None)?;
+    // It counts for processors that cannot.
+    let observer = Observer::prepare(bench, &built)?;
+    let (measurements, runs) = bench.run(&built, Some(Trace::of(&built)?), Some(&observer))?;
     let one = measurements
         .iter()
         .find(|one| is_meant(one, wanted))

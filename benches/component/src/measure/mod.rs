@@ -7,8 +7,6 @@
 
 mod arch;
 
-#[cfg(target_arch = "arm")]
-pub use arch::cycle_counter_counts;
 pub use arch::{Counter, UNDEFINED_BYTES, page, use_fpu};
 
 use crate::partner::Shared;

@@ -1,9 +1,12 @@
 //! 32-bit Arm: the cycle counter, which QEMU advances by one for each instruction; or, where QEMU
-//! models none, a timer.
+//! models none, a timer; or, where users have neither, the emulator's own count.
 //!
 //! A timer that ticks once in ten instructions tells single instructions, too. For an integer *t*,
 //! the ten quotients ⌊(*t* + *i*) / 10⌋, *i* running through all remainders, add up to *t* and a
 //! constant (Hermite's identity). So a stamp is the sum of ten readings, each at another remainder.
+//!
+//! The emulator's plugin (`xtask/plugin`) tells its count to whoever asks by a mark, an instruction that
+//! does nothing: it writes the count into the word behind the two instructions that follow.
 
 use crate::measure::Stamps;
 use crate::protocol::names;
@@ -26,10 +29,14 @@ pub mod page {
 }
 
 /// The counter.
-#[derive(Clone, Copy, Debug)]
-pub struct Counter {
-    /// Address of the timer's counter; 0 for the cycle counter.
-    timer: usize,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// The processor's cycle counter.
+    Cycles,
+    /// A timer whose counter has this address.
+    Timer(usize),
+    /// The emulator's count.
+    Emulator,
 }
 
 /// A function that takes stamps around an instruction.
@@ -38,13 +45,18 @@ type Stamped = unsafe extern "C" fn(usize, *mut Registers, *mut Stamps, usize);
 impl Counter {
     /// The one that the runner chose.
     pub fn new(startup: &'static Startup) -> Self {
-        let timer = startup.find_memory(names::COUNTER).map(|(address, _)| {
-            let offset = startup.number(names::COUNTER_OFFSET);
-            address + offset
-        });
-        Self {
-            timer: timer.unwrap_or(0),
+        match startup.find_memory(names::COUNTER) {
+            Some((address, _)) => Self::Timer(address + startup.number(names::COUNTER_OFFSET)),
+            // The ARM1136 lets no user read its counter.
+            None if cfg!(devices = "imx31") => Self::Emulator,
+            None => Self::Cycles,
         }
+    }
+
+    /// Whether it counts.
+    pub fn counts(self) -> bool {
+        let stamps = self.nothing();
+        stamps.before != stamps.after
     }
 
     /// The instructions from one reading to another.
@@ -59,69 +71,52 @@ impl Counter {
 
     /// A system call between two stamps.
     pub fn timed(self, call: abi::Syscall, registers: &mut Registers) -> Stamps {
-        self.choose(
-            call.number(),
-            registers,
-            cycles::system_call,
-            timer::system_call,
-        )
+        self.stamped(call.number(), registers, self.functions().system_call)
     }
 
     /// Two stamps with nothing between.
     pub fn nothing(self) -> Stamps {
-        self.choose(
-            0,
-            &mut Registers::default(),
-            cycles::nothing,
-            timer::nothing,
-        )
+        self.stamped(0, &mut Registers::default(), self.functions().nothing)
     }
 
     /// An instruction that faults between two stamps. The handler has to continue behind it.
     pub fn fault(self) -> Stamps {
-        let mut registers = Registers::default();
-        self.choose(0, &mut registers, cycles::undefined, timer::undefined)
+        self.stamped(0, &mut Registers::default(), self.functions().undefined)
     }
 
-    fn choose(
-        self,
-        number: usize,
-        registers: &mut Registers,
-        cycles: Stamped,
-        timer: Stamped,
-    ) -> Stamps {
+    fn stamped(self, number: usize, registers: &mut Registers, function: Stamped) -> Stamps {
         let mut stamps = Stamps::default();
-        let function = if self.timer == 0 { cycles } else { timer };
         // SAFETY: a system call changes registers and the IPC buffer, as `userlib::arch::syscall` does;
-        // the timer is mapped.
-        unsafe { function(number, registers, &mut stamps, self.timer) };
+        // a timer is mapped.
+        unsafe { function(number, registers, &mut stamps, self.timer()) };
         stamps
+    }
+
+    /// The address of the timer's counter, for whom there is one.
+    fn timer(self) -> usize {
+        match self {
+            Self::Timer(address) => address,
+            Self::Cycles | Self::Emulator => 0,
+        }
+    }
+
+    fn functions(self) -> &'static Functions {
+        match self {
+            Self::Cycles => &cycles::FUNCTIONS,
+            Self::Timer(_) => &timer::FUNCTIONS,
+            Self::Emulator => &emulator::FUNCTIONS,
+        }
     }
 
     /// A stamp, then a loop without end whose turns are counted.
     pub fn spin(self, stamp: &AtomicUsize) -> ! {
-        // SAFETY: it changes what it is given; the timer is mapped.
-        unsafe {
-            if self.timer == 0 {
-                cycles::spin(stamp.as_ptr(), self.timer)
-            } else {
-                timer::spin(stamp.as_ptr(), self.timer)
-            }
-        }
+        // SAFETY: it changes what it is given; a timer is mapped.
+        unsafe { (self.functions().spin)(stamp.as_ptr(), self.timer()) }
     }
 
     /// Where such a thread can be started over: the address of the timer is in place.
     pub fn spin_again(self) -> usize {
-        self.spin_function().0 + 4
-    }
-
-    /// The function, and the offset of its jump.
-    fn spin_function(self) -> (usize, usize) {
-        if self.timer == 0 {
-            (cycles::spin as *const () as usize, cycles::SPIN_JUMP)
-        } else {
-            (timer::spin as *const () as usize, timer::SPIN_JUMP)
-        }
+        self.functions().spin as usize + 4
     }
 
     /// What the counter showed when the loop of [`spin`](Self::spin) was interrupted.
@@ -130,32 +125,47 @@ impl Counter {
         const TURNS: usize = 10;
         /// Instructions from the end of the stamp to the loop.
         const BEFORE: usize = 2;
-        let (function, jump) = self.spin_function();
-        let offset = registers.0[abi::registers::PC] - function;
-        let half = usize::from(offset == jump);
+        /// The first byte of a jump.
+        const JUMP: u8 = 0xea;
+        let [.., first] = instruction(registers.0[abi::registers::PC]);
+        let half = usize::from(first == JUMP);
         stamp + self.cost() + BEFORE + 2 * registers.0[TURNS] - half
     }
+}
+
+/// The instruction at an address of this program's code.
+fn instruction(address: usize) -> [u8; 4] {
+    // SAFETY: code can be read, and is not changed.
+    unsafe { core::ptr::with_exposed_provenance::<[u8; 4]>(address).read() }
+}
+
+/// What there is for one way to take a stamp.
+struct Functions {
+    system_call: Stamped,
+    nothing: Stamped,
+    undefined: Stamped,
+    spin: unsafe extern "C" fn(*mut usize, usize) -> !,
 }
 
 /// The functions for one way to take a stamp: `stamp!(register)`, with r11 free and r9 the address of
 /// the timer's counter.
 macro_rules! counter {
-    ($(#[$attribute:meta])* $module:ident, $stamp:ident, $spin_jump:expr) => {
+    ($(#[$attribute:meta])* $module:ident, $stamp:ident) => {
         $(#[$attribute])*
         mod $module {
             use super::*;
 
-            /// Offset of the jump in [`spin`].
-            pub const SPIN_JUMP: usize = $spin_jump;
+            pub const FUNCTIONS: Functions = Functions { system_call, nothing, undefined, spin };
 
             stamped!(system_call, $stamp, "svc #0");
             stamped!(nothing, $stamp, "");
             stamped!(undefined, $stamp, "udf #0");
 
             #[unsafe(naked)]
-            pub unsafe extern "C" fn spin(stamp: *mut usize, timer: usize) -> ! {
+            unsafe extern "C" fn spin(stamp: *mut usize, timer: usize) -> ! {
                 naked_asm!(
                     "mov r9, r1",
+                    in_one_page!(),
                     $stamp!("r10"),
                     "str r10, [r0]",
                     "mov r2, #0",
@@ -172,7 +182,7 @@ macro_rules! counter {
 macro_rules! stamped {
     ($name:ident, $stamp:ident, $instruction:literal) => {
         #[unsafe(naked)]
-        pub unsafe extern "C" fn $name(
+        unsafe extern "C" fn $name(
             number: usize,
             registers: *mut Registers,
             stamps: *mut Stamps,
@@ -192,6 +202,7 @@ macro_rules! stamped {
                 "ldr r5, [r12, {words} + 12]",
                 "ldr r6, [r12, {reply}]",
                 "ldr r8, [r12, {destination}]",
+                in_one_page!(),
                 $stamp!("r10"),
                 $instruction,
                 $stamp!("r12"),
@@ -214,6 +225,14 @@ macro_rules! stamped {
                 after = const offset_of!(Stamps, after),
             )
         }
+    };
+}
+
+/// What the emulator writes into must be in one page with the mark that asks for it. Two stamps with an
+/// instruction between take 36 bytes there.
+macro_rules! in_one_page {
+    () => {
+        ".p2align 6"
     };
 }
 
@@ -252,31 +271,33 @@ macro_rules! timer_stamp {
     };
 }
 
+/// The mark that asks, its answer, and the way around that.
+macro_rules! emulator_stamp {
+    ($register:literal) => {
+        concat!(
+            ".inst 0xf55ff45f\n",
+            "ldr ",
+            $register,
+            ", [pc]\n",
+            "b 3f\n",
+            ".word 0\n",
+            "3:\n",
+        )
+    };
+}
+
 counter!(
     /// By the cycle counter.
-    cycles, cycle_stamp, 5 * 4
+    cycles, cycle_stamp
 );
 counter!(
     /// By a timer that ticks once in ten instructions.
-    timer, timer_stamp, 24 * 4
+    timer, timer_stamp
 );
-
-/// Whether the processor has a cycle counter that counts.
-pub fn cycle_counter_counts() -> bool {
-    let (first, second): (usize, usize);
-    // SAFETY: kernels of kind `bench` let users read it.
-    unsafe {
-        asm!(
-            "mrc p15, 0, {}, c9, c13, 0",
-            "nop",
-            "mrc p15, 0, {}, c9, c13, 0",
-            out(reg) first,
-            out(reg) second,
-            options(nomem, nostack, preserves_flags)
-        );
-    }
-    first != second
-}
+counter!(
+    /// By the emulator's count.
+    emulator, emulator_stamp
+);
 
 /// Changes a floating-point register.
 pub fn use_fpu(value: usize) {

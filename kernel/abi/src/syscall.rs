@@ -44,10 +44,14 @@ pub enum Syscall {
     /// Escapement: goes on when the current replenishment holds an amount of time, in microseconds: message
     /// word 0 (and 1 on 32-bit machines). The label of the answer is an error code.
     YieldUntilBudget = -1002,
+    /// Escapement, `bench` kernels: reads the kernel's clock.
+    BenchmarkReadClock = -1003,
+    /// Escapement, `bench` kernels: sets the timer to the time that it is set to.
+    BenchmarkSetTimer = -1004,
 }
 
 impl Syscall {
-    const ALL: [Self; 35] = {
+    const ALL: [Self; 37] = {
         use Syscall::*;
         [
             Call,
@@ -85,6 +89,8 @@ impl Syscall {
             SetTlsBase,
             DebugExit,
             YieldUntilBudget,
+            BenchmarkReadClock,
+            BenchmarkSetTimer,
         ]
     };
 
@@ -100,6 +106,8 @@ impl Syscall {
             1..=33 => Some(Self::ALL[ordinal as usize - 1]),
             1001 => Some(Self::DebugExit),
             1002 => Some(Self::YieldUntilBudget),
+            1003 => Some(Self::BenchmarkReadClock),
+            1004 => Some(Self::BenchmarkSetTimer),
             _ => None,
         }
     }
@@ -120,7 +128,7 @@ mod tests {
             (-34isize) as usize,
             isize::MIN as usize,
             (-1000isize) as usize,
-            (-1003isize) as usize,
+            (-1005isize) as usize,
         ] {
             assert_eq!(Syscall::from_number(stranger), None);
         }

@@ -96,6 +96,10 @@ impl<A: Arch> Kernel<A> {
     ) -> bool {
         match call {
             Syscall::BenchmarkNullSyscall => {}
+            Syscall::BenchmarkReadClock => {
+                core::hint::black_box(self.arch.now());
+            }
+            Syscall::BenchmarkSetTimer => self.arch.set_deadline(self.core.alarm.time()),
             Syscall::BenchmarkResetLog => {
                 self.start_measuring();
                 self[thread].context.set_result(CAP, 0);

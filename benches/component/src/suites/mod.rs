@@ -16,6 +16,7 @@ macro_rules! suites {
 
 suites![
     kernel,
+    timer,
     ipc,
     signal,
     schedule,

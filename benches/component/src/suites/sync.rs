@@ -3,10 +3,10 @@
 use super::{PLACES, PRIORITIES, benchmarks};
 use crate::bench::{Bench, Time};
 use crate::measure::repeated;
-use crate::partner::Peer;
+use crate::partner::{Peer, Place};
 use userlib::Result;
 
-benchmarks![producer_consumer: 4];
+benchmarks![producer_consumer: 4, broadcast: 2 * WAITERS.len()];
 
 /// A producer hands one item after the other to a consumer, through a place for one item and two
 /// binary semaphores; the cost of an item.
@@ -37,5 +37,38 @@ fn consume(peer: &Peer) {
         peer.notification.wait();
         core::hint::black_box(peer.shared.argument(ITEM));
         peer.back.signal();
+    }
+}
+
+/// How many wait for a broadcast.
+const WAITERS: [usize; 3] = [1, 10, 50];
+
+/// One thread lets all go on that wait at a condition: from its first signal until it goes on behind the
+/// last. More urgent ones run at once, and wait again.
+fn broadcast(bench: &mut Bench, variant: usize) -> Result {
+    let waiters = WAITERS[variant % WAITERS.len()];
+    let (priority, priority_value) = PRIORITIES[1 + variant / WAITERS.len()];
+    for _ in 0..waiters {
+        bench.start(Place::Same, priority_value, Time::Own, attend)?;
+    }
+    let (counter, condition) = (bench.counter(), bench.peer.notification);
+    let samples = repeated(|| {
+        let from = counter.now();
+        for _ in 0..waiters {
+            condition.signal();
+        }
+        let cost = counter.between(from, counter.now());
+        bench.settle()?;
+        Ok(cost)
+    })?;
+    let parameters = [("waiters", waiters.into()), ("priority", priority.into())];
+    bench.report("broadcast", &parameters, &samples);
+    Ok(())
+}
+
+/// Waits for a condition, again and again.
+fn attend(peer: &Peer) {
+    loop {
+        peer.notification.wait();
     }
 }

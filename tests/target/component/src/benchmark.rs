@@ -10,6 +10,7 @@ use userlib::{CPtr, Capability, Fault, ipc_buffer, syscall};
 
 tests![
     the_null_call_does_nothing,
+    reading_the_clock_and_setting_the_timer_changes_nothing,
     flushing_caches_keeps_memory,
     the_time_of_threads_is_measured,
     what_was_measured_can_be_forgotten,
@@ -45,6 +46,18 @@ fn the_null_call_does_nothing(_: &mut Test) -> Outcome {
     for argument in [0, 1, usize::MAX] {
         check_eq!(call(Syscall::BenchmarkNullSyscall, argument), argument);
     }
+    Ok(())
+}
+
+/// The timer still comes when it should: who sleeps wakes up.
+fn reading_the_clock_and_setting_the_timer_changes_nothing(test: &mut Test) -> Outcome {
+    for argument in 0..100 {
+        check_eq!(call(Syscall::BenchmarkReadClock, argument), argument);
+        check_eq!(call(Syscall::BenchmarkSetTimer, argument), argument);
+    }
+    let before = test.now();
+    test.sleep(ms(5))?;
+    check!(test.now() - before >= ms(5));
     Ok(())
 }
 

@@ -57,6 +57,8 @@ fn calls_of_other_builds_fault(test: &mut Test) -> Outcome {
         Syscall::DebugGetThreadAffinity,
         Syscall::DebugRun,
         Syscall::BenchmarkGetThreadUtilisation,
+        Syscall::BenchmarkReadClock,
+        Syscall::BenchmarkSetTimer,
         Syscall::VmEnter,
     ] {
         let fault = test.fault_of(move || {

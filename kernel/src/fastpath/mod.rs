@@ -12,7 +12,7 @@
 //! | `reply_recv` | a caller, or a thread with a fault, waits for the reply and nobody waits to send |
 //! | `send` | a receiver waits that has its own time |
 //! | `signal` | nobody waits, or a thread that has its own time |
-//! | `wait` | there is a signal |
+//! | `wait` | there is a signal, or somebody is ready who runs meanwhile |
 //! | `yield_slice` | the time is a round-robin slice, and nobody waits for time |
 //! | `fault` | the handler waits, as for a call |
 //! | `invoke` | the capability is one to memory |

@@ -1,7 +1,7 @@
 //! Signals, and waiting for those that have come.
 
-use abi::Rights;
 use abi::registers::CAP;
+use abi::{Rights, Syscall};
 
 use super::switch::Look;
 use super::{Declined, SystemCall, Way, usual};
@@ -9,7 +9,9 @@ use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
 use crate::cap::Cap;
 use crate::collections::Linked;
-use crate::object::{IrqState, Membership, Notification, NotificationState, Thread, ThreadState};
+use crate::object::{
+    IrqState, Membership, Notification, NotificationState, Thread, ThreadState, WaitQueue,
+};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -106,22 +108,50 @@ impl<A: Arch> Kernel<A> {
         current
     }
 
-    /// Waiting for a signal that has come.
+    /// Waiting for a signal that has come, or on own time for one that will.
     #[inline(always)]
     pub(super) fn fast_wait(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+        const WAIT: usize = Syscall::Wait.number();
         let thread = call.thread;
         let space = self.space_of(thread)?;
         let cap = Cap::decode_notification(self.find(&space, call.cap)?).ok_or(Declined)?;
         usual(cap.rights.contains(Rights::READ))?;
         let bound = self[cap.object].bound_thread;
         usual(bound.is_none_or(|bound| bound == thread))?;
-        let NotificationState::Active(word) = self[cap.object].state else {
-            return Err(Declined);
+        let word = match self[cap.object].state {
+            NotificationState::Active(word) => word,
+            _ if call.number != WAIT => return Err(Declined),
+            NotificationState::Idle => return self.wait_beside(thread, cap.object, WaitQueue::EMPTY),
+            NotificationState::Waiting(queue) => {
+                return self.wait_beside(thread, cap.object, queue);
+            }
         };
         let look = self.glance()?;
         self.note(look);
         self[cap.object].state = NotificationState::Idle;
         self[thread].context.set_result(CAP, word);
         Ok(thread)
+    }
+
+    /// The current thread waits for a signal, and the most urgent of those who are ready runs.
+    #[inline(always)]
+    fn wait_beside(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        notification: Ptr<Notification<A>>,
+        mut queue: WaitQueue<A>,
+    ) -> Way<Ptr<Thread<A>>> {
+        let look = self.look()?;
+        // Time that the notification has lent goes back.
+        usual(self[notification].sched_context.is_none())?;
+        let next = self.first_ready(look)?;
+
+        self[thread].state = ThreadState::BlockedOnNotification { notification };
+        queue.insert(&mut self.objects, thread);
+        self[thread].membership = Membership::Waiting;
+        self[notification].state = NotificationState::Waiting(queue);
+        self.note(Some(look));
+        self.switch_to_ready(next);
+        Ok(next)
     }
 }

@@ -3,7 +3,7 @@
 use super::{Declined, Way, usual};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{SchedContext, Thread};
+use crate::object::{SchedContext, Thread, ThreadState};
 use crate::sched::level;
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -85,6 +85,30 @@ impl<A: Arch> Kernel<A> {
         usual(self[context].is_available(now, Ticks::ZERO, self.min_budget()))
     }
 
+    /// Who runs when the current thread blocks, if that is one of those who are ready: nobody is due who
+    /// would run instead.
+    #[inline(always)]
+    pub(super) fn first_ready(&self, look: Look) -> Way<Ptr<Thread<A>>> {
+        let domain = self.core.current_domain();
+        let priority = self.core.ready.hint(domain).ok_or(Declined)?;
+        let priority = u8::try_from(priority).map_err(|_| Declined)?;
+        let first = self.core.ready.first_normal(domain, priority);
+        let next = first.flatten().ok_or(Declined)?;
+        usual(matches!(self[next].state, ThreadState::Running))?;
+        usual(self[next].yielding_to.is_none())?;
+        self.is_nobody_due(level(priority.into()), look.now)?;
+        Ok(next)
+    }
+
+    /// Whether nobody is due who would run at a level or above.
+    #[inline(always)]
+    fn is_nobody_due(&self, level: u16, now: Ticks) -> Way<()> {
+        let domain = self.core.current_domain();
+        usual(
+            self.core.alarm.rules_out(now, level) || self.core.release.earliest(domain) > now,
+        )
+    }
+
     /// Whether nobody but `next` would run instead of the current thread if that blocks now.
     #[inline(always)]
     pub(super) fn follows(
@@ -95,11 +119,7 @@ impl<A: Arch> Kernel<A> {
     ) -> Way<()> {
         let (before, after) = (self[current].priority, self[next].priority);
         usual(before <= after || !self.is_anybody_above(after))?;
-        let domain = self.core.current_domain();
-        usual(
-            self.core.alarm.rules_out(now, level(after.into()))
-                || self.core.release.earliest(domain) > now,
-        )
+        self.is_nobody_due(level(after.into()), now)
     }
 
     /// The level of a thread that runs by a fast path: it is in the lower band, or there is only one.
@@ -148,6 +168,15 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn switch_at(&mut self, look: Look, next: Ptr<Thread<A>>) {
         self.note(Some(look));
         self.wake_context(next);
+        self.core.current = Some(next);
+        self.switch_payer(self.fast_level(next));
+        A::switch_to(self, Some(next));
+    }
+
+    /// `next`, who was ready, runs from now on, on its own time.
+    #[inline(always)]
+    pub(super) fn switch_to_ready(&mut self, next: Ptr<Thread<A>>) {
+        self.leave_scheduler(next);
         self.core.current = Some(next);
         self.switch_payer(self.fast_level(next));
         A::switch_to(self, Some(next));

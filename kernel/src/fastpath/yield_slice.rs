@@ -45,10 +45,7 @@ impl<A: Arch> Kernel<A> {
             return Ok(thread);
         };
         self.ready_back(thread);
-        self.leave_scheduler(next);
-        self.core.current = Some(next);
-        self.switch_payer(level);
-        A::switch_to(self, Some(next));
+        self.switch_to_ready(next);
         Ok(next)
     }
 }

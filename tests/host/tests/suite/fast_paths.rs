@@ -178,9 +178,46 @@ fn signals_are_short() {
     assert!(scene.is_fast(|scene| scene.machine.wait(client, notification)));
     scene.machine.send(client, scene.endpoint, &words(0));
     assert!(scene.machine.runs(scene.server));
-    scene.machine.wait(scene.server, notification);
+    let server = scene.server;
+    assert!(scene.is_fast(|scene| scene.machine.wait(server, notification)));
+    assert!(scene.machine.runs(client));
     assert!(scene.is_fast(|scene| scene.machine.signal(client, notification)));
-    assert!(scene.machine.runs(scene.server));
+    assert!(scene.machine.runs(server));
+}
+
+#[test]
+fn waiting_while_nobody_else_is_ready_is_not_usual() {
+    let mut scene = Scene::new(9, true);
+    let (client, notification) = (scene.client, scene.notification);
+    assert!(!scene.is_fast(|scene| scene.machine.wait(client, notification)));
+    assert_eq!(scene.machine.running(), "nobody");
+}
+
+#[test]
+fn waiting_on_lent_time_is_not_usual() {
+    let mut scene = Scene::new(9, false);
+    let (client, server, notification) = (scene.client, scene.server, scene.notification);
+    let context = scene.machine.new_context(Budget::slice(100));
+    scene.machine.bind(context, notification).unwrap();
+    let bind = Method::TcbBindNotification;
+    (scene.machine.invoke(server.tcb, bind, &[], &[notification])).unwrap();
+    scene.machine.signal(client, notification);
+    assert!(scene.machine.runs(server));
+    assert!(!scene.is_fast(|scene| scene.machine.wait(server, notification)));
+    assert!(scene.machine.runs(client));
+    assert!(scene.machine.is_passive(server));
+}
+
+#[test]
+fn who_waits_does_not_let_a_less_urgent_overtake_who_is_due() {
+    let mut scene = Scene::new(3, true);
+    let (client, server, notification) = (scene.client, scene.server, scene.notification);
+    let due = with_somebody_due(&mut scene);
+    scene.machine.send(client, scene.endpoint, &words(0));
+    assert!(scene.machine.runs(client));
+    assert_eq!(scene.machine.state(server), State::Runnable);
+    assert!(!scene.is_fast(|scene| scene.machine.wait(client, notification)));
+    assert!(scene.machine.runs(due));
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Runs {
     /// often. An instruction that touches a device may stand in the trace twice,
     /// because the emulator begins it anew.
     pub(super) fn path(&self, measured: f64) -> Option<&[u64]> {
-        const TWICE: f64 = 8.0;
+        const TWICE: f64 = 16.0;
         #[expect(clippy::cast_precision_loss, reason = "no way is that long")]
         let more = |way: &Vec<u64>| way.len() as f64 + 1.0 - measured;
         let fitting = self

@@ -53,6 +53,14 @@ impl<T> Ptr<T> {
     pub const fn as_ptr(self) -> *mut T {
         self.address.as_ptr()
     }
+
+    /// Whether both are the same object, or none: `==` in one comparison of addresses, which the compiler
+    /// does not make of it.
+    #[inline(always)]
+    pub fn is_same(one: Option<Self>, other: Option<Self>) -> bool {
+        let address = |ptr: Option<Self>| ptr.map_or(core::ptr::null_mut(), Self::as_ptr);
+        address(one) == address(other)
+    }
 }
 
 impl<T> Clone for Ptr<T> {

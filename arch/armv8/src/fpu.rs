@@ -113,7 +113,7 @@ impl<P: Platform> Fpu<P> {
 /// Leaves the unit on for the thread whose registers it holds, and off for others.
 pub(crate) fn switch_to<P: Platform>(kernel: &mut Kernel<Armv8<P>>, next: Ptr<Thread<Armv8<P>>>) {
     let fpu = &mut kernel.arch.fpu;
-    fpu.set_enabled(fpu.owner == Some(next));
+    fpu.set_enabled(Ptr::is_same(fpu.owner, Some(next)));
 }
 
 /// The current thread used the unit while it was off. Gives it to that thread, if it may have it;

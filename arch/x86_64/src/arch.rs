@@ -247,7 +247,7 @@ fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X8
 /// Puts a thread's FS and GS bases into the processor, and those that were there back into their
 /// owner's context.
 fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
-    if kernel.arch.bases_of == Some(next) {
+    if Ptr::is_same(kernel.arch.bases_of, Some(next)) {
         return;
     }
     let before = kernel.arch.bases_of.replace(next);

@@ -123,7 +123,7 @@ pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X
         return kernel.arch.fpu.trap_uses(true);
     }
     kernel.arch.fpu.trap_uses(false);
-    if kernel.arch.fpu.owner == Some(next) {
+    if Ptr::is_same(kernel.arch.fpu.owner, Some(next)) {
         return;
     }
     if let Some(owner) = kernel.arch.fpu.owner.replace(next) {

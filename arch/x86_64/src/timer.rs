@@ -15,6 +15,10 @@ pub fn time_stamp() -> u64 {
 /// IA32_TSC_DEADLINE.
 const TSC_DEADLINE: u32 = 0x6e0;
 
+/// The longest time, in ticks, that is counted in one step: the counter has 32 bits, and a tick is one
+/// count at most.
+const LONGEST: u64 = (1 << 32) - 2;
+
 /// How the timer is told when to interrupt.
 #[derive(Clone, Copy, Debug)]
 pub enum Timer {
@@ -22,7 +26,7 @@ pub enum Timer {
     Deadline,
     /// By a count of its own clock.
     Count {
-        /// Counts per tick of the time stamp counter, times 2^32.
+        /// Counts per tick of the time stamp counter, times 2^32; at most one.
         rate: u64,
     },
 }
@@ -57,8 +61,9 @@ impl Timer {
             Self::Count { rate } => {
                 let ticks = deadline.saturating_sub(Ticks(time_stamp()));
                 // Rounded up; a moment too far away is taken in several steps.
-                let count = (u128::from(ticks.0) * u128::from(rate)) >> 32;
-                apic.set_count(u32::try_from(count + 1).unwrap_or(u32::MAX));
+                let ticks = ticks.0.min(LONGEST);
+                let count = (u128::from(ticks) * u128::from(rate)) >> 32;
+                apic.set_count(count as u32 + 1);
             }
         }
     }
@@ -107,5 +112,6 @@ fn measure_rate(apic: &mut LocalApic, ticks_per_second: u64) -> u64 {
     let end = Sample::best(apic);
     apic.set_count(0);
     let ticks = (end.before + end.after - start.before - start.after) / 2;
-    (u64::from(start.count - end.count) << 32) / ticks
+    // Were its clock the faster one, it would interrupt early, and be armed again.
+    ((u64::from(start.count - end.count) << 32) / ticks).min(1 << 32)
 }

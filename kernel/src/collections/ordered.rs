@@ -86,7 +86,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         let root = self.root?;
         let links = objects[root].links();
         let [left, right] = links.children;
-        (left.is_none() && right.is_none() && links.next == Some(root)).then_some(root)
+        (left.is_none() && right.is_none() && Ptr::is_same(links.next, self.root)).then_some(root)
     }
 
     /// Adds a member that is in no queue to this one, which has no other.

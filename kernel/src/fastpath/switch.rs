@@ -22,7 +22,7 @@ impl<A: Arch> Kernel<A> {
         usual(abi::config::DOMAINS == 1)?;
         let now = self.arch.now();
         let passed = now.saturating_sub(self.core.now);
-        let consumed = self.core.consumed.saturating_add(passed);
+        let consumed = self.core.consumed + passed;
         usual(consumed < self.core.allowance)?;
         Ok(Look { now, consumed })
     }

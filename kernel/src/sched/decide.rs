@@ -224,13 +224,14 @@ impl<A: Arch> Kernel<A> {
             .core
             .current
             .and_then(|thread| self[thread].sched_context);
-        if next != self.core.current_context {
+        let pays_already = Ptr::is_same(next, self.core.current_context);
+        if !pays_already {
             self.core.reprogram = true;
         }
         if self.core.reprogram {
             self.commit_time();
         }
-        if next != self.core.current_context {
+        if !pays_already {
             self.core.current_context = next;
             let now = self.core.now;
             // Constant bandwidth: what was not used while others ran is not made up for.

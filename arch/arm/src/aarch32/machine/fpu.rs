@@ -61,7 +61,7 @@ pub(crate) fn switch_to<V: Version, P: Platform>(
     next: Ptr<Thread<Machine<V, P>>>,
 ) {
     let fpu = &mut kernel.arch.fpu;
-    fpu.set_enabled(fpu.owner == Some(next));
+    fpu.set_enabled(Ptr::is_same(fpu.owner, Some(next)));
 }
 
 /// An instruction was undefined: perhaps because the unit is off. Gives it to the current thread if

@@ -87,14 +87,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
         println!("{name:12} left {free} of {end} to others");
         good &= is_near(free, end - Microseconds(CLIENTS as u64 * WORK.0));
     }
-    println!(
-        "{}",
-        if good {
-            "as it should be"
-        } else {
-            "not as it should be"
-        }
-    );
+    println!("{}as it should be", if good { "" } else { "not " });
     Ok(usize::from(!good))
 }
 

@@ -3,8 +3,6 @@
 //! Every checker is a test of a crate in tests/ that also runs, in a short form, with the host tests.
 //! Those that try a fixed set run once; those that draw histories at random share the remaining time.
 
-mod plot;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::process::Stdio;
@@ -12,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use crate::plot::{Axis, Curve, Plot};
 use crate::toolchain::Toolchain;
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, cargo};
-use plot::Curve;
 
 /// A test that looks for bugs.
 struct Checker {
@@ -94,7 +92,8 @@ struct Account {
     taken: Duration,
     /// What it printed about itself.
     words: Vec<String>,
-    curve: Curve,
+    /// Minutes, and histories until then.
+    points: Vec<(f64, f64)>,
 }
 
 /// Runs all checkers for so many minutes.
@@ -143,7 +142,7 @@ pub(crate) fn run(workspace: &Workspace, minutes: u64) -> Result {
             account.words.extend(words.map(str::to_string));
             let histories = account.runs * checker.draws * CASES;
             account
-                .curve
+                .points
                 .push((begin.elapsed().as_secs_f64() / 60.0, histories as f64));
             if !output.status.success() {
                 account.failures += 1;
@@ -164,11 +163,7 @@ pub(crate) fn run(workspace: &Workspace, minutes: u64) -> Result {
         folder.join("report.md"),
         report(&accounts, begin.elapsed(), findings),
     )?;
-    let curves: Vec<_> = (CHECKERS.iter().zip(&accounts))
-        .filter(|(checker, _)| checker.draws > 0)
-        .map(|(checker, account)| (checker.about, &account.curve))
-        .collect();
-    fs::write(folder.join("histories.svg"), plot::lines(&curves))?;
+    fs::write(folder.join("histories.svg"), plot(&accounts).svg())?;
     print!("{}", report(&accounts, begin.elapsed(), findings));
     say(&format!(
         "report: {}",
@@ -179,6 +174,27 @@ pub(crate) fn run(workspace: &Workspace, minutes: u64) -> Result {
     } else {
         Outcome::Failure
     })
+}
+
+/// The histories over time.
+fn plot(accounts: &[Account]) -> Plot<'static> {
+    let curves: Vec<_> = (CHECKERS.iter().zip(accounts))
+        .filter(|(checker, _)| checker.draws > 0)
+        .map(|(checker, account)| Curve {
+            name: checker.about,
+            points: [&[(0.0, 0.0)], &*account.points].concat(),
+        })
+        .collect();
+    let all = || curves.iter().flat_map(|curve| &curve.points);
+    let right = all().map(|point| point.0).fold(0.1, f64::max);
+    let top = all().map(|point| point.1).fold(1.0, f64::max);
+    Plot {
+        title: "random histories",
+        across: "minutes",
+        x: Axis::Even { end: right },
+        y: Axis::Even { end: top },
+        curves,
+    }
 }
 
 fn report(accounts: &[Account], taken: Duration, findings: u64) -> String {

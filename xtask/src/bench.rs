@@ -5,6 +5,7 @@
 //! components print their results. This side adds the statistics.
 
 mod compare;
+mod criticality;
 mod delay;
 mod measurement;
 mod profile;

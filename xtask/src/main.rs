@@ -19,6 +19,7 @@ mod crates;
 mod image;
 mod log;
 mod platform;
+mod plot;
 mod qemu;
 mod rules;
 mod setup;

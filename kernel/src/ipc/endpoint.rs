@@ -43,25 +43,24 @@ impl<A: Arch> Kernel<A> {
         let endpoint = cap.object;
         let grant = cap.rights.contains(Rights::GRANT);
         let grant_reply = cap.rights.contains(Rights::GRANT_REPLY);
-        let queue = match self[endpoint].unguarded() {
-            None => return self.send_guarded(sender, cap, options),
-            Some(EndpointState::Receiving(queue)) => queue,
-            Some(EndpointState::Idle | EndpointState::Sending(_)) => {
-                if options.blocking {
-                    self[sender].last_sweep = self.core.sweeps;
-                    self[sender].state = ThreadState::BlockedOnSend {
-                        endpoint,
-                        badge: cap.badge,
-                        grant,
-                        grant_reply,
-                        call: options.call,
-                    };
-                    self.wait_at(endpoint, sender, EndpointState::Sending);
-                }
-                return;
+        let Some(receivers) = self[endpoint].unguarded_receivers() else {
+            if self[endpoint].is_guarded() {
+                return self.send_guarded(sender, cap, options);
             }
+            if options.blocking {
+                self[sender].last_sweep = self.core.sweeps;
+                self[sender].state = ThreadState::BlockedOnSend {
+                    endpoint,
+                    badge: cap.badge,
+                    grant,
+                    grant_reply,
+                    call: options.call,
+                };
+                self.wait_at(endpoint, sender, EndpointState::Sending);
+            }
+            return;
         };
-        let Some(receiver) = queue.first(&self.objects) else {
+        let Some(receiver) = WaitQueue::from_root(Some(receivers)).first(&self.objects) else {
             return;
         };
         self.leave_unguarded(endpoint, receiver);
@@ -109,6 +108,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Receives from an endpoint into `receiver`, the current thread.
+    #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         receiver: Ptr<Thread<A>>,
@@ -132,24 +132,37 @@ impl<A: Arch> Kernel<A> {
                 self.return_lent_context(receiver, notification);
             }
         }
-        let queue = match self[endpoint].unguarded() {
-            None => return self.receive_guarded(receiver, endpoint, how),
-            Some(EndpointState::Sending(queue)) => queue,
-            Some(EndpointState::Idle | EndpointState::Receiving(_)) => {
-                if how.blocking {
-                    let reply = how.reply;
-                    if let Some(reply) = reply {
-                        self[reply].thread = Some(receiver);
-                    }
-                    self[receiver].state = ThreadState::BlockedOnReceive { endpoint, reply };
-                    self.wait_at(endpoint, receiver, EndpointState::Receiving);
-                } else {
-                    self[receiver].context.set_result(CAP, 0);
+        self.receive_message(receiver, endpoint, how);
+    }
+
+    /// The same, where no signal comes first: waits for a sender, or takes what one has to say.
+    #[inline(always)]
+    fn receive_message(
+        &mut self,
+        receiver: Ptr<Thread<A>>,
+        endpoint: Ptr<Endpoint<A>>,
+        how: Receiver<A>,
+    ) {
+        if self[endpoint].is_unguarded_without_senders() {
+            if how.blocking {
+                let reply = how.reply;
+                if let Some(reply) = reply {
+                    self[reply].thread = Some(receiver);
                 }
-                return;
+                self[receiver].state = ThreadState::BlockedOnReceive { endpoint, reply };
+                self.wait_at(endpoint, receiver, EndpointState::Receiving);
+            } else {
+                self[receiver].context.set_result(CAP, 0);
             }
+            return;
+        }
+        if self[endpoint].is_guarded() {
+            return self.receive_guarded(receiver, endpoint, how);
+        }
+        let EndpointState::Sending(senders) = self[endpoint].state() else {
+            return;
         };
-        let Some(sender) = queue.first(&self.objects) else {
+        let Some(sender) = senders.first(&self.objects) else {
             return;
         };
         self.leave_unguarded(endpoint, sender);
@@ -172,6 +185,17 @@ impl<A: Arch> Kernel<A> {
         } else {
             self.wake(sender);
         }
+    }
+
+    /// The same, where a guard was asked and put aside: apart from the ways that have none.
+    #[cold]
+    pub(super) fn receive_behind_guard(
+        &mut self,
+        receiver: Ptr<Thread<A>>,
+        endpoint: Ptr<Endpoint<A>>,
+        how: Receiver<A>,
+    ) {
+        self.receive_message(receiver, endpoint, how);
     }
 
     /// Puts a blocked thread into the queue of an endpoint without guard.

@@ -75,7 +75,9 @@ impl<A: Arch> Kernel<A> {
         self.abandon_orphan(receiver, how.blocking);
         let passive = self[receiver].sched_context.is_none();
         let comes = matches!(self[endpoint].state(), EndpointState::Sending(_));
-        self.without_guard(endpoint, |kernel| kernel.receive(receiver, endpoint, how));
+        self.without_guard(endpoint, |kernel| {
+            kernel.receive_behind_guard(receiver, endpoint, how)
+        });
         if comes {
             let donated = passive && self[receiver].sched_context.is_some();
             self.delivered(receiver, guard, donated);

@@ -160,14 +160,6 @@ impl<A: Arch> Endpoint<A> {
         }
     }
 
-    /// Who waits here, unless there is a guard, which must be asked first.
-    pub fn unguarded(&self) -> Option<EndpointState<A>> {
-        if cfg!(feature = "thresholds") && self.queue & GUARDED != 0 {
-            return None;
-        }
-        Some(self.state())
-    }
-
     /// The root of the queue of receivers, if some wait here and there is no guard.
     #[inline(always)]
     pub fn unguarded_receivers(&self) -> Option<Ptr<Thread<A>>> {
@@ -179,10 +171,22 @@ impl<A: Arch> Endpoint<A> {
         Some(unsafe { Ptr::new(NonNull::new_unchecked(root)) })
     }
 
+    /// Whether nobody sends, and there is no guard: then a receiver waits.
+    #[inline(always)]
+    pub const fn is_unguarded_without_senders(&self) -> bool {
+        self.queue & (GUARDED | SENDING) == 0
+    }
+
     /// Whether nobody waits here, and there is no guard.
     #[inline(always)]
     pub const fn is_unguarded_and_idle(&self) -> bool {
         self.queue == 0
+    }
+
+    /// Whether there is a guard. A kernel without thresholds knows that there is none.
+    #[inline(always)]
+    pub const fn is_guarded(&self) -> bool {
+        cfg!(feature = "thresholds") && self.queue & GUARDED != 0
     }
 
     /// Makes an endpoint at which nobody waits that of one receiver, whose links say that it is alone; or
@@ -219,10 +223,10 @@ impl<A: Arch> Endpoint<A> {
 
     /// The guard, if there is one.
     pub const fn guard(&self) -> Option<Guard> {
-        if self.queue & GUARDED == 0 {
-            None
-        } else {
+        if self.is_guarded() {
             Some(Guard::decode(self.guard))
+        } else {
+            None
         }
     }
 

@@ -1,4 +1,4 @@
-//! Time: the unit of the kernel's interface, and clocks.
+//! Time: the unit of the kernel's interface, clocks, and work of a known length.
 
 #[cfg(any(devices = "virt", devices = "zynqmp"))]
 mod generic;
@@ -6,6 +6,7 @@ mod generic;
 mod imx31;
 #[cfg(devices = "imx6")]
 mod imx6;
+mod load;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
 
@@ -15,6 +16,7 @@ pub use generic::Clock;
 pub use imx6::Clock;
 #[cfg(devices = "imx31")]
 pub use imx31::Clock;
+pub use load::Load;
 #[cfg(target_arch = "x86_64")]
 pub use tsc::Clock;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::measurement::{self, Measurement, number};
-use super::{delay, speed};
+use super::{criticality, delay, speed};
 use crate::Result;
 use crate::workspace::Workspace;
 
@@ -20,8 +20,11 @@ const PAGES: [(&str, Show); 3] = [
     ("docs/src/reference/speed.md", speed::page),
     ("docs/src/reference/delay.md", delay::page),
 ];
-/// The plots of delays, one for each platform.
-const PLOTS: &str = "docs/src/images/delay";
+/// The plots, one for each platform that has the results: the beginnings of their names, and how.
+const PLOTS: [(&str, Draw); 2] = [
+    ("docs/src/images/criticality", criticality::plot),
+    ("docs/src/images/delay", delay::plot),
+];
 /// What of a page the tool writes lies behind this line.
 const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-reference`. -->\n";
 
@@ -29,6 +32,8 @@ const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-r
 pub(super) type Platform = (String, Vec<Measurement>);
 /// How a page shows them.
 type Show = fn(&[Platform]) -> String;
+/// How a plot shows those of one platform.
+type Draw = fn(&str, &[Measurement]) -> Option<String>;
 
 fn file(workspace: &Workspace, platform: &str) -> PathBuf {
     workspace.path(FOLDER).join(format!("{platform}.json"))
@@ -85,8 +90,8 @@ fn book(workspace: &Workspace) -> Result<Vec<(String, String)>> {
         files.push((path.to_string(), format!("{head}{MARK}{}", show(&all))));
     }
     for (name, measured) in &all {
-        if let Some(plot) = delay::plot(name, measured) {
-            files.push((format!("{PLOTS}-{name}.svg"), plot));
+        for (path, draw) in PLOTS {
+            files.extend(draw(name, measured).map(|plot| (format!("{path}-{name}.svg"), plot)));
         }
     }
     Ok(files)

@@ -36,8 +36,10 @@ const FUZZ: &str = "fuzz";
 const BENCHMARK: &str = "benchmark";
 /// And those for which the machine must be large; with them run those of boot information.
 const MACHINE: &str = "machine";
+/// And those of which each is the run of an example system.
+const SYSTEM: &str = "system";
 
-/// One boot of a system that prints its verdicts.
+/// One boot of a system.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
     workspace: &'a Workspace,
@@ -48,12 +50,14 @@ pub(super) struct Run<'a> {
     filter: String,
     /// The memory of a large machine, in MiB.
     memory: Option<u32>,
+    /// Whether the run as a whole is a test: that of an example system, which prints no verdicts.
+    is_example: bool,
     arguments: &'a TestArguments,
 }
 
 /// What to boot on a platform: the suite and the fuzzer, as far as they are asked for; and parts of the
 /// suite where they need a machine or a kernel of their own: a large machine, a kernel of kind `bench`,
-/// the hardware debug interface.
+/// the hardware debug interface. And all example systems.
 pub(super) fn runs<'a>(
     workspace: &'a Workspace,
     platform: &'a Platform,
@@ -69,11 +73,12 @@ pub(super) fn runs<'a>(
         abi: &arguments.abi,
         filter: filter.to_string(),
         memory: None,
+        is_example: false,
         arguments,
     };
     let suite = || System::target_tests(workspace).map(run);
-    let [fuzz, benchmark, machine] =
-        [FUZZ, BENCHMARK, MACHINE].map(|name| filter.starts_with(name));
+    let [fuzz, benchmark, machine, system] =
+        [FUZZ, BENCHMARK, MACHINE, SYSTEM].map(|name| filter.starts_with(name));
     let mut runs = Vec::new();
     if arguments.emulator == Emulator::Bochs {
         let own = bochs(platform)?.tests.join(",");
@@ -82,7 +87,7 @@ pub(super) fn runs<'a>(
             ..suite()?
         }]);
     }
-    if !fuzz && !benchmark && !machine {
+    if !fuzz && !benchmark && !machine && !system {
         runs.push(suite()?);
     }
     if all || fuzz {
@@ -109,7 +114,24 @@ pub(super) fn runs<'a>(
             ..suite()?
         });
     }
+    if all || system {
+        let names = System::names(workspace).into_iter();
+        for name in names.filter(|name| example(name).contains(filter)) {
+            let system = System::load(workspace, &name)?;
+            if system.runs_on(&platform.name) {
+                runs.push(Run {
+                    is_example: true,
+                    ..run(system)
+                });
+            }
+        }
+    }
     Ok(runs)
+}
+
+/// What the run of an example system is called as a test.
+fn example(system: &str) -> String {
+    format!("{SYSTEM}::{system}")
 }
 
 impl Run<'_> {
@@ -175,6 +197,11 @@ impl Run<'_> {
             }
             Ending::Interrupted => End::Other("it was interrupted".to_string()),
         };
+        if self.is_example {
+            let line = verdict(&self.system.name, &end);
+            place.output(format!("{line}\n").as_bytes());
+            return Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE));
+        }
         let must_run = self.arguments.filter.is_none();
         let (tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
         if let Some(complaint) = complaint {
@@ -254,6 +281,15 @@ fn bochs(platform: &Platform) -> Result<&Bochs> {
 enum End {
     Success,
     Other(String),
+}
+
+/// What is printed of the run of an example system.
+fn verdict(system: &str, end: &End) -> String {
+    let name = example(system);
+    match end {
+        End::Success => format!("test {name} ... ok"),
+        End::Other(how) => format!("test {name} ... FAILED: {how}"),
+    }
 }
 
 /// The tally of a run that printed `output`, and what else was wrong with it.
@@ -364,6 +400,14 @@ mod tests {
                 .unwrap()
                 .contains("but the lines say 1 passed, 0 failed")
         );
+    }
+
+    #[test]
+    fn an_example_is_one_test() {
+        let tally = |end| Tally::from_test(&verdict("demo", &end)).unwrap();
+        let [passed, failed] = [tally(End::Success), tally(dead())];
+        assert_eq!((passed.passed, passed.failed), (1, 0));
+        assert_eq!(failed, Tally::FAILURE);
     }
 
     #[test]

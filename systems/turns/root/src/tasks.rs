@@ -1,9 +1,8 @@
 //! The tasks and their deadlines.
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::thread::ThreadParameters;
-use userlib::time::Clock;
+use userlib::time::{Clock, Load};
 use userlib::{Environment, Message, Microseconds, Result, Rights, Thread, println};
 
 /// The label of a message that says that a job is done.
@@ -19,15 +18,6 @@ const TURN: SchedParameters = SchedParameters::round_robin(Microseconds::from_mi
 /// There is no later deadline.
 const NEVER: Microseconds = Microseconds(u64::MAX);
 
-/// Rounds of work that take a millisecond.
-static ROUNDS: AtomicUsize = AtomicUsize::new(0);
-
-fn work(rounds: usize) {
-    for _ in 0..rounds {
-        core::hint::spin_loop();
-    }
-}
-
 /// A task.
 pub struct Task {
     pub thread: Thread,
@@ -41,7 +31,7 @@ pub struct Task {
     released: Microseconds,
     busy: bool,
     /// Jobs done, and how many of them too late.
-    pub done: usize,
+    done: usize,
     late: usize,
 }
 
@@ -52,7 +42,12 @@ pub struct Tasks {
 }
 
 impl Task {
-    fn create(environment: &mut Environment, events: Endpoint, number: usize) -> Result<Self> {
+    fn create(
+        environment: &mut Environment,
+        events: Endpoint,
+        number: usize,
+        load: Load,
+    ) -> Result<Self> {
         let start: Notification = environment.allocator.create()?;
         let events = environment.allocator.mint(events, Rights::ALL, number)?;
         let parameters = ThreadParameters {
@@ -64,11 +59,11 @@ impl Task {
         let thread = environment.create_thread(&parameters, move || {
             loop {
                 let Some((_, milliseconds)) = plan else {
-                    work(1);
+                    load.work(Microseconds::from_millis(1));
                     continue;
                 };
                 start.wait();
-                work(milliseconds as usize * ROUNDS.load(Relaxed));
+                load.work(Microseconds::from_millis(milliseconds));
                 events.send(Message::empty(DONE));
             }
         })?;
@@ -106,12 +101,8 @@ impl Task {
 impl Tasks {
     /// Makes them; they run when they are told to.
     pub fn create(environment: &mut Environment, clock: &Clock, events: Endpoint) -> Result<Self> {
-        const ROUGHLY: usize = 200_000;
-        let start = clock.now();
-        work(ROUGHLY);
-        let took = (clock.now() - start).0.max(1);
-        ROUNDS.store((ROUGHLY as u64 * 1000 / took) as usize, Relaxed);
-        let mut create = |number| Task::create(environment, events, number);
+        let load = Load::calibrate(clock);
+        let mut create = |number| Task::create(environment, events, number, load);
         let list = [create(0)?, create(1)?, create(2)?, create(IDLE)?];
         for task in &list {
             task.thread.start()?;
@@ -148,6 +139,13 @@ impl Tasks {
         let waiting = self.list.iter().filter(|task| !task.busy);
         let next = waiting.map(|task| task.released).min();
         next.unwrap_or(now + self.list[0].period)
+    }
+
+    /// Whether every task has done jobs, and none of them too late.
+    pub fn all_in_time(&self) -> bool {
+        self.list[..IDLE]
+            .iter()
+            .all(|task| task.done > 0 && task.late == 0)
     }
 
     /// Says how it went.

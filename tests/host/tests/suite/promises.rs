@@ -1,7 +1,8 @@
-//! What thresholds and limits promise, whatever clients do.
+//! What the additions to the interface promise of time, whatever else happens.
 //!
 //! A server behind a threshold that is no less than what it uses for a request never runs out of time.
-//! A server behind a limit never uses more of a request than the limit.
+//! A server behind a limit never uses more of a request than the limit. Who has waited until there is
+//! enough time in one piece is not stopped before that is used.
 
 use abi::Method;
 use abi::endpoint_flags::LIMIT;
@@ -209,4 +210,76 @@ fn a_limit_ends_a_request_that_takes_too_long() {
     world.step(Step::Run(300), 99);
     assert!(!world.timed_out());
     assert_eq!(world.answered, 1);
+}
+
+/// Somebody works for a while, and does not for another.
+type Bout = (u64, u64);
+
+fn bouts(longest: u64) -> impl Strategy<Value = Vec<Bout>> {
+    prop::collection::vec((1..longest, 1..500u64), 0..10)
+}
+
+/// What somebody who has asked for an amount, after some bouts, can use of what it `wants` before it waits
+/// for time, while others run in between; none, if it can never have the amount.
+fn stretch(budget: Budget, before: &[Bout], asked: u64, wants: u64, after: &[Bout]) -> Option<u64> {
+    let mut machine = Machine::new();
+    let disturber = machine.spawn(Spec::new("disturber", 30).active().suspended());
+    let worker = machine.spawn(Spec::new("worker", 10).budget(budget));
+    machine.rest();
+    let runs = |machine: &Machine| machine.runs(worker);
+    for (work, pause) in before {
+        machine.advance(*work);
+        machine.suspend(worker);
+        machine.advance(*pause);
+        machine.resume(worker);
+        machine.advance_until(runs);
+    }
+    machine.yield_until_budget(worker, asked);
+    if runs(&machine) && machine.received(worker).label != 0 {
+        return None;
+    }
+    machine.advance_until(runs);
+    let mut used = 0;
+    for (work, pause) in after.iter().copied().chain([(wants, 0)]) {
+        for _ in 0..work.min(wants - used) {
+            if !runs(&machine) {
+                return Some(used);
+            }
+            machine.advance(1);
+            used += 1;
+        }
+        machine.resume(disturber);
+        machine.advance(pause);
+        machine.suspend(disturber);
+    }
+    Some(used)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn time_in_one_piece_has_no_gap(
+        budget in budget(),
+        before in bouts(100),
+        amount in 20..400u64,
+        after in bouts(40),
+    ) {
+        // What is left then is for entering the kernel.
+        let wants = amount - 20;
+        let used = stretch(budget, &before, amount, wants, &after);
+        prop_assert!(used.is_none_or(|used| used == wants), "{used:?} of {wants}");
+    }
+}
+
+/// The broken twin: whoever asks for less than it wants may have to wait in the middle.
+#[test]
+fn time_in_pieces_has_gaps() {
+    let budget = Budget::new(200, 1000).refills(8);
+    let before = [(60, 200), (60, 200), (50, 200)];
+    assert_eq!(stretch(budget, &before, 150, 130, &[]), Some(130));
+    assert!(stretch(budget, &before, 20, 130, &[]).is_some_and(|used| used < 130));
 }

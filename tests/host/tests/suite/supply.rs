@@ -29,6 +29,8 @@ enum Step {
     YieldTo(usize),
     YieldToTimeout(usize, u64),
     Threshold(usize, usize),
+    Criticality(usize, u8),
+    Level(usize),
 }
 
 const TASKS: usize = 4;
@@ -51,6 +53,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (task(), 0..300u64).prop_map(|(task, time)| Step::YieldToTimeout(task, time)),
         1 => (0..150usize, 0..=endpoint_flags::MASK)
             .prop_map(|(threshold, flags)| Step::Threshold(threshold, flags)),
+        1 => (task(), 0..3u8).prop_map(|(task, level)| Step::Criticality(task, level)),
+        1 => (0..3usize).prop_map(Step::Level),
     ]
 }
 
@@ -123,6 +127,12 @@ impl World {
             (Step::Threshold(threshold, flags), _) => {
                 // A limit without threshold is refused, and nothing changes.
                 let _ = set_threshold(machine, self.endpoint, threshold, flags);
+            }
+            (Step::Criticality(task, criticality), _) => {
+                machine.set_criticality(self.tasks[task], criticality);
+            }
+            (Step::Level(level), _) => {
+                machine.set_level(level).unwrap();
             }
             (_, None) => machine.advance(50),
             (Step::Yield, Some(task)) => machine.yield_now(task),

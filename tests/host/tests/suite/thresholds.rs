@@ -431,12 +431,21 @@ fn a_threshold_can_be_taken_back() {
 }
 
 #[test]
-fn a_lower_threshold_lets_the_deferred_pass_when_they_ask_again() {
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    set_threshold(&mut scene.machine, scene.endpoint, 1000, 0).unwrap();
-    scene.machine.advance(850);
-    scene.assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
+fn the_deferred_are_asked_again_by_the_threshold_of_then() {
+    let deferred = |threshold| {
+        let mut scene = Scene::new(100, 0, BUDGET).used(150);
+        scene.call();
+        assert_eq!(scene.machine.running(), "nobody");
+        set_threshold(&mut scene.machine, scene.endpoint, threshold, 0).unwrap();
+        scene
+            .machine
+            .advance_until(|machine| machine.running() != "nobody");
+        scene
+    };
+    deferred(1000).assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
+    for threshold in [0, 50, 100] {
+        deferred(threshold).assert_served();
+    }
 }
 
 #[test]
@@ -466,6 +475,21 @@ fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
     scene.machine.advance(2000);
     assert_eq!(scene.machine.running(), "nobody");
     assert_eq!(scene.machine.state(scene.server), State::Receiving);
+
+    // Whoever gets the time of one that is gone has gathered nothing.
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    scene.machine.delete(scene.client.tcb);
+    let context = scene.client.context;
+    scene.client = scene.machine.spawn(Spec::new("heir", 10));
+    scene.machine.bind(context, scene.client.tcb).unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    assert!(scene.machine.runs(scene.client));
+    assert_eq!(scene.machine.state(scene.server), State::Receiving);
+    scene.call();
+    assert_eq!(scene.machine.received(scene.server).words, [7]);
 }
 
 #[test]

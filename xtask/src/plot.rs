@@ -1,0 +1,203 @@
+//! Line plots, as SVG.
+
+use std::fmt::Write;
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 420.0;
+/// Around the plot: left, top, right, bottom.
+const MARGIN: [f64; 4] = [64.0, 24.0, 190.0, 48.0];
+/// Of curves, in their order.
+const COLOURS: [&str; 10] = [
+    "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#e377c2", "#17becf",
+    "#7f7f7f", "#bcbd22",
+];
+/// The most lines of an even grid.
+const LINES: f64 = 6.0;
+
+/// Named curves over two axes.
+#[derive(Debug)]
+pub(crate) struct Plot<'a> {
+    /// What the vertical axis shows.
+    pub(crate) title: &'a str,
+    /// What the horizontal axis shows.
+    pub(crate) across: &'a str,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) curves: Vec<Curve<'a>>,
+}
+
+/// Points that belong together.
+#[derive(Debug)]
+pub(crate) struct Curve<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// The values that an axis has room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Axis {
+    /// From zero to at least a value, in even steps.
+    Even { end: f64 },
+    /// From one value above zero to another; each line of the grid is so many times the one before.
+    Times { begin: f64, factor: f64, end: f64 },
+}
+
+impl Axis {
+    /// Where its grid ends.
+    fn end(self) -> f64 {
+        match self {
+            Self::Even { end } => (end / self.step()).ceil() * self.step(),
+            Self::Times { end, .. } => end,
+        }
+    }
+
+    /// The step of an even grid: a round number.
+    fn step(self) -> f64 {
+        let (Self::Even { end } | Self::Times { end, .. }) = self;
+        let power = 10f64.powf((end / LINES).log10().floor());
+        let steps = [1.0, 2.0, 5.0].map(|times| times * power);
+        let wide = |step: &f64| end / step <= LINES;
+        steps.into_iter().find(wide).unwrap_or(10.0 * power)
+    }
+
+    /// Where a value lies, between 0 and 1.
+    fn place(self, value: f64) -> f64 {
+        match self {
+            Self::Even { .. } => value / self.end(),
+            Self::Times { begin, end, .. } => {
+                (value / begin).log2() / (end / begin).log2().max(1.0)
+            }
+        }
+    }
+
+    /// The lines of its grid.
+    fn grid(self) -> Vec<f64> {
+        let next = |value: f64| match self {
+            // Sums of decimal fractions are not what they look like.
+            Self::Even { .. } => ((value + self.step()) * 1e6).round() / 1e6,
+            Self::Times { factor, .. } => value * factor,
+        };
+        let first = match self {
+            Self::Even { .. } => 0.0,
+            Self::Times { begin, .. } => begin,
+        };
+        std::iter::successors(Some(first), |value| Some(next(*value)))
+            .take_while(|value| *value <= self.end())
+            .collect()
+    }
+}
+
+impl Plot<'_> {
+    /// The picture.
+    pub(crate) fn svg(&self) -> String {
+        let [left, above, right, below] = MARGIN;
+        let x = |value| left + self.x.place(value) * (WIDTH - left - right);
+        let y = |value| HEIGHT - below - self.y.place(value) * (HEIGHT - above - below);
+
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+             font-family=\"sans-serif\" font-size=\"12\">\n\
+             <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n"
+        );
+        for value in self.y.grid() {
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{left}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#dddddd\"/>\
+                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{value}</text>",
+                WIDTH - right,
+                left - 6.0,
+                y(value) + 4.0,
+                y = y(value),
+            );
+        }
+        for value in self.x.grid() {
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{value}</text>",
+                x(value),
+                HEIGHT - below + 18.0
+            );
+        }
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
+             <text x=\"{left}\" y=\"16\">{}</text>",
+            (left + WIDTH - right) / 2.0,
+            HEIGHT - 10.0,
+            self.across,
+            self.title,
+        );
+        for (index, curve) in self.curves.iter().enumerate() {
+            let colour = COLOURS[index % COLOURS.len()];
+            let mut points = String::new();
+            for point in &curve.points {
+                let _ = write!(points, "{:.1},{:.1} ", x(point.0), y(point.1));
+            }
+            #[expect(clippy::cast_precision_loss, reason = "there are not that many")]
+            let line = above + 16.0 * (index as f64 + 1.0);
+            let _ = writeln!(
+                svg,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\
+                 <text x=\"{}\" y=\"{line}\" fill=\"{colour}\">{}</text>",
+                points.trim_end(),
+                WIDTH - right + 10.0,
+                curve.name
+            );
+        }
+        svg.push_str("</svg>\n");
+        svg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_grids_have_round_steps() {
+        let grid = |end| Axis::Even { end }.grid();
+        assert_eq!(grid(2200.0), [0.0, 500.0, 1000.0, 1500.0, 2000.0, 2500.0]);
+        assert_eq!(grid(4.0), [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(grid(0.5), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]);
+    }
+
+    #[test]
+    fn other_grids_multiply() {
+        let axis = Axis::Times {
+            begin: 2.0,
+            factor: 4.0,
+            end: 128.0,
+        };
+        assert_eq!(axis.grid(), [2.0, 8.0, 32.0, 128.0]);
+        assert_eq!(
+            [2.0, 16.0, 128.0].map(|value| axis.place(value)),
+            [0.0, 0.5, 1.0]
+        );
+    }
+
+    #[test]
+    fn curves_stay_within_the_picture() {
+        let plot = Plot {
+            title: "histories",
+            across: "minutes",
+            x: Axis::Even { end: 2.0 },
+            y: Axis::Even { end: 1000.0 },
+            curves: vec![
+                Curve {
+                    name: "one",
+                    points: vec![(0.0, 0.0), (1.0, 500.0), (2.0, 1000.0)],
+                },
+                Curve {
+                    name: "none",
+                    points: Vec::new(),
+                },
+            ],
+        };
+        let svg = plot.svg();
+        assert!(
+            svg.contains("\"64.0,372.0 297.0,198.0 530.0,24.0\""),
+            "{svg}"
+        );
+        assert!(svg.contains(">none</text>") && svg.ends_with("</svg>\n"));
+    }
+}

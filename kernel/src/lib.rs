@@ -24,7 +24,7 @@
 //! | 5 | [`ipc`] | what happens between threads: transfer, donation, replies, signals, faults |
 //! | 6 | [`invoke`] | requests to objects: decode, check, perform |
 //! | 7 | [`fastpath`], [`syscall`], [`boot`] | fast paths; the dispatcher; the first thread |
-//! | beside | [`trace`], [`console`], `threads`, `invariants` | the log; words to people; what always holds |
+//! | beside | [`trace`], [`console`], `threads`, `invariants`, `sync` | the log; words to people; what always holds; locks between cores |
 //!
 //! # The way of a system call
 //! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher finds the
@@ -56,6 +56,8 @@ pub mod invoke;
 pub mod ipc;
 pub mod object;
 pub mod sched;
+#[cfg(feature = "smp")]
+pub mod sync;
 pub mod syscall;
 mod threads;
 pub mod time;

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use abi::sizes::SLOT_BITS;
 use kernel::Kernel;
-use kernel::cap::{Cap, Slot, Zombie, ZombieKind};
+use kernel::cap::{Cap, RawCap, Slot, Zombie, ZombieKind};
 use kernel::invariants::{Reach, Violation, check_cap, check_core, check_slot};
 use kernel::object::{THREAD_SLOTS, ThreadSlot, thread_slot};
 use kernel::token::Ptr;
@@ -54,6 +54,25 @@ pub fn check(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Result<(), Violation
     census.check_containers(kernel)?;
     census.check_memory(kernel)?;
     census.check_families(kernel)
+}
+
+/// Every capability that can be reached from those in `roots`, with the address of its slot, in order.
+pub fn capabilities(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Vec<(usize, RawCap)> {
+    let mut census = Census::default();
+    for root in roots {
+        census.enter(kernel, root);
+    }
+    let mut found = Vec::new();
+    while let Some(place) = census.waiting.pop() {
+        let slot = &kernel[place];
+        found.push((place.address(), slot.raw()));
+        census.enter(kernel, &slot.cap());
+        for neighbour in [slot.previous(), slot.next()].into_iter().flatten() {
+            census.note(kernel, neighbour);
+        }
+    }
+    found.sort_unstable_by_key(|(place, _)| *place);
+    found
 }
 
 fn place_of(slot: &Slot<Host>) -> Place {

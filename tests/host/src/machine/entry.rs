@@ -217,7 +217,10 @@ impl Machine {
     }
 
     /// Puts the operands of a system call into a task's registers and buffer.
-    fn prepare(&mut self, task: Task, operands: Operands, message: &Message) {
+    ///
+    /// # Panics
+    /// Where the task was deleted.
+    pub fn prepare(&mut self, task: Task, operands: Operands, message: &Message) {
         let Message { label, words, caps } = message;
         let info = MessageInfo::new(*label, caps.len(), words.len());
         let context = &mut self.kernel[task.thread].context;

@@ -39,6 +39,11 @@ pub(super) fn frame(cap: &Cap<Host>) -> Option<Frame> {
 }
 
 impl Machine {
+    /// The space of the root task, from which everything can be reached.
+    pub fn root_space(&self) -> Cap<Host> {
+        self.root_space
+    }
+
     /// The capability in a slot of the root task's space.
     ///
     /// # Panics
@@ -63,7 +68,8 @@ impl Machine {
     }
 
     fn is_gone(&self, task: Task) -> bool {
-        !matches!(self.cap(task.tcb), Cap::Thread(thread) if thread == task.thread)
+        let held = || matches!(self.cap(task.tcb), Cap::Thread(thread) if thread == task.thread);
+        !self.runs(task) && !held()
     }
 
     /// What a task is doing.
@@ -79,6 +85,16 @@ impl Machine {
             ThreadState::BlockedOnReply { .. } => State::Calling,
             ThreadState::BlockedOnNotification { .. } => State::Waiting,
         }
+    }
+
+    /// Who runs, whether the root task knows it or not: a task without capabilities.
+    pub fn current(&self) -> Option<Task> {
+        self.kernel.core.current.map(|thread| Task {
+            tcb: 0,
+            context: 0,
+            buffer: 0,
+            thread,
+        })
     }
 
     /// The name of the task that runs; "nobody" when the processor idles.

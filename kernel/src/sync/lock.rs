@@ -1,0 +1,22 @@
+//! What all locks have in common.
+
+/// A lock between cores, which are numbered from 0.
+///
+/// # Safety
+/// From the end of [`Lock::acquire`] to the beginning of [`Lock::release`] by the same core, no other
+/// core comes back from `acquire`; and what was written before a `release` is seen behind the `acquire`
+/// that comes next.
+pub unsafe trait Lock: Sync {
+    /// Waits until the core has the lock. Cores get it in the order in which they begin to wait.
+    ///
+    /// # Safety
+    /// `core` is a core that this lock was made for, nobody else acts under its number, and it does not
+    /// have the lock.
+    unsafe fn acquire(&self, core: usize);
+
+    /// Lets go of the lock.
+    ///
+    /// # Safety
+    /// The core has the lock.
+    unsafe fn release(&self, core: usize);
+}

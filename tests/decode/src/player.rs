@@ -1,0 +1,266 @@
+//! Plays a history, and judges what the kernel makes of it.
+
+use std::cell::RefCell;
+
+use abi::registers::{CAP, DESTINATION, INFO, MR, REPLY};
+use abi::{ErrorCode, Method, Syscall, WORD_BITS};
+use host_tests::arch::Host;
+use host_tests::machine::Operands;
+use host_tests::{Machine, Message, Task, answer, census};
+use kernel::arch::{Irq, UserContext};
+use kernel::cap::{Cap, RawCap, lookup_cap};
+use kernel::object::{Fault, ThreadSlot};
+use kernel::time::Ticks;
+
+use crate::input::{Bytes, Call, Step};
+use crate::ledger::Ledger;
+use crate::world::World;
+
+/// Steps of a history that are played; more would only be slow.
+const MOST_STEPS: usize = 200;
+/// The longest that time passes at once.
+const LONGEST: u64 = 20_000;
+
+/// A deliberate mistake of the kernel, made behind its back, to see that it is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Twin {
+    /// The kernel as it is.
+    None,
+    /// A method that fails keeps a capability that it had derived by then.
+    KeepsCopy,
+    /// A method that fails has given its caller a priority.
+    KeepsPriority,
+    /// A refusal has a number that the interface does not know.
+    UnknownError,
+    /// Who binds time to a thread does not tell the thread.
+    ForgetsBinding,
+}
+
+/// Plays the history that `input` stands for.
+///
+/// # Panics
+/// Where the kernel does something that it should not.
+pub fn play(input: &[u8]) -> Ledger {
+    play_with(input, Twin::None)
+}
+
+/// The same against a kernel that is broken.
+///
+/// # Panics
+/// As [`play`].
+pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
+    thread_local! {
+        static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+    }
+    WORLD.with_borrow_mut(|place| {
+        // Taken, so that a world in which something went wrong is not used again.
+        let mut world = place.take().unwrap_or_default();
+        world.restart();
+        let ledger = Player::new(&mut world.machine, twin).play(Bytes(input));
+        *place = Some(world);
+        ledger
+    })
+}
+
+struct Player<'a> {
+    machine: &'a mut Machine,
+    twin: Twin,
+    ledger: Ledger,
+}
+
+impl<'a> Player<'a> {
+    fn new(machine: &'a mut Machine, twin: Twin) -> Self {
+        let ledger = Ledger::new();
+        Self {
+            machine,
+            twin,
+            ledger,
+        }
+    }
+
+    fn play(mut self, mut bytes: Bytes<'_>) -> Ledger {
+        let setting = bytes.byte().unwrap_or_default();
+        let arch = &mut self.machine.kernel.arch;
+        arch.time_per_look = Ticks((setting & 3).into());
+        arch.fast_paths = setting & 4 == 0;
+        arch.always_looks = setting & 8 == 0;
+        for _ in 0..MOST_STEPS {
+            let Some(step) = bytes.step() else { break };
+            if self.machine.current().is_none() {
+                self.machine.advance(1_000);
+            }
+            match self.machine.current() {
+                // The root task is nobody's toy, and runs only if somebody stole its bell.
+                Some(task) if task.thread != self.machine.root.thread => self.step(task, &step),
+                _ => break,
+            }
+        }
+        self.ledger.entries = self.machine.entries;
+        self.ledger
+    }
+
+    fn step(&mut self, task: Task, step: &Step) {
+        let machine = &mut *self.machine;
+        let time = |time: usize| (time as u64).min(LONGEST);
+        let line = |line: usize| Irq(1 + line % 3);
+        match step {
+            Step::Call(call) => self.call(task, call),
+            Step::Registers(registers) => {
+                let [number, operands @ ..] = *registers;
+                let places = [CAP, REPLY, DESTINATION, INFO].iter().chain(&MR);
+                let context = &mut machine.kernel[task.thread].context;
+                for (place, value) in places.zip(operands) {
+                    context.set_result(*place, value);
+                }
+                self.ledger.note_call(number);
+                machine.trap(task, number);
+            }
+            Step::Receive(place) => {
+                if let Some(buffer) = machine.buffer_mut(task) {
+                    let [cnode, index, depth] = *place;
+                    buffer.receive_cnode = cnode;
+                    buffer.receive_index = index;
+                    buffer.receive_depth = depth;
+                }
+            }
+            Step::Fault => machine.fault(
+                task,
+                Fault::UserException {
+                    number: 13,
+                    code: 0,
+                },
+            ),
+            Step::Time(ticks) => machine.advance(time(*ticks)),
+            Step::Late(ticks) => machine.stall(time(*ticks)),
+            Step::Interrupt(number) => machine.raise(line(*number)),
+            Step::Ambush(looks, number) => {
+                machine.kernel.arch.ambush = Some((*looks % 64, line(*number)));
+            }
+        }
+    }
+
+    fn call(&mut self, task: Task, call: &Call) {
+        let number = usize::from(call.number).wrapping_neg();
+        let is_method = number == Syscall::Call.number() && self.is_object(task, call.cap);
+        let entries = self.machine.entries;
+        let holdings = is_method.then(|| self.holdings());
+        let message = Message::new(call.label % (1 << (WORD_BITS - 12)), &call.words);
+        let operands = Operands {
+            cap: call.cap,
+            reply: call.reply,
+            destination: call.destination,
+        };
+        self.ledger.note_call(number);
+        self.machine
+            .prepare(task, operands, &message.with_caps(&call.caps));
+        self.machine.trap(task, number);
+        if is_method {
+            self.judge(task, call, entries, holdings.unwrap_or_default());
+        }
+    }
+
+    /// Looks at the answer to the call of a method.
+    fn judge(&mut self, task: Task, call: &Call, entries: usize, before: Holdings) {
+        // Who does not run any more gets the answer later, or never.
+        if !self.machine.runs(task) {
+            self.ledger.note_method(call.label, false);
+            return;
+        }
+        let label = self.machine.register(task, INFO) >> 12;
+        self.spoil(task, call, label != 0);
+        let label = self.machine.register(task, INFO) >> 12;
+        self.ledger.note_method(call.label, label == 0);
+        assert!(
+            ErrorCode::from_number(label).is_some(),
+            "{label} is no answer to {call:?}"
+        );
+        if self.machine.buffer_mut(task).is_some() {
+            // The words of a refusal are those of its kind.
+            let _ = answer(self.machine.received(task));
+        }
+        // Otherwise something else has happened as well: an interrupt, or the end of a slice.
+        if label != 0 && self.machine.entries == entries + 1 {
+            assert_eq!(
+                before,
+                self.holdings(),
+                "{call:?} failed with {label}, and something has changed"
+            );
+        }
+    }
+
+    /// Whether a capability address leads to something whose methods are called, rather than to
+    /// somebody who is sent a message.
+    fn is_object(&self, task: Task, address: usize) -> bool {
+        let kernel = &self.machine.kernel;
+        let space = kernel[task.thread].cap(ThreadSlot::CSpace);
+        let slot = lookup_cap(kernel, space, address);
+        slot.is_ok_and(|slot| {
+            !matches!(
+                kernel[slot].cap(),
+                Cap::Null
+                    | Cap::Endpoint(_)
+                    | Cap::Notification(_)
+                    | Cap::Reply { .. }
+                    | Cap::Zombie(_)
+            )
+        })
+    }
+
+    /// What there is: every capability, where it is, and what each thread may do.
+    fn holdings(&self) -> Holdings {
+        census::capabilities(&self.machine.kernel, &[self.machine.root_space()])
+            .into_iter()
+            .map(|(place, cap)| (place, cap, standing(self.machine, cap)))
+            .collect()
+    }
+
+    /// Makes the mistake of the twin.
+    fn spoil(&mut self, task: Task, call: &Call, failed: bool) {
+        let kernel = &mut self.machine.kernel;
+        match self.twin {
+            Twin::KeepsCopy if failed => {
+                let space = kernel[task.thread].cap(ThreadSlot::CSpace);
+                let Ok(slot) = lookup_cap(kernel, space, crate::world::at::EMPTY + 7) else {
+                    return;
+                };
+                kernel[slot].set_cap(Cap::Domain);
+            }
+            Twin::KeepsPriority if failed => kernel[task.thread].max_controlled_priority ^= 1,
+            Twin::UnknownError if failed => {
+                kernel[task.thread].context.set_result(INFO, 99 << 12);
+            }
+            Twin::ForgetsBinding if !failed && call.label == Method::SchedContextBind.number() => {
+                let space = kernel[task.thread].cap(ThreadSlot::CSpace);
+                let bound = call
+                    .caps
+                    .first()
+                    .and_then(|cap| lookup_cap(kernel, space, *cap).ok());
+                if let Some(Cap::Thread(thread)) = bound.map(|slot| kernel[slot].cap()) {
+                    kernel[thread].sched_context = None;
+                    self.machine.check();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Capabilities by place, and what they stand for.
+type Holdings = Vec<(usize, RawCap, Standing)>;
+
+/// Of a thread: priority and criticality, and what it may give to others.
+type Standing = Option<[u8; 5]>;
+
+fn standing(machine: &Machine, cap: RawCap) -> Standing {
+    let Cap::<Host>::Thread(thread) = Cap::decode(cap) else {
+        return None;
+    };
+    let thread = &machine.kernel[thread];
+    Some([
+        thread.priority,
+        thread.max_controlled_priority,
+        thread.criticality,
+        thread.max_controlled_criticality,
+        thread.domain,
+    ])
+}

@@ -1,0 +1,154 @@
+//! What the kernel's `sync/atomic.rs` has, watched by loom.
+
+use std::cell::{Cell, RefCell};
+
+pub use loom::cell::UnsafeCell;
+pub use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+loom::thread_local! {
+    /// What happens when the core that is this thread begins to wait.
+    pub static WHEN_WAITING: RefCell<Option<Box<dyn FnOnce()>>> = RefCell::new(None);
+    static SPINS: Cell<usize> = Cell::new(0);
+}
+
+/// How often a core looks in vain before its looks are no longer tried in all orders with what others do:
+/// two who wait could take turns for ever. From then on all get their turns, one after the other, so that
+/// a core that waits in vain is found nevertheless.
+const MOST_SPINS: usize = 4;
+
+/// Lets another core act.
+pub fn spin_loop() {
+    if let Some(event) = WHEN_WAITING.with(|event| event.borrow_mut().take()) {
+        event();
+    }
+    let spins = SPINS.with(|spins| spins.replace(spins.get() + 1));
+    if spins >= MOST_SPINS {
+        loom::skip_branch();
+    }
+    loom::thread::yield_now();
+}
+
+/// Lets `work` use what a cell holds.
+///
+/// # Safety
+/// Nobody else uses it meanwhile, which loom finds out.
+pub unsafe fn with_mut<T, R>(cell: &UnsafeCell<T>, work: impl FnOnce(&mut T) -> R) -> R {
+    // SAFETY: the caller's promise.
+    cell.with_mut(|value| work(unsafe { &mut *value }))
+}
+
+/// A function; loom's atomics can't be made at compile time.
+#[macro_export]
+macro_rules! constant {
+    ($($function:tt)*) => { $($function)* };
+}
+
+/// An array of what is made one by one.
+#[macro_export]
+macro_rules! each {
+    ($value:expr; $count:expr) => {
+        core::array::from_fn::<_, { $count }, _>(|_| $value)
+    };
+}
+
+pub use crate::{constant, each};
+
+/// Words whose accesses do less than they are asked to: `$order` says what becomes of an order, `$torn`
+/// whether reading and writing at once is done one after the other, `$mute` whether stores are forgotten.
+macro_rules! weak {
+    ($order:expr, $torn:expr, $mute:expr) => {
+        pub use super::{Ordering, UnsafeCell, constant, each, spin_loop, with_mut};
+
+        weak!(AtomicUsize, usize, $order, $torn, $mute);
+        weak!(AtomicBool, bool, $order, $torn, $mute);
+
+        #[allow(missing_docs, dead_code, reason = "as the true one")]
+        impl AtomicUsize {
+            pub fn fetch_add(&self, more: usize, order: Ordering) -> usize {
+                if $torn {
+                    let old = self.0.load(Ordering::Relaxed);
+                    self.0.store(old + more, Ordering::Relaxed);
+                    return old;
+                }
+                self.0.fetch_add(more, $order(order))
+            }
+        }
+    };
+    ($name:ident, $value:ty, $order:expr, $torn:expr, $mute:expr) => {
+        #[allow(missing_docs, reason = "as the true one")]
+        #[derive(Debug)]
+        pub struct $name(loom::sync::atomic::$name);
+
+        #[allow(missing_docs, dead_code, reason = "as the true one")]
+        impl $name {
+            pub fn new(value: $value) -> Self {
+                Self(loom::sync::atomic::$name::new(value))
+            }
+
+            pub fn load(&self, order: Ordering) -> $value {
+                self.0.load($order(order))
+            }
+
+            pub fn store(&self, value: $value, order: Ordering) {
+                if !$mute {
+                    self.0.store(value, $order(order));
+                }
+            }
+
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                if $torn {
+                    let old = self.0.load(Ordering::Relaxed);
+                    self.0.store(value, Ordering::Relaxed);
+                    return old;
+                }
+                self.0.swap(value, $order(order))
+            }
+
+            pub fn compare_exchange(
+                &self,
+                old: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.0.compare_exchange(old, new, $order(success), failure)
+            }
+        }
+    };
+}
+
+/// Nothing is released.
+pub mod without_release {
+    weak!(
+        |order| match order {
+            Ordering::Release => Ordering::Relaxed,
+            Ordering::AcqRel => Ordering::Acquire,
+            other => other,
+        },
+        false,
+        false
+    );
+}
+
+/// Nothing is acquired.
+pub mod without_acquire {
+    weak!(
+        |order| match order {
+            Ordering::Acquire => Ordering::Relaxed,
+            Ordering::AcqRel => Ordering::Release,
+            other => other,
+        },
+        false,
+        false
+    );
+}
+
+/// What reads and writes at once does one after the other.
+pub mod torn {
+    weak!(|order| order, true, false);
+}
+
+/// What is stored is forgotten.
+pub mod mute {
+    weak!(|order| order, false, true);
+}

@@ -1,0 +1,64 @@
+//! The kernel's locks under loom, which runs a test again and again until it has tried all orders in
+//! which cores can act and see each other's writes.
+//!
+//! The sources are the kernel's own, `kernel/src/sync/`, compiled once more with loom's atomics in the
+//! place of `atomic.rs`. And four times more with atomics that do too little ([`broken`]): tests must
+//! find those out.
+
+/// The locks of the kernel on other atomics: `$atomics` is a module with what `atomic.rs` has.
+macro_rules! locks {
+    ($atomics:path) => {
+        mod atomic {
+            pub use $atomics::*;
+        }
+        #[path = "clh.rs"]
+        mod clh;
+        #[path = "guarded.rs"]
+        mod guarded;
+        #[path = "lock.rs"]
+        mod lock;
+        #[path = "mcs.rs"]
+        mod mcs;
+        #[path = "ticket.rs"]
+        mod ticket;
+
+        pub use clh::Clh;
+        pub use guarded::{CoreToken, Guarded};
+        pub use lock::Lock;
+        pub use mcs::Mcs;
+        pub use ticket::Ticket;
+    };
+}
+
+pub mod atomics;
+
+/// The locks.
+#[path = "../../../kernel/src/sync"]
+pub mod sync {
+    locks!(crate::atomics);
+}
+
+/// Locks that are broken, as their atomics do too little.
+#[path = "."]
+pub mod broken {
+    /// Whoever lets go of a lock does not tell what it has done under it.
+    #[path = "../../../kernel/src/sync"]
+    pub mod without_release {
+        locks!(crate::atomics::without_release);
+    }
+    /// Whoever gets a lock does not look at what was done under it.
+    #[path = "../../../kernel/src/sync"]
+    pub mod without_acquire {
+        locks!(crate::atomics::without_acquire);
+    }
+    /// Two who come at the same time can both be told that they were first.
+    #[path = "../../../kernel/src/sync"]
+    pub mod torn {
+        locks!(crate::atomics::torn);
+    }
+    /// Nobody is told that the lock is free, or taken.
+    #[path = "../../../kernel/src/sync"]
+    pub mod mute {
+        locks!(crate::atomics::mute);
+    }
+}

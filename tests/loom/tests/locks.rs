@@ -1,0 +1,168 @@
+//! What locks promise, in all orders in which cores can act: one core at a time, nobody waits for ever,
+//! and whoever asks first gets it first.
+
+use std::sync::{Arc, Mutex};
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+use loom_tests::atomics::WHEN_WAITING;
+use loom_tests::{broken, sync};
+
+/// Tests of one kind of locks, in the modules of one set of atomics.
+macro_rules! promises {
+    ($sync:path) => {
+        use $sync::{CoreToken, Guarded, Lock};
+
+        /// Each of so many cores changes the value so often; all changes are seen.
+        pub fn one_at_a_time<L: Lock + 'static>(lock: fn() -> L, cores: usize, rounds: usize) {
+            super::explore(move || {
+                let shared = super::Arc::new(Guarded::new(lock(), 0));
+                let work = |core: usize, shared: super::Arc<Guarded<usize, L>>| {
+                    move || {
+                        // SAFETY: one for each thread, which stands for a core.
+                        let mut core = unsafe { CoreToken::new(core) };
+                        for _ in 0..rounds {
+                            shared.with(&mut core, |value| *value += 1);
+                        }
+                    }
+                };
+                let others: Vec<_> = (1..cores)
+                    .map(|core| super::thread::spawn(work(core, shared.clone())))
+                    .collect();
+                work(0, shared.clone())();
+                for other in others {
+                    other.join().unwrap();
+                }
+                // SAFETY: that of core 0 is gone.
+                let mut core = unsafe { CoreToken::new(0) };
+                assert_eq!(shared.with(&mut core, |value| *value), cores * rounds);
+            });
+        }
+    };
+}
+
+/// Runs `test` in all orders, with at most so many switches between cores that none forced.
+fn explore(test: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = std::env::var("LOOM_MAX_PREEMPTIONS")
+        .ok()
+        .and_then(|bound| bound.parse().ok())
+        .or(Some(3));
+    model.max_branches = 10_000;
+    model.check(test);
+}
+
+mod sound {
+    promises!(loom_tests::sync);
+}
+
+mod without_release {
+    promises!(loom_tests::broken::without_release);
+}
+
+mod without_acquire {
+    promises!(loom_tests::broken::without_acquire);
+}
+
+mod torn {
+    promises!(loom_tests::broken::torn);
+}
+
+mod mute {
+    promises!(loom_tests::broken::mute);
+}
+
+/// For a kind of lock: what it promises, and that each broken twin is caught.
+macro_rules! tests_of {
+    ($name:ident, $lock:ident) => {
+        mod $name {
+            use super::{broken, sync};
+
+            #[test]
+            fn two_cores_take_turns() {
+                super::sound::one_at_a_time(sync::$lock::<2>::new, 2, 2);
+            }
+
+            #[test]
+            fn three_cores_take_turns() {
+                super::sound::one_at_a_time(sync::$lock::<3>::new, 3, 1);
+            }
+
+            #[test]
+            fn who_asks_first_gets_it_first() {
+                super::first_come_first_served(sync::$lock::<3>::new);
+            }
+
+            #[test]
+            #[should_panic]
+            fn a_lock_that_does_not_release_is_caught() {
+                let lock = broken::without_release::$lock::<2>::new;
+                super::without_release::one_at_a_time(lock, 2, 1);
+            }
+
+            #[test]
+            #[should_panic]
+            fn a_lock_that_does_not_acquire_is_caught() {
+                let lock = broken::without_acquire::$lock::<2>::new;
+                super::without_acquire::one_at_a_time(lock, 2, 1);
+            }
+
+            #[test]
+            #[should_panic]
+            fn a_lock_that_is_torn_is_caught() {
+                super::torn::one_at_a_time(broken::torn::$lock::<2>::new, 2, 1);
+            }
+
+            #[test]
+            #[should_panic]
+            fn a_lock_that_tells_nobody_is_caught() {
+                super::mute::one_at_a_time(broken::mute::$lock::<2>::new, 2, 1);
+            }
+        }
+    };
+}
+
+tests_of!(ticket, Ticket);
+tests_of!(mcs, Mcs);
+tests_of!(clh, Clh);
+
+/// A core has the lock, another one waits for it, and then comes a third: they get it in that order.
+fn first_come_first_served<L: sync::Lock + 'static>(lock: fn() -> L) {
+    /// Gets the lock and tells the how manieth it was.
+    fn turn<L: sync::Lock>(core: usize, shared: &(L, UnsafeCell<usize>)) -> usize {
+        // SAFETY: each thread is a core, and does not have the lock.
+        unsafe { shared.0.acquire(core) };
+        // SAFETY: it has the lock.
+        let turn = shared.1.with_mut(|turns| unsafe {
+            *turns += 1;
+            *turns
+        });
+        // SAFETY: acquired above.
+        unsafe { shared.0.release(core) };
+        turn
+    }
+    explore(move || {
+        let shared = Arc::new((lock(), UnsafeCell::new(0)));
+        // SAFETY: core 0 is this thread, and nobody has the lock.
+        unsafe { shared.0.acquire(0) };
+        let theirs = shared.clone();
+        let first = thread::spawn(move || {
+            let (third, waiting) = (theirs.clone(), Arc::new(Mutex::new(None)));
+            let place = waiting.clone();
+            WHEN_WAITING.with(|event| {
+                *event.borrow_mut() = Some(Box::new(move || {
+                    let second = thread::spawn(move || turn(2, &third));
+                    *place.lock().unwrap() = Some(second);
+                }));
+            });
+            let turn = turn(1, &theirs);
+            let second = waiting.lock().unwrap().take();
+            (turn, second.map(|second| second.join().unwrap()))
+        });
+        // SAFETY: acquired above.
+        unsafe { shared.0.release(0) };
+        let (first, second) = first.join().unwrap();
+        // Where nobody had to wait, there was no third.
+        assert!(first == 1 && second.is_none_or(|second| second == 2));
+    });
+}

@@ -17,3 +17,4 @@ pub use buffer::Buffer;
 pub(crate) use endpoint::{Receiver, SendOptions};
 pub(crate) use fault::is_handler;
 pub(crate) use parcel::Parcel;
+pub(crate) use transfer::ExtraCaps;

@@ -11,7 +11,7 @@ use abi::{MAX_EXTRA_CAPS, MessageInfo};
 use super::transfer::ExtraCaps;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot, lookup_cap, lookup_slot};
+use crate::cap::{Slot, lookup_quickly, lookup_slot};
 use crate::invoke::{Failure, look_after_checks, look_up};
 use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
@@ -27,7 +27,7 @@ pub(crate) struct Parcel<A: Arch> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Before a thread sends to an endpoint.
+    /// Before a thread sends to an endpoint; `extra` is what its invocation brings along.
     ///
     /// # Errors
     /// [`Failure::Preempted`]; nothing has changed.
@@ -36,13 +36,14 @@ impl<A: Arch> Kernel<A> {
         sender: Ptr<Thread<A>>,
         endpoint: Ptr<Endpoint<A>>,
         grant: bool,
+        extra: ExtraCaps<A>,
     ) -> Result<(), Failure> {
         if !grant || !self.sends_capabilities(sender) {
             return Ok(());
         }
         match self[endpoint].state() {
             EndpointState::Receiving(queue) => match queue.first(&self.objects) {
-                Some(receiver) => self.pack(sender, receiver, Some(endpoint)),
+                Some(receiver) => self.pack(sender, receiver, Some(endpoint), Some(extra)),
                 None => Ok(()),
             },
             _ => Ok(()),
@@ -71,10 +72,10 @@ impl<A: Arch> Kernel<A> {
         if !granted || !self.sends_capabilities(sender) {
             return Ok(());
         }
-        self.pack(sender, receiver, Some(endpoint))
+        self.pack(sender, receiver, Some(endpoint), None)
     }
 
-    /// Before a thread replies.
+    /// Before a thread replies; `extra` is what its invocation brings along.
     ///
     /// # Errors
     /// As for [`Kernel::prepare_send`].
@@ -83,10 +84,11 @@ impl<A: Arch> Kernel<A> {
         replier: Ptr<Thread<A>>,
         reply: Ptr<Reply<A>>,
         grant: bool,
+        extra: ExtraCaps<A>,
     ) -> Result<(), Failure> {
         match self[reply].thread {
             Some(caller) if grant && self.sends_capabilities(replier) => {
-                self.pack(replier, caller, None)
+                self.pack(replier, caller, None, Some(extra))
             }
             _ => Ok(()),
         }
@@ -98,15 +100,20 @@ impl<A: Arch> Kernel<A> {
         info.extra_caps() > 0 && self[sender].fault.is_none()
     }
 
-    /// Finds the capabilities, and the place for one of them.
+    /// Finds the capabilities, unless they were found before, and the place for one of them.
     fn pack(
         &mut self,
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
         endpoint: Option<Ptr<Endpoint<A>>>,
+        extra: Option<ExtraCaps<A>>,
     ) -> Result<(), Failure> {
         self.core.parcel = None;
-        let parcel = self.find_parcel(sender, receiver, endpoint, true)?;
+        let extra = match extra {
+            Some(extra) => extra,
+            None => self.find_extra_caps(sender, true)?,
+        };
+        let parcel = self.find_parcel(sender, receiver, endpoint, extra, true)?;
         look_after_checks(self)?;
         self.core.parcel = Some(parcel);
         Ok(())
@@ -117,13 +124,10 @@ impl<A: Arch> Kernel<A> {
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
         endpoint: Option<Ptr<Endpoint<A>>>,
+        extra: ExtraCaps<A>,
         may_stop: bool,
     ) -> Result<Parcel<A>, Failure> {
-        let extra = self.find_extra_caps(sender, may_stop)?;
-        let is_handed_over = |slot: Ptr<Slot<A>>| {
-            let cap = self[slot].cap();
-            !matches!(cap, Cap::Endpoint(cap) if Some(cap.object) == endpoint)
-        };
+        let is_handed_over = |slot: Ptr<Slot<A>>| self.unwrapped(slot, endpoint).is_none();
         let place = if extra.into_iter().flatten().any(is_handed_over) {
             self.find_place(receiver, may_stop)?
         } else {
@@ -153,7 +157,9 @@ impl<A: Arch> Kernel<A> {
         let found = found.filter(|one| one.sender == sender && one.receiver == receiver);
         let found = match found {
             Some(parcel) => Ok(parcel),
-            None => self.find_parcel(sender, receiver, endpoint, false),
+            None => self
+                .find_extra_caps(sender, false)
+                .and_then(|extra| self.find_parcel(sender, receiver, endpoint, extra, false)),
         };
         found.map_or(([None; MAX_EXTRA_CAPS], None), |parcel| {
             (parcel.extra, parcel.place)
@@ -173,7 +179,7 @@ impl<A: Arch> Kernel<A> {
         let count = MessageInfo(self[sender].context.get(INFO)).extra_caps();
         let root = self[sender].cap(ThreadSlot::CSpace);
         for (index, slot) in slots.iter_mut().enumerate().take(count) {
-            match lookup_cap(self, root, buffer.extra_cap(index)) {
+            match lookup_quickly(self, root, buffer.extra_cap(index)) {
                 Ok(found) => *slot = Some(found),
                 Err(_) => return Ok([None; MAX_EXTRA_CAPS]),
             }
@@ -193,7 +199,7 @@ impl<A: Arch> Kernel<A> {
         };
         let (cnode, index, depth) = buffer.receive_slot();
         let root = self[receiver].cap(ThreadSlot::CSpace);
-        let Ok(cnode) = lookup_cap(self, root, cnode) else {
+        let Ok(cnode) = lookup_quickly(self, root, cnode) else {
             return Ok(None);
         };
         self.look_after_lookup(may_stop)?;

@@ -99,28 +99,34 @@ impl<A: Arch> Kernel<A> {
             let Some(source) = slot else {
                 return (index, unwrapped);
             };
-            match self[source].cap() {
-                Cap::Endpoint(cap) if Some(cap.object) == endpoint => {
-                    buffer.set_badge(index, cap.badge);
-                    unwrapped |= 1 << index;
-                }
-                cap => {
-                    // One slot, one capability.
-                    if placed {
-                        return (index, unwrapped);
-                    }
-                    let Some(target) = place else {
-                        return (index, unwrapped);
-                    };
-                    match derive(self, source, cap) {
-                        Ok(cap) if !cap.is_null() => insert_copy(self, source, target, cap),
-                        _ => return (index, unwrapped),
-                    }
-                    placed = true;
-                }
+            if let Some(badge) = self.unwrapped(source, endpoint) {
+                buffer.set_badge(index, badge);
+                unwrapped |= 1 << index;
+                continue;
             }
+            let Some(target) = place.filter(|_| !placed) else {
+                // One slot, one capability.
+                return (index, unwrapped);
+            };
+            let cap = self[source].cap();
+            match derive(self, source, cap) {
+                Ok(cap) if !cap.is_null() => insert_copy(self, source, target, cap),
+                _ => return (index, unwrapped),
+            }
+            placed = true;
         }
         (MAX_EXTRA_CAPS, unwrapped)
+    }
+
+    /// The badge of a capability to the endpoint that it is sent through, which is not handed over.
+    #[inline(always)]
+    pub(super) fn unwrapped(
+        &self,
+        slot: Ptr<Slot<A>>,
+        endpoint: Option<Ptr<Endpoint<A>>>,
+    ) -> Option<usize> {
+        let cap = Cap::<A>::decode_endpoint(self[slot].raw())?;
+        (Some(cap.object) == endpoint).then_some(cap.badge)
     }
 
     /// Writes message words that the kernel itself sends; returns how many fit.

@@ -7,7 +7,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_cap, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
-use crate::ipc::{Buffer, Receiver, SendOptions};
+use crate::ipc::{Buffer, ExtraCaps, Receiver, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
@@ -163,7 +163,7 @@ impl<A: Arch> Kernel<A> {
         };
         let cap = self[invoked.slot].raw();
         let outcome = if Cap::<A>::is_passed_on(cap) {
-            self.pass_on(thread, cap, manner)
+            self.pass_on(thread, cap, invoked.extra, manner)
         } else if manner.first_phase && invoke::refuses_first_phase::<A>(cap) {
             Err(Error::InvalidCapability(0).into())
         } else {
@@ -260,19 +260,31 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Invokes a capability by which the message, or a signal, goes on to somebody.
-    fn pass_on(&mut self, thread: Ptr<Thread<A>>, cap: RawCap, manner: Manner) -> Outcome {
+    fn pass_on(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        cap: RawCap,
+        extra: ExtraCaps<A>,
+        manner: Manner,
+    ) -> Outcome {
         match Cap::decode(cap) {
-            Cap::Endpoint(cap) => self.send_to(thread, cap, manner),
+            Cap::Endpoint(cap) => self.send_to(thread, cap, extra, manner),
             Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
                 self.signal(cap.object, cap.badge);
                 Ok(Answer::Nothing)
             }
-            Cap::Reply { object, grant } => self.reply_to(thread, object, grant),
+            Cap::Reply { object, grant } => self.reply_to(thread, object, grant, extra),
             _ => Err(Error::InvalidCapability(0).into()),
         }
     }
 
-    fn send_to(&mut self, sender: Ptr<Thread<A>>, cap: EndpointCap<A>, manner: Manner) -> Outcome {
+    fn send_to(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        cap: EndpointCap<A>,
+        extra: ExtraCaps<A>,
+        manner: Manner,
+    ) -> Outcome {
         if !cap.rights.contains(Rights::WRITE) {
             return Err(Error::InvalidCapability(0).into());
         }
@@ -281,7 +293,7 @@ impl<A: Arch> Kernel<A> {
             call,
             first_phase,
         } = manner;
-        self.prepare_send(sender, cap.object, cap.rights.contains(Rights::GRANT))?;
+        self.prepare_send(sender, cap.object, cap.rights.contains(Rights::GRANT), extra)?;
         // Calls lend time, and so does the first phase of a combined call.
         let options = SendOptions {
             blocking,
@@ -292,8 +304,14 @@ impl<A: Arch> Kernel<A> {
         Ok(Answer::Later)
     }
 
-    fn reply_to(&mut self, replier: Ptr<Thread<A>>, object: Ptr<Reply<A>>, grant: bool) -> Outcome {
-        self.prepare_reply(replier, object, grant)?;
+    fn reply_to(
+        &mut self,
+        replier: Ptr<Thread<A>>,
+        object: Ptr<Reply<A>>,
+        grant: bool,
+        extra: ExtraCaps<A>,
+    ) -> Outcome {
+        self.prepare_reply(replier, object, grant, extra)?;
         self.reply(replier, object, grant);
         Ok(Answer::Nothing)
     }
@@ -405,7 +423,7 @@ pub(crate) struct Invoked<A: Arch> {
     slot: Ptr<Slot<A>>,
     info: MessageInfo,
     buffer: Option<Buffer>,
-    extra: [Option<Ptr<Slot<A>>>; MAX_EXTRA_CAPS],
+    extra: ExtraCaps<A>,
 }
 
 impl<A: Arch> Invoked<A> {

@@ -121,7 +121,9 @@ impl<A: Arch> Kernel<A> {
         let word = match self[cap.object].state {
             NotificationState::Active(word) => word,
             _ if call.number != WAIT => return Err(Declined),
-            NotificationState::Idle => return self.wait_beside(thread, cap.object, WaitQueue::EMPTY),
+            NotificationState::Idle => {
+                return self.wait_beside(thread, cap.object, WaitQueue::EMPTY);
+            }
             NotificationState::Waiting(queue) => {
                 return self.wait_beside(thread, cap.object, queue);
             }

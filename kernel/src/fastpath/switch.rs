@@ -104,9 +104,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     fn is_nobody_due(&self, level: u16, now: Ticks) -> Way<()> {
         let domain = self.core.current_domain();
-        usual(
-            self.core.alarm.rules_out(now, level) || self.core.release.earliest(domain) > now,
-        )
+        usual(self.core.alarm.rules_out(now, level) || self.core.release.earliest(domain) > now)
     }
 
     /// Whether nobody but `next` would run instead of the current thread if that blocks now.

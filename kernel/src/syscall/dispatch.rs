@@ -293,7 +293,12 @@ impl<A: Arch> Kernel<A> {
             call,
             first_phase,
         } = manner;
-        self.prepare_send(sender, cap.object, cap.rights.contains(Rights::GRANT), extra)?;
+        self.prepare_send(
+            sender,
+            cap.object,
+            cap.rights.contains(Rights::GRANT),
+            extra,
+        )?;
         // Calls lend time, and so does the first phase of a combined call.
         let options = SendOptions {
             blocking,

@@ -247,5 +247,9 @@ extern "C" fn ask(_: c_uint, answer: *mut c_void) {
     let Some(plugin) = PLUGIN.get() else { return };
     plugin.record.user(1);
     // SAFETY: guest memory behind an instruction, in the same page; the guest runs on this thread.
-    unsafe { answer.cast::<u32>().write_unaligned(plugin.record.now() as u32) };
+    unsafe {
+        answer
+            .cast::<u32>()
+            .write_unaligned(plugin.record.now() as u32)
+    };
 }

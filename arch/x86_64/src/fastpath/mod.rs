@@ -41,7 +41,6 @@ use crate::fpu::Fpu;
 use crate::space::Asids;
 use crate::{Platform, X86_64};
 
-
 /// A field of a thread, seen from its registers.
 macro_rules! thread {
     ($field:ident) => {

@@ -13,6 +13,9 @@ use super::reference::Platform;
 const AIMS: &str = include_str!("../../../benches/aims.toml");
 /// The platforms that are compared, in the order of the columns.
 const PLATFORMS: [&str; 3] = ["pc99", "hikey", "sabre"];
+/// An older processor, whose figures are compared with those of a newer one, and the most that its part of
+/// those shall be.
+const OLDER: (&str, &str, f64) = ("kzm", "sabre", 1.1);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,10 +51,28 @@ impl Aim {
         let Some(other) = self.sel4.get(name) else {
             return number(ours.mean.round());
         };
-        let ratio = ours.mean / other;
-        let mark = if ratio <= self.aim { "**" } else { "" };
-        format!("{:.0} / {other} = {mark}{ratio:.2}{mark}", ours.mean)
+        compared(ours.mean, *other, self.aim)
     }
+
+    /// The same for the older processor and the newer one.
+    fn older_cell(&self, platforms: &[Platform]) -> String {
+        let mean = |name| {
+            let (_, list) = platforms.iter().find(|(other, _)| other == name)?;
+            Some(list.iter().find(|one| self.is_about(one))?.mean)
+        };
+        let (older, newer, most) = OLDER;
+        match (mean(older), mean(newer)) {
+            (Some(older), Some(newer)) => compared(older, newer, most),
+            _ => String::new(),
+        }
+    }
+}
+
+/// One figure, another one, and the ratio, which is bold if it is not above `aim`.
+fn compared(one: f64, other: f64, aim: f64) -> String {
+    let ratio = one / other;
+    let mark = if ratio <= aim { "**" } else { "" };
+    format!("{one:.0} / {other:.0} = {mark}{ratio:.2}{mark}")
 }
 
 /// The table.
@@ -62,7 +83,9 @@ pub(super) fn page(platforms: &[Platform]) -> String {
     for name in PLATFORMS {
         let _ = write!(text, " {name} |");
     }
-    let _ = writeln!(text, "\n|---|--:|{}", "--:|".repeat(PLATFORMS.len()));
+    let (older, newer, _) = OLDER;
+    let _ = writeln!(text, " {older} : {newer} |");
+    let _ = writeln!(text, "|---|--:|{}", "--:|".repeat(PLATFORMS.len() + 1));
     for aim in &aims.operation {
         let _ = write!(text, "| {} | {:.2} |", aim.name, aim.aim);
         for column in columns {
@@ -72,7 +95,7 @@ pub(super) fn page(platforms: &[Platform]) -> String {
                 column.map_or(String::new(), |column| aim.cell(column))
             );
         }
-        text.push('\n');
+        let _ = writeln!(text, " {} |", aim.older_cell(platforms));
     }
     text
 }
@@ -91,14 +114,26 @@ mod tests {
         let pc = vec![measured("map", 500.0), measured("protect", 700.0)];
         let text = page(&[("pc99".into(), pc)]);
         assert!(
-            text.contains("| map a page | 0.70 | 500 / 834 = **0.60** |  |  |\n"),
+            text.contains("| map a page | 0.70 | 500 / 834 = **0.60** |  |  |  |\n"),
             "{text}"
         );
         assert!(
-            text.contains("| protect a page | 0.70 | 700 / 835 = 0.84 |  |  |\n"),
+            text.contains("| protect a page | 0.70 | 700 / 835 = 0.84 |  |  |  |\n"),
             "{text}"
         );
-        assert!(text.contains("| yield | 0.50 |  |  |  |\n"), "{text}");
+        assert!(text.contains("| yield | 0.50 |  |  |  |  |\n"), "{text}");
+    }
+
+    #[test]
+    fn the_older_processor_may_be_a_tenth_slower() {
+        let platforms =
+            [("kzm", 540.0, 560.0), ("sabre", 500.0, 500.0)].map(|(name, map, protect)| {
+                let list = vec![measured("map", map), measured("protect", protect)];
+                (name.to_string(), list)
+            });
+        let text = page(&platforms);
+        assert!(text.contains("| 540 / 500 = **1.08** |\n"), "{text}");
+        assert!(text.contains("| 560 / 500 = 1.12 |\n"), "{text}");
     }
 
     #[test]
@@ -113,7 +148,7 @@ mod tests {
         );
         let text = page(&[("hikey".into(), vec![one.unwrap()])]);
         assert!(
-            text.contains("| interrupt to user | 0.50 |  | 453 |  |\n"),
+            text.contains("| interrupt to user | 0.50 |  | 453 |  |  |\n"),
             "{text}"
         );
     }

@@ -134,7 +134,9 @@ fn serve(
         requests.recv(reply);
         loop {
             load.work(WORK);
-            while BAD_DAY.load(Relaxed) {}
+            while BAD_DAY.load(Relaxed) {
+                core::hint::spin_loop();
+            }
             SERVED.fetch_add(1, Relaxed);
             requests.reply_recv(Message::empty(0), reply);
         }

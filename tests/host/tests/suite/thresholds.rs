@@ -36,16 +36,16 @@ fn settle(machine: &mut Machine) {
 }
 
 /// A passive server behind a threshold, and a client.
-struct Scene {
-    machine: Machine,
-    endpoint: CPtr,
+pub struct Scene {
+    pub machine: Machine,
+    pub endpoint: CPtr,
     reply: CPtr,
-    server: Task,
-    client: Task,
+    pub server: Task,
+    pub client: Task,
 }
 
 impl Scene {
-    fn new(threshold: usize, flags: usize, budget: Budget) -> Self {
+    pub fn new(threshold: usize, flags: usize, budget: Budget) -> Self {
         let mut machine = Machine::new();
         let (endpoint, reply) = (machine.endpoint(), machine.reply());
         set_threshold(&mut machine, endpoint, threshold, flags).unwrap();
@@ -61,13 +61,13 @@ impl Scene {
     }
 
     /// The client has used so much of its time.
-    fn used(mut self, time: u64) -> Self {
+    pub fn used(mut self, time: u64) -> Self {
         assert!(self.machine.runs(self.client));
         self.machine.advance(time);
         self
     }
 
-    fn call(&mut self) {
+    pub fn call(&mut self) {
         self.machine.call(self.client, self.endpoint, &word(7));
     }
 
@@ -76,13 +76,13 @@ impl Scene {
             .reply_recv(self.server, self.endpoint, self.reply, &word(8));
     }
 
-    fn assert_served(&self) {
+    pub fn assert_served(&self) {
         assert!(self.machine.runs(self.server), "{}", self.machine.running());
         assert_eq!(self.machine.received(self.server).words, [7]);
         assert_eq!(self.machine.holder(self.client.context), "server");
     }
 
-    fn assert_refused(&self, error: ErrorCode, words: &[usize]) {
+    pub fn assert_refused(&self, error: ErrorCode, words: &[usize]) {
         assert!(self.machine.runs(self.client));
         let answer = self.machine.received(self.client);
         assert_eq!((answer.label, &answer.words[..]), (error as usize, words));
@@ -90,7 +90,7 @@ impl Scene {
     }
 }
 
-const BUDGET: Budget = Budget::new(200, 1000);
+pub const BUDGET: Budget = Budget::new(200, 1000);
 
 #[test]
 fn who_has_enough_is_served_at_once() {
@@ -427,117 +427,6 @@ fn a_threshold_can_be_taken_back() {
     scene.assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
     set_threshold(&mut scene.machine, scene.endpoint, 0, 0).unwrap();
     scene.call();
-    scene.assert_served();
-}
-
-#[test]
-fn the_deferred_are_asked_again_by_the_threshold_of_then() {
-    let deferred = |threshold| {
-        let mut scene = Scene::new(100, 0, BUDGET).used(150);
-        scene.call();
-        assert_eq!(scene.machine.running(), "nobody");
-        set_threshold(&mut scene.machine, scene.endpoint, threshold, 0).unwrap();
-        scene
-            .machine
-            .advance_until(|machine| machine.running() != "nobody");
-        scene
-    };
-    deferred(1000).assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
-    for threshold in [0, 50, 100] {
-        deferred(threshold).assert_served();
-    }
-}
-
-#[test]
-fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    scene.machine.suspend(scene.client);
-    scene.machine.advance(2000);
-    assert_eq!(scene.machine.state(scene.client), State::Inactive);
-    scene.machine.resume(scene.client);
-    scene.assert_served();
-
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    scene.machine.delete(scene.endpoint);
-    scene
-        .machine
-        .advance_until(|machine| machine.running() != "nobody");
-    // Nothing is there any more when it asks again.
-    assert!(scene.machine.runs(scene.client));
-    let answer = scene.machine.received(scene.client);
-    assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
-
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    scene.machine.delete(scene.client.context);
-    scene.machine.advance(2000);
-    assert_eq!(scene.machine.running(), "nobody");
-    assert_eq!(scene.machine.state(scene.server), State::Receiving);
-
-    // Whoever gets the time of one that is gone has gathered nothing.
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    scene.machine.delete(scene.client.tcb);
-    let context = scene.client.context;
-    scene.client = scene.machine.spawn(Spec::new("heir", 10));
-    scene.machine.bind(context, scene.client.tcb).unwrap();
-    scene
-        .machine
-        .advance_until(|machine| machine.running() != "nobody");
-    assert!(scene.machine.runs(scene.client));
-    assert_eq!(scene.machine.state(scene.server), State::Receiving);
-    scene.call();
-    assert_eq!(scene.machine.received(scene.server).words, [7]);
-}
-
-#[test]
-fn the_deferred_may_lose_their_capability() {
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    let badged = scene.machine.mint(scene.endpoint, Rights::ALL, 5);
-    scene.machine.call(scene.client, badged, &word(7));
-    assert_eq!(scene.machine.running(), "nobody");
-    scene
-        .machine
-        .in_root(Method::CNodeRevoke, scene.endpoint, &[])
-        .unwrap();
-    scene
-        .machine
-        .advance_until(|machine| machine.running() != "nobody");
-    assert!(scene.machine.runs(scene.client));
-    let answer = scene.machine.received(scene.client);
-    assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
-    // The endpoint is still there, and serves others.
-    scene.machine.advance(2000);
-    scene.call();
-    scene.assert_served();
-}
-
-#[test]
-fn a_context_reconfigured_in_the_middle_of_a_deferral_is_asked_again() {
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    let context = scene.client.context;
-    scene
-        .machine
-        .configure(context, Budget::new(110, 500))
-        .unwrap();
-    scene
-        .machine
-        .advance_until(|machine| machine.running() != "nobody");
-    scene.assert_refused(ErrorCode::BudgetTooSmall, &[120, 110]);
-
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    let context = scene.client.context;
-    scene
-        .machine
-        .configure(context, Budget::new(400, 500))
-        .unwrap();
-    scene
-        .machine
-        .advance_until(|machine| machine.running() != "nobody");
     scene.assert_served();
 }
 

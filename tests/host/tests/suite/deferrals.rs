@@ -1,0 +1,118 @@
+//! What may happen while somebody gathers the time that an endpoint asks for.
+
+use abi::{ErrorCode, Method, Rights};
+use host_tests::{Budget, Spec, State};
+
+use crate::common::word;
+use crate::thresholds::{BUDGET, Scene, set_threshold};
+
+#[test]
+fn the_deferred_are_asked_again_by_the_threshold_of_then() {
+    let deferred = |threshold| {
+        let mut scene = Scene::new(100, 0, BUDGET).used(150);
+        scene.call();
+        assert_eq!(scene.machine.running(), "nobody");
+        set_threshold(&mut scene.machine, scene.endpoint, threshold, 0).unwrap();
+        scene
+            .machine
+            .advance_until(|machine| machine.running() != "nobody");
+        scene
+    };
+    deferred(1000).assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
+    for threshold in [0, 50, 100] {
+        deferred(threshold).assert_served();
+    }
+}
+
+#[test]
+fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    scene.machine.suspend(scene.client);
+    scene.machine.advance(2000);
+    assert_eq!(scene.machine.state(scene.client), State::Inactive);
+    scene.machine.resume(scene.client);
+    scene.assert_served();
+
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    scene.machine.delete(scene.endpoint);
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    // Nothing is there any more when it asks again.
+    assert!(scene.machine.runs(scene.client));
+    let answer = scene.machine.received(scene.client);
+    assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
+
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    scene.machine.delete(scene.client.context);
+    scene.machine.advance(2000);
+    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.state(scene.server), State::Receiving);
+
+    // Whoever gets the time of one that is gone has gathered nothing.
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    scene.machine.delete(scene.client.tcb);
+    let context = scene.client.context;
+    scene.client = scene.machine.spawn(Spec::new("heir", 10));
+    scene.machine.bind(context, scene.client.tcb).unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    assert!(scene.machine.runs(scene.client));
+    assert_eq!(scene.machine.state(scene.server), State::Receiving);
+    scene.call();
+    assert_eq!(scene.machine.received(scene.server).words, [7]);
+}
+
+#[test]
+fn the_deferred_may_lose_their_capability() {
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    let badged = scene.machine.mint(scene.endpoint, Rights::ALL, 5);
+    scene.machine.call(scene.client, badged, &word(7));
+    assert_eq!(scene.machine.running(), "nobody");
+    scene
+        .machine
+        .in_root(Method::CNodeRevoke, scene.endpoint, &[])
+        .unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    assert!(scene.machine.runs(scene.client));
+    let answer = scene.machine.received(scene.client);
+    assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
+    // The endpoint is still there, and serves others.
+    scene.machine.advance(2000);
+    scene.call();
+    scene.assert_served();
+}
+
+#[test]
+fn a_context_reconfigured_in_the_middle_of_a_deferral_is_asked_again() {
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    let context = scene.client.context;
+    scene
+        .machine
+        .configure(context, Budget::new(110, 500))
+        .unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    scene.assert_refused(ErrorCode::BudgetTooSmall, &[120, 110]);
+
+    let mut scene = Scene::new(100, 0, BUDGET).used(150);
+    scene.call();
+    let context = scene.client.context;
+    scene
+        .machine
+        .configure(context, Budget::new(400, 500))
+        .unwrap();
+    scene
+        .machine
+        .advance_until(|machine| machine.running() != "nobody");
+    scene.assert_served();
+}

@@ -10,6 +10,7 @@ mod common;
 mod contexts;
 mod criticality;
 mod cspace;
+mod delays;
 mod deletion;
 mod domains;
 mod fast_paths;

@@ -11,6 +11,7 @@ mod contexts;
 mod criticality;
 mod cspace;
 mod deferrals;
+mod delays;
 mod deletion;
 mod domains;
 mod fast_paths;

@@ -1,4 +1,5 @@
-//! How much time a scheduling context supplies, whatever its threads do and whoever uses it.
+//! How much time a scheduling context supplies, whatever its threads do and whoever uses it, and that
+//! nobody runs on one that has none.
 //!
 //! Of constant bandwidth, no window of one period supplies more than the budget. Sporadic servers come
 //! back one period after they *could* have used their time, so one that was kept from running by more
@@ -8,6 +9,7 @@
 use abi::{Method, endpoint_flags};
 use host_tests::machine::Slice;
 use host_tests::{Budget, CPtr, Machine, Message, Spec, State, Task};
+use kernel::time::Ticks;
 use proptest::prelude::*;
 
 use crate::common::{passive_server, word};
@@ -163,6 +165,26 @@ impl World {
         }
     }
 
+    /// Whoever runs has a context whose current replenishment has come, and holds at least what was used
+    /// of it.
+    fn check_funds(&self) -> Result<(), String> {
+        let (kernel, now) = (&self.machine.kernel, self.machine.now());
+        let Some(thread) = kernel.core.current else {
+            return Ok(());
+        };
+        let who = self.machine.running();
+        let Some(context) = kernel[thread].sched_context else {
+            return Err(format!("{who} runs without time at {now}"));
+        };
+        let head = kernel[context].replenishments().next();
+        let used = kernel.core.consumed.0 + now - kernel.core.now.0;
+        let funded = head.is_some_and(|head| head.time.0 <= now && used <= head.amount.0);
+        let context = format!("{used} is used of {head:?}");
+        funded
+            .then_some(())
+            .ok_or_else(|| format!("{who} runs at {now}: {context}"))
+    }
+
     /// No context got more than its due.
     fn check(&self, budgets: &[Budget]) -> Result<(), TestCaseError> {
         let history = self.machine.history.as_deref().unwrap_or_default();
@@ -216,6 +238,7 @@ proptest! {
         let mut world = World::new(&budgets);
         for step in steps {
             world.step(step);
+            world.check_funds().map_err(TestCaseError::fail)?;
         }
         world.check(&budgets)?;
     }
@@ -246,4 +269,32 @@ proptest! {
         let due = own.budget * periods;
         prop_assert!(supply <= due && supply + 20 * periods > due, "{supply} of {due}");
     }
+}
+
+/// Two broken twins: systems of one task that runs, in which `spoil` happens to the kernel every 30 µs.
+fn spoiled(spoil: impl Fn(&mut World)) -> World {
+    let mut world = World::new(&BUDGETS);
+    for _ in 0..20 {
+        world.step(Step::Run(30));
+        spoil(&mut world);
+    }
+    world
+}
+
+const BUDGETS: [Budget; TASKS] = [Budget::new(100, 500); TASKS];
+
+#[test]
+fn a_kernel_that_forgets_to_charge_is_caught() {
+    let world = spoiled(|world| world.machine.kernel.core.now = Ticks(world.machine.now()));
+    assert!(world.check(&BUDGETS).is_err());
+}
+
+#[test]
+fn a_kernel_that_runs_somebody_before_the_time_is_caught() {
+    let mut world = spoiled(|_| ());
+    assert_eq!(world.check_funds(), Ok(()));
+    let thread = world.machine.kernel.core.current.expect("somebody runs");
+    let context = world.machine.kernel[thread].sched_context.expect("on time");
+    world.machine.kernel[context].charge(Ticks(100), Ticks(20));
+    assert!(world.check_funds().is_err());
 }

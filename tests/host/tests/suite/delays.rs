@@ -1,0 +1,128 @@
+//! How long the most urgent thread can be delayed, whatever others do.
+//!
+//! The kernel costs time here: each look at the clock takes some. A thread that has time, and is more
+//! urgent than all others, runs within the worst-case execution time that the ABI publishes for a kernel
+//! entry. What this is in instructions is measured on the target (`cargo xtask bench --suite delay`).
+
+use abi::config::DOMAINS;
+use host_tests::{Budget, Spec, Task};
+use kernel::time::Ticks;
+use proptest::prelude::*;
+
+use crate::random::{Act, History, Step, World, step};
+
+/// The worst-case execution time of a kernel entry, in microseconds.
+const BOUND: u64 = 10;
+/// How often the urgent thread has something to do, and how long that takes.
+const PERIOD: u64 = 310;
+const WORK: u64 = 30;
+
+/// A random system, and the urgent thread in it.
+struct System {
+    world: World,
+    urgent: Task,
+    /// When its time comes back, or came back, unless it runs since.
+    due: Option<u64>,
+    /// The longest that it was kept waiting.
+    worst: u64,
+    /// How often it was watched.
+    runs: usize,
+}
+
+impl System {
+    fn new(kernel_time: u64) -> Self {
+        let mut world = World::new();
+        let spec = Spec::new("urgent", 254).budget(Budget::new(200, PERIOD).refills(2));
+        let urgent = world.machine.spawn(spec);
+        world.machine.set_criticality(urgent, 7);
+        world.machine.kernel.arch.time_per_look = Ticks(kernel_time);
+        let mut system = Self {
+            world,
+            urgent,
+            due: None,
+            worst: 0,
+            runs: 0,
+        };
+        system.look();
+        system
+    }
+
+    /// Where the urgent thread runs, it does its work and yields.
+    fn look(&mut self) {
+        let machine = &mut self.world.machine;
+        if !machine.runs(self.urgent) {
+            return;
+        }
+        if let Some(due) = self.due.take() {
+            self.worst = self.worst.max(machine.now() - due);
+            self.runs += 1;
+        }
+        machine.advance(WORK);
+        if machine.runs(self.urgent) {
+            machine.yield_now(self.urgent);
+            self.due = Some(machine.refills(self.urgent.context)[0].0);
+        }
+    }
+
+    fn pass(&mut self, ticks: u64) {
+        for _ in 0..ticks {
+            self.world.machine.advance(1);
+            self.look();
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        match step {
+            // The timer's interrupt is not late here.
+            Step::Late(ticks) | Step::Time(ticks) => self.pass(*ticks),
+            Step::Act(_) if self.world.machine.current().is_none() => self.pass(100),
+            Step::Order(_) => {
+                self.world.step(step);
+                // The root task is more urgent.
+                self.due = self.due.filter(|due| *due > self.world.machine.now());
+            }
+            _ => self.world.step(step),
+        }
+        self.look();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_most_urgent_thread_runs_when_its_time_comes(
+        kernel_time in 0..4u64,
+        history in prop::collection::vec(step(), 1..40).prop_map(History),
+    ) {
+        // Where there are domains, it waits for the turn of its own.
+        if DOMAINS == 1 {
+            let mut system = System::new(kernel_time);
+            for step in &history.0 {
+                system.step(step);
+            }
+            prop_assert!(system.worst <= BOUND, "{} µs", system.worst);
+        }
+    }
+}
+
+/// The broken twin: a machine whose timer is late.
+#[test]
+fn a_timer_that_is_late_is_caught() {
+    if DOMAINS > 1 {
+        return;
+    }
+    let mut system = System::new(0);
+    for _ in 0..10 {
+        system.world.machine.stall(PERIOD / 2);
+        system.step(&Step::Act(Act::Yield));
+    }
+    assert!(
+        system.runs > 0 && system.worst > BOUND,
+        "{} µs",
+        system.worst
+    );
+}

@@ -64,7 +64,7 @@ impl Bench<'_> {
             return Ok(());
         };
         let built = self.build_with(true, "threshold/call")?;
-        let (mut absent, _) = self.run(&built, None, None)?;
+        let mut absent = self.observe(&built)?.0;
         absent.retain(is_off);
         for one in &mut absent {
             let name = "threshold".to_string();

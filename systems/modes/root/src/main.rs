@@ -16,7 +16,7 @@ use userlib::thread::ThreadParameters;
 use userlib::{BootInfo, Environment, Microseconds, Result, Thread, boot, println, syscall};
 
 /// How long each mode is watched.
-const SPAN: Microseconds = Microseconds::from_millis(500);
+const SPAN: Microseconds = Microseconds::from_millis(200);
 /// What the root task may use of it to change modes.
 const CHANGE: Microseconds = Microseconds::from_millis(10);
 

@@ -147,7 +147,8 @@ impl UserContext for Context {
         }
     }
 
-    #[inline]
+    // Nearly always the index is a constant.
+    #[inline(always)]
     fn get(&self, index: usize) -> usize {
         match ORDER[index] {
             Field::General(number) => self.general[number],
@@ -174,7 +175,7 @@ impl UserContext for Context {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_result(&mut self, index: usize, value: usize) {
         if let Field::General(number) = ORDER[index] {
             self.general[number] = value;

@@ -27,7 +27,7 @@ fn call(bench: &mut Bench, variant: usize) -> Result {
         ("priority", priority.into()),
     ];
     bench.report("call", &parameters, &calls);
-    bench.report("reply_recv", &parameters, &replies);
+    bench.report("replyrecv", &parameters, &replies);
     Ok(())
 }
 
@@ -37,7 +37,7 @@ fn call_with_fpu(bench: &mut Bench, variant: usize) -> Result {
     let (calls, replies) = measure(bench, place, PRIORITIES[0].1, Time::Callers, 0, true)?;
     let parameters = [("words", 0.into()), ("space", place.name().into())];
     bench.report("call_with_fpu", &parameters, &calls);
-    bench.report("reply_recv_with_fpu", &parameters, &replies);
+    bench.report("replyrecv_with_fpu", &parameters, &replies);
     Ok(())
 }
 

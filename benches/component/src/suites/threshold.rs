@@ -83,7 +83,7 @@ fn call(bench: &mut Bench, variant: usize) -> Result {
     let calls = samples(|round| counter.net(client[round].before, server[round].after));
     let replies = samples(|round| counter.net(server[round + 1].before, client[round].after));
     bench.report("call", &parameters, &calls);
-    bench.report("reply_recv", &parameters, &replies);
+    bench.report("replyrecv", &parameters, &replies);
     Ok(())
 }
 

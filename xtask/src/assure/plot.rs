@@ -2,16 +2,18 @@
 
 use std::fmt::Write;
 
-/// Points: minutes, histories.
+/// Points: minutes, and how many of something.
 pub(super) type Curve = Vec<(f64, f64)>;
 
-const COLOURS: [&str; 5] = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e"];
+const COLOURS: [&str; 7] = [
+    "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#e377c2",
+];
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 320.0;
 const MARGIN: f64 = 60.0;
 
-/// Named curves over time, from the origin.
-pub(super) fn lines(curves: &[(&str, &Curve)]) -> String {
+/// Named curves over time, from the origin; `unit` is what is counted.
+pub(super) fn lines(curves: &[(&str, &Curve)], unit: &str) -> String {
     let points = || curves.iter().flat_map(|(_, curve)| curve.iter());
     let right = points().map(|point| point.0).fold(0.1, f64::max);
     let top = points().map(|point| point.1).fold(1.0, f64::max);
@@ -23,7 +25,7 @@ pub(super) fn lines(curves: &[(&str, &Curve)]) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <path d=\"M{0},{1} V{2} H{3}\" fill=\"none\" stroke=\"black\"/>\n\
          <text x=\"{3}\" y=\"{4}\" text-anchor=\"end\">{right:.1} minutes</text>\n\
-         <text x=\"4\" y=\"{5}\">{top:.0} histories</text>\n",
+         <text x=\"4\" y=\"{5}\">{top:.0} {unit}</text>\n",
         MARGIN,
         y(top),
         y(0.0),
@@ -54,7 +56,7 @@ mod tests {
     #[test]
     fn curves_stay_within_the_picture() {
         let curve = vec![(1.0, 500.0), (2.0, 1000.0)];
-        let svg = super::lines(&[("one", &curve), ("none", &Vec::new())]);
+        let svg = super::lines(&[("one", &curve), ("none", &Vec::new())], "histories");
         assert!(svg.contains("M60.0,260.0 L320.0,160.0 L580.0,60.0"));
         assert!(svg.ends_with("</svg>\n"));
     }

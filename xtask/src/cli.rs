@@ -228,7 +228,7 @@ pub(crate) struct AssureArguments {
     #[arg(long)]
     pub(crate) mutants: bool,
     /// Make the report part of the book.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "mutants")]
     pub(crate) write_report: bool,
     /// Make what the fuzzer has found its committed corpus.
     #[arg(long, conflicts_with = "mutants")]

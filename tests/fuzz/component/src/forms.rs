@@ -179,7 +179,12 @@ pub const COMMON: &[Form] = {
             &[Budget, Below(9), Any, Below(4)],
             &[SchedContext],
         ),
-        form(SchedControlSetCriticalityLevel, SchedControl, &[Below(9)], &[]),
+        form(
+            SchedControlSetCriticalityLevel,
+            SchedControl,
+            &[Below(9)],
+            &[],
+        ),
         form(SchedContextBind, SchedContext, &[], &[Thread]),
         form(SchedContextBind, SchedContext, &[], &[Notification]),
         form(SchedContextUnbind, SchedContext, &[], &[]),

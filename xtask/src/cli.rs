@@ -43,11 +43,7 @@ pub(crate) enum Command {
     /// Run the on-target benchmarks and compare their results.
     Bench(BenchArguments),
     /// Search for bugs of the kernel on the host for a given time, and report.
-    Assure {
-        /// How long; each checker runs at least once.
-        #[arg(long, value_name = "M", default_value_t = 2)]
-        minutes: u64,
-    },
+    Assure(AssureArguments),
     /// Formatting, clippy, documentation, and the repository's own rules.
     Check(CheckArguments),
 }
@@ -220,6 +216,23 @@ pub(crate) struct TestArguments {
     /// The longest that one platform's tests may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 1200)]
     pub(crate) timeout: u64,
+}
+
+/// Tests against the model and of what always holds, locks in all orders, a fuzzer, and mutants.
+#[derive(Args, Debug)]
+pub(crate) struct AssureArguments {
+    /// How long; each checker runs at least once.
+    #[arg(long, value_name = "M", default_value_t = 2)]
+    pub(crate) minutes: u64,
+    /// Only test mutants of the kernel, and all of them, which takes hours.
+    #[arg(long)]
+    pub(crate) mutants: bool,
+    /// Make the report part of the book.
+    #[arg(long, conflicts_with = "mutants")]
+    pub(crate) write_report: bool,
+    /// Make what the fuzzer has found its committed corpus.
+    #[arg(long, conflicts_with = "mutants")]
+    pub(crate) write_corpus: bool,
 }
 
 /// Without `--platform` every platform is measured.

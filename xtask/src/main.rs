@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&workspace, &arguments),
         Command::Sim { arguments } => sim::run(&workspace, &arguments),
         Command::Bench(arguments) => bench::run(&workspace, &arguments),
-        Command::Assure { minutes } => assure::run(&workspace, minutes),
+        Command::Assure(arguments) => assure::run(&workspace, &arguments),
         Command::Check(arguments) => check::run(&workspace, &arguments),
     });
     match outcome {

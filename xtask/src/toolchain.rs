@@ -134,19 +134,20 @@ impl Toolchain {
 
     /// A call of cargo, to which the caller adds a subcommand.
     pub(crate) fn cargo(&self) -> Command {
-        self.command("cargo")
+        self.command(self.bin.join("cargo"))
     }
 
     /// A call of an external subcommand. Cargo itself would look for it in its
     /// own folder first, where rustup's proxy of another toolchain may lie.
     pub(crate) fn subcommand(&self, name: &str) -> Command {
-        let mut command = self.command(&format!("cargo-{name}"));
+        let mut command = self.command(self.bin.join(format!("cargo-{name}")));
         command.arg(name);
         command
     }
 
-    fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(self.bin.join(program));
+    /// A call of a program that calls cargo.
+    pub(crate) fn command(&self, program: PathBuf) -> Command {
+        let mut command = Command::new(program);
         for variable in MISLEADING {
             command.env_remove(variable);
         }

@@ -42,16 +42,6 @@ impl<'a> Refills<'a> {
         }
     }
 
-    /// Number of replenishments; at least one once configured.
-    pub fn len(&self) -> usize {
-        self.ring.len()
-    }
-
-    /// Whether there is none: the context was never configured.
-    pub fn is_empty(&self) -> bool {
-        self.ring.is_empty()
-    }
-
     /// The replenishment that is used now, or next.
     pub fn head(&self) -> Refill {
         self.entry(0).refill(self.origin)

@@ -100,6 +100,74 @@ fn a_part_is_split_off() {
     );
 }
 
+/// Moments and amounts.
+fn list(context: &mut Context) -> Vec<(u64, u64)> {
+    let refills = context.refills();
+    refills
+        .iter()
+        .map(|refill| (refill.time.0, refill.amount.0))
+        .collect()
+}
+
+#[test]
+fn a_charge_may_take_several_replenishments() {
+    let mut context = Context::new(4, 100);
+    context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+    assert_eq!(list(&mut context), [(30, 70), (1000, 30)]);
+    context.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
+    assert_eq!(list(&mut context), [(1030, 70), (2000, 30)]);
+}
+
+#[test]
+fn time_is_gathered_if_it_comes_soon_enough() {
+    let mut context = Context::new(4, 100);
+    context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+    // All of it can be used from 930 on.
+    for latest in [0, 900, 929] {
+        assert!(!context.refills().gather(Ticks(80), Ticks(latest)));
+        assert_eq!(list(&mut context), [(30, 70), (1000, 30)]);
+    }
+    assert!(context.refills().gather(Ticks(80), Ticks(930)));
+    assert_eq!(list(&mut context), [(930, 100)]);
+}
+
+/// Limits are readings of the odometer.
+#[test]
+fn the_odometer_counts_what_is_charged() {
+    let reading = |context: &Context| context.ring.odometer(&context.entries, context.budget);
+    for capacity in [2, 4] {
+        let mut context = Context::new(capacity, 100);
+        let mut charged = 0;
+        // Whole budgets, parts, several replenishments at once, and more than one budget.
+        for usage in [100, 30, 40, 100, 7, 250, 100] {
+            context.refills().charge(Ticks(usage), Ticks(1000), MINIMUM);
+            charged += usage;
+            // Too small a rest is charged with what comes next.
+            assert!(reading(&context).abs_diff(charged) < MINIMUM.0, "{charged}");
+        }
+        let before = reading(&context);
+        context.refills().charge_budgets(7, Ticks(100), Ticks(1000));
+        assert_eq!(reading(&context) - before, 700);
+    }
+}
+
+#[test]
+fn idling_uses_a_budget_to_its_end() {
+    let mut context = Context::new(4, 100);
+    let idle = |context: &mut Context, now| {
+        let parameters = (Ticks(100), Ticks(1000));
+        context
+            .refills()
+            .idle(Ticks(0), Ticks(now), parameters, MINIMUM)
+    };
+    assert_eq!(idle(&mut context, 100), Ticks(100));
+    assert_eq!(list(&mut context), [(1000, 100)]);
+    // A rest that pays for nothing joins what comes next.
+    let mut context = Context::new(4, 100);
+    assert_eq!(idle(&mut context, 90), Ticks(90));
+    assert_eq!(list(&mut context), [(990, 100)]);
+}
+
 #[test]
 fn a_rest_too_small_joins_the_next() {
     let mut context = Context::new(4, 100);

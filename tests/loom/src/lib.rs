@@ -4,6 +4,10 @@
 //! The sources are the kernel's own, `kernel/src/sync/`, compiled once more with loom's atomics in the
 //! place of `atomic.rs`. And four times more with atomics that do too little ([`broken`]): tests must
 //! find those out.
+#![allow(
+    clippy::duplicate_mod,
+    reason = "the same locks on sound atomics and on broken ones"
+)]
 
 /// The locks of the kernel on other atomics: `$atomics` is a module with what `atomic.rs` has.
 macro_rules! locks {

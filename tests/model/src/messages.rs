@@ -265,9 +265,6 @@ impl Model {
         if let Some(context) = self.threads[thread].context.take() {
             self.contexts[context].thread = None;
         }
-        if self.current == Some(thread) {
-            self.choose_anew();
-        }
     }
 
     /// Signals: a waiter gets the badge, or a thread that receives and is bound, or the word.

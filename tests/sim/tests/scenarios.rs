@@ -118,6 +118,28 @@ fn a_timeout_handler_answers_for_the_server() {
 }
 
 #[test]
+fn behind_a_threshold_the_server_never_runs_out_of_time() {
+    let history = run_named("threshold");
+    let served = |text: &str| {
+        history
+            .notes("server")
+            .filter(|(_, note)| *note == text)
+            .count()
+    };
+    assert_eq!(history.notes("handler").count(), 0);
+    assert!(
+        served("served client 1") >= 8,
+        "{}",
+        served("served client 1")
+    );
+    assert!(
+        served("served client 2") >= 4,
+        "{}",
+        served("served client 2")
+    );
+}
+
+#[test]
 fn edf_meets_every_deadline_at_98_percent() {
     let history = run(find("edf").unwrap().setup, 2_000, Options::default());
     let notes: Vec<_> = history.notes("scheduler").collect();

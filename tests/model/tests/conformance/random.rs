@@ -379,6 +379,27 @@ proptest! {
     }
 }
 
+/// Histories on which kernel and model once differed.
+#[test]
+fn they_agree_where_they_differed() {
+    use Method::*;
+    use Syscall::*;
+    // Equals of different criticality.
+    let history = [
+        Step::Call(Recv, 2, 0, 0, false),
+        Step::Call(Recv, 44, 0, 0, false),
+        Step::Call(Wait, 31, 0, 0, false),
+        Step::Context(SchedContextBind, 18, 43),
+        Step::Thread(TcbSetCriticality, 16, 0, 1),
+        Step::Context(SchedContextUnbind, 40, 0),
+        Step::Slot(CNodeCopy, 3, 37, 1, 0),
+        Step::Configure(0, Budget::slice(40)),
+        Step::Call(Send, 13, 0, 0, false),
+        Step::Call(NBSendRecv, 0, 0, 18, false),
+    ];
+    assert_eq!(compare(&history, |_| ()), Ok(()));
+}
+
 /// The shortest history that betrays the saboteur.
 fn caught(sabotage: Sabotage) -> usize {
     let mut runner = TestRunner::deterministic();

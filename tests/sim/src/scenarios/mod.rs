@@ -37,6 +37,8 @@ scenarios! {
         "one signal a period, and everybody wants to run at once";
     timeout, "timeout", 60 ms:
         "a client's budget ends inside of a server, and a handler sorts it out";
+    threshold, "threshold", 60 ms:
+        "the same server asks for enough time, and never runs out of it";
     edf, "edf", 120 ms:
         "earliest deadline first, as a scheduler at user level";
     crowd, "crowd", 10000 ms:

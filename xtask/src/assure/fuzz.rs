@@ -1,0 +1,191 @@
+//! The coverage-guided fuzzer: libFuzzer drives `tests/decode/`.
+//!
+//! The tool sets the compiler's flags itself, so that no further tool has to be installed. libFuzzer is
+//! C++: without a compiler for it the fuzzer is left out, and the tool says what to install.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::Run;
+use super::plot::Points;
+use crate::toolchain::find_program;
+use crate::ui::{Step, say};
+use crate::{Result, cargo};
+
+/// What lets the compiler count edges and compare operands for libFuzzer. Overflows and assertions of
+/// the kernel end the run.
+const FLAGS: [&str; 10] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Ccodegen-units=1",
+    "-Cdebug-assertions",
+    "-Coverflow-checks",
+    "--cfg",
+    "fuzzing",
+];
+
+/// The part of the time that it gets, in percent; half of it in the first round.
+const SHARE: u64 = 30;
+/// Rounds in a run of some length: the checkers' take about a minute.
+const ROUND: Duration = Duration::from_secs(40);
+/// The longest input.
+const LENGTH: &str = "-max_len=1024";
+
+/// The fuzzer, built.
+pub(super) struct Fuzzer {
+    program: PathBuf,
+    /// The committed corpus.
+    corpus: PathBuf,
+    /// What was found in addition.
+    found: PathBuf,
+}
+
+/// What it has done.
+#[derive(Default)]
+pub(super) struct Account {
+    pub(super) inputs: u64,
+    /// Edges of the control flow of kernel and tests that were seen.
+    pub(super) edges: u64,
+    /// Those edges told apart by how often they were taken.
+    pub(super) features: u64,
+    pub(super) seconds: u64,
+    pub(super) findings: u64,
+    /// Edges over time.
+    pub(super) points: Points,
+}
+
+impl Fuzzer {
+    /// Builds it, where there is a C++ compiler.
+    pub(super) fn build(run: &Run<'_>) -> Result<Option<Self>> {
+        if find_program("c++").is_none() {
+            say("the fuzzer is left out, as there is no C++ compiler; type: apt-get install g++");
+            return Ok(None);
+        }
+        let step = Step::begin("building the fuzzer");
+        // The host's, named so that the flags are not those of build scripts too.
+        let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+        let folder = run.workspace.target().join("decode");
+        let mut command = run.toolchain.cargo();
+        command
+            .current_dir(run.workspace.root())
+            .args(["build", "--profile", "host", "--target", &target])
+            .args(["-p", "decode", "--features", "libfuzzer", "--bin", "decode"])
+            .env("CARGO_TARGET_DIR", &folder)
+            .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"));
+        cargo::run(&step, &mut command)?;
+        let found = run.folder.join("corpus");
+        fs::create_dir_all(&found)?;
+        Ok(Some(Self {
+            program: folder.join(target).join("host/decode"),
+            corpus: run.workspace.path("tests/decode/corpus"),
+            found,
+        }))
+    }
+
+    /// Lets it run for its part of a round.
+    pub(super) fn run(&self, run: &Run<'_>, account: &mut Account) -> Result<()> {
+        let first = account.inputs == 0;
+        let time = if first { run.share(SHARE / 2) } else { ROUND };
+        let seconds = time.as_secs().max(10);
+        let step = Step::begin(&format!("fuzzing system calls, {seconds} s"));
+        let mut command = Command::new(&self.program);
+        command
+            .args([&self.found, &self.corpus])
+            .args([LENGTH, "-len_control=0", "-print_final_stats=1"])
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!(
+                "-artifact_prefix={}/finding-",
+                run.folder.display()
+            ));
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .context("cannot start the fuzzer")?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        for line in text.lines() {
+            account.read(line);
+        }
+        account.seconds += seconds;
+        account
+            .points
+            .push((run.minutes_since(), account.edges as f64));
+        if !output.status.success() {
+            account.findings += 1;
+            let path = run
+                .folder
+                .join(format!("finding-decode-{}.log", account.findings));
+            fs::write(&path, &*text)?;
+            let path = run.workspace.display(&path);
+            step.say(&format!("fuzzing system calls: a finding, see {path}"));
+        }
+        Ok(())
+    }
+
+    /// Makes the fewest inputs that reach all that was reached the new corpus. Seeds stay.
+    pub(super) fn write_corpus(&self, run: &Run<'_>) -> Result<()> {
+        let _step = Step::begin("choosing the new corpus");
+        let chosen = run.folder.join("chosen");
+        if chosen.exists() {
+            fs::remove_dir_all(&chosen)?;
+        }
+        fs::create_dir_all(&chosen)?;
+        let merge = Command::new(&self.program)
+            .args(["-set_cover_merge=1", "-use_counters=0", LENGTH])
+            .args([&chosen, &self.corpus, &self.found])
+            .stdin(Stdio::null())
+            .output()
+            .context("cannot start the fuzzer")?;
+        anyhow::ensure!(merge.status.success(), "the corpora could not be merged");
+        // Inputs that were found are named by a hash, seeds by what they do.
+        let is_seed = |name: &str| name.contains('-');
+        for entry in fs::read_dir(&self.corpus)?.flatten() {
+            if !is_seed(&entry.file_name().to_string_lossy()) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        for entry in fs::read_dir(&chosen)?.flatten() {
+            fs::copy(entry.path(), self.corpus.join(entry.file_name()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Account {
+    /// Reads a line of libFuzzer: `#123 NEW cov: 45 ft: 67 ...` or `stat::number_of_executed_units: 8`.
+    fn read(&mut self, line: &str) {
+        let mut words = line.split_whitespace();
+        while let Some(word) = words.next() {
+            let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+            match word {
+                "cov:" => self.edges = self.edges.max(number()),
+                "ft:" => self.features = self.features.max(number()),
+                "stat::number_of_executed_units:" => self.inputs += number(),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Account;
+
+    #[test]
+    fn what_libfuzzer_prints_is_read() {
+        let mut account = Account::default();
+        account.read("#27478\tDONE   cov: 2588 ft: 9625 corp: 1030/44Kb lim: 74 exec/s: 65");
+        account.read("stat::number_of_executed_units: 27478");
+        account.read("stat::average_exec_per_sec:     65");
+        assert_eq!(
+            (account.edges, account.features, account.inputs),
+            (2588, 9625, 27478)
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! Mutants of the kernel, by cargo-mutants: how much of what the kernel does the tests would miss.
+//!
+//! `.cargo/mutants.toml` says what is changed and which tests look at it.
+
+use std::fs;
+use std::process::Stdio;
+
+use anyhow::Context;
+
+use super::Run;
+use crate::Result;
+use crate::toolchain::find_program;
+use crate::ui::{Step, say};
+
+/// What became of the mutants.
+#[derive(Default)]
+pub(super) struct Account {
+    pub(super) caught: usize,
+    /// Those that made a test run for ever, which is noticed, too.
+    pub(super) endless: usize,
+    /// Those that are no programs.
+    pub(super) unviable: usize,
+    /// Those that no test noticed.
+    pub(super) missed: Vec<String>,
+    /// Which part of all was tried.
+    pub(super) part: String,
+}
+
+impl Account {
+    /// The part that was noticed, in percent of those that are programs.
+    pub(super) fn score(&self) -> f64 {
+        let noticed = self.caught + self.endless;
+        100.0 * noticed as f64 / (noticed + self.missed.len()).max(1) as f64
+    }
+}
+
+/// All of them, however long it takes.
+pub(super) fn all(run: &Run<'_>) -> Result<Account> {
+    mutate(run, None)?
+        .context("cargo-mutants is missing; type: cargo install cargo-mutants --locked")
+}
+
+/// As many as a tenth of the time allows, all over the kernel; which ones, the time of day decides.
+pub(super) fn sample(run: &Run<'_>) -> Result<Option<Account>> {
+    /// Mutants that there are, and seconds that one takes, about.
+    const MUTANTS: u64 = 870;
+    const SECONDS: u64 = 8;
+    let parts = (MUTANTS * SECONDS / run.share(10).as_secs().max(1)).clamp(1, MUTANTS);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let part = now.map_or(0, |now| now.as_secs() % parts);
+    mutate(run, Some((part, parts)))
+}
+
+fn mutate(run: &Run<'_>, part: Option<(u64, u64)>) -> Result<Option<Account>> {
+    let Some(program) = find_program("cargo-mutants") else {
+        say("mutants are left out; type: cargo install cargo-mutants --locked");
+        return Ok(None);
+    };
+    let _step = Step::begin("testing mutants of the kernel");
+    let mut command = run.toolchain.command(program);
+    command
+        .arg("mutants")
+        .current_dir(run.workspace.root())
+        .args(["--package", "kernel", "--test-package", "kernel"])
+        .args([
+            "--test-package",
+            "host-tests",
+            "--colors",
+            "never",
+            "--output",
+        ])
+        .arg(&run.folder)
+        // Each copy of the sources has its own.
+        .env_remove("CARGO_TARGET_DIR")
+        // Few histories see most of what many see.
+        .env("PROPTEST_CASES", "16")
+        .stdin(Stdio::null());
+    if let Some((part, parts)) = part {
+        command.args([
+            "--sharding",
+            "round-robin",
+            "--shard",
+            &format!("{part}/{parts}"),
+        ]);
+    }
+    // That some were missed is no failure.
+    let output = command.output().context("cannot start cargo-mutants")?;
+    let read = |name: &str| {
+        let path = run.folder.join("mutants.out").join(name);
+        let text = fs::read_to_string(path).unwrap_or_default();
+        text.lines().map(str::to_string).collect::<Vec<_>>()
+    };
+    let account = Account {
+        caught: read("caught.txt").len(),
+        endless: read("timeout.txt").len(),
+        unviable: read("unviable.txt").len(),
+        missed: read("missed.txt"),
+        part: part.map_or("all".into(), |(_, parts)| format!("one in {parts}")),
+    };
+    if account.caught + account.missed.len() == 0 {
+        let words = String::from_utf8_lossy(&output.stderr);
+        say(&format!("no mutant was tested: {}", words.trim()));
+        return Ok(None);
+    }
+    Ok(Some(account))
+}

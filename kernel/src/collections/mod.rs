@@ -115,3 +115,33 @@ pub(crate) mod testing {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::testing::members;
+    use super::{Linked, Ring};
+    use crate::token::Objects;
+
+    #[test]
+    fn a_noted_key_is_told() {
+        // SAFETY: the only token of this test's members.
+        let mut objects = unsafe { Objects::new() };
+        let member = members(1)[0];
+        for key in [7, 0, u64::MAX] {
+            objects[member].links_mut().set_key(key);
+            assert_eq!(objects[member].links().key(), key);
+        }
+    }
+
+    #[test]
+    fn who_leaves_alone_is_in_no_queue() {
+        // SAFETY: the only token of this test's members.
+        let mut objects = unsafe { Objects::new() };
+        let member = members(1)[0];
+        let mut ring = Ring::EMPTY;
+        ring.push_back(&mut objects, member);
+        objects[member].links_mut().leave_alone();
+        let links = objects[member].links();
+        assert!(links.next.is_none() && links.previous.is_none());
+    }
+}

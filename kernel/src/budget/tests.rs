@@ -119,6 +119,15 @@ fn a_charge_may_take_several_replenishments() {
 }
 
 #[test]
+fn what_follows_at_once_joins_the_last() {
+    let mut context = Context::new(4, 100);
+    for _ in 0..2 {
+        context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+    }
+    assert_eq!(list(&mut context), [(60, 40), (1000, 60)]);
+}
+
+#[test]
 fn time_is_gathered_if_it_comes_soon_enough() {
     let mut context = Context::new(4, 100);
     context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);

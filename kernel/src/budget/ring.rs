@@ -82,13 +82,8 @@ impl RefillRing {
     }
 
     /// Number of entries in use.
-    pub const fn len(&self) -> usize {
+    pub(super) const fn len(&self) -> usize {
         self.count as usize
-    }
-
-    /// Whether none is in use.
-    pub const fn is_empty(&self) -> bool {
-        self.count == 0
     }
 
     /// Entries that the ring may use.

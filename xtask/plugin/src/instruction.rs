@@ -77,6 +77,7 @@ fn word(bytes: &[u8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::ASK;
     use super::Machine::{self, Aarch64, Arm, X86_64};
 
     #[test]
@@ -111,6 +112,7 @@ mod tests {
         assert_eq!(X86_64.mark(&[0x0f, 0x1f, 0x80, 0x53, 0x04, 0, 0]), Some(3));
         assert_eq!(X86_64.mark(&[0x0f, 0x1f, 0x80, 0, 0, 0, 0]), None);
         assert_eq!(Arm.mark(&0xf55f_f450_u32.to_le_bytes()), Some(0));
+        assert_eq!(Arm.mark(&0xf55f_f45f_u32.to_le_bytes()), Some(ASK));
         assert_eq!(Arm.mark(&0xf55f_f460_u32.to_le_bytes()), None);
         let movz = 0xd280_001f_u32 | 0x452 << 5;
         assert_eq!(Aarch64.mark(&movz.to_le_bytes()), Some(2));

@@ -12,9 +12,9 @@
 //! | `mark N WAITED` | mark N; an interrupt that let the user run again has waited for so many instructions at most |
 //! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | after mark 0, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of that |
 //!
-//! Mark 15 asks instead: into the word that is [`qemu::ANSWER`] bytes behind the beginning of that
-//! instruction, the plugin writes the lower 32 bits of the number of instructions so far. That is a
-//! counter for processors that have none; a program reads it after the mark. Both must be in one page.
+//! Mark 15 asks instead: into the word that is 12 bytes behind the beginning of that instruction, the plugin
+//! writes the lower 32 bits of the number of instructions so far. That is a counter for processors that have
+//! none; a program reads it after the mark. Both must be in one page.
 //!
 //! The emulator does not tell when an interrupt comes. But it cannot have come before the last moment at
 //! which there was certainly none: when a user's instruction was executed, or when the kernel looked for

@@ -182,6 +182,15 @@ mod tests {
     }
 
     #[test]
+    fn all_instructions_count() {
+        let record = Record::new();
+        record.user(3);
+        run(&record, 2);
+        record.user(1);
+        assert_eq!(record.now(), 6);
+    }
+
+    #[test]
     fn the_longest_stretch_is_kept() {
         let record = Record::new();
         let mut written = Vec::new();

@@ -92,27 +92,17 @@ fn the_deferred_may_lose_their_capability() {
 
 #[test]
 fn a_context_reconfigured_in_the_middle_of_a_deferral_is_asked_again() {
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    let context = scene.client.context;
-    scene
-        .machine
-        .configure(context, Budget::new(110, 500))
-        .unwrap();
-    scene
-        .machine
-        .advance_until(|machine| machine.running() != "nobody");
-    scene.assert_refused(ErrorCode::BudgetTooSmall, &[120, 110]);
-
-    let mut scene = Scene::new(100, 0, BUDGET).used(150);
-    scene.call();
-    let context = scene.client.context;
-    scene
-        .machine
-        .configure(context, Budget::new(400, 500))
-        .unwrap();
-    scene
-        .machine
-        .advance_until(|machine| machine.running() != "nobody");
-    scene.assert_served();
+    let reconfigured = |budget| {
+        let mut scene = Scene::new(100, 0, BUDGET).used(150);
+        scene.call();
+        let context = scene.client.context;
+        let machine = &mut scene.machine;
+        machine
+            .configure(context, Budget::new(budget, 500))
+            .unwrap();
+        machine.advance_until(|machine| machine.running() != "nobody");
+        scene
+    };
+    reconfigured(110).assert_refused(ErrorCode::BudgetTooSmall, &[120, 110]);
+    reconfigured(400).assert_served();
 }

@@ -426,6 +426,11 @@ fn a_threshold_can_be_taken_back() {
     scene.call();
     scene.assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
     set_threshold(&mut scene.machine, scene.endpoint, 0, 0).unwrap();
+    // Nothing is left of it for fast paths to ask about.
+    let kernel::cap::Cap::Endpoint(cap) = scene.machine.cap(scene.endpoint) else {
+        panic!("it is an endpoint");
+    };
+    assert!(scene.machine.kernel[cap.object].guard().is_none());
     scene.call();
     scene.assert_served();
 }

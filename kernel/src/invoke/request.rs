@@ -1,12 +1,12 @@
 //! An invocation as it arrives: the method, and the means to read its arguments.
 
-use abi::{MAX_EXTRA_CAPS, Method};
+use abi::Method;
 
 use super::Error;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, RawCap, Slot};
-use crate::ipc::Buffer;
+use crate::ipc::{Buffer, ExtraCaps};
 use crate::object::Thread;
 use crate::time::Microseconds;
 use crate::token::Ptr;
@@ -24,7 +24,7 @@ pub struct Invocation<A: Arch> {
     /// Where those are that have no register, if there are some.
     pub buffer: Option<Buffer>,
     /// Slots of the capabilities that came along.
-    pub extra: [Option<Ptr<Slot<A>>>; MAX_EXTRA_CAPS],
+    pub extra: ExtraCaps<A>,
     /// Whether somebody waits for the answer.
     pub is_call: bool,
 }

@@ -4,6 +4,7 @@ use super::visit::CoreSet;
 use super::{CORES, Kernels};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
+use crate::time::Ticks;
 
 /// Where a core stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(crate) struct Gate<A: Arch> {
     standing: Standing,
     /// Somebody who was alone has been here since this core entered the kernel the last time.
     pub(super) visited: bool,
+    /// The moment for which it was asked whether the time stays on this core.
+    pub(super) looked: Option<Ticks>,
     /// Where this core has been while it is alone.
     pub(super) visits: CoreSet,
 }
@@ -32,6 +35,7 @@ impl<A: Arch> Gate<A> {
             core,
             standing: Standing::Outside,
             visited: false,
+            looked: None,
             visits: CoreSet::EMPTY,
         }
     }
@@ -92,6 +96,21 @@ impl<A: Arch> Kernel<A> {
             }
         }
         self.is_as_it_was()
+    }
+
+    /// Becomes alone unless the entry stays on this core. Returns the same as [`Kernel::come_in`].
+    #[inline(always)]
+    pub(crate) fn come_in_for(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
+        self.come_in()
+            && (self.gate.standing == Standing::Alone || stays(self) || self.come_in_alone())
+    }
+
+    /// The time. Who has asked whether the time stays on this core goes by the moment of the question.
+    pub(crate) fn look_at_clock(&mut self) -> Ticks {
+        match self.gate.looked.take() {
+            Some(moment) if self.gate.standing == Standing::Inside => moment,
+            _ => self.arch.now(),
+        }
     }
 
     /// Becomes alone. Returns the same as [`Kernel::come_in`].

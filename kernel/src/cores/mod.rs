@@ -14,6 +14,8 @@
 #[cfg(feature = "smp")]
 mod gate;
 mod irqs;
+#[cfg(feature = "smp")]
+mod reach;
 #[cfg(not(feature = "smp"))]
 mod single;
 #[cfg(feature = "smp")]

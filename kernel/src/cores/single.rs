@@ -7,6 +7,8 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
 use crate::sched::Core;
+use crate::syscall::Interrupt;
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 /// Nothing is between one core and itself.
@@ -62,6 +64,9 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn move_to(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
 
+    #[inline(always)]
+    pub(crate) fn move_context(&mut self, _context: Ptr<SchedContext<A>>, _core: u8) {}
+
     /// No core holds anything of a thread, which is deleted.
     pub(crate) fn forget(&mut self, thread: Ptr<Thread<A>>) {
         A::release_thread(self, thread);
@@ -73,13 +78,18 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[inline(always)]
-    pub(crate) fn come_in(&mut self) -> bool {
+    pub(crate) fn come_in_quickly(&mut self) -> bool {
         true
     }
 
     #[inline(always)]
-    pub(crate) fn come_in_alone(&mut self) -> bool {
+    pub(crate) fn come_in_for(&mut self, _stays: impl FnOnce(&mut Self) -> bool) -> bool {
         true
+    }
+
+    #[inline(always)]
+    pub(crate) fn look_at_clock(&mut self) -> Ticks {
+        self.arch.now()
     }
 
     #[inline(always)]
@@ -91,5 +101,20 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn is_waited_for(&self) -> bool {
         false
+    }
+
+    #[inline(always)]
+    pub(crate) fn system_call_stays(&mut self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn fault_stays(&mut self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn interrupt_stays(&mut self, _interrupt: Interrupt) -> bool {
+        true
     }
 }

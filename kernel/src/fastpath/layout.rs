@@ -121,7 +121,7 @@ impl<A: Arch> Layout<A> {
 /// Reply object.
 impl<A: Arch> Layout<A> {
     /// The thread that waits.
-    pub const REPLY_THREAD: usize = offset_of!(Reply<A>, thread);
+    pub const REPLY_THREAD: usize = Reply::<A>::USER;
     /// The reply object of the next outer call.
     pub const REPLY_BELOW: usize = offset_of!(Reply<A>, below);
     /// What lies above.

@@ -117,9 +117,17 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// What kernels that check themselves do at the end of a fast path in assembly.
+    #[inline(always)]
+    pub fn after_assembly(&mut self) {
+        self.came_in();
+        self.after_fast_path();
+        self.go_out();
+    }
+
     /// What kernels that check themselves do at the end of a fast path.
     #[inline(always)]
-    pub fn after_fast_path(&mut self) {
+    fn after_fast_path(&mut self) {
         #[cfg(any(test, feature = "invariants"))]
         {
             self.watch.fast_paths += 1;

@@ -150,6 +150,8 @@ impl<A: Arch> Endpoint<A> {
     pub const STATE_MASK: usize = GUARDED | WAITING | CORE_MASK;
     /// Receivers wait, and there is no guard; the rest of the word is the root of their queue.
     pub const RECEIVING: usize = RECEIVING;
+    /// Bits of that word that are not the root.
+    pub const MARKS: usize = MARKS;
 }
 
 impl<A: Arch> Endpoint<A> {

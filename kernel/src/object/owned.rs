@@ -15,9 +15,9 @@ use crate::token::Ptr;
 pub const NO_CORE: u8 = 127;
 
 /// Where the number stands in a word with a handle of a thread; below are three bits for other uses.
-pub(super) const CORE_SHIFT: u32 = 3;
+pub const CORE_SHIFT: u32 = 3;
 /// The bits of the number; none where there is one core.
-pub(super) const CORE_MASK: usize = if CORES > 1 {
+pub const CORE_MASK: usize = if CORES > 1 {
     (NO_CORE as usize) << CORE_SHIFT
 } else {
     0
@@ -28,7 +28,7 @@ const _: () = assert!(CORE_MASK < 1 << abi::sizes::TCB_BITS);
 
 /// The bits for a core.
 #[inline(always)]
-pub(super) const fn core_bits(core: u8) -> usize {
+pub(crate) const fn core_bits(core: u8) -> usize {
     (core as usize) << CORE_SHIFT & CORE_MASK
 }
 

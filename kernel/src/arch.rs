@@ -67,6 +67,10 @@ pub trait UserContext: Sized {
     /// next address becomes the restart address.
     fn forget_restart(&mut self);
 
+    /// The thread continues there; the restart address stays. Takes [`UserContext::restart`] back.
+    #[cfg(feature = "smp")]
+    fn set_next_pc(&mut self, address: usize);
+
     /// The thread continues exactly at [`abi::registers::PC`], which a user may have written: the
     /// restart address becomes the next one.
     fn continue_at_pc(&mut self) {
@@ -201,6 +205,9 @@ pub trait Arch: Sized + 'static {
 
     // ---- interrupts
 
+    /// Makes another core enter the kernel soon, with [`Interrupt::Core`](crate::syscall::Interrupt::Core).
+    #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize);
     /// Whether an interrupt waits to be taken: asked at preemption points.
     fn interrupt_pending(&mut self) -> bool;
     /// Masks or unmasks a line.
@@ -236,6 +243,23 @@ pub trait Arch: Sized + 'static {
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
     /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
     fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
+
+    // ---- cores
+
+    /// What one core asks another to do.
+    #[cfg(feature = "smp")]
+    type Remote: Copy;
+    /// Does what another core, which is alone and waits for it, asks for.
+    #[cfg(feature = "smp")]
+    fn perform(kernel: &mut Kernel<Self>, remote: Self::Remote);
+    /// Called again and again while this core waits for another.
+    #[cfg(feature = "smp")]
+    fn wait_for(_core: usize) {
+        core::hint::spin_loop();
+    }
+    /// Whether this core's registers hold anything of a thread that is not in its context.
+    #[cfg(feature = "smp")]
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool;
 
     // ---- breakpoints: only asked for in builds with the option `hwdebug`
 

@@ -24,7 +24,7 @@
 //! | 5 | [`ipc`] | what happens between threads: transfer, donation, replies, signals, faults |
 //! | 6 | [`invoke`] | requests to objects: decode, check, perform |
 //! | 7 | [`fastpath`], [`syscall`], [`boot`] | fast paths; the dispatcher; the first thread |
-//! | beside | [`trace`], [`console`], `threads`, `invariants`, `sync` | the log; words to people; what always holds; locks between cores |
+//! | beside | [`cores`], `sync`, [`trace`], [`console`], `threads`, `invariants` | the cores, and what is between them; the log; words to people; what always holds |
 //!
 //! # The way of a system call
 //! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher finds the
@@ -49,6 +49,7 @@ pub mod budget;
 pub mod cap;
 pub mod collections;
 pub mod console;
+pub mod cores;
 pub mod fastpath;
 #[cfg(any(test, feature = "invariants"))]
 pub mod invariants;
@@ -68,7 +69,8 @@ use core::mem::MaybeUninit;
 use core::ops::{Index, IndexMut};
 
 use arch::Arch;
-use object::{DomainSchedule, IrqEntry};
+use cores::{Gate, Irqs};
+use object::DomainSchedule;
 use sched::Core;
 use token::{Objects, Ptr};
 
@@ -86,7 +88,7 @@ pub struct Kernel<A: Arch> {
     /// What belongs to this core.
     pub core: Core<A>,
     /// The interrupt lines.
-    pub irqs: &'static mut [IrqEntry<A>],
+    pub irqs: Irqs<A>,
     /// The youngest thread, for people who ask what there is.
     #[cfg(feature = "debug")]
     threads: Option<Ptr<object::Thread<A>>>,
@@ -95,18 +97,25 @@ pub struct Kernel<A: Arch> {
     /// What is remembered for the checks after each entry.
     #[cfg(any(test, feature = "invariants"))]
     pub watch: invariants::Watch<A>,
+    /// Its place among the kernels of other cores.
+    pub(crate) gate: Gate<A>,
 }
+
+pub use cores::Kernels;
 
 impl<A: Arch> Kernel<A> {
     /// Makes the kernel of a machine that has no thread yet, where it shall be.
     ///
     /// # Safety
-    /// At most one kernel may exist for a set of objects (see [`Objects::new`]).
-    pub unsafe fn make_in<'m>(
+    /// At most one kernel may exist for a set of objects (see [`Objects::new`]), or one for each core, which
+    /// take turns through the gate.
+    pub(crate) unsafe fn make_in<'m>(
         memory: &'m mut MaybeUninit<Self>,
         arch: A,
-        irqs: &'static mut [IrqEntry<A>],
+        irqs: Irqs<A>,
+        gate: Gate<A>,
     ) -> &'m mut Self {
+        let id = gate.core();
         let place = memory.as_mut_ptr();
         // SAFETY: the memory is the kernel's, of which all fields are written; and the caller makes only
         // one kernel.
@@ -120,8 +129,9 @@ impl<A: Arch> Kernel<A> {
                 arch: arch,
                 #[cfg(any(test, feature = "invariants"))]
                 watch: invariants::Watch::new(),
+                gate: gate,
             } and core);
-            Core::make_at(&raw mut (*place).core, 0);
+            Core::make_at(&raw mut (*place).core, id);
             memory.assume_init_mut()
         }
     }

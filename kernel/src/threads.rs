@@ -38,7 +38,8 @@ impl<A: Arch> Neighbours<A> {
 impl<A: Arch> Kernel<A> {
     /// A thread was made.
     pub(crate) fn list_thread(&mut self, thread: Ptr<Thread<A>>) {
-        let older = self.threads.replace(thread);
+        let older = self.threads;
+        self.each_core(|kernel| kernel.threads = Some(thread));
         self[thread].neighbours = Neighbours { newer: None, older };
         if let Some(older) = older {
             self[older].neighbours.newer = Some(thread);
@@ -50,7 +51,7 @@ impl<A: Arch> Kernel<A> {
         let Neighbours { newer, older } = self[thread].neighbours;
         match newer {
             Some(newer) => self[newer].neighbours.older = older,
-            None => self.threads = older,
+            None => self.each_core(|kernel| kernel.threads = older),
         }
         if let Some(older) = older {
             self[older].neighbours.newer = newer;
@@ -106,7 +107,7 @@ impl<A: Arch> Kernel<A> {
         let end = it.name.iter().position(|byte| *byte == 0);
         let name = it.name[..end.unwrap_or(it.name.len())].escape_ascii();
         let state = match it.state {
-            _ if self.core.current == Some(thread) => "current",
+            _ if self.is_current(thread) => "current",
             ThreadState::Inactive => "inactive",
             ThreadState::Running => "running",
             ThreadState::Restart => "restart",

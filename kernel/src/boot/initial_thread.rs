@@ -54,7 +54,7 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
     let layout = Layout::new::<A>(parameters);
     let mut boot = BootAllocator::new(parameters.ram, layout.cnode_radix());
 
-    let thread = place::<A, _>(boot.alloc(TCB_BITS), Thread::new(0));
+    let thread = place::<A, _>(boot.alloc(TCB_BITS), Thread::new(0, 0));
     kernel.list_thread(thread);
     let context = place::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
     let cnode = boot.cnode();

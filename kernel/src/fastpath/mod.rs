@@ -78,7 +78,7 @@ impl<A: Arch> Kernel<A> {
     pub fn take_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
         const CALL: usize = Syscall::Call.number();
         const REPLY_RECV: usize = Syscall::ReplyRecv.number();
-        if !self.arch.has_fast_paths() || self.is_measured() {
+        if cfg!(feature = "smp") || !self.arch.has_fast_paths() || self.is_measured() {
             return None;
         }
         let way = if call.number == CALL {

@@ -124,6 +124,7 @@ fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
     if let Some(notification) = kernel[thread].bound_notification.take() {
         kernel[notification].bound_thread = None;
     }
+    kernel.seize(thread);
     kernel.suspend(thread);
     if let Some(context) = kernel[thread].own_context {
         kernel.disown(context);
@@ -132,18 +133,14 @@ fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
         kernel.finish_pending_yield(context);
         kernel.unbind_thread(context);
     }
-    A::release_thread(kernel, thread);
+    kernel.forget(thread);
     kernel.unlist_thread(thread);
 }
 
 fn finalise_context<A: Arch>(kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) {
     kernel.finish_pending_yield(context);
     kernel.unbind_all(context);
-    if kernel.core.current_context == Some(context) {
-        kernel.commit_time();
-        kernel.core.current_context = None;
-        kernel.core.reprogram = true;
-    }
+    kernel.home_of(context).stop_paying(context);
     kernel[context].unconfigure();
 }
 

@@ -61,10 +61,11 @@ fn configure<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Out
     if duration == Ticks::ZERO && index == kernel.domains.start {
         return Err(Error::InvalidArgument(2).into());
     }
-    kernel.domains.entries[index] = DomainEntry {
+    let entry = DomainEntry {
         domain: domain as u8,
         duration,
     };
+    kernel.each_core(|kernel| kernel.domains.entries[index] = entry);
     Ok(Answer::Nothing)
 }
 
@@ -81,7 +82,9 @@ fn set_start<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Out
     if kernel.domains.entries[index].is_end() {
         return Err(Error::InvalidArgument(0).into());
     }
-    kernel.domains.start = index;
-    kernel.restart_domain_schedule();
+    kernel.each_visited_core(|kernel| {
+        kernel.domains.start = index;
+        kernel.restart_domain_schedule();
+    });
     Ok(Answer::Nothing)
 }

@@ -184,6 +184,7 @@ fn yield_to<A: Arch>(
         || kernel.rank(target) < kernel.rank(caller);
     kernel.choose_again();
     if elsewhere {
+        kernel.home(target).choose_again();
         kernel.ready_front(target);
         return answer_now(kernel);
     }

@@ -41,7 +41,7 @@ pub(super) fn invoke<A: Arch>(
         Method::SchedControlSetCriticalityLevel if cfg!(feature = "thresholds") => {
             invocation.require(1, 0)?;
             let level = invocation.number_up_to(kernel, 0, MAX_CRITICALITY)?;
-            kernel.set_level(level);
+            kernel.at(core).set_level(level);
             Ok(Answer::Nothing)
         }
         _ => Err(Error::IllegalOperation.into()),
@@ -120,19 +120,25 @@ fn range(minimum: Microseconds, maximum: Microseconds) -> Error {
 fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize) {
     let context = request.context;
     let thread = kernel[context].thread;
+    let moves = usize::from(kernel[context].core) != core;
+    let home = kernel.home_of(context);
     if let Some(thread) = thread {
-        kernel.leave_scheduler(thread);
+        home.leave_scheduler(thread);
     }
-    if kernel.core.current_context == Some(context) {
-        kernel.commit_time();
-        kernel.core.reprogram = true;
+    if moves {
+        home.stop_paying(context);
+    } else if home.core.current_context == Some(context) {
+        home.commit_time();
+        home.core.reprogram = true;
     }
     if let Some(thread) = thread {
-        kernel.stop_idling(thread);
+        home.stop_idling(thread);
+        kernel.move_to(thread, core as u8);
     }
+    let kernel = kernel.at(core);
     let now = kernel.core.now;
     let in_use = kernel[context].is_configured()
-        && kernel[context].core as usize == core
+        && !moves
         && thread.is_some_and(|thread| kernel[thread].is_runnable());
     let object = &mut kernel[context];
     if in_use && request.period > Ticks::ZERO {
@@ -149,7 +155,6 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
     object.core = core as u8;
 
     let Some(thread) = thread else { return };
-    kernel[thread].core = core as u8;
     kernel.start_idling(thread);
     if !kernel[thread].is_runnable() {
         return;

@@ -17,6 +17,7 @@ pub(super) fn invoke<A: Arch>(
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
 ) -> Outcome {
+    kernel.seize(thread);
     match invocation.method {
         Method::TcbReadRegisters => read_registers(kernel, invocation, thread),
         Method::TcbWriteRegisters => write_registers(kernel, invocation, thread),
@@ -93,7 +94,8 @@ pub(super) fn invoke<A: Arch>(
 
 /// The registers of the running thread were changed under it.
 pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
-    kernel.core.reload |= kernel.core.current == Some(thread);
+    let home = kernel.home(thread);
+    home.core.reload |= home.core.current == Some(thread);
 }
 
 fn read_registers<A: Arch>(
@@ -165,6 +167,7 @@ fn copy_registers<A: Arch>(
     let Cap::Thread(source) = invocation.extra_cap(kernel, 0) else {
         return Err(Error::InvalidCapability(1).into());
     };
+    kernel.seize(source);
     if flags & 1 != 0 {
         kernel.suspend(source);
     }
@@ -231,7 +234,7 @@ fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priorit
         Membership::None => {
             kernel[thread].priority = priority;
             if kernel.is_schedulable(thread) {
-                kernel.choose_again();
+                kernel.home(thread).choose_again();
             }
         }
     }

@@ -311,7 +311,7 @@ fn create_object<A: Arch>(
             watermark: 0,
         }),
         ObjectType::Tcb => {
-            let thread = Thread::new(kernel.core.current_domain());
+            let thread = Thread::new(kernel.core.current_domain(), kernel.core.id as u8);
             let thread = place::<A, _>(address, thread);
             kernel.list_thread(thread);
             Cap::Thread(thread)

@@ -14,7 +14,7 @@ impl<A: Arch> Kernel<A> {
         }
         self[context].thread = Some(to);
         self[to].sched_context = Some(context);
-        self[to].core = self[context].core;
+        self.move_to(to, self[context].core);
     }
 
     /// Links a caller with the reply object of its server, and lends the server the caller's time if
@@ -116,7 +116,7 @@ impl<A: Arch> Kernel<A> {
         self[context].thread = Some(thread);
         self.own(thread, context);
         self[thread].sched_context = Some(context);
-        self[thread].core = self[context].core;
+        self.move_to(thread, self[context].core);
         self.wake_context(thread);
         self.start_idling(thread);
         self.run_on_new_time(thread);
@@ -131,7 +131,7 @@ impl<A: Arch> Kernel<A> {
         }
         if self.is_schedulable(thread) {
             if self.has_budget(thread) {
-                self.choose_again();
+                self.home(thread).choose_again();
                 self.ready_front(thread);
             } else {
                 self.postpone(thread);

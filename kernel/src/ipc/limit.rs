@@ -33,8 +33,8 @@ impl<A: Arch> Kernel<A> {
 
     /// What was used of a context and not charged to it yet.
     pub(super) fn uncharged(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        if self.core.current_context == Some(context) {
-            self.core.consumed
+        if self.is_paying(context) {
+            self.core_of(self[context].core).consumed
         } else {
             Ticks::ZERO
         }
@@ -54,7 +54,7 @@ impl<A: Arch> Kernel<A> {
         self[caller].outer_limit = self[context].limit.replace(end);
         self[context].set(ContextFlag::Watched, true);
         self[reply].above = Above::Limited(context);
-        self.core.reprogram = true;
+        self.home_of(context).core.reprogram = true;
     }
 
     /// The call of `caller`, which came with a limit, has ended: what lies above `below`, the next
@@ -65,7 +65,7 @@ impl<A: Arch> Kernel<A> {
         context: Ptr<SchedContext<A>>,
         below: Option<Ptr<Reply<A>>>,
     ) -> Above<A> {
-        self.core.reprogram = true;
+        self.home_of(context).core.reprogram = true;
         match self[caller].outer_limit.take() {
             Some(outer) if below.is_some() => {
                 self[context].limit = Some(outer);

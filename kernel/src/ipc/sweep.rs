@@ -81,7 +81,7 @@ impl<A: Arch> Kernel<A> {
             return None;
         };
         let next = queue.first(&self.objects)?;
-        self.core.sweeps += 1;
+        self.each_core(|kernel| kernel.core.sweeps += 1);
         let number = self.core.sweeps;
         let sweep = Sweep {
             next,

@@ -271,7 +271,7 @@ pub struct Thread<A: Arch> {
     pub max_controlled_criticality: u8,
     /// See [`abi::thread_flags`].
     pub flags: u8,
-    /// The core of its scheduling context.
+    /// The core that it belongs to: that of its scheduling context, while it has one.
     pub core: u8,
     /// Its name, for people who debug it.
     pub name: [u8; 16],
@@ -300,7 +300,7 @@ impl<A: Arch> Linked for Thread<A> {
 
 impl<A: Arch> Thread<A> {
     /// A thread as retype makes it.
-    pub fn new(domain: u8) -> Self {
+    pub fn new(domain: u8, core: u8) -> Self {
         Self {
             slots: [Slot::EMPTY; THREAD_SLOTS],
             context: A::Context::new(),
@@ -322,7 +322,7 @@ impl<A: Arch> Thread<A> {
             criticality: 0,
             max_controlled_criticality: 0,
             flags: 0,
-            core: 0,
+            core,
             name: [0; 16],
             progress: Progress::None,
             last_sweep: 0,

@@ -227,6 +227,26 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Whether somebody runs on a context now.
+    #[inline(always)]
+    pub(crate) fn is_paying(&self, context: Ptr<SchedContext<A>>) -> bool {
+        self.core_of(self[context].core).current_context == Some(context)
+    }
+
+    /// Whether a thread runs now.
+    pub(crate) fn is_current(&self, thread: Ptr<Thread<A>>) -> bool {
+        self.core_of(self[thread].core).current == Some(thread)
+    }
+
+    /// A context goes away, from the core or from everywhere; if it pays here, nobody does from now on.
+    pub(crate) fn stop_paying(&mut self, context: Ptr<SchedContext<A>>) {
+        if self.core.current_context == Some(context) {
+            self.commit_time();
+            self.core.current_context = None;
+            self.core.reprogram = true;
+        }
+    }
+
     /// Charges what was used so far, without ending a slice.
     #[inline(always)]
     pub(crate) fn commit_time(&mut self) {
@@ -263,7 +283,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
         if let Some(context) = self[thread].sched_context
             && self[context].is_special()
-            && self.core.current_context != Some(context)
+            && !self.is_paying(context)
         {
             self.wake_special(thread, context);
         }

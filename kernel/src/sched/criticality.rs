@@ -82,8 +82,9 @@ impl<A: Arch> Kernel<A> {
     }
 
     fn set_criticality_of(&mut self, context: Ptr<SchedContext<A>>, criticality: u8) {
-        if self.core.current_context == Some(context) {
-            self.core.reprogram = true;
+        let home = self.home_of(context);
+        if home.core.current_context == Some(context) {
+            home.core.reprogram = true;
         }
         let Some(holder) = self[context].thread else {
             return self[context].set_criticality(criticality);
@@ -98,7 +99,7 @@ impl<A: Arch> Kernel<A> {
             Membership::None => {
                 self[context].set_criticality(criticality);
                 if self.is_schedulable(holder) {
-                    self.choose_again();
+                    self.home(holder).choose_again();
                 }
             }
         }

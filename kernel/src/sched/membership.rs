@@ -35,17 +35,19 @@ impl<A: Arch> Kernel<A> {
 
     /// Puts a thread in front of the ready ones of its priority.
     pub(crate) fn ready_front(&mut self, thread: Ptr<Thread<A>>) {
-        self.prepare_for_queue(thread);
-        self[thread].membership = Membership::Ready;
-        self.core.ready.push_front(&mut self.objects, thread);
+        let home = self.home(thread);
+        home.prepare_for_queue(thread);
+        home[thread].membership = Membership::Ready;
+        home.core.ready.push_front(&mut home.objects, thread);
     }
 
     /// Puts a thread behind the ready ones of its priority.
     pub(crate) fn ready_back(&mut self, thread: Ptr<Thread<A>>) {
-        self.prepare_for_queue(thread);
-        self[thread].membership = Membership::Ready;
-        let now = self.core.now;
-        self.core.ready.push_back(&mut self.objects, thread, now);
+        let home = self.home(thread);
+        home.prepare_for_queue(thread);
+        home[thread].membership = Membership::Ready;
+        let now = home.core.now;
+        home.core.ready.push_back(&mut home.objects, thread, now);
     }
 
     /// Lets a thread wait for its next replenishment.
@@ -54,12 +56,13 @@ impl<A: Arch> Kernel<A> {
             return;
         };
         let time = self[context].head().time;
-        self.prepare_for_queue(thread);
-        self[thread].membership = Membership::Release;
-        self.core.release.insert(&mut self.objects, thread, time);
-        if self[thread].domain == self.core.current_domain() {
-            let level = self.level_of(Some(thread));
-            self.core.alarm.expect(level, time);
+        let home = self.home(thread);
+        home.prepare_for_queue(thread);
+        home[thread].membership = Membership::Release;
+        home.core.release.insert(&mut home.objects, thread, time);
+        if home[thread].domain == home.core.current_domain() {
+            let level = home.level_of(Some(thread));
+            home.core.alarm.expect(level, time);
         }
     }
 
@@ -75,35 +78,37 @@ impl<A: Arch> Kernel<A> {
     /// Changes something of a thread on which its place among the ready or the postponed depends. One
     /// that could run is put in front of its new equals, and the choice is made anew.
     pub(crate) fn change_place(&mut self, thread: Ptr<Thread<A>>, change: impl FnOnce(&mut Self)) {
-        let schedulable = self.is_schedulable(thread);
-        let membership = self[thread].membership;
+        let home = self.home(thread);
+        let schedulable = home.is_schedulable(thread);
+        let membership = home[thread].membership;
         if schedulable {
-            self.choose_again();
+            home.choose_again();
         }
-        self.leave_scheduler(thread);
-        change(self);
+        home.leave_scheduler(thread);
+        change(home);
         if schedulable {
-            self.ready_front(thread);
+            home.ready_front(thread);
         } else if membership == Membership::Release {
-            self.postpone(thread);
+            home.postpone(thread);
         }
     }
 
     /// Takes a thread out of the ready or release queue; it is offered no longer either.
     pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
-        match self[thread].membership {
-            Membership::Ready => self.core.ready.remove(&mut self.objects, thread),
-            Membership::Release => self.leave_release(thread),
+        let home = self.home(thread);
+        match home[thread].membership {
+            Membership::Ready => home.core.ready.remove(&mut home.objects, thread),
+            Membership::Release => home.leave_release(thread),
             Membership::None | Membership::Waiting => {
-                if let Decision::Candidate(candidate) = self.core.decision
+                if let Decision::Candidate(candidate) = home.core.decision
                     && candidate == thread
                 {
-                    self.core.decision = Decision::Choose;
+                    home.core.decision = Decision::Choose;
                 }
                 return;
             }
         }
-        self[thread].membership = Membership::None;
+        home[thread].membership = Membership::None;
     }
 
     #[inline(never)]
@@ -115,7 +120,13 @@ impl<A: Arch> Kernel<A> {
 
     /// A thread may run now: it wants to, and may be more urgent than the current one. Out of budget
     /// it waits for its next replenishment; without time nothing happens.
+    #[inline(always)]
     pub(crate) fn offer(&mut self, thread: Ptr<Thread<A>>) {
+        self.home(thread).offer_here(thread);
+    }
+
+    /// The same of a thread of this core.
+    fn offer_here(&mut self, thread: Ptr<Thread<A>>) {
         if !self.is_schedulable(thread) || self.core.current == Some(thread) {
             return;
         }

@@ -41,8 +41,7 @@ pub(crate) use usage::Entry;
 use usage::Measurement;
 pub use usage::Usage;
 
-/// The most cores that a kernel runs on.
-pub const CORES: usize = 1;
+pub use crate::cores::CORES;
 
 /// What the end of the kernel entry shall do.
 pub enum Decision<A: Arch> {

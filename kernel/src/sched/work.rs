@@ -53,7 +53,7 @@ impl<A: Arch> Kernel<A> {
         if !self.is_time_to_look(work) {
             return false;
         }
-        let waits = self.interrupt_waits();
+        let waits = self.interrupt_waits() || self.is_waited_for();
         self.update_time();
         let exhausted = self.core.consumed >= self.core.allowance
             && self.core.current_context.is_some_and(|context| {

@@ -2,7 +2,7 @@
 
 pub use core::cell::UnsafeCell;
 pub use core::hint::spin_loop;
-pub use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+pub use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 /// A function that can be evaluated at compile time, where atomics can be made then.
 macro_rules! constant {

@@ -7,7 +7,7 @@
 //! owners: a core leaves its place to whoever waits at it, and takes over that of the one before.
 
 use super::Lock;
-use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each, spin_loop};
+use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each};
 
 /// A CLH lock.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl<const CORES: usize> Default for Clh<CORES> {
 // owner does under the lock. A place is owned by one core at a time: an owner leaves it at its release,
 // and whoever waited there takes it at its own.
 unsafe impl<const CORES: usize> Lock for Clh<CORES> {
-    unsafe fn acquire(&self, core: usize) {
+    unsafe fn acquire_with(&self, core: usize, mut wait: impl FnMut()) {
         let owner = &self.owners[core];
         let own = owner.place(core);
         // Relaxed: the swap releases it.
@@ -100,9 +100,14 @@ unsafe impl<const CORES: usize> Lock for Clh<CORES> {
         let before = self.tail.swap(own, Ordering::AcqRel);
         // Acquire: what was done under the lock.
         while self.place(before).busy.load(Ordering::Acquire) {
-            spin_loop();
+            wait();
         }
         owner.before.store(before, Ordering::Relaxed);
+    }
+
+    fn is_waited_for(&self, core: usize) -> bool {
+        // Relaxed: who waits is seen some time.
+        self.tail.load(Ordering::Relaxed) != self.owners[core].place(core)
     }
 
     unsafe fn release(&self, core: usize) {

@@ -1,5 +1,7 @@
 //! What all locks have in common.
 
+use super::atomic::spin_loop;
+
 /// A lock between cores, which are numbered from 0.
 ///
 /// # Safety
@@ -12,7 +14,19 @@ pub unsafe trait Lock: Sync {
     /// # Safety
     /// `core` is a core that this lock was made for, nobody else acts under its number, and it does not
     /// have the lock.
-    unsafe fn acquire(&self, core: usize);
+    unsafe fn acquire(&self, core: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.acquire_with(core, spin_loop) }
+    }
+
+    /// The same; each time that the core has looked in vain, it calls `wait`.
+    ///
+    /// # Safety
+    /// As for [`Lock::acquire`].
+    unsafe fn acquire_with(&self, core: usize, wait: impl FnMut());
+
+    /// Whether another core waits for the lock, which this one has.
+    fn is_waited_for(&self, core: usize) -> bool;
 
     /// Lets go of the lock.
     ///

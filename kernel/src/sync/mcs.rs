@@ -53,7 +53,7 @@ impl<const CORES: usize> Default for Mcs<CORES> {
 // has the lock when nobody was, or when the one before has said so, which it does once and as the last
 // thing under the lock.
 unsafe impl<const CORES: usize> Lock for Mcs<CORES> {
-    unsafe fn acquire(&self, core: usize) {
+    unsafe fn acquire_with(&self, core: usize, mut wait: impl FnMut()) {
         let place = &self.places[core];
         // Relaxed: the swap releases both.
         place.next.store(0, Ordering::Relaxed);
@@ -68,9 +68,14 @@ unsafe impl<const CORES: usize> Lock for Mcs<CORES> {
                 .store(core + 1, Ordering::Release);
             // Acquire: what was done under the lock.
             while place.waits.load(Ordering::Acquire) {
-                spin_loop();
+                wait();
             }
         }
+    }
+
+    fn is_waited_for(&self, core: usize) -> bool {
+        // Relaxed: who waits is seen some time.
+        self.tail.load(Ordering::Relaxed) != core + 1
     }
 
     unsafe fn release(&self, core: usize) {

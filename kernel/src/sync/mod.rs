@@ -21,14 +21,18 @@ mod atomic;
 mod clh;
 mod guarded;
 mod lock;
+mod mailbox;
 mod mcs;
 mod ticket;
+mod world;
 
 pub use clh::Clh;
 pub use guarded::{CoreToken, Guarded};
 pub use lock::Lock;
+pub use mailbox::Mailbox;
 pub use mcs::Mcs;
 pub use ticket::Ticket;
+pub use world::World;
 
 /// The lock of this build.
 #[cfg(not(any(feature = "mcs", feature = "clh")))]

@@ -6,7 +6,7 @@
 //! that each release costs a cache miss for each of them.
 
 use super::Lock;
-use super::atomic::{AtomicUsize, Ordering, constant, spin_loop};
+use super::atomic::{AtomicUsize, Ordering, constant};
 
 /// A ticket lock.
 #[derive(Debug)]
@@ -36,13 +36,19 @@ impl<const CORES: usize> Default for Ticket<CORES> {
 // while no more than `CORES` are out at a time. So at most one core has the number that is served; and
 // what it wrote before it called the next number was released with it.
 unsafe impl<const CORES: usize> Lock for Ticket<CORES> {
-    unsafe fn acquire(&self, _: usize) {
+    unsafe fn acquire_with(&self, _: usize, mut wait: impl FnMut()) {
         // Relaxed: the number decides about nothing but the order. What is guarded is acquired below.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         // Acquire: what follows sees what was written before this number was called.
         while self.serving.load(Ordering::Acquire) != number {
-            spin_loop();
+            wait();
         }
+    }
+
+    fn is_waited_for(&self, _: usize) -> bool {
+        // Relaxed: who waits is seen some time. A number was drawn behind the one that is served.
+        let number = self.serving.load(Ordering::Relaxed);
+        self.next.load(Ordering::Relaxed) != number.wrapping_add(1)
     }
 
     unsafe fn release(&self, _: usize) {

@@ -25,6 +25,9 @@ pub enum Interrupt {
     Timer,
     /// A line that belongs to users.
     Line(Irq),
+    /// Another core has changed something here.
+    #[cfg(feature = "smp")]
+    Core,
     /// Nothing that anybody waits for.
     Spurious,
 }
@@ -56,6 +59,16 @@ impl<A: Arch> Kernel<A> {
     /// A system call of the current thread for which there is no fast path.
     #[inline(never)]
     pub fn handle_syscall_in_general(&mut self) {
+        if self.come_in_alone() {
+            self.handle_syscall_inside();
+        } else {
+            self.leave_as_it_is();
+        }
+        self.go_out();
+    }
+
+    #[inline(always)]
+    fn handle_syscall_inside(&mut self) {
         let Some(thread) = self.core.current else {
             return;
         };
@@ -150,6 +163,16 @@ impl<A: Arch> Kernel<A> {
 
     /// A fault of the current thread.
     pub fn handle_fault(&mut self, fault: Fault) {
+        if self.come_in_alone() {
+            self.handle_fault_inside(fault);
+        } else {
+            self.leave_as_it_is();
+        }
+        self.go_out();
+    }
+
+    #[inline(always)]
+    fn handle_fault_inside(&mut self, fault: Fault) {
         if let Some(thread) = self.core.current
             && self.take_fast_path_of_fault(thread, fault).is_some()
         {
@@ -174,6 +197,14 @@ impl<A: Arch> Kernel<A> {
 
     /// An interrupt, from user mode or from the idle loop.
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
+        // Whatever has happened meanwhile, the interrupt has come.
+        self.come_in_alone();
+        self.handle_interrupt_inside(interrupt);
+        self.go_out();
+    }
+
+    #[inline(always)]
+    fn handle_interrupt_inside(&mut self, interrupt: Interrupt) {
         if let Interrupt::Line(irq) = interrupt
             && self.take_fast_path_of_interrupt(irq).is_some()
         {
@@ -186,6 +217,8 @@ impl<A: Arch> Kernel<A> {
             // Whatever is due is found on the way out; the timer wants to be armed again.
             Interrupt::Timer => self.core.reprogram = true,
             Interrupt::Line(irq) => self.deliver_interrupt(irq),
+            #[cfg(feature = "smp")]
+            Interrupt::Core => {}
             Interrupt::Spurious => {}
         }
         self.leave();

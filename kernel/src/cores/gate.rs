@@ -1,0 +1,157 @@
+//! The way into the kernel and out of it, where there are several cores.
+
+use super::visit::CoreSet;
+use super::{CORES, Kernels};
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+
+/// Where a core stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Outside,
+    Inside,
+    Alone,
+}
+
+/// A core's side of the gate.
+pub(crate) struct Gate<A: Arch> {
+    pub(super) kernels: &'static Kernels<A>,
+    core: usize,
+    standing: Standing,
+    /// Somebody who was alone has been here since this core entered the kernel the last time.
+    pub(super) visited: bool,
+    /// Where this core has been while it is alone.
+    pub(super) visits: CoreSet,
+}
+
+impl<A: Arch> Gate<A> {
+    pub(super) const fn new(kernels: &'static Kernels<A>, core: usize) -> Self {
+        assert!(core < CORES);
+        Self {
+            kernels,
+            core,
+            standing: Standing::Outside,
+            visited: false,
+            visits: CoreSet::EMPTY,
+        }
+    }
+
+    pub(crate) const fn core(&self) -> usize {
+        self.core
+    }
+
+    pub(super) fn is_alone(&self) -> bool {
+        self.standing == Standing::Alone
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Goes inside, for what concerns this core alone, if nobody has stopped the world or been here. Else
+    /// nothing has changed.
+    #[inline(always)]
+    pub(crate) fn come_in_quickly(&mut self) -> bool {
+        if cfg!(feature = "big-lock") || !self.gate.kernels.world.try_enter(self.gate.core) {
+            return false;
+        }
+        if self.gate.visited {
+            self.gate.kernels.world.leave(self.gate.core);
+            return false;
+        }
+        self.gate.standing = Standing::Inside;
+        true
+    }
+
+    /// Goes inside. Returns whether the current thread gets what it has entered the kernel for; else
+    /// somebody was here, who may have changed everything, and it asks again when it runs again.
+    #[inline(always)]
+    pub(crate) fn come_in(&mut self) -> bool {
+        if cfg!(feature = "big-lock") {
+            return self.come_in_alone();
+        }
+        if self.gate.standing == Standing::Outside {
+            if self.gate.kernels.world.try_enter(self.gate.core) {
+                self.gate.standing = Standing::Inside;
+            } else {
+                let kernels = self.gate.kernels;
+                return self.wait_at_gate(Standing::Inside, |kernel, core| {
+                    kernels.world.wait(core, || kernel.attend());
+                });
+            }
+        }
+        self.is_as_it_was()
+    }
+
+    /// Becomes alone. Returns the same as [`Kernel::come_in`].
+    pub(crate) fn come_in_alone(&mut self) -> bool {
+        if self.gate.standing == Standing::Alone {
+            return true;
+        }
+        let kernels = self.gate.kernels;
+        self.wait_at_gate(Standing::Alone, |kernel, core| {
+            kernels.world.stop(core, || kernel.attend());
+        })
+    }
+
+    /// Waits for its turn, in which the core stands elsewhere. Who is alone meanwhile finds the current thread
+    /// as if it had not entered the kernel yet.
+    fn wait_at_gate(&mut self, then: Standing, wait: impl FnOnce(&mut Self, usize)) -> bool {
+        let current = self.core.current;
+        let next = current.map(|thread| {
+            let next = self[thread].context.next_pc();
+            self[thread].context.restart();
+            next
+        });
+        wait(self, self.gate.core);
+        self.gate.standing = then;
+        if !self.is_as_it_was() {
+            return false;
+        }
+        if let (Some(thread), Some(next)) = (current, next) {
+            self[thread].context.set_next_pc(next);
+        }
+        true
+    }
+
+    fn is_as_it_was(&mut self) -> bool {
+        !core::mem::take(&mut self.gate.visited)
+    }
+
+    /// Leaves a kernel entry in which nothing was done but what others did here.
+    pub(crate) fn leave_as_it_is(&mut self) {
+        self.update_time();
+        self.check_budget();
+        self.leave();
+    }
+
+    /// Does what another core asks for, if it does, while this one waits at the gate.
+    pub fn attend(&mut self) {
+        let (kernels, core) = (self.gate.kernels, self.gate.core);
+        // SAFETY: these are this core's.
+        unsafe { kernels.requests[core].serve(|request| self.perform(request)) };
+    }
+
+    /// Leaves the kernel. From here on nothing may be used but what is the core's alone.
+    #[inline(always)]
+    pub(crate) fn go_out(&mut self) {
+        match core::mem::replace(&mut self.gate.standing, Standing::Outside) {
+            Standing::Outside => {}
+            Standing::Inside => self.gate.kernels.world.leave(self.gate.core),
+            Standing::Alone => self.resume_world(),
+        }
+    }
+
+    /// Lets the others go on, and those that were visited find out soon.
+    fn resume_world(&mut self) {
+        let kernels = self.gate.kernels;
+        let mut visits = core::mem::replace(&mut self.gate.visits, CoreSet::EMPTY);
+        // Who waits at the gate finds out by itself.
+        visits.retain(|core| !kernels.world.is_at_gate(core));
+        kernels.world.resume(self.gate.core);
+        visits.for_each(|core| self.arch.interrupt_core(core));
+    }
+
+    /// Whether anybody waits for this core, which is alone.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.gate.is_alone() && self.gate.kernels.world.is_waited_for(self.gate.core)
+    }
+}

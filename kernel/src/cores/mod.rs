@@ -1,0 +1,141 @@
+//! The cores of the machine: each has a [`Kernel`] of its own.
+//!
+//! A core works on what is its own: its threads, its queues, its time. What there is only one of and what
+//! is small and rarely changed, every kernel has a copy of ([`Kernel::each_core`]). So the way of a system
+//! call that stays on its core writes nothing that another core reads.
+//!
+//! Whoever needs more stops the world ([`crate::sync::World`]) and is *alone*: then it may *visit* the
+//! kernels of other cores, which find out what has changed when they enter the kernel the next time; at
+//! the end they get an interrupt, so that this is soon. `gate` is the way in and out, `visit` what can be
+//! done alone.
+//!
+//! A kernel for one core has none of this: [`Kernel::home`] is the kernel itself.
+
+#[cfg(feature = "smp")]
+mod gate;
+mod irqs;
+#[cfg(not(feature = "smp"))]
+mod single;
+#[cfg(feature = "smp")]
+mod visit;
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+#[cfg(feature = "smp")]
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Kernel;
+use crate::arch::Arch;
+#[cfg(feature = "smp")]
+use crate::sync::{Mailbox, World};
+
+#[cfg(feature = "smp")]
+pub(crate) use gate::Gate;
+pub use irqs::Irqs;
+#[cfg(not(feature = "smp"))]
+pub(crate) use single::Gate;
+#[cfg(feature = "smp")]
+use visit::Request;
+
+/// The most cores that this kernel runs on.
+pub const CORES: usize = if cfg!(feature = "smp") {
+    cores_asked_for()
+} else {
+    1
+};
+
+/// The number in the environment variable `ESCAPEMENT_CORES` when the kernel was built; else 4.
+const fn cores_asked_for() -> usize {
+    let Some(number) = option_env!("ESCAPEMENT_CORES") else {
+        return 4;
+    };
+    let digits = number.as_bytes();
+    let (mut value, mut index) = (0, 0);
+    while index < digits.len() {
+        assert!(digits[index].is_ascii_digit(), "ESCAPEMENT_CORES is no number");
+        value = 10 * value + (digits[index] - b'0') as usize;
+        index += 1;
+    }
+    assert!(
+        0 < value && value <= MOST_CORES,
+        "ESCAPEMENT_CORES must be from 1 to 64"
+    );
+    value
+}
+
+/// Sets of cores are words of 64 bits.
+const MOST_CORES: usize = 64;
+
+/// The kernels of all cores, and what is between them.
+pub struct Kernels<A: Arch> {
+    places: [UnsafeCell<MaybeUninit<Kernel<A>>>; CORES],
+    /// How many there are.
+    #[cfg(feature = "smp")]
+    count: AtomicUsize,
+    #[cfg(feature = "smp")]
+    world: World<CORES>,
+    /// What each shall do for others.
+    #[cfg(feature = "smp")]
+    requests: [Mailbox<Request<A>>; CORES],
+}
+
+// SAFETY: a core uses its own kernel while it is inside, and those of others while it is alone; see
+// `crate::sync::World`.
+unsafe impl<A: Arch> Sync for Kernels<A> {}
+
+impl<A: Arch> Kernels<A> {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self {
+            places: [const { UnsafeCell::new(MaybeUninit::uninit()) }; CORES],
+            #[cfg(feature = "smp")]
+            count: AtomicUsize::new(0),
+            #[cfg(feature = "smp")]
+            world: World::new(),
+            #[cfg(feature = "smp")]
+            requests: [const { Mailbox::new() }; CORES],
+        }
+    }
+
+    /// Makes the kernel of a core. Cores are numbered as they are made, from 0.
+    ///
+    /// # Safety
+    /// Called once for each core, by one core at a time, before any of them runs a thread; with the same
+    /// interrupt lines.
+    pub unsafe fn make(&'static self, core: usize, arch: A, irqs: Irqs<A>) -> &'static mut Kernel<A> {
+        #[cfg(feature = "smp")]
+        self.count.store(core + 1, Ordering::Relaxed);
+        // SAFETY: by contract there is no other reference.
+        let place = unsafe { &mut *self.places[core].get() };
+        // SAFETY: the objects are one set, at which the cores take turns as `World` says.
+        unsafe { Kernel::make_in(place, arch, irqs, Gate::new(self, core)) }
+    }
+
+    /// The kernel of a core.
+    ///
+    /// # Safety
+    /// It was made; and it is the core's own kernel entry, or the calling core is alone.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    pub unsafe fn get(&self, core: usize) -> &mut Kernel<A> {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.places[core].get()).assume_init_mut() }
+    }
+
+    /// Where the kernel of a core is.
+    pub fn address(&self, core: usize) -> usize {
+        self.places[core].get() as usize
+    }
+
+    /// How many cores there are.
+    #[cfg(feature = "smp")]
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+}
+
+impl<A: Arch> Default for Kernels<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

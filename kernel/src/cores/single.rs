@@ -1,0 +1,90 @@
+//! One core: everything is its own.
+
+use core::marker::PhantomData;
+
+use super::Kernels;
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{SchedContext, Thread};
+use crate::sched::Core;
+use crate::token::Ptr;
+
+/// Nothing is between one core and itself.
+pub(crate) struct Gate<A: Arch>(PhantomData<A>);
+
+impl<A: Arch> Gate<A> {
+    pub(super) const fn new(_kernels: &Kernels<A>, _core: usize) -> Self {
+        Self(PhantomData)
+    }
+
+    #[expect(clippy::unused_self, reason = "as on many cores")]
+    pub(crate) const fn core(&self) -> usize {
+        0
+    }
+}
+
+#[expect(clippy::unused_self, reason = "the same questions as on many cores")]
+impl<A: Arch> Kernel<A> {
+    #[inline(always)]
+    pub(crate) fn home(&mut self, _thread: Ptr<Thread<A>>) -> &mut Self {
+        self
+    }
+
+    #[inline(always)]
+    pub(crate) fn home_of(&mut self, _context: Ptr<SchedContext<A>>) -> &mut Self {
+        self
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(&mut self, _core: usize) -> &mut Self {
+        self
+    }
+
+    /// Does something in the kernel of each core.
+    #[inline(always)]
+    pub fn each_core(&mut self, mut work: impl FnMut(&mut Self)) {
+        work(self);
+    }
+
+    #[inline(always)]
+    pub(crate) fn each_visited_core(&mut self, mut work: impl FnMut(&mut Self)) {
+        work(self);
+    }
+
+    #[inline(always)]
+    pub(crate) fn seize(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    #[inline(always)]
+    pub(crate) fn move_to(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
+
+    /// No core holds anything of a thread, which is deleted.
+    pub(crate) fn forget(&mut self, thread: Ptr<Thread<A>>) {
+        A::release_thread(self, thread);
+    }
+
+    #[inline(always)]
+    pub(crate) fn core_of(&self, _core: u8) -> &Core<A> {
+        &self.core
+    }
+
+    #[inline(always)]
+    pub(crate) fn come_in(&mut self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn come_in_alone(&mut self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn leave_as_it_is(&mut self) {}
+
+    #[inline(always)]
+    pub(crate) fn go_out(&mut self) {}
+
+    #[inline(always)]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,210 @@
+//! What a core that is alone does to others.
+
+use super::CORES;
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{SchedContext, Thread};
+use crate::sched::Core;
+use crate::token::Ptr;
+
+/// A set of cores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CoreSet(u64);
+
+impl CoreSet {
+    pub(super) const EMPTY: Self = Self(0);
+
+    /// Adds a core. Returns whether it is new.
+    fn insert(&mut self, core: usize) -> bool {
+        let before = self.0;
+        self.0 |= 1 << core;
+        self.0 != before
+    }
+
+    pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        for core in 0..CORES {
+            if !keep(core) {
+                self.0 &= !(1 << core);
+            }
+        }
+    }
+
+    pub(super) fn for_each(self, mut work: impl FnMut(usize)) {
+        let mut rest = self.0;
+        while rest != 0 {
+            work(rest.trailing_zeros() as usize);
+            rest &= rest - 1;
+        }
+    }
+}
+
+/// What a core does for one that is alone.
+pub(super) enum Request<A: Arch> {
+    /// To write back what it holds of a thread.
+    Release(Ptr<Thread<A>>),
+    /// Something of the architecture's.
+    Arch(A::Remote),
+}
+
+// SAFETY: handles may be used by whoever is alone, and this is done in its name.
+unsafe impl<A: Arch> Send for Request<A> {}
+
+impl<A: Arch> Kernel<A> {
+    /// How many cores there are.
+    pub fn cores(&self) -> usize {
+        self.gate.kernels.count()
+    }
+
+    /// The kernel of a core: this one, or that of another, which finds out.
+    #[inline(always)]
+    pub(crate) fn at(&mut self, core: usize) -> &mut Self {
+        if core == self.core.id {
+            return self;
+        }
+        self.visit(core)
+    }
+
+    /// The kernel of the core that a thread belongs to.
+    #[inline(always)]
+    pub(crate) fn home(&mut self, thread: Ptr<Thread<A>>) -> &mut Self {
+        self.at(self[thread].core.into())
+    }
+
+    /// The kernel of the core that a scheduling context belongs to.
+    #[inline(always)]
+    pub(crate) fn home_of(&mut self, context: Ptr<SchedContext<A>>) -> &mut Self {
+        self.at(self[context].core.into())
+    }
+
+    #[inline(never)]
+    fn visit(&mut self, core: usize) -> &mut Self {
+        debug_assert!(self.gate.is_alone());
+        let other = self.other(core);
+        if self.gate.visits.insert(core) {
+            other.gate.visited = true;
+            other.update_time();
+        }
+        other
+    }
+
+    /// The kernel of another core.
+    fn other(&self, core: usize) -> &'static mut Self {
+        // SAFETY: this core is alone, so that no other is inside, and uses one at a time.
+        unsafe { self.gate.kernels.get(core) }
+    }
+
+    /// Does something in the kernel of each core, while this one is alone.
+    pub fn each_core(&mut self, mut work: impl FnMut(&mut Self)) {
+        for core in 0..self.cores() {
+            if core == self.core.id {
+                work(self);
+            } else {
+                work(self.other(core));
+            }
+        }
+    }
+
+    /// The same, where the others shall find out.
+    pub(crate) fn each_visited_core(&mut self, mut work: impl FnMut(&mut Self)) {
+        for core in 0..self.cores() {
+            work(self.at(core));
+        }
+    }
+
+    /// Lets another core do something, and waits until it is done. It waits at the gate then.
+    fn ask(&mut self, core: usize, request: Request<A>) {
+        debug_assert!(self.gate.is_alone() && core != self.core.id);
+        let kernels = self.gate.kernels;
+        if !kernels.world.is_at_gate(core) {
+            self.arch.interrupt_core(core);
+        }
+        // SAFETY: who is alone is the only one who asks.
+        unsafe { kernels.requests[core].ask(request, || A::wait_for(core)) };
+    }
+
+    pub(super) fn perform(&mut self, request: Request<A>) {
+        match request {
+            Request::Release(thread) => A::release_thread(self, thread),
+            Request::Arch(remote) => A::perform(self, remote),
+        }
+    }
+
+    /// Lets all other cores do something of the architecture's, and waits until they have done it.
+    pub fn on_other_cores(&mut self, remote: A::Remote) {
+        for core in 0..self.cores() {
+            if core != self.core.id {
+                self.ask(core, Request::Arch(remote));
+            }
+        }
+    }
+
+    /// Lets one core do something of the architecture's: this one or another.
+    pub fn on_core(&mut self, core: usize, remote: A::Remote) {
+        if core == self.core.id {
+            A::perform(self, remote);
+        } else {
+            self.ask(core, Request::Arch(remote));
+        }
+    }
+
+    /// Makes sure that another core neither runs a thread nor holds anything of it in its registers. If it
+    /// ran it, it goes on with it, or with what has become of it, when it leaves the gate.
+    pub(crate) fn seize(&mut self, thread: Ptr<Thread<A>>) {
+        let core = usize::from(self[thread].core);
+        if core == self.core.id {
+            return;
+        }
+        let other = self.other(core);
+        let runs = other.core.current == Some(thread);
+        if !runs && !other.arch.holds(thread) {
+            return;
+        }
+        if runs {
+            self.visit(core).core.reload = true;
+        }
+        self.ask(core, Request::Release(thread));
+    }
+
+    /// A thread belongs to a core from now on. It is in no queue of the scheduler.
+    pub(crate) fn move_to(&mut self, thread: Ptr<Thread<A>>, core: u8) {
+        let before = self[thread].core;
+        if before == core {
+            return;
+        }
+        self.leave_core(thread, before.into());
+        self[thread].core = core;
+    }
+
+    /// No core holds anything of a thread, which is deleted.
+    pub(crate) fn forget(&mut self, thread: Ptr<Thread<A>>) {
+        self.leave_core(thread, self[thread].core.into());
+    }
+
+    /// The state of a core: this one, or, while this one is alone, another.
+    #[inline(always)]
+    pub(crate) fn core_of(&self, core: u8) -> &Core<A> {
+        let core = usize::from(core);
+        if core == self.core.id {
+            return &self.core;
+        }
+        debug_assert!(self.gate.is_alone());
+        &self.other(core).core
+    }
+
+    #[cold]
+    fn leave_core(&mut self, thread: Ptr<Thread<A>>, core: usize) {
+        debug_assert!(self.gate.is_alone());
+        if core == self.core.id {
+            A::release_thread(self, thread);
+        } else {
+            self.seize(thread);
+        }
+        let home = self.other(core);
+        if home.core.current == Some(thread) {
+            let home = self.at(core);
+            home.core.current = None;
+            home.core.reload = true;
+            home.choose_again();
+        }
+    }
+}

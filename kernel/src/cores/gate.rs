@@ -40,12 +40,25 @@ impl<A: Arch> Gate<A> {
         self.core
     }
 
+    pub(super) fn is_inside(&self) -> bool {
+        self.standing == Standing::Inside
+    }
+
     pub(super) fn is_alone(&self) -> bool {
         self.standing == Standing::Alone
     }
 }
 
 impl<A: Arch> Kernel<A> {
+    /// The first entry of a core other than that which has booted: from now on it runs whom it is given.
+    pub fn join(&mut self) {
+        self.core.now = self.arch.now();
+        self.come_in_alone();
+        self.choose_again();
+        self.leave();
+        self.go_out();
+    }
+
     /// Goes inside, for what concerns this core alone, if nobody has stopped the world or been here. Else
     /// nothing has changed.
     #[inline(always)]
@@ -121,6 +134,11 @@ impl<A: Arch> Kernel<A> {
         self.update_time();
         self.check_budget();
         self.leave();
+    }
+
+    /// Whether somebody who was alone has been here.
+    pub fn is_visited(&self) -> bool {
+        self.gate.visited
     }
 
     /// Does what another core asks for, if it does, while this one waits at the gate.

@@ -46,6 +46,11 @@ impl<A: Arch> Kernel<A> {
         work(self);
     }
 
+    #[cfg(any(test, feature = "invariants"))]
+    pub(crate) fn settled_core(&self, _core: u8) -> Option<&Core<A>> {
+        Some(&self.core)
+    }
+
     #[inline(always)]
     pub(crate) fn each_visited_core(&mut self, mut work: impl FnMut(&mut Self)) {
         work(self);

@@ -187,8 +187,18 @@ impl<A: Arch> Kernel<A> {
         if core == self.core.id {
             return &self.core;
         }
-        debug_assert!(self.gate.is_alone());
+        debug_assert!(!self.gate.is_inside());
         &self.other(core).core
+    }
+
+    /// The same, if this core may look at it, and nobody has changed there what it does not know yet.
+    #[cfg(any(test, feature = "invariants"))]
+    pub(crate) fn settled_core(&self, core: u8) -> Option<&Core<A>> {
+        if usize::from(core) == self.core.id {
+            return Some(&self.core);
+        }
+        let settled = !self.gate.is_inside() && !self.other(core.into()).gate.visited;
+        settled.then(|| self.core_of(core))
     }
 
     #[cold]

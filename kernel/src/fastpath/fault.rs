@@ -18,7 +18,7 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         fault: Fault,
     ) -> Option<Ptr<Thread<A>>> {
-        if !self.arch.has_fast_paths() || self.is_measured() {
+        if !self.takes_fast_paths() {
             return None;
         }
         let way = self.fast_fault(thread, fault);

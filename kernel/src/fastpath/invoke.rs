@@ -25,7 +25,7 @@ impl<A: Arch> Kernel<A> {
     /// the processor or time from one; so nobody looks at the clock before, and nobody chooses afterwards.
     #[inline(never)]
     pub(crate) fn take_fast_path_of_invocation(&mut self, thread: Ptr<Thread<A>>) -> bool {
-        if !self.arch.has_fast_paths() || self.is_measured() {
+        if !self.takes_fast_paths() {
             return false;
         }
         let way = self.fast_invocation(thread);

@@ -72,13 +72,18 @@ fn usual(holds: bool) -> Way<()> {
 }
 
 impl<A: Arch> Kernel<A> {
+    #[inline(always)]
+    fn takes_fast_paths(&self) -> bool {
+        !cfg!(feature = "smp") && self.arch.has_fast_paths() && !self.is_measured()
+    }
+
     /// Performs a system call of the current thread if there is a fast path for it. Returns who runs
     /// then; if there is none, nothing has changed.
     #[inline(always)]
     pub fn take_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
         const CALL: usize = Syscall::Call.number();
         const REPLY_RECV: usize = Syscall::ReplyRecv.number();
-        if cfg!(feature = "smp") || !self.arch.has_fast_paths() || self.is_measured() {
+        if !self.takes_fast_paths() {
             return None;
         }
         let way = if call.number == CALL {

@@ -19,7 +19,7 @@ impl<A: Arch> Kernel<A> {
     /// fast path, nothing has changed.
     #[inline(always)]
     pub(crate) fn take_fast_path_of_interrupt(&mut self, irq: Irq) -> Option<Ptr<Thread<A>>> {
-        if !self.arch.has_fast_paths() || self.is_measured() {
+        if !self.takes_fast_paths() {
             return None;
         }
         let way = self.fast_interrupt(irq);

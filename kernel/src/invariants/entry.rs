@@ -80,7 +80,7 @@ fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
     let round = kernel.watch.round;
     let queue = round % (DOMAINS * CRITICALITIES * PRIORITIES);
-    let place = Place::new((queue / (CRITICALITIES * PRIORITIES)) as u8, queue);
+    let place = Place::new(kernel, (queue / (CRITICALITIES * PRIORITIES)) as u8, queue);
     check_ready_queue(kernel, place, REACH)?;
     check_release_queue(kernel, place, REACH)?;
     let line = Irq(round % kernel.irqs.len());

@@ -14,15 +14,17 @@ use crate::token::Ptr;
 /// Where threads stand that could run or wait for time.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
+    core: u8,
     domain: u8,
     criticality: u8,
     priority: u8,
 }
 
 impl Place {
-    /// One of a domain's places, by its number.
-    pub(super) const fn new(domain: u8, number: usize) -> Self {
+    /// One of a domain's places on this core, by its number.
+    pub(super) const fn new<A: Arch>(kernel: &Kernel<A>, domain: u8, number: usize) -> Self {
         Self {
+            core: kernel.core.id as u8,
             domain,
             criticality: (number / PRIORITIES % CRITICALITIES) as u8,
             priority: (number % PRIORITIES) as u8,
@@ -34,6 +36,7 @@ impl Place {
         let object = &kernel[thread];
         let context = object.sched_context;
         Self {
+            core: object.core,
             domain: object.domain,
             criticality: context.map_or(0, |context| kernel[context].criticality()),
             priority: object.priority,
@@ -42,13 +45,13 @@ impl Place {
 
     /// The threads there that could run.
     pub(super) fn ring<A: Arch>(self, kernel: &Kernel<A>) -> Ring<Thread<A>> {
-        let ready = &kernel.core.ready;
+        let ready = &kernel.core_of(self.core).ready;
         ready.ring(self.domain, self.criticality, self.priority)
     }
 
     /// The threads there that wait for time.
     pub(super) fn queue<A: Arch>(self, kernel: &Kernel<A>) -> Heap<Thread<A>> {
-        let release = &kernel.core.release;
+        let release = &kernel.core_of(self.core).release;
         release.queue(self.domain, self.criticality, self.priority)
     }
 }
@@ -62,7 +65,7 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
     for domain in 0..DOMAINS as u8 {
         let (mut highest, mut earliest) = (None, u64::MAX);
         for place in 0..CRITICALITIES * PRIORITIES {
-            let place = Place::new(domain, place);
+            let place = Place::new(kernel, domain, place);
             check_ready_queue(kernel, place, Reach::WHOLE)?;
             if let Some(thread) = place.ring(kernel).first() {
                 highest = highest.max(Some(kernel.rank(thread)));

@@ -84,7 +84,10 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
 fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];
-    let is_current = kernel.core.current == Some(thread);
+    let Some(core) = kernel.settled_core(object.core) else {
+        return Ok(());
+    };
+    let is_current = core.current == Some(thread);
     let configured = object
         .sched_context
         .filter(|context| kernel[*context].is_configured());

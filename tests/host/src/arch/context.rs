@@ -72,6 +72,11 @@ impl UserContext for Registers {
         self.next = self.registers[PC];
     }
 
+    #[cfg(feature = "smp")]
+    fn set_next_pc(&mut self, address: usize) {
+        self.next = address;
+    }
+
     fn forget_restart(&mut self) {
         self.registers[PC] = self.next;
     }

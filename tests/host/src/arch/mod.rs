@@ -51,6 +51,10 @@ pub struct Host {
     pub fast_paths: bool,
     /// The thread that the kernel told the processor to run.
     pub running: Option<Ptr<Thread<Self>>>,
+    /// The thread whose floating-point registers this core still has.
+    pub held: Option<Ptr<Thread<Self>>>,
+    /// The cores that this one has interrupted, as bits.
+    pub calls: u64,
 }
 
 /// The line that the kernel keeps for itself.
@@ -81,6 +85,8 @@ impl Host {
             always_looks: true,
             fast_paths: true,
             running: None,
+            held: None,
+            calls: 0,
         }
     }
 
@@ -174,9 +180,37 @@ impl Arch for Host {
 
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
         kernel.arch.running = next;
+        if next.is_some() {
+            kernel.arch.held = next;
+        }
     }
 
-    fn release_thread(_: &mut Kernel<Self>, _: Ptr<Thread<Self>>) {}
+    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        if kernel.arch.held == Some(thread) {
+            kernel.arch.held = None;
+        }
+    }
+
+    #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize) {
+        self.calls |= 1 << core;
+    }
+
+    #[cfg(feature = "smp")]
+    type Remote = ();
+
+    #[cfg(feature = "smp")]
+    fn perform(_: &mut Kernel<Self>, (): ()) {}
+
+    #[cfg(feature = "smp")]
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
+        self.held == Some(thread)
+    }
+
+    #[cfg(feature = "smp")]
+    fn wait_for(core: usize) {
+        crate::machine::attend(core);
+    }
 
     fn thread_flags_changed(_: &mut Kernel<Self>, _: Ptr<Thread<Self>>) {}
 

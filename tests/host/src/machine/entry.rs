@@ -71,7 +71,7 @@ impl Machine {
         self.settle();
         while self.kernel.arch.time.get() < target {
             let now = self.kernel.arch.time.get();
-            let next = self.kernel.arch.deadline.max(now).min(target);
+            let next = self.next_deadline().max(now).min(target);
             self.note_slice(now, next);
             self.kernel.arch.time.set(next);
             self.settle();
@@ -95,7 +95,7 @@ impl Machine {
         let end = self.now() + 10_000_000;
         while !done(self) {
             let now = self.now();
-            let deadline = self.kernel.arch.deadline.0;
+            let deadline = self.next_deadline().0;
             assert!(now < end && deadline < end, "it does not come to pass");
             self.advance(deadline.saturating_sub(now).max(1));
         }
@@ -111,7 +111,43 @@ impl Machine {
     ///
     /// # Panics
     /// Where there is no end to it.
+    #[cfg(feature = "smp")]
     fn settle(&mut self) {
+        let acting = self.kernel.core.id;
+        loop {
+            self.spread_time();
+            let entries = self.entries;
+            for core in 0..self.kernel.cores() {
+                self.turn_to(core);
+                self.settle_core();
+            }
+            self.turn_to(acting);
+            if self.entries == entries {
+                return;
+            }
+        }
+    }
+
+    /// When the first timer fires.
+    #[cfg(feature = "smp")]
+    fn next_deadline(&mut self) -> Ticks {
+        let cores = 0..self.kernel.cores();
+        let deadlines = cores.map(|core| self.kernel_of(core).arch.deadline);
+        deadlines.min().unwrap_or(Ticks::NEVER)
+    }
+
+    #[cfg(not(feature = "smp"))]
+    const fn next_deadline(&self) -> Ticks {
+        self.kernel.arch.deadline
+    }
+
+    #[cfg(not(feature = "smp"))]
+    fn settle(&mut self) {
+        self.settle_core();
+    }
+
+    /// The same on the core that acts.
+    fn settle_core(&mut self) {
         for _ in 0..20_000 {
             if let Some(line) = self.kernel.arch.pending_line() {
                 self.kernel.arch.lines[line.0].raised = false;
@@ -119,6 +155,8 @@ impl Machine {
             } else if self.kernel.arch.timer_fires() {
                 self.kernel.arch.deadline = Ticks::NEVER;
                 self.interrupt(Interrupt::Timer);
+            } else if self.is_called() {
+                continue;
             } else if let Some(thread) = self.kernel.core.current
                 && self.kernel[thread].context.is_at_syscall()
             {
@@ -134,7 +172,18 @@ impl Machine {
         panic!("the machine does not come to rest");
     }
 
-    fn interrupt(&mut self, interrupt: Interrupt) {
+    #[cfg(feature = "smp")]
+    fn is_called(&mut self) -> bool {
+        self.take_call()
+    }
+
+    #[cfg(not(feature = "smp"))]
+    #[expect(clippy::unused_self, reason = "nobody is there to call")]
+    const fn is_called(&self) -> bool {
+        false
+    }
+
+    pub(super) fn interrupt(&mut self, interrupt: Interrupt) {
         if let Some(thread) = self.kernel.core.current {
             self.kernel[thread].context.enter_otherwise();
         }
@@ -148,7 +197,7 @@ impl Machine {
     fn enter(&mut self, entry: impl FnOnce(&mut Kernel<Host>)) {
         let before = self.kernel.arch.time.get();
         let context = self.kernel.core.current_context;
-        entry(&mut self.kernel);
+        entry(self.kernel);
         self.entries += 1;
         // The kernel's own time is on whoever it worked for.
         if let (Some(context), Some(history)) = (context, &mut self.history) {

@@ -6,22 +6,27 @@
 //! test wants something done by it afterwards, the bell is rung, so even then all that the kernel sees
 //! is what happens on a real machine.
 
+#[cfg(feature = "smp")]
+mod cores;
 mod entry;
 mod inspect;
 mod message;
 mod objects;
+mod place;
 mod root;
 mod snapshot;
 mod tasks;
 
+#[cfg(feature = "smp")]
+pub use cores::attend;
 pub use entry::Operands;
 pub use inspect::State;
 pub use message::{Message, Received};
+use place::Place;
 pub use root::{Answer, answer};
 pub use snapshot::Snapshot;
 pub use tasks::{Budget, Spec, Task};
 
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use abi::BootInfo;
@@ -29,6 +34,7 @@ use kernel::Kernel;
 use kernel::arch::{Arch, Irq, PhysAddr};
 use kernel::boot::{BootParameters, RootTaskImage, start};
 use kernel::cap::Cap;
+use kernel::cores::Irqs;
 use kernel::object::{IrqEntry, Thread, ThreadSlot};
 use kernel::time::Ticks;
 use kernel::token::Ptr;
@@ -85,7 +91,7 @@ pub enum Cause {
 /// A machine.
 pub struct Machine {
     /// The kernel, with the architecture in [`Kernel::arch`].
-    pub kernel: Kernel<Host>,
+    pub kernel: &'static mut Kernel<Host>,
     /// What the root task was told.
     pub boot_info: Box<BootInfo>,
     /// The root task.
@@ -100,6 +106,8 @@ pub struct Machine {
     next_slot: CPtr,
     pool: CPtr,
     bell: Option<Bell>,
+    #[cfg_attr(not(feature = "smp"), expect(dead_code, reason = "to be freed"))]
+    place: Place,
     // Last, because it is freed last: the kernel's objects lie in it.
     arena: Arena,
 }
@@ -130,16 +138,30 @@ impl Machine {
     /// # Panics
     /// Where that is not enough to boot.
     pub fn with_image(bits: usize, pages: usize) -> Self {
+        Self::make(bits, pages, 1)
+    }
+
+    /// A machine with 1 MiB of memory and so many cores; its root task runs on core 0.
+    #[cfg(feature = "smp")]
+    pub fn with_cores(cores: usize) -> Self {
+        Self::make(20, 1, cores)
+    }
+
+    fn make(bits: usize, pages: usize, cores: usize) -> Self {
         let arena = Arena::new(bits);
         let all = arena.range();
         // From the top: the root task's image, and a page with the table of interrupt lines.
         let image = PhysAddr(all.end.0 - pages * PAGE)..all.end;
         let table = PhysAddr(image.start.0 - PAGE);
-        let mut kernel = MaybeUninit::uninit();
+        let place = Place::new();
         // SAFETY: the arena outlives the kernel, and nobody else uses this memory.
-        unsafe { Kernel::make_in(&mut kernel, Host::new(), interrupt_table(table)) };
-        // SAFETY: it was made.
-        let mut kernel = unsafe { kernel.assume_init() };
+        let irqs = Irqs::new(unsafe { interrupt_table(table) });
+        for core in 0..cores {
+            // SAFETY: each is made once, before there are threads.
+            unsafe { place.kernels().make(core, Host::new(), irqs) };
+        }
+        // SAFETY: nobody else uses it.
+        let kernel = unsafe { place.kernels().get(0) };
         let ram = [all.start..table];
         let parameters = BootParameters {
             root_task: RootTaskImage::new(image.clone(), IMAGE, IMAGE),
@@ -148,17 +170,22 @@ impl Machine {
             // Imaginary devices at addresses that the host does not use.
             device_top: 1 << 16,
             extra: &[],
-            nodes: 1,
+            nodes: cores,
             io_page_table_levels: usize::MAX,
         };
-        start(&mut kernel, &parameters);
+        start(kernel, &parameters);
+        #[cfg(feature = "smp")]
+        for core in 1..cores {
+            // SAFETY: nobody uses it yet.
+            unsafe { place.kernels().get(core) }.join();
+        }
 
         let thread = kernel.core.current.expect("the root task runs");
         let space = kernel[thread].cap(ThreadSlot::CSpace);
         let root = Task::initial(thread);
         kernel[thread].name = tasks::name("root");
         let mut machine = Self {
-            boot_info: read_boot_info(&kernel, space),
+            boot_info: read_boot_info(kernel, space),
             kernel,
             root,
             entries: 0,
@@ -168,6 +195,7 @@ impl Machine {
             next_slot: 0,
             pool: 0,
             bell: None,
+            place,
             arena,
         };
         machine.next_slot = machine.boot_info.empty.start;
@@ -181,19 +209,12 @@ impl Machine {
     /// # Panics
     /// Where something does not.
     pub fn check(&self) {
-        if let Err(violation) = crate::census::check(&self.kernel, &[self.root_space]) {
+        if let Err(violation) = crate::census::check(self.kernel, &[self.root_space]) {
             panic!("{violation:x?}, at {} µs", self.now());
         }
-        let core = &self.kernel.core;
-        assert_eq!(
-            self.kernel.arch.running, core.current,
-            "the processor runs whom the kernel chose"
-        );
-        assert_eq!(
-            self.kernel.arch.deadline,
-            self.kernel.alarm(),
-            "the timer is armed for what the kernel thinks"
-        );
+        check_processor(self.kernel);
+        #[cfg(feature = "smp")]
+        self.check_other_cores();
     }
 
     /// The untyped memory that objects are made from.
@@ -211,6 +232,18 @@ impl Machine {
             .map(|(slot, _)| slot)
             .expect("there is untyped memory")
     }
+}
+
+fn check_processor(kernel: &Kernel<Host>) {
+    assert_eq!(
+        kernel.arch.running, kernel.core.current,
+        "the processor runs whom the kernel chose"
+    );
+    assert_eq!(
+        kernel.arch.deadline,
+        kernel.alarm(),
+        "the timer is armed for what the kernel thinks"
+    );
 }
 
 impl Default for Machine {

@@ -26,7 +26,21 @@ impl Machine {
     ///
     /// # Panics
     /// Where it can't run.
+    #[cfg(feature = "smp")]
     pub fn by_root<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {
+        self.on(0, |machine| machine.by_root_here(work))
+    }
+
+    /// The root task does something, and is woken for it if it rests.
+    ///
+    /// # Panics
+    /// Where it can't run.
+    #[cfg(not(feature = "smp"))]
+    pub fn by_root<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {
+        self.by_root_here(work)
+    }
+
+    fn by_root_here<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {
         let root = self.root;
         let rests = !self.runs(root);
         if rests {

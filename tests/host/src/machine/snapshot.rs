@@ -20,7 +20,7 @@ impl Machine {
     pub fn snapshot(&mut self) -> Snapshot {
         let mut kernel = Box::new(MaybeUninit::uninit());
         // SAFETY: a copy that nobody uses as a kernel before it is put back, see `restore`.
-        unsafe { ptr::copy_nonoverlapping(&raw const self.kernel, kernel.as_mut_ptr(), 1) };
+        unsafe { ptr::copy_nonoverlapping(&raw const *self.kernel, kernel.as_mut_ptr(), 1) };
         Snapshot {
             memory: self.arena.bytes().into(),
             kernel,
@@ -34,7 +34,7 @@ impl Machine {
         // SAFETY: the bytes were this kernel's. It and its architecture own nothing that would have to
         // be freed, all objects lie in the memory that was put back to the same place, and so the only
         // reference, to the table of interrupt lines, is that of before.
-        unsafe { ptr::copy_nonoverlapping(snapshot.kernel.as_ptr(), &raw mut self.kernel, 1) };
+        unsafe { ptr::copy_nonoverlapping(snapshot.kernel.as_ptr(), &raw mut *self.kernel, 1) };
         self.next_slot = snapshot.next_slot;
     }
 }

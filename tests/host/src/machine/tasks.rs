@@ -128,7 +128,7 @@ impl Budget {
 pub struct Spec {
     name: &'static str,
     priority: u8,
-    budget: Option<Budget>,
+    pub(super) budget: Option<Budget>,
     buffer: bool,
     fault_handler: CPtr,
     timeout_handler: CPtr,
@@ -269,6 +269,11 @@ impl Machine {
     /// What the kernel answers.
     pub fn configure(&mut self, context: CPtr, budget: Budget) -> Answer {
         let control = self.boot_info.sched_control.start;
+        self.configure_by(control, context, budget)
+    }
+
+    /// The same, by a capability to a core's time.
+    pub(super) fn configure_by(&mut self, control: CPtr, context: CPtr, budget: Budget) -> Answer {
         self.invoke(
             control,
             Method::SchedControlConfigureFlags,

@@ -8,6 +8,8 @@ mod cnode;
 mod combined;
 mod common;
 mod contexts;
+#[cfg(feature = "smp")]
+mod cores;
 mod criticality;
 mod cspace;
 mod deferrals;

@@ -291,7 +291,7 @@ fn a_kernel_that_forgets_to_charge_is_caught() {
 
 #[test]
 fn a_kernel_that_runs_somebody_before_the_time_is_caught() {
-    let mut world = spoiled(|_| ());
+    let world = spoiled(|_| ());
     assert_eq!(world.check_funds(), Ok(()));
     let thread = world.machine.kernel.core.current.expect("somebody runs");
     let context = world.machine.kernel[thread].sched_context.expect("on time");

@@ -1,0 +1,230 @@
+//! Several cores: who runs where, and what one core does to another.
+
+use abi::{Method, ObjectType};
+use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
+
+use crate::common::{make_passive, word};
+
+fn machine() -> Machine {
+    let mut machine = Machine::with_cores(2);
+    machine.rest();
+    machine
+}
+
+fn busy(machine: &mut Machine, core: usize, name: &'static str, priority: u8) -> Task {
+    machine.spawn_on(core, Spec::new(name, priority).active())
+}
+
+fn runs_on(machine: &mut Machine, core: usize) -> String {
+    machine.on(core, |machine| machine.running())
+}
+
+/// An endpoint and a reply object.
+fn endpoint(machine: &mut Machine) -> (CPtr, CPtr) {
+    let endpoint = machine.create(ObjectType::Endpoint, 0);
+    (endpoint, machine.create(ObjectType::Reply, 0))
+}
+
+/// A server without time that waits at an endpoint, where it has set itself up on a core.
+fn passive_server(machine: &mut Machine, core: usize, endpoint: CPtr, reply: CPtr) -> Task {
+    let server = busy(machine, core, "server", 200);
+    machine.on(core, |machine| machine.recv(server, endpoint, reply));
+    make_passive(machine, server);
+    assert_eq!(machine.state(server), State::Receiving);
+    server
+}
+
+#[test]
+fn there_is_time_of_every_core() {
+    let machine = machine();
+    assert_eq!(machine.boot_info.nodes, 2);
+    assert_eq!(machine.boot_info.sched_control.len(), 2);
+}
+
+#[test]
+fn a_thread_of_each_core_runs() {
+    let mut machine = machine();
+    busy(&mut machine, 0, "here", 10);
+    busy(&mut machine, 1, "there", 5);
+    assert_eq!(runs_on(&mut machine, 0), "here");
+    assert_eq!(runs_on(&mut machine, 1), "there");
+}
+
+#[test]
+fn a_running_thread_moves_with_its_time() {
+    let mut machine = machine();
+    let task = busy(&mut machine, 0, "task", 10);
+    for core in [1, 0, 1] {
+        machine.configure_on(core, task.context, Budget::new(1000, 5000)).unwrap();
+        assert_eq!(runs_on(&mut machine, core), "task");
+        assert_eq!(runs_on(&mut machine, 1 - core), "nobody");
+    }
+}
+
+#[test]
+fn the_core_that_ran_is_charged() {
+    let mut machine = machine();
+    let task = machine.spawn_on(1, Spec::new("task", 10).budget(Budget::new(300, 1000)));
+    busy(&mut machine, 0, "other", 10);
+    machine.advance(300);
+    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    assert_eq!(runs_on(&mut machine, 0), "other");
+    machine.advance(700);
+    assert_eq!(runs_on(&mut machine, 1), "task");
+    // What it has used goes along when it moves.
+    machine.advance(100);
+    machine.configure_on(0, task.context, Budget::new(300, 1000)).unwrap();
+    let consumed = machine.invoke(task.context, Method::SchedContextConsumed, &[], &[]);
+    assert_eq!(consumed, Ok(vec![400]));
+}
+
+#[test]
+fn a_passive_server_runs_where_its_client_runs() {
+    let mut machine = machine();
+    let (endpoint, reply) = endpoint(&mut machine);
+    let server = passive_server(&mut machine, 1, endpoint, reply);
+    let here = busy(&mut machine, 0, "here", 10);
+    let there = busy(&mut machine, 1, "there", 10);
+    for (core, client) in [(0, here), (1, there), (0, here)] {
+        machine.on(core, |machine| machine.call(client, endpoint, &word(7)));
+        assert_eq!(runs_on(&mut machine, core), "server");
+        machine.on(core, |machine| {
+            assert_eq!(machine.received(server).words, [7]);
+            machine.reply_recv(server, endpoint, reply, &word(8));
+            assert_eq!(machine.received(client).words, [8]);
+        });
+        assert_eq!(machine.state(server), State::Receiving);
+        assert_eq!(runs_on(&mut machine, 0), "here");
+        assert_eq!(runs_on(&mut machine, 1), "there");
+    }
+}
+
+#[test]
+fn an_active_server_answers_from_its_own_core() {
+    let mut machine = machine();
+    let (endpoint, reply) = endpoint(&mut machine);
+    let server = busy(&mut machine, 1, "server", 10);
+    machine.on(1, |machine| machine.recv(server, endpoint, reply));
+    let client = busy(&mut machine, 0, "client", 10);
+    machine.call(client, endpoint, &word(1));
+    assert_eq!(runs_on(&mut machine, 0), "nobody");
+    assert_eq!(runs_on(&mut machine, 1), "server");
+    machine.on(1, |machine| machine.reply_recv(server, endpoint, reply, &word(2)));
+    assert_eq!(runs_on(&mut machine, 0), "client");
+    assert_eq!(machine.received(client).words, [2]);
+}
+
+#[test]
+fn a_signal_wakes_a_thread_of_another_core() {
+    let mut machine = machine();
+    let notification = machine.create(ObjectType::Notification, 0);
+    let waiter = busy(&mut machine, 1, "waiter", 10);
+    machine.on(1, |machine| machine.wait(waiter, notification));
+    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    let sender = busy(&mut machine, 0, "sender", 10);
+    machine.signal(sender, notification);
+    assert_eq!(runs_on(&mut machine, 0), "sender");
+    assert_eq!(runs_on(&mut machine, 1), "waiter");
+}
+
+#[test]
+fn a_thread_that_runs_elsewhere_can_be_stopped_and_resumed() {
+    let mut machine = machine();
+    let task = busy(&mut machine, 1, "task", 10);
+    busy(&mut machine, 1, "other", 5);
+    machine.suspend(task);
+    assert_eq!(runs_on(&mut machine, 1), "other");
+    machine.resume(task);
+    assert_eq!(runs_on(&mut machine, 1), "task");
+}
+
+#[test]
+fn priorities_of_another_core_can_be_changed() {
+    let mut machine = machine();
+    let first = busy(&mut machine, 1, "first", 20);
+    let second = busy(&mut machine, 1, "second", 10);
+    machine.set_priority(second, 30);
+    assert_eq!(runs_on(&mut machine, 1), "second");
+    machine.set_priority(second, 5);
+    assert_eq!(runs_on(&mut machine, 1), "first");
+    machine.set_priority(first, 1);
+    assert_eq!(runs_on(&mut machine, 1), "second");
+}
+
+#[test]
+fn a_thread_that_runs_elsewhere_can_be_deleted() {
+    let mut machine = machine();
+    let task = busy(&mut machine, 1, "task", 10);
+    busy(&mut machine, 1, "other", 5);
+    machine.delete(task.tcb);
+    assert_eq!(runs_on(&mut machine, 1), "other");
+}
+
+#[test]
+fn time_of_a_thread_that_runs_elsewhere_can_be_deleted() {
+    let mut machine = machine();
+    let task = busy(&mut machine, 1, "task", 10);
+    machine.delete(task.context);
+    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    machine.advance(10_000);
+}
+
+#[test]
+fn a_fault_is_told_on_another_core() {
+    let mut machine = machine();
+    let (endpoint, reply) = endpoint(&mut machine);
+    let handler = busy(&mut machine, 0, "handler", 10);
+    machine.recv(handler, endpoint, reply);
+    let spec = Spec::new("task", 10).active().fault_handler(endpoint);
+    let task = machine.spawn_on(1, spec);
+    machine.on(1, |machine| {
+        machine.fault(task, kernel::object::Fault::UserException { number: 3, code: 0 });
+    });
+    // The handler has time of its own: it runs where it is.
+    assert_eq!(runs_on(&mut machine, 0), "handler");
+    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    machine.reply_recv(handler, endpoint, reply, &word(0));
+    assert_eq!(runs_on(&mut machine, 1), "task");
+}
+
+#[test]
+fn a_timeout_is_told_on_another_core() {
+    let mut machine = machine();
+    let (endpoint, reply) = endpoint(&mut machine);
+    let handler = busy(&mut machine, 0, "handler", 10);
+    machine.recv(handler, endpoint, reply);
+    let spec = Spec::new("task", 10).budget(Budget::new(100, 1000)).timeout_handler(endpoint);
+    machine.spawn_on(1, spec);
+    machine.advance(100);
+    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    assert_eq!(runs_on(&mut machine, 0), "handler");
+}
+
+#[test]
+fn yielding_to_a_thread_elsewhere_only_tells() {
+    let mut machine = machine();
+    let target = busy(&mut machine, 1, "target", 10);
+    let caller = busy(&mut machine, 0, "caller", 10);
+    machine.advance(500);
+    let used = machine.invoke_as(caller, target.context, Method::SchedContextYieldTo, &[], &[]);
+    assert!(used.is_ok());
+    assert_eq!(runs_on(&mut machine, 0), "caller");
+    assert_eq!(runs_on(&mut machine, 1), "target");
+}
+
+#[test]
+fn each_core_has_its_level_of_criticality() {
+    let mut machine = machine();
+    let low = busy(&mut machine, 1, "low", 5);
+    busy(&mut machine, 1, "high", 10);
+    machine.set_criticality(low, 1);
+    let level = |machine: &mut Machine, core: usize, level: usize| {
+        let control = machine.boot_info.sched_control.start + core;
+        let method = Method::SchedControlSetCriticalityLevel;
+        machine.invoke(control, method, &[level], &[]).unwrap();
+    };
+    level(&mut machine, 0, 1);
+    assert_eq!(runs_on(&mut machine, 1), "high");
+    level(&mut machine, 1, 1);
+    assert_eq!(runs_on(&mut machine, 1), "low");
+}

@@ -174,8 +174,7 @@ extern "C" fn start_core() -> ! {
     while !GO.load(Ordering::Acquire) {
         core::hint::spin_loop();
     }
-    let _ = &kernel;
-    //kernel.join();
+    kernel.join();
     // SAFETY: everything is set up, and no reference to the kernel is used after this.
     unsafe { trap::return_to_user() }
 }

@@ -33,12 +33,6 @@ use run::Bench;
 
 /// The command `bench`.
 pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
-    if arguments.smp != 1 {
-        bail!(
-            "the kernel runs on one core so far; leave out --smp {}",
-            arguments.smp
-        );
-    }
     let names = match &*arguments.platforms {
         [] => {
             let benches = System::benches(workspace)?;
@@ -56,6 +50,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     let mut good = true;
     for name in &names {
         let platform = Platform::load(workspace, name)?;
+        if arguments.platforms.is_empty() && !platform.has(arguments.cores) {
+            continue;
+        }
         let bench = Bench {
             workspace,
             tools: &tools,

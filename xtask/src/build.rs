@@ -10,7 +10,7 @@ use anyhow::Context;
 
 pub(crate) use bare_metal::{BareMetal, Side};
 
-use crate::cli::{AbiOption, BuildArguments, Kernel, LogLevel};
+use crate::cli::{AbiOption, BuildArguments, Cores, Kernel, LogLevel};
 use crate::image::elf::Executable;
 use crate::platform::Platform;
 use crate::setup;
@@ -22,6 +22,8 @@ use crate::{Outcome, Result, archive, image};
 
 /// Tells the compiler of a root task where its archive of components is.
 pub(crate) const COMPONENTS: &str = "ESCAPEMENT_COMPONENTS";
+/// Tells the compilation of a kernel for several cores how many there are at most.
+pub(crate) const CORES: &str = "ESCAPEMENT_CORES";
 
 /// The initial thread's program.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +40,7 @@ pub(crate) struct Request<'a> {
     pub(crate) platform: &'a Platform,
     pub(crate) kernel: Kernel,
     pub(crate) abi: &'a [AbiOption],
+    pub(crate) cores: Cores,
     pub(crate) log: Option<LogLevel>,
     pub(crate) root_task: RootTask<'a>,
     /// Whether the kernel's default features are left out: endpoints with thresholds, and more that needs
@@ -70,6 +73,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         platform: &platform,
         kernel: arguments.kernel,
         abi: &arguments.abi,
+        cores: arguments.cores,
         log: None,
         root_task: RootTask::System(&system),
         bare: false,
@@ -99,10 +103,12 @@ pub(crate) fn build(
     request: &Request<'_>,
 ) -> Result<Built> {
     let platform = request.platform;
+    platform.require(request.cores)?;
     let bare_metal = BareMetal {
         workspace,
         tools,
         platform,
+        smp: request.cores.are_several(),
         bare: false,
     };
 
@@ -144,6 +150,12 @@ pub(crate) fn build(
         file.push('-');
         file.push_str(option.feature());
     }
+    if request.cores.are_several() {
+        file.push_str(&format!("-smp{}", request.cores.count));
+    }
+    if request.cores.big_lock {
+        file.push_str("-big-lock");
+    }
     let image = workspace
         .target()
         .join(&platform.name)
@@ -174,6 +186,13 @@ fn build_kernel(bare_metal: &BareMetal<'_>, request: &Request<'_>) -> Result<Pat
     if let Some(level) = request.log {
         features.push("log");
         environment.push(("DEFMT_LOG".into(), level.name().into()));
+    }
+    if request.cores.are_several() {
+        features.push("smp");
+        environment.push((CORES.into(), request.cores.count.to_string().into()));
+    }
+    if request.cores.big_lock {
+        features.push("big-lock");
     }
     let features: Vec<_> = features
         .iter()

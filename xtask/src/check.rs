@@ -16,6 +16,8 @@ use crate::{Outcome, Result, cargo, rules};
 
 /// How a kernel may be composed; each must be free of warnings.
 const KERNELS: [&[&str]; 3] = [&["debug", "log"], &["bench"], &[]];
+/// That of boards with several cores.
+const SEVERAL_CORES: &[&str] = &["debug", "log", "smp"];
 
 /// The options of documentation that is checked.
 const DOC: [&str; 3] = ["doc", "--no-deps", "--document-private-items"];
@@ -107,13 +109,15 @@ impl Check<'_> {
     /// The kernel and what it builds upon, for one platform.
     fn kernel(&mut self, platform: &Platform) -> Result<()> {
         let name = &*platform.name;
-        for features in KERNELS {
+        let several = (platform.cores > 1).then_some(SEVERAL_CORES);
+        for features in KERNELS.into_iter().chain(several) {
             let features: Vec<_> = features
                 .iter()
                 .map(|feature| format!("{name}/{feature}"))
                 .collect();
             let mut clippy = self.tools.toolchain.subcommand("clippy");
             self.complete(platform, &mut clippy, Side::Kernel, &[name], &features);
+            clippy.env(build::CORES, "2");
             self.lint(
                 &format!("linting the kernel for {name} [{}]", features.join(" ")),
                 clippy,
@@ -179,6 +183,7 @@ impl Check<'_> {
             tools: &self.tools,
             platform,
             bare: false,
+            smp: false,
         };
         bare_metal.complete(command, side, crates, features, &[]);
     }

@@ -118,6 +118,30 @@ impl LogLevel {
     }
 }
 
+/// How many cores the machine has, and how they share the kernel.
+#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cores {
+    /// Number of cores.
+    #[arg(long = "smp", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) count: u32,
+    /// Let one lock guard the whole kernel, for comparison.
+    #[arg(long)]
+    pub(crate) big_lock: bool,
+}
+
+impl Cores {
+    /// One core.
+    pub(crate) const ONE: Self = Self {
+        count: 1,
+        big_lock: false,
+    };
+
+    /// Whether the kernel is one for several cores.
+    pub(crate) fn are_several(self) -> bool {
+        self.count > 1
+    }
+}
+
 /// What to build; shared by the commands that build.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct BuildArguments {
@@ -133,6 +157,8 @@ pub(crate) struct BuildArguments {
     /// Options of the ABI, separated by commas.
     #[arg(long, value_enum, value_name = "OPTIONS", value_delimiter = ',')]
     pub(crate) abi: Vec<AbiOption>,
+    #[command(flatten)]
+    pub(crate) cores: Cores,
 }
 
 #[derive(Args, Debug)]
@@ -142,9 +168,6 @@ pub(crate) struct QemuArguments {
     /// Boot this program, built for the ABI, as the initial thread.
     #[arg(long, value_name = "FILE.elf", conflicts_with = "system")]
     pub(crate) root_task: Option<PathBuf>,
-    /// Number of cores.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) smp: u32,
     /// Let virtual time be the number of executed instructions.
     #[arg(long)]
     pub(crate) icount: bool,
@@ -204,6 +227,8 @@ pub(crate) struct TestArguments {
     /// Options of the ABI for the on-target tests, separated by commas.
     #[arg(long, value_enum, value_name = "OPTIONS", value_delimiter = ',')]
     pub(crate) abi: Vec<AbiOption>,
+    #[command(flatten)]
+    pub(crate) cores: Cores,
     /// Another seed for the fuzzer.
     #[arg(long, value_name = "N")]
     pub(crate) fuzz_seed: Option<u64>,
@@ -271,9 +296,8 @@ pub(crate) struct BenchArguments {
     /// Measure on this computer's own processor, in cycles, which are noisy.
     #[arg(long)]
     pub(crate) kvm: bool,
-    /// Number of cores.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) smp: u32,
+    #[command(flatten)]
+    pub(crate) cores: Cores,
     /// The longest that one platform's benchmarks may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
@@ -293,7 +317,7 @@ impl BenchArguments {
             attackers: None,
             profile: None,
             kvm: false,
-            smp: 1,
+            cores: Cores::ONE,
             timeout,
         }
     }

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use crate::Result;
+use crate::cli::Cores;
 use crate::image::elf::Format;
 use crate::workspace::Workspace;
 
@@ -26,6 +27,9 @@ pub(crate) struct Platform {
     pub(crate) target: String,
     pub(crate) kernel: Kernel,
     pub(crate) user: User,
+    /// The most cores that the kernel can have on it.
+    #[serde(default = "one")]
+    pub(crate) cores: u32,
     /// What the board's loader takes.
     pub(crate) image: Format,
     /// What runs before the kernel, if anything does.
@@ -33,6 +37,10 @@ pub(crate) struct Platform {
     pub(crate) qemu: Qemu,
     /// How Bochs plays the board, where it does.
     pub(crate) bochs: Option<Bochs>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// How the kernel is compiled.
@@ -149,6 +157,26 @@ impl Platform {
         Self::parse(name, &text).with_context(|| format!("cannot use {}", workspace.display(&path)))
     }
 
+    /// Whether it has as many cores.
+    pub(crate) fn has(&self, cores: Cores) -> bool {
+        cores.count <= self.cores
+    }
+
+    /// Refuses what the board has not.
+    pub(crate) fn require(&self, cores: Cores) -> Result<()> {
+        let name = &self.name;
+        if !self.has(cores) {
+            match self.cores {
+                1 => bail!("{name} has one core; leave out --smp {}", cores.count),
+                most => bail!("{name} has {most} cores, not {}", cores.count),
+            }
+        }
+        if cores.big_lock && !cores.are_several() {
+            bail!("one core needs no lock; leave out --big-lock, or add --smp");
+        }
+        Ok(())
+    }
+
     fn parse(name: &str, text: &str) -> Result<Self> {
         let mut platform: Self = toml::from_str(text)?;
         platform.name = name.to_string();
@@ -197,6 +225,28 @@ pub(crate) mod tests {
         );
         assert_eq!(platform.qemu.serial, [Serial::Console, Serial::Log]);
         assert!(platform.user.rustflags.is_empty());
+    }
+
+    #[test]
+    fn cores_that_a_board_lacks_are_refused() {
+        let cores = |count| Cores {
+            count,
+            ..Cores::ONE
+        };
+        let single = Platform::parse("board", EXAMPLE).unwrap();
+        assert!(single.require(cores(1)).is_ok());
+        let error = single.require(cores(2)).unwrap_err().to_string();
+        assert!(error.contains("board has one core"), "{error}");
+        let text = EXAMPLE.replace("[kernel]", "cores = 4\n[kernel]");
+        let quad = Platform::parse("board", &text).unwrap();
+        assert!(quad.require(cores(4)).is_ok());
+        let error = quad.require(cores(5)).unwrap_err().to_string();
+        assert!(error.contains("4 cores, not 5"), "{error}");
+        let locked = Cores {
+            big_lock: true,
+            ..Cores::ONE
+        };
+        assert!(quad.require(locked).is_err(), "a lock for one core");
     }
 
     #[test]

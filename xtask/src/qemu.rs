@@ -33,13 +33,8 @@ const TERMINAL: &str = "ESCAPEMENT_TERMINAL";
 
 /// The command `qemu`.
 pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
-    if arguments.smp != 1 {
-        bail!(
-            "the kernel runs on one core so far; leave out --smp {}",
-            arguments.smp
-        );
-    }
     let platform = Platform::load(workspace, &arguments.build.platform)?;
+    platform.require(arguments.build.cores)?;
     let system;
     let root_task = if let Some(file) = &arguments.root_task {
         build::read_root_task(&platform, file)?;
@@ -55,6 +50,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         platform: &platform,
         kernel: arguments.build.kernel,
         abi: &arguments.build.abi,
+        cores: arguments.build.cores,
         log: arguments.log,
         root_task,
         bare: false,
@@ -83,6 +79,7 @@ fn emulate(
     let machine = Machine {
         platform,
         image: &built.image,
+        cores: arguments.build.cores.count,
         log: socket.as_deref(),
         icount: arguments.icount,
         gdb: arguments.gdb,

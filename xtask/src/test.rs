@@ -11,6 +11,8 @@ use std::num::NonZero;
 use std::sync::mpsc;
 use std::thread;
 
+use anyhow::bail;
+
 use crate::cli::{Emulator, TestArguments};
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
@@ -32,7 +34,16 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         .iter()
         .map(|name| Platform::load(workspace, name))
         .collect();
-    let platforms = platforms?;
+    let mut platforms = platforms?;
+    if everything {
+        platforms.retain(|platform| platform.has(arguments.cores));
+    }
+    for platform in &platforms {
+        platform.require(arguments.cores)?;
+    }
+    if arguments.emulator == Emulator::Bochs && arguments.cores.are_several() {
+        bail!("Bochs plays machines with one core; leave out --smp");
+    }
     let supervisor = Supervisor::new()?;
 
     let mut total = Tally::default();
@@ -50,7 +61,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         let tools = setup::build_tools()?;
         setup::emulators(&platforms)?;
         total += on_targets(workspace, &tools, &platforms, arguments, &supervisor)?;
-        if everything && arguments.filter.is_none() && arguments.emulator == Emulator::Qemu {
+        let benches = arguments.filter.is_none()
+            && arguments.emulator == Emulator::Qemu
+            && !arguments.cores.are_several();
+        if everything && benches {
             total += benches::run(workspace, &tools, &platforms, arguments, &supervisor)?;
         }
     }

@@ -16,6 +16,8 @@ use kernel::token::Ptr;
 use crate::cap::{self, Cap};
 use crate::context::{Context, KnownSpace};
 use crate::paging::{USER_TOP, tlb, window};
+#[cfg(feature = "smp")]
+use crate::smp::Remote;
 use crate::{
     Platform, X86_64, bases, debug, fpu, irq_control, lines, optional, ports, space, timer,
 };
@@ -37,6 +39,11 @@ impl<P: Platform> Arch for X86_64<P> {
 
     fn clock(&self) -> Clock {
         self.clock
+    }
+
+    #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize) {
+        self.interrupt(core);
     }
 
     fn interrupt_pending(&mut self) -> bool {
@@ -67,7 +74,10 @@ impl<P: Platform> Arch for X86_64<P> {
     #[inline]
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
         let Some(next) = next else {
-            // The idle loop needs nothing: what is loaded stays, in case its owner comes back.
+            // The idle loop needs nothing: what is loaded stays, in case its owner comes back. Only among
+            // several cores it may come back elsewhere.
+            #[cfg(feature = "smp")]
+            write_back(kernel);
             return kernel.arch.core.set_current(None);
         };
         switch_space(kernel, next);
@@ -86,6 +96,19 @@ impl<P: Platform> Arch for X86_64<P> {
             kernel.objects[thread].context.save_bases();
             kernel.arch.bases_of = None;
         }
+    }
+
+    #[cfg(feature = "smp")]
+    type Remote = Remote;
+
+    #[cfg(feature = "smp")]
+    fn perform(kernel: &mut Kernel<Self>, remote: Remote) {
+        space::perform(kernel, remote);
+    }
+
+    #[cfg(feature = "smp")]
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
+        self.bases_of == Some(thread) || self.fpu.owner() == Some(thread)
     }
 
     fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
@@ -263,6 +286,15 @@ fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_
         kernel.objects[owner].context.save_bases();
     }
     kernel.objects[next].context.load_bases();
+}
+
+/// Writes back what the registers hold of threads.
+#[cfg(feature = "smp")]
+fn write_back<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
+    let arch = &kernel.arch;
+    for thread in [arch.bases_of, arch.fpu.owner()].into_iter().flatten() {
+        X86_64::release_thread(kernel, thread);
+    }
 }
 
 impl<P: Platform> X86_64<P> {

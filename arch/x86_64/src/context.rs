@@ -258,6 +258,11 @@ impl UserContext for Context {
         self.registers.rip = canonical(self.registers.restart as usize);
     }
 
+    #[cfg(feature = "smp")]
+    fn set_next_pc(&mut self, address: usize) {
+        self.registers.rip = canonical(address);
+    }
+
     fn forget_restart(&mut self) {
         self.registers.restart = self.registers.rip;
     }

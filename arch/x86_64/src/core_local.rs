@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 use core::ptr::null_mut;
 
+use kernel::sched::CORES;
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::{GsBase, KernelGsBase};
 use x86_64::structures::tss::TaskStateSegment;
@@ -11,8 +12,11 @@ use crate::context::Registers;
 use crate::segments::Segments;
 
 /// The state of one core that assembly code uses.
+///
+/// With several cores, none writes to the cache line of another.
 #[derive(Debug)]
 #[repr(C)]
+#[cfg_attr(feature = "smp", repr(align(64)))]
 pub struct CoreLocal {
     /// The registers of the current thread; null while the core is idle.
     current: *mut Registers,
@@ -25,13 +29,15 @@ pub struct CoreLocal {
     segments: Segments,
 }
 
-static mut BOOT_CORE: CoreLocal = CoreLocal {
-    current: null_mut(),
-    stack: 0,
-    user_stack: 0,
-    kernel: 0,
-    segments: Segments::new(),
-};
+static mut OF_CORES: [CoreLocal; CORES] = [const {
+    CoreLocal {
+        current: null_mut(),
+        stack: 0,
+        user_stack: 0,
+        kernel: 0,
+        segments: Segments::new(),
+    }
+}; CORES];
 
 impl CoreLocal {
     /// Offset of the pointer to the current thread's registers.
@@ -48,21 +54,38 @@ impl CoreLocal {
         + offset_of!(Segments, task)
         + offset_of!(TaskStateSegment, privilege_stack_table);
 
-    /// Sets up the state of the boot core, whose kernel entries start at `stack`.
+    /// Sets up the state of this core, which is number `number` and whose kernel entries start at `stack`.
     ///
     /// # Safety
-    /// Called once at boot.
-    pub unsafe fn init(stack: usize) -> &'static mut Self {
-        let core = &raw mut BOOT_CORE;
-        // SAFETY: this is the only call, hence the only reference. Assembly code uses the fields
-        // only between kernel entries.
-        let core = unsafe { &mut *core };
+    /// Called once for each core, by itself.
+    pub unsafe fn init(number: usize, stack: usize) -> &'static mut Self {
+        let core = &raw mut OF_CORES;
+        // SAFETY: this is the only call for this core, hence the only reference. Assembly code uses the
+        // fields only between kernel entries.
+        let core = unsafe { &mut (*core)[number] };
         core.stack = stack;
         // SAFETY: the tables are part of a static variable.
-        unsafe { core.segments.load() };
+        unsafe { core.segments.load(number) };
         GsBase::write(VirtAddr::from_ptr(core));
         KernelGsBase::write(VirtAddr::zero());
         core
+    }
+
+    /// The address of this core's kernel.
+    #[cfg(feature = "smp")]
+    #[inline(always)]
+    pub fn kernel() -> usize {
+        let address;
+        // SAFETY: in the kernel, GS points at the core's state.
+        unsafe {
+            core::arch::asm!(
+                "mov {}, gs:[{KERNEL}]",
+                out(reg) address,
+                KERNEL = const Self::KERNEL,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        address
     }
 
     /// Fast paths find the kernel here.

@@ -84,6 +84,12 @@ impl<P: Platform> Fpu<P> {
         self.components
     }
 
+    /// Whose values are in the registers.
+    #[cfg(feature = "smp")]
+    pub fn owner(&self) -> Option<Ptr<Thread<X86_64<P>>>> {
+        self.owner
+    }
+
     fn trap_uses(&mut self, trap: bool) {
         if self.trapping != trap {
             self.trapping = trap;

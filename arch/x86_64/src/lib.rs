@@ -9,6 +9,7 @@
 //! | [`cap`], [`ports`] | capabilities of this architecture |
 //! | [`apic`], [`lines`], [`timer`] | interrupts and time |
 //! | [`cpu`] | what the processor can do |
+//! | `smp`, `shared` | several cores: what they do for one another, and what they have in common |
 //!
 //! "Intel SDM" in comments is the Intel 64 and IA-32 Architectures Software Developer's Manual, order
 //! number 325462, by the section numbers of its edition of 2024.
@@ -31,6 +32,9 @@ mod optional;
 pub mod paging;
 pub mod ports;
 pub mod segments;
+mod shared;
+#[cfg(feature = "smp")]
+pub mod smp;
 pub mod space;
 pub mod timer;
 pub mod trap;
@@ -50,6 +54,7 @@ use fpu::Fpu;
 use lines::Lines;
 use paging::KernelSpace;
 use ports::IssuedPorts;
+use shared::{Shared, shared};
 use space::Asids;
 use timer::Timer;
 
@@ -91,12 +96,12 @@ pub struct X86_64<P: Platform> {
     local_apic: LocalApic,
     timer: Timer,
     clock: Clock,
-    lines: Lines,
-    kernel_space: KernelSpace,
+    lines: Shared<Lines>,
+    kernel_space: Shared<KernelSpace>,
     /// The page tables in use.
     active_root: PhysAddr,
     asids: Asids,
-    ports: IssuedPorts,
+    ports: Shared<IssuedPorts>,
     fpu: Fpu<P>,
     /// The breakpoints in the processor.
     breakpoints: debug::Registers,
@@ -121,22 +126,25 @@ impl<P: Platform> X86_64<P> {
         } = machine;
         // SAFETY: this is done once, in this order.
         let core = unsafe {
-            let core = CoreLocal::init(stack);
+            trap::fill_table();
+            let core = CoreLocal::init(0, stack);
             trap::init();
             bases::init();
             core
         };
+        #[cfg(feature = "smp")]
+        smp::introduce(0, local_apic.id());
         Self {
             core,
             timer: Timer::new(&mut local_apic, features.tsc_deadline, ticks_per_second),
             clock: Clock::new(ticks_per_second),
-            lines: Lines::new(io_apics, local_apic.id() as u8),
+            lines: shared!(Lines, Lines::new(io_apics, local_apic.id() as u8)),
             local_apic,
             active_root: kernel_space.root(),
-            kernel_space,
+            kernel_space: shared!(KernelSpace, kernel_space),
             asids: Asids::new(),
             // SAFETY: this is done once.
-            ports: unsafe { IssuedPorts::new() },
+            ports: shared!(IssuedPorts, unsafe { IssuedPorts::new() }),
             fpu: Fpu::new(features.float_components),
             breakpoints: debug::Registers::NONE,
             bases_of: None,

@@ -3,6 +3,7 @@
 //! 64-bit mode needs them only for privilege levels and stacks. The order of the descriptors is that
 //! of `syscall` and `sysret`, which compute the user's selectors from one number.
 
+use kernel::sched::CORES;
 use x86_64::PrivilegeLevel::{Ring0, Ring3};
 use x86_64::VirtAddr;
 use x86_64::instructions::segmentation::{CS, DS, ES, SS, Segment};
@@ -34,10 +35,12 @@ struct Stacks {
     debug: [u8; 256],
 }
 
-static mut STACKS: Stacks = Stacks {
-    fatal: [0; _],
-    debug: [0; _],
-};
+static mut STACKS: [Stacks; CORES] = [const {
+    Stacks {
+        fatal: [0; _],
+        debug: [0; _],
+    }
+}; CORES];
 
 /// Descriptor table and task state of one core.
 #[derive(Debug)]
@@ -61,17 +64,17 @@ impl Segments {
         }
     }
 
-    /// Makes the tables those of this core.
+    /// Makes the tables those of this core, which is number `core`.
     ///
     /// # Safety
     /// Called once per core at boot; the tables stay where they are.
-    pub unsafe fn load(&mut self) {
+    pub unsafe fn load(&mut self, core: usize) {
         let stacks = &raw mut STACKS;
         // SAFETY: only the addresses of their ends are computed.
         let (fatal, debug) = unsafe {
             (
-                (&raw mut (*stacks).fatal).add(1),
-                (&raw mut (*stacks).debug).add(1),
+                (&raw mut (*stacks)[core].fatal).add(1),
+                (&raw mut (*stacks)[core].debug).add(1),
             )
         };
         self.task.interrupt_stack_table[FATAL_STACK as usize] = VirtAddr::from_ptr(fatal);

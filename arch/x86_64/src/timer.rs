@@ -48,6 +48,20 @@ impl Timer {
         }
     }
 
+    /// The same for another core, whose local APIC has the same clock.
+    #[cfg(feature = "smp")]
+    pub fn start(self, apic: &mut LocalApic) {
+        match self {
+            Self::Deadline => {
+                apic.use_tsc_deadline();
+                // As above.
+                // SAFETY: orders memory accesses, no more.
+                unsafe { core::arch::x86_64::_mm_mfence() };
+            }
+            Self::Count { .. } => apic.use_count(),
+        }
+    }
+
     /// Lets the timer interrupt at `deadline`, or soon after; a moment that has passed comes at once.
     pub fn arm(&self, apic: &mut LocalApic, deadline: Ticks) {
         match *self {

@@ -58,7 +58,10 @@ const fn cores_asked_for() -> usize {
     let digits = number.as_bytes();
     let (mut value, mut index) = (0, 0);
     while index < digits.len() {
-        assert!(digits[index].is_ascii_digit(), "ESCAPEMENT_CORES is no number");
+        assert!(
+            digits[index].is_ascii_digit(),
+            "ESCAPEMENT_CORES is no number"
+        );
         value = 10 * value + (digits[index] - b'0') as usize;
         index += 1;
     }
@@ -108,7 +111,12 @@ impl<A: Arch> Kernels<A> {
     /// # Safety
     /// Called once for each core, by one core at a time, before any of them runs a thread; with the same
     /// interrupt lines.
-    pub unsafe fn make(&'static self, core: usize, arch: A, irqs: Irqs<A>) -> &'static mut Kernel<A> {
+    pub unsafe fn make(
+        &'static self,
+        core: usize,
+        arch: A,
+        irqs: Irqs<A>,
+    ) -> &'static mut Kernel<A> {
         #[cfg(feature = "smp")]
         self.count.store(core + 1, Ordering::Relaxed);
         // SAFETY: by contract there is no other reference.

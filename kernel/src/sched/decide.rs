@@ -83,7 +83,8 @@ impl<A: Arch> Kernel<A> {
     fn end_if_dead(&self, last: Option<Ptr<Thread<A>>>) {
         let time_comes = self.core.release.is_awaited();
         let interrupts = self.irqs.iter().any(|line| line.state == IrqState::Issued);
-        if time_comes || interrupts || abi::config::DOMAINS > 1 {
+        // What other cores will do is not known here.
+        if time_comes || interrupts || abi::config::DOMAINS > 1 || crate::cores::CORES > 1 {
             return;
         }
         let stopped = last.is_some_and(|last| matches!(self[last].state, ThreadState::Inactive));

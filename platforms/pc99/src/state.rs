@@ -1,34 +1,61 @@
 //! Where the kernel's state is.
 
-use core::mem::MaybeUninit;
-
-use arch_x86_64::{X86_64, fastpath, lines};
-use kernel::Kernel;
+use arch_x86_64::{X86_64, lines};
+use kernel::cores::Irqs;
 use kernel::object::IrqEntry;
+use kernel::{Kernel, Kernels};
 
 use crate::Pc99;
 
-static mut KERNEL: MaybeUninit<Kernel<X86_64<Pc99>>> = MaybeUninit::uninit();
+static KERNELS: Kernels<X86_64<Pc99>> = Kernels::new();
 static mut IRQS: [IrqEntry<X86_64<Pc99>>; lines::COUNT] = [IrqEntry::EMPTY; lines::COUNT];
 
-/// Makes the kernel.
+/// Makes the kernel of the first core.
 ///
 /// # Safety
 /// Called once, at boot.
 pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
-    let (kernel, irqs) = (&raw mut KERNEL, &raw mut IRQS);
-    // SAFETY: there is one kernel, and these are the only references.
-    let kernel = unsafe { Kernel::make_in(&mut *kernel, arch, &mut *irqs) };
-    fastpath::enable(kernel);
+    let irqs = &raw mut IRQS;
+    // SAFETY: this is the only reference to the table, and there is one kernel so far.
+    let kernel = unsafe { make(0, arch, Irqs::new(&mut *irqs)) };
+    #[cfg(not(feature = "smp"))]
+    arch_x86_64::fastpath::enable(kernel);
     kernel
 }
 
-/// The kernel.
+/// Makes the kernel of a core.
 ///
 /// # Safety
-/// Called once per kernel entry, after [`init`].
+/// Called once for each core, by one core at a time, with the same interrupt lines.
+pub unsafe fn make(
+    core: usize,
+    arch: X86_64<Pc99>,
+    irqs: Irqs<X86_64<Pc99>>,
+) -> &'static mut Kernel<X86_64<Pc99>> {
+    // SAFETY: the caller's promise.
+    let kernel = unsafe { KERNELS.make(core, arch, irqs) };
+    #[cfg(feature = "smp")]
+    kernel.arch.set_kernel(KERNELS.address(core));
+    kernel
+}
+
+/// The kernel of this core.
+///
+/// # Safety
+/// Called once per kernel entry, after it was made.
+#[inline(always)]
 pub unsafe fn kernel() -> &'static mut Kernel<X86_64<Pc99>> {
-    let kernel = &raw mut KERNEL;
+    #[cfg(feature = "smp")]
+    {
+        let address = arch_x86_64::core_local::CoreLocal::kernel();
+        let kernel = core::ptr::with_exposed_provenance_mut::<Kernel<_>>(address);
+        // SAFETY: `make` has written the address down; interrupts are disabled in the kernel, so entries
+        // do not nest.
+        unsafe { &mut *kernel }
+    }
     // SAFETY: interrupts are disabled in the kernel, so entries do not nest, and `init` was called.
-    unsafe { (&mut *kernel).assume_init_mut() }
+    #[cfg(not(feature = "smp"))]
+    unsafe {
+        KERNELS.get(0)
+    }
 }

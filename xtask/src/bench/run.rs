@@ -112,6 +112,7 @@ impl Bench<'_> {
             platform: self.platform,
             kernel: Kernel::Bench,
             abi: &[],
+            cores: self.arguments.cores,
             log: None,
             root_task: RootTask::System(&system),
             bare,
@@ -150,6 +151,7 @@ impl Bench<'_> {
         let machine = Machine {
             platform: self.platform,
             image: &built.image,
+            cores: self.arguments.cores.count,
             log: None,
             icount: !self.arguments.kvm,
             gdb: false,

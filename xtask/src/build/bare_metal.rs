@@ -28,6 +28,8 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) platform: &'a Platform,
     /// Whether default features are left out.
     pub(crate) bare: bool,
+    /// Whether the interface is that of kernels for several cores.
+    pub(crate) smp: bool,
 }
 
 impl BareMetal<'_> {
@@ -77,11 +79,14 @@ impl BareMetal<'_> {
             command.arg("--no-default-features");
         }
         let mut features = features.to_vec();
-        if !abi.is_empty() {
+        // The stub knows nothing of it.
+        let smp = self.smp && side != Side::Stub;
+        if !abi.is_empty() || smp {
             // Named beside the crates that use it, crate `abi` takes its
             // options by itself, and cargo unifies them for all.
             command.args(["-p", "abi"]);
             features.extend(abi.iter().map(|option| format!("abi/{}", option.feature())));
+            features.extend(smp.then(|| "abi/smp".to_string()));
         }
         if !features.is_empty() {
             command.arg("--features").arg(features.join(","));

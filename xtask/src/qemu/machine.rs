@@ -11,6 +11,8 @@ use crate::platform::{Platform, Semihosting, Serial};
 pub(crate) struct Machine<'a> {
     pub(crate) platform: &'a Platform,
     pub(crate) image: &'a Path,
+    /// Number of cores.
+    pub(crate) cores: u32,
     /// The socket that takes the kernel's log.
     pub(crate) log: Option<&'a Path>,
     /// Virtual time is the number of executed instructions.
@@ -52,6 +54,10 @@ impl Machine<'_> {
             let configuration = format!("enable=on,target=native{channel}");
             command.args(["-semihosting-config", &configuration]);
         }
+        if self.cores > 1 {
+            command.args(["-smp", &self.cores.to_string()]);
+        }
+        // With several cores too: then they take turns, on one thread of the host.
         if self.icount {
             command.args(["-icount", "shift=0,sleep=off"]);
         }
@@ -84,6 +90,7 @@ mod tests {
         let machine = Machine {
             platform: &toml::from_str(platform).unwrap(),
             image: Path::new("image.elf"),
+            cores: 2,
             log: log.map(Path::new),
             icount: true,
             gdb: true,
@@ -141,6 +148,7 @@ mod tests {
         let arguments = arguments(&["-m", "1024"], None);
         assert!(has(&arguments, &["-icount", "shift=0,sleep=off"]));
         assert!(has(&arguments, &["-s", "-S"]));
+        assert!(has(&arguments, &["-smp", "2"]));
         assert!(arguments.ends_with(&["-m".to_string(), "1024".to_string()]));
     }
 }

@@ -147,6 +147,7 @@ impl Run<'_> {
             platform: self.platform,
             kernel: self.kernel,
             abi: self.abi,
+            cores: self.arguments.cores,
             log: None,
             root_task: RootTask::System(&self.system),
             bare: false,
@@ -231,6 +232,7 @@ impl Run<'_> {
         let machine = Machine {
             platform,
             image,
+            cores: self.arguments.cores.count,
             log: None,
             // Virtual time that follows the instructions: a busy host disturbs no test.
             icount: true,

@@ -42,6 +42,10 @@ enum Register {
     Spurious = 0xf0,
     /// The first of eight, with 32 vectors each.
     Requests = 0x200,
+    #[cfg(feature = "smp")]
+    Command = 0x300,
+    #[cfg(feature = "smp")]
+    CommandDestination = 0x310,
     TimerVector = 0x320,
     Line0Vector = 0x350,
     ErrorVector = 0x370,
@@ -57,6 +61,18 @@ enum Access {
     /// Address of the registers.
     Memory(usize),
     Msrs,
+}
+
+/// What cores send to one another.
+#[cfg(feature = "smp")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// An interrupt.
+    Interrupt(u8),
+    /// To stop and wait for [`Message::StartUp`].
+    Init,
+    /// To execute, in real mode, at the beginning of this page of 4 KiB.
+    StartUp(u8),
 }
 
 /// The local APIC of this core.
@@ -103,6 +119,15 @@ impl LocalApic {
         apic
     }
 
+    /// Where the registers are mapped, if they are memory.
+    #[cfg(feature = "smp")]
+    pub fn registers(&self) -> usize {
+        match self.access {
+            Access::Memory(address) => address,
+            Access::Msrs => 0,
+        }
+    }
+
     fn read_at(&self, register: Register, index: u32) -> u32 {
         match self.access {
             Access::Memory(base) => {
@@ -145,6 +170,41 @@ impl LocalApic {
         match self.access {
             Access::Memory(_) => id >> 24,
             Access::Msrs => id,
+        }
+    }
+
+    /// Sends something to the core whose local APIC has an identifier (section 12.6.1).
+    #[cfg(feature = "smp")]
+    pub fn send(&mut self, message: Message, destination: u32) {
+        let command = match message {
+            Message::Interrupt(vector) => vector.into(),
+            Message::Init => 0b101 << 8,
+            Message::StartUp(page) => 0b110 << 8 | u32::from(page),
+        };
+        /// For all that is sent here; the opposite means another message to old processors.
+        const ASSERT: u32 = 1 << 14;
+        let command = command | ASSERT;
+        match self.access {
+            Access::Memory(_) => {
+                /// The message before was not accepted yet.
+                const PENDING: u32 = 1 << 12;
+                while self.read(Register::Command) & PENDING != 0 {
+                    core::hint::spin_loop();
+                }
+                self.write(Register::CommandDestination, destination << 24);
+                self.write(Register::Command, command);
+            }
+            Access::Msrs => {
+                let mut msr = Msr::new(X2APIC_BASE + (Register::Command as u32 >> 4));
+                // What was written before shall be seen by whoever is interrupted: this write is not
+                // ordered by itself (section 12.12.3).
+                // SAFETY: orders memory accesses; interrupting cores is what this is for.
+                unsafe {
+                    core::arch::x86_64::_mm_mfence();
+                    core::arch::asm!("lfence", options(nostack, preserves_flags));
+                    msr.write(u64::from(destination) << 32 | u64::from(command));
+                }
+            }
         }
     }
 

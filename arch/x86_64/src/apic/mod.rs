@@ -5,3 +5,5 @@ mod local;
 
 pub use io::{IoApic, Polarity, Route, Trigger};
 pub use local::LocalApic;
+#[cfg(feature = "smp")]
+pub use local::Message;

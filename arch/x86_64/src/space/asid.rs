@@ -51,7 +51,8 @@ pub struct AsidPool {
 
 const NONE: PhysAddr = PhysAddr(0);
 
-/// The table of pools.
+/// The table of pools. With several cores, each has a copy of it, and whoever changes it changes all of
+/// them.
 #[derive(Debug)]
 pub struct Asids {
     pools: [Option<Ptr<AsidPool>>; POOLS],

@@ -41,7 +41,7 @@ pub fn boot_space<P: Platform>(
             window::object::<PageTable>(root.address),
         )
     };
-    kernel.arch.asids.set_pool(pool.index, Some(pool_object));
+    kernel.each_core(|kernel| kernel.arch.asids.set_pool(pool.index, Some(pool_object)));
     kernel
         .arch
         .asids

@@ -50,7 +50,7 @@ pub fn invoke_control<P: Platform>(
     kernel[parent].set_cap(AnyCap::Untyped(full));
     // SAFETY: the untyped memory has no children, so nobody uses it; zero is a valid, empty pool.
     let pool = unsafe { window::object::<AsidPool>(untyped.address) };
-    kernel.arch.asids.set_pool(place, Some(pool));
+    kernel.each_core(|kernel| kernel.arch.asids.set_pool(place, Some(pool)));
     let cap = Cap::AsidPool(PoolCap {
         address: untyped.address,
         index: place,

@@ -1,9 +1,10 @@
 //! What happens to address spaces when capabilities go away.
 
 use kernel::Kernel;
+use kernel::sched::CORES;
 use kernel::token::Ptr;
 
-use super::{frame, root_of, table};
+use super::{frame, leave, root_of, table};
 use crate::cap::{Cap, PoolCap, RootCap};
 use crate::paging::{PageTable, window};
 use crate::{Platform, X86_64};
@@ -32,25 +33,31 @@ fn give_up_identifier<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: RootCap)
     // SAFETY: the object exists until this returns.
     let root: Ptr<PageTable> = unsafe { window::object(cap.address) };
     if root_of(kernel, asid) == Some(root) {
-        kernel.arch.asids.set_root(&mut kernel.objects, asid, None);
+        kernel.each_core(|kernel| {
+            kernel.arch.asids.set_root(&mut kernel.objects, asid, None);
+        });
     }
-    kernel.arch.leave(root);
+    leave(kernel, cap.address);
 }
 
 fn remove_pool<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: PoolCap) {
-    let arch = &mut kernel.arch;
-    let is_there = arch
+    let is_there = kernel
+        .arch
         .asids
         .pool(cap.index)
         .is_some_and(|pool| window::to_physical(pool.address()) == cap.address);
     if !is_there {
         return;
     }
-    if arch
-        .asids
-        .holds(&kernel.objects, cap.index, arch.active_root)
-    {
-        arch.deactivate();
+    let index = cap.index;
+    let mut roots = [None; CORES];
+    kernel.each_core(|kernel| {
+        let (id, root) = (kernel.core.id, kernel.arch.active_root);
+        let holds = kernel.arch.asids.holds(&kernel.objects, index, root);
+        roots[id] = holds.then_some(root);
+    });
+    for root in roots.into_iter().flatten() {
+        leave(kernel, root);
     }
-    arch.asids.set_pool(cap.index, None);
+    kernel.each_core(|kernel| kernel.arch.asids.set_pool(index, None));
 }

@@ -19,11 +19,14 @@ pub use frame::invoke as invoke_frame;
 pub use table::invoke as invoke_table;
 
 use kernel::Kernel;
+use kernel::arch::PhysAddr;
 use kernel::invoke::{Error, Invocation};
 use kernel::token::Ptr;
 
 use crate::cap::{Cap, Mapping};
 use crate::paging::{PageTable, tlb, window};
+#[cfg(feature = "smp")]
+use crate::smp::Remote;
 use crate::{Platform, X86_64};
 
 /// The root table of an address space, if its identifier is still valid.
@@ -70,30 +73,63 @@ fn check_asid<P: Platform>(
     }
 }
 
-impl<P: Platform> X86_64<P> {
-    /// Whether the processor uses this address space now.
-    fn is_active(&self, root: Ptr<PageTable>) -> bool {
-        self.active_root == window::to_physical(root.address())
-    }
+/// Whether this core uses an address space now.
+fn is_active<P: Platform>(kernel: &Kernel<X86_64<P>>, root: PhysAddr) -> bool {
+    kernel.arch.active_root == root
+}
 
-    /// A page of an address space has changed, or gone.
-    fn forget_page(&self, root: Ptr<PageTable>, mapping: Mapping) {
-        if self.is_active(root) {
-            tlb::forget_page(mapping.address);
-        }
+/// A page of an address space has changed, or gone.
+fn forget_page<P: Platform>(
+    kernel: &mut Kernel<X86_64<P>>,
+    root: Ptr<PageTable>,
+    mapping: Mapping,
+) {
+    let root = window::to_physical(root.address());
+    if is_active(kernel, root) {
+        tlb::forget_page(mapping.address);
     }
+    #[cfg(feature = "smp")]
+    on_other_cores(kernel, root, Remote::ForgetPage(root, mapping.address));
+}
 
-    /// A paging structure of an address space has gone, and all that was below.
-    fn forget_all(&self, root: Ptr<PageTable>) {
-        if self.is_active(root) {
-            tlb::forget_all();
-        }
+/// A paging structure of an address space has gone, and all that was below.
+fn forget_all<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: Ptr<PageTable>) {
+    let root = window::to_physical(root.address());
+    if is_active(kernel, root) {
+        tlb::forget_all();
     }
+    #[cfg(feature = "smp")]
+    on_other_cores(kernel, root, Remote::ForgetAll(root));
+}
 
-    /// An address space has lost its identifier: whoever runs in it goes on without.
-    fn leave(&mut self, root: Ptr<PageTable>) {
-        if self.is_active(root) {
-            self.deactivate();
-        }
+/// An address space has lost its identifier: whoever runs in it goes on without.
+fn leave<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr) {
+    if is_active(kernel, root) {
+        kernel.arch.deactivate();
+    }
+    #[cfg(feature = "smp")]
+    on_other_cores(kernel, root, Remote::Leave(root));
+}
+
+/// Lets every other core do something if any of them uses an address space. None of them begins to
+/// meanwhile, as this one is alone in the kernel.
+#[cfg(feature = "smp")]
+fn on_other_cores<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr, remote: Remote) {
+    let this = kernel.core.id;
+    let mut used = false;
+    kernel.each_core(|kernel| used |= kernel.core.id != this && is_active(kernel, root));
+    if used {
+        kernel.on_other_cores(remote);
+    }
+}
+
+/// Does what another core has asked for by one of the functions above.
+#[cfg(feature = "smp")]
+pub fn perform<P: Platform>(kernel: &mut Kernel<X86_64<P>>, remote: Remote) {
+    match remote {
+        Remote::ForgetPage(root, address) if is_active(kernel, root) => tlb::forget_page(address),
+        Remote::ForgetAll(root) if is_active(kernel, root) => tlb::forget_all(),
+        Remote::Leave(root) if is_active(kernel, root) => kernel.arch.deactivate(),
+        _ => {}
     }
 }

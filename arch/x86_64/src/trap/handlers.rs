@@ -74,6 +74,11 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
             kernel.arch.local_apic.end_of_interrupt();
             kernel.handle_interrupt(Interrupt::Timer);
         }
+        #[cfg(feature = "smp")]
+        vectors::CORE => {
+            kernel.arch.local_apic.end_of_interrupt();
+            kernel.handle_interrupt(Interrupt::Core);
+        }
         vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE => software_interrupt(kernel, vector),
         _ => kernel.handle_interrupt(Interrupt::Spurious),
     }

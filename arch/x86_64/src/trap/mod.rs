@@ -12,10 +12,19 @@ pub mod vectors;
 pub use entry::return_to_user;
 pub use handlers::{system_call, trap};
 
+/// Says for all cores where exceptions and interrupts lead to.
+///
+/// # Safety
+/// Called once at boot.
+pub unsafe fn fill_table() {
+    // SAFETY: the caller's promise.
+    unsafe { table::fill() };
+}
+
 /// Makes this core enter the kernel at the stubs, for exceptions, interrupts and system calls.
 ///
 /// # Safety
-/// The core's segments and core-local state are set up.
+/// The table is filled, and the core's segments and core-local state are set up.
 pub unsafe fn init() {
     // SAFETY: the caller's promise.
     unsafe {

@@ -36,11 +36,11 @@ impl Gate {
 
 static mut TABLE: [Gate; COUNT] = [Gate::ABSENT; COUNT];
 
-/// Fills and loads the table.
+/// Fills the table, which is the same for all cores.
 ///
 /// # Safety
-/// The segments are loaded; called once at boot.
-pub unsafe fn load() {
+/// Called once at boot.
+pub unsafe fn fill() {
     use vectors::exception::{BREAKPOINT, DEBUG, DOUBLE_FAULT, MACHINE_CHECK, NON_MASKABLE};
     let table = &raw mut TABLE;
     // SAFETY: nothing else refers to the table, and this runs once.
@@ -55,9 +55,16 @@ pub unsafe fn load() {
         };
         *gate = Gate::new(entry::stub(vector), software, stack);
     }
+}
+
+/// Makes the table, which is filled, that of this core.
+///
+/// # Safety
+/// The core's segments are loaded.
+pub unsafe fn load() {
     let pointer = DescriptorTablePointer {
-        limit: (size_of_val(table) - 1) as u16,
-        base: VirtAddr::from_ptr(table),
+        limit: (size_of::<[Gate; COUNT]>() - 1) as u16,
+        base: VirtAddr::from_ptr(&raw const TABLE),
     };
     // SAFETY: every gate leads to a stub, and the table stays.
     unsafe { lidt(&pointer) };

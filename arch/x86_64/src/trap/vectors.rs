@@ -41,6 +41,9 @@ pub const FIRST_USER: u64 = 48;
 pub const LAST_USER: u64 = 155;
 /// The kernel's timer.
 pub const TIMER: u64 = 157;
+/// Another core wants this one to enter the kernel.
+#[cfg(feature = "smp")]
+pub const CORE: u64 = 158;
 /// The first software interrupt.
 pub const FIRST_SOFTWARE: u64 = 160;
 /// The last software interrupt.

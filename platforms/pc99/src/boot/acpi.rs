@@ -95,17 +95,40 @@ impl Acpi {
     pub fn io_apics(&self) -> impl Iterator<Item = usize> + use<> {
         /// Kind of the entries for I/O APICs; the address is at offset 4.
         const IO_APIC: u8 = 1;
+        self.interrupt_controllers()
+            .filter(|entry| entry[0] == IO_APIC)
+            .map(|entry| number::<4>(entry, 4))
+    }
+
+    /// The identifiers of the local APICs of processors that can be used, from the same table.
+    #[cfg(feature = "smp")]
+    pub fn local_apics(&self) -> impl Iterator<Item = u32> + use<> {
+        /// Kinds of the entries for processors, with small and with large identifiers.
+        const LOCAL_APIC: u8 = 0;
+        const LOCAL_X2APIC: u8 = 9;
+        const ENABLED: usize = 1;
+        self.interrupt_controllers().filter_map(|entry| {
+            let (identifier, flags) = match entry[0] {
+                LOCAL_APIC => (number::<1>(entry, 3), number::<4>(entry, 4)),
+                LOCAL_X2APIC => (number::<4>(entry, 4), number::<4>(entry, 8)),
+                _ => return None,
+            };
+            (flags & ENABLED != 0).then_some(identifier as u32)
+        })
+    }
+
+    /// The entries of the multiple APIC description table: kind, length, and more.
+    fn interrupt_controllers(&self) -> impl Iterator<Item = &'static [u8]> + use<> {
         let mut rest = self
             .find_table(b"APIC")
             .and_then(|table| table.get(44..))
             .unwrap_or(&[]);
         core::iter::from_fn(move || {
-            let (&kind, &length) = (rest.first()?, rest.get(1)?);
+            let &length = rest.get(1)?;
             let entry = rest.get(..length.max(2).into())?;
             rest = &rest[entry.len()..];
-            Some((kind == IO_APIC).then(|| number::<4>(entry, 4)))
+            Some(entry)
         })
-        .flatten()
     }
 }
 

@@ -24,6 +24,7 @@ global_asm!(
 
     ".pushsection .boot.bss, \"aw\", @nobits",
     ".balign 4096",
+    ".global boot_root",
     "boot_root: .skip 4096",
     "boot_pointers: .skip 4096",
     "boot_directory: .skip 4096",
@@ -33,6 +34,7 @@ global_asm!(
     ".balign 8",
     // A 64-bit code segment is all that is needed.
     "boot_descriptors: .quad 0, 0x00209a0000000000",
+    ".global boot_descriptors_pointer",
     "boot_descriptors_pointer: .word 15",
     ".long boot_descriptors",
 

@@ -5,6 +5,8 @@ mod entry;
 mod multiboot;
 mod physical;
 mod ranges;
+#[cfg(feature = "smp")]
+mod smp;
 
 use core::ops::Range;
 
@@ -100,6 +102,11 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     };
     // SAFETY: this is boot; the kernel's tables are in use and the features enabled.
     let kernel = unsafe { state::init(X86_64::<Pc99>::new(machine)) };
+    #[cfg(not(feature = "smp"))]
+    let nodes = 1;
+    // SAFETY: the first core calls this once, and memory below 1 MiB is not in use.
+    #[cfg(feature = "smp")]
+    let nodes = unsafe { smp::start_others(kernel, features, acpi.as_ref()) };
 
     let memory_map = information.memory_map_record();
     let vbe = information.vbe_record();
@@ -127,10 +134,12 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         reserved: reserved.as_slice(),
         device_top: DEVICE_TOP,
         extra: &records[..count],
-        nodes: 1,
+        nodes,
         io_page_table_levels: usize::MAX,
     };
     kernel::boot::start(kernel, &parameters);
+    #[cfg(feature = "smp")]
+    smp::let_go();
     // SAFETY: everything is set up, and no reference to the kernel is used after this.
     unsafe { trap::return_to_user() }
 }
@@ -179,9 +188,33 @@ fn spare_page(ram: &mut Ranges<REGIONS>) -> PhysAddr {
     page
 }
 
-/// The parts of the image, with the rights that the kernel needs. The guard page below the stack is in
+/// The parts of the image, with the rights that the kernel needs. The guard pages below the stacks are in
 /// none of them.
+#[cfg(not(feature = "smp"))]
 fn sections() -> [(Range<usize>, Access); 4] {
+    parts()
+}
+
+/// As above; the stacks of further cores lie among the variables.
+#[cfg(feature = "smp")]
+fn sections() -> [(Range<usize>, Access); 4 + smp::STACKS] {
+    let [text, rodata, data, stack] = parts();
+    let mut rest = data.0;
+    let pieces: [_; smp::STACKS] = core::array::from_fn(|index| {
+        let guard = smp::guard(index);
+        let piece = rest.start..guard.start;
+        rest.start = guard.end;
+        (piece, Access::Write)
+    });
+    let mut all = [const { (0..0, Access::Write) }; _];
+    let last = [text, rodata, (rest, Access::Write), stack];
+    for (place, part) in all.iter_mut().zip(pieces.into_iter().chain(last)) {
+        *place = part;
+    }
+    all
+}
+
+fn parts() -> [(Range<usize>, Access); 4] {
     [
         (
             address_of!(image_text)..address_of!(image_rodata),

@@ -277,3 +277,71 @@ fn who_is_taken_away_at_the_end_of_its_slice_leaves_time_worth_using() {
         }
     }
 }
+
+/// It replies to a caller of its core and gets time of another one, from a notification that was signalled
+/// meanwhile. (1662 of seL4's record.)
+#[test]
+fn a_server_moves_in_a_receive_to_the_core_of_its_notification() {
+    let mut machine = machine();
+    let (endpoint, reply) = endpoint(&mut machine);
+    let server = passive_server(&mut machine, 0, endpoint, reply);
+    let bell = machine.create(ObjectType::Notification, 0);
+    let bound = machine.tcb(server, Method::TcbBindNotification, &[], &[bell]);
+    assert_eq!(bound, Ok(vec![]));
+    let context = machine.create(ObjectType::SchedContext, 8);
+    machine
+        .configure_on(1, context, Budget::slice(1_000))
+        .unwrap();
+    machine.bind(context, bell).unwrap();
+    let client = busy(&mut machine, 0, "client", 10);
+    for _ in 0..3 {
+        machine.call(client, endpoint, &word(1));
+        assert_eq!(runs_on(&mut machine, 0), "server");
+        machine.signal(server, bell);
+        machine.reply_recv(server, endpoint, reply, &word(2));
+        assert_eq!(machine.received(client).words, [2]);
+        assert_eq!(runs_on(&mut machine, 0), "client");
+        assert_eq!(runs_on(&mut machine, 1), "server");
+        machine.on(1, |machine| machine.recv(server, endpoint, reply));
+        assert_eq!(runs_on(&mut machine, 1), "nobody");
+    }
+}
+
+/// It replies to a caller and takes the time of the next one, of another core. (986 of seL4's record.)
+#[test]
+fn a_server_moves_with_a_reply_to_the_core_of_the_next_caller() {
+    let mut machine = machine();
+    let (endpoint, reply) = endpoint(&mut machine);
+    let server = passive_server(&mut machine, 0, endpoint, reply);
+    let bell = machine.create(ObjectType::Notification, 0);
+    let ringer = busy(&mut machine, 0, "ringer", 220);
+    let clients: Vec<_> = [0, 1]
+        .into_iter()
+        .map(|core| (core, busy(&mut machine, core, "client", 100)))
+        .collect();
+    // Below the server all the same.
+    machine.suspend(ringer);
+    for &(core, client) in &clients {
+        machine.on(core, |machine| machine.call(client, endpoint, &word(1)));
+        if machine.state(server) != State::Waiting {
+            machine.on(core, |machine| machine.wait(server, bell));
+        }
+    }
+    machine.resume(ringer);
+    for turn in 0..12 {
+        let (core, client) = clients[turn % clients.len()];
+        assert_eq!(machine.state(server), State::Waiting, "turn {turn}");
+        machine.signal(ringer, bell);
+        machine.suspend(ringer);
+        assert_eq!(runs_on(&mut machine, core), "server", "turn {turn}");
+        machine.on(core, |machine| {
+            machine.reply_recv(server, endpoint, reply, &word(2));
+        });
+        let (next, _) = clients[(turn + 1) % clients.len()];
+        assert_eq!(runs_on(&mut machine, next), "server", "turn {turn}");
+        machine.on(next, |machine| machine.wait(server, bell));
+        assert_eq!(runs_on(&mut machine, core), "client", "turn {turn}");
+        machine.on(core, |machine| machine.call(client, endpoint, &word(1)));
+        machine.resume(ringer);
+    }
+}

@@ -107,11 +107,14 @@ impl Machine {
     }
 
     /// What the machine does by itself: interrupts are taken, and threads that were sent back to a
-    /// system call execute it again.
+    /// system call execute it again. If programs send themselves back, there may be no end to it, which
+    /// is their affair: after some times they are left at their call.
     ///
     /// # Panics
-    /// Where there is no end to it.
+    /// Where there is no end to what the kernel does.
     fn settle(&mut self) {
+        const MOST_SENT: usize = 16;
+        let mut sent = 0;
         for _ in 0..20_000 {
             if let Some(line) = self.kernel.arch.pending_line() {
                 self.kernel.arch.lines[line.0].raised = false;
@@ -122,6 +125,10 @@ impl Machine {
             } else if let Some(thread) = self.kernel.core.current
                 && self.kernel[thread].context.is_at_syscall()
             {
+                sent += usize::from(self.kernel[thread].context.was_sent());
+                if sent > MOST_SENT {
+                    return;
+                }
                 self.kernel[thread].context.enter_syscall();
                 if self.log.is_some() {
                     self.note_entry(self.call_of(thread));

@@ -61,6 +61,22 @@ impl Platform for Hikey32 {
         }
     }
 
+    #[cfg(feature = "smp")]
+    fn start_core(core: usize) -> (Self::Controller, Self::Timer) {
+        // SAFETY: as above.
+        unsafe {
+            let controller = Gic::start_core(GIC_DISTRIBUTOR, GIC_INTERFACE, core);
+            (controller, GenericTimer::start())
+        }
+    }
+
+    /// The affinity of a core is its number: there is one cluster.
+    #[cfg(feature = "smp")]
+    fn power_on(core: usize, entry: PhysAddr) -> bool {
+        // Further cores begin in the stub, too.
+        psci::cpu_on(Conduit::Monitor, core, virt::RAM, entry.0)
+    }
+
     fn put_byte(byte: u8) {
         CONSOLE.0.put_byte(byte);
     }

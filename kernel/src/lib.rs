@@ -85,6 +85,8 @@ pub struct Kernel<A: Arch> {
     pub objects: Objects,
     /// The architecture and its state.
     pub arch: A,
+    /// Its place among the kernels of other cores.
+    pub(crate) gate: Gate<A>,
     /// What belongs to this core.
     pub core: Core<A>,
     /// The interrupt lines.
@@ -97,8 +99,6 @@ pub struct Kernel<A: Arch> {
     /// What is remembered for the checks after each entry.
     #[cfg(any(test, feature = "invariants"))]
     pub watch: invariants::Watch<A>,
-    /// Its place among the kernels of other cores.
-    pub(crate) gate: Gate<A>,
 }
 
 pub use cores::Kernels;

@@ -1,9 +1,13 @@
 //! The way into the kernel and out of it, where there are several cores.
 
+use core::mem::offset_of;
+
 use super::visit::CoreSet;
 use super::{CORES, Kernels};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
+use crate::object::{Endpoint, core_bits};
+use crate::time::Ticks;
 
 /// Where a core stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,25 +17,56 @@ enum Standing {
     Alone,
 }
 
-/// A core's side of the gate.
-pub(crate) struct Gate<A: Arch> {
+/// A core's side of the gate. What fast paths in assembly use stands first.
+#[repr(C)]
+pub struct Gate<A: Arch> {
+    /// Where others see where this core is.
+    place: *const usize,
+    /// Where it stands whether the world is stopped.
+    stopped: *const u8,
+    /// The core as it stands in the words of endpoints and reply objects,
+    bits: usize,
+    /// and with the mark of receivers.
+    receiving: usize,
+    /// Somebody who was alone has been here since this core entered the kernel the last time.
+    pub(super) visited: bool,
     pub(super) kernels: &'static Kernels<A>,
     core: usize,
     standing: Standing,
-    /// Somebody who was alone has been here since this core entered the kernel the last time.
-    pub(super) visited: bool,
+    /// The moment for which it was asked whether the time stays on this core.
+    pub(super) looked: Option<Ticks>,
     /// Where this core has been while it is alone.
     pub(super) visits: CoreSet,
 }
 
+/// What fast paths in assembly know.
 impl<A: Arch> Gate<A> {
-    pub(super) const fn new(kernels: &'static Kernels<A>, core: usize) -> Self {
+    /// Offset of the address of the word that tells where this core is.
+    pub const PLACE: usize = offset_of!(Self, place);
+    /// Offset of the address of the byte that tells whether the world is stopped.
+    pub const STOPPED: usize = offset_of!(Self, stopped);
+    /// Offset of the core, as it stands in the words of endpoints and reply objects.
+    pub const BITS: usize = offset_of!(Self, bits);
+    /// Offset of the same, with the mark of receivers.
+    pub const RECEIVING: usize = offset_of!(Self, receiving);
+    /// Offset of the byte that tells whether somebody has been here.
+    pub const VISITED: usize = offset_of!(Self, visited);
+}
+
+impl<A: Arch> Gate<A> {
+    pub(super) fn new(kernels: &'static Kernels<A>, core: usize) -> Self {
         assert!(core < CORES);
+        let bits = core_bits(core as u8);
         Self {
+            place: kernels.world.place_of(core),
+            stopped: kernels.world.stopped(),
+            bits,
+            receiving: bits | Endpoint::<A>::RECEIVING,
             kernels,
             core,
             standing: Standing::Outside,
             visited: false,
+            looked: None,
             visits: CoreSet::EMPTY,
         }
     }
@@ -74,6 +109,12 @@ impl<A: Arch> Kernel<A> {
         true
     }
 
+    /// A fast path in assembly has gone inside.
+    #[inline(always)]
+    pub(crate) fn came_in(&mut self) {
+        self.gate.standing = Standing::Inside;
+    }
+
     /// Goes inside. Returns whether the current thread gets what it has entered the kernel for; else
     /// somebody was here, who may have changed everything, and it asks again when it runs again.
     #[inline(always)]
@@ -92,6 +133,21 @@ impl<A: Arch> Kernel<A> {
             }
         }
         self.is_as_it_was()
+    }
+
+    /// Becomes alone unless the entry stays on this core. Returns the same as [`Kernel::come_in`].
+    #[inline(always)]
+    pub(crate) fn come_in_for(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
+        self.come_in()
+            && (self.gate.standing == Standing::Alone || stays(self) || self.come_in_alone())
+    }
+
+    /// The time. Who has asked whether the time stays on this core goes by the moment of the question.
+    pub(crate) fn look_at_clock(&mut self) -> Ticks {
+        match self.gate.looked.take() {
+            Some(moment) if self.gate.standing == Standing::Inside => moment,
+            _ => self.arch.now(),
+        }
     }
 
     /// Becomes alone. Returns the same as [`Kernel::come_in`].

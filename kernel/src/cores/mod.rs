@@ -14,6 +14,8 @@
 #[cfg(feature = "smp")]
 mod gate;
 mod irqs;
+#[cfg(feature = "smp")]
+mod reach;
 #[cfg(not(feature = "smp"))]
 mod single;
 #[cfg(feature = "smp")]
@@ -30,10 +32,14 @@ use crate::arch::Arch;
 use crate::sync::{Mailbox, World};
 
 #[cfg(feature = "smp")]
-pub(crate) use gate::Gate;
+pub use gate::Gate;
 pub use irqs::Irqs;
 #[cfg(not(feature = "smp"))]
-pub(crate) use single::Gate;
+pub use single::Gate;
+#[cfg(feature = "smp")]
+pub use crate::sync::{INSIDE, OUTSIDE};
+#[cfg(not(feature = "smp"))]
+pub use single::{INSIDE, OUTSIDE};
 #[cfg(feature = "smp")]
 use visit::Request;
 

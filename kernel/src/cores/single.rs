@@ -7,10 +7,26 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
 use crate::sched::Core;
+use crate::syscall::Interrupt;
+use crate::time::Ticks;
 use crate::token::Ptr;
 
+/// As on several cores; nobody asks.
+pub const OUTSIDE: usize = 0;
+/// As on several cores; nobody asks.
+pub const INSIDE: usize = 1;
+
 /// Nothing is between one core and itself.
-pub(crate) struct Gate<A: Arch>(PhantomData<A>);
+pub struct Gate<A: Arch>(PhantomData<A>);
+
+#[allow(missing_docs, reason = "as on several cores; nobody asks")]
+impl<A: Arch> Gate<A> {
+    pub const PLACE: usize = 0;
+    pub const STOPPED: usize = 0;
+    pub const BITS: usize = 0;
+    pub const RECEIVING: usize = 0;
+    pub const VISITED: usize = 0;
+}
 
 impl<A: Arch> Gate<A> {
     pub(super) const fn new(_kernels: &Kernels<A>, _core: usize) -> Self {
@@ -62,6 +78,9 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn move_to(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
 
+    #[inline(always)]
+    pub(crate) fn move_context(&mut self, _context: Ptr<SchedContext<A>>, _core: u8) {}
+
     /// No core holds anything of a thread, which is deleted.
     pub(crate) fn forget(&mut self, thread: Ptr<Thread<A>>) {
         A::release_thread(self, thread);
@@ -73,13 +92,21 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[inline(always)]
-    pub(crate) fn come_in(&mut self) -> bool {
+    pub(crate) fn come_in_quickly(&mut self) -> bool {
         true
     }
 
     #[inline(always)]
-    pub(crate) fn come_in_alone(&mut self) -> bool {
+    pub(crate) fn came_in(&mut self) {}
+
+    #[inline(always)]
+    pub(crate) fn come_in_for(&mut self, _stays: impl FnOnce(&mut Self) -> bool) -> bool {
         true
+    }
+
+    #[inline(always)]
+    pub(crate) fn look_at_clock(&mut self) -> Ticks {
+        self.arch.now()
     }
 
     #[inline(always)]
@@ -91,5 +118,20 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn is_waited_for(&self) -> bool {
         false
+    }
+
+    #[inline(always)]
+    pub(crate) fn system_call_stays(&mut self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn fault_stays(&mut self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn interrupt_stays(&mut self, _interrupt: Interrupt) -> bool {
+        true
     }
 }

@@ -3,7 +3,7 @@
 use super::CORES;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{SchedContext, Thread};
+use crate::object::{NO_CORE, SchedContext, Thread, ThreadState};
 use crate::sched::Core;
 use crate::token::Ptr;
 
@@ -173,6 +173,32 @@ impl<A: Arch> Kernel<A> {
         }
         self.leave_core(thread, before.into());
         self[thread].core = core;
+        // What it waits for has got a thread of another core.
+        match self[thread].state {
+            ThreadState::BlockedOnSend { endpoint, .. } => self[endpoint].set_core(NO_CORE),
+            ThreadState::BlockedOnReceive { endpoint, reply } => {
+                self[endpoint].set_core(NO_CORE);
+                if let Some(reply) = reply {
+                    self[reply].set_core(core);
+                }
+            }
+            ThreadState::BlockedOnNotification { notification } => {
+                self[notification].core = NO_CORE;
+            }
+            _ => {}
+        }
+    }
+
+    /// A scheduling context, with the thread that runs on it, belongs to a core from now on.
+    pub(crate) fn move_context(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
+        self.finish_pending_yield(context);
+        self[context].core = core;
+        if let Some(reply) = self[context].reply {
+            self[reply].set_core(core);
+        }
+        if let Some(thread) = self[context].thread {
+            self.move_to(thread, core);
+        }
     }
 
     /// No core holds anything of a thread, which is deleted.

@@ -112,7 +112,7 @@ impl<A: Arch> Kernel<A> {
 
         self.take_receiver(cap.object, receiver, is_alone);
         if let Some(reply) = reply {
-            self[reply].thread = None;
+            self[reply].set_thread(None);
         }
         self.deliver_message(sender, receiver, call.info, cap.badge);
         Ok(self.wake_beside(sender, receiver, look))
@@ -122,6 +122,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     fn first_receiver(&self, endpoint: Ptr<Endpoint<A>>) -> Way<(Ptr<Thread<A>>, bool)> {
         let root = self[endpoint].unguarded_receivers().ok_or(Declined)?;
+        self.is_here(self[endpoint].core())?;
         let queue = WaitQueue::from_root(Some(root));
         if queue.only(&self.objects).is_some() {
             return Ok((root, true));
@@ -160,7 +161,7 @@ impl<A: Arch> Kernel<A> {
     /// The caller waits for the reply.
     #[inline(always)]
     fn track_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
-        self[reply].thread = Some(caller);
+        self[reply].set_thread(Some(caller));
         self[caller].state = ThreadState::BlockedOnReply { reply };
     }
 

@@ -12,6 +12,7 @@ use core::mem::offset_of;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{RawCap, Slot};
+use crate::cores::Gate;
 use crate::collections::{Links, PriorityBitmap};
 use crate::object::{Fault, Membership, Reply, SchedContext, Thread, ThreadSlot};
 use crate::sched::{Alarm, Core, ReadyQueues};
@@ -28,6 +29,19 @@ impl<A: Arch> Layout<A> {
     const ALARM: usize = Self::KERNEL_CORE + offset_of!(Core<A>, alarm);
     const OCCUPIED: usize =
         Self::KERNEL_CORE + offset_of!(Core<A>, ready) + ReadyQueues::<A>::OCCUPIED;
+
+    const GATE: usize = offset_of!(Kernel<A>, gate);
+    /// The address of the word that tells others where this core is. This and what follows is there on
+    /// several cores only.
+    pub const GATE_PLACE: usize = Self::GATE + Gate::<A>::PLACE;
+    /// The address of the byte that tells whether the world is stopped.
+    pub const GATE_STOPPED: usize = Self::GATE + Gate::<A>::STOPPED;
+    /// Whether somebody has been here; 8 bits.
+    pub const GATE_VISITED: usize = Self::GATE + Gate::<A>::VISITED;
+    /// The core, as it stands in the words of endpoints and reply objects.
+    pub const GATE_BITS: usize = Self::GATE + Gate::<A>::BITS;
+    /// The same, with the mark of receivers.
+    pub const GATE_RECEIVING: usize = Self::GATE + Gate::<A>::RECEIVING;
 
     /// What belongs to the core; most of what follows is near its beginning.
     pub const KERNEL_CORE: usize = offset_of!(Kernel<A>, core);
@@ -121,7 +135,7 @@ impl<A: Arch> Layout<A> {
 /// Reply object.
 impl<A: Arch> Layout<A> {
     /// The thread that waits.
-    pub const REPLY_THREAD: usize = offset_of!(Reply<A>, thread);
+    pub const REPLY_THREAD: usize = Reply::<A>::USER;
     /// The reply object of the next outer call.
     pub const REPLY_BELOW: usize = offset_of!(Reply<A>, below);
     /// What lies above.

@@ -42,6 +42,7 @@ pub use layout::{Layout, NO_MEMBER};
 
 use crate::Kernel;
 use crate::arch::Arch;
+use crate::cores::CORES;
 use crate::object::Thread;
 use crate::token::Ptr;
 
@@ -74,7 +75,7 @@ fn usual(holds: bool) -> Way<()> {
 impl<A: Arch> Kernel<A> {
     #[inline(always)]
     fn takes_fast_paths(&self) -> bool {
-        !cfg!(feature = "smp") && self.arch.has_fast_paths() && !self.is_measured()
+        self.arch.has_fast_paths() && !self.is_measured()
     }
 
     /// Performs a system call of the current thread if there is a fast path for it. Returns who runs
@@ -86,6 +87,9 @@ impl<A: Arch> Kernel<A> {
         if !self.takes_fast_paths() {
             return None;
         }
+        if !self.come_in_quickly() {
+            return None;
+        }
         let way = if call.number == CALL {
             self.fast_call(call)
         } else if call.number == REPLY_RECV {
@@ -94,7 +98,16 @@ impl<A: Arch> Kernel<A> {
             self.other_fast_path(call.thread, call.number, call.cap, call.info)
         };
         self.after_way(&way);
+        if way.is_ok() {
+            self.go_out();
+        }
         way.ok()
+    }
+
+    /// Declines where something belongs to another core.
+    #[inline(always)]
+    fn is_here(&self, core: u8) -> Way<()> {
+        usual(CORES == 1 || usize::from(core) == self.core.id)
     }
 
     #[inline(always)]
@@ -104,9 +117,17 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// What kernels that check themselves do at the end of a fast path in assembly.
+    #[inline(always)]
+    pub fn after_assembly(&mut self) {
+        self.came_in();
+        self.after_fast_path();
+        self.go_out();
+    }
+
     /// What kernels that check themselves do at the end of a fast path.
     #[inline(always)]
-    pub fn after_fast_path(&mut self) {
+    fn after_fast_path(&mut self) {
         #[cfg(any(test, feature = "invariants"))]
         {
             self.watch.fast_paths += 1;

@@ -27,13 +27,19 @@ impl<A: Arch> Kernel<A> {
         let address = self[server].context.get(REPLY);
         let reply = Cap::decode_reply(self.find(&space, address)?).ok_or(Declined)?;
         usual(cap.rights.contains(Rights::READ))?;
+        self.is_here(self[cap.object].core())?;
+        self.is_here(self[reply].core())?;
         let others = self[cap.object].unguarded_receivers();
         usual(others.is_some() || self[cap.object].is_unguarded_and_idle())?;
         self.receives_no_signal(server)?;
-        let caller = self[reply].thread.ok_or(Declined)?;
+        let caller = self[reply].thread().ok_or(Declined)?;
         let ThreadState::BlockedOnReply { .. } = self[caller].state else {
             return Err(Declined);
         };
+        self.is_here(self[caller].core)?;
+        if let Some(below) = self[reply].below {
+            self.is_here(self[below].core())?;
+        }
         let fault = self[caller].fault;
         usual(fault.is_none_or(|fault| is_mended(fault, call.info)))?;
         let context = self.paying_context()?;
@@ -92,6 +98,7 @@ impl<A: Arch> Kernel<A> {
             return Ok(());
         };
         let notification = &self[notification];
+        self.is_here(notification.core)?;
         let is_active = matches!(notification.state, NotificationState::Active(_));
         usual(!is_active && notification.sched_context.is_none())
     }
@@ -104,7 +111,7 @@ impl<A: Arch> Kernel<A> {
         others: Option<Ptr<Thread<A>>>,
         reply: Ptr<Reply<A>>,
     ) {
-        self[reply].thread = Some(server);
+        self[reply].set_thread(Some(server));
         self[server].state = ThreadState::BlockedOnReceive {
             endpoint,
             reply: Some(reply),

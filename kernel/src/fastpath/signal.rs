@@ -47,6 +47,7 @@ impl<A: Arch> Kernel<A> {
         notification: Ptr<Notification<A>>,
         badge: usize,
     ) -> Way<Ptr<Thread<A>>> {
+        self.is_here(self[notification].core)?;
         let mut queue = match self[notification].state {
             NotificationState::Active(word) => {
                 let look = self.glance()?;
@@ -116,6 +117,7 @@ impl<A: Arch> Kernel<A> {
         let space = self.space_of(thread)?;
         let cap = Cap::decode_notification(self.find(&space, call.cap)?).ok_or(Declined)?;
         usual(cap.rights.contains(Rights::READ))?;
+        self.is_here(self[cap.object].core)?;
         let bound = self[cap.object].bound_thread;
         usual(bound.is_none_or(|bound| bound == thread))?;
         let word = match self[cap.object].state {

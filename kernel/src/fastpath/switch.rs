@@ -50,7 +50,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Whether `next` may run in this core's present turn.
     #[inline(always)]
-    fn is_here(&self, next: Ptr<Thread<A>>) -> bool {
+    fn is_its_turn(&self, next: Ptr<Thread<A>>) -> bool {
         abi::config::DOMAINS == 1 || self[next].domain == self.core.current_domain()
     }
 
@@ -59,7 +59,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(super) fn inherits(&self, current: Ptr<Thread<A>>, next: Ptr<Thread<A>>) -> Way<()> {
         let (before, after) = (self[current].priority, self[next].priority);
-        usual(self.is_here(next))?;
+        usual(self.is_its_turn(next))?;
         usual(before <= after || self.is_nobody_above(after))
     }
 
@@ -80,7 +80,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(super) fn can_run(&self, next: Ptr<Thread<A>>, now: Ticks) -> Way<()> {
         let context = self[next].sched_context.ok_or(Declined)?;
-        usual(self.is_here(next) && self[context].is_configured())?;
+        usual(self.is_its_turn(next) && self[context].is_configured())?;
         usual(!self[context].is_used_waiting())?;
         usual(self[context].is_available(now, Ticks::ZERO, self.min_budget()))
     }

@@ -13,7 +13,7 @@ use crate::token::Ptr;
 pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, reply.address(), rule);
     let object = &kernel[reply];
-    let is_call = match object.thread.map(|thread| kernel[thread].state) {
+    let is_call = match object.thread().map(|thread| kernel[thread].state) {
         None => false,
         Some(ThreadState::BlockedOnReply { reply: other }) => {
             require(other == reply, "a caller knows its reply object")?;

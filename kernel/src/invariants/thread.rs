@@ -144,7 +144,7 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
         ThreadState::BlockedOnReceive { endpoint, reply } => {
             if let Some(reply) = reply {
                 require(
-                    kernel[reply].thread == Some(thread),
+                    kernel[reply].thread() == Some(thread),
                     "the reply object of a receiver knows the receiver",
                 )?;
             }
@@ -163,7 +163,7 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
         },
         ThreadState::BlockedOnReply { reply } => {
             require(
-                kernel[reply].thread == Some(thread),
+                kernel[reply].thread() == Some(thread),
                 "the reply object of a caller knows the caller",
             )?;
             false

@@ -133,7 +133,9 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
     }
     if let Some(thread) = thread {
         home.stop_idling(thread);
-        kernel.move_to(thread, core as u8);
+    }
+    if moves {
+        kernel.move_context(context, core as u8);
     }
     let kernel = kernel.at(core);
     let now = kernel.core.now;
@@ -152,7 +154,6 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
     if request.idling {
         object.set(ContextFlag::Watched, true);
     }
-    object.core = core as u8;
 
     let Some(thread) = thread else { return };
     kernel.start_idling(thread);

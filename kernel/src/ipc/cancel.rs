@@ -176,7 +176,7 @@ impl<A: Arch> Kernel<A> {
     /// The last capability to a reply object goes away: the caller that it tracks is given up; if its
     /// call was the innermost one, it gets its time back.
     pub(crate) fn clear_reply(&mut self, reply: Ptr<Reply<A>>) {
-        let Some(thread) = self[reply].thread else {
+        let Some(thread) = self[reply].thread() else {
             return;
         };
         match self[thread].state {

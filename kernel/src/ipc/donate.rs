@@ -26,7 +26,9 @@ impl<A: Arch> Kernel<A> {
         reply: Ptr<Reply<A>>,
         may_donate: bool,
     ) {
-        self[reply].thread = Some(caller);
+        self[reply].set_thread(Some(caller));
+        let core = self[server].core;
+        self[reply].set_core(core);
         self[caller].state = ThreadState::BlockedOnReply { reply };
         let Some(context) = self[caller].sched_context else {
             return;
@@ -42,6 +44,8 @@ impl<A: Arch> Kernel<A> {
         self[reply].above = Above::Context(context);
         self[context].reply = Some(reply);
         self.donate(context, server);
+        let core = self[context].core;
+        self[reply].set_core(core);
     }
 
     /// Ends a call: unlinks the caller from its reply object. From the top of a call stack the context
@@ -71,6 +75,8 @@ impl<A: Arch> Kernel<A> {
     ) {
         if let Some(below) = below {
             self[below].above = above;
+            let core = self[context].core;
+            self[below].set_core(core);
             self[context].reply = Some(below);
         }
         if self[caller].sched_context.is_none() {
@@ -92,7 +98,7 @@ impl<A: Arch> Kernel<A> {
         if let Some(below) = self[reply].below {
             self[below].above = Above::None;
         }
-        self[reply] = Reply::new();
+        self[reply].clear();
         self[caller].state = ThreadState::Inactive;
     }
 
@@ -104,7 +110,7 @@ impl<A: Arch> Kernel<A> {
         else {
             return None;
         };
-        self[reply].thread = None;
+        self[reply].set_thread(None);
         Some(reply)
     }
 }

@@ -7,8 +7,8 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::object::{
-    Endpoint, EndpointState, Fault, Membership, NotificationState, Reply, Thread, ThreadState,
-    WaitQueue,
+    Endpoint, EndpointState, Fault, Membership, NO_CORE, NotificationState, Reply, Thread,
+    ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -116,7 +116,7 @@ impl<A: Arch> Kernel<A> {
         how: Receiver<A>,
     ) {
         if let Some(reply) = how.reply
-            && let Some(user) = self[reply].thread
+            && let Some(user) = self[reply].thread()
             && user != receiver
         {
             self.cancel_ipc(user);
@@ -147,12 +147,15 @@ impl<A: Arch> Kernel<A> {
             if how.blocking {
                 let reply = how.reply;
                 if let Some(reply) = reply {
-                    self[reply].thread = Some(receiver);
+                    self[reply].set_thread(Some(receiver));
+                    let core = self[receiver].core;
+                    self[reply].set_core(core);
                 }
                 self[receiver].state = ThreadState::BlockedOnReceive { endpoint, reply };
                 self.wait_at(endpoint, receiver, EndpointState::Receiving);
             } else {
                 self[receiver].context.set_result(CAP, 0);
+                self.claim(endpoint, receiver);
             }
             return;
         }
@@ -198,6 +201,14 @@ impl<A: Arch> Kernel<A> {
         self.receive_message(receiver, endpoint, how);
     }
 
+    /// A thread has looked for messages at an endpoint: if nobody waits there, it belongs to its core.
+    fn claim(&mut self, endpoint: Ptr<Endpoint<A>>, receiver: Ptr<Thread<A>>) {
+        if self[endpoint].is_unguarded_and_idle() {
+            let core = self[receiver].core;
+            self[endpoint].set_core(core);
+        }
+    }
+
     /// Puts a blocked thread into the queue of an endpoint without guard.
     pub(super) fn wait_at(
         &mut self,
@@ -210,8 +221,19 @@ impl<A: Arch> Kernel<A> {
             EndpointState::Idle => WaitQueue::EMPTY,
             EndpointState::Sending(queue) | EndpointState::Receiving(queue) => queue,
         };
+        let core = core_of_all(&queue, self[endpoint].core(), self[thread].core);
+        self[endpoint].set_core(core);
         queue.insert(&mut self.objects, thread);
         self[thread].membership = Membership::Waiting;
         self[endpoint].set_state(state(queue));
+    }
+}
+
+/// The core that something belongs to, where `queue` waits, when a thread of core `new` joins them.
+pub(super) const fn core_of_all<A: Arch>(queue: &WaitQueue<A>, before: u8, new: u8) -> u8 {
+    if queue.is_empty() || before == new {
+        new
+    } else {
+        NO_CORE
     }
 }

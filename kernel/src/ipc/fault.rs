@@ -218,7 +218,7 @@ impl<A: Arch> Kernel<A> {
     /// Replies to the caller that `reply` tracks, with the message of `replier`; nothing happens if
     /// there is none.
     pub(crate) fn reply(&mut self, replier: Ptr<Thread<A>>, reply: Ptr<Reply<A>>, grant: bool) {
-        let Some(caller) = self[reply].thread else {
+        let Some(caller) = self[reply].thread() else {
             return;
         };
         if !matches!(self[caller].state, ThreadState::BlockedOnReply { .. }) {

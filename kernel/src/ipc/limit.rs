@@ -45,7 +45,7 @@ impl<A: Arch> Kernel<A> {
         let Some(reply) = self[context].reply else {
             return;
         };
-        let Some(caller) = self[reply].thread else {
+        let Some(caller) = self[reply].thread() else {
             return;
         };
         let end = self.odometer(context).wrapping_add(allowed.0);
@@ -83,7 +83,7 @@ impl<A: Arch> Kernel<A> {
         let badge = self[context].badge;
         let lender = self[context]
             .reply
-            .and_then(|reply| Some((reply, self[reply].thread?)));
+            .and_then(|reply| Some((reply, self[reply].thread()?)));
         let Some((reply, caller)) = lender else {
             self[context].limit = None;
             return;

@@ -86,7 +86,7 @@ impl<A: Arch> Kernel<A> {
         grant: bool,
         extra: ExtraCaps<A>,
     ) -> Result<(), Failure> {
-        match self[reply].thread {
+        match self[reply].thread() {
             Some(caller) if grant && self.sends_capabilities(replier) => {
                 self.pack(replier, caller, None, Some(extra))
             }

@@ -2,6 +2,7 @@
 
 use abi::registers::CAP;
 
+use super::endpoint::core_of_all;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{Membership, Notification, NotificationState, Thread, ThreadState, WaitQueue};
@@ -60,6 +61,7 @@ impl<A: Arch> Kernel<A> {
         match self[notification].state {
             NotificationState::Active(word) => {
                 self[notification].state = NotificationState::Idle;
+                self[notification].core = self[thread].core;
                 self[thread].context.set_result(CAP, word);
                 self.lend_context(notification, thread);
             }
@@ -78,6 +80,8 @@ impl<A: Arch> Kernel<A> {
         self.return_lent_context(thread, notification);
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::BlockedOnNotification { notification };
+        let core = core_of_all(&queue, self[notification].core, self[thread].core);
+        self[notification].core = core;
         queue.insert(&mut self.objects, thread);
         self[thread].membership = Membership::Waiting;
         self.set_waiters(notification, queue);

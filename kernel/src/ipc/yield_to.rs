@@ -133,7 +133,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Whether `reply` stands for the timeout message of `thread`.
     pub(crate) fn answers_timeout_of(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
-        self[reply].thread == Some(thread)
+        self[reply].thread() == Some(thread)
             && matches!(self[thread].state, ThreadState::BlockedOnReply { .. })
             && matches!(self[thread].fault, Some(Fault::Timeout { .. }))
     }

@@ -3,6 +3,7 @@
 use core::ptr::NonNull;
 
 use super::Thread;
+use super::owned::{CORE_MASK, core_bits, core_in};
 use crate::arch::Arch;
 use crate::collections::OrderedQueue;
 use crate::time::Ticks;
@@ -123,8 +124,8 @@ impl Guard {
 }
 
 /// An endpoint: 16 bytes. The first word holds who waits: the root of the queue, which is aligned and
-/// leaves bits for the state, and for whether there is a guard. So one look at this word tells
-/// everything about an endpoint without guard.
+/// leaves bits for the state, for whether there is a guard, and for the core. So one look at this word
+/// tells everything about an endpoint without guard.
 #[repr(C)]
 pub struct Endpoint<A: Arch> {
     queue: usize,
@@ -138,15 +139,19 @@ const RECEIVING: usize = 2;
 const SWEPT: usize = 3;
 const WAITING: usize = SENDING | RECEIVING;
 const GUARDED: usize = 4;
+/// All that is not the root.
+const MARKS: usize = WAITING | GUARDED | CORE_MASK;
 
 /// What fast paths in assembly know of endpoints.
 impl<A: Arch> Endpoint<A> {
     /// Offset of the word that tells who waits.
     pub const QUEUE: usize = core::mem::offset_of!(Self, queue);
     /// Bits of that word that tell the state, and whether there is a guard.
-    pub const STATE_MASK: usize = GUARDED | WAITING;
+    pub const STATE_MASK: usize = GUARDED | WAITING | CORE_MASK;
     /// Receivers wait, and there is no guard; the rest of the word is the root of their queue.
     pub const RECEIVING: usize = RECEIVING;
+    /// Bits of that word that are not the root.
+    pub const MARKS: usize = MARKS;
 }
 
 impl<A: Arch> Endpoint<A> {
@@ -166,7 +171,7 @@ impl<A: Arch> Endpoint<A> {
         if self.queue & (GUARDED | WAITING) != RECEIVING {
             return None;
         }
-        let root = core::ptr::without_provenance_mut(self.queue - RECEIVING);
+        let root = core::ptr::without_provenance_mut(self.queue - RECEIVING & !CORE_MASK);
         // SAFETY: as in `state`; where the queue is empty, there is no mark.
         Some(unsafe { Ptr::new(NonNull::new_unchecked(root)) })
     }
@@ -180,7 +185,7 @@ impl<A: Arch> Endpoint<A> {
     /// Whether nobody waits here, and there is no guard.
     #[inline(always)]
     pub const fn is_unguarded_and_idle(&self) -> bool {
-        self.queue == 0
+        self.queue & !CORE_MASK == 0
     }
 
     /// Whether there is a guard. A kernel without thresholds knows that there is none.
@@ -193,14 +198,15 @@ impl<A: Arch> Endpoint<A> {
     /// takes away the only one who waited. There is no guard.
     #[inline(always)]
     pub fn set_only_receiver(&mut self, thread: Option<Ptr<Thread<A>>>) {
-        self.queue = thread.map_or(0, |thread| thread.address() | RECEIVING);
+        let root = thread.map_or(0, |thread| thread.address() | RECEIVING);
+        self.queue = root | self.queue & CORE_MASK;
     }
 
     /// Who waits here.
     pub fn state(&self) -> EndpointState<A> {
         // SAFETY: only `set_state` wrote this: a thread in the queue, which leaves it before it
         // dies.
-        let root = unsafe { Ptr::from_address(self.queue & !(WAITING | GUARDED)) };
+        let root = unsafe { Ptr::from_address(self.queue & !MARKS) };
         match self.queue & WAITING {
             SENDING | SWEPT => EndpointState::Sending(WaitQueue::from_root(root)),
             RECEIVING => EndpointState::Receiving(WaitQueue::from_root(root)),
@@ -218,7 +224,8 @@ impl<A: Arch> Endpoint<A> {
             EndpointState::Sending(queue) => (queue, SENDING),
             EndpointState::Receiving(queue) => (queue, RECEIVING),
         };
-        self.queue = queue.root().map_or(0, |root| root.address() | mark);
+        let root = queue.root().map_or(0, |root| root.address() | mark);
+        self.queue = root | self.queue & CORE_MASK;
     }
 
     /// The guard, if there is one.
@@ -252,6 +259,20 @@ impl<A: Arch> Endpoint<A> {
         if let EndpointState::Sending(_) = self.state() {
             self.queue = self.queue & !3 | if swept { SWEPT } else { SENDING };
         }
+    }
+}
+
+impl<A: Arch> Endpoint<A> {
+    /// The core that it belongs to, if it belongs to one.
+    #[inline(always)]
+    pub const fn core(&self) -> u8 {
+        core_in(self.queue)
+    }
+
+    /// It belongs to a core from now on, or to none.
+    #[inline(always)]
+    pub const fn set_core(&mut self, core: u8) {
+        self.queue = self.queue & !CORE_MASK | core_bits(core);
     }
 }
 

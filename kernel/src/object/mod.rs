@@ -6,6 +6,7 @@ mod domain;
 mod endpoint;
 mod irq;
 mod notification;
+mod owned;
 mod reply;
 mod sched_context;
 mod thread;
@@ -15,6 +16,9 @@ pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
 pub use endpoint::{Endpoint, EndpointState, Guard, WaitQueue};
 pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
+#[cfg(feature = "smp")]
+pub(crate) use owned::core_bits;
+pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE};
 pub use reply::{Above, Reply};
 pub use sched_context::{ContextFlag, SchedContext};
 pub use thread::{

@@ -29,6 +29,8 @@ pub struct Notification<A: Arch> {
     pub bound_thread: Option<Ptr<Thread<A>>>,
     /// The time that a passive thread gets when it is woken.
     pub sched_context: Option<Ptr<SchedContext<A>>>,
+    /// The core that it belongs to, if it belongs to one.
+    pub core: u8,
 }
 
 impl<A: Arch> Notification<A> {
@@ -38,6 +40,7 @@ impl<A: Arch> Notification<A> {
             state: NotificationState::Idle,
             bound_thread: None,
             sched_context: None,
+            core: 0,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! top one belongs to the innermost call. Replying pops the stack and the context goes back to the
 //! caller.
 
+use super::owned::Owned;
 use super::{SchedContext, Thread};
 use crate::arch::Arch;
 use crate::token::Ptr;
@@ -32,8 +33,8 @@ impl<A: Arch> Copy for Above<A> {}
 /// A reply object.
 #[repr(C)]
 pub struct Reply<A: Arch> {
-    /// The thread that waits: for a call, with this object at hand, or for a reply.
-    pub thread: Option<Ptr<Thread<A>>>,
+    /// Who waits, and the core that it belongs to.
+    user: Owned<Thread<A>>,
     /// The reply object of the next outer call.
     pub below: Option<Ptr<Reply<A>>>,
     /// What lies above.
@@ -44,11 +45,47 @@ impl<A: Arch> Reply<A> {
     /// A reply object as retype makes it.
     pub const fn new() -> Self {
         Self {
-            thread: None,
+            user: Owned::NONE,
             below: None,
             above: Above::None,
         }
     }
+
+    /// The thread that waits: for a call, with this object at hand, or for a reply.
+    #[inline(always)]
+    pub const fn thread(&self) -> Option<Ptr<Thread<A>>> {
+        self.user.get()
+    }
+
+    /// Changes who waits.
+    #[inline(always)]
+    pub fn set_thread(&mut self, thread: Option<Ptr<Thread<A>>>) {
+        self.user.set(thread);
+    }
+
+    /// Nobody waits, and it is in no stack.
+    pub fn clear(&mut self) {
+        self.user.set(None);
+        (self.below, self.above) = (None, Above::None);
+    }
+
+    /// The core that it belongs to.
+    #[inline(always)]
+    pub const fn core(&self) -> u8 {
+        self.user.core()
+    }
+
+    /// It belongs to a core from now on.
+    #[inline(always)]
+    pub const fn set_core(&mut self, core: u8) {
+        self.user.set_core(core);
+    }
+}
+
+/// What fast paths in assembly know.
+impl<A: Arch> Reply<A> {
+    /// Offset of the word that holds the thread, and the core.
+    pub const USER: usize = core::mem::offset_of!(Self, user);
 }
 
 impl<A: Arch> Default for Reply<A> {

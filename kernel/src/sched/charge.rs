@@ -36,7 +36,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Reads the clock: the time since the last entry is on the current context.
     pub(crate) fn update_time(&mut self) {
-        let now = self.arch.now();
+        let now = self.look_at_clock();
         let passed = now.saturating_sub(self.core.now);
         self.core.now = now;
         if self.core.current_context.is_some() {

@@ -32,7 +32,7 @@ pub use lock::Lock;
 pub use mailbox::Mailbox;
 pub use mcs::Mcs;
 pub use ticket::Ticket;
-pub use world::World;
+pub use world::{INSIDE, OUTSIDE, World};
 
 /// The lock of this build.
 #[cfg(not(any(feature = "mcs", feature = "clh")))]

@@ -23,8 +23,11 @@
 use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each, fence, spin_loop};
 use super::{KernelLock, Lock};
 
-const OUTSIDE: usize = 0;
-const INSIDE: usize = 1;
+/// Whereabouts of a core: in a program, or idle.
+pub const OUTSIDE: usize = 0;
+/// Whereabouts of a core: in the kernel, for what is its own.
+pub const INSIDE: usize = 1;
+/// Whereabouts of a core: waiting, or alone.
 const AT_GATE: usize = 2;
 
 /// Where a core is. A cache line, as others look at it only when they stop the world.
@@ -135,6 +138,16 @@ impl<const CORES: usize> World<CORES> {
         self.stopped.0.store(false, Ordering::Release);
         // SAFETY: who is alone has the lock.
         unsafe { self.lock.release(core) };
+    }
+
+    /// Where the whereabouts of a core are, for fast paths in assembly.
+    pub fn place_of(&self, core: usize) -> *const usize {
+        core::ptr::from_ref(&self.places[core].whereabouts).cast()
+    }
+
+    /// Where it stands whether the world is stopped: a byte.
+    pub fn stopped(&self) -> *const u8 {
+        core::ptr::from_ref(&self.stopped.0).cast()
     }
 
     /// Whether another core waits at the gate, as seen by one that is there, too.

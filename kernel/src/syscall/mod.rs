@@ -59,7 +59,7 @@ impl<A: Arch> Kernel<A> {
     /// A system call of the current thread for which there is no fast path.
     #[inline(never)]
     pub fn handle_syscall_in_general(&mut self) {
-        if self.come_in_alone() {
+        if self.come_in_for(Self::system_call_stays) {
             self.handle_syscall_inside();
         } else {
             self.leave_as_it_is();
@@ -163,7 +163,7 @@ impl<A: Arch> Kernel<A> {
 
     /// A fault of the current thread.
     pub fn handle_fault(&mut self, fault: Fault) {
-        if self.come_in_alone() {
+        if self.come_in_for(Self::fault_stays) {
             self.handle_fault_inside(fault);
         } else {
             self.leave_as_it_is();
@@ -198,7 +198,7 @@ impl<A: Arch> Kernel<A> {
     /// An interrupt, from user mode or from the idle loop.
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         // Whatever has happened meanwhile, the interrupt has come.
-        self.come_in_alone();
+        self.come_in_for(|kernel| kernel.interrupt_stays(interrupt));
         self.handle_interrupt_inside(interrupt);
         self.go_out();
     }

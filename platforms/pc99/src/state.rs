@@ -17,10 +17,7 @@ static mut IRQS: [IrqEntry<X86_64<Pc99>>; lines::COUNT] = [IrqEntry::EMPTY; line
 pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
     let irqs = &raw mut IRQS;
     // SAFETY: this is the only reference to the table, and there is one kernel so far.
-    let kernel = unsafe { make(0, arch, Irqs::new(&mut *irqs)) };
-    #[cfg(not(feature = "smp"))]
-    arch_x86_64::fastpath::enable(kernel);
-    kernel
+    unsafe { make(0, arch, Irqs::new(&mut *irqs)) }
 }
 
 /// Makes the kernel of a core.
@@ -36,6 +33,7 @@ pub unsafe fn make(
     let kernel = unsafe { KERNELS.make(core, arch, irqs) };
     #[cfg(feature = "smp")]
     kernel.arch.set_kernel(KERNELS.address(core));
+    arch_x86_64::fastpath::enable(kernel);
     kernel
 }
 

@@ -11,14 +11,22 @@
     shl r11, 4
 
     # A receiver waits, alone. R12 is the server, RBX its registers. Who waits there is blocked on
-    # receive.
+    # receive. If the endpoint is of this core, so is the server with all that it has.
     mov rbx, [r11 + {ENDPOINT_QUEUE}]
     mov eax, ebx
     and eax, {ENDPOINT_STATE_MASK}
+.if {CORES} > 1
+    cmp eax, [rbp + {GATE_RECEIVING}]
+    jne 9b
+    and rbx, {NO_MARKS}
+    mov r12, rbx
+    add rbx, {REGISTERS}
+.else
     cmp eax, {ENDPOINT_RECEIVING}
     jne 9b
     lea r12, [rbx - {ENDPOINT_RECEIVING}]
     add rbx, {REGISTERS} - {ENDPOINT_RECEIVING}
+.endif
     mov rax, [rbx + {CHILDREN}]
     or rax, [rbx + {CHILDREN} + 8]
     jnz 9b
@@ -36,7 +44,13 @@
 
     # From here on nothing declines. The server waits no more, and the caller, RDX, for the reply.
     mov r14, [rbp + {CONTEXT}]
+.if {CORES} > 1
+    mov rax, [rbp + {GATE_BITS}]
+    mov [r11 + {ENDPOINT_QUEUE}], rax
+    or rdx, rax
+.else
     mov qword ptr [r11 + {ENDPOINT_QUEUE}], 0
+.endif
     mov qword ptr [rbx + {NEXT}], 0
     mov qword ptr [rbx + {PREVIOUS}], 0
     mov byte ptr [rbx + {MEMBERSHIP}], {NO_MEMBER}

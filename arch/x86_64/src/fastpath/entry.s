@@ -53,6 +53,17 @@
     cmp eax, {MESSAGE_REGISTERS}
     ja 9b
     mov rbp, gs:[{KERNEL}]
+.if {CORES} > 1
+    # Into the kernel, if nobody is alone there or was here: the exchange is a barrier between what is
+    # written and what is read (Intel SDM vol. 3, section 9.2.3.9).
+    mov rcx, [rbp + {GATE_PLACE}]
+    mov eax, {INSIDE}
+    xchg [rcx], rax
+    mov rcx, [rbp + {GATE_STOPPED}]
+    movzx eax, byte ptr [rcx]
+    or al, [rbp + {GATE_VISITED}]
+    jnz 9b
+.endif
     cmp qword ptr [rbp + {ALLOWANCE}], 0
     je 9b
     mov rax, [rsp + {CSPACE}]

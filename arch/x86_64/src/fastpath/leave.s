@@ -3,10 +3,6 @@
 7:  mov qword ptr [rsp + {SCHED_CONTEXT}], 0
     mov [rbx + {SCHED_CONTEXT}], r14
     mov [r14 + {CONTEXT_THREAD}], r12
-.if {CORES} > 1
-    movzx eax, byte ptr [r14 + {CONTEXT_CORE}]
-    mov [rbx + {CORE}], al
-.endif
     mov [rbp + {KERNEL_CURRENT}], r12
     mov gs:[{CURRENT}], rbx
     lea rax, [rbx + {REGISTERS_SIZE}]
@@ -61,6 +57,11 @@
     call escapement_check
     jmp escapement_return_to_user
 .else
+.if {CORES} > 1
+    # Out of the kernel: what follows is this core's alone.
+    mov rax, [rbp + {GATE_PLACE}]
+    mov qword ptr [rax], {OUTSIDE}
+.endif
     swapgs
     rdgsbase rax
     mov [rsp + {GS_BASE}], rax

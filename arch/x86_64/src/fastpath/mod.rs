@@ -28,7 +28,7 @@ use abi::{MessageInfo, Rights, Syscall};
 use kernel::Kernel;
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
-use kernel::object::Endpoint;
+use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
 use kernel::sched::CORES;
 
 use x86_64::VirtAddr;
@@ -102,6 +102,7 @@ pub fn enable<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
         || kernel.arch.fpu.components() == 0
         || HARDWARE_DEBUG
         || DOMAINS > 1
+        || cfg!(feature = "big-lock")
     {
         return;
     }
@@ -140,6 +141,11 @@ extern "C" fn system_call_entry<P: Platform>() {
         BASES_OF = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, bases_of),
         FPU_OWNER = const Offsets::<P>::FPU_UNIT + Fpu::<P>::OWNER,
         FPU_COMPONENTS = const Offsets::<P>::FPU_UNIT + Fpu::<P>::COMPONENTS,
+        GATE_PLACE = const Layout::<X86_64<P>>::GATE_PLACE,
+        GATE_STOPPED = const Layout::<X86_64<P>>::GATE_STOPPED,
+        GATE_VISITED = const Layout::<X86_64<P>>::GATE_VISITED,
+        GATE_BITS = const Layout::<X86_64<P>>::GATE_BITS,
+        GATE_RECEIVING = const Layout::<X86_64<P>>::GATE_RECEIVING,
         // Threads, from their registers on.
         REGISTERS = const Offsets::<P>::REGISTERS,
         REGISTERS_SIZE = const size_of::<Registers>(),
@@ -198,7 +204,6 @@ extern "C" fn system_call_entry<P: Platform>() {
         REPLY_ABOVE_WHICH = const Layout::<X86_64<P>>::REPLY_ABOVE_WHICH,
         CONTEXT_THREAD = const Layout::<X86_64<P>>::SCHED_CONTEXT_THREAD,
         CONTEXT_REPLY = const Layout::<X86_64<P>>::SCHED_CONTEXT_REPLY,
-        CONTEXT_CORE = const Layout::<X86_64<P>>::SCHED_CONTEXT_CORE,
         // Numbers.
         CALL = const Syscall::Call.number() as isize,
         REPLY_RECV = const Syscall::ReplyRecv.number() as isize,
@@ -233,6 +238,11 @@ extern "C" fn system_call_entry<P: Platform>() {
         ABOVE_CONTEXT = const Layout::<X86_64<P>>::ABOVE_CONTEXT,
         HIGHEST_PRIORITY = const u8::MAX,
         FPU_DISABLED = const abi::thread_flags::FPU_DISABLED,
+        NO_MARKS = const !(Endpoint::<X86_64<P>>::MARKS as isize),
+        CORE_MASK = const CORE_MASK,
+        CORE_SHIFT = const CORE_SHIFT,
+        INSIDE = const kernel::cores::INSIDE,
+        OUTSIDE = const kernel::cores::OUTSIDE,
         CORES = const CORES,
         CHECKED = const cfg!(feature = "debug") as usize,
     )
@@ -241,5 +251,5 @@ extern "C" fn system_call_entry<P: Platform>() {
 /// What kernels that check themselves do after a fast path.
 pub fn check<P: Platform>() {
     // SAFETY: this is the only reference of the kernel entry.
-    unsafe { P::kernel() }.after_fast_path();
+    unsafe { P::kernel() }.after_assembly();
 }

@@ -6,7 +6,12 @@
     jne 9b
     sar r11, {OBJECT_SHIFT}
     shl r11, 4
+.if {CORES} > 1
+    mov r12, [rbp + {GATE_BITS}]
+    cmp [r11 + {ENDPOINT_QUEUE}], r12
+.else
     cmp qword ptr [r11 + {ENDPOINT_QUEUE}], 0
+.endif
     jne 9b
     # It may have replied already, before it was interrupted; or get a signal.
     cmp qword ptr [rsp + {PROGRESS}], 0
@@ -34,9 +39,31 @@
     # R12 is the caller, RBX its registers: it waits for the reply to a call along which it has lent its
     # time, R14.
     mov r12, [r13 + {REPLY_THREAD}]
+.if {CORES} > 1
+    # It, the reply object, and that of the next outer call are of this core.
+    mov rax, [rbp + {GATE_BITS}]
+    xor r12, rax
+    test r12d, {CORE_MASK}
+    jnz 9b
+    test r12, r12
+    jz 9b
+    mov rcx, [r13 + {REPLY_BELOW}]
+    test rcx, rcx
+    jz 2f
+    mov ecx, [rcx + {REPLY_THREAD}]
+    xor ecx, eax
+    test ecx, {CORE_MASK}
+    jnz 9b
+2:  lea rbx, [r12 + {REGISTERS}]
+    movzx ecx, byte ptr [rbx + {CORE}]
+    shl ecx, {CORE_SHIFT}
+    cmp ecx, eax
+    jne 9b
+.else
     test r12, r12
     jz 9b
     lea rbx, [r12 + {REGISTERS}]
+.endif
     cmp qword ptr [rbx + {STATE}], {BLOCKED_ON_REPLY}
     jne 9b
     cmp qword ptr [rbx + {FAULT}], {NO_FAULT}
@@ -63,7 +90,14 @@
     mov [rcx + {REPLY_ABOVE_WHICH}], r14
 
     # The server, RDX, waits for the next call, alone.
-3:  mov [r13 + {REPLY_THREAD}], rdx
+3:
+.if {CORES} > 1
+    mov rcx, [rbp + {GATE_BITS}]
+    or rcx, rdx
+    mov [r13 + {REPLY_THREAD}], rcx
+.else
+    mov [r13 + {REPLY_THREAD}], rdx
+.endif
     mov qword ptr [rsp + {STATE}], {BLOCKED_ON_RECEIVE}
     mov [rsp + {RECEIVES_FROM}], r11
     mov [rsp + {RECEIVES_WITH}], r13
@@ -77,5 +111,10 @@
     mov [rsp + {CHILDREN} + 8], rdi
     mov [rsp + {NEXT}], rdx
     mov [rsp + {PREVIOUS}], rdx
+.if {CORES} > 1
+    mov rax, [rbp + {GATE_RECEIVING}]
+    or rax, rdx
+.else
     lea rax, [rdx + {ENDPOINT_RECEIVING}]
+.endif
     mov [r11 + {ENDPOINT_QUEUE}], rax

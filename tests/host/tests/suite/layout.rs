@@ -77,7 +77,7 @@ fn threads_without_fault_or_progress() {
 fn reply_objects() {
     let mut reply = Reply::<Host>::new();
     assert_eq!(word(&reply, Of::REPLY_ABOVE), Of::ABOVE_NONE);
-    reply.thread = Some(nowhere(0x1000));
+    reply.set_thread(Some(nowhere(0x1000)));
     reply.below = Some(nowhere(0x2000));
     reply.above = Above::Reply(nowhere(0x3000));
     assert_eq!(word(&reply, Of::REPLY_THREAD), 0x1000);

@@ -323,7 +323,7 @@ fn queues_of_threads() {
         "the reply object of a receiver knows the receiver",
         |world, reach| {
             let waiting = world.reply(world.waiting);
-            world.kernel()[waiting].thread = None;
+            world.kernel()[waiting].set_thread(None);
             world.thread(world.receiver, reach)
         },
     );
@@ -331,7 +331,7 @@ fn queues_of_threads() {
         "the reply object of a caller knows the caller",
         |world, reach| {
             let outer = world.reply(world.outer);
-            world.kernel()[outer].thread = None;
+            world.kernel()[outer].set_thread(None);
             world.thread(world.client, reach)
         },
     );

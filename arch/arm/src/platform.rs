@@ -32,6 +32,11 @@ pub trait Platform: Sized + 'static {
     /// Starts the devices. [`Platform::DEVICES`] are mapped.
     fn start() -> (Self::Controller, Self::Timer);
 
+    /// Makes the caches of this core agree with those of others, before they are switched on. Nothing,
+    /// where firmware has done it.
+    #[cfg(feature = "smp")]
+    fn join_caches() {}
+
     /// Starts the devices of another core, by itself.
     #[cfg(feature = "smp")]
     fn start_core(core: usize) -> (Self::Controller, Self::Timer);

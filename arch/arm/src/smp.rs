@@ -53,6 +53,18 @@ pub fn stack_end(core: usize) -> usize {
     STACKS.0.get() as usize + core * size_of::<Stack>()
 }
 
+/// What a core that starts looks at while its cache may be off.
+pub fn hand_over() -> Range<usize> {
+    let start = &raw const core_stack_end as usize;
+    start..start + size_of::<usize>()
+}
+
+/// The number of the core that starts.
+pub fn starting() -> usize {
+    let end = core_stack_end.load(Ordering::Relaxed);
+    (end - STACKS.0.get() as usize) / size_of::<Stack>()
+}
+
 /// Starts the other cores as far as there is room for them, each by `start`, which says whether it exists.
 /// Returns how many cores there are.
 ///

@@ -168,7 +168,7 @@ macro_rules! kernel_image {
         #[unsafe(no_mangle)]
         extern "C" fn trap_handle_taken() -> *const $crate::Context {
             // SAFETY: the stub calls this.
-            unsafe { KERNEL.enter(|kernel| kernel.after_fast_path()) }
+            unsafe { KERNEL.enter(|kernel| kernel.after_assembly()) }
         }
 
         /// Where the vector of users' exceptions leads to.

@@ -19,6 +19,9 @@ use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv7::kernel_image!(Hikey32);
 
+/// Where the stub begins; see its link script.
+#[cfg(feature = "smp")]
+const STUB: usize = virt::RAM + (512 << 10);
 /// Where the kernel is loaded, behind the stub.
 const LOAD: usize = virt::RAM + (1 << 20);
 
@@ -74,7 +77,7 @@ impl Platform for Hikey32 {
     #[cfg(feature = "smp")]
     fn power_on(core: usize, entry: PhysAddr) -> bool {
         // Further cores begin in the stub, too.
-        psci::cpu_on(Conduit::Monitor, core, virt::RAM, entry.0)
+        psci::cpu_on(Conduit::Monitor, core, STUB, entry.0)
     }
 
     fn put_byte(byte: u8) {

@@ -31,7 +31,7 @@ tests![
     records_follow_each_other_without_gaps,
 ];
 
-fn boot_info(test: &Test) -> &'static BootInfo {
+pub(crate) fn boot_info(test: &Test) -> &'static BootInfo {
     let words = test.startup.shared(names::BOOT_INFO);
     // SAFETY: the page is a copy of the kernel's, mapped for reading, and nobody writes to it.
     unsafe { &*words.as_ptr().cast() }

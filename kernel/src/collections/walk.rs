@@ -234,3 +234,257 @@ fn after_in_tree<T: Linked>(objects: &Objects, node: Ptr<T>) -> Option<Ptr<T>> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    //! What was broken behind a queue's back is found out, as far as one looks.
+
+    use super::super::Links;
+    use super::super::testing::{Member, members};
+    use super::*;
+
+    /// Far enough to see everything, and not for ever where a walk goes in circles.
+    const FAR: usize = 100;
+
+    /// A queue with its members, to be broken.
+    struct Scene<Q> {
+        objects: Objects,
+        all: Vec<Ptr<Member>>,
+        queue: Q,
+    }
+
+    impl<Q> Scene<Q> {
+        /// The members that `insert` puts into the queue, and one more.
+        fn new(
+            mut queue: Q,
+            keys: &[u64],
+            insert: impl Fn(&mut Q, &mut Objects, Ptr<Member>, u64),
+        ) -> Self {
+            // SAFETY: the only token of the members that are made here.
+            let mut objects = unsafe { Objects::new() };
+            let all = members(keys.len() + 1);
+            for (member, key) in all.iter().zip(keys) {
+                insert(&mut queue, &mut objects, *member, *key);
+            }
+            Self {
+                objects,
+                all,
+                queue,
+            }
+        }
+
+        fn links(&mut self, index: usize) -> &mut Links<Member> {
+            self.objects[self.all[index]].links_mut()
+        }
+
+        /// The one that is in no queue.
+        fn stranger(&self) -> Ptr<Member> {
+            self.all[self.all.len() - 1]
+        }
+    }
+
+    fn ring() -> Scene<Ring<Member>> {
+        Scene::new(Ring::EMPTY, &[0; 3], |ring, objects, member, _| {
+            ring.push_back(objects, member);
+        })
+    }
+
+    #[test]
+    fn neighbours_in_a_ring_must_agree() {
+        let sees =
+            |scene: &Scene<Ring<_>>, reach| !scene.queue.is_well_formed(&scene.objects, reach);
+        assert!(!sees(&ring(), FAR));
+        assert!(Ring::<Member>::EMPTY.is_well_formed(&ring().objects, FAR));
+
+        let mut scene = ring();
+        scene.links(2).previous = Some(scene.all[0]);
+        assert!(sees(&scene, FAR) && sees(&scene, 2) && !sees(&scene, 1));
+        let mut scene = ring();
+        scene.links(1).next = None;
+        assert!(sees(&scene, FAR));
+    }
+
+    #[test]
+    fn a_ring_contains_its_members_if_they_are_linked() {
+        let has =
+            |scene: &Scene<Ring<_>>, member| scene.queue.contains(&scene.objects, member, FAR);
+        let mut scene = ring();
+        assert!((0..3).all(|index| has(&scene, scene.all[index])));
+        let stranger = scene.stranger();
+        assert!(!has(&scene, stranger));
+        // Linked, but elsewhere. Who looks at as many as there are has seen all.
+        let mut other = Ring::EMPTY;
+        other.push_back(&mut scene.objects, stranger);
+        assert!(!has(&scene, stranger));
+        assert!(!scene.queue.contains(&scene.objects, stranger, 3));
+        assert!(scene.queue.contains(&scene.objects, stranger, 2));
+
+        let mut scene = ring();
+        scene.links(1).previous = None;
+        assert!(!has(&scene, scene.all[0]));
+        let mut scene = ring();
+        scene.links(2).next = None;
+        assert!(!has(&scene, scene.all[0]));
+    }
+
+    /// A tree in which some leaders have followers:
+    ///
+    /// ```text
+    ///             8 (0, 9, 10)
+    ///      4 (1, 3, 4)       12 (2)
+    ///   2 (5)     6 (7)          14 (6)
+    ///     3 (8)
+    /// ```
+    fn tree() -> Scene<OrderedQueue<Member, 4>> {
+        let keys = [8, 4, 12, 4, 4, 2, 14, 6, 3, 8, 8];
+        Scene::new(OrderedQueue::EMPTY, &keys, |queue, objects, member, key| {
+            queue.insert(objects, member, key);
+        })
+    }
+
+    #[test]
+    fn a_tree_is_walked_as_far_as_one_wants() {
+        let scene = tree();
+        for reach in 0..=FAR {
+            let mut seen = Vec::new();
+            let walk = scene.queue.for_each(&scene.objects, reach, |member| {
+                seen.push(member);
+                Ok::<(), ()>(())
+            });
+            assert_eq!(walk, Ok(()));
+            let order = [0, 9, 10, 1, 3, 4, 5, 8, 7, 2, 6].map(|index| scene.all[index]);
+            assert_eq!(seen, order[..reach.min(order.len())]);
+        }
+        assert_eq!(
+            scene.queue.for_each(&scene.objects, FAR, Err),
+            Err(scene.all[0])
+        );
+    }
+
+    /// What is broken, the number of members that one has to look at to see it, and how it is broken.
+    type Break<'a, Q> = (&'a str, usize, &'a dyn Fn(&mut Scene<Q>));
+
+    #[test]
+    fn trees_and_the_rings_in_them_must_be_in_order() {
+        let sees = |scene: &Scene<OrderedQueue<_, 4>>, reach| {
+            !scene.queue.is_well_formed(&scene.objects, reach)
+        };
+        assert!((0..FAR).all(|reach| !sees(&tree(), reach)));
+        let breaks: [Break<OrderedQueue<_, 4>>; 8] = [
+            ("the first link of a ring", 1, &|scene| {
+                scene.links(9).previous = None;
+            }),
+            ("the key of a follower", 2, &|scene| scene.links(9).key = 9),
+            ("the key of the next", 3, &|scene| scene.links(10).key = 9),
+            ("a follower with a parent", 2, &|scene| {
+                scene.links(9).parent = Some(scene.all[0]);
+            }),
+            ("a follower with a child", 2, &|scene| {
+                scene.links(9).children[1] = Some(scene.all[2]);
+            }),
+            ("a leader that belongs elsewhere", 7, &|scene| {
+                scene.links(5).key = 7;
+            }),
+            ("a leader whose parent is another", 4, &|scene| {
+                scene.links(1).parent = Some(scene.all[2]);
+            }),
+            ("a way up without end", 1, &|scene| {
+                scene.links(0).parent = Some(scene.all[1]);
+            }),
+        ];
+        for (what, reach, destroy) in breaks {
+            let mut scene = tree();
+            destroy(&mut scene);
+            assert!(sees(&scene, FAR), "{what}");
+            assert!(sees(&scene, reach), "{what}");
+            assert!(!sees(&scene, reach - 1), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_tree_contains_those_that_can_be_found() {
+        let has = |scene: &Scene<OrderedQueue<_, 4>>, index: usize| {
+            (scene.queue).contains(&scene.objects, scene.all[index], FAR)
+        };
+        let mut scene = tree();
+        assert!((0..11).all(|index| has(&scene, index)));
+        assert!(!has(&scene, 11));
+        // The root of another tree.
+        let mut other = OrderedQueue::<_, 4>::EMPTY;
+        let stranger = scene.stranger();
+        other.insert(&mut scene.objects, stranger, 8);
+        assert!(!has(&scene, 11));
+        // Another tree has none of this one's.
+        scene.queue = other;
+        assert!((0..11).all(|index| !has(&scene, index)));
+        // Nobody knows it any more.
+        let mut scene = tree();
+        scene.links(1).children[0] = None;
+        assert!(!has(&scene, 5) && !has(&scene, 8) && has(&scene, 7));
+    }
+
+    /// ```text
+    ///      1 (0)
+    ///   1 (1)   3 (3)
+    ///         5 (2)
+    /// ```
+    fn heap() -> Scene<Heap<Member>> {
+        let turn = core::cell::Cell::new(0);
+        Scene::new(Heap::EMPTY, &[1, 1, 5, 3], |heap, objects, member, key| {
+            turn.set(turn.get() + 1);
+            heap.insert(objects, member, key, turn.get());
+        })
+    }
+
+    #[test]
+    fn heaps_must_be_in_order() {
+        let sees =
+            |scene: &Scene<Heap<_>>, reach| !scene.queue.is_well_formed(&scene.objects, reach);
+        assert!(!sees(&heap(), FAR));
+        let breaks: [Break<Heap<_>>; 7] = [
+            ("a root with a parent", 0, &|scene| {
+                scene.links(0).parent = Some(scene.all[2]);
+            }),
+            ("a child that knows another parent", 1, &|scene| {
+                scene.links(1).parent = Some(scene.all[2]);
+            }),
+            ("a child with a lesser key", 3, &|scene| {
+                scene.links(2).key = 0
+            }),
+            (
+                "a child with the same key and an earlier turn",
+                1,
+                &|scene| {
+                    scene.links(1).turn = 0;
+                },
+            ),
+            ("a child with the same key and turn", 1, &|scene| {
+                scene.links(1).turn = 1;
+            }),
+            ("a rank that is too high", 1, &|scene| {
+                scene.links(0).rank += 1;
+            }),
+            ("the higher rank to the right", 1, &|scene| {
+                scene.links(0).children[0] = None;
+            }),
+        ];
+        for (what, reach, destroy) in breaks {
+            let mut scene = heap();
+            destroy(&mut scene);
+            assert!(sees(&scene, FAR), "{what}");
+            assert!(sees(&scene, reach), "{what}");
+            assert!(reach == 0 || !sees(&scene, reach - 1), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_heap_contains_those_whose_parents_know_them() {
+        let mut scene = heap();
+        let has = |scene: &Scene<Heap<_>>, index: usize| {
+            (scene.queue).contains(&scene.objects, scene.all[index], FAR)
+        };
+        assert!((0..4).all(|index| has(&scene, index)) && !has(&scene, 4));
+        scene.links(0).children = [None; 2];
+        assert!(has(&scene, 0) && !(1..4).any(|index| has(&scene, index)));
+    }
+}

@@ -3,7 +3,7 @@
 use core::mem::offset_of;
 
 use super::visit::CoreSet;
-use super::{CORES, Kernels};
+use super::{BIG_LOCK, CORES, Kernels};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{Endpoint, core_bits};
@@ -98,7 +98,7 @@ impl<A: Arch> Kernel<A> {
     /// nothing has changed.
     #[inline(always)]
     pub(crate) fn come_in_quickly(&mut self) -> bool {
-        if cfg!(feature = "big-lock") || !self.gate.kernels.world.try_enter(self.gate.core) {
+        if BIG_LOCK || !self.gate.kernels.world.try_enter(self.gate.core) {
             return false;
         }
         if self.gate.visited {
@@ -119,7 +119,7 @@ impl<A: Arch> Kernel<A> {
     /// somebody was here, who may have changed everything, and it asks again when it runs again.
     #[inline(always)]
     pub(crate) fn come_in(&mut self) -> bool {
-        if cfg!(feature = "big-lock") {
+        if BIG_LOCK {
             return self.come_in_alone();
         }
         if self.gate.standing == Standing::Outside {
@@ -128,7 +128,7 @@ impl<A: Arch> Kernel<A> {
             } else {
                 let kernels = self.gate.kernels;
                 return self.wait_at_gate(Standing::Inside, |kernel, core| {
-                    kernels.world.wait(core, || kernel.attend());
+                    kernels.world.wait(core, || kernel.wait_and_attend());
                 });
             }
         }
@@ -157,7 +157,7 @@ impl<A: Arch> Kernel<A> {
         }
         let kernels = self.gate.kernels;
         self.wait_at_gate(Standing::Alone, |kernel, core| {
-            kernels.world.stop(core, || kernel.attend());
+            kernels.world.stop(core, || kernel.wait_and_attend());
         })
     }
 
@@ -195,6 +195,12 @@ impl<A: Arch> Kernel<A> {
     /// Whether somebody who was alone has been here.
     pub fn is_visited(&self) -> bool {
         self.gate.visited
+    }
+
+    fn wait_and_attend(&mut self) {
+        self.attend();
+        // An emulator of which the cores take turns lets another one go on.
+        core::hint::spin_loop();
     }
 
     /// Does what another core asks for, if it does, while this one waits at the gate.

@@ -50,6 +50,9 @@ pub const CORES: usize = if cfg!(feature = "smp") {
     1
 };
 
+/// Whether every kernel entry is alone, as with one lock around the kernel: to compare.
+pub const BIG_LOCK: bool = cfg!(feature = "big-lock");
+
 /// The number in the environment variable `ESCAPEMENT_CORES` when the kernel was built; else 4.
 const fn cores_asked_for() -> usize {
     let Some(number) = option_env!("ESCAPEMENT_CORES") else {

@@ -41,7 +41,7 @@ pub(crate) use usage::Entry;
 use usage::Measurement;
 pub use usage::Usage;
 
-pub use crate::cores::CORES;
+pub use crate::cores::{BIG_LOCK, CORES};
 
 /// What the end of the kernel entry shall do.
 pub enum Decision<A: Arch> {

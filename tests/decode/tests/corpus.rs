@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use abi::Method;
+use abi::{Method, Syscall};
+use decode::input::{Call, Step};
 use decode::ledger::{CALLS, is_absent, methods};
 use decode::seeds::seeds;
+use decode::world::at;
 use decode::{Ledger, Twin, play, play_with};
 
 /// The histories of the committed corpus.
@@ -62,6 +64,26 @@ fn a_history_plays_twice_alike() {
     for (name, history) in seeds() {
         assert_eq!(play(&history).entries, play(&history).entries, "{name}");
     }
+}
+
+/// It copies its own registers to itself, also the address of the call with which it does that.
+#[test]
+fn a_program_that_goes_back_to_its_call_ends_the_step() {
+    const FRAME: usize = 4;
+    let mut history = vec![0];
+    for number in [Syscall::Call, Syscall::Send] {
+        let call = Call {
+            number: number.number().wrapping_neg() as u8,
+            cap: at::SELF,
+            reply: 0,
+            destination: 0,
+            label: Method::TcbCopyRegisters.number(),
+            words: vec![FRAME],
+            caps: vec![at::SELF],
+        };
+        Step::Call(call).write(&mut history);
+    }
+    assert_eq!(play(&history).method(Method::TcbCopyRegisters).1, 1);
 }
 
 /// Whether the corpus finds out a broken kernel.

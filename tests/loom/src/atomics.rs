@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 pub use loom::cell::UnsafeCell;
-pub use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+pub use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 loom::thread_local! {
     /// What happens when the core that is this thread begins to wait.
@@ -57,7 +57,7 @@ pub use crate::{constant, each};
 /// whether reading and writing at once is done one after the other, `$mute` whether stores are forgotten.
 macro_rules! weak {
     ($order:expr, $torn:expr, $mute:expr) => {
-        pub use super::{Ordering, UnsafeCell, constant, each, spin_loop, with_mut};
+        pub use super::{Ordering, UnsafeCell, constant, each, fence, spin_loop, with_mut};
 
         weak!(AtomicUsize, usize, $order, $torn, $mute);
         weak!(AtomicBool, bool, $order, $torn, $mute);
@@ -151,4 +151,14 @@ pub mod torn {
 /// What is stored is forgotten.
 pub mod mute {
     weak!(|order| order, false, true);
+}
+
+/// Barriers do nothing.
+pub mod without_fence {
+    pub use super::{
+        AtomicBool, AtomicUsize, Ordering, UnsafeCell, constant, each, spin_loop, with_mut,
+    };
+
+    /// Nothing.
+    pub fn fence(_: Ordering) {}
 }

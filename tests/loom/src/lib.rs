@@ -21,16 +21,25 @@ macro_rules! locks {
         mod guarded;
         #[path = "lock.rs"]
         mod lock;
+        #[path = "mailbox.rs"]
+        mod mailbox;
         #[path = "mcs.rs"]
         mod mcs;
         #[path = "ticket.rs"]
         mod ticket;
+        #[path = "world.rs"]
+        mod world;
 
         pub use clh::Clh;
         pub use guarded::{CoreToken, Guarded};
         pub use lock::Lock;
+        pub use mailbox::Mailbox;
         pub use mcs::Mcs;
         pub use ticket::Ticket;
+        pub use world::World;
+
+        /// The lock of the world.
+        pub type KernelLock<const CORES: usize> = Ticket<CORES>;
     };
 }
 
@@ -54,6 +63,11 @@ pub mod broken {
     #[path = "../../../kernel/src/sync"]
     pub mod without_acquire {
         locks!(crate::atomics::without_acquire);
+    }
+    /// What is written can come after what is read behind it.
+    #[path = "../../../kernel/src/sync"]
+    pub mod without_fence {
+        locks!(crate::atomics::without_fence);
     }
     /// Two who come at the same time can both be told that they were first.
     #[path = "../../../kernel/src/sync"]

@@ -80,7 +80,7 @@ impl Setup {
         context
     }
 
-    /// Begins a thread; [`ThreadBuilder::run`] ends it.
+    /// Begins a thread; [`ThreadBuilder::run`] makes it.
     pub fn thread(&mut self, name: impl Into<String>, priority: u8) -> ThreadBuilder<'_> {
         ThreadBuilder {
             name: name.into(),
@@ -186,6 +186,18 @@ impl ThreadBuilder<'_> {
     pub fn run(self, body: impl Fn() + 'static) -> Thread {
         let thread = self.start(Rc::new(body));
         thread.expect("a thread can be made")
+    }
+
+    /// Makes the thread, as [`ThreadBuilder::run`] does. It does the same again and again.
+    ///
+    /// # Panics
+    /// As [`ThreadBuilder::run`].
+    pub fn repeat(self, body: impl Fn() + 'static) -> Thread {
+        self.run(move || {
+            loop {
+                body();
+            }
+        })
     }
 
     fn start(self, body: Body) -> userlib::Result<Thread> {

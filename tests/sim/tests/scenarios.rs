@@ -153,6 +153,45 @@ fn edf_meets_every_deadline_at_98_percent() {
 }
 
 #[test]
+fn a_hundred_threads_share_ten_seconds() {
+    let history = run_named("crowd");
+    assert_eq!(history.actors.len(), 100);
+    assert!(history.end >= 10_000_000);
+    let mut sum = 0;
+    for actor in &history.actors {
+        let SchedParameters { budget, period, .. } = actor.time.unwrap();
+        let (ran, periods) = (history.ran(&actor.name), history.end / period.0);
+        // Each job works for at least a 400th of the period.
+        assert!(ran >= (periods - 1) * (period.0 / 400), "{}", actor.name);
+        assert!(ran <= (periods + 1) * budget.0, "{}", actor.name);
+        sum += ran;
+    }
+    // One at a time; and the processor idles only when nobody is ready.
+    let runs = |status| matches!(status, Status::Runs(_));
+    assert_eq!(covered(&history, runs), sum);
+    assert_eq!(
+        covered(&history, |status| runs(status) || status == Status::Ready),
+        sum
+    );
+}
+
+/// For how long somebody was in such a status.
+fn covered(history: &History, is: impl Fn(Status) -> bool) -> u64 {
+    let mut spans: Vec<_> = (0..history.actors.len())
+        .flat_map(|actor| history.spans(actor))
+        .filter(|(.., status)| is(*status))
+        .map(|(start, end, _)| (start, end))
+        .collect();
+    spans.sort_unstable();
+    let (mut total, mut until) = (0, 0);
+    for (start, end) in spans {
+        total += end.saturating_sub(start.max(until));
+        until = until.max(end);
+    }
+    total
+}
+
+#[test]
 #[should_panic(expected = "the scenario notices")]
 fn a_panic_of_a_program_ends_the_run() {
     fn setup(setup: &mut Setup) {

@@ -29,7 +29,7 @@ use kernel::Kernel;
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
-use kernel::sched::CORES;
+use kernel::sched::{BIG_LOCK, CORES};
 
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::LStar;
@@ -102,7 +102,7 @@ pub fn enable<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
         || kernel.arch.fpu.components() == 0
         || HARDWARE_DEBUG
         || DOMAINS > 1
-        || cfg!(feature = "big-lock")
+        || BIG_LOCK
     {
         return;
     }

@@ -9,6 +9,8 @@ use kernel::arch::UserContext;
 pub struct Registers {
     registers: [usize; COUNT],
     next: usize,
+    /// Whether somebody wrote the address at which the thread goes on.
+    sent: bool,
 }
 
 /// The low address bits of every system-call instruction. No program has other text than this rule: at
@@ -19,14 +21,16 @@ const SYSCALL_PLACE: usize = 8;
 const SYSCALL_DISTANCE: usize = 16;
 
 impl Registers {
-    /// Whether the thread executes a system call next.
+    /// Whether the thread executes a system call next. Who was sent to one does not do so by itself: a
+    /// program may send itself back to the call with which it does that, for ever.
     pub const fn is_at_syscall(&self) -> bool {
-        self.next % SYSCALL_DISTANCE == SYSCALL_PLACE
+        !self.sent && self.next % SYSCALL_DISTANCE == SYSCALL_PLACE
     }
 
     /// Goes on to the next system call in the program's text.
     pub const fn advance_to_syscall(&mut self) {
         self.next = self.next.next_multiple_of(SYSCALL_DISTANCE) + SYSCALL_PLACE;
+        self.sent = false;
     }
 
     /// What a trap does at a system call.
@@ -46,6 +50,7 @@ impl UserContext for Registers {
         Self {
             registers: [0; COUNT],
             next: 0,
+            sent: false,
         }
     }
 
@@ -57,6 +62,7 @@ impl UserContext for Registers {
         self.registers[index] = value;
         if index == PC {
             self.next = value;
+            self.sent = true;
         }
     }
 

@@ -13,11 +13,9 @@ pub fn setup(setup: &mut Setup) {
         let time = SchedParameters::new(us(period.0 / 120), period);
         let priority = 1 + dice.rand_range(0..100) as u8;
         let thread = setup.thread(format!("thread {number:02}"), priority);
-        thread.time(time).run(move || {
-            loop {
-                work(random(us(period.0 / 400)..us(period.0 / 150)));
-                syscall::yield_now();
-            }
+        thread.time(time).repeat(move || {
+            work(random(us(period.0 / 400)..us(period.0 / 150)));
+            syscall::yield_now();
         });
     }
 }

@@ -1,80 +1,59 @@
-//! Earliest deadline first at user level. The kernel knows fixed priorities only; one more urgent
-//! thread turns them into deadlines: of all tasks with work to do, the one whose deadline comes first
-//! gets the priority `CHOSEN`, the others `WAITING`.
+//! Earliest deadline first at user level. The kernel knows fixed priorities only; a thread that is more
+//! urgent than all tasks orders theirs by their deadlines.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use userlib::cap::{Endpoint, Notification, Tcb};
-use userlib::{Message, Thread, boot};
+use userlib::boot;
+use userlib::cap::{Notification, Tcb};
 
 use crate::{Microseconds, Setup, Timer, ms, note, now, work};
 
-const WAITING: u8 = 10;
-const CHOSEN: u8 = 11;
+const SCHEDULER: u8 = 100;
 
+#[derive(Clone)]
 struct Task {
     tcb: Tcb,
-    period: Microseconds,
     start: Notification,
-    release: Microseconds,
+    /// The bit that says that a job is done.
+    done: usize,
+    period: Microseconds,
+    /// Of the job at hand or, of a task that is idle, the next one.
+    deadline: Microseconds,
     busy: bool,
 }
 
-impl Task {
-    fn deadline(&self) -> Microseconds {
-        self.release + self.period
-    }
-}
-
 pub fn setup(setup: &mut Setup) {
-    let (done, timer): (Endpoint, Timer) = (setup.create(), setup.timer());
-    let mut tasks = Vec::new();
+    let (timer, mut tasks) = (setup.timer(), Vec::new());
     // 98 % of the processor: more than fixed priorities can promise to three tasks.
-    for (badge, (period, wcet)) in [(10, 3), (15, 5), (28, 9)].into_iter().enumerate() {
-        let (start, done): (Notification, _) = (setup.create(), setup.badge(done, badge));
-        let thread = setup.thread(format!("every {period} ms"), WAITING);
-        let Thread { tcb, .. } = thread.run(move || {
-            loop {
-                start.wait();
-                work(ms(wcet));
-                done.send(Message::empty(0));
-            }
+    for (bit, (period, wcet)) in (16..).zip([(ms(10), ms(3)), (ms(15), ms(5)), (ms(28), ms(9))]) {
+        let start: Notification = setup.create();
+        let done = setup.badge(timer.interrupt.notification, 1 << bit);
+        let thread = setup.thread(format!("every {} ms", period.as_millis()), 0).repeat(move || {
+            start.wait();
+            work(wcet);
+            done.signal();
         });
-        let (release, busy) = (ms(0), false);
-        tasks.push(Task { tcb, period: ms(period), start, release, busy });
+        let (tcb, done) = (thread.tcb, 1 << bit);
+        tasks.push(Task { tcb, start, done, period, deadline: period, busy: false });
     }
-    // One thread hears of both: the timer's signal comes through its bound notification.
-    let tasks = Rc::new(RefCell::new(tasks));
-    let scheduler = setup.thread("scheduler", 100).run(move || {
-        loop {
-            schedule(&mut tasks.borrow_mut(), timer);
-            timer.interrupt.handler.ack().expect("the line is ours");
-            let event = done.wait();
-            if event.message.is_some() {
-                let task = &mut tasks.borrow_mut()[event.badge];
-                let in_time = now() <= task.deadline();
-                note(format!("{} ms {}", task.period.as_millis(), if in_time { "done" } else { "LATE" }));
-                (task.busy, task.release) = (false, task.deadline());
-            }
-        }
-    });
-    scheduler.tcb.bind_notification(timer.interrupt.notification).expect("nobody else has it");
+    setup.thread("scheduler", SCHEDULER).run(move || schedule(tasks.clone(), timer));
 }
 
-/// Starts the jobs that are due, and lets the most urgent one run.
-fn schedule(tasks: &mut [Task], timer: Timer) {
-    for task in tasks.iter_mut().filter(|task| !task.busy && task.release <= now()) {
-        task.busy = true;
-        task.start.signal();
-    }
-    let busy = |task: &&Task| task.busy;
-    if let Some(chosen) = tasks.iter().filter(busy).min_by_key(|task| task.deadline()) {
-        for task in tasks.iter().filter(busy) {
-            let priority = if task.tcb == chosen.tcb { CHOSEN } else { WAITING };
+fn schedule(mut tasks: Vec<Task>, timer: Timer) -> ! {
+    loop {
+        tasks.sort_by_key(|task| task.deadline);
+        for (task, priority) in tasks.iter_mut().zip((0..SCHEDULER).rev()) {
             task.tcb.set_priority(boot::TCB, priority).expect("it is below ours");
+            if !task.busy && task.deadline <= now() + task.period {
+                task.busy = true;
+                task.start.signal();
+            }
+        }
+        let idle = tasks.iter().filter(|task| !task.busy);
+        timer.set(idle.map(|task| task.deadline - task.period).min());
+        let events = timer.interrupt.wait().expect("the line is ours");
+        for task in tasks.iter_mut().filter(|task| events & task.done != 0) {
+            let verdict = if now() <= task.deadline { "done" } else { "LATE" };
+            note(format!("{} ms {verdict}", task.period.as_millis()));
+            (task.busy, task.deadline) = (false, task.deadline + task.period);
         }
     }
-    let idle = tasks.iter().filter(|task| !task.busy);
-    timer.set(idle.map(|task| task.release).min());
 }

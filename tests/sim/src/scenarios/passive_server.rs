@@ -19,15 +19,13 @@ pub fn setup(setup: &mut Setup) {
         let endpoint = setup.badge(endpoint, badge);
         let time = SchedParameters::new(ms(2), ms(period));
         let client = setup.thread(format!("client {badge}"), 10 + badge as u8);
-        client.time(time).run(move || {
-            loop {
-                work(us(300));
-                let wanted = random(us(200)..us(1_200));
-                let answer = endpoint.call(Message::new(0, &[wanted.0 as usize]));
-                assert_eq!(answer.word(0), badge, "the answer is for this client");
-                note(format!("{} µs of service", wanted.0));
-                syscall::yield_now();
-            }
+        client.time(time).repeat(move || {
+            work(us(300));
+            let wanted = random(us(200)..us(1_200));
+            let answer = endpoint.call(Message::new(0, &[wanted.0 as usize]));
+            assert_eq!(answer.word(0), badge, "the answer is for this client");
+            note(format!("{} µs of service", wanted.0));
+            syscall::yield_now();
         });
     }
 }

@@ -25,15 +25,11 @@ pub fn setup(setup: &mut Setup) {
     }
     // More urgent, and in the way.
     let often = SchedParameters::new(ms(2), ms(8));
-    setup.thread("urgent", 20).time(often).run(|| {
-        loop {
-            work(us(1_500));
-            userlib::syscall::yield_now();
-        }
+    setup.thread("urgent", 20).time(often).repeat(|| {
+        work(us(1_500));
+        userlib::syscall::yield_now();
     });
-    setup.thread("background", 1).run(|| {
-        loop {
-            work(ms(1));
-        }
+    setup.thread("background", 1).repeat(|| {
+        work(ms(1));
     });
 }

@@ -32,12 +32,10 @@ pub fn setup(setup: &mut Setup) {
         let endpoint = setup.badge(endpoint, badge);
         let time = SchedParameters::new(budget, ms(10)).with_badge(badge);
         let client = setup.thread(format!("client {badge}"), 10);
-        client.time(time).run(move || {
-            loop {
-                // Of the second client's time this leaves too little in the same period.
-                work(us(700));
-                endpoint.call(Message::empty(0));
-            }
+        client.time(time).repeat(move || {
+            // Of the second client's time this leaves too little in the same period.
+            work(us(700));
+            endpoint.call(Message::empty(0));
         });
     }
 }

@@ -10,11 +10,9 @@ pub fn setup(setup: &mut Setup) {
     for (number, bell) in bells.iter().copied().enumerate() {
         let time = SchedParameters::new(us(400), ms(5)).with_extra_refills(2);
         let herd = setup.thread(format!("herd {number}"), 10 + number as u8 / 2);
-        herd.time(time).run(move || {
-            loop {
-                bell.wait();
-                work(us(300));
-            }
+        herd.time(time).repeat(move || {
+            bell.wait();
+            work(us(300));
         });
     }
     let tick = setup.device(|last| Some(last + ms(5)));

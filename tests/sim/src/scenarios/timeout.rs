@@ -43,13 +43,11 @@ pub fn setup(setup: &mut Setup) {
         let endpoint = setup.badge(endpoint, badge);
         let time = SchedParameters::new(budget, ms(10)).with_badge(badge);
         let client = setup.thread(format!("client {badge}"), 10);
-        client.time(time).run(move || {
-            loop {
-                if endpoint.call(Message::empty(0)).label() == TOO_LATE {
-                    note("got nothing");
-                }
-                syscall::yield_now();
+        client.time(time).repeat(move || {
+            if endpoint.call(Message::empty(0)).label() == TOO_LATE {
+                note("got nothing");
             }
+            syscall::yield_now();
         });
     }
 }

@@ -1,0 +1,208 @@
+//! What the gate of the kernel promises, in all orders in which cores can act: who is inside has its own for
+//! itself, who is alone has everything, and nobody waits for ever.
+
+use std::sync::Arc;
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+use loom_tests::atomics::spin_loop;
+
+/// Runs `test` in all orders, with at most so many switches between cores that none forced.
+fn explore(test: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = std::env::var("LOOM_MAX_PREEMPTIONS")
+        .ok()
+        .and_then(|bound| bound.parse().ok())
+        .or(Some(3));
+    model.max_branches = 10_000;
+    model.check(test);
+}
+
+/// Tests of one set of atomics.
+macro_rules! promises {
+    ($name:ident, $sync:path) => {
+        #[allow(dead_code, reason = "not every broken twin is caught by every test")]
+        mod $name {
+            use super::{Arc, UnsafeCell, explore, spin_loop, thread};
+            use $sync::{Mailbox, World};
+
+            /// A world of two or three cores, and something that belongs to each.
+            struct Machine<const CORES: usize> {
+                world: World<CORES>,
+                belongings: [UnsafeCell<usize>; CORES],
+                requests: [Mailbox<usize>; CORES],
+            }
+
+            // SAFETY: what the tests are about; loom watches the cells.
+            unsafe impl<const CORES: usize> Sync for Machine<CORES> {}
+
+            impl<const CORES: usize> Machine<CORES> {
+                fn new() -> Arc<Self> {
+                    Arc::new(Self {
+                        world: World::new(),
+                        belongings: core::array::from_fn(|_| UnsafeCell::new(0)),
+                        requests: core::array::from_fn(|_| Mailbox::new()),
+                    })
+                }
+
+                fn use_own(&self, core: usize) {
+                    // SAFETY: what the tests are about.
+                    self.belongings[core].with_mut(|value| unsafe { *value += 1 });
+                }
+
+                fn serve(&self, core: usize) {
+                    // SAFETY: this core's.
+                    unsafe {
+                        self.requests[core].serve(|more| {
+                            self.belongings[core].with_mut(|value| *value += more);
+                        });
+                    }
+                }
+
+                fn enter(&self, core: usize) {
+                    if !self.world.try_enter(core) {
+                        self.world.wait(core, || {
+                            self.serve(core);
+                            spin_loop();
+                        });
+                    }
+                }
+
+                /// A kernel entry that stays on its core.
+                fn work(&self, core: usize) {
+                    self.enter(core);
+                    self.use_own(core);
+                    self.world.leave(core);
+                }
+
+                /// One that does not.
+                fn work_on_all(&self, core: usize) {
+                    self.stop(core);
+                    for other in 0..CORES {
+                        self.use_own(other);
+                    }
+                    self.world.resume(core);
+                }
+
+                fn stop(&self, core: usize) {
+                    self.world.stop(core, || {
+                        self.serve(core);
+                        spin_loop();
+                    });
+                }
+            }
+
+            pub fn inside_and_alone<const CORES: usize>() {
+                explore(|| {
+                    let machine = Machine::<CORES>::new();
+                    let others: Vec<_> = (1..CORES)
+                        .map(|core| {
+                            let machine = machine.clone();
+                            thread::spawn(move || machine.work(core))
+                        })
+                        .collect();
+                    machine.work_on_all(0);
+                    for other in others {
+                        other.join().unwrap();
+                    }
+                });
+            }
+
+            pub fn two_want_to_be_alone() {
+                explore(|| {
+                    let machine = Machine::<2>::new();
+                    let other = machine.clone();
+                    let other = thread::spawn(move || other.work_on_all(1));
+                    // It finds out inside that it must be alone.
+                    machine.enter(0);
+                    machine.use_own(0);
+                    machine.work_on_all(0);
+                    other.join().unwrap();
+                    // SAFETY: nobody else is left.
+                    machine.belongings[0].with_mut(|value| unsafe { assert_eq!(*value, 3) });
+                });
+            }
+
+            /// Who is alone lets another core do something, which is interrupted for it.
+            pub fn work_is_done_for_others() {
+                explore(|| {
+                    let machine = Machine::<2>::new();
+                    let alone = machine.clone();
+                    let alone = thread::spawn(move || {
+                        alone.stop(1);
+                        // SAFETY: who is alone is the only one who asks.
+                        unsafe { alone.requests[0].ask(7, spin_loop) };
+                        alone.use_own(0);
+                        alone.world.resume(1);
+                    });
+                    // The interrupt comes when the world has been stopped.
+                    let mut seen = 0;
+                    while seen < 7 {
+                        machine.enter(0);
+                        // SAFETY: this core is inside.
+                        seen = machine.belongings[0].with(|value| unsafe { *value });
+                        machine.world.leave(0);
+                        spin_loop();
+                    }
+                    alone.join().unwrap();
+                });
+            }
+        }
+    };
+}
+
+promises!(sound, loom_tests::sync);
+promises!(without_fence, loom_tests::broken::without_fence);
+promises!(without_release, loom_tests::broken::without_release);
+promises!(without_acquire, loom_tests::broken::without_acquire);
+promises!(mute, loom_tests::broken::mute);
+
+#[test]
+fn who_is_alone_has_everything() {
+    sound::inside_and_alone::<2>();
+}
+
+#[test]
+fn who_is_alone_has_everything_of_three() {
+    sound::inside_and_alone::<3>();
+}
+
+#[test]
+fn two_want_to_be_alone() {
+    sound::two_want_to_be_alone();
+}
+
+#[test]
+fn work_is_done_for_others() {
+    sound::work_is_done_for_others();
+}
+
+#[test]
+#[should_panic]
+fn a_gate_without_barriers_is_caught() {
+    without_fence::inside_and_alone::<2>();
+}
+
+#[test]
+#[should_panic]
+fn a_gate_that_does_not_release_is_caught() {
+    without_release::inside_and_alone::<2>();
+}
+
+#[test]
+#[should_panic]
+fn a_gate_that_does_not_acquire_is_caught() {
+    without_acquire::inside_and_alone::<2>();
+}
+
+#[test]
+#[should_panic]
+fn a_core_that_tells_nobody_is_caught() {
+    mute::two_want_to_be_alone();
+}
+
+#[test]
+#[should_panic]
+fn work_that_is_not_released_is_caught() {
+    without_release::work_is_done_for_others();
+}

@@ -7,6 +7,7 @@ use super::{BIG_LOCK, CORES, Kernels};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{Endpoint, core_bits};
+use crate::sync::spin_loop;
 use crate::time::Ticks;
 
 /// Where a core stands.
@@ -200,7 +201,7 @@ impl<A: Arch> Kernel<A> {
     fn wait_and_attend(&mut self) {
         self.attend();
         // An emulator of which the cores take turns lets another one go on.
-        core::hint::spin_loop();
+        spin_loop();
     }
 
     /// Does what another core asks for, if it does, while this one waits at the gate.

@@ -35,6 +35,14 @@ core::arch::global_asm!(
 macro_rules! kernel_image {
     ($platform:ty) => {
         ::arch_arm::aarch32_image!($crate::Armv7, $platform);
+
+        /// Where cores behind the first come out of boot code.
+        #[cfg(feature = "smp")]
+        #[unsafe(no_mangle)]
+        extern "C" fn core_main() -> *const ::arch_arm::aarch32::Context {
+            // SAFETY: boot code calls this once on each of them.
+            unsafe { KERNEL.boot_core() }
+        }
     };
 }
 

@@ -34,6 +34,18 @@ pub(crate) struct CoreLocal {
 impl CoreLocal {
     pub(crate) const STACK: usize = offset_of!(Self, stack);
     pub(crate) const FATAL_STACK: usize = offset_of!(Self, fatal_stack);
+    /// Offset of the address of the core's kernel, for fast paths in assembly.
+    #[cfg(feature = "smp")]
+    pub(crate) const KERNEL: usize = offset_of!(Self, kernel);
+    /// Offset of the current context, for fast paths in assembly.
+    #[cfg(feature = "smp")]
+    pub(crate) const CURRENT: usize = offset_of!(Self, current);
+    /// As above; one core has none.
+    #[cfg(not(feature = "smp"))]
+    pub(crate) const KERNEL: usize = 0;
+    /// As above; one core has none.
+    #[cfg(not(feature = "smp"))]
+    pub(crate) const CURRENT: usize = 0;
 }
 
 #[derive(Clone, Copy)]
@@ -93,13 +105,6 @@ mod several {
 
     use super::CoreLocal;
     use crate::context::Context;
-
-    impl CoreLocal {
-        /// Offset of the address of the core's kernel, for fast paths in assembly.
-        pub(crate) const KERNEL: usize = core::mem::offset_of!(Self, kernel);
-        /// Offset of the current context, for fast paths in assembly.
-        pub(crate) const CURRENT: usize = core::mem::offset_of!(Self, current);
-    }
 
     fn own() -> *mut CoreLocal {
         core::ptr::with_exposed_provenance_mut(TPIDR_EL1.get() as usize)

@@ -8,9 +8,13 @@ pub const STACK: usize = offset_of!(CoreLocal, stack);
 /// Offset of the end of the stack on which the kernel reports an exception of its own.
 pub const FATAL_STACK: usize = offset_of!(CoreLocal, fatal_stack);
 
+/// Offset of the address of the core's kernel, for fast paths in assembly.
+pub(super) const KERNEL: usize = offset_of!(CoreLocal, kernel);
+/// Offset of the current context, for them.
+pub(super) const CURRENT: usize = offset_of!(CoreLocal, current);
+
 /// The state of one core that assembly uses. No core writes to the cache line of another.
 #[repr(C, align(64))]
-#[cfg_attr(not(feature = "smp"), expect(dead_code, reason = "one core has none"))]
 struct CoreLocal {
     stack: usize,
     fatal_stack: usize,

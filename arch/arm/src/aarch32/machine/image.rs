@@ -160,13 +160,6 @@ macro_rules! aarch32_image {
             unsafe { KERNEL.boot(&IRQS, root_task) }
         }
 
-        #[cfg(feature = "smp")]
-        #[unsafe(no_mangle)]
-        extern "C" fn core_main() -> *const $crate::aarch32::Context {
-            // SAFETY: boot code calls this once on each core but the first.
-            unsafe { KERNEL.boot_core() }
-        }
-
         #[unsafe(no_mangle)]
         extern "C" fn trap_handle_syscall() -> *const $crate::aarch32::Context {
             // SAFETY: the stub calls this.

@@ -5,7 +5,12 @@
 //! all registers; every interrupt stays in group 0, which is signalled as IRQ as long as
 //! `GICC_CTLR.FIQEn` is clear (section 2.2.2).
 
+#[cfg(feature = "smp")]
+use core::sync::atomic::{AtomicU32, Ordering};
+
 use kernel::arch::Irq;
+#[cfg(feature = "smp")]
+use kernel::sched::CORES;
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
 use tock_registers::{LocalRegisterCopy, register_bitfields, register_structs};
@@ -102,6 +107,27 @@ const PRIORITY: u32 = 0x80;
 /// The lowest priority that gets through is the one below this mask: all of them.
 const ALL_PRIORITIES: u32 = 0xff;
 
+/// The CPU interface of the boot core, as a target.
+const BOOT_CORE: u32 = 1;
+
+/// The CPU interface of each core, as a target.
+#[cfg(feature = "smp")]
+static TARGETS: [AtomicU32; CORES] = [const { AtomicU32::new(BOOT_CORE) }; CORES];
+
+/// CPU interface number `core`.
+#[cfg(not(feature = "smp"))]
+fn target_of(core: usize) -> u32 {
+    1 << core
+}
+
+/// The CPU interface of a core; none where there is no such core.
+#[cfg(feature = "smp")]
+fn target_of(core: usize) -> u32 {
+    TARGETS
+        .get(core)
+        .map_or(0, |target| target.load(Ordering::Relaxed))
+}
+
 /// A controller with `LINES` interrupt lines in use.
 #[derive(Debug)]
 pub struct Gic<const LINES: usize> {
@@ -124,8 +150,46 @@ impl<const LINES: usize> Gic<LINES> {
             }
         };
         gic.start_distributor();
+        #[cfg(feature = "smp")]
+        gic.introduce(0);
         gic.start_interface();
         gic
+    }
+
+    /// Takes over what belongs to this core, number `core`; the first one has done its part.
+    ///
+    /// # Safety
+    /// As for [`Gic::start`].
+    #[cfg(feature = "smp")]
+    pub unsafe fn start_core(distributor: usize, interface: usize, core: usize) -> Self {
+        // SAFETY: by contract.
+        let gic = unsafe {
+            Self {
+                distributor: Mmio::at(distributor),
+                interface: Mmio::at(interface),
+            }
+        };
+        let distributor = &gic.distributor;
+        distributor.ICENABLER[0].set(!0);
+        distributor.ICPENDR[0].set(!0);
+        distributor.ICACTIVER[0].set(!0);
+        distributor.IGROUPR[0].set(0);
+        for word in 0..FIRST_SHARED / 4 {
+            distributor.IPRIORITYR[word].set(PRIORITY * 0x0101_0101);
+        }
+        gic.introduce(core);
+        gic.start_interface();
+        gic
+    }
+
+    /// Notes by which CPU interface a core is reached: it reads its own in what belongs to it (section
+    /// 4.3.12).
+    #[cfg(feature = "smp")]
+    fn introduce(&self, core: usize) {
+        TARGETS[core].store(
+            self.distributor.ITARGETSR[0].get() & 0xff,
+            Ordering::Relaxed,
+        );
     }
 
     fn start_distributor(&self) {
@@ -144,7 +208,7 @@ impl<const LINES: usize> Gic<LINES> {
         }
         for word in FIRST_SHARED / 4..lines.div_ceil(4) {
             // CPU interface 0, the boot core's.
-            distributor.ITARGETSR[word].set(0x0101_0101);
+            distributor.ITARGETSR[word].set(BOOT_CORE * 0x0101_0101);
         }
         for word in FIRST_SHARED / 16..lines.div_ceil(16) {
             distributor.ICFGR[word].set(0);
@@ -207,10 +271,21 @@ impl<const LINES: usize> InterruptController for Gic<LINES> {
 
     const SIGNAL_TARGETS: usize = 8;
 
+    #[cfg(feature = "smp")]
+    fn route(&mut self, irq: Irq, core: usize) {
+        let register = &self.distributor.ITARGETSR[irq.0 / 4];
+        let shift = 8 * (irq.0 % 4);
+        register.set(register.get() & !(0xff << shift) | target_of(core) << shift);
+    }
+
     fn send_signal(&mut self, number: usize, target: usize) {
+        // What was written before is seen by who is interrupted; the write to the device does not wait for
+        // it.
+        #[cfg(feature = "smp")]
+        crate::smp::publish();
         self.distributor.SGIR.write(
             GICD_SGIR::TargetListFilter::List
-                + GICD_SGIR::CPUTargetList.val(1 << target)
+                + GICD_SGIR::CPUTargetList.val(target_of(target))
                 + GICD_SGIR::SGIINTID.val(number as u32),
         );
     }

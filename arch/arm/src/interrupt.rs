@@ -40,6 +40,10 @@ pub trait InterruptController {
     /// Number of cores that signals can be sent to.
     const SIGNAL_TARGETS: usize;
 
+    /// Lets a shared line interrupt the core with this number.
+    #[cfg(feature = "smp")]
+    fn route(&mut self, irq: Irq, core: usize);
+
     /// Raises the software-generated interrupt `number` (0 to 15) on core `target`.
     fn send_signal(&mut self, number: usize, target: usize);
 }

@@ -5,8 +5,10 @@ use kernel::Kernel;
 use kernel::arch::{Arch, Irq};
 use kernel::cap::{Cap, insert_copy, lookup_slot};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::sched::CORES;
 
 use crate::interrupt::{InterruptController, Trigger};
+use crate::lines::{self, Lines};
 
 /// Number of software-generated interrupts.
 const SIGNALS: usize = 16;
@@ -16,8 +18,8 @@ pub trait HasController: Arch {
     /// The kind of controller.
     type Controller: InterruptController;
 
-    /// The controller.
-    fn controller(&mut self) -> &mut Self::Controller;
+    /// Its lines.
+    fn lines(&mut self) -> &mut Lines<Self::Controller>;
 
     /// The capability that raises software-generated interrupt `number` on core `target`.
     fn signal_cap(number: usize, target: usize) -> Self::Cap;
@@ -46,6 +48,8 @@ pub fn invoke<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<
     match invocation.method {
         Method::ArmIrqIssueIrqHandlerTrigger => issue_handler(kernel, invocation),
         Method::ArmIrqIssueSgiSignal => issue_signal(kernel, invocation),
+        #[cfg(feature = "smp")]
+        Method::ArmIrqIssueIrqHandlerTriggerCore => issue_handler_on_core(kernel, invocation),
         _ => Err(Error::IllegalOperation.into()),
     }
 }
@@ -58,15 +62,47 @@ fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocati
     let word = |index| invocation.word(kernel, index);
     let (number, trigger, index, depth) = (word(0), word(1), word(2), word(3));
     let irq = line::<A::Controller>(number)?;
+    if CORES > 1 && number < lines::OWN {
+        // Whose would it be? There is a method that says it.
+        return Err(Error::IllegalOperation.into());
+    }
     let root = invocation.extra_cap(kernel, 0);
     let slot = kernel.check_irq_slot(irq, root, index, depth)?;
 
-    let trigger = if trigger == 0 {
+    kernel.arch.lines().set_trigger(irq, trigger_of(trigger));
+    kernel.issue_irq_handler(irq, invocation.slot, slot);
+    Ok(Answer::Nothing)
+}
+
+fn trigger_of(word: usize) -> Trigger {
+    if word == 0 {
         Trigger::Level
     } else {
         Trigger::Edge
-    };
-    kernel.arch.controller().set_trigger(irq, trigger);
+    }
+}
+
+/// The same for a line that shall interrupt a certain core. How long the message is does not matter here,
+/// as the interface has it.
+#[cfg(feature = "smp")]
+fn issue_handler_on_core<A: HasController>(
+    kernel: &mut Kernel<A>,
+    invocation: &Invocation<A>,
+) -> Outcome {
+    let word = |index| invocation.word(kernel, index);
+    let (number, trigger, index, depth) = (word(0), word(1), word(2), word(3) & 0xff);
+    let core = word(4);
+    let hardware = line::<A::Controller>(number)?;
+    if core >= kernel.cores() {
+        return Err(Error::InvalidArgument(0).into());
+    }
+    let irq = lines::of_core::<A::Controller>(core, hardware);
+    let root = invocation.extra_cap(kernel, 0);
+    let slot = kernel.check_irq_slot(irq, root, index, depth)?;
+
+    let lines = kernel.arch.lines();
+    lines.set_trigger(irq, trigger_of(trigger));
+    lines.route(irq, core);
     kernel.issue_irq_handler(irq, invocation.slot, slot);
     Ok(Answer::Nothing)
 }

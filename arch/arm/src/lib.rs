@@ -18,6 +18,7 @@ pub mod gic_v3;
 pub mod imx;
 pub mod interrupt;
 pub mod irq_control;
+pub mod lines;
 pub mod mmio;
 pub mod pl011;
 pub mod platform;
@@ -27,5 +28,7 @@ pub mod psci;
 pub mod semihosting;
 #[cfg(feature = "semihosting-log")]
 mod semihosting_log;
+#[cfg(all(feature = "smp", any(target_arch = "arm", target_arch = "aarch64")))]
+pub mod smp;
 pub mod timer;
 pub mod virt;

@@ -5,6 +5,7 @@ use core::ops::Range;
 use kernel::arch::{Exit, Irq, PhysAddr};
 
 use crate::interrupt::InterruptController;
+use crate::lines;
 use crate::timer::Timer;
 
 /// A board with Arm cores.
@@ -31,6 +32,20 @@ pub trait Platform: Sized + 'static {
     /// Starts the devices. [`Platform::DEVICES`] are mapped.
     fn start() -> (Self::Controller, Self::Timer);
 
+    /// Makes the caches of this core agree with those of others, before they are switched on. Nothing,
+    /// where firmware has done it.
+    #[cfg(feature = "smp")]
+    fn join_caches() {}
+
+    /// Starts the devices of another core, by itself.
+    #[cfg(feature = "smp")]
+    fn start_core(core: usize) -> (Self::Controller, Self::Timer);
+
+    /// Lets another core begin at `entry`, with `core` in its first register. Returns whether there is
+    /// such a core.
+    #[cfg(feature = "smp")]
+    fn power_on(core: usize, entry: PhysAddr) -> bool;
+
     /// Writes one byte to the console, which is usable from [`Platform::start`] on.
     fn put_byte(byte: u8);
 
@@ -40,5 +55,5 @@ pub trait Platform: Sized + 'static {
 
 /// Number of interrupt lines of a platform.
 pub const fn interrupts<P: Platform>() -> usize {
-    P::Controller::LINES
+    lines::count::<P::Controller>()
 }

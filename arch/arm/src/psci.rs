@@ -15,6 +15,21 @@ pub enum Conduit {
 /// SYSTEM_OFF (section 5.10).
 const SYSTEM_OFF: usize = 0x8400_0008;
 
+/// CPU_ON (section 5.4).
+#[cfg(feature = "smp")]
+const CPU_ON: usize = if cfg!(target_pointer_width = "64") {
+    0xc400_0003
+} else {
+    0x8400_0003
+};
+
+/// Starts the core with an affinity at a physical address, with `context` in its first register. Returns
+/// whether there is such a core.
+#[cfg(feature = "smp")]
+pub fn cpu_on(conduit: Conduit, affinity: usize, entry: usize, context: usize) -> bool {
+    call(conduit, CPU_ON, [affinity, entry, context]) == 0
+}
+
 /// Switches the machine off, if the firmware can.
 pub fn system_off(conduit: Conduit) {
     call(conduit, SYSTEM_OFF, [0; 3]);

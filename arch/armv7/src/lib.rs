@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use aarch32_cpu::asm::{dsb, isb, wfi};
 use aarch32_cpu::register::Vbar;
-use arch_arm::aarch32::machine::{FATAL_STACK_SIZE, Version};
+use arch_arm::aarch32::machine::{FATAL_STACK, FATAL_STACK_SIZE, STACK, Version};
 use arch_arm::aarch32::{CacheOperation, Context};
 
 core::arch::global_asm!(
@@ -25,6 +25,9 @@ core::arch::global_asm!(
     restart_pc = const Context::RESTART_PC,
     thread_local = const Context::THREAD_LOCAL,
     fatal_stack_size = const FATAL_STACK_SIZE,
+    stack = const STACK,
+    fatal_stack = const FATAL_STACK,
+    several_cores = const cfg!(feature = "smp") as usize,
 );
 
 /// Makes the kernel image of a platform with ARMv7 cores.
@@ -32,6 +35,14 @@ core::arch::global_asm!(
 macro_rules! kernel_image {
     ($platform:ty) => {
         ::arch_arm::aarch32_image!($crate::Armv7, $platform);
+
+        /// Where cores behind the first come out of boot code.
+        #[cfg(feature = "smp")]
+        #[unsafe(no_mangle)]
+        extern "C" fn core_main() -> *const ::arch_arm::aarch32::Context {
+            // SAFETY: boot code calls this once on each of them.
+            unsafe { KERNEL.boot_core() }
+        }
     };
 }
 
@@ -42,8 +53,8 @@ pub enum Armv7 {}
 impl Version for Armv7 {
     const FIXED_VECTORS: Option<usize> = None;
     /// Through the caches, write-back, write-allocate (TTBR0 of cores with the Multiprocessing
-    /// Extensions; ARM DDI 0406, section B4.1.154).
-    const WALK: usize = 0x48;
+    /// Extensions; ARM DDI 0406, section B4.1.154); with several cores through those of all.
+    const WALK: usize = if cfg!(feature = "smp") { 0x4a } else { 0x48 };
     const OLD_BARRIERS: bool = false;
     const SHARED_PREDICTIONS: bool = false;
 

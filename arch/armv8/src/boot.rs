@@ -1,19 +1,22 @@
 //! From the first Rust code to the initial thread.
 
-use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use aarch64_cpu::registers::{ID_AA64MMFR0_EL1, Readable};
 use arch_arm::psci::Conduit;
+#[cfg(feature = "smp")]
+use arch_arm::smp;
 #[cfg(feature = "log")]
 use arch_arm::timer::Timer;
-use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::boot::{BootParameters, RootTaskImage, start};
-use kernel::object::IrqEntry;
+use kernel::cores::Irqs;
+use kernel::{Kernel, Kernels};
 
 use crate::device_tree::DeviceTree;
+#[cfg(feature = "smp")]
+use crate::kernel_space::{self, core_entry};
 use crate::kernel_space::{Builder, image};
 use crate::ranges::Ranges;
 use crate::{Armv8, Platform, core_local, pmu, trap};
@@ -42,12 +45,12 @@ pub fn conduit() -> Conduit {
 }
 
 /// Makes the machine ready, then the kernel and the initial thread.
-pub(crate) fn boot<'a, P: Platform>(
-    memory: &'a mut MaybeUninit<Kernel<Armv8<P>>>,
-    irqs: &'static mut [IrqEntry<Armv8<P>>],
+pub(crate) fn boot<P: Platform>(
+    kernels: &'static Kernels<Armv8<P>>,
+    irqs: Irqs<Armv8<P>>,
     root_task: &RootTaskImage,
     entered: &Entered,
-) -> &'a mut Kernel<Armv8<P>> {
+) -> &'static mut Kernel<Armv8<P>> {
     LEVEL.store(entered.level, Ordering::Relaxed);
     core_local::start();
     trap::start();
@@ -79,7 +82,16 @@ pub(crate) fn boot<'a, P: Platform>(
     );
 
     // SAFETY: this is called once.
-    let kernel = unsafe { Kernel::make_in(memory, Armv8::new(devices), irqs) };
+    let kernel = unsafe { kernels.make(0, Armv8::new(devices), irqs) };
+    #[cfg(not(feature = "smp"))]
+    let nodes = 1;
+    #[cfg(feature = "smp")]
+    let nodes = {
+        core_local::set_kernel(kernels.address(0));
+        kernel.arch.lines.join();
+        let entry = core_entry();
+        smp::start_others(&kernel.arch.timer, |core| P::power_on(core, entry))
+    };
     let mut reserved = all;
     P::RESERVED
         .iter()
@@ -94,10 +106,35 @@ pub(crate) fn boot<'a, P: Platform>(
             reserved: reserved.as_slice(),
             device_top: device_top(),
             extra: if description.is_empty() { &[] } else { &record },
-            nodes: 1,
+            nodes,
             io_page_table_levels: 0,
         },
     );
+    #[cfg(feature = "smp")]
+    smp::let_go();
+    kernel
+}
+
+/// Makes a core behind the first ready, and its kernel; then waits for that one.
+#[cfg(feature = "smp")]
+pub(crate) fn boot_core<P: Platform>(
+    kernels: &'static Kernels<Armv8<P>>,
+    number: usize,
+) -> &'static mut Kernel<Armv8<P>> {
+    core_local::start_core(number, smp::stack_end(number));
+    trap::start();
+    kernel_space::use_tables();
+    if cfg!(feature = "bench") {
+        pmu::give_to_users();
+    }
+    let arch = Armv8::of(number, P::start_core(number));
+    // SAFETY: the first core has made its kernel, and waits.
+    let irqs = unsafe { kernels.get(0) }.irqs;
+    // SAFETY: this is called once on each core, one after the other.
+    let kernel = unsafe { kernels.make(number, arch, irqs) };
+    core_local::set_kernel(kernels.address(number));
+    smp::wait_to_go(number);
+    kernel.join();
     kernel
 }
 

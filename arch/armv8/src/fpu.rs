@@ -97,6 +97,12 @@ impl<P: Platform> Fpu<P> {
         fpu
     }
 
+    /// Whose registers it holds.
+    #[cfg(feature = "smp")]
+    pub(crate) fn owner(&self) -> Option<Ptr<Thread<Armv8<P>>>> {
+        self.owner
+    }
+
     fn set_enabled(&mut self, enabled: bool) {
         if self.enabled != enabled {
             self.enabled = enabled;
@@ -138,6 +144,14 @@ pub(crate) fn release<P: Platform>(kernel: &mut Kernel<Armv8<P>>, thread: Ptr<Th
     if kernel.arch.fpu.owner == Some(thread) {
         write_back(kernel);
         kernel.arch.fpu.set_enabled(false);
+    }
+}
+
+/// Writes back whatever the unit holds.
+#[cfg(feature = "smp")]
+pub(crate) fn release_owner<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
+    if let Some(owner) = kernel.arch.fpu.owner {
+        release(kernel, owner);
     }
 }
 

@@ -2,28 +2,25 @@
 //! call. They have to be monomorphic, so they come into being in the platform's crate.
 
 use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
 
-use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::boot::RootTaskImage;
+use kernel::cores::Irqs;
 use kernel::object::IrqEntry;
+use kernel::{Kernel, Kernels};
 
 use crate::boot::{self, Entered};
 use crate::{Armv8, Context, Platform, trap};
 
-/// The state of the kernel. It is handed out once per kernel entry.
+/// The state of the kernel: of each core. It is handed out once per kernel entry.
 #[repr(transparent)]
-pub struct KernelCell<P: Platform>(UnsafeCell<MaybeUninit<Kernel<Armv8<P>>>>);
-
-// SAFETY: one core runs the kernel, with interrupts masked.
-unsafe impl<P: Platform> Sync for KernelCell<P> {}
+pub struct KernelCell<P: Platform>(Kernels<Armv8<P>>);
 
 impl<P: Platform> KernelCell<P> {
     /// Nothing, before boot.
     #[expect(clippy::new_without_default, reason = "one static exists")]
     pub const fn new() -> Self {
-        Self(UnsafeCell::new(MaybeUninit::uninit()))
+        Self(Kernels::new())
     }
 
     /// Makes the kernel, and the initial thread; `device_tree` and `level` are what the boot loader left
@@ -38,13 +35,44 @@ impl<P: Platform> KernelCell<P> {
         device_tree: usize,
         level: usize,
     ) -> *const Context {
-        // SAFETY: nobody else has a reference to either yet.
-        let (memory, irqs) = unsafe { (&mut *self.0.get(), &mut *irqs.0.get()) };
+        // SAFETY: nobody else has a reference to it yet.
+        let irqs = Irqs::new(unsafe { &mut *irqs.0.get() });
         let entered = Entered {
             device_tree: PhysAddr(device_tree),
             level,
         };
-        trap::leave(boot::boot(memory, irqs, &root_task, &entered))
+        trap::leave(boot::boot(&self.0, irqs, &root_task, &entered))
+    }
+
+    /// Makes the kernel of a core behind the first, and waits until that one is ready. Returns the context
+    /// to go on with.
+    ///
+    /// # Safety
+    /// Called once on each of these cores, before anything else, on its stack.
+    #[cfg(feature = "smp")]
+    pub unsafe fn boot_core(&'static self, number: usize) -> *const Context {
+        trap::leave(boot::boot_core(&self.0, number))
+    }
+
+    /// The kernel of this core.
+    ///
+    /// # Safety
+    /// `boot` has made it, and this is the only kernel entry on this core.
+    #[cfg(not(feature = "smp"))]
+    #[inline(always)]
+    unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
+        // SAFETY: by contract.
+        unsafe { self.0.get(0) }
+    }
+
+    /// As above; `boot` has noted where it is.
+    #[cfg(feature = "smp")]
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as with one core")]
+    unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
+        let address = crate::core_local::kernel();
+        // SAFETY: by contract.
+        unsafe { &mut *core::ptr::with_exposed_provenance_mut(address) }
     }
 
     /// Lets the kernel handle an exception. Returns the context to go on with.
@@ -54,7 +82,7 @@ impl<P: Platform> KernelCell<P> {
     #[inline(always)]
     pub unsafe fn enter(&self, handle: impl FnOnce(&mut Kernel<Armv8<P>>)) -> *const Context {
         // SAFETY: `boot` has made it, and there is no other kernel entry on this core.
-        let kernel = unsafe { (*self.0.get()).assume_init_mut() };
+        let kernel = unsafe { self.own() };
         handle(kernel);
         trap::leave(kernel)
     }
@@ -124,6 +152,13 @@ macro_rules! kernel_image {
             unsafe { KERNEL.boot(&IRQS, root_task, device_tree, level) }
         }
 
+        #[cfg(feature = "smp")]
+        #[unsafe(no_mangle)]
+        extern "C" fn core_main(number: usize) -> *const $crate::Context {
+            // SAFETY: boot code calls this once on each core but the first.
+            unsafe { KERNEL.boot_core(number) }
+        }
+
         #[unsafe(no_mangle)]
         extern "C" fn trap_handle_syscall() -> *const $crate::Context {
             // SAFETY: the stub calls this.
@@ -133,7 +168,7 @@ macro_rules! kernel_image {
         #[unsafe(no_mangle)]
         extern "C" fn trap_handle_taken() -> *const $crate::Context {
             // SAFETY: the stub calls this.
-            unsafe { KERNEL.enter(|kernel| kernel.after_fast_path()) }
+            unsafe { KERNEL.enter(|kernel| kernel.after_assembly()) }
         }
 
         /// Where the vector of users' exceptions leads to.

@@ -26,7 +26,7 @@ pub(crate) fn make<P: Platform>(
 ) -> BootSpace<Capability> {
     let pool = boot.alloc(ASID_POOL_BITS);
     let root = boot.alloc(TABLE_BITS);
-    kernel.arch.spaces.add_pool(INITIAL_POOL, pool);
+    kernel.each_core(|kernel| kernel.arch.spaces.add_pool(INITIAL_POOL, pool));
     kernel.arch.spaces.assign(Asid::INITIAL, root);
 
     for parent in [Level::Root, Level::Huge, Level::Large] {

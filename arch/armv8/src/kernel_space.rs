@@ -68,6 +68,7 @@ core::arch::global_asm!(
     boot_translation_control = const BOOT_TRANSLATION_CONTROL,
     system_control = const SYSTEM_CONTROL,
     image_index = const Level::Huge.index(IMAGE_BASE),
+    several_cores = const cfg!(feature = "smp") as usize,
 );
 
 core::arch::global_asm!(
@@ -272,8 +273,6 @@ impl Builder {
     /// Maps the platform's devices, and makes the table that of all addresses of the kernel. Users have
     /// nothing.
     pub(crate) fn install(mut self, devices: &[PhysAddr]) {
-        use aarch64_cpu::registers::{Readable, TCR_EL1};
-
         let table = self.large_table(PhysAddr(DEVICE_BASE - KERNEL_WINDOW));
         let device = Attributes {
             memory: Memory::Device,
@@ -283,19 +282,39 @@ impl Builder {
             let entry = Entry::kernel_frame(Level::Large, address, device);
             table.set(index, entry);
         }
-        let control = TCR_EL1.get() & !0x3f | USER_BITS;
-        let code = image_physical(&raw const install_tables as usize).0;
-        // SAFETY: the code lies there, and boot code mapped it there. The new table has all that the
-        // kernel uses: its image, and RAM.
-        unsafe {
-            let code: extern "C" fn(usize, usize, u64) = core::mem::transmute(code);
-            code(self.root.address().0, nothing().address().0, control);
-        }
+        use_tables();
     }
+}
+
+/// Makes the table, which is complete, that of this core's kernel. Users have nothing.
+pub(crate) fn use_tables() {
+    use aarch64_cpu::registers::{Readable, TCR_EL1};
+
+    let control = TCR_EL1.get() & !0x3f | USER_BITS;
+    let code = image_physical(&raw const install_tables as usize).0;
+    // SAFETY: the code lies there, and boot code mapped it there. The new table has all that the
+    // kernel uses: its image, and RAM.
+    unsafe {
+        let code: extern "C" fn(usize, usize, u64) = core::mem::transmute(code);
+        code(WINDOW.table(0).address().0, nothing().address().0, control);
+    }
+}
+
+/// Where further cores begin.
+#[cfg(feature = "smp")]
+pub(crate) fn core_entry() -> PhysAddr {
+    unsafe extern "C" {
+        static core_boot_entry: u8;
+    }
+    image_physical(&raw const core_boot_entry as usize)
 }
 
 fn image_page(address: PhysAddr) -> Entry {
     let place = address.0 + &raw const IMAGE_OFFSET as usize;
+    #[cfg(feature = "smp")]
+    if arch_arm::smp::guards().any(|guard| guard.contains(&place)) {
+        return Entry::EMPTY;
+    }
     let (access, executable) = if place < &raw const text_end as usize {
         (Access::KernelRead, true)
     } else if place < &raw const rodata_end as usize {

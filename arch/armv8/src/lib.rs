@@ -29,8 +29,8 @@ use core::ops::Range;
 
 use aarch64_cpu::registers::{TPIDR_EL0, TPIDRRO_EL0, Writeable};
 use abi::ObjectType;
-use arch_arm::interrupt::InterruptController;
 use arch_arm::irq_control::{self, HasController};
+use arch_arm::lines::Lines;
 use arch_arm::timer::Timer;
 use kernel::Kernel;
 use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
@@ -56,17 +56,26 @@ use paging::table::TABLE_BITS;
 
 /// ARMv8 on a platform.
 pub struct Armv8<P: Platform> {
-    controller: P::Controller,
+    lines: Lines<P::Controller>,
     timer: P::Timer,
     spaces: spaces::Spaces,
     fpu: fpu::Fpu<P>,
 }
 
 impl<P: Platform> Armv8<P> {
-    fn new((mut controller, timer): (P::Controller, P::Timer)) -> Self {
-        controller.mask(P::TIMER_INTERRUPT, false);
+    fn new((controller, timer): (P::Controller, P::Timer)) -> Self {
+        Self::with(Lines::new(controller, P::TIMER_INTERRUPT), timer)
+    }
+
+    /// The state of a core behind the first.
+    #[cfg(feature = "smp")]
+    fn of(core: usize, (controller, timer): (P::Controller, P::Timer)) -> Self {
+        Self::with(Lines::of(core, controller, P::TIMER_INTERRUPT), timer)
+    }
+
+    fn with(lines: Lines<P::Controller>, timer: P::Timer) -> Self {
         Self {
-            controller,
+            lines,
             timer,
             spaces: spaces::Spaces::new(kernel_space::nothing()),
             fpu: fpu::Fpu::start(),
@@ -93,16 +102,21 @@ impl<P: Platform> Arch for Armv8<P> {
         self.timer.clock()
     }
 
+    #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize) {
+        self.lines.interrupt_core(core);
+    }
+
     fn interrupt_pending(&mut self) -> bool {
-        self.controller.is_pending()
+        self.lines.is_pending()
     }
 
     fn mask_interrupt(&mut self, irq: Irq, masked: bool) {
-        self.controller.mask(irq, masked);
+        self.lines.mask(irq, masked);
     }
 
     fn is_reserved(&self, irq: Irq) -> bool {
-        irq == P::TIMER_INTERRUPT
+        Lines::<P::Controller>::is_reserved(irq, P::TIMER_INTERRUPT)
     }
 
     fn plain_interrupt(&self, number: usize) -> Result<Irq, Error> {
@@ -120,8 +134,16 @@ impl<P: Platform> Arch for Armv8<P> {
     }
 
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
-        // The idle loop uses nothing that belongs to threads: whatever is there may stay.
-        let Some(thread) = next else { return };
+        // The idle loop uses nothing that belongs to threads: whatever is there may stay. Only among
+        // several cores its owner may go on elsewhere.
+        let Some(thread) = next else {
+            #[cfg(feature = "smp")]
+            {
+                fpu::release_owner(kernel);
+                core_local::set_current(None);
+            }
+            return;
+        };
         let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
         let known = kernel[thread].context.space;
         let space = Capability::space(root);
@@ -130,10 +152,30 @@ impl<P: Platform> Arch for Armv8<P> {
         TPIDR_EL0.set(writable as u64);
         TPIDRRO_EL0.set(read_only as u64);
         fpu::switch_to(kernel, thread);
+        #[cfg(feature = "smp")]
+        core_local::set_current(Some(&kernel[thread].context));
     }
 
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
+    }
+
+    #[cfg(feature = "smp")]
+    type Remote = spaces::Remote;
+
+    #[cfg(feature = "smp")]
+    fn perform(kernel: &mut Kernel<Self>, remote: spaces::Remote) {
+        kernel.arch.spaces.perform(remote);
+    }
+
+    #[cfg(feature = "smp")]
+    fn wait_for(_core: usize) {
+        arch_arm::smp::pause();
+    }
+
+    #[cfg(feature = "smp")]
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
+        self.fpu.owner() == Some(thread)
     }
 
     fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
@@ -247,8 +289,8 @@ impl<P: Platform> Arch for Armv8<P> {
 impl<P: Platform> HasController for Armv8<P> {
     type Controller = P::Controller;
 
-    fn controller(&mut self) -> &mut P::Controller {
-        &mut self.controller
+    fn lines(&mut self) -> &mut Lines<P::Controller> {
+        &mut self.lines
     }
 
     fn signal_cap(number: usize, target: usize) -> Capability {

@@ -72,7 +72,8 @@ impl Pool {
     }
 }
 
-/// The address spaces.
+/// The address spaces. With several cores, each has its own copy of the table of pools and of the number of
+/// removals, and whoever changes them changes all.
 #[derive(Debug)]
 pub(crate) struct Spaces {
     pools: [Option<Pool>; POOLS],
@@ -82,6 +83,16 @@ pub(crate) struct Spaces {
     current: Walk,
     /// How often an address space has lost its identifier: what was known before is doubtful since.
     removals: u64,
+}
+
+/// What a core does for another.
+#[cfg(feature = "smp")]
+#[derive(Clone, Copy, Debug)]
+pub enum Remote {
+    /// Leaves an address space.
+    LeaveSpace(Asid, PhysAddr),
+    /// Leaves an address space with an identifier of a pool.
+    LeavePool(usize),
 }
 
 /// What TTBR0_EL1 holds: a root and, in the upper 16 bits, the identifier (Arm ARM, section D17.2.147). In
@@ -163,7 +174,7 @@ impl Spaces {
     /// Makes an address space current if it still has this root, or else the one that maps nothing.
     /// Returns what is known of it now.
     ///
-    /// An address space that is current exists: [`Spaces::release`] and [`Spaces::remove_pool`] leave it
+    /// An address space that is current exists: [`Spaces::forget`] and [`Spaces::remove_pool`] leave it
     /// first.
     #[inline(always)]
     pub(crate) fn switch(
@@ -236,17 +247,35 @@ impl Spaces {
         self.pools[pool] = Some(Pool(address));
     }
 
-    /// Removes a pool with all its address spaces.
-    pub(crate) fn remove_pool(&mut self, pool: usize, address: PhysAddr) {
-        if self.has_pool(pool, address) != Some(true) {
-            return;
-        }
-        if self.current.asid().is_some_and(|asid| asid.pool() == pool) {
+    /// Removes a pool, which exists, with all its address spaces. Their translations are still known.
+    pub(crate) fn remove_pool(&mut self, pool: usize) {
+        if self.is_in_pool(pool) {
             self.leave();
         }
         self.pools[pool] = None;
         self.removals += 1;
-        tlb::forget_all();
+    }
+
+    /// Whether the current address space has an identifier of a pool.
+    fn is_in_pool(&self, pool: usize) -> bool {
+        self.current.asid().is_some_and(|asid| asid.pool() == pool)
+    }
+
+    /// Whether this core has something to do.
+    #[cfg(feature = "smp")]
+    pub(crate) fn concerns(&self, remote: Remote) -> bool {
+        match remote {
+            Remote::LeaveSpace(asid, root) => self.current == Walk::new(asid, root),
+            Remote::LeavePool(pool) => self.is_in_pool(pool),
+        }
+    }
+
+    /// Does what another core asks for.
+    #[cfg(feature = "smp")]
+    pub(crate) fn perform(&mut self, remote: Remote) {
+        if self.concerns(remote) {
+            self.leave();
+        }
     }
 
     /// The first identifier of a pool that no address space has.
@@ -263,15 +292,16 @@ impl Spaces {
         }
     }
 
-    /// Takes an identifier back from a root that is going away.
-    pub(crate) fn release(&mut self, asid: Asid, root: PhysAddr) {
-        if self.root(asid).map(Table::address) != Some(root) {
-            return;
-        }
+    /// An address space is about to lose its identifier: leaves it.
+    pub(crate) fn forget(&mut self, asid: Asid, root: PhysAddr) {
         if self.current == Walk::new(asid, root) {
             self.leave();
         }
         self.removals += 1;
+    }
+
+    /// Takes an identifier back from a root that every core has forgotten.
+    pub(crate) fn release(&mut self, asid: Asid) {
         if let Some(pool) = self.pools[asid.pool()] {
             pool.set(asid.index(), None);
         }

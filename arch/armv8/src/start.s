@@ -7,15 +7,12 @@
 //
 // Arm ARM (DDI 0487): sections D8.3 (descriptors), D19.2 (system registers).
 
-    .section .boot, "ax"
-    .global boot_entry
-boot_entry:
-    msr     daifset, #0xf
-    mov     x19, x0
+    // Goes on at `target` at level 1, from whichever level this is. x20: that level
+    .macro  to_level_1 target
     mrs     x20, CurrentEL
     lsr     x20, x20, #2
     cmp     x20, #2
-    b.lo    at_level_1
+    b.lo    \target
     b.hi    stop
 
     // Level 1 is AArch64 (HCR_EL2.RW), and nothing that it does traps: timers, floating point,
@@ -37,20 +34,53 @@ boot_entry:
     msr     vmpidr_el2, x1
     mrs     x1, id_aa64pfr0_el1
     ubfx    x1, x1, #24, #4
-    cbz     x1, 1f
+    cbz     x1, 9f
     mrs     x1, S3_4_C12_C9_5           // ICC_SRE_EL2: SRE and Enable
     orr     x1, x1, #1
     orr     x1, x1, #8
     msr     S3_4_C12_C9_5, x1
     isb
     msr     S3_4_C12_C11_0, xzr         // ICH_HCR_EL2
-1:  ldr     x1, =0x30d00800             // SCTLR_EL1: the bits that are reserved as one
+9:  ldr     x1, =0x30d00800             // SCTLR_EL1: the bits that are reserved as one
     msr     sctlr_el1, x1
     mov     x1, #0x3c5                  // level 1 with its own stack pointer, exceptions masked
     msr     spsr_el2, x1
-    adr     x1, at_level_1
+    adr     x1, \target
     msr     elr_el2, x1
     eret
+    .endm
+
+    // Translates by the table at x3 from now on
+    .macro  translate
+    ldr     x1, ={memory_attributes}
+    msr     mair_el1, x1
+    // Sizes and granules ({boot_translation_control}), and as many physical address bits as there are
+    ldr     x1, ={boot_translation_control}
+    mrs     x2, id_aa64mmfr0_el1
+    and     x2, x2, #0xf
+    mov     x6, #5
+    cmp     x2, x6
+    csel    x2, x2, x6, lo
+    bfi     x1, x2, #32, #3
+    msr     tcr_el1, x1
+    msr     ttbr0_el1, x3
+    msr     ttbr1_el1, x3
+    isb
+    tlbi    vmalle1
+    ic      iallu
+    dsb     sy
+    isb
+    ldr     x1, ={system_control}
+    msr     sctlr_el1, x1
+    isb
+    .endm
+
+    .section .boot, "ax"
+    .global boot_entry
+boot_entry:
+    msr     daifset, #0xf
+    mov     x19, x0
+    to_level_1 at_level_1
 
 stop:
     wfe
@@ -89,27 +119,7 @@ at_level_1:
     dc      ivac, x6
     dsb     sy
 
-    ldr     x1, ={memory_attributes}
-    msr     mair_el1, x1
-    // Sizes and granules ({boot_translation_control}), and as many physical address bits as there are
-    ldr     x1, ={boot_translation_control}
-    mrs     x2, id_aa64mmfr0_el1
-    and     x2, x2, #0xf
-    mov     x6, #5
-    cmp     x2, x6
-    csel    x2, x2, x6, lo
-    bfi     x1, x2, #32, #3
-    msr     tcr_el1, x1
-    msr     ttbr0_el1, x3
-    msr     ttbr1_el1, x3
-    isb
-    tlbi    vmalle1
-    ic      iallu
-    dsb     sy
-    isb
-    ldr     x1, ={system_control}
-    msr     sctlr_el1, x1
-    isb
+    translate
     ldr     x1, =boot_high
     br      x1
 
@@ -120,4 +130,33 @@ boot_high:
     mov     x1, x20
     bl      boot_main
     b       trap_leave
+
+    .if     {several_cores}
+// A further core, entered like the first one, but with its number in x0. The table of boot code is as it
+// was.
+    .global core_boot_entry
+core_boot_entry:
+    msr     daifset, #0xf
+    mov     x19, x0
+    to_level_1 core_at_level_1
+
+core_at_level_1:
+    msr     spsel, #1
+    adrp    x3, kernel_table
+    add     x3, x3, :lo12:kernel_table
+    translate
+    ldr     x1, =core_high
+    br      x1
+
+core_high:
+    ldr     x1, =core_stack_end
+    ldr     x1, [x1]
+    mov     sp, x1
+    mov     x0, x19
+    bl      core_main
+    b       trap_leave
+    .endif
     .ltorg
+
+    .purgem to_level_1
+    .purgem translate

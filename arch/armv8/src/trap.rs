@@ -3,7 +3,7 @@
 use aarch64_cpu::asm::barrier::{SY, dsb};
 use aarch64_cpu::asm::wfi;
 use aarch64_cpu::registers::{ESR_EL1, FAR_EL1, Readable, VBAR_EL1, Writeable};
-use arch_arm::interrupt::InterruptController;
+use arch_arm::lines::Event;
 use arch_arm::timer::Timer;
 use kernel::Kernel;
 use kernel::arch::UserContext;
@@ -87,24 +87,40 @@ pub(crate) fn error<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
 
 /// An interrupt came in.
 pub(crate) fn interrupt<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
-    let Some((irq, taken)) = kernel.arch.controller.take() else {
-        return kernel.handle_interrupt(Interrupt::Spurious);
+    let taken = match kernel.arch.lines.take(P::TIMER_INTERRUPT) {
+        Event::Nothing => return kernel.handle_interrupt(Interrupt::Spurious),
+        Event::Timer(taken) => {
+            kernel.arch.timer.acknowledge();
+            kernel.handle_interrupt(Interrupt::Timer);
+            taken
+        }
+        #[cfg(feature = "smp")]
+        Event::Core(taken) => {
+            kernel.arch.lines.catch_up(P::TIMER_INTERRUPT);
+            // Before the kernel looks: who interrupts again from now on is heard again.
+            kernel.arch.lines.end(taken);
+            return kernel.handle_interrupt(Interrupt::Core);
+        }
+        Event::Line(irq, taken) => {
+            kernel.handle_interrupt(Interrupt::Line(irq));
+            taken
+        }
     };
-    if irq == P::TIMER_INTERRUPT {
-        kernel.arch.timer.acknowledge();
-        kernel.handle_interrupt(Interrupt::Timer);
-    } else {
-        kernel.handle_interrupt(Interrupt::Line(irq));
-    }
-    kernel.arch.controller.end(taken);
+    kernel.arch.lines.end(taken);
 }
 
 /// The context to return to; waits until there is one. A pending interrupt ends the wait although it
 /// is masked (Arm ARM, section D1.6.2).
 pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> *const Context {
     loop {
+        #[cfg(not(feature = "smp"))]
         if let Some(thread) = kernel.core.current {
             return &raw const kernel[thread].context;
+        }
+        // What belongs to the kernel may not be looked at any more.
+        #[cfg(feature = "smp")]
+        if let Some(context) = crate::core_local::current() {
+            return context;
         }
         dsb(SY);
         wfi();

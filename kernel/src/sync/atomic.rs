@@ -1,8 +1,21 @@
 //! What locks are made of. Tests put another module in this one's place, whose atomics are watched.
 
 pub use core::cell::UnsafeCell;
-pub use core::hint::spin_loop;
 pub use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+
+/// Says that the core waits for another one. An emulator that plays the cores in turns lets the next one
+/// go on.
+#[inline(always)]
+pub fn spin_loop() {
+    // The library has another instruction for it, a barrier, of which emulators think nothing.
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a hint.
+    unsafe {
+        core::arch::asm!("yield", options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    core::hint::spin_loop();
+}
 
 /// A function that can be evaluated at compile time, where atomics can be made then.
 macro_rules! constant {

@@ -19,6 +19,9 @@ use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv7::kernel_image!(Hikey32);
 
+/// Where the stub begins; see its link script.
+#[cfg(feature = "smp")]
+const STUB: usize = virt::RAM + (512 << 10);
 /// Where the kernel is loaded, behind the stub.
 const LOAD: usize = virt::RAM + (1 << 20);
 
@@ -59,6 +62,22 @@ impl Platform for Hikey32 {
                 GenericTimer::start(),
             )
         }
+    }
+
+    #[cfg(feature = "smp")]
+    fn start_core(core: usize) -> (Self::Controller, Self::Timer) {
+        // SAFETY: as above.
+        unsafe {
+            let controller = Gic::start_core(GIC_DISTRIBUTOR, GIC_INTERFACE, core);
+            (controller, GenericTimer::start())
+        }
+    }
+
+    /// The affinity of a core is its number: there is one cluster.
+    #[cfg(feature = "smp")]
+    fn power_on(core: usize, entry: PhysAddr) -> bool {
+        // Further cores begin in the stub, too.
+        psci::cpu_on(Conduit::Monitor, core, STUB, entry.0)
     }
 
     fn put_byte(byte: u8) {

@@ -16,7 +16,11 @@ use core::ops::Range;
 
 use arch_arm::aarch32::machine::device_address;
 use arch_arm::cortex_a9::GlobalTimer;
+#[cfg(feature = "smp")]
+use arch_arm::cortex_a9::Scu;
 use arch_arm::gic::Gic;
+#[cfg(feature = "smp")]
+use arch_arm::imx::Src;
 use arch_arm::imx::{Gpt, Uart};
 use arch_arm::platform::Platform;
 use arch_arm::semihosting;
@@ -41,6 +45,12 @@ const GPT: usize = device(0x0209_8000);
 const UART1: usize = device(0x0202_0000);
 #[cfg(feature = "log")]
 const UART2: usize = device(0x021e_8000);
+
+#[cfg(feature = "smp")]
+const RESET_CONTROLLER: usize = device(0x020d_8000);
+// SAFETY: the unit is there, and the kernel has the page.
+#[cfg(feature = "smp")]
+const SCU: Scu = unsafe { Scu::at(device(PRIVATE)) };
 
 /// 128 shared lines behind the 32 of each core.
 const INTERRUPTS: usize = 160;
@@ -83,6 +93,30 @@ impl Platform for Sabre {
             let timer = GlobalTimer::start(GLOBAL_TIMER, |counter| gpt.measure(counter));
             (Gic::start(GIC_DISTRIBUTOR, GIC_INTERFACE), timer)
         }
+    }
+
+    #[cfg(feature = "smp")]
+    fn join_caches() {
+        SCU.join();
+    }
+
+    #[cfg(feature = "smp")]
+    fn start_core(core: usize) -> (Self::Controller, Self::Timer) {
+        // SAFETY: as above.
+        unsafe {
+            let controller = Gic::start_core(GIC_DISTRIBUTOR, GIC_INTERFACE, core);
+            (controller, GlobalTimer::start_core(GLOBAL_TIMER))
+        }
+    }
+
+    #[cfg(feature = "smp")]
+    fn power_on(core: usize, entry: PhysAddr) -> bool {
+        let exists = core < SCU.cores();
+        if exists {
+            // SAFETY: the address of the device.
+            unsafe { Src::at(RESET_CONTROLLER) }.start(core, entry);
+        }
+        exists
     }
 
     fn put_byte(byte: u8) {

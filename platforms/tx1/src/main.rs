@@ -54,6 +54,25 @@ impl Platform for Tx1 {
         }
     }
 
+    #[cfg(feature = "smp")]
+    fn start_core(core: usize) -> (Self::Controller, Self::Timer) {
+        // SAFETY: as above.
+        unsafe {
+            let controller = GicV3::start_core(
+                device(virt::GIC_DISTRIBUTOR),
+                device(virt::GIC_REDISTRIBUTORS),
+                core,
+            );
+            (controller, GenericTimer::start())
+        }
+    }
+
+    /// The affinity of a core is its number: there is one cluster.
+    #[cfg(feature = "smp")]
+    fn power_on(core: usize, entry: PhysAddr) -> bool {
+        psci::cpu_on(conduit(), core, entry.0, core)
+    }
+
     fn put_byte(byte: u8) {
         CONSOLE.0.put_byte(byte);
     }

@@ -70,6 +70,21 @@ impl Platform for Zcu102 {
         }
     }
 
+    #[cfg(feature = "smp")]
+    fn start_core(core: usize) -> (Self::Controller, Self::Timer) {
+        // SAFETY: as above.
+        unsafe {
+            let controller = Gic::start_core(GIC_DISTRIBUTOR, GIC_INTERFACE, core);
+            (controller, GenericTimer::start())
+        }
+    }
+
+    /// The affinity of a core is its number: there is one cluster.
+    #[cfg(feature = "smp")]
+    fn power_on(core: usize, entry: PhysAddr) -> bool {
+        psci::cpu_on(Conduit::Monitor, core, entry.0, core)
+    }
+
     fn put_byte(byte: u8) {
         CONSOLE.0.put_byte(byte);
     }

@@ -56,4 +56,11 @@ impl HardwareAsid {
     pub const KERNEL: Self = Self(0);
     /// How many there are.
     pub const COUNT: usize = 256;
+
+    /// The one that an address space has where they are not given out in turn.
+    #[cfg(feature = "smp")]
+    pub(super) const fn of(asid: Asid) -> Self {
+        // All but the kernel's.
+        Self((asid.word() % (Self::COUNT - 1)) as u8 + 1)
+    }
 }

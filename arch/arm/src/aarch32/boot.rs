@@ -28,9 +28,8 @@ pub fn boot_space<A: Aarch32>(
     let root = boot.alloc(DIRECTORY_BITS);
     // SAFETY: cleared memory of the right size, which is for this directory alone.
     let directory = unsafe { Directory::at(root) };
-    let spaces = kernel.arch.spaces();
-    spaces.add_pool(INITIAL_POOL, pool);
-    spaces.assign(Asid::INITIAL, directory);
+    kernel.each_core(|kernel| kernel.arch.spaces().add_pool(INITIAL_POOL, pool));
+    kernel.arch.spaces().assign(Asid::INITIAL, directory);
 
     for index in directory_index(range.start)..=directory_index(range.end - 1) {
         let table = boot.alloc(TABLE_BITS);

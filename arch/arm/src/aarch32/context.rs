@@ -170,6 +170,11 @@ impl UserContext for Context {
         self.next_pc = self.restart_pc;
     }
 
+    #[cfg(feature = "smp")]
+    fn set_next_pc(&mut self, address: usize) {
+        self.next_pc = address;
+    }
+
     fn forget_restart(&mut self) {
         self.restart_pc = self.next_pc;
     }

@@ -28,21 +28,51 @@ macro_rules! cp15_writable {
     )*};
 }
 
+/// On this core.
+#[cfg(not(feature = "smp"))]
+mod scope {
+    cp15_writable! {
+        /// TLBIALL: forget all translations (section B4.2.2).
+        forget_all: 8, 0, 7, 0;
+        /// TLBIMVA: forget the translations of one page of one address space (section B4.2.2).
+        forget_page: 8, 0, 7, 1;
+        /// TLBIASID: forget the translations of one address space (section B4.2.2).
+        forget_space: 8, 0, 7, 2;
+        /// BPIALL: forget all predictions of branches (section B4.2.1).
+        forget_branches: 7, 0, 5, 6;
+        /// ICIALLU: invalidate instruction caches (section B4.2.1).
+        invalidate_instructions: 7, 0, 5, 0;
+    }
+}
+
+/// On all cores.
+#[cfg(feature = "smp")]
+mod scope {
+    cp15_writable! {
+        /// TLBIALLIS: forget all translations (section B4.2.2).
+        forget_all: 8, 0, 3, 0;
+        /// TLBIMVAIS: forget the translations of one page of one address space (section B4.2.2).
+        forget_page: 8, 0, 3, 1;
+        /// TLBIASIDIS: forget the translations of one address space (section B4.2.2).
+        forget_space: 8, 0, 3, 2;
+        /// BPIALLIS: forget all predictions of branches (section B4.2.1).
+        forget_branches: 7, 0, 1, 6;
+        /// ICIALLUIS: invalidate instruction caches (section B4.2.1).
+        invalidate_instructions: 7, 0, 1, 0;
+        /// TLBIASID: forget the translations of one address space, on this core (section B4.2.2).
+        forget_space_here: 8, 0, 7, 2;
+        /// TPIDRPRW: where the core's own state is (section B4.1.150).
+        set_core_local: 13, 0, 0, 4;
+    }
+}
+
+pub use scope::*;
+
 cp15_writable! {
     /// TTBR0: the directory that table walks begin in (section B4.1.154).
     set_directory: 2, 0, 0, 0;
     /// CONTEXTIDR: the identifier of the current address space (section B4.1.36).
     set_asid: 13, 0, 0, 1;
-    /// TLBIALL: forget all translations (section B4.2.2).
-    forget_all: 8, 0, 7, 0;
-    /// TLBIMVA: forget the translations of one page of one address space (section B4.2.2).
-    forget_page: 8, 0, 7, 1;
-    /// TLBIASID: forget the translations of one address space (section B4.2.2).
-    forget_space: 8, 0, 7, 2;
-    /// BPIALL: forget all predictions of branches (section B4.2.1).
-    forget_branches: 7, 0, 5, 6;
-    /// ICIALLU: invalidate instruction caches (section B4.2.1).
-    invalidate_instructions: 7, 0, 5, 0;
     /// ICIMVAU: invalidate a line of instruction caches (section B4.2.1).
     invalidate_instruction_line: 7, 0, 5, 1;
     /// DCCMVAC: clean a line to memory (section B4.2.1).

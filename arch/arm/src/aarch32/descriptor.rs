@@ -36,6 +36,8 @@ register_bitfields! { u32,
         SUPER OFFSET(18) NUMBITS(1) [],
         /// Translations belong to one address space.
         NOT_GLOBAL OFFSET(17) NUMBITS(1) [],
+        /// Caches of all cores agree about it.
+        SHAREABLE OFFSET(16) NUMBITS(1) [],
         /// With AP: nobody may write.
         AP2 OFFSET(15) NUMBITS(1) [],
         /// With C and B: memory type (table B3-10).
@@ -66,6 +68,8 @@ register_bitfields! { u32,
         LARGE_TEX OFFSET(12) NUMBITS(3) [],
         /// Translations belong to one address space.
         NOT_GLOBAL OFFSET(11) NUMBITS(1) [],
+        /// Caches of all cores agree about it.
+        SHAREABLE OFFSET(10) NUMBITS(1) [],
         /// With AP: nobody may write.
         AP2 OFFSET(9) NUMBITS(1) [],
         /// Small page: with C and B: memory type.
@@ -103,6 +107,12 @@ impl Memory {
             Self::Uncached => (1, 0, 0),
             Self::Device => (0, 0, 1),
         }
+    }
+
+    /// Whether the caches of all cores agree about it. With one core it does not matter, and some cores
+    /// do not cache what is shareable; past the caches they always do (section A3.5.5).
+    fn is_shareable(self) -> bool {
+        cfg!(feature = "smp") && self == Self::Cached
     }
 }
 
@@ -196,6 +206,7 @@ impl FirstLevel {
             + FIRST_LEVEL::PARITY.val(attributes.parity.into())
             + FIRST_LEVEL::EXECUTE_NEVER.val((!attributes.executable).into())
             + FIRST_LEVEL::NOT_GLOBAL.val((!attributes.global).into())
+            + FIRST_LEVEL::SHAREABLE.val(attributes.memory.is_shareable().into())
     }
 
     /// What it says.
@@ -260,6 +271,7 @@ impl SecondLevel {
             + SECOND_LEVEL::AP2.val(ap2)
             + SECOND_LEVEL::AP.val(ap)
             + SECOND_LEVEL::NOT_GLOBAL.val((!attributes.global).into())
+            + SECOND_LEVEL::SHAREABLE.val(attributes.memory.is_shareable().into())
     }
 
     /// What it says.

@@ -23,6 +23,8 @@ mod table;
 use core::ops::Range;
 
 use abi::ObjectType;
+#[cfg(feature = "smp")]
+use kernel::Kernel;
 use kernel::arch::{Arch, PhysAddr};
 
 pub use asid::{Asid, HardwareAsid};
@@ -31,6 +33,8 @@ pub use cap::{Capability, FrameCap, FrameSize, Mapping};
 #[cfg(target_arch = "arm")]
 pub use context::{Context, FpuContext};
 pub use invoke::{derive, finalise, invoke};
+#[cfg(feature = "smp")]
+pub use spaces::Remote;
 pub use spaces::{KnownSpace, Spaces};
 pub use table::{Directory, Table, directory_index, table_index};
 
@@ -71,10 +75,18 @@ pub trait Aarch32: Arch<Cap = Capability> {
     /// Makes changes of page tables in a range of kernel addresses visible to table walks.
     fn clean_table(range: Range<usize>);
 
-    /// Forgets translations of the page at `address` in the address space `asid`.
+    /// Lets all other cores do something, and waits until they have done it.
+    #[cfg(feature = "smp")]
+    fn on_other_cores(kernel: &mut Kernel<Self>, remote: Remote);
+
+    /// Forgets all translations of the address space `asid` that this core has.
+    #[cfg(feature = "smp")]
+    fn forget_space_here(asid: HardwareAsid);
+
+    /// Forgets translations of the page at `address` in the address space `asid`, on all cores.
     fn forget_page(asid: HardwareAsid, address: usize);
 
-    /// Forgets all translations of the address space `asid`.
+    /// Forgets all translations of the address space `asid`, on all cores.
     fn forget_space(asid: HardwareAsid);
 
     /// Performs a cache operation on addresses that are mapped in the current address space.

@@ -5,12 +5,19 @@
 //! those when it is first switched to. They are given out in turn, and one that is still in use is
 //! taken away from its owner, whose translations are forgotten. So a switch takes a constant time, and
 //! with fewer than 256 address spaces hardly ever costs a translation.
+//!
+//! With several cores, each has its own [`Spaces`], and only the pools are one; whoever makes or removes a
+//! pool tells all. Identifiers of the hardware are not given out in turn then: an address space always has
+//! the same one, on every core, and shares it with a few others, one of which the core has translations of
+//! at a time. So translations are forgotten on all cores by one instruction, and a core gives out
+//! identifiers without asking others.
 
 use core::mem::offset_of;
 use core::ops::Range;
 
 use kernel::arch::PhysAddr;
 use kernel::cap::RawCap;
+use kernel::sched::CORES;
 
 use super::asid::{Asid, HardwareAsid, POOL_SIZE, POOLS};
 use super::table::{Directory, Entries};
@@ -41,6 +48,7 @@ impl PoolEntry {
         (address != 0).then_some(PhysAddr(address as usize))
     }
 
+    #[cfg(not(feature = "smp"))]
     fn hardware(self) -> Option<HardwareAsid> {
         (self.0 & Self::KNOWN != 0).then_some(HardwareAsid(self.0 as u8))
     }
@@ -54,6 +62,7 @@ pub struct Spaces<A: Aarch32> {
     /// Which address space has each hardware identifier.
     owners: [Option<Asid>; HardwareAsid::COUNT],
     /// The hardware identifier that is given out next.
+    #[cfg(not(feature = "smp"))]
     next: HardwareAsid,
     /// The directory that maps the kernel and nothing else.
     kernel: Directory<A>,
@@ -62,8 +71,19 @@ pub struct Spaces<A: Aarch32> {
     /// The directory that the hardware walks, and its identifier.
     current: Walk,
     /// How often an address space has lost its identifier, or that of the hardware: what was known
-    /// before is doubtful since. Does not wrap: there it stays, and nothing is known any more.
+    /// before is doubtful since. Does not wrap: there it stays, and nothing is known any more. No two cores
+    /// have the same number, so that no core knows what another one does.
     removals: u32,
+}
+
+/// What a core does for another.
+#[cfg(feature = "smp")]
+#[derive(Clone, Copy, Debug)]
+pub enum Remote {
+    /// Leaves an address space.
+    LeaveSpace(Asid, PhysAddr),
+    /// Leaves an address space with an identifier of a pool.
+    LeavePool(usize),
 }
 
 /// What the hardware walks.
@@ -121,10 +141,11 @@ impl<A: Aarch32> Spaces<A> {
 
 impl<A: Aarch32> Spaces<A> {
     /// No address space but the kernel's own, which is current.
-    pub fn new(kernel: Directory<A>) -> Self {
+    pub fn new(kernel: Directory<A>, core: usize) -> Self {
         Self {
             pools: [None; POOLS],
             owners: [None; HardwareAsid::COUNT],
+            #[cfg(not(feature = "smp"))]
             next: HardwareAsid(1),
             without: A::table_base(kernel.address()),
             kernel,
@@ -132,8 +153,13 @@ impl<A: Aarch32> Spaces<A> {
                 base: 0,
                 hardware: 0,
             },
-            removals: 0,
+            removals: core as u32,
         }
+    }
+
+    /// What was known is doubtful from now on.
+    fn doubt(&mut self) {
+        self.removals = self.removals.saturating_add(CORES as u32);
     }
 
     fn entry(&self, asid: Asid) -> PoolEntry {
@@ -169,7 +195,7 @@ impl<A: Aarch32> Spaces<A> {
     /// Makes the address space of a capability current if it still has its identifier, or else the
     /// kernel's own, in which users have nothing. Returns what is known of it now.
     ///
-    /// An address space that is current exists: `release` and `remove_pool` leave it first.
+    /// An address space that is current exists: `forget` and `remove_pool` leave it first.
     #[inline(always)]
     pub fn switch(&mut self, cap: RawCap, known: KnownSpace) -> KnownSpace {
         if known.space == cap.first_word() && known.removals == self.removals {
@@ -236,7 +262,27 @@ impl<A: Aarch32> Spaces<A> {
 
     // ---- hardware identifiers
 
+    /// The hardware's identifier of an address space, of which the core forgets all others.
+    #[cfg(feature = "smp")]
+    fn hardware_asid(&mut self, asid: Asid) -> HardwareAsid {
+        let hardware = HardwareAsid::of(asid);
+        match self.owners[usize::from(hardware.0)] {
+            Some(owner) if owner == asid => {}
+            owner => {
+                // While a space is walked, its translations can't be forgotten for good.
+                if owner.is_some() && self.current().is_some_and(|it| Some(it.0) == owner) {
+                    self.leave();
+                }
+                self.owners[usize::from(hardware.0)] = Some(asid);
+                self.doubt();
+                A::forget_space_here(hardware);
+            }
+        }
+        hardware
+    }
+
     /// The hardware's identifier of an address space; gives it one if it has none.
+    #[cfg(not(feature = "smp"))]
     fn hardware_asid(&mut self, asid: Asid) -> HardwareAsid {
         let entry = self.entry(asid);
         if let Some(known) = entry.hardware() {
@@ -251,7 +297,7 @@ impl<A: Aarch32> Spaces<A> {
             {
                 self.set_entry(previous, PoolEntry::new(directory, None));
             }
-            self.removals = self.removals.saturating_add(1);
+            self.doubt();
             A::forget_space(hardware);
         }
         if let Some(directory) = entry.directory() {
@@ -262,6 +308,7 @@ impl<A: Aarch32> Spaces<A> {
 
     /// The identifier whose turn it is. The current address space keeps its own: while it is walked, its
     /// translations can't be forgotten for good.
+    #[cfg(not(feature = "smp"))]
     fn next_hardware_asid(&mut self) -> HardwareAsid {
         let current = self.current().map(|(asid, _)| asid);
         loop {
@@ -274,16 +321,29 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
+    /// The hardware's identifier under which it may have translations of an address space.
+    #[cfg(not(feature = "smp"))]
+    fn known(&self, asid: Asid) -> Option<HardwareAsid> {
+        self.entry(asid).hardware()
+    }
+
+    /// The hardware's identifier under which some core may have translations of an address space.
+    #[cfg(feature = "smp")]
+    #[expect(clippy::unused_self, reason = "as with one core")]
+    fn known(&self, asid: Asid) -> Option<HardwareAsid> {
+        Some(HardwareAsid::of(asid))
+    }
+
     /// Forgets translations of the page at `address`.
     pub(super) fn forget_page(&self, asid: Asid, address: usize) {
-        if let Some(hardware) = self.entry(asid).hardware() {
+        if let Some(hardware) = self.known(asid) {
             A::forget_page(hardware, address);
         }
     }
 
     /// Forgets all translations of an address space.
     pub(super) fn forget_space(&self, asid: Asid) {
-        if let Some(hardware) = self.entry(asid).hardware() {
+        if let Some(hardware) = self.known(asid) {
             A::forget_space(hardware);
         }
     }
@@ -306,17 +366,43 @@ impl<A: Aarch32> Spaces<A> {
         self.pools[pool] = Some(unsafe { Pool::at(address) });
     }
 
-    /// Removes a pool with all its address spaces. Their hardware identifiers keep their owners, so that
-    /// their translations are forgotten when the identifiers are given out again.
-    pub(super) fn remove_pool(&mut self, pool: usize, address: PhysAddr) {
-        if self.has_pool(pool, address) != Some(true) {
-            return;
-        }
-        if self.current().is_some_and(|(asid, _)| asid.pool() == pool) {
+    /// Removes a pool, which exists, with all its address spaces. Their hardware identifiers keep their
+    /// owners, so that their translations are forgotten when the identifiers are given out again. With
+    /// several cores an owner would get them again, so there are none any more.
+    pub(super) fn remove_pool(&mut self, pool: usize) {
+        if self.is_in_pool(pool) {
             self.leave();
         }
         self.pools[pool] = None;
-        self.removals = self.removals.saturating_add(1);
+        self.doubt();
+        #[cfg(feature = "smp")]
+        for owner in &mut self.owners {
+            if owner.is_some_and(|asid| asid.pool() == pool) {
+                *owner = None;
+            }
+        }
+    }
+
+    /// Whether the current address space has an identifier of a pool.
+    fn is_in_pool(&self, pool: usize) -> bool {
+        self.current().is_some_and(|(asid, _)| asid.pool() == pool)
+    }
+
+    /// Whether this core has something to do.
+    #[cfg(feature = "smp")]
+    pub(super) fn concerns(&self, remote: Remote) -> bool {
+        match remote {
+            Remote::LeaveSpace(asid, root) => self.current() == Some((asid, root)),
+            Remote::LeavePool(pool) => self.is_in_pool(pool),
+        }
+    }
+
+    /// Does what another core asks for.
+    #[cfg(feature = "smp")]
+    pub fn perform(&mut self, remote: Remote) {
+        if self.concerns(remote) {
+            self.leave();
+        }
     }
 
     /// The first of some identifiers of a pool that no address space has.
@@ -334,19 +420,29 @@ impl<A: Aarch32> Spaces<A> {
         self.set_entry(asid, PoolEntry::new(directory.address(), None));
     }
 
-    /// Takes an identifier back from a directory that is going away.
-    pub(super) fn release(&mut self, asid: Asid, directory: PhysAddr) {
-        let entry = self.entry(asid);
-        if entry.directory() != Some(directory) {
-            return;
-        }
+    /// An address space is about to lose its identifier: leaves it.
+    pub(super) fn forget(&mut self, asid: Asid, directory: PhysAddr) {
         if self.current() == Some((asid, directory)) {
             self.leave();
         }
-        self.removals = self.removals.saturating_add(1);
-        if let Some(hardware) = entry.hardware() {
+        self.doubt();
+        #[cfg(feature = "smp")]
+        {
+            let owner = &mut self.owners[usize::from(HardwareAsid::of(asid).0)];
+            if *owner == Some(asid) {
+                *owner = None;
+            }
+        }
+    }
+
+    /// Takes an identifier back from a directory that every core has forgotten.
+    pub(super) fn release(&mut self, asid: Asid) {
+        if let Some(hardware) = self.known(asid) {
             A::forget_space(hardware);
-            self.owners[usize::from(hardware.0)] = None;
+            #[cfg(not(feature = "smp"))]
+            {
+                self.owners[usize::from(hardware.0)] = None;
+            }
         }
         self.set_entry(asid, PoolEntry::EMPTY);
     }

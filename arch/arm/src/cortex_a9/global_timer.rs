@@ -45,6 +45,10 @@ register_structs! {
     }
 }
 
+/// Ticks in a second, as the first core has measured them.
+#[cfg(feature = "smp")]
+static FREQUENCY: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+
 /// The timer, and the clock that it counts.
 #[derive(Debug)]
 pub struct GlobalTimer {
@@ -65,8 +69,30 @@ impl GlobalTimer {
         registers.counter_high.set(0);
         registers.status.write(STATUS::Event::SET);
         registers.control.write(CONTROL::TimerEnable::SET);
-        let clock = Clock::new(measure(&|| count(&registers)));
-        Self { registers, clock }
+        let frequency = measure(&|| count(&registers));
+        #[cfg(feature = "smp")]
+        FREQUENCY.store(frequency as u32, core::sync::atomic::Ordering::Relaxed);
+        Self {
+            registers,
+            clock: Clock::new(frequency),
+        }
+    }
+
+    /// The comparator of this core; the first one has started the counter.
+    ///
+    /// # Safety
+    /// As for [`GlobalTimer::start`].
+    #[cfg(feature = "smp")]
+    pub unsafe fn start_core(address: usize) -> Self {
+        // SAFETY: by contract.
+        let registers: Mmio<Registers> = unsafe { Mmio::at(address) };
+        registers.control.write(CONTROL::TimerEnable::SET);
+        registers.status.write(STATUS::Event::SET);
+        let frequency = FREQUENCY.load(core::sync::atomic::Ordering::Relaxed);
+        Self {
+            registers,
+            clock: Clock::new(frequency.into()),
+        }
     }
 }
 

@@ -7,8 +7,13 @@
 mod cpu_interface;
 mod registers;
 
+#[cfg(feature = "smp")]
+use core::sync::atomic::{AtomicU64, Ordering};
+
 use aarch64_cpu::registers::MPIDR_EL1;
 use kernel::arch::Irq;
+#[cfg(feature = "smp")]
+use kernel::sched::CORES;
 use tock_registers::interfaces::{Readable, Writeable};
 
 use crate::interrupt::{InterruptController, Trigger};
@@ -23,6 +28,10 @@ const FIRST_SPECIAL: u32 = 1020;
 const PRIORITY: u32 = 0x80;
 /// Bytes of the registers of one redistributor without virtual LPIs (section 12.10).
 const REDISTRIBUTOR_SIZE: usize = 0x2_0000;
+
+/// The affinity of each core.
+#[cfg(feature = "smp")]
+static AFFINITIES: [AtomicU64; CORES] = [const { AtomicU64::new(0) }; CORES];
 
 /// A controller with `LINES` interrupt lines in use.
 #[derive(Debug)]
@@ -45,7 +54,28 @@ impl<const LINES: usize> GicV3<LINES> {
                 redistributor: own_redistributor(redistributors),
             }
         };
+        #[cfg(feature = "smp")]
+        AFFINITIES[0].store(affinity(), Ordering::Relaxed);
         gic.start_distributor();
+        gic.start_redistributor();
+        cpu_interface::start();
+        gic
+    }
+
+    /// Takes over what belongs to this core, number `core`; the first one has done its part.
+    ///
+    /// # Safety
+    /// As for [`GicV3::start`].
+    #[cfg(feature = "smp")]
+    pub unsafe fn start_core(distributor: usize, redistributors: usize, core: usize) -> Self {
+        // SAFETY: by contract.
+        let gic = unsafe {
+            Self {
+                distributor: Mmio::at(distributor),
+                redistributor: own_redistributor(redistributors),
+            }
+        };
+        AFFINITIES[core].store(affinity(), Ordering::Relaxed);
         gic.start_redistributor();
         cpu_interface::start();
         gic
@@ -177,7 +207,21 @@ impl<const LINES: usize> InterruptController for GicV3<LINES> {
     /// Cores of the boot core's cluster.
     const SIGNAL_TARGETS: usize = 16;
 
+    #[cfg(not(feature = "smp"))]
     fn send_signal(&mut self, number: usize, target: usize) {
         cpu_interface::send_signal(affinity(), number, target);
+    }
+
+    #[cfg(feature = "smp")]
+    fn send_signal(&mut self, number: usize, target: usize) {
+        if let Some(affinity) = AFFINITIES.get(target) {
+            let affinity = affinity.load(Ordering::Relaxed);
+            cpu_interface::send_signal(affinity, number, (affinity & 0xf) as usize);
+        }
+    }
+
+    #[cfg(feature = "smp")]
+    fn route(&mut self, irq: Irq, core: usize) {
+        self.distributor.IROUTER[irq.0].set(AFFINITIES[core].load(Ordering::Relaxed));
     }
 }

@@ -105,6 +105,9 @@ impl InterruptController for Avic {
 
     fn set_trigger(&mut self, _irq: Irq, _trigger: Trigger) {}
 
+    #[cfg(feature = "smp")]
+    fn route(&mut self, _irq: Irq, _core: usize) {}
+
     const SIGNAL_TARGETS: usize = 0;
 
     fn send_signal(&mut self, _number: usize, _target: usize) {}

@@ -10,12 +10,20 @@
     asr     x10, x10, #({OBJECT_SHIFT} - 4)
     and     x10, x10, #~15
 
-// A receiver waits, alone. x19 is the server. Who waits there is blocked on receive.
+// A receiver waits, alone. x19 is the server. Who waits there is blocked on receive. If the endpoint is of
+// this core, so is the server with all that it has.
     ldr     x12, [x10, #{ENDPOINT_QUEUE}]
+    .if     {CORES} > 1
+    ldr     x8, [x28, #{GATE_RECEIVING}]
+    eor     x19, x12, x8
+    tst     x19, #{MARKS}
+    b.ne    9b
+    .else
     and     w8, w12, #{ENDPOINT_STATE_MASK}
     cmp     w8, #{ENDPOINT_RECEIVING}
     b.ne    9b
     sub     x19, x12, #{ENDPOINT_RECEIVING}
+    .endif
     add     x20, x19, #{CONTEXT}
     ldr     x13, [x20, #{CHILDREN}]
     ldr     x14, [x20, #({CHILDREN} + 8)]
@@ -36,7 +44,13 @@
 // From here on nothing declines. The server waits no more, and the caller, x22, for the reply.
     sub     x22, sp, #{CONTEXT}
     ldr     x24, [x28, #{PAYING}]
+    .if     {CORES} > 1
+    ldr     x13, [x28, #{GATE_BITS}]
+    str     x13, [x10, #{ENDPOINT_QUEUE}]
+    orr     x22, x22, x13
+    .else
     str     xzr, [x10, #{ENDPOINT_QUEUE}]
+    .endif
     str     xzr, [x20, #{NEXT}]
     str     xzr, [x20, #{PREVIOUS}]
     strb    wzr, [x20, #{MEMBERSHIP}]

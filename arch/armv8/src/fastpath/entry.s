@@ -15,7 +15,7 @@
     stp     x30, x10, [sp, #16 * 15]
     stp     x8, x9, [sp, #{NEXT_PC}]
     stp     x12, x11, [sp, #{RESTART_PC}]
-    .if     {DOMAINS} > 1
+    .if     {DOMAINS} > 1 || {BIG_LOCK}
     b       9f
     .endif
 

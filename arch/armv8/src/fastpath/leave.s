@@ -1,8 +1,8 @@
 // The thread x19, whose context is at x20, runs on the scheduling context x24, which the current thread
 // gives away. x1 describes the message, and x0 is the badge.
 7:  .if     {CORES} > 1
-    ldrb    w12, [x24, #{CONTEXT_CORE}]
-    strb    w12, [x20, #{THREAD_CORE}]
+    mrs     x12, tpidr_el1
+    str     x20, [x12, #{LOCAL_CURRENT}]
     .endif
     str     xzr, [sp, #{SCHED_CONTEXT}]
     str     x24, [x20, #{SCHED_CONTEXT}]
@@ -52,6 +52,12 @@
     .if     {CHECKED}
     b       trap_syscall_taken
     .else
+    .if     {CORES} > 1
+// Out of the kernel: what follows is this core's alone.
+    ldr     x12, [x28, #{GATE_PLACE}]
+    mov     w13, #{OUTSIDE}
+    stlr    x13, [x12]
+    .endif
     mov     sp, x20
     return_to_user {NEXT_PC}
     .endif

@@ -28,10 +28,11 @@ use abi::sizes::SLOT_BITS;
 use abi::{MessageInfo, Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
-use kernel::object::Endpoint;
-use kernel::sched::CORES;
+use kernel::object::{CORE_SHIFT, Endpoint};
+use kernel::sched::{BIG_LOCK, CORES};
 
 use crate::context::Context;
+use crate::core_local::CoreLocal;
 use crate::fpu::Fpu;
 use crate::spaces::{KnownSpace, Spaces};
 use crate::trap::class;
@@ -94,6 +95,14 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         REMOVALS = const Offsets::<P>::SPACES + Spaces::REMOVALS,
         FPU_OWNER = const Offsets::<P>::FPU + Fpu::<P>::OWNER,
         FPU_ENABLED = const Offsets::<P>::FPU + Fpu::<P>::ENABLED,
+        GATE_PLACE = const Of::<P>::GATE_PLACE,
+        GATE_STOPPED = const Of::<P>::GATE_STOPPED,
+        GATE_VISITED = const Of::<P>::GATE_VISITED,
+        GATE_BITS = const Of::<P>::GATE_BITS,
+        GATE_RECEIVING = const Of::<P>::GATE_RECEIVING,
+        // What belongs to the core.
+        KERNEL = const CoreLocal::KERNEL,
+        LOCAL_CURRENT = const CoreLocal::CURRENT,
         // Threads, from their contexts on.
         CONTEXT = const Offsets::<P>::CONTEXT,
         NEXT_PC = const Context::NEXT_PC,
@@ -125,7 +134,6 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         REPLY_ABOVE = const Of::<P>::REPLY_ABOVE,
         CONTEXT_THREAD = const Of::<P>::SCHED_CONTEXT_THREAD,
         CONTEXT_REPLY = const Of::<P>::SCHED_CONTEXT_REPLY,
-        CONTEXT_CORE = const Of::<P>::SCHED_CONTEXT_CORE,
         // Numbers.
         SYSTEM_CALL = const class::SYSTEM_CALL,
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
@@ -159,7 +167,12 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         ABOVE_CONTEXT = const Of::<P>::ABOVE_CONTEXT,
         HIGHEST_PRIORITY = const u8::MAX,
         FPEN_SHIFT = const FPEN_SHIFT,
+        MARKS = const Endpoint::<Armv8<P>>::MARKS,
+        CORE_SHIFT = const CORE_SHIFT,
+        INSIDE = const kernel::cores::INSIDE,
+        OUTSIDE = const kernel::cores::OUTSIDE,
         DOMAINS = const DOMAINS,
+        BIG_LOCK = const BIG_LOCK as usize,
         CORES = const CORES,
         CHECKED = const cfg!(feature = "debug") as usize,
     )

@@ -8,6 +8,10 @@
     asr     x8, x8, #({OBJECT_SHIFT} - 4)
     and     x8, x8, #~15
     ldr     x12, [x8, #{ENDPOINT_QUEUE}]
+    .if     {CORES} > 1
+    ldr     x13, [x28, #{GATE_BITS}]
+    eor     x12, x12, x13
+    .endif
     cbnz    x12, 9b
 // The server has not replied already, before it was interrupted; nor does it get a signal.
     ldr     x12, [sp, #{PROGRESS}]
@@ -31,8 +35,27 @@
 
 // x19 is the caller: it waits for the reply to a call along which it has lent its time, x24.
     ldr     x19, [x21, #{REPLY_THREAD}]
+    .if     {CORES} > 1
+// It, the reply object, and that of the next outer call are of this core.
+    ldr     x12, [x28, #{GATE_BITS}]
+    ldr     x13, [x21, #{REPLY_BELOW}]
+    eor     x19, x19, x12
+    tst     x19, #{MARKS}
+    b.ne    9b
+    cbz     x13, 2f
+    ldr     x13, [x13, #{REPLY_THREAD}]
+    eor     x13, x13, x12
+    tst     x13, #{MARKS}
+    b.ne    9b
+2:
+    .endif
     cbz     x19, 9b
     add     x20, x19, #{CONTEXT}
+    .if     {CORES} > 1
+    ldrb    w13, [x20, #{THREAD_CORE}]
+    cmp     x12, x13, lsl #{CORE_SHIFT}
+    b.ne    9b
+    .endif
     ldr     x12, [x20, #{STATE}]
     ldr     x13, [x20, #{FAULT}]
     ldr     x14, [x20, #{SCHED_CONTEXT}]
@@ -60,7 +83,13 @@
 
 // The server, x22, waits for the next call, alone.
 3:  sub     x22, sp, #{CONTEXT}
+    .if     {CORES} > 1
+    ldr     x12, [x28, #{GATE_BITS}]
+    orr     x12, x12, x22
+    str     x12, [x21, #{REPLY_THREAD}]
+    .else
     str     x22, [x21, #{REPLY_THREAD}]
+    .endif
     mov     w12, #{BLOCKED_ON_RECEIVE}
     str     x12, [sp, #{STATE}]
     str     x8, [sp, #{RECEIVES_FROM}]
@@ -75,6 +104,11 @@
     str     xzr, [sp, #({CHILDREN} + 8)]
     str     x22, [sp, #{NEXT}]
     str     x22, [sp, #{PREVIOUS}]
+    .if     {CORES} > 1
+    ldr     x12, [x28, #{GATE_RECEIVING}]
+    orr     x12, x12, x22
+    .else
     add     x12, x22, #{ENDPOINT_RECEIVING}
+    .endif
     str     x12, [x8, #{ENDPOINT_QUEUE}]
     mov     x0, #0                  // no badge

@@ -6,8 +6,23 @@
     and     w8, w1, #{LENGTH_AND_CAPS}
     cmp     w8, #{MESSAGE_REGISTERS}
     b.hi    9b
+    .if     {CORES} > 1
+// Into the kernel, if nobody is alone there or was here; see `sync::World`.
+    mrs     x28, tpidr_el1
+    ldr     x28, [x28, #{KERNEL}]
+    ldr     x8, [x28, #{GATE_PLACE}]
+    ldr     x9, [x28, #{GATE_STOPPED}]
+    mov     w10, #{INSIDE}
+    str     x10, [x8]
+    dmb     ish
+    ldarb   w9, [x9]
+    ldrb    w8, [x28, #{GATE_VISITED}]
+    orr     w9, w9, w8
+    cbnz    w9, 9b
+    .else
     adrp    x28, kernel_state
     add     x28, x28, :lo12:kernel_state
+    .endif
     ldr     x8, [x28, #{ALLOWANCE}]
     cbz     x8, 9b
     ldp     x9, x10, [sp, #{CSPACE}]

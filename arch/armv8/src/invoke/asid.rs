@@ -54,7 +54,7 @@ pub(super) fn invoke_control<P: Platform>(
     kernel[parent].set_cap(Cap::Untyped(used));
     let made = Capability::AsidPool { pool, address };
     insert_child(kernel, parent, slot, Cap::Arch(made));
-    kernel.arch.spaces.add_pool(pool, address);
+    kernel.each_core(|kernel| kernel.arch.spaces.add_pool(pool, address));
     Ok(Answer::Nothing)
 }
 

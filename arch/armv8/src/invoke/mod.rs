@@ -8,7 +8,6 @@ mod page_table;
 mod vspace;
 
 use abi::LookupFailure;
-use arch_arm::interrupt::InterruptController;
 use kernel::Kernel;
 use kernel::arch::{ArchCap, PhysAddr};
 use kernel::cap::RawCap;
@@ -16,7 +15,10 @@ use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use crate::cap::{Capability, FrameCap};
 use crate::paging::table::Table;
+use crate::paging::tlb;
 use crate::spaces::Asid;
+#[cfg(feature = "smp")]
+use crate::spaces::Remote;
 use crate::{Armv8, Platform};
 
 /// Users have the addresses below this: half of what their tables could translate.
@@ -46,7 +48,7 @@ pub(crate) fn invoke<P: Platform>(
             asid::invoke_pool(kernel, invocation, pool, address)
         }
         Capability::SgiSignal { number, target } => {
-            kernel.arch.controller.send_signal(number, target);
+            kernel.arch.lines.send_signal(number, target);
             Ok(Answer::Nothing)
         }
     }
@@ -78,9 +80,45 @@ pub(crate) fn finalise<P: Platform>(kernel: &mut Kernel<Armv8<P>>, cap: Capabili
         Capability::VSpace {
             address,
             asid: Some(asid),
-        } if last => spaces.release(asid, address),
-        Capability::AsidPool { pool, address } if last => spaces.remove_pool(pool, address),
+        } if last => release(kernel, asid, address),
+        Capability::AsidPool { pool, address } if last => remove_pool(kernel, pool, address),
         _ => {}
+    }
+}
+
+/// Takes an identifier back from a root that is going away.
+fn release<P: Platform>(kernel: &mut Kernel<Armv8<P>>, asid: Asid, root: PhysAddr) {
+    if kernel.arch.spaces.root(asid).map(Table::address) != Some(root) {
+        return;
+    }
+    #[cfg(feature = "smp")]
+    leave_elsewhere(kernel, Remote::LeaveSpace(asid, root));
+    kernel.each_core(|kernel| kernel.arch.spaces.forget(asid, root));
+    kernel.arch.spaces.release(asid);
+}
+
+/// Removes a pool with all its address spaces.
+fn remove_pool<P: Platform>(kernel: &mut Kernel<Armv8<P>>, pool: usize, address: PhysAddr) {
+    if kernel.arch.spaces.has_pool(pool, address) != Some(true) {
+        return;
+    }
+    #[cfg(feature = "smp")]
+    leave_elsewhere(kernel, Remote::LeavePool(pool));
+    kernel.each_core(|kernel| kernel.arch.spaces.remove_pool(pool));
+    tlb::forget_all();
+}
+
+/// Lets other cores leave address spaces, if any of them is in one. None of them gets into one meanwhile,
+/// as this core is alone in the kernel.
+#[cfg(feature = "smp")]
+fn leave_elsewhere<P: Platform>(kernel: &mut Kernel<Armv8<P>>, remote: Remote) {
+    let this = kernel.core.id;
+    let mut concerned = false;
+    kernel.each_core(|kernel| {
+        concerned |= kernel.core.id != this && kernel.arch.spaces.concerns(remote);
+    });
+    if concerned {
+        kernel.on_other_cores(remote);
     }
 }
 

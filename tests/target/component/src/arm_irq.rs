@@ -1,13 +1,12 @@
-//! Interrupt lines on Arm: how they are triggered, and interrupts that software raises.
+//! Interrupt lines on Arm: how they are triggered, and which core they interrupt.
 
+use crate::check_eq;
 use crate::support::timer::{LINE as LINE_OF_TIMER, Timer};
-use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, Test, ms};
-use crate::{check, check_eq};
-use abi::{LookupFailure, WORD_BITS, slots};
+use crate::support::{Outcome, Test, ms};
+use abi::config::SMP;
+use abi::{LookupFailure, slots};
 use userlib::cap::{CNode, Endpoint, IrqControl, IrqHandler, Notification, Slot};
-use userlib::invoke::invoke;
-use userlib::{CPtr, Error, Message, Result, syscall};
+use userlib::{CPtr, Error, Result};
 
 tests![
     triggers_are_accepted,
@@ -15,12 +14,7 @@ tests![
     triggered_lines_are_issued_once,
     the_kernels_own_lines_are_taken,
     a_level_triggered_line_interrupts,
-    signals_have_limits,
-    signals_check_their_slot,
-    signals_are_issued_again_and_again,
-    a_signal_interrupts,
-    signals_are_sent_whatever_the_message_is,
-    signals_are_children_of_the_control,
+    lines_are_issued_for_a_core,
 ];
 
 const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
@@ -28,8 +22,8 @@ const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
 const LINE: usize = 60;
 /// Lines end before this.
 const LINES: usize = userlib::board::INTERRUPTS;
-/// An interrupt of software that nobody uses.
-const SIGNAL: usize = 5;
+/// Lines of a core end before this.
+const SHARED: usize = 32;
 
 const INVALID_ROOT: Result = Err(Error::FailedLookup {
     source: false,
@@ -48,6 +42,22 @@ fn nowhere(test: &mut Test) -> Result<Slot> {
         index: 0,
         depth: 0,
     })
+}
+
+/// Where there are several cores, lines of a core are asked for by their core.
+fn get_with_trigger(line: usize, edge: bool, slot: Slot) -> Result {
+    if SMP && line < SHARED {
+        check_refused(line, edge, slot)?;
+        return CONTROL.get_with_trigger_core(line, edge, 0, slot);
+    }
+    CONTROL.get_with_trigger(line, edge, slot)
+}
+
+fn check_refused(line: usize, edge: bool, slot: Slot) -> Result {
+    match CONTROL.get_with_trigger(line, edge, slot) {
+        Err(Error::IllegalOperation) => Ok(()),
+        other => other,
+    }
 }
 
 fn triggers_are_accepted(test: &mut Test) -> Outcome {
@@ -96,7 +106,7 @@ fn the_kernels_own_lines_are_taken(test: &mut Test) -> Outcome {
     let slot = test.empty_slot()?;
     let taken = Err(Error::RevokeFirst);
     check_eq!(CONTROL.get(KERNEL_TIMER, slot), taken);
-    check_eq!(CONTROL.get_with_trigger(KERNEL_TIMER, true, slot), taken);
+    check_eq!(get_with_trigger(KERNEL_TIMER, true, slot), taken);
     Ok(())
 }
 
@@ -104,7 +114,7 @@ fn a_level_triggered_line_interrupts(test: &mut Test) -> Outcome {
     let timer = Timer::new(test)?;
     test.delete(timer.handler)?;
     let slot = test.empty_slot()?;
-    CONTROL.get_with_trigger(LINE_OF_TIMER, false, slot)?;
+    get_with_trigger(LINE_OF_TIMER, false, slot)?;
     let handler = IrqHandler(CPtr(slot.index));
     let notification: Notification = test.create()?;
     let badged = test.badge(notification, 9)?;
@@ -125,116 +135,26 @@ fn a_level_triggered_line_interrupts(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn signals_have_limits(test: &mut Test) -> Outcome {
-    let (slot, nowhere) = (test.empty_slot()?, nowhere(test)?);
-    for number in [16, 17, usize::MAX] {
-        // The number is looked at first, then the core, then the slot.
-        let result = CONTROL.issue_sgi_signal(number, usize::MAX, nowhere);
-        check_eq!(result, range(0, 15));
+fn lines_are_issued_for_a_core(test: &mut Test) -> Outcome {
+    let (first, second) = (test.empty_slot()?, test.empty_slot()?);
+    if !SMP {
+        let refused = Err(Error::IllegalOperation);
+        check_eq!(CONTROL.get_with_trigger_core(LINE, true, 0, first), refused);
+        return Ok(());
     }
-    // Version 2 of the controller can name 8 cores, version 3 16 of each cluster.
-    let refused = Err(Error::InvalidArgument(1));
-    let targets =
-        (0..16).find(|&target| CONTROL.issue_sgi_signal(SIGNAL, target, nowhere) == refused);
-    if cfg!(target_arch = "arm") {
-        check_eq!(targets, Some(8));
-    } else {
-        check!(targets.is_none_or(|targets| targets == 8));
+    let cores = test.boot_info().nodes;
+    for core in [cores, cores + 1, usize::MAX] {
+        let result = CONTROL.get_with_trigger_core(LINE, true, core, first);
+        check_eq!(result, Err(Error::InvalidArgument(0)));
     }
-    for target in [targets.unwrap_or(16), 16, 17, usize::MAX] {
-        let result = CONTROL.issue_sgi_signal(SIGNAL, target, nowhere);
-        check_eq!(result, Err(Error::InvalidArgument(1)));
-    }
-    for number in [0, 15] {
-        check_eq!(CONTROL.issue_sgi_signal(number, 0, slot), Ok(()));
-        slot.delete()?;
-    }
-    Ok(())
-}
-
-fn signals_check_their_slot(test: &mut Test) -> Outcome {
-    let (slot, nowhere) = (test.empty_slot()?, nowhere(test)?);
-    check_eq!(CONTROL.issue_sgi_signal(SIGNAL, 0, nowhere), INVALID_ROOT);
-    for depth in [0, WORD_BITS + 1] {
-        let result = CONTROL.issue_sgi_signal(SIGNAL, 0, Slot { depth, ..slot });
-        check_eq!(result, range(1, WORD_BITS));
-    }
-    let endpoint: Endpoint = test.create()?;
-    let full = test.slot(endpoint);
-    check_eq!(
-        CONTROL.issue_sgi_signal(SIGNAL, 0, full),
-        Err(Error::DeleteFirst)
-    );
-    Ok(())
-}
-
-/// The right to raise the interrupt.
-fn signal(test: &mut Test) -> Result<Endpoint> {
-    let slot = test.empty_slot()?;
-    CONTROL.issue_sgi_signal(SIGNAL, 0, slot)?;
-    // Not an endpoint, but sent to as if it were one.
-    Ok(Endpoint(CPtr(slot.index)))
-}
-
-/// The handler of the interrupt, with a notification.
-fn listen(test: &mut Test) -> Result<(IrqHandler, Notification)> {
-    let slot = test.empty_slot()?;
-    CONTROL.get(SIGNAL, slot)?;
-    let handler = IrqHandler(CPtr(slot.index));
-    let notification: Notification = test.create()?;
-    let badged = test.badge(notification, 3)?;
-    handler.set_notification(badged)?;
-    Ok((handler, notification))
-}
-
-fn signals_are_issued_again_and_again(test: &mut Test) -> Outcome {
-    // They are no handlers: the line belongs to whoever asks for its handler.
-    let (first, second) = (signal(test)?, signal(test)?);
-    let copy = test.copy(first)?;
-    let (handler, notification) = listen(test)?;
-    for sender in [first, second, copy] {
-        sender.send(Message::empty(0));
-        check_eq!(notification.wait(), 3);
-        handler.ack()?;
-    }
-    Ok(())
-}
-
-fn a_signal_interrupts(test: &mut Test) -> Outcome {
-    let sender = signal(test)?;
-    let (_, notification) = listen(test)?;
-    test.spawn(ABOVE, move || {
-        if notification.wait() == 3 {
-            note('i');
-        }
-    })?;
-    check_eq!(noted(), "");
-    sender.send(Message::empty(0));
-    check_eq!(noted(), "i");
-    Ok(())
-}
-
-fn signals_are_sent_whatever_the_message_is(test: &mut Test) -> Outcome {
-    let sender = signal(test)?;
-    let (handler, notification) = listen(test)?;
-    for label in [0, 1, abi::Method::CNodeDelete.number(), 0xfffff] {
-        check_eq!(invoke(sender.0, label, &[1, 2], &[]).map(drop), Ok(()));
-        check_eq!(notification.wait(), 3);
-        handler.ack()?;
-        sender.nb_send(Message::empty(label));
-        check_eq!(notification.wait(), 3);
-        handler.ack()?;
-    }
-    // In the first phase of a combined call, too.
-    let received = syscall::nb_send_wait(sender.0, Message::empty(0), notification.0);
-    check_eq!(received.badge, 3);
-    check!(received.message.is_none());
-    Ok(())
-}
-
-fn signals_are_children_of_the_control(test: &mut Test) -> Outcome {
-    let sender = signal(test)?;
-    test.slot(CONTROL).revoke()?;
-    check!(test.is_gone(sender)?);
+    // A shared line is one line for all of them.
+    CONTROL.get_with_trigger_core(LINE, true, cores - 1, first)?;
+    let result = CONTROL.get_with_trigger_core(LINE, true, 0, second);
+    check_eq!(result, Err(Error::RevokeFirst));
+    first.delete()?;
+    // Every core has its own of the others.
+    const OWN: usize = 20;
+    CONTROL.get_with_trigger_core(OWN, true, cores - 1, first)?;
+    check_eq!(CONTROL.get_with_trigger_core(OWN, true, 0, second), Ok(()));
     Ok(())
 }

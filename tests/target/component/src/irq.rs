@@ -113,7 +113,8 @@ const ISSUING: [(Method, usize); 3] = [
 fn short_messages_are_truncated(test: &mut Test) -> Outcome {
     let truncated = Err(Error::TruncatedMessage);
     let root = test.allocator.cnode().0;
-    for (method, words) in ISSUING {
+    let here = |it: &(Method, usize)| it.0.checked_number().is_some();
+    for (method, words) in ISSUING.into_iter().filter(here) {
         for length in 0..words {
             let result = call(CONTROL, method, &[0; 8][..length], &[root]);
             check_eq!(result, truncated);

@@ -73,6 +73,8 @@ groups![
     x86_irq,
     #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
     arm_irq,
+    #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
+    arm_signals,
     #[cfg(target_arch = "x86_64")]
     io_ports,
     boot_info,

@@ -61,7 +61,7 @@ pub(super) fn invoke_control<A: Aarch32>(
         slot,
         Cap::Arch(Capability::AsidPool { pool, address }),
     );
-    kernel.arch.spaces().add_pool(pool, address);
+    kernel.each_core(|kernel| kernel.arch.spaces().add_pool(pool, address));
     Ok(Answer::Nothing)
 }
 

@@ -14,6 +14,8 @@ use kernel::cap::RawCap;
 use kernel::invoke::{Error, Invocation, Outcome};
 
 use super::Aarch32;
+#[cfg(feature = "smp")]
+use super::Remote;
 use super::asid::Asid;
 use super::cap::{Capability, FrameCap, Mapping};
 use super::map::Place;
@@ -80,13 +82,45 @@ pub fn finalise<A: Aarch32>(kernel: &mut Kernel<A>, cap: Capability, last: bool)
         Capability::PageDirectory {
             address,
             asid: Some(asid),
-        } if last => {
-            kernel.arch.spaces().release(asid, address);
-        }
-        Capability::AsidPool { pool, address } if last => {
-            kernel.arch.spaces().remove_pool(pool, address);
-        }
+        } if last => release(kernel, asid, address),
+        Capability::AsidPool { pool, address } if last => remove_pool(kernel, pool, address),
         _ => {}
+    }
+}
+
+/// Takes an identifier back from a directory that is going away.
+fn release<A: Aarch32>(kernel: &mut Kernel<A>, asid: Asid, directory: PhysAddr) {
+    let known = kernel.arch.spaces().directory(asid);
+    if known.map(Directory::address) != Some(directory) {
+        return;
+    }
+    #[cfg(feature = "smp")]
+    leave_elsewhere(kernel, Remote::LeaveSpace(asid, directory));
+    kernel.each_core(|kernel| kernel.arch.spaces().forget(asid, directory));
+    kernel.arch.spaces().release(asid);
+}
+
+/// Removes a pool with all its address spaces.
+fn remove_pool<A: Aarch32>(kernel: &mut Kernel<A>, pool: usize, address: PhysAddr) {
+    if kernel.arch.spaces().has_pool(pool, address) != Some(true) {
+        return;
+    }
+    #[cfg(feature = "smp")]
+    leave_elsewhere(kernel, Remote::LeavePool(pool));
+    kernel.each_core(|kernel| kernel.arch.spaces().remove_pool(pool));
+}
+
+/// Lets other cores leave address spaces, if any of them is in one. None of them gets into one meanwhile,
+/// as this core is alone in the kernel.
+#[cfg(feature = "smp")]
+fn leave_elsewhere<A: Aarch32>(kernel: &mut Kernel<A>, remote: Remote) {
+    let this = kernel.core.id;
+    let mut concerned = false;
+    kernel.each_core(|kernel| {
+        concerned |= kernel.core.id != this && kernel.arch.spaces().concerns(remote);
+    });
+    if concerned {
+        A::on_other_cores(kernel, remote);
     }
 }
 

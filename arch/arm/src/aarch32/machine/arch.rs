@@ -13,13 +13,19 @@ use kernel::object::{Thread, ThreadSlot};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
+#[cfg(feature = "smp")]
+use super::core_local;
 use super::{KERNEL_BASE, Machine, Version, fpu, panic, translation};
+#[cfg(feature = "smp")]
+use crate::aarch32::Remote;
 use crate::aarch32::{
     self, Aarch32, CacheOperation, Capability, Context, FrameSize, HardwareAsid, Spaces,
 };
-use crate::interrupt::InterruptController;
 use crate::irq_control::{self, HasController};
+use crate::lines::Lines;
 use crate::platform::{Platform, interrupts};
+#[cfg(feature = "smp")]
+use crate::smp;
 use crate::timer::Timer;
 
 impl<V: Version, P: Platform> Arch for Machine<V, P> {
@@ -41,16 +47,21 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         self.timer.clock()
     }
 
+    #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize) {
+        self.lines.interrupt_core(core);
+    }
+
     fn interrupt_pending(&mut self) -> bool {
-        self.controller.is_pending()
+        self.lines.is_pending()
     }
 
     fn mask_interrupt(&mut self, irq: Irq, masked: bool) {
-        self.controller.mask(irq, masked);
+        self.lines.mask(irq, masked);
     }
 
     fn is_reserved(&self, irq: Irq) -> bool {
-        irq == P::TIMER_INTERRUPT
+        Lines::<P::Controller>::is_reserved(irq, P::TIMER_INTERRUPT)
     }
 
     fn plain_interrupt(&self, number: usize) -> Result<Irq, Error> {
@@ -75,8 +86,16 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     }
 
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
-        // The idle loop uses nothing that belongs to threads: whatever is there may stay.
-        let Some(thread) = next else { return };
+        // The idle loop uses nothing that belongs to threads: whatever is there may stay. Only among
+        // several cores its owner may go on elsewhere.
+        let Some(thread) = next else {
+            #[cfg(feature = "smp")]
+            {
+                fpu::release_owner(kernel);
+                core_local::set_current(None);
+            }
+            return;
+        };
         let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
         let known = kernel[thread].context.space;
         kernel.objects[thread].context.space = kernel.arch.spaces.switch(root, known);
@@ -87,6 +106,26 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
             <Tpidruro as SysRegWrite>::write_raw(read_only as u32);
         }
         fpu::switch_to(kernel, thread);
+        #[cfg(feature = "smp")]
+        core_local::set_current(Some(&kernel[thread].context));
+    }
+
+    #[cfg(feature = "smp")]
+    type Remote = Remote;
+
+    #[cfg(feature = "smp")]
+    fn perform(kernel: &mut Kernel<Self>, remote: Remote) {
+        kernel.arch.spaces.perform(remote);
+    }
+
+    #[cfg(feature = "smp")]
+    fn wait_for(_core: usize) {
+        smp::pause();
+    }
+
+    #[cfg(feature = "smp")]
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
+        self.fpu.owner() == Some(thread)
     }
 
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
@@ -123,7 +162,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     #[inline(always)]
     fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
         if let Capability::SgiSignal { number, target } = Capability::decode(cap) {
-            kernel.arch.controller.send_signal(number, target);
+            kernel.arch.lines.send_signal(number, target);
             return Ok(Answer::Nothing);
         }
         aarch32::invoke(kernel, invocation, cap)
@@ -205,6 +244,16 @@ impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
         V::clean_table(range);
     }
 
+    #[cfg(feature = "smp")]
+    fn on_other_cores(kernel: &mut Kernel<Self>, remote: Remote) {
+        kernel.on_other_cores(remote);
+    }
+
+    #[cfg(feature = "smp")]
+    fn forget_space_here(asid: HardwareAsid) {
+        translation::forget_space_here::<V>(asid);
+    }
+
     fn forget_page(asid: HardwareAsid, address: usize) {
         translation::forget_page::<V>(asid, address);
     }
@@ -221,8 +270,8 @@ impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
 impl<V: Version, P: Platform> HasController for Machine<V, P> {
     type Controller = P::Controller;
 
-    fn controller(&mut self) -> &mut P::Controller {
-        &mut self.controller
+    fn lines(&mut self) -> &mut Lines<P::Controller> {
+        &mut self.lines
     }
 
     fn signal_cap(number: usize, target: usize) -> Capability {

@@ -1,17 +1,19 @@
 //! From the first Rust code to the initial thread.
 
-use core::mem::MaybeUninit;
-
 use abi::BootInfoRecord;
-use kernel::Kernel;
 use kernel::arch::{Arch, PhysAddr};
 use kernel::boot::{BootParameters, RootTaskImage, start};
-use kernel::object::IrqEntry;
+use kernel::cores::Irqs;
+use kernel::{Kernel, Kernels};
 
+#[cfg(feature = "smp")]
+use super::core_local;
 use super::kernel_space::{self, Probe, WINDOW_SIZE};
 use super::{Machine, Version, trap};
 use crate::aarch32::ram;
 use crate::platform::Platform;
+#[cfg(feature = "smp")]
+use crate::smp;
 #[cfg(feature = "log")]
 use crate::timer::Timer;
 
@@ -20,15 +22,19 @@ const PAGE: usize = 4096;
 const DEVICE_TOP: u64 = 1 << 32;
 
 /// Makes the machine ready, then the kernel and the initial thread.
-pub(crate) fn boot<'a, V: Version, P: Platform>(
-    memory: &'a mut MaybeUninit<Kernel<Machine<V, P>>>,
-    irqs: &'static mut [IrqEntry<Machine<V, P>>],
+pub(crate) fn boot<V: Version, P: Platform>(
+    kernels: &'static Kernels<Machine<V, P>>,
+    irqs: Irqs<Machine<V, P>>,
     root_task: &RootTaskImage,
-) -> &'a mut Kernel<Machine<V, P>> {
-    // SAFETY: boot code switched the cache off, or found it off.
-    unsafe { V::enable_caches() };
+) -> &'static mut Kernel<Machine<V, P>> {
+    #[cfg(feature = "smp")]
+    core_local::start(0, kernel_space::stack_end_address());
     trap::start::<V>();
     kernel_space::protect::<V, P>();
+    #[cfg(feature = "smp")]
+    P::join_caches();
+    // SAFETY: boot code switched the cache off, or found it off.
+    unsafe { V::enable_caches() };
     let devices = P::start();
     if cfg!(feature = "bench") {
         V::give_counters_to_users();
@@ -53,7 +59,15 @@ pub(crate) fn boot<'a, V: Version, P: Platform>(
     );
 
     // SAFETY: this is called once.
-    let kernel = unsafe { Kernel::make_in(memory, Machine::new(devices), irqs) };
+    let kernel = unsafe { kernels.make(0, Machine::new(devices), irqs) };
+    #[cfg(not(feature = "smp"))]
+    let nodes = 1;
+    #[cfg(feature = "smp")]
+    let nodes = {
+        core_local::set_kernel(kernels.address(0));
+        kernel.arch.lines.join();
+        start_others(kernel)
+    };
     let up = |address: PhysAddr| PhysAddr(address.0.next_multiple_of(PAGE));
     let ram = [up(image_end)..used.start, up(used_end)..window_end];
     let mut reserved = [const { PhysAddr(0)..PhysAddr(0) }; MAX_RESERVED + 1];
@@ -72,10 +86,51 @@ pub(crate) fn boot<'a, V: Version, P: Platform>(
             } else {
                 &tree
             },
-            nodes: 1,
+            nodes,
             io_page_table_levels: 0,
         },
     );
+    #[cfg(feature = "smp")]
+    smp::let_go();
+    kernel
+}
+
+/// Starts the cores behind the first. Returns how many cores there are.
+#[cfg(feature = "smp")]
+fn start_others<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> usize {
+    let entry = kernel_space::core_entry::<V, P>();
+    kernel_space::map_core_entry::<V, P>(true);
+    let count = smp::start_others(&kernel.arch.timer, |core| {
+        // Its cache is still off when it looks.
+        V::clean(smp::hand_over());
+        P::power_on(core, entry)
+    });
+    kernel_space::map_core_entry::<V, P>(false);
+    count
+}
+
+/// Makes a core behind the first ready, and its kernel; then waits for that one.
+#[cfg(feature = "smp")]
+pub(crate) fn boot_core<V: Version, P: Platform>(
+    kernels: &'static Kernels<Machine<V, P>>,
+) -> &'static mut Kernel<Machine<V, P>> {
+    let number = smp::starting();
+    core_local::start(number, smp::stack_end(number));
+    trap::start::<V>();
+    P::join_caches();
+    // SAFETY: boot code found the cache off.
+    unsafe { V::enable_caches() };
+    if cfg!(feature = "bench") {
+        V::give_counters_to_users();
+    }
+    let arch = Machine::of(number, P::start_core(number));
+    // SAFETY: the first core has made its kernel, and waits.
+    let irqs = unsafe { kernels.get(0) }.irqs;
+    // SAFETY: this is called once on each core, one after the other.
+    let kernel = unsafe { kernels.make(number, arch, irqs) };
+    core_local::set_kernel(kernels.address(number));
+    smp::wait_to_go(number);
+    kernel.join();
     kernel
 }
 

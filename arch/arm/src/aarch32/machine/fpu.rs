@@ -47,6 +47,12 @@ impl<V: Version, P: Platform> Fpu<V, P> {
         }
     }
 
+    /// Whose registers it holds.
+    #[cfg(feature = "smp")]
+    pub(crate) fn owner(&self) -> Option<Ptr<Thread<Machine<V, P>>>> {
+        self.owner
+    }
+
     fn set_enabled(&mut self, enabled: bool) {
         if self.enabled != enabled {
             self.enabled = enabled;
@@ -89,6 +95,14 @@ pub(crate) fn release<V: Version, P: Platform>(
     if kernel.arch.fpu.owner == Some(thread) {
         write_back(kernel);
         kernel.arch.fpu.set_enabled(false);
+    }
+}
+
+/// Writes back whatever the unit holds.
+#[cfg(feature = "smp")]
+pub(crate) fn release_owner<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
+    if let Some(owner) = kernel.arch.fpu.owner {
+        release(kernel, owner);
     }
 }
 

@@ -2,28 +2,25 @@
 //! call. They have to be monomorphic, so they come into being in the platform's crate.
 
 use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
 
-use kernel::Kernel;
 use kernel::boot::RootTaskImage;
+use kernel::cores::Irqs;
 use kernel::object::IrqEntry;
+use kernel::{Kernel, Kernels};
 
 use super::{Machine, Version, boot, trap};
 use crate::aarch32::Context;
 use crate::platform::Platform;
 
-/// The state of the kernel. It is handed out once per kernel entry.
+/// The state of the kernel: of each core. It is handed out once per kernel entry.
 #[repr(transparent)]
-pub struct KernelCell<V: Version, P: Platform>(UnsafeCell<MaybeUninit<Kernel<Machine<V, P>>>>);
-
-// SAFETY: one core runs the kernel, with interrupts masked.
-unsafe impl<V: Version, P: Platform> Sync for KernelCell<V, P> {}
+pub struct KernelCell<V: Version, P: Platform>(Kernels<Machine<V, P>>);
 
 impl<V: Version, P: Platform> KernelCell<V, P> {
     /// Nothing, before boot.
     #[expect(clippy::new_without_default, reason = "one static exists")]
     pub const fn new() -> Self {
-        Self(UnsafeCell::new(MaybeUninit::uninit()))
+        Self(Kernels::new())
     }
 
     /// Makes the kernel, and the initial thread. Returns the context to go on with.
@@ -35,9 +32,40 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
         irqs: &'static IrqTable<V, P, N>,
         root_task: RootTaskImage,
     ) -> *const Context {
-        // SAFETY: nobody else has a reference to either yet.
-        let (memory, irqs) = unsafe { (&mut *self.0.get(), &mut *irqs.0.get()) };
-        trap::leave(boot::boot(memory, irqs, &root_task))
+        // SAFETY: nobody else has a reference to it yet.
+        let irqs = Irqs::new(unsafe { &mut *irqs.0.get() });
+        trap::leave(boot::boot(&self.0, irqs, &root_task))
+    }
+
+    /// Makes the kernel of a core behind the first, and waits until that one is ready. Returns the context
+    /// to go on with.
+    ///
+    /// # Safety
+    /// Called once on each of these cores, before anything else, on its stack.
+    #[cfg(feature = "smp")]
+    pub unsafe fn boot_core(&'static self) -> *const Context {
+        trap::leave(boot::boot_core(&self.0))
+    }
+
+    /// The kernel of this core.
+    ///
+    /// # Safety
+    /// `boot` has made it, and this is the only kernel entry on this core.
+    #[cfg(not(feature = "smp"))]
+    #[inline(always)]
+    unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
+        // SAFETY: by contract.
+        unsafe { self.0.get(0) }
+    }
+
+    /// As above; `boot` has noted where it is.
+    #[cfg(feature = "smp")]
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as with one core")]
+    unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
+        let address = super::core_local::kernel();
+        // SAFETY: by contract.
+        unsafe { &mut *core::ptr::with_exposed_provenance_mut(address) }
     }
 
     /// Lets the kernel handle an exception. Returns the context to go on with.
@@ -47,7 +75,7 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
     #[inline(always)]
     pub unsafe fn enter(&self, handle: impl FnOnce(&mut Kernel<Machine<V, P>>)) -> *const Context {
         // SAFETY: `boot` has made it, and there is no other kernel entry on this core.
-        let kernel = unsafe { (*self.0.get()).assume_init_mut() };
+        let kernel = unsafe { self.own() };
         handle(kernel);
         trap::leave(kernel)
     }
@@ -141,7 +169,7 @@ macro_rules! aarch32_image {
         #[unsafe(no_mangle)]
         extern "C" fn trap_handle_taken() -> *const $crate::aarch32::Context {
             // SAFETY: the stub calls this.
-            unsafe { KERNEL.enter(|kernel| kernel.after_fast_path()) }
+            unsafe { KERNEL.enter(|kernel| kernel.after_assembly()) }
         }
 
         /// Where the vector of system calls leads to.

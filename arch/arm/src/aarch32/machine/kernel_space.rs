@@ -34,6 +34,7 @@ pub const DEVICE_BASE: usize = KERNEL_BASE + WINDOW_SIZE;
 const PROBE_BASE: usize = 0xffe0_0000;
 
 const SECTION: usize = 1 << SECTION_BITS;
+#[cfg(not(feature = "smp"))]
 const LARGE_PAGE: usize = 1 << 16;
 /// The most mebibytes that the kernel's image has.
 const IMAGE_SECTIONS: usize = 2;
@@ -130,6 +131,18 @@ pub(crate) fn protect<V: Version, P: Platform>() {
 
     for section in 0..image {
         let table = kernel_table::<V, P>(section);
+        #[cfg(feature = "smp")]
+        table.fill(0..TABLE_ENTRIES, |index| {
+            let address = KERNEL_BASE + section * SECTION + index * 4096;
+            if crate::smp::guards().any(|guard| guard.contains(&address)) {
+                return SecondLevel::FAULT;
+            }
+            SecondLevel::small(
+                Machine::<V, P>::to_physical(address),
+                image_attributes(address),
+            )
+        });
+        #[cfg(not(feature = "smp"))]
         table.fill(0..TABLE_ENTRIES, |index| {
             let address = KERNEL_BASE + section * SECTION + index * 4096 / LARGE_PAGE * LARGE_PAGE;
             SecondLevel::large(
@@ -156,6 +169,40 @@ pub(crate) fn protect<V: Version, P: Platform>() {
         map_vectors::<V, P>(vectors);
     }
     directory.fill(0..first, |_| FirstLevel::FAULT);
+    forget_all::<V>();
+}
+
+/// The end of the first core's stack.
+#[cfg(feature = "smp")]
+pub(crate) fn stack_end_address() -> usize {
+    unsafe extern "C" {
+        static stack_end: u8;
+    }
+    &raw const stack_end as usize
+}
+
+/// Where further cores begin.
+#[cfg(feature = "smp")]
+pub(crate) fn core_entry<V: Version, P: Platform>() -> PhysAddr {
+    unsafe extern "C" {
+        static core_boot_entry: u8;
+    }
+    Machine::<V, P>::to_physical(&raw const core_boot_entry as usize)
+}
+
+/// Maps the mebibyte in which further cores begin at its physical address, or does so no more.
+#[cfg(feature = "smp")]
+pub(crate) fn map_core_entry<V: Version, P: Platform>(mapped: bool) {
+    let section = core_entry::<V, P>().0 >> SECTION_BITS;
+    let entry = if mapped {
+        FirstLevel::section(
+            PhysAddr(section << SECTION_BITS),
+            attributes(Access::KernelRead, true),
+        )
+    } else {
+        FirstLevel::FAULT
+    };
+    directory::<V, P>().fill(section..section + 1, |_| entry);
     forget_all::<V>();
 }
 

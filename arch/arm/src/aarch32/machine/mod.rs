@@ -11,6 +11,7 @@
 
 mod arch;
 mod boot;
+mod core_local;
 mod fastpath;
 mod fpu;
 mod image;
@@ -20,6 +21,7 @@ mod translation;
 mod trap;
 mod version;
 
+pub use core_local::{FATAL_STACK, STACK};
 pub use fastpath::system_call_entry;
 pub use image::{IrqTable, KernelCell};
 pub use kernel_space::{DEVICE_BASE, KERNEL_BASE, WINDOW_SIZE, device_address};
@@ -28,24 +30,33 @@ pub use trap::{FATAL_STACK_SIZE, fatal};
 pub use version::Version;
 
 use super::Spaces;
-use crate::interrupt::InterruptController;
+use crate::lines::Lines;
 use crate::platform::Platform;
 
 /// A version of the architecture, on a platform.
 pub struct Machine<V: Version, P: Platform> {
-    controller: P::Controller,
+    lines: Lines<P::Controller>,
     timer: P::Timer,
     spaces: Spaces<Self>,
     fpu: fpu::Fpu<V, P>,
 }
 
 impl<V: Version, P: Platform> Machine<V, P> {
-    fn new((mut controller, timer): (P::Controller, P::Timer)) -> Self {
-        controller.mask(P::TIMER_INTERRUPT, false);
+    fn new((controller, timer): (P::Controller, P::Timer)) -> Self {
+        Self::with(0, Lines::new(controller, P::TIMER_INTERRUPT), timer)
+    }
+
+    /// The state of a core behind the first.
+    #[cfg(feature = "smp")]
+    fn of(core: usize, (controller, timer): (P::Controller, P::Timer)) -> Self {
+        Self::with(core, Lines::of(core, controller, P::TIMER_INTERRUPT), timer)
+    }
+
+    fn with(core: usize, lines: Lines<P::Controller>, timer: P::Timer) -> Self {
         Self {
-            controller,
+            lines,
             timer,
-            spaces: Spaces::new(kernel_space::directory::<V, P>()),
+            spaces: Spaces::new(kernel_space::directory::<V, P>(), core),
             fpu: fpu::Fpu::start(),
         }
     }

@@ -8,6 +8,33 @@
 @ Descriptors have the format of ARMv6 without subpages, and accesses need not be aligned; ARMv7 has
 @ nothing else (section D12.7.1: SCTLR.XP and U).
 
+    @ Translates by the directory at r5 from now on
+    .macro  translate
+    @ No translations, no instructions, no predictions from before
+    mov     r7, #0
+    mcr     p15, 0, r7, c8, c7, 0
+    mcr     p15, 0, r7, c7, c5, 0
+    mcr     p15, 0, r7, c7, c5, 6
+    @ One directory for all addresses, walked through the caches; domain 0 obeys permissions
+    mcr     p15, 0, r7, c2, c0, 2
+    mcr     p15, 0, r7, c13, c0, 1
+    orr     r7, r5, #{walk}
+    mcr     p15, 0, r7, c2, c0, 0
+    mov     r7, #1
+    mcr     p15, 0, r7, c3, c0, 0
+    data_barrier
+    instruction_barrier
+    @ Off: TEX remap and access flag, high vectors, caches, branch prediction, alignment checks. On: XP, U, M
+    mrc     p15, 0, r7, c1, c0, 0
+    bic     r7, r7, #0x30000000
+    bic     r7, r7, #0x3800
+    bic     r7, r7, #0x0006
+    orr     r7, r7, #0xc00000
+    orr     r7, r7, #0x0001
+    mcr     p15, 0, r7, c1, c0, 0
+    instruction_barrier
+    .endm
+
     .section .boot, "ax"
     .arm
     .global boot_entry
@@ -50,33 +77,32 @@ window:
     orr     r7, r8, r6, lsl #20
     str     r7, [r5, r6, lsl #2]
 
-    @ No translations, no instructions, no predictions from before
-    mov     r7, #0
-    mcr     p15, 0, r7, c8, c7, 0
-    mcr     p15, 0, r7, c7, c5, 0
-    mcr     p15, 0, r7, c7, c5, 6
-    @ One directory for all addresses, walked through the caches; domain 0 obeys permissions
-    mcr     p15, 0, r7, c2, c0, 2
-    mcr     p15, 0, r7, c13, c0, 1
-    orr     r7, r5, #{walk}
-    mcr     p15, 0, r7, c2, c0, 0
-    mov     r7, #1
-    mcr     p15, 0, r7, c3, c0, 0
-    data_barrier
-    instruction_barrier
-    @ Off: TEX remap and access flag, high vectors, caches, branch prediction, alignment checks. On: XP, U, M
-    mrc     p15, 0, r7, c1, c0, 0
-    bic     r7, r7, #0x30000000
-    bic     r7, r7, #0x3800
-    bic     r7, r7, #0x0006
-    orr     r7, r7, #0xc00000
-    orr     r7, r7, #0x0001
-    mcr     p15, 0, r7, c1, c0, 0
-    instruction_barrier
+    translate
     ldr     pc, =boot_high
 
 boot_high:
     ldr     sp, =stack_end
     bl      boot_main
     b       trap_leave
+
+    .if     {several_cores}
+@ A further core, entered like the first one. The first one has mapped the mebibyte that executes.
+    .global core_boot_entry
+core_boot_entry:
+    cpsid   aif, #0x13
+    adr     r4, core_boot_entry
+    ldr     r5, =core_boot_entry
+    sub     r4, r4, r5
+    ldr     r5, =kernel_directory
+    add     r5, r5, r4
+    translate
+    ldr     pc, =core_high
+
+core_high:
+    ldr     r0, =core_stack_end
+    ldr     sp, [r0]
+    bl      core_main
+    b       trap_leave
+    .endif
     .ltorg
+    .purgem translate

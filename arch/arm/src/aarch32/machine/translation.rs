@@ -38,6 +38,14 @@ pub(super) fn forget_space<V: Version>(asid: HardwareAsid) {
     finish::<V>();
 }
 
+/// Forgets all translations of the address space `asid` on this core.
+#[cfg(feature = "smp")]
+pub(super) fn forget_space_here<V: Version>(asid: HardwareAsid) {
+    // SAFETY: as above.
+    unsafe { cp15::forget_space_here(asid.0.into()) };
+    finish::<V>();
+}
+
 /// Forgets all translations.
 pub(super) fn forget_all<V: Version>() {
     // SAFETY: as above.

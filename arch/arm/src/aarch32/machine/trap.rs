@@ -5,11 +5,12 @@ use core::cell::UnsafeCell;
 use aarch32_cpu::register::{Dfar, Dfsr, Ifsr, SysRegRead};
 use kernel::Kernel;
 use kernel::object::Fault;
+use kernel::sched::CORES;
 use kernel::syscall::Interrupt;
 
 use super::{Machine, Version, fpu};
 use crate::aarch32::Context;
-use crate::interrupt::InterruptController;
+use crate::lines::Event;
 use crate::platform::Platform;
 use crate::timer::Timer;
 
@@ -17,13 +18,20 @@ use crate::timer::Timer;
 pub const FATAL_STACK_SIZE: usize = 8 * 1024;
 
 #[repr(C, align(8))]
-struct Stack(UnsafeCell<[u8; FATAL_STACK_SIZE]>);
-// SAFETY: only the exception handler uses it, as its stack.
-unsafe impl Sync for Stack {}
+struct Stacks(UnsafeCell<[[u8; FATAL_STACK_SIZE]; CORES]>);
+// SAFETY: only the exception handler of a core uses its own, as its stack.
+unsafe impl Sync for Stacks {}
 
-/// The stack on which the kernel reports an exception of its own: the usual one may be the reason.
+/// The stack on which the kernel reports an exception of its own: the usual one may be the reason. Each
+/// core has one.
 #[unsafe(no_mangle)]
-static trap_fatal_stack: Stack = Stack(UnsafeCell::new([0; FATAL_STACK_SIZE]));
+static trap_fatal_stack: Stacks = Stacks(UnsafeCell::new([[0; FATAL_STACK_SIZE]; CORES]));
+
+/// The end of that stack of a core.
+#[cfg(feature = "smp")]
+pub(super) fn fatal_stack_end(core: usize) -> usize {
+    trap_fatal_stack.0.get() as usize + (core + 1) * FATAL_STACK_SIZE
+}
 
 unsafe extern "C" {
     static trap_vectors: u8;
@@ -71,24 +79,40 @@ pub(crate) fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V,
 
 /// An interrupt came in.
 pub(crate) fn interrupt<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
-    let Some((irq, taken)) = kernel.arch.controller.take() else {
-        return kernel.handle_interrupt(Interrupt::Spurious);
+    let taken = match kernel.arch.lines.take(P::TIMER_INTERRUPT) {
+        Event::Nothing => return kernel.handle_interrupt(Interrupt::Spurious),
+        Event::Timer(taken) => {
+            kernel.arch.timer.acknowledge();
+            kernel.handle_interrupt(Interrupt::Timer);
+            taken
+        }
+        #[cfg(feature = "smp")]
+        Event::Core(taken) => {
+            kernel.arch.lines.catch_up(P::TIMER_INTERRUPT);
+            // Before the kernel looks: who interrupts again from now on is heard again.
+            kernel.arch.lines.end(taken);
+            return kernel.handle_interrupt(Interrupt::Core);
+        }
+        Event::Line(irq, taken) => {
+            kernel.handle_interrupt(Interrupt::Line(irq));
+            taken
+        }
     };
-    if irq == P::TIMER_INTERRUPT {
-        kernel.arch.timer.acknowledge();
-        kernel.handle_interrupt(Interrupt::Timer);
-    } else {
-        kernel.handle_interrupt(Interrupt::Line(irq));
-    }
-    kernel.arch.controller.end(taken);
+    kernel.arch.lines.end(taken);
 }
 
 /// The context to return to; waits until there is one. A pending interrupt ends the wait although it
 /// is masked (ARM DDI 0406, section B1.8.14).
 pub(crate) fn leave<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> *const Context {
     loop {
+        #[cfg(not(feature = "smp"))]
         if let Some(thread) = kernel.core.current {
             return &raw const kernel[thread].context;
+        }
+        // What belongs to the kernel may not be looked at any more.
+        #[cfg(feature = "smp")]
+        if let Some(context) = super::core_local::current() {
+            return context;
         }
         V::wait_for_interrupt();
         interrupt(kernel);

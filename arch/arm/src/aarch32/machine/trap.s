@@ -30,6 +30,16 @@ trap_vectors:
     .word   trap_interrupt
     .word   trap_stray
 
+@ The kernel's stack.
+    .macro  kernel_stack
+    .if     {several_cores}
+    mrc     p15, 0, sp, c13, c0, 4
+    ldr     sp, [sp, #{stack}]
+    .else
+    ldr     sp, =stack_end
+    .endif
+    .endm
+
 @ Saves the user's registers; where the thread continues is where it entered the kernel, too.
     .macro  save
     srsdb   sp!, #0x13
@@ -39,7 +49,7 @@ trap_vectors:
     mrc     p15, 0, r1, c13, c0, 2
     str     r0, [sp, #({restart_pc} - {return_state})]
     str     r1, [sp, #({thread_local} - {return_state})]
-    ldr     sp, =stack_end
+    kernel_stack
     .endm
 
 @ To `exception_in_kernel` if the exception does not come from user mode. The stack pointer of the
@@ -53,7 +63,7 @@ trap_vectors:
 @ A system call for which there is no fast path in assembly, its registers saved; see `fastpath`.
     .global trap_syscall_declined
 trap_syscall_declined:
-    ldr     sp, =stack_end
+    kernel_stack
     bl      trap_handle_syscall
 
 @ Returns to the user whose context is at r0.
@@ -67,7 +77,7 @@ trap_leave:
 @ A system call that took one, in kernels that check themselves.
     .global trap_syscall_taken
 trap_syscall_taken:
-    ldr     sp, =stack_end
+    kernel_stack
     bl      trap_handle_taken
     b       trap_leave
 
@@ -116,6 +126,11 @@ trap_stray:
     mov     r0, #3
     mov     r1, lr
 fatal:
+    .if     {several_cores}
+    mrc     p15, 0, sp, c13, c0, 4
+    ldr     sp, [sp, #{fatal_stack}]
+    .else
     ldr     sp, =trap_fatal_stack + {fatal_stack_size}
+    .endif
     bl      trap_handle_fatal
     .ltorg

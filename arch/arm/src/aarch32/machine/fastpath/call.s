@@ -10,13 +10,21 @@
     bic     r0, r11, #{RIGHTS}      @ the badge
 
 @ A receiver waits, alone. r9 is the server, r10 the endpoint and its kind. Who waits there is blocked on
-@ receive.
+@ receive. If the endpoint is of this core, so is the server with all that it has.
     ldr     r8, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
+    .if     {CORES} > 1
+    ldr     r9, [r12, #{GATE_RECEIVING}]
+    eor     r9, r9, r8
+    lsls    lr, r9, #{HANDLE_SHIFT}
+    bne     9b
+    add     r8, r9, #{BASE}
+    .else
     and     lr, r8, #{ENDPOINT_STATE_MASK}
     teq     lr, #{ENDPOINT_RECEIVING}
     bne     9b
     sub     r9, r8, #{ENDPOINT_RECEIVING}
     add     r8, r8, #({BASE} - {ENDPOINT_RECEIVING})
+    .endif
     ldr     r6, [r8, #{CHILDREN}]
     ldr     r7, [r8, #({CHILDREN} + 4)]
     orrs    r6, r6, r7
@@ -36,7 +44,13 @@
 @ From here on nothing declines. The server waits no more, and the caller, r6, for the reply.
     sub     r6, sp, #{BASE}
     mov     lr, #0
+    .if     {CORES} > 1
+    ldr     r7, [r12, #{GATE_BITS}]
+    str     r7, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
+    orr     r6, r6, r7
+    .else
     str     lr, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
+    .endif
     str     lr, [r8, #{NEXT}]
     str     lr, [r8, #{PREVIOUS}]
     strb    lr, [r8, #{MEMBERSHIP}]

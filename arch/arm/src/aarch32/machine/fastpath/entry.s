@@ -9,7 +9,7 @@
     str     lr, [sp, #{RESTART_PC}]
     mrc     p15, 0, lr, c13, c0, 2
     str     lr, [sp, #{THREAD_LOCAL}]
-    .if     {DOMAINS} > 1
+    .if     {DOMAINS} > 1 || {BIG_LOCK}
     b       9f
     .endif
 

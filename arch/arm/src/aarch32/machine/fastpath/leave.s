@@ -2,8 +2,9 @@
 @ The thread r9, whose registers are below r8, runs on the context r7, which the current thread gives away.
 @ r1 describes the message, r0 is the badge, and lr is zero.
 7:  .if     {CORES} > 1
-    ldrb    r6, [r7, #{CONTEXT_CORE}]
-    strb    r6, [r8, #{THREAD_CORE}]
+    mrc     p15, 0, r6, c13, c0, 4
+    sub     r10, r8, #{RETURN_STATE}
+    str     r10, [r6, #{LOCAL_CURRENT}]
     .endif
     str     lr, [sp, #{SCHED_CONTEXT}]
     str     r7, [r8, #{SCHED_CONTEXT}]
@@ -65,6 +66,13 @@
     .if     {CHECKED}
     b       trap_syscall_taken
     .else
+    .if     {CORES} > 1
+@ Out of the kernel: what follows is this core's alone.
+    ldr     r0, [r12, #{GATE_PLACE}]
+    mov     r1, #{OUTSIDE}
+    dmb     ish
+    str     r1, [r0]
+    .endif
     mov     sp, r8
     .if     {ARMV6}
     ldr     r0, [sp]

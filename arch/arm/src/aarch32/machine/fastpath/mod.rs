@@ -28,11 +28,11 @@ use abi::sizes::SLOT_BITS;
 use abi::{MessageInfo, Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
-use kernel::object::Endpoint;
-use kernel::sched::CORES;
+use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
+use kernel::sched::{BIG_LOCK, CORES};
 
 use super::fpu::Fpu;
-use super::{Machine, Version};
+use super::{Machine, Version, core_local};
 use crate::aarch32::{Context, KnownSpace, Spaces};
 use crate::platform::Platform;
 
@@ -64,6 +64,10 @@ impl<V: Version, P: Platform> Offsets<V, P> {
     const SPACES: usize = offset_of!(Machine<V, P>, spaces);
     const FPU: usize = offset_of!(Machine<V, P>, fpu);
 }
+
+/// Shifts everything out of a word that is a thread's handle, and leaves the marks and the core that it has
+/// for endpoints and reply objects.
+const HANDLE_SHIFT: u32 = CORE_MASK.leading_zeros();
 
 /// Bits of the second word of an endpoint's capability.
 const fn rights(rights: Rights) -> usize {
@@ -112,7 +116,16 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
             const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::REMOVALS),
         FPU_OWNER = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::OWNER),
         FPU_ENABLED = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::ENABLED),
+        GATE_PLACE = const Offsets::<V, P>::core(Of::<V, P>::GATE_PLACE),
+        GATE_STOPPED = const Offsets::<V, P>::core(Of::<V, P>::GATE_STOPPED),
+        GATE_VISITED = const Offsets::<V, P>::core(Of::<V, P>::GATE_VISITED),
+        GATE_BITS = const Offsets::<V, P>::core(Of::<V, P>::GATE_BITS),
+        GATE_RECEIVING = const Offsets::<V, P>::core(Of::<V, P>::GATE_RECEIVING),
+        // What belongs to the core.
+        KERNEL = const core_local::KERNEL,
+        LOCAL_CURRENT = const core_local::CURRENT,
         // Threads.
+        RETURN_STATE = const Context::RETURN_STATE,
         BASE = const Offsets::<V, P>::BASE,
         R0 = const Context::GENERAL as isize - Context::RETURN_STATE as isize,
         RESTART_PC = const Context::RESTART_PC - Context::RETURN_STATE,
@@ -145,7 +158,6 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         REPLY_ABOVE_WHICH = const Of::<V, P>::REPLY_ABOVE_WHICH,
         CONTEXT_THREAD = const Of::<V, P>::SCHED_CONTEXT_THREAD,
         CONTEXT_REPLY = const Of::<V, P>::SCHED_CONTEXT_REPLY,
-        CONTEXT_CORE = const Of::<V, P>::SCHED_CONTEXT_CORE,
         // Numbers.
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
@@ -174,7 +186,12 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         ABOVE_REPLY = const Of::<V, P>::ABOVE_REPLY,
         ABOVE_CONTEXT = const Of::<V, P>::ABOVE_CONTEXT,
         HIGHEST_PRIORITY = const u8::MAX,
+        HANDLE_SHIFT = const HANDLE_SHIFT,
+        CORE_SHIFT = const CORE_SHIFT,
+        INSIDE = const kernel::cores::INSIDE,
+        OUTSIDE = const kernel::cores::OUTSIDE,
         DOMAINS = const DOMAINS,
+        BIG_LOCK = const BIG_LOCK as usize,
         ARMV6 = const V::OLD_BARRIERS as usize,
         CORES = const CORES,
         CHECKED = const cfg!(feature = "debug") as usize,

@@ -17,6 +17,10 @@
     ldr     lr, [sp, #{PROGRESS}]
     sub     r10, r6, #{ENDPOINT}
     ldr     r6, [sp, #{NOTIFICATION}]
+    .if     {CORES} > 1
+    ldr     r9, [r12, #{GATE_BITS}]
+    eor     r7, r7, r9
+    .endif
     orr     r7, r7, lr
     orrs    r7, r7, r6
     andeq   lr, r11, #{KIND_MASK}
@@ -26,9 +30,27 @@
 
 @ r9 is the caller: it waits for the reply to a call along which it has lent its time.
     ldr     r9, [r11, #{REPLY_THREAD}]
+    .if     {CORES} > 1
+@ It, the reply object, and that of the next outer call are of this core.
+    ldr     r6, [r12, #{GATE_BITS}]
+    eor     r9, r9, r6
+    lsls    r7, r9, #{HANDLE_SHIFT}
+    ldreq   r7, [r11, #{REPLY_BELOW}]
+    bne     9b
+    cmp     r7, #0
+    ldrne   r7, [r7, #{REPLY_THREAD}]
+    eorne   r7, r7, r6
+    lslsne  r7, r7, #{HANDLE_SHIFT}
+    bne     9b
+    .endif
     cmp     r9, #0
     beq     9b
     add     r8, r9, #{BASE}
+    .if     {CORES} > 1
+    ldrb    r7, [r8, #{THREAD_CORE}]
+    cmp     r6, r7, lsl #{CORE_SHIFT}
+    bne     9b
+    .endif
     ldr     r6, [r8, #{STATE}]
     ldr     r7, [r8, #{FAULT}]
     teq     r6, #{BLOCKED_ON_REPLY}
@@ -60,7 +82,13 @@
 
 @ The server, r6, waits for the next call, alone.
     sub     r6, sp, #{BASE}
+    .if     {CORES} > 1
+    ldr     r0, [r12, #{GATE_BITS}]
+    orr     r0, r0, r6
+    str     r0, [r11, #{REPLY_THREAD}]
+    .else
     str     r6, [r11, #{REPLY_THREAD}]
+    .endif
     mov     r0, #{BLOCKED_ON_RECEIVE}
     str     r0, [sp, #{STATE}]
     str     r10, [sp, #{RECEIVES_FROM}]
@@ -76,6 +104,11 @@
     str     lr, [sp, #{PARENT}]
     str     lr, [sp, #{CHILDREN}]
     str     lr, [sp, #({CHILDREN} + 4)]
+    .if     {CORES} > 1
+    ldr     r0, [r12, #{GATE_RECEIVING}]
+    orr     r6, r6, r0
+    .else
     add     r6, r6, #{ENDPOINT_RECEIVING}
+    .endif
     str     r6, [r10, #{ENDPOINT_QUEUE}]
     mov     r0, #0                  @ no badge

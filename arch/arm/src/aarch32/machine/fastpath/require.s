@@ -5,10 +5,30 @@
 @ and radix make up an address. Shifts take their distance from the lowest byte of a register, where r10
 @ has the radix and nothing else.
     .macro  find
+    .if     {CORES} > 1
+    mrc     p15, 0, r12, c13, c0, 4
+    movw    r8, #{CORE}
+    ldr     r12, [r12, #{KERNEL}]
+    add     r12, r12, r8
+    .else
     ldr     r12, =kernel_state + {CORE}
+    .endif
     lsl     lr, r1, #23
     cmp     lr, #({MESSAGE_REGISTERS} << 23)
     bhi     9b
+    .if     {CORES} > 1
+@ Into the kernel, if nobody is alone there or was here; see `sync::World`.
+    ldr     r8, [r12, #{GATE_PLACE}]
+    ldr     r9, [r12, #{GATE_STOPPED}]
+    mov     lr, #{INSIDE}
+    str     lr, [r8]
+    dmb     ish
+    ldrb    r9, [r9]
+    ldrb    r8, [r12, #{GATE_VISITED}]
+    dmb     ish
+    orrs    r9, r9, r8
+    bne     9b
+    .endif
     ldrd    r8, r9, [r12, #{ALLOWANCE}]
     orrs    lr, r8, r9
     beq     9b

@@ -1,0 +1,70 @@
+//! The snoop control unit, which makes the data caches of the cores agree.
+//!
+//! *Cortex-A9 MPCore Technical Reference Manual* (DDI 0407), section 2.2.
+
+use aarch32_cpu::register::{Actlr, SysRegRead, SysRegWrite};
+use tock_registers::interfaces::{ReadWriteable, Readable, Writeable};
+use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
+use tock_registers::{register_bitfields, register_structs};
+
+use crate::mmio::Mmio;
+
+register_bitfields! { u32,
+    /// Control (section 2.2.1).
+    CONTROL [
+        Enable OFFSET(0) NUMBITS(1) []
+    ],
+    /// Configuration (section 2.2.2).
+    CONFIGURATION [
+        /// How many cores there are, less one.
+        Cores OFFSET(0) NUMBITS(2) []
+    ]
+}
+
+register_structs! {
+    /// The registers (table 2-1).
+    Registers {
+        (0x00 => control: ReadWrite<u32, CONTROL::Register>),
+        (0x04 => configuration: ReadOnly<u32, CONFIGURATION::Register>),
+        (0x08 => _reserved),
+        (0x0c => invalidate_all: WriteOnly<u32>),
+        (0x10 => @END),
+    }
+}
+
+/// The unit.
+#[derive(Debug)]
+pub struct Scu(Mmio<Registers>);
+
+impl Scu {
+    /// The unit at `address`.
+    ///
+    /// # Safety
+    /// Its registers are there, and nobody else uses them.
+    pub const unsafe fn at(address: usize) -> Self {
+        // SAFETY: by contract.
+        Self(unsafe { Mmio::at(address) })
+    }
+
+    /// How many cores there are.
+    pub fn cores(&self) -> usize {
+        self.0.configuration.read(CONFIGURATION::Cores) as usize + 1
+    }
+
+    /// Lets this core take part, before its caches are on; the first one switches the unit on
+    /// (section 5.3.5).
+    pub fn join(&self) {
+        /// ACTLR.SMP and ACTLR.FW: this core takes part, and tells others what it forgets (DDI 0388,
+        /// section 4.3.10).
+        const TAKE_PART: u32 = 1 << 6 | 1;
+        if !self.0.control.is_set(CONTROL::Enable) {
+            // The tags of all ways of all cores.
+            self.0.invalidate_all.set(0xffff);
+            self.0.control.modify(CONTROL::Enable::SET);
+        }
+        let control = <Actlr as SysRegRead>::read_raw();
+        // SAFETY: the caches are off.
+        unsafe { <Actlr as SysRegWrite>::write_raw(control | TAKE_PART) };
+        aarch32_cpu::asm::isb();
+    }
+}

@@ -1,0 +1,225 @@
+//! The interrupt lines of the machine, as one core sees them.
+//!
+//! Shared lines have the controller's numbers. The first 32 belong to one core each, and every core has
+//! its own: those of core 0 have the controller's numbers too, those of the others come behind all shared
+//! ones, 32 for each core. A core can mask and unmask its own only; what another wants of them it does
+//! when it is interrupted.
+
+use kernel::arch::Irq;
+use kernel::sched::CORES;
+
+use crate::interrupt::InterruptController;
+
+/// Lines that belong to one core.
+pub(crate) const OWN: usize = 32;
+
+/// The software-generated interrupt by which cores interrupt one another.
+#[cfg(feature = "smp")]
+const CORE_SIGNAL: usize = 0;
+/// Software-generated interrupts that are the kernel's where there are several cores, as the interface
+/// says.
+const RESERVED_SIGNALS: usize = 2;
+
+/// Number of interrupt lines of a machine with this controller.
+pub const fn count<C: InterruptController>() -> usize {
+    C::LINES + OWN * (CORES - 1)
+}
+
+/// What came in.
+pub enum Event<T> {
+    /// A line has raised an interrupt.
+    Line(Irq, T),
+    /// The timer of this core.
+    Timer(T),
+    /// Another core wants this one to enter the kernel.
+    #[cfg(feature = "smp")]
+    Core(T),
+    /// Nothing any more.
+    Nothing,
+}
+
+/// The lines.
+pub struct Lines<C> {
+    controller: C,
+    #[cfg(feature = "smp")]
+    core: usize,
+}
+
+impl<C: InterruptController> Lines<C> {
+    /// Those of core 0, whose timer has this line.
+    pub fn new(mut controller: C, timer: Irq) -> Self {
+        controller.mask(timer, false);
+        Self {
+            controller,
+            #[cfg(feature = "smp")]
+            core: 0,
+        }
+    }
+
+    /// Takes the most urgent interrupt that waits; `timer` is the timer's line.
+    #[inline(always)]
+    pub fn take(&mut self, timer: Irq) -> Event<C::Taken> {
+        let Some((irq, taken)) = self.controller.take() else {
+            return Event::Nothing;
+        };
+        #[cfg(feature = "smp")]
+        if irq == Irq(CORE_SIGNAL) {
+            return Event::Core(taken);
+        }
+        if irq == timer {
+            Event::Timer(taken)
+        } else {
+            Event::Line(self.name(irq), taken)
+        }
+    }
+
+    /// Tells the controller that the core is done with an interrupt.
+    #[inline(always)]
+    pub fn end(&mut self, taken: C::Taken) {
+        self.controller.end(taken);
+    }
+
+    /// Whether an interrupt waits.
+    pub fn is_pending(&self) -> bool {
+        self.controller.is_pending()
+    }
+
+    /// Whether the kernel keeps a line for itself; `timer` is the timer's.
+    pub fn is_reserved(irq: Irq, timer: Irq) -> bool {
+        if CORES == 1 {
+            return irq == timer;
+        }
+        let (_, irq) = Self::place(irq);
+        irq == timer || irq.0 < RESERVED_SIGNALS
+    }
+
+    /// Chooses when a line raises its interrupt.
+    pub fn set_trigger(&mut self, irq: Irq, trigger: crate::interrupt::Trigger) {
+        let (core, line) = Self::place(irq);
+        // For lines of one core it is up to the implementation anyway.
+        if core.is_none_or(|core| core == self.core()) {
+            self.controller.set_trigger(line, trigger);
+        }
+    }
+
+    /// Raises a software-generated interrupt on another core.
+    pub fn send_signal(&mut self, number: usize, target: usize) {
+        self.controller.send_signal(number, target);
+    }
+
+    /// The core that a line belongs to, if it belongs to one, and the controller's number.
+    fn place(irq: Irq) -> (Option<usize>, Irq) {
+        if CORES > 1 && irq.0 >= C::LINES {
+            let place = irq.0 - C::LINES;
+            return (Some(place / OWN + 1), Irq(place % OWN));
+        }
+        (if irq.0 < OWN { Some(0) } else { None }, irq)
+    }
+
+    #[cfg(not(feature = "smp"))]
+    fn core(&self) -> usize {
+        0
+    }
+
+    /// The number of a line of this core's, or of a shared one.
+    #[cfg(not(feature = "smp"))]
+    #[inline(always)]
+    fn name(&self, irq: Irq) -> Irq {
+        irq
+    }
+
+    /// Masks or unmasks a line.
+    #[cfg(not(feature = "smp"))]
+    #[inline(always)]
+    pub fn mask(&mut self, irq: Irq, masked: bool) {
+        self.controller.mask(irq, masked);
+    }
+}
+
+/// The number of line `line` of `core`, or of a shared line.
+pub fn of_core<C: InterruptController>(core: usize, line: Irq) -> Irq {
+    if core == 0 || line.0 >= OWN {
+        line
+    } else {
+        Irq(C::LINES + (core - 1) * OWN + line.0)
+    }
+}
+
+#[cfg(feature = "smp")]
+mod several {
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    use super::{CORE_SIGNAL, InterruptController, Irq, Lines, OWN, of_core};
+    use kernel::sched::CORES;
+
+    /// Which of its lines each core shall have unmasked for users.
+    static WANTED: [AtomicU32; CORES] = [const { AtomicU32::new(0) }; CORES];
+
+    impl<C: InterruptController> Lines<C> {
+        /// Those of another core.
+        pub fn of(core: usize, controller: C, timer: Irq) -> Self {
+            let mut lines = Self {
+                core,
+                ..Self::new(controller, timer)
+            };
+            lines.controller.mask(Irq(CORE_SIGNAL), false);
+            lines
+        }
+
+        /// Lets other cores interrupt this one, the first.
+        pub fn join(&mut self) {
+            self.controller.mask(Irq(CORE_SIGNAL), false);
+        }
+
+        pub(super) fn core(&self) -> usize {
+            self.core
+        }
+
+        pub(super) fn name(&self, irq: Irq) -> Irq {
+            of_core::<C>(self.core, irq)
+        }
+
+        /// Masks or unmasks a line.
+        pub fn mask(&mut self, irq: Irq, masked: bool) {
+            let (core, line) = Self::place(irq);
+            let Some(core) = core else {
+                return self.controller.mask(line, masked);
+            };
+            let bit = 1 << line.0;
+            // Release: nothing, but whoever sees the signal shall see it.
+            if masked {
+                WANTED[core].fetch_and(!bit, Ordering::Release);
+            } else {
+                WANTED[core].fetch_or(bit, Ordering::Release);
+            }
+            if core == self.core {
+                self.controller.mask(line, masked);
+            } else {
+                self.interrupt_core(core);
+            }
+        }
+
+        /// Does what other cores want of this core's lines; `timer` is the timer's, which is not
+        /// theirs. Called when another core has interrupted this one.
+        pub fn catch_up(&mut self, timer: Irq) {
+            /// Behind the software-generated ones, which are never masked.
+            const FIRST: usize = 16;
+            let wanted = WANTED[self.core].load(Ordering::Acquire);
+            for line in (FIRST..OWN).filter(|&line| Irq(line) != timer) {
+                self.controller.mask(Irq(line), wanted >> line & 1 == 0);
+            }
+        }
+
+        /// Makes another core enter the kernel.
+        pub fn interrupt_core(&mut self, core: usize) {
+            self.controller.send_signal(CORE_SIGNAL, core);
+        }
+
+        /// Lets a shared line interrupt a core.
+        pub fn route(&mut self, irq: Irq, core: usize) {
+            if let (None, line) = Self::place(irq) {
+                self.controller.route(line, core);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Starting the cores behind the first: what all boards have in common.
+//!
+//! The first core starts one after the other. Each sets itself up on a stack of its own, says that it is
+//! ready, and waits; when all are, the first one lets them go.
+
+use core::arch::asm;
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use kernel::sched::CORES;
+
+use crate::timer::Timer;
+
+/// Cores behind the first.
+const OTHERS: usize = CORES - 1;
+const STACK_SIZE: usize = 32 * 1024;
+const PAGE: usize = 4096;
+
+/// A stack, and below it a page that is not mapped.
+#[repr(C, align(4096))]
+struct Stack {
+    guard: [u8; PAGE],
+    memory: [u8; STACK_SIZE],
+}
+
+struct Stacks(UnsafeCell<MaybeUninit<[Stack; OTHERS]>>);
+// SAFETY: each is used by one core, as its stack.
+unsafe impl Sync for Stacks {}
+
+static STACKS: Stacks = Stacks(UnsafeCell::new(MaybeUninit::zeroed()));
+
+/// The end of the stack of the core that starts, for boot code.
+#[unsafe(no_mangle)]
+static core_stack_end: AtomicUsize = AtomicUsize::new(0);
+/// How many cores are ready.
+static READY: AtomicUsize = AtomicUsize::new(1);
+/// Whether they may go on.
+static GO: AtomicBool = AtomicBool::new(false);
+
+/// The pages below the stacks, which must not be mapped.
+pub fn guards() -> impl Iterator<Item = Range<usize>> {
+    let first = STACKS.0.get() as usize;
+    (0..OTHERS).map(move |index| {
+        let start = first + index * size_of::<Stack>();
+        start..start + PAGE
+    })
+}
+
+/// The end of the stack of a core behind the first.
+pub fn stack_end(core: usize) -> usize {
+    STACKS.0.get() as usize + core * size_of::<Stack>()
+}
+
+/// What a core that starts looks at while its cache may be off.
+pub fn hand_over() -> Range<usize> {
+    let start = &raw const core_stack_end as usize;
+    start..start + size_of::<usize>()
+}
+
+/// The number of the core that starts.
+pub fn starting() -> usize {
+    let end = core_stack_end.load(Ordering::Relaxed);
+    (end - STACKS.0.get() as usize) / size_of::<Stack>()
+}
+
+/// Starts the other cores as far as there is room for them, each by `start`, which says whether it exists.
+/// Returns how many cores there are.
+///
+/// # Panics
+/// When a core that exists does not become ready.
+pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) -> usize {
+    for core in 1..CORES {
+        core_stack_end.store(stack_end(core), Ordering::Release);
+        if !start(core) {
+            return core;
+        }
+        let begin = timer.now().0;
+        while READY.load(Ordering::Acquire) <= core {
+            let passed = timer.now().0 - begin;
+            assert!(
+                passed < timer.clock().frequency(),
+                "core {core} does not start"
+            );
+            pause();
+        }
+    }
+    CORES
+}
+
+/// Says that a core is ready, and waits until it may go on.
+pub fn wait_to_go(core: usize) {
+    READY.store(core + 1, Ordering::Release);
+    while !GO.load(Ordering::Acquire) {
+        pause();
+    }
+}
+
+/// Lets the other cores go on.
+pub fn let_go() {
+    GO.store(true, Ordering::Release);
+}
+
+/// What was written before is seen by a core that is interrupted behind this.
+pub(crate) fn publish() {
+    // SAFETY: a barrier.
+    unsafe { asm!("dsb ishst", options(nostack, preserves_flags)) };
+}
+
+/// Another core shall do something meanwhile: an emulator that plays all cores in turns goes on with the
+/// next.
+#[inline(always)]
+pub fn pause() {
+    // SAFETY: a hint.
+    unsafe { asm!("yield", options(nomem, nostack, preserves_flags)) };
+}

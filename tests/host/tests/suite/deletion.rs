@@ -198,14 +198,14 @@ fn what_an_architecture_makes_of_memory_is_a_child_of_it() {
     };
     let space = machine.kernel[machine.root.thread].cap(ThreadSlot::CSpace);
     let [parent, slot] =
-        [memory, made].map(|address| lookup_cap(&machine.kernel, space, address).unwrap());
+        [memory, made].map(|address| lookup_cap(machine.kernel, space, address).unwrap());
     let given_out = UntypedCap {
         watermark: cap.size(),
         ..cap
     };
     machine.kernel[parent].set_cap(Cap::Untyped(given_out));
     let pool = Cap::Arch(HostCap::AsidPool(cap.address));
-    insert_child(&mut machine.kernel, parent, slot, pool);
+    insert_child(machine.kernel, parent, slot, pool);
     machine.check();
     assert!(!machine.is_empty(made));
     machine.revoke(memory);

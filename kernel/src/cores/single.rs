@@ -82,6 +82,9 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn settle_payer(&mut self, _context: Ptr<SchedContext<A>>) {}
 
     #[inline(always)]
+    pub(crate) fn stop_if_current(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    #[inline(always)]
     pub(crate) fn follow_time(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]

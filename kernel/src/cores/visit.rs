@@ -3,7 +3,7 @@
 use super::CORES;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{NO_CORE, SchedContext, Thread, ThreadState};
+use crate::object::{Membership, NO_CORE, SchedContext, Thread, ThreadState};
 use crate::sched::Core;
 use crate::token::Ptr;
 
@@ -119,6 +119,7 @@ impl<A: Arch> Kernel<A> {
         if core::mem::take(&mut self.gate.slice_is_over)
             && let (Some(thread), Some(context)) = (self.core.current, self.core.current_context)
             && self.is_schedulable(thread)
+            && self[thread].membership == Membership::None
         {
             self.end_slice(thread, context, true);
             self.choose_again();
@@ -224,6 +225,15 @@ impl<A: Arch> Kernel<A> {
                 self[notification].core = NO_CORE;
             }
             _ => {}
+        }
+    }
+
+    /// A thread has no time any more. If it runs on another core, where it had some before, that chooses
+    /// anew.
+    pub(crate) fn stop_if_current(&mut self, thread: Ptr<Thread<A>>) {
+        let home = self.home(thread);
+        if home.core.current == Some(thread) {
+            home.choose_again();
         }
     }
 

@@ -142,6 +142,7 @@ impl<A: Arch> Kernel<A> {
                 self.ready_front(thread);
             } else {
                 self.postpone(thread);
+                self.stop_if_current(thread);
             }
         }
     }

@@ -103,6 +103,7 @@ impl<A: Arch> Kernel<A> {
     fn check_new_context(&mut self) {
         if let Some(current) = self.core.current
             && self[current].sched_context != self.core.current_context
+            && self[current].membership == Membership::None
             && self.is_schedulable(current)
             && !self.has_budget(current)
         {

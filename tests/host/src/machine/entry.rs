@@ -119,8 +119,10 @@ impl Machine {
             self.spread_time();
             let entries = self.entries;
             for core in 0..self.kernel.cores() {
-                self.turn_to(core);
-                self.settle_core(&mut sent);
+                if core == acting || !self.others_are_late {
+                    self.turn_to(core);
+                    self.settle_core(&mut sent);
+                }
             }
             self.turn_to(acting);
             if self.entries == entries {
@@ -132,6 +134,9 @@ impl Machine {
     /// When the first timer fires.
     #[cfg(feature = "smp")]
     fn next_deadline(&mut self) -> Ticks {
+        if self.others_are_late {
+            return self.kernel.arch.deadline;
+        }
         let cores = 0..self.kernel.cores();
         let deadlines = cores.map(|core| self.kernel_of(core).arch.deadline);
         deadlines.min().unwrap_or(Ticks::NEVER)

@@ -102,6 +102,9 @@ pub struct Machine {
     pub history: Option<Vec<Slice>>,
     /// Every way into the kernel that was taken, if somebody wants to know.
     pub log: Option<Vec<Entry>>,
+    /// Whether the cores that don't act take their interrupts later, when they act.
+    #[cfg(feature = "smp")]
+    pub others_are_late: bool,
     root_space: Cap<Host>,
     next_slot: CPtr,
     pool: CPtr,
@@ -189,6 +192,8 @@ impl Machine {
             kernel,
             root,
             entries: 0,
+            #[cfg(feature = "smp")]
+            others_are_late: false,
             history: None,
             log: None,
             root_space: space,

@@ -393,3 +393,26 @@ fn a_slice_that_a_visitor_ends_is_over() {
         assert_eq!(runs_on(&mut machine, 0), told, "{late}");
     }
 }
+
+/// A thread that runs on another core is given other time, of which nothing is left, before that core
+/// notices anything.
+#[test]
+fn time_that_is_exchanged_for_empty_time_stops_a_thread() {
+    let mut machine = machine();
+    let budget = Budget::new(300, 5_000);
+    let spender = machine.spawn_on(1, Spec::new("spender", 20).budget(budget));
+    machine.advance(400);
+    let task = busy(&mut machine, 1, "task", 10);
+    assert_eq!(runs_on(&mut machine, 1), "task");
+    machine.others_are_late = true;
+    let unbind = Method::SchedContextUnbind;
+    for context in [task.context, spender.context] {
+        assert_eq!(machine.invoke(context, unbind, &[], &[]), Ok(vec![]));
+    }
+    machine.bind(spender.context, task.tcb).unwrap();
+    machine.others_are_late = false;
+    machine.advance(10);
+    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    machine.advance(4_700);
+    assert_eq!(runs_on(&mut machine, 1), "task");
+}

@@ -23,10 +23,13 @@ proptest! {
     #[test]
     fn invariants_hold_on_all_cores(
         history in prop::collection::vec(step_of_a_core(), 1..150),
+        late in any::<bool>(),
     ) {
         let mut world = World::of(Machine::with_cores(CORES));
+        world.machine.others_are_late = late;
         for (core, step) in &history {
             world.machine.turn_to(*core);
+            world.machine.advance(0);
             world.step(step);
         }
     }

@@ -1,6 +1,5 @@
 //! Interrupt lines on Arm: how they are triggered, and which core they interrupt.
 
-use crate::boot_info::boot_info;
 use crate::check_eq;
 use crate::support::timer::{LINE as LINE_OF_TIMER, Timer};
 use crate::support::{Outcome, Test, ms};
@@ -143,7 +142,7 @@ fn lines_are_issued_for_a_core(test: &mut Test) -> Outcome {
         check_eq!(CONTROL.get_with_trigger_core(LINE, true, 0, first), refused);
         return Ok(());
     }
-    let cores = boot_info(test).nodes;
+    let cores = test.boot_info().nodes;
     for core in [cores, cores + 1, usize::MAX] {
         let result = CONTROL.get_with_trigger_core(LINE, true, core, first);
         check_eq!(result, Err(Error::InvalidArgument(0)));

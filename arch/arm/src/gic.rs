@@ -186,7 +186,10 @@ impl<const LINES: usize> Gic<LINES> {
     /// 4.3.12).
     #[cfg(feature = "smp")]
     fn introduce(&self, core: usize) {
-        TARGETS[core].store(self.distributor.ITARGETSR[0].get() & 0xff, Ordering::Relaxed);
+        TARGETS[core].store(
+            self.distributor.ITARGETSR[0].get() & 0xff,
+            Ordering::Relaxed,
+        );
     }
 
     fn start_distributor(&self) {

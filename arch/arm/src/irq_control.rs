@@ -4,8 +4,8 @@ use abi::Method;
 use kernel::Kernel;
 use kernel::arch::{Arch, Irq};
 use kernel::cap::{Cap, insert_copy, lookup_slot};
-use kernel::sched::CORES;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::sched::CORES;
 
 use crate::interrupt::{InterruptController, Trigger};
 use crate::lines::{self, Lines};

@@ -206,8 +206,7 @@ mod several {
             const FIRST: usize = 16;
             let wanted = WANTED[self.core].load(Ordering::Acquire);
             for line in (FIRST..OWN).filter(|&line| Irq(line) != timer) {
-                self.controller
-                    .mask(Irq(line), wanted >> line & 1 == 0);
+                self.controller.mask(Irq(line), wanted >> line & 1 == 0);
             }
         }
 

@@ -296,11 +296,7 @@ pub(crate) fn use_tables() {
     // kernel uses: its image, and RAM.
     unsafe {
         let code: extern "C" fn(usize, usize, u64) = core::mem::transmute(code);
-        code(
-            WINDOW.table(0).address().0,
-            nothing().address().0,
-            control,
-        );
+        code(WINDOW.table(0).address().0, nothing().address().0, control);
     }
 }
 

@@ -54,7 +54,11 @@ impl Platform for HiKey {
     fn start_core(core: usize) -> (Self::Controller, Self::Timer) {
         // SAFETY: as above.
         unsafe {
-            let controller = Gic::start_core(device(virt::GIC_DISTRIBUTOR), device(virt::GIC_INTERFACE), core);
+            let controller = Gic::start_core(
+                device(virt::GIC_DISTRIBUTOR),
+                device(virt::GIC_INTERFACE),
+                core,
+            );
             (controller, GenericTimer::start())
         }
     }

@@ -58,7 +58,11 @@ impl Platform for Tx1 {
     fn start_core(core: usize) -> (Self::Controller, Self::Timer) {
         // SAFETY: as above.
         unsafe {
-            let controller = GicV3::start_core(device(virt::GIC_DISTRIBUTOR), device(virt::GIC_REDISTRIBUTORS), core);
+            let controller = GicV3::start_core(
+                device(virt::GIC_DISTRIBUTOR),
+                device(virt::GIC_REDISTRIBUTORS),
+                core,
+            );
             (controller, GenericTimer::start())
         }
     }

@@ -45,6 +45,7 @@ pub fn conduit() -> Conduit {
 }
 
 /// Makes the machine ready, then the kernel and the initial thread.
+#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
 pub(crate) fn boot<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     irqs: Irqs<Armv8<P>>,
@@ -117,6 +118,7 @@ pub(crate) fn boot<P: Platform>(
 
 /// Makes a core behind the first ready, and its kernel; then waits for that one.
 #[cfg(feature = "smp")]
+#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
 pub(crate) fn boot_core<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     number: usize,

@@ -60,6 +60,7 @@ impl<P: Platform> KernelCell<P> {
     /// `boot` has made it, and this is the only kernel entry on this core.
     #[cfg(not(feature = "smp"))]
     #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
         // SAFETY: by contract.
         unsafe { self.0.get(0) }
@@ -69,6 +70,7 @@ impl<P: Platform> KernelCell<P> {
     #[cfg(feature = "smp")]
     #[inline(always)]
     #[expect(clippy::unused_self, reason = "as with one core")]
+    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
         let address = crate::core_local::kernel();
         // SAFETY: by contract.

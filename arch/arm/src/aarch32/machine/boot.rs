@@ -22,6 +22,7 @@ const PAGE: usize = 4096;
 const DEVICE_TOP: u64 = 1 << 32;
 
 /// Makes the machine ready, then the kernel and the initial thread.
+#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
 pub(crate) fn boot<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
     irqs: Irqs<Machine<V, P>>,
@@ -111,6 +112,7 @@ fn start_others<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> 
 
 /// Makes a core behind the first ready, and its kernel; then waits for that one.
 #[cfg(feature = "smp")]
+#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
 pub(crate) fn boot_core<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
 ) -> &'static mut Kernel<Machine<V, P>> {

@@ -53,6 +53,7 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
     /// `boot` has made it, and this is the only kernel entry on this core.
     #[cfg(not(feature = "smp"))]
     #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
         // SAFETY: by contract.
         unsafe { self.0.get(0) }
@@ -62,6 +63,7 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
     #[cfg(feature = "smp")]
     #[inline(always)]
     #[expect(clippy::unused_self, reason = "as with one core")]
+    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
         let address = super::core_local::kernel();
         // SAFETY: by contract.

@@ -11,8 +11,6 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use userlib::cap::Notification;
 use userlib::{CPtr, Capability, Result};
 
-/// What each does in a round at most.
-pub const TURNS: usize = 10_000;
 /// Rounds that are not counted.
 const WARM_UP: usize = 2;
 /// Rounds that are counted.
@@ -54,20 +52,24 @@ static DONE: Line = Line::new();
 /// A thread on each core.
 pub struct Crew {
     size: usize,
+    turns: usize,
     megahertz: usize,
     start: [Notification; MOST_CORES],
     stopped: Notification,
 }
 
 impl Crew {
-    /// Puts a thread on each core. `member` says what the one of a core does in each turn.
+    /// Puts a thread on each core. `member` says what the one of a core does in each turn. There are at most
+    /// so many turns a round for each.
     pub fn gather<F: FnMut() + Send + 'static>(
         bench: &mut Bench,
+        turns: usize,
         mut member: impl FnMut(&mut Bench, usize) -> Result<F>,
     ) -> Result<Self> {
         let (counter, stopped) = (bench.counter(), bench.allocator.create()?);
         let mut crew = Self {
             size: bench.cores,
+            turns,
             megahertz: bench.megahertz,
             start: [Notification::at(CPtr::NULL); MOST_CORES],
             stopped,
@@ -78,7 +80,7 @@ impl Crew {
             bench.run_on(core, move || {
                 loop {
                     start.wait();
-                    work(counter, core, &mut turn);
+                    work(counter, turns, &mut turn);
                     stopped.signal();
                 }
             })?;
@@ -129,7 +131,7 @@ impl Crew {
 }
 
 /// Does its turns together with the others.
-fn work(counter: Counter, core: usize, turn: &mut impl FnMut()) {
+fn work(counter: Counter, turns: usize, turn: &mut impl FnMut()) {
     let active = ACTIVE.0.load(Ordering::Acquire);
     // Relaxed, as nothing is handed over before the last line.
     COME.0.fetch_add(1, Ordering::Relaxed);
@@ -138,11 +140,11 @@ fn work(counter: Counter, core: usize, turn: &mut impl FnMut()) {
     }
     let from = counter.now();
     let mut done = 0;
-    while done < TURNS && TICKS.0.load(Ordering::Relaxed) == 0 {
+    while done < turns && TICKS.0.load(Ordering::Relaxed) == 0 {
         turn();
         done += 1;
     }
-    if done == TURNS {
+    if done == turns {
         let ticks = counter.between(from, counter.now()).max(1);
         // If two are through at the same time, the first counts.
         let _ = TICKS

@@ -16,6 +16,7 @@ mod suites;
 /// The kernel's locks, compiled once more for programs.
 #[path = "../../../kernel/src/sync"]
 pub mod sync {
+    #[expect(unused_imports, reason = "these locks do not need all of it")]
     mod atomic;
     mod clh;
     mod guarded;

@@ -2,12 +2,15 @@
 
 use super::benchmarks;
 use crate::bench::{Bench, MOST_CORES};
-use crate::crew::{Crew, TURNS};
+use crate::crew::Crew;
 use crate::measure::repeated;
 use crate::sync::{Clh, CoreToken, Guarded, Lock, Mcs, Ticket};
 use userlib::Result;
 
 benchmarks![transaction: 3, contention: 3];
+
+/// Transactions in a row.
+const TURNS: usize = 10_000;
 
 /// A lock, and the nothing behind it, in cache lines of its own.
 #[repr(align(64))]
@@ -56,7 +59,7 @@ fn alone(bench: &mut Bench, name: &'static str, lock: &'static Place<impl Lock>)
 }
 
 fn together(bench: &mut Bench, name: &'static str, lock: &'static Place<impl Lock>) -> Result {
-    let crew = Crew::gather(bench, |_, core| Ok(move || transact(lock, core)))?;
+    let crew = Crew::gather(bench, TURNS, |_, core| Ok(move || transact(lock, core)))?;
     crew.measure(|cores, pace| {
         let parameters = [("lock", name.into()), ("cores", cores.into())];
         bench.report_as("latency", &parameters, "ps", &pace.time);

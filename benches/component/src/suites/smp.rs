@@ -13,8 +13,10 @@ use userlib::{Capability, Message, Result, abi, syscall};
 
 benchmarks![pairs: PAUSES.len(), payload: PAYLOADS.len(), latency: 2 * CORES.len()];
 
+/// What a client does in a round at most.
+const CALLS: usize = 4000;
 /// The longest pauses between two calls, in turns of an empty loop.
-const PAUSES: [usize; 7] = [0, 250, 500, 1000, 2000, 4000, 8000];
+const PAUSES: [usize; 6] = [0, 250, 500, 1000, 2000, 4000];
 /// Bytes that a client hands to its server.
 const PAYLOADS: [usize; 5] = [0, 500, 1000, 1500, 2000];
 /// Where the other side is; the benchmark's first thread is on the first core.
@@ -23,7 +25,7 @@ const CORES: [&str; 2] = ["same", "other"];
 /// Pairs of a client and a passive server, one on each core: calls without words, and pauses of random length.
 fn pairs(bench: &mut Bench, variant: usize) -> Result {
     let pause = PAUSES[variant];
-    let crew = Crew::gather(bench, |bench, core| {
+    let crew = Crew::gather(bench, CALLS, |bench, core| {
         let endpoint = serve(bench, core, || {})?;
         let mut random = Random(core + 1);
         Ok(move || {
@@ -42,7 +44,7 @@ fn pairs(bench: &mut Bench, variant: usize) -> Result {
 /// answers there, word by word, and the client reads the answer.
 fn payload(bench: &mut Bench, variant: usize) -> Result {
     let bytes = PAYLOADS[variant];
-    let crew = Crew::gather(bench, |bench, core| {
+    let crew = Crew::gather(bench, CALLS, |bench, core| {
         let page = bench.create_shared_page()?.words;
         let payload = &page[..bytes / size_of::<usize>()];
         let endpoint = serve(bench, core, move || each(payload, |word| word + 1))?;

@@ -32,12 +32,12 @@ use crate::arch::Arch;
 use crate::sync::{Mailbox, World};
 
 #[cfg(feature = "smp")]
+pub use crate::sync::{INSIDE, OUTSIDE};
+#[cfg(feature = "smp")]
 pub use gate::Gate;
 pub use irqs::Irqs;
 #[cfg(not(feature = "smp"))]
 pub use single::Gate;
-#[cfg(feature = "smp")]
-pub use crate::sync::{INSIDE, OUTSIDE};
 #[cfg(not(feature = "smp"))]
 pub use single::{INSIDE, OUTSIDE};
 #[cfg(feature = "smp")]

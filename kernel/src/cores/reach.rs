@@ -206,7 +206,9 @@ impl<A: Arch> Kernel<A> {
             Some(Fault::Timeout { .. } | Fault::Debug { .. })
         );
         above_stays
-            && object.below.is_none_or(|below| self.is_mine(self[below].core()))
+            && object
+                .below
+                .is_none_or(|below| self.is_mine(self[below].core()))
             && self.wakes_here(caller)
             && !mends
     }

@@ -79,6 +79,9 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn move_to(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
 
     #[inline(always)]
+    pub(crate) fn follow_time(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    #[inline(always)]
     pub(crate) fn move_context(&mut self, _context: Ptr<SchedContext<A>>, _core: u8) {}
 
     /// No core holds anything of a thread, which is deleted.

@@ -189,6 +189,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// The current thread may have got time of another core with what it has received: it goes on there.
+    #[inline(always)]
+    pub(crate) fn follow_time(&mut self, thread: Ptr<Thread<A>>) {
+        if usize::from(self[thread].core) != self.core.id {
+            self.offer(thread);
+        }
+    }
+
     /// A scheduling context, with the thread that runs on it, belongs to a core from now on.
     pub(crate) fn move_context(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
         self.finish_pending_yield(context);

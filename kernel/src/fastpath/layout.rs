@@ -12,8 +12,8 @@ use core::mem::offset_of;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{RawCap, Slot};
-use crate::cores::Gate;
 use crate::collections::{Links, PriorityBitmap};
+use crate::cores::Gate;
 use crate::object::{Fault, Membership, Reply, SchedContext, Thread, ThreadSlot};
 use crate::sched::{Alarm, Core, ReadyQueues};
 

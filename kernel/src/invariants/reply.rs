@@ -3,6 +3,7 @@
 use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
+use crate::cores::CORES;
 use crate::object::{Above, Reply, ThreadState};
 use crate::token::Ptr;
 
@@ -25,6 +26,15 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Rea
         }
         Some(_) => return require(false, "the thread of a reply object waits with it"),
     };
+    let core = match (object.thread(), object.above) {
+        (_, Above::Context(context) | Above::Limited(context)) => Some(kernel[context].core),
+        (Some(receiver), _) if !is_call => Some(kernel[receiver].core),
+        _ => None,
+    };
+    require(
+        CORES == 1 || core.is_none_or(|core| object.core() == core),
+        "a reply object belongs to the core of who waits with it, or of the time that comes back by it",
+    )?;
     let is_stacked = !matches!(object.above, Above::None) || object.below.is_some();
     require(is_call || !is_stacked, "only a call stands in a call stack")?;
     match object.above {

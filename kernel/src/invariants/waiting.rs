@@ -4,9 +4,10 @@ use super::{Check, Reach, Violation, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
+use crate::cores::CORES;
 use crate::object::{
-    Endpoint, EndpointState, Membership, Notification, NotificationState, Thread, ThreadState,
-    WaitQueue,
+    Endpoint, EndpointState, Membership, NO_CORE, Notification, NotificationState, Thread,
+    ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -20,11 +21,13 @@ pub fn check_endpoint<A: Arch>(
     reach: Reach,
 ) -> Check {
     let here = |place| place == endpoint;
+    let core = kernel[endpoint].core();
     match kernel[endpoint].state() {
         EndpointState::Idle => Ok(()),
         EndpointState::Sending(queue) => check_queue(
             kernel,
             endpoint.address(),
+            core,
             queue,
             reach,
             |state| matches!(state, ThreadState::BlockedOnSend { endpoint, .. } if here(endpoint)),
@@ -32,6 +35,7 @@ pub fn check_endpoint<A: Arch>(
         EndpointState::Receiving(queue) => check_queue(
             kernel,
             endpoint.address(),
+            core,
             queue,
             reach,
             |state| matches!(state, ThreadState::BlockedOnReceive { endpoint, .. } if here(endpoint)),
@@ -65,16 +69,18 @@ pub fn check_notification<A: Arch>(
     let NotificationState::Waiting(queue) = object.state else {
         return Ok(());
     };
-    check_queue(kernel, notification.address(), queue, reach, |state| {
+    let (address, core) = (notification.address(), object.core);
+    check_queue(kernel, address, core, queue, reach, |state| {
         matches!(state, ThreadState::BlockedOnNotification { notification: place }
             if place == notification)
     })
 }
 
-/// Everybody in a queue waits for it, at the right place.
+/// Everybody in a queue waits for it, at the right place, and where it belongs to a core is of that.
 fn check_queue<A: Arch>(
     kernel: &Kernel<A>,
     object: usize,
+    core: u8,
     queue: WaitQueue<A>,
     reach: Reach,
     waits_here: impl Fn(ThreadState<A>) -> bool,
@@ -89,6 +95,11 @@ fn check_queue<A: Arch>(
         .queue()
         .for_each(&kernel.objects, reach.members, |thread: Ptr<Thread<A>>| {
             let waiter = &kernel[thread];
+            require(
+                CORES == 1 || core == NO_CORE || waiter.core == core,
+                object,
+                "what belongs to a core is waited for by its threads",
+            )?;
             let holds = waits_here(waiter.state)
                 && waiter.membership == Membership::Waiting
                 && waiter.links().key() == WaitQueue::<A>::key(waiter.priority);

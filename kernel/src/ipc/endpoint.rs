@@ -126,6 +126,7 @@ impl<A: Arch> Kernel<A> {
                 self[notification].state = NotificationState::Idle;
                 self[receiver].context.set_result(CAP, word);
                 self.lend_context(notification, receiver);
+                self.follow_time(receiver);
                 return;
             }
             if how.blocking {
@@ -185,6 +186,7 @@ impl<A: Arch> Kernel<A> {
             self.wake_context(sender);
             let timeout = matches!(self[sender].fault, Some(Fault::Timeout { .. }));
             self.expect_reply(sender, receiver, how.reply, grant || grant_reply, !timeout);
+            self.follow_time(receiver);
         } else {
             self.wake(sender);
         }

@@ -64,6 +64,7 @@ impl<A: Arch> Kernel<A> {
                 self[notification].core = self[thread].core;
                 self[thread].context.set_result(CAP, word);
                 self.lend_context(notification, thread);
+                self.follow_time(thread);
             }
             _ if !blocking => self[thread].context.set_result(CAP, 0),
             NotificationState::Idle => self.wait_in(notification, thread, WaitQueue::EMPTY),

@@ -61,7 +61,12 @@ impl<A: Arch> Kernel<A> {
     /// The allowance is used up, or there is something special about it.
     #[cold]
     fn examine_budget(&mut self) -> Standing {
-        let (Some(thread), Some(context)) = (self.core.current, self.core.current_context) else {
+        let Some(context) = self.core.current_context else {
+            return Standing::Paid;
+        };
+        let Some(thread) = self.core.current else {
+            // Another core has taken it away.
+            self.stop_paying(context);
             return Standing::Paid;
         };
         let (consumed, minimum) = (self.core.consumed, self.min_budget());
@@ -238,13 +243,21 @@ impl<A: Arch> Kernel<A> {
         self.core_of(self[thread].core).current == Some(thread)
     }
 
-    /// A context goes away, from the core or from everywhere; if it pays here, nobody does from now on.
+    /// A context goes away, from its thread, from the core or from everywhere; if it pays here, nobody does
+    /// from now on. Its slice may be over, which this core has not noticed yet.
     pub(crate) fn stop_paying(&mut self, context: Ptr<SchedContext<A>>) {
-        if self.core.current_context == Some(context) {
-            self.commit_time();
-            self.core.current_context = None;
-            self.core.reprogram = true;
+        if self.core.current_context != Some(context) {
+            return;
         }
+        let (used, minimum) = (self.core.consumed, self.min_budget());
+        let is_over =
+            self[context].is_configured() && !self[context].refills().is_sufficient(used, minimum);
+        self.commit_time();
+        if is_over && self[context].is_round_robin() {
+            self[context].slice().renew();
+        }
+        self.core.current_context = None;
+        self.core.reprogram = true;
     }
 
     /// Charges what was used so far, without ending a slice.

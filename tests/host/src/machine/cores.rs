@@ -64,7 +64,7 @@ impl Machine {
     }
 
     /// From now on this core acts.
-    pub(super) fn turn_to(&mut self, core: usize) {
+    pub fn turn_to(&mut self, core: usize) {
         let time = self.kernel.arch.time.get();
         // SAFETY: the reference to the other kernel is replaced.
         self.kernel = unsafe { self.place.kernels().get(core) };

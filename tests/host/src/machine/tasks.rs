@@ -273,7 +273,7 @@ impl Machine {
     }
 
     /// The same, by a capability to a core's time.
-    pub(super) fn configure_by(&mut self, control: CPtr, context: CPtr, budget: Budget) -> Answer {
+    pub fn configure_by(&mut self, control: CPtr, context: CPtr, budget: Budget) -> Answer {
         self.invoke(
             control,
             Method::SchedControlConfigureFlags,

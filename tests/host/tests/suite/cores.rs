@@ -55,7 +55,9 @@ fn a_running_thread_moves_with_its_time() {
     let mut machine = machine();
     let task = busy(&mut machine, 0, "task", 10);
     for core in [1, 0, 1] {
-        machine.configure_on(core, task.context, Budget::new(1000, 5000)).unwrap();
+        machine
+            .configure_on(core, task.context, Budget::new(1000, 5000))
+            .unwrap();
         assert_eq!(runs_on(&mut machine, core), "task");
         assert_eq!(runs_on(&mut machine, 1 - core), "nobody");
     }
@@ -73,7 +75,9 @@ fn the_core_that_ran_is_charged() {
     assert_eq!(runs_on(&mut machine, 1), "task");
     // What it has used goes along when it moves.
     machine.advance(100);
-    machine.configure_on(0, task.context, Budget::new(300, 1000)).unwrap();
+    machine
+        .configure_on(0, task.context, Budget::new(300, 1000))
+        .unwrap();
     let consumed = machine.invoke(task.context, Method::SchedContextConsumed, &[], &[]);
     assert_eq!(consumed, Ok(vec![400]));
 }
@@ -109,7 +113,9 @@ fn an_active_server_answers_from_its_own_core() {
     machine.call(client, endpoint, &word(1));
     assert_eq!(runs_on(&mut machine, 0), "nobody");
     assert_eq!(runs_on(&mut machine, 1), "server");
-    machine.on(1, |machine| machine.reply_recv(server, endpoint, reply, &word(2)));
+    machine.on(1, |machine| {
+        machine.reply_recv(server, endpoint, reply, &word(2))
+    });
     assert_eq!(runs_on(&mut machine, 0), "client");
     assert_eq!(machine.received(client).words, [2]);
 }
@@ -178,7 +184,10 @@ fn a_fault_is_told_on_another_core() {
     let spec = Spec::new("task", 10).active().fault_handler(endpoint);
     let task = machine.spawn_on(1, spec);
     machine.on(1, |machine| {
-        machine.fault(task, kernel::object::Fault::UserException { number: 3, code: 0 });
+        machine.fault(
+            task,
+            kernel::object::Fault::UserException { number: 3, code: 0 },
+        );
     });
     // The handler has time of its own: it runs where it is.
     assert_eq!(runs_on(&mut machine, 0), "handler");
@@ -193,7 +202,9 @@ fn a_timeout_is_told_on_another_core() {
     let (endpoint, reply) = endpoint(&mut machine);
     let handler = busy(&mut machine, 0, "handler", 10);
     machine.recv(handler, endpoint, reply);
-    let spec = Spec::new("task", 10).budget(Budget::new(100, 1000)).timeout_handler(endpoint);
+    let spec = Spec::new("task", 10)
+        .budget(Budget::new(100, 1000))
+        .timeout_handler(endpoint);
     machine.spawn_on(1, spec);
     machine.advance(100);
     assert_eq!(runs_on(&mut machine, 1), "nobody");
@@ -206,7 +217,13 @@ fn yielding_to_a_thread_elsewhere_only_tells() {
     let target = busy(&mut machine, 1, "target", 10);
     let caller = busy(&mut machine, 0, "caller", 10);
     machine.advance(500);
-    let used = machine.invoke_as(caller, target.context, Method::SchedContextYieldTo, &[], &[]);
+    let used = machine.invoke_as(
+        caller,
+        target.context,
+        Method::SchedContextYieldTo,
+        &[],
+        &[],
+    );
     assert!(used.is_ok());
     assert_eq!(runs_on(&mut machine, 0), "caller");
     assert_eq!(runs_on(&mut machine, 1), "target");
@@ -227,4 +244,104 @@ fn each_core_has_its_level_of_criticality() {
     assert_eq!(runs_on(&mut machine, 1), "high");
     level(&mut machine, 1, 1);
     assert_eq!(runs_on(&mut machine, 1), "low");
+}
+
+/// The slice of a thread is over, which its core has not noticed yet when another core takes it away.
+#[test]
+fn who_is_taken_away_at_the_end_of_its_slice_leaves_time_worth_using() {
+    type Take = fn(&mut Machine, Task);
+    let ways: [Take; 5] = [
+        |machine, task| machine.suspend(task),
+        |machine, task| machine.delete(task.tcb),
+        |machine, task| machine.delete(task.context),
+        |machine, task| {
+            let unbound = machine.invoke(task.context, Method::SchedContextUnbind, &[], &[]);
+            assert_eq!(unbound, Ok(vec![]));
+        },
+        |machine, task| {
+            machine
+                .configure_on(0, task.context, Budget::slice(10_000))
+                .unwrap();
+        },
+    ];
+    for take_away in ways {
+        // Around the end, and long after it.
+        for late in (9_900..10_100).chain([25_000]) {
+            let mut machine = machine();
+            let task = busy(&mut machine, 1, "task", 10);
+            busy(&mut machine, 1, "other", 5);
+            machine.stall(late);
+            take_away(&mut machine, task);
+            assert_eq!(runs_on(&mut machine, 1), "other");
+            machine.advance(1);
+        }
+    }
+}
+
+/// It replies to a caller of its core and gets time of another one, from a notification that was signalled
+/// meanwhile. (1662 of seL4's record.)
+#[test]
+fn a_server_moves_in_a_receive_to_the_core_of_its_notification() {
+    let mut machine = machine();
+    let (endpoint, reply) = endpoint(&mut machine);
+    let server = passive_server(&mut machine, 0, endpoint, reply);
+    let bell = machine.create(ObjectType::Notification, 0);
+    let bound = machine.tcb(server, Method::TcbBindNotification, &[], &[bell]);
+    assert_eq!(bound, Ok(vec![]));
+    let context = machine.create(ObjectType::SchedContext, 8);
+    machine
+        .configure_on(1, context, Budget::slice(1_000))
+        .unwrap();
+    machine.bind(context, bell).unwrap();
+    let client = busy(&mut machine, 0, "client", 10);
+    for _ in 0..3 {
+        machine.call(client, endpoint, &word(1));
+        assert_eq!(runs_on(&mut machine, 0), "server");
+        machine.signal(server, bell);
+        machine.reply_recv(server, endpoint, reply, &word(2));
+        assert_eq!(machine.received(client).words, [2]);
+        assert_eq!(runs_on(&mut machine, 0), "client");
+        assert_eq!(runs_on(&mut machine, 1), "server");
+        machine.on(1, |machine| machine.recv(server, endpoint, reply));
+        assert_eq!(runs_on(&mut machine, 1), "nobody");
+    }
+}
+
+/// It replies to a caller and takes the time of the next one, of another core. (986 of seL4's record.)
+#[test]
+fn a_server_moves_with_a_reply_to_the_core_of_the_next_caller() {
+    let mut machine = machine();
+    let (endpoint, reply) = endpoint(&mut machine);
+    let server = passive_server(&mut machine, 0, endpoint, reply);
+    let bell = machine.create(ObjectType::Notification, 0);
+    let ringer = busy(&mut machine, 0, "ringer", 220);
+    let clients: Vec<_> = [0, 1]
+        .into_iter()
+        .map(|core| (core, busy(&mut machine, core, "client", 100)))
+        .collect();
+    // Below the server all the same.
+    machine.suspend(ringer);
+    for &(core, client) in &clients {
+        machine.on(core, |machine| machine.call(client, endpoint, &word(1)));
+        if machine.state(server) != State::Waiting {
+            machine.on(core, |machine| machine.wait(server, bell));
+        }
+    }
+    machine.resume(ringer);
+    for turn in 0..12 {
+        let (core, client) = clients[turn % clients.len()];
+        assert_eq!(machine.state(server), State::Waiting, "turn {turn}");
+        machine.signal(ringer, bell);
+        machine.suspend(ringer);
+        assert_eq!(runs_on(&mut machine, core), "server", "turn {turn}");
+        machine.on(core, |machine| {
+            machine.reply_recv(server, endpoint, reply, &word(2));
+        });
+        let (next, _) = clients[(turn + 1) % clients.len()];
+        assert_eq!(runs_on(&mut machine, next), "server", "turn {turn}");
+        machine.on(next, |machine| machine.wait(server, bell));
+        assert_eq!(runs_on(&mut machine, core), "client", "turn {turn}");
+        machine.on(core, |machine| machine.call(client, endpoint, &word(1)));
+        machine.resume(ringer);
+    }
 }

@@ -27,6 +27,8 @@ mod notifications;
 mod preemption;
 mod promises;
 mod random;
+#[cfg(feature = "smp")]
+mod random_cores;
 mod releases;
 mod scheduling;
 

@@ -181,7 +181,10 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> Self {
-        let mut machine = Machine::new();
+        Self::of(Machine::new())
+    }
+
+    pub(super) fn of(mut machine: Machine) -> Self {
         // It must not be locked out.
         machine.set_criticality(machine.root, 7);
         let endpoints: Vec<_> = (0..2).map(|_| machine.endpoint()).collect();
@@ -349,7 +352,9 @@ impl World {
                 )
             }
             Order::Configure(context, budget) => {
-                machine.configure(pick(&self.contexts, *context), *budget)
+                let controls = machine.boot_info.sched_control;
+                let control = controls.start + usize::from(*context / 7) % controls.len();
+                machine.configure_by(control, pick(&self.contexts, *context), *budget)
             }
             Order::Context(method, context, object) => {
                 let tasks: Vec<_> = self.tasks.iter().map(|task| task.tcb).collect();
@@ -407,7 +412,8 @@ impl World {
                 )
             }
             Order::Level(level) => {
-                let control = machine.boot_info.sched_control.start;
+                let controls = machine.boot_info.sched_control;
+                let control = controls.start + usize::from(*level) % controls.len();
                 let method = Method::SchedControlSetCriticalityLevel;
                 machine.invoke(control, method, &[usize::from(*level)], &[])
             }

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use abi::{ObjectType, slots};
 use kernel::budget::Refill;
-use kernel::cap::{Cap, Slot, UntypedCap};
+use kernel::cap::{Cap, Slot, UntypedCap, move_cap};
 use kernel::collections::Links;
 use kernel::invariants::{
     Check, Reach, check_cap, check_context, check_core, check_endpoint, check_entry,
@@ -480,6 +480,26 @@ fn cores() {
     });
 }
 
+const ONE_TYPE: &str = "memory has one type at a time, and what was made of untyped memory lies in \
+                        the part that is given out";
+
+/// Lets the capability of `signal` stand for the memory of its neighbour in the derivation tree.
+fn share_memory(world: &mut World) {
+    let (slot, other) = (world.slot(world.signal), world.endpoint());
+    let next = world.kernel()[slot].next().unwrap();
+    let Some((address, _)) = world.kernel()[next].cap().memory() else {
+        panic!("the neighbour has no memory");
+    };
+    assert_ne!(address.0, other.address());
+    let region = UntypedCap {
+        address,
+        bits: 4,
+        device: false,
+        watermark: 0,
+    };
+    world.kernel()[slot].set_cap(Cap::Untyped(region));
+}
+
 #[test]
 fn slots_and_memory() {
     let check = |world: &World, address| {
@@ -501,22 +521,8 @@ fn slots_and_memory() {
             check(world, world.signal)
         },
     );
-    let memory = "memory has one type at a time, and what was made of untyped memory lies in the \
-                  part that is given out";
-    caught(memory, |world, _| {
-        let (slot, other) = (world.slot(world.signal), world.endpoint());
-        let next = world.kernel()[slot].next().unwrap();
-        let Some((address, _)) = world.kernel()[next].cap().memory() else {
-            panic!("the neighbour has no memory");
-        };
-        assert_ne!(address.0, other.address());
-        let region = UntypedCap {
-            address,
-            bits: 4,
-            device: false,
-            watermark: 0,
-        };
-        world.kernel()[slot].set_cap(Cap::Untyped(region));
+    caught(ONE_TYPE, |world, _| {
+        share_memory(world);
         check(world, world.signal)
     });
     caught(
@@ -533,6 +539,21 @@ fn slots_and_memory() {
             check_cap(world.kernel(), &cap, reach)
         },
     );
+}
+
+/// At once, and not when the round comes to it.
+#[test]
+fn the_slots_that_an_entry_changes_are_looked_at() {
+    let mut world = World::new();
+    share_memory(&mut world);
+    let empty = world.machine.slot();
+    let (from, to) = (world.slot(world.signal), world.slot(empty));
+    let kernel = world.kernel();
+    assert!(check_entry(kernel).is_ok());
+    let cap = kernel[from].cap();
+    move_cap(kernel, from, to, cap);
+    let rule = check_entry(kernel).map_err(|violation| violation.rule);
+    assert_eq!(rule, Err(ONE_TYPE));
 }
 
 /// Only a view of the whole can tell that two objects share memory which are not neighbours in the

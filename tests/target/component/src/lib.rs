@@ -98,6 +98,8 @@ groups![
     sel4_history,
     sel4_servers,
     long_time,
+    cores,
+    cores_history,
 ];
 
 /// Performs the test that the runner chose.

@@ -3,9 +3,10 @@
 use crate::clock::{self, PATIENCE, QUIET_PATIENCE, Ticker};
 use crate::verdict::{How, Verdict};
 use abi::slots;
+use core::ops::Range;
 use suite::support::protocol::{BY_TEST, BY_THREAD, QUIET, Report, names};
 use suite::support::{PRIORITY, SLICE};
-use userlib::cap::{Endpoint, Frame, Reply};
+use userlib::cap::{Endpoint, Frame, Reply, SchedControl};
 use userlib::environment::SharedPage;
 use userlib::environment::names as own;
 use userlib::process::ProcessSize;
@@ -42,6 +43,8 @@ pub struct Runner<'a> {
     report: SharedPage,
     /// Registers of a timer.
     timer: Option<Frame>,
+    /// The rights to hand out time on further cores.
+    further: Range<usize>,
 }
 
 impl<'a> Runner<'a> {
@@ -57,6 +60,7 @@ impl<'a> Runner<'a> {
             reply: environment.allocator.create()?,
             report: environment.create_shared_page()?,
             timer: timer(environment)?,
+            further: boot.sched_control.start + 1..boot.sched_control.end,
             environment,
         })
     }
@@ -102,6 +106,9 @@ impl<'a> Runner<'a> {
         ] {
             process.give(environment, name, capability, Rights::ALL)?;
         }
+        for (name, control) in names::SCHED_CONTROLS.iter().zip(self.further.clone()) {
+            process.give(environment, name, CPtr(control), Rights::ALL)?;
+        }
         let endpoint = self.endpoint;
         process.give_badged(environment, names::RUNNER, endpoint, Rights::ALL, BY_THREAD)?;
         process.set_fault_endpoint(environment, endpoint, BY_TEST)?;
@@ -130,6 +137,9 @@ impl<'a> Runner<'a> {
         process.set_criticalities(environment, 0, userlib::abi::MAX_CRITICALITY)?;
         // The test before may have failed with another one.
         environment.sched_control.set_criticality_level(0)?;
+        for control in self.further.clone() {
+            SchedControl(CPtr(control)).set_criticality_level(0)?;
+        }
         let context = process.set_time(environment, &SLICE)?;
         process.give(environment, names::SCHED_CONTEXT, context, Rights::ALL)?;
         // The last, because it takes what is left.

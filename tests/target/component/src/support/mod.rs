@@ -2,6 +2,7 @@
 
 pub mod arch;
 mod check;
+mod cores;
 pub mod events;
 mod faults;
 mod place;

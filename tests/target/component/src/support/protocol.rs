@@ -27,6 +27,8 @@ pub mod names {
     pub const SCHED_CONTEXT: &str = "sched-context";
     /// The boot information, mapped.
     pub const BOOT_INFO: &str = "boot-info";
+    /// The rights to hand out time on the cores behind the first, as far as there are such.
+    pub const SCHED_CONTROLS: &[&str] = &["sched-control-1", "sched-control-2", "sched-control-3"];
     /// Registers of a timer, mapped; on boards where timers have some.
     pub const TIMER: &str = "timer";
 }

@@ -1,6 +1,7 @@
 //! What a test is given.
 
 use super::protocol::{QUIET, names};
+use abi::BootInfo;
 use core::ops::{Deref, DerefMut};
 use userlib::cap::{Endpoint, FixedObject, Frame, Object, SchedContext, Slot};
 use userlib::time::Clock;
@@ -43,6 +44,13 @@ impl Test {
             sched_context: startup.capability(names::SCHED_CONTEXT),
             faults: startup.capability(names::RUNNER),
         }
+    }
+
+    /// The boot information, as the root task got it.
+    pub fn boot_info(&self) -> &'static BootInfo {
+        let words = self.startup.shared(names::BOOT_INFO);
+        // SAFETY: the page is a copy of the kernel's, mapped for reading, and nobody writes to it.
+        unsafe { &*words.as_ptr().cast() }
     }
 
     /// A new object.

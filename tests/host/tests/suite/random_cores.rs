@@ -1,0 +1,33 @@
+//! Random histories of several cores: one acts at a time, on what all share. The machine checks the
+//! invariants of all cores after every kernel entry; so an entry that took itself for one that stays on
+//! its core, and did not, is found.
+
+use host_tests::Machine;
+use proptest::prelude::*;
+
+use crate::random::{Step, World, step};
+
+const CORES: usize = 3;
+
+/// What a core does.
+fn step_of_a_core() -> impl Strategy<Value = (usize, Step)> {
+    (0..CORES, step())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn invariants_hold_on_all_cores(
+        history in prop::collection::vec(step_of_a_core(), 1..150),
+    ) {
+        let mut world = World::of(Machine::with_cores(CORES));
+        for (core, step) in &history {
+            world.machine.turn_to(*core);
+            world.step(step);
+        }
+    }
+}

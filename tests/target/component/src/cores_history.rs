@@ -1,0 +1,231 @@
+//! What went wrong in seL4's kernel on several cores, by its own record; see `sel4_history`, where each
+//! has a test of what one core can show of it.
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::support::events::{self, note, noted};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
+use crate::{check, check_eq};
+use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::time::Clock;
+use userlib::{Fault, Message, syscall};
+
+tests![
+    if abi::config::SMP;
+    issue_138_contexts_move_to_idle_cores,
+    issue_262_new_contexts_of_another_core_have_their_whole_budget,
+    issue_633_contexts_die_as_their_budget_ends_on_another_core,
+    issue_677_contexts_of_another_core_die_while_they_wait,
+    issue_844_periods_do_not_drift_on_any_core,
+    issue_986_reply_recv_takes_the_time_of_a_caller_of_another_core,
+    issue_1662_servers_move_to_another_core_in_a_receive,
+];
+
+/// A counter of its own.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+fn count_for_ever() {
+    loop {
+        COUNT.fetch_add(1, Relaxed);
+    }
+}
+
+fn expect_progress(test: &mut Test) -> Outcome {
+    let before = COUNT.load(Relaxed);
+    check!(test.comes_true(|| COUNT.load(Relaxed) > before)?);
+    Ok(())
+}
+
+/// A context was configured for an idle core, which was not told of the thread that came. Whether it
+/// runs, is ready, waits for time or has lent it.
+fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
+    let thread = test.timed(BELOW, SLICE, count_for_ever)?;
+    thread.start()?;
+    for core in test.further_cores() {
+        for time in [
+            SLICE,
+            SchedParameters::new(ms(1), ms(4)),
+            SchedParameters::new(ms(1), ms(3)).sporadic(),
+        ] {
+            for core in [core, 0, core] {
+                test.control_of(core)
+                    .configure(thread.sched_context, &time)?;
+                expect_progress(test)?;
+            }
+        }
+    }
+    thread.tcb.suspend()?;
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        endpoint.recv(reply);
+        count_for_ever();
+    })?;
+    let client = test.timed(BELOW, SLICE, move || {
+        endpoint.call(Message::empty(0));
+    })?;
+    for core in test.further_cores() {
+        test.control_of(core)
+            .configure(client.sched_context, &SLICE)?;
+        client.start()?;
+        expect_progress(test)?;
+    }
+    Ok(())
+}
+
+/// A new context began with a moment that another core had read.
+fn issue_262_new_contexts_of_another_core_have_their_whole_budget(test: &mut Test) -> Outcome {
+    let parameters = SchedParameters::new(ms(2), ms(1000)).with_extra_refills(2);
+    for core in test.further_cores() {
+        let (timeouts, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+        let thread = test.passive(BELOW, count_for_ever)?;
+        thread.tcb.set_timeout_endpoint(timeouts)?;
+        thread.start()?;
+        for _ in 0..5 {
+            let context = test.time_on(core, &parameters)?;
+            context.bind(thread.tcb)?;
+            let message = timeouts.recv(reply).message.unwrap_or(Message::empty(0));
+            let Fault::Timeout { consumed, .. } = Fault::from_message(&message) else {
+                check!(false, "no timeout");
+                return Ok(());
+            };
+            check!(consumed + us(20) >= ms(2), "{consumed}");
+            test.delete(context)?;
+            reply.send(Message::empty(0));
+        }
+        test.delete(thread.tcb)?;
+    }
+    Ok(())
+}
+
+/// The end of a budget on one core met the deletion of its context on another.
+fn issue_633_contexts_die_as_their_budget_ends_on_another_core(test: &mut Test) -> Outcome {
+    for core in test.further_cores() {
+        let thread = test.passive(BELOW, count_for_ever)?;
+        thread.start()?;
+        let time = SchedParameters::new(us(200), us(450));
+        for nap in (100..400).step_by(10) {
+            let context = test.time_on(core, &time)?;
+            context.bind(thread.tcb)?;
+            test.sleep(us(nap + 1000))?;
+            test.delete(context)?;
+        }
+        let context = test.time_on(core, &SLICE)?;
+        context.bind(thread.tcb)?;
+        expect_progress(test)?;
+        test.delete(thread.tcb)?;
+    }
+    Ok(())
+}
+
+/// As 633, with the thread waiting for its next replenishment there.
+fn issue_677_contexts_of_another_core_die_while_they_wait(test: &mut Test) -> Outcome {
+    for core in test.further_cores() {
+        let thread = test.timed_on(
+            core,
+            BELOW,
+            SchedParameters::new(us(500), ms(1000)),
+            count_for_ever,
+        )?;
+        thread.start()?;
+        test.sleep(ms(5))?;
+        let stands = COUNT.load(Relaxed);
+        check!(stands > 0);
+        test.delete(thread.sched_context)?;
+        test.sleep(ms(5))?;
+        check_eq!(COUNT.load(Relaxed), stands);
+        let time = test.time_on(core, &SLICE)?;
+        time.bind(thread.tcb)?;
+        expect_progress(test)?;
+        test.delete(thread.tcb)?;
+        COUNT.store(0, Relaxed);
+    }
+    Ok(())
+}
+
+/// Each period began later than the last one.
+fn issue_844_periods_do_not_drift_on_any_core(test: &mut Test) -> Outcome {
+    const TURNS: usize = 200;
+    static PASSED: AtomicUsize = AtomicUsize::new(0);
+    let time = SchedParameters::new(us(100), ms(1)).sporadic();
+    for core in test.further_cores() {
+        let startup = test.startup;
+        let thread = test.timed_on(core, ABOVE, time, move || {
+            let clock = Clock::from_startup(startup);
+            let first = clock.now();
+            for _ in 0..TURNS {
+                syscall::yield_now();
+            }
+            PASSED.store((clock.now() - first).0 as usize, Relaxed);
+            note('e');
+        })?;
+        thread.start()?;
+        check!(test.comes_true(|| noted() == "e")?);
+        events::forget();
+        let late = PASSED.load(Relaxed) as isize - 1000 * TURNS as isize;
+        check!(late <= 10, "{late} us");
+    }
+    Ok(())
+}
+
+/// A passive server gave its time back with a reply and got that of a caller of another core in the same
+/// call, and that core was not told.
+fn issue_986_reply_recv_takes_the_time_of_a_caller_of_another_core(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let bell: Notification = test.create()?;
+    test.spawn_passive(ABOVE, move || {
+        endpoint.recv(reply);
+        loop {
+            bell.wait();
+            endpoint.reply_recv(Message::empty(0), reply);
+        }
+    })?;
+    let last = test.further_cores().end - 1;
+    // The callers wait in turn: one of this core, then one of another, and so on.
+    for core in [0, 1, last, 0, last, 1] {
+        test.spawn_on(core, BELOW, move || {
+            loop {
+                endpoint.call(Message::empty(0));
+                COUNT.fetch_add(1, Relaxed);
+            }
+        })?;
+        test.sleep(ms(5))?;
+    }
+    for served in 1..=60 {
+        bell.signal();
+        check!(test.comes_true(|| COUNT.load(Relaxed) == served)?);
+    }
+    Ok(())
+}
+
+/// More ways by which a server moves to another core in a receive: it replies to a caller of its core,
+/// and a signal that came meanwhile lends it time of another one.
+fn issue_1662_servers_move_to_another_core_in_a_receive(test: &mut Test) -> Outcome {
+    let bell: Notification = test.create()?;
+    for core in test.further_cores() {
+        let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+        let server = test.spawn_passive(ABOVE, move || {
+            let mut received = endpoint.recv(reply);
+            loop {
+                if received.message.is_some() {
+                    note('m');
+                    bell.signal();
+                    received = endpoint.reply_recv(Message::empty(0), reply);
+                } else {
+                    note('i');
+                    received = endpoint.recv(reply);
+                }
+            }
+        })?;
+        server.tcb.bind_notification(bell)?;
+        let time = test.time_on(core, &SLICE)?;
+        time.bind_notification(bell)?;
+        for _ in 0..5 {
+            events::forget();
+            endpoint.call(Message::empty(0));
+            check!(test.comes_true(|| noted() == "mi")?);
+        }
+        test.delete(server.tcb)?;
+        time.unbind()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! Threads on several cores.
+
+use core::ops::Range;
+
+use super::protocol::names;
+use super::{Outcome, SLICE, Test, ms};
+use userlib::cap::{SchedContext, SchedControl, SchedParameters};
+use userlib::{Result, Thread};
+
+/// How often a test looks whether another core has done something; each time it sleeps for [`NAP`].
+const LOOKS: usize = 200;
+const NAP: userlib::Microseconds = ms(2);
+
+impl Test {
+    /// The cores behind the first, on which the test itself runs; no more than tests need.
+    pub fn further_cores(&self) -> Range<usize> {
+        1..self.boot_info().nodes.min(names::SCHED_CONTROLS.len() + 1)
+    }
+
+    /// The right to hand out time on a core.
+    pub fn control_of(&self, core: usize) -> SchedControl {
+        match core.checked_sub(1) {
+            None => self.sched_control,
+            Some(further) => self.startup.capability(names::SCHED_CONTROLS[further]),
+        }
+    }
+
+    /// A new context of a core.
+    pub fn time_on(&mut self, core: usize, time: &SchedParameters) -> Result<SchedContext> {
+        let context = self.create_sched_context(time)?;
+        self.control_of(core).configure(context, time)?;
+        Ok(context)
+    }
+
+    /// Makes a thread of a core, with given time.
+    pub fn timed_on<F: FnOnce() + Send + 'static>(
+        &mut self,
+        core: usize,
+        priority: u8,
+        time: SchedParameters,
+        work: F,
+    ) -> Result<Thread> {
+        let thread = self.timed(priority, time, work)?;
+        self.control_of(core)
+            .configure(thread.sched_context, &time)?;
+        Ok(thread)
+    }
+
+    /// Makes a thread of a core and lets it run.
+    pub fn spawn_on<F: FnOnce() + Send + 'static>(
+        &mut self,
+        core: usize,
+        priority: u8,
+        work: F,
+    ) -> Result<Thread> {
+        let thread = self.timed_on(core, priority, SLICE, work)?;
+        thread.start()?;
+        Ok(thread)
+    }
+
+    /// Makes a passive thread that waits; see [`Test::spawn_passive`]. It gets its first time on a core.
+    pub fn spawn_passive_on<F: FnOnce() + Send + 'static>(
+        &mut self,
+        core: usize,
+        priority: u8,
+        work: F,
+    ) -> Outcome<Thread> {
+        let thread = self.passive(priority, work)?;
+        let time = self.time_on(core, &SLICE)?;
+        time.bind(thread.tcb)?;
+        thread.start()?;
+        self.sleep(ms(5))?;
+        time.unbind_object(thread.tcb)?;
+        Ok(thread)
+    }
+
+    /// Whether something is so, some time.
+    pub fn comes_true(&mut self, mut what: impl FnMut() -> bool) -> Result<bool> {
+        for _ in 0..LOOKS {
+            if what() {
+                return Ok(true);
+            }
+            self.sleep(NAP)?;
+        }
+        Ok(what())
+    }
+}

@@ -52,7 +52,6 @@ static DONE: Line = Line::new();
 /// A thread on each core.
 pub struct Crew {
     size: usize,
-    turns: usize,
     megahertz: usize,
     start: [Notification; MOST_CORES],
     stopped: Notification,
@@ -69,7 +68,6 @@ impl Crew {
         let (counter, stopped) = (bench.counter(), bench.allocator.create()?);
         let mut crew = Self {
             size: bench.cores,
-            turns,
             megahertz: bench.megahertz,
             start: [Notification::at(CPtr::NULL); MOST_CORES],
             stopped,

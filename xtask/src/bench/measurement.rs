@@ -29,7 +29,7 @@ pub(crate) struct Measurement {
 }
 
 /// Units of what others on the host disturb.
-const NOISY: [&str; 2] = ["ns", "1/s"];
+pub(super) const NOISY: [&str; 2] = ["ns", "1/s"];
 
 /// A line of the guest.
 #[derive(Deserialize)]

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 pub(super) use page::page;
 pub(super) use plot::{locks_plot, pairs_plot, payload_plot};
 
-use super::measurement::Measurement;
+use super::measurement::{Measurement, NOISY};
 use super::run::{Bench, Counted};
 use crate::Result;
 use crate::cli::{BenchArguments, Cores};
@@ -99,8 +99,10 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
         let built = bench.build_with(false, &format!("{suite}/{part}"))?;
         let (mut more, _) = bench.run(&built, None, None)?;
         // The guest says both, as it does not know what its counter counts.
-        let counts = |one: &Measurement| one.unit == "instructions";
-        more.retain(|one| counts(one) == (counted == Counted::Instructions));
+        more.retain(|one| match counted {
+            Counted::Instructions => one.unit == "instructions",
+            Counted::Ticks | Counted::Cycles => NOISY.contains(&&*one.unit),
+        });
         measured.extend(more.into_iter().map(|one| one.of(boot.kernel)));
     }
     // One table for each unit.

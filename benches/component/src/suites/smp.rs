@@ -14,7 +14,7 @@ use userlib::{Capability, Message, Result, abi, syscall};
 benchmarks![pairs: PAUSES.len(), payload: PAYLOADS.len(), latency: 2 * CORES.len()];
 
 /// What a client does in a round at most.
-const CALLS: usize = 4000;
+const CALLS: usize = 2000;
 /// The longest pauses between two calls, in turns of an empty loop.
 const PAUSES: [usize; 6] = [0, 250, 500, 1000, 2000, 4000];
 /// Bytes that a client hands to its server.

@@ -7,7 +7,6 @@ use crate::crew::Crew;
 use crate::measure::{EMPTY, Log, filled, log_of, samples, sending};
 use crate::partner::Peer;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use userlib::arch::Registers;
 use userlib::cap::{Endpoint, Reply};
 use userlib::{Capability, Message, Result, abi, syscall};
 
@@ -53,7 +52,7 @@ fn payload(bench: &mut Bench, variant: usize) -> Result {
             request = request.wrapping_add(1);
             each(payload, |_| request);
             endpoint.call(Message::empty(0));
-            each(payload, |answer| core::hint::black_box(answer));
+            each(payload, core::hint::black_box);
         })
     })?;
     crew.measure(|cores, pace| {
@@ -157,8 +156,7 @@ fn signal(bench: &mut Bench, core: usize) -> Result {
 /// Waits for signals; notes when they came, and answers.
 fn attend(peer: &Peer) {
     for round in 0.. {
-        let mut registers = Registers::default();
-        registers.cap = peer.notification.cptr().0;
+        let mut registers = sending(peer.notification.cptr(), filled(0));
         let stamps = peer.counter.timed(abi::Syscall::Wait, &mut registers);
         peer.shared.log(round, stamps);
         peer.back.signal();

@@ -155,13 +155,13 @@ fn tables(platforms: &[Platform]) -> String {
     text
 }
 
-/// The mean, and the extremes where they differ.
+/// The mean, or the median, and the extremes where they differ.
 pub(super) fn cell(one: &Measurement) -> String {
-    let mean = number(one.mean);
+    let typical = number(one.typical());
     if one.min == one.max {
-        mean
+        typical
     } else {
-        format!("{mean} ({}–{})", number(one.min), number(one.max))
+        format!("{typical} ({}–{})", number(one.min), number(one.max))
     }
 }
 

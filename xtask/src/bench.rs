@@ -11,6 +11,7 @@ mod measurement;
 mod profile;
 mod reference;
 mod run;
+mod scaling;
 mod speed;
 mod table;
 
@@ -29,7 +30,7 @@ use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, setup};
 use measurement::Measurement;
-use run::Bench;
+use run::{Bench, Counted};
 
 /// The command `bench`.
 pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
@@ -50,7 +51,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     let mut good = true;
     for name in &names {
         let platform = Platform::load(workspace, name)?;
-        if arguments.platforms.is_empty() && !platform.has(arguments.cores) {
+        let fits = platform.has(arguments.cores) && scaling::fits(arguments, &platform);
+        if arguments.platforms.is_empty() && !fits {
             continue;
         }
         let bench = Bench {
@@ -59,6 +61,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
             platform: &platform,
             supervisor: &supervisor,
             arguments,
+            cores: arguments.cores,
+            counted: if arguments.kvm {
+                Counted::Cycles
+            } else {
+                Counted::Instructions
+            },
         };
         match &arguments.profile {
             Some(operation) => profile::show(&bench, operation)?,
@@ -97,6 +105,8 @@ pub(crate) fn examine(
         platform,
         supervisor,
         arguments: &arguments,
+        cores: arguments.cores,
+        counted: Counted::Instructions,
     };
     let measured = bench.measure_with_sizes()?;
     let before = reference::read(workspace, &platform.name)?;
@@ -106,11 +116,11 @@ pub(crate) fn examine(
 }
 
 /// What is worse than before, if anything was measured before. The suite `delay` has bounds of its own; its
-/// figures depend on where releases happen to hit.
+/// figures depend on where releases happen to hit. Where time is measured, no two runs are alike.
 fn worse(before: &[Measurement], measured: &[Measurement], complete: bool) -> Vec<String> {
     let [before, measured] = [before, measured].map(|list| {
         let mut list = list.to_vec();
-        list.retain(|one| one.suite != delay::SUITE);
+        list.retain(|one| one.suite != delay::SUITE && !scaling::SUITES.contains(&&*one.suite));
         list
     });
     if before.is_empty() {

@@ -4,12 +4,17 @@ use crate::measure::Counter;
 use crate::partner::{Peer, Place, Shared};
 use crate::protocol::{ALARM, PRIORITY, names};
 use core::ops::{Deref, DerefMut};
-use userlib::cap::{Attributes, Endpoint, Frame, Notification, SchedContext, SchedParameters, Tcb};
+use userlib::cap::{
+    Attributes, Endpoint, Frame, Notification, SchedContext, SchedControl, SchedParameters, Tcb,
+};
 use userlib::thread::ThreadParameters;
-use userlib::{CPtr, Environment, Message, Microseconds, Result, Rights, Startup};
+use userlib::{CPtr, Capability, Environment, Message, Microseconds, Result, Rights, Startup};
 
 /// While the benchmark's first thread has this priority, everybody else goes first.
 const LAST: u8 = 1;
+
+/// Benchmarks use no more cores than these.
+pub const MOST_CORES: usize = 8;
 
 /// Long turns: nothing but the measured operation happens.
 pub const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
@@ -33,6 +38,10 @@ pub struct Bench {
     pub interrupt: Notification,
     /// The most attackers that there shall be, if there is a limit.
     pub attackers: Option<usize>,
+    /// How many cores there are.
+    pub cores: usize,
+    /// How often the counter counts in a microsecond where nobody counts instructions.
+    pub megahertz: usize,
     environment: Environment,
     partner: Tcb,
     partner_time: SchedContext,
@@ -59,6 +68,8 @@ impl Bench {
             peer: Peer::new(startup),
             interrupt: startup.capability(names::INTERRUPT),
             attackers: startup.find_number(names::ATTACKERS),
+            cores: startup.number(names::CORES).min(MOST_CORES),
+            megahertz: startup.number(names::MEGAHERTZ),
             environment: Environment::from_startup(startup),
             partner: startup.capability(names::PARTNER),
             partner_time: startup.capability(names::PARTNER_TIME),
@@ -111,6 +122,26 @@ impl Bench {
         let peer = self.peer;
         let thread = self.create_thread(&parameters, move || role(&peer))?;
         Ok((thread.tcb, self.create_sched_context(&TIME)?))
+    }
+
+    /// Lets a thread of this address space, with time of its own, do some work on a core.
+    pub fn run_on(
+        &mut self,
+        core: usize,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(Tcb, SchedContext)> {
+        let parameters = ThreadParameters {
+            priority: PRIORITY,
+            time: None,
+            fault_endpoint: CPtr::NULL,
+        };
+        let tcb = self.create_thread(&parameters, work)?.tcb;
+        let context = self.create_sched_context(&TIME)?;
+        let control = SchedControl(CPtr(self.sched_control.cptr().0 + core));
+        control.configure(context, &TIME)?;
+        context.bind(tcb)?;
+        tcb.resume()?;
+        Ok((tcb, context))
     }
 
     /// Maps a frame of the smallest size for reading and writing.

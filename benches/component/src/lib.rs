@@ -7,12 +7,31 @@
 #![no_std]
 
 mod bench;
+mod crew;
 mod measure;
 mod partner;
 pub mod protocol;
 mod report;
 mod suites;
+/// The kernel's locks, compiled once more for programs.
+#[path = "../../../kernel/src/sync"]
+pub mod sync {
+    #[expect(unused_imports, reason = "these locks do not need all of it")]
+    mod atomic;
+    mod clh;
+    mod guarded;
+    mod lock;
+    mod mcs;
+    mod ticket;
 
+    pub use clh::Clh;
+    pub use guarded::{CoreToken, Guarded};
+    pub use lock::Lock;
+    pub use mcs::Mcs;
+    pub use ticket::Ticket;
+}
+
+pub use bench::MOST_CORES;
 #[cfg(target_arch = "arm")]
 pub use measure::Counter;
 pub use suites::SUITES;

@@ -30,6 +30,10 @@ pub mod names {
     pub const COUNTER: &str = "counter";
     /// Where in that page the counter is.
     pub const COUNTER_OFFSET: &str = "counter-offset";
+    /// How many cores there are. The rights to hand out time on them lie side by side.
+    pub const CORES: &str = "cores";
+    /// How often the counter counts in a microsecond where nobody counts instructions.
+    pub const MEGAHERTZ: &str = "megahertz";
     /// The most attackers that benchmarks shall have, if there is a limit.
     pub const ATTACKERS: &str = "attackers";
 }

@@ -1,7 +1,7 @@
 //! A timer to count instructions with, on boards whose emulated processor has no counter.
 
 use userlib::cap::Frame;
-use userlib::{Environment, Result};
+use userlib::{BootInfo, Environment, Result};
 
 /// A page of device registers, and the offset of the counter in it.
 pub type Counter = (Frame, usize);
@@ -30,4 +30,16 @@ pub fn find(environment: &mut Environment) -> Result<Option<Counter>> {
 #[cfg(not(target_arch = "arm"))]
 pub fn find(_: &mut Environment) -> Result<Option<Counter>> {
     Ok(None)
+}
+
+/// How often the counter counts in a microsecond where nobody counts instructions.
+#[cfg(target_arch = "x86_64")]
+pub fn megahertz(boot: &'static BootInfo) -> usize {
+    userlib::boot::tsc_megahertz(boot).map_or(1, |megahertz| megahertz as usize)
+}
+
+/// The emulator's processors have a gigahertz, and the timer is read so that it seems to have one.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn megahertz(_: &'static BootInfo) -> usize {
+    1000
 }

@@ -21,6 +21,9 @@ const FILTER: &str = match option_env!("ESCAPEMENT_BENCH_FILTER") {
     None => "",
 };
 
+/// Suites that need several cores, and a clock: they are run only if the filter begins with their names.
+const ON_REQUEST: [&str; 2] = ["locks", "smp"];
+
 /// Only this variant of each is run; all if it is empty.
 const VARIANT: &str = match option_env!("ESCAPEMENT_BENCH_VARIANT") {
     Some(variant) => variant,
@@ -31,7 +34,7 @@ userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> Result {
     let mut environment = Environment::from_boot_info(boot);
-    let mut runner = Runner::new(&mut environment)?;
+    let mut runner = Runner::new(&mut environment, boot)?;
     let mut done = 0;
     for (suite, &(suite_name, benchmarks)) in SUITES.iter().enumerate() {
         for (index, benchmark) in benchmarks.iter().enumerate() {
@@ -59,6 +62,9 @@ fn main(boot: &'static BootInfo) -> Result {
 
 /// Whether `filter` is part of `suite/name`, or `!` and another suite.
 fn matches(suite: &str, name: &str, filter: &str) -> bool {
+    if ON_REQUEST.contains(&suite) && !filter.starts_with(suite) {
+        return false;
+    }
     if let Some(unwanted) = filter.strip_prefix('!') {
         return suite != unwanted;
     }

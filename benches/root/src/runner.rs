@@ -1,14 +1,15 @@
 //! Running one variant of a benchmark.
 
 use crate::counter::{self, Counter};
+use suites::MOST_CORES;
 use suites::protocol::{ALARM, BY_BENCHMARK, BY_CALLER, BY_PARTNER, PRIORITY, names};
 use userlib::cap::{Attributes, Endpoint, Notification, Reply, SchedContext, SchedParameters};
 use userlib::drivers::Alarm;
 use userlib::environment::{SharedPage, names as own};
 use userlib::process::ProcessSize;
 use userlib::{
-    Capability, Environment, Error, Fault, Message, Microseconds, Outcome, Process, Result, Rights,
-    boot, tar,
+    BootInfo, CPtr, Capability, Environment, Error, Fault, Message, Microseconds, Outcome, Process,
+    Result, Rights, boot, tar,
 };
 
 /// How large a benchmark's component is: the program, and memory for what it makes.
@@ -45,11 +46,13 @@ pub struct Runner<'a> {
     reply: Reply,
     alarm: Alarm,
     counter: Option<Counter>,
+    megahertz: usize,
+    cores: usize,
 }
 
 impl<'a> Runner<'a> {
     /// Takes all that the machine has.
-    pub fn new(environment: &'a mut Environment) -> Result<Self> {
+    pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
         let program = tar::find(userlib::components!(), "benches-component");
         Ok(Self {
             program: program.ok_or(Error::BadProgram("it is not there"))?,
@@ -57,6 +60,8 @@ impl<'a> Runner<'a> {
             reply: environment.allocator.create()?,
             alarm: Alarm::open(environment)?,
             counter: counter::find(environment)?,
+            megahertz: counter::megahertz(boot),
+            cores: boot.sched_control.len(),
             environment,
         })
     }
@@ -69,6 +74,8 @@ impl<'a> Runner<'a> {
             (names::SUITE, suite),
             (names::BENCHMARK, benchmark),
             (names::VARIANT, variant),
+            (names::CORES, self.cores),
+            (names::MEGAHERTZ, self.megahertz),
         ] {
             process.give_number(self.environment, name, number)?;
         }
@@ -140,12 +147,17 @@ impl<'a> Runner<'a> {
         process.set_time(environment, &TIME)?;
         for (name, capability) in [
             (own::ASID_POOL, boot::ASID_POOL.cptr()),
-            (own::SCHED_CONTROL, environment.sched_control.cptr()),
             (names::PARTNER, partner.tcb.cptr()),
             (names::PARTNER_TIME, partner_time.cptr()),
             (names::INTERRUPT, self.alarm.notification().cptr()),
         ] {
             process.give(environment, name, capability, Rights::ALL)?;
+        }
+        // Under one name, and side by side.
+        let first = environment.sched_control.cptr().0;
+        for core in 0..self.cores.min(MOST_CORES) {
+            let control = CPtr(first + core);
+            process.give(environment, own::SCHED_CONTROL, control, Rights::ALL)?;
         }
         let endpoint = self.endpoint;
         process.give_badged(environment, names::RUNNER, endpoint, Rights::ALL, BY_CALLER)?;

@@ -21,9 +21,15 @@ pub(crate) struct Measurement {
     pub(crate) min: f64,
     pub(crate) max: f64,
     pub(crate) mean: f64,
+    /// Where time was measured, which others disturb: half of the samples were below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) median: Option<f64>,
     /// Of the samples themselves, not an estimate for others.
     pub(crate) stddev: f64,
 }
+
+/// Units of what others on the host disturb.
+pub(super) const NOISY: [&str; 2] = ["ns", "1/s"];
 
 /// A line of the guest.
 #[derive(Deserialize)]
@@ -38,24 +44,26 @@ struct Line {
 
 impl Measurement {
     /// Reads a line of the guest, if it is one with results. The guest counts
-    /// something and does not know what: `counted` says it.
+    /// something and does not know what: `counted` says it. It knows whole numbers only: parts of
+    /// nanoseconds are picoseconds.
     pub(crate) fn from_guest(line: &str, counted: &str) -> Result<Option<Self>> {
         if !line.starts_with('{') {
             return Ok(None);
         }
         let line: Line =
             serde_json::from_str(line).with_context(|| format!("cannot use the result {line}"))?;
-        let unit = if line.unit == "count" {
-            counted
-        } else {
-            &line.unit
+        let (unit, scale) = match &*line.unit {
+            "count" => (counted, 1.0),
+            "ps" => ("ns", 1000.0),
+            unit => (unit, 1.0),
         };
+        let samples: Vec<_> = line.samples.iter().map(|one| one / scale).collect();
         Self::new(
             &line.suite,
             &line.operation,
             line.parameters,
             unit,
-            &line.samples,
+            &samples,
         )
         .map(Some)
     }
@@ -88,8 +96,14 @@ impl Measurement {
             min: samples.iter().copied().fold(f64::INFINITY, f64::min),
             max: samples.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             mean: rounded(mean),
+            median: NOISY.contains(&unit).then(|| rounded(median(samples))),
             stddev: rounded(variance.sqrt()),
         })
+    }
+
+    /// What stands for all samples.
+    pub(crate) fn typical(&self) -> f64 {
+        self.median.unwrap_or(self.mean)
     }
 
     /// Whether both are about the same thing.
@@ -118,6 +132,14 @@ impl fmt::Display for Measurement {
             parameters => write!(f, " ({parameters})"),
         }
     }
+}
+
+/// The one in the middle.
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[half])
 }
 
 /// Two digits behind the point: what a file needs to be stable and readable.
@@ -174,6 +196,15 @@ pub(crate) mod tests {
         );
         assert!(Measurement::from_guest("{\"suite\":", "x").is_err());
         assert!(Measurement::from_guest(&line.replace("2,4,4,4,5,5,7,9", ""), "x").is_err());
+    }
+
+    #[test]
+    fn where_there_is_noise_the_median_stands_for_all() {
+        let line = r#"{"suite":"locks","operation":"latency","parameters":{},"unit":"ps","samples":[9000,1500,2500,1000]}"#;
+        let one = Measurement::from_guest(line, "ticks").unwrap().unwrap();
+        assert_eq!((&*one.unit, one.min, one.max), ("ns", 1.0, 9.0));
+        assert_eq!((one.mean, one.typical()), (3.5, 2.0));
+        assert_eq!(example("call", &[1.0, 1.0, 4.0]).typical(), 2.0);
     }
 
     #[test]

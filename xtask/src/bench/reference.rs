@@ -8,22 +8,26 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::measurement::{self, Measurement, number};
-use super::{criticality, delay, speed};
+use super::{criticality, delay, scaling, speed};
 use crate::Result;
 use crate::workspace::Workspace;
 
 /// Where the files are.
 const FOLDER: &str = "benches/reference";
 /// The pages of the book that show results, and how.
-const PAGES: [(&str, Show); 3] = [
+const PAGES: [(&str, Show); 4] = [
     ("docs/src/reference/benchmarks.md", tables),
     ("docs/src/reference/speed.md", speed::page),
     ("docs/src/reference/delay.md", delay::page),
+    ("docs/src/reference/scaling.md", scaling::page),
 ];
 /// The plots, one for each platform that has the results: the beginnings of their names, and how.
-const PLOTS: [(&str, Draw); 2] = [
+const PLOTS: [(&str, Draw); 5] = [
     ("docs/src/images/criticality", criticality::plot),
     ("docs/src/images/delay", delay::plot),
+    ("docs/src/images/locks", scaling::locks_plot),
+    ("docs/src/images/pairs", scaling::pairs_plot),
+    ("docs/src/images/payload", scaling::payload_plot),
 ];
 /// What of a page the tool writes lies behind this line.
 const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-reference`. -->\n";
@@ -114,18 +118,23 @@ fn all(workspace: &Workspace) -> Result<Vec<Platform>> {
         .collect()
 }
 
-/// One table for each suite and unit; the platforms are its columns. The suite `delay` has a page of its own.
+/// Whether the page of all suites shows a result. Those of some suites have pages of their own.
+fn is_shown(one: &Measurement) -> bool {
+    one.suite != delay::SUITE && !scaling::SUITES.contains(&&*one.suite)
+}
+
+/// One table for each suite and unit; the platforms are its columns.
 fn tables(platforms: &[Platform]) -> String {
     let mut rows: Vec<&Measurement> = Vec::new();
     for one in platforms.iter().flat_map(|(_, list)| list) {
-        if one.suite != delay::SUITE && !rows.iter().any(|row| row.is_about_the_same_as(one)) {
+        if is_shown(one) && !rows.iter().any(|row| row.is_about_the_same_as(one)) {
             // Behind the last of its suite.
             let place = rows.iter().rposition(|row| row.suite == one.suite);
             rows.insert(place.map_or(rows.len(), |place| place + 1), one);
         }
     }
-    let is_shown = |(_, list): &&Platform| list.iter().any(|one| one.suite != delay::SUITE);
-    let platforms: Vec<_> = platforms.iter().filter(is_shown).collect();
+    let has_some = |(_, list): &&Platform| list.iter().any(is_shown);
+    let platforms: Vec<_> = platforms.iter().filter(has_some).collect();
     let mut text = String::new();
     for group in rows.chunk_by(|a, b| (&a.suite, &a.unit) == (&b.suite, &b.unit)) {
         let _ = writeln!(text, "\n## {} ({})\n", group[0].suite, group[0].unit);
@@ -146,13 +155,13 @@ fn tables(platforms: &[Platform]) -> String {
     text
 }
 
-/// The mean, and the extremes where they differ.
-fn cell(one: &Measurement) -> String {
-    let mean = number(one.mean);
+/// The mean, or the median, and the extremes where they differ.
+pub(super) fn cell(one: &Measurement) -> String {
+    let typical = number(one.typical());
     if one.min == one.max {
-        mean
+        typical
     } else {
-        format!("{mean} ({}–{})", number(one.min), number(one.max))
+        format!("{typical} ({}–{})", number(one.min), number(one.max))
     }
 }
 

@@ -12,9 +12,10 @@ use serde_json::{Map, json};
 use super::delay::{self, Observation, Observer};
 use super::measurement::Measurement;
 use super::profile::{Runs, Trace};
+use super::scaling;
 use crate::Result;
 use crate::build::{self, Built, Request, RootTask};
-use crate::cli::{BenchArguments, Kernel};
+use crate::cli::{BenchArguments, Cores, Kernel};
 use crate::platform::Platform;
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
@@ -42,11 +43,40 @@ pub(super) struct Bench<'a> {
     pub(super) platform: &'a Platform,
     pub(super) supervisor: &'a Supervisor,
     pub(super) arguments: &'a BenchArguments,
+    /// The machine's cores, which need not be those of the arguments.
+    pub(super) cores: Cores,
+    /// What virtual time is.
+    pub(super) counted: Counted,
+}
+
+/// What the guest's counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// Instructions; several cores take turns on one thread of the host.
+    Instructions,
+    /// Time of the host, where each core has a thread of its own.
+    Ticks,
+    /// Cycles of this computer's processor.
+    Cycles,
+}
+
+impl Counted {
+    /// As a unit.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions",
+            Self::Ticks => "ticks",
+            Self::Cycles => "cycles",
+        }
+    }
 }
 
 impl Bench<'_> {
     /// Builds and runs the benchmarks.
     pub(super) fn measure(&self) -> Result<Vec<Measurement>> {
+        if let Some(suite) = scaling::wanted(self.filter()) {
+            return scaling::measure(self, suite);
+        }
         if self.arguments.measures_sizes() {
             return self.measure_with_sizes();
         }
@@ -102,7 +132,7 @@ impl Bench<'_> {
     }
 
     /// Builds those benchmarks that are called so; with a `bare` kernel, if it shall be.
-    fn build_with(&self, bare: bool, filter: &str) -> Result<Built> {
+    pub(super) fn build_with(&self, bare: bool, filter: &str) -> Result<Built> {
         let system = System::benches(self.workspace)?;
         system.require(self.platform)?;
         fn number(number: Option<impl ToString>) -> String {
@@ -112,7 +142,7 @@ impl Bench<'_> {
             platform: self.platform,
             kernel: Kernel::Bench,
             abi: &[],
-            cores: self.arguments.cores,
+            cores: self.cores,
             log: None,
             root_task: RootTask::System(&system),
             bare,
@@ -141,7 +171,7 @@ impl Bench<'_> {
         let _step = Step::begin(&format!("measuring on {}", self.platform.name));
         let mut more = trace.as_ref().map_or(Vec::new(), Trace::arguments);
         more.extend(observer.iter().flat_map(|observer| observer.arguments()));
-        if self.arguments.kvm {
+        if self.counted == Counted::Cycles {
             say(
                 "on this computer's own processor: cycles, which caches, interrupts and other \
                  programs disturb",
@@ -151,9 +181,9 @@ impl Bench<'_> {
         let machine = Machine {
             platform: self.platform,
             image: &built.image,
-            cores: self.arguments.cores.count,
+            cores: self.cores.count,
             log: None,
-            icount: !self.arguments.kvm,
+            icount: self.counted == Counted::Instructions,
             gdb: false,
             more: &more,
         };
@@ -202,14 +232,12 @@ impl Bench<'_> {
 
     /// The results that the benchmarks printed.
     fn read(&self, output: &str) -> Result<Vec<Measurement>> {
-        let counted = if self.arguments.kvm {
-            "cycles"
-        } else {
-            "instructions"
-        };
         let mut measurements = Vec::new();
         for line in output.lines() {
-            measurements.extend(Measurement::from_guest(line.trim_end(), counted)?);
+            measurements.extend(Measurement::from_guest(
+                line.trim_end(),
+                self.counted.name(),
+            )?);
         }
         if measurements.is_empty() {
             bail!("no benchmark is called `{}`", self.filter());

@@ -18,12 +18,12 @@ pub(super) fn terminal(measurements: &[Measurement], before: Option<&[Measuremen
             .map(|one| format!("{} {}", one.operation, one.parameters()));
         let names: Vec<_> = names.collect();
         let width = names.iter().map(String::len).max().unwrap_or(0);
-        let longest = group.iter().map(|one| one.mean).fold(0.0, f64::max);
+        let longest = group.iter().map(Measurement::typical).fold(0.0, f64::max);
         let _ = writeln!(
             table,
             "  {:width$} {:>11} {:>9} {:>9} {:>8} {}",
             "",
-            "mean",
+            group[0].median.map_or("mean", |_| "median"),
             "min",
             "max",
             "stddev",
@@ -34,11 +34,11 @@ pub(super) fn terminal(measurements: &[Measurement], before: Option<&[Measuremen
             let _ = writeln!(
                 table,
                 "  {name:width$} {:>11} {:>9} {:>9} {:>8} {change} {}",
-                number(one.mean),
+                number(one.typical()),
                 number(one.min),
                 number(one.max),
                 number(one.stddev),
-                bar(one.mean, longest),
+                bar(one.typical(), longest),
             );
         }
     }

@@ -74,7 +74,7 @@ fn measure(
 }
 
 /// Answers calls; notes when it received and replied.
-fn serve(peer: &Peer) {
+pub(super) fn serve(peer: &Peer) {
     let endpoint = peer.endpoint.cptr();
     let (words, fpu) = (peer.shared.argument(WORDS), peer.shared.argument(FPU) != 0);
     let mut call = abi::Syscall::Recv;

@@ -27,7 +27,9 @@ suites![
     thread,
     threshold,
     criticality,
-    delay
+    delay,
+    locks,
+    smp
 ];
 
 /// Makes a list of benchmarks: `name: variants`.

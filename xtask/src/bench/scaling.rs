@@ -1,0 +1,242 @@
+//! The suites `locks` and `smp`: what several cores do to each other.
+//!
+//! Where the emulator counts instructions, cores take turns on one thread of the host. So these suites are
+//! measured in time, each core on a thread of its own; and beside that in instructions, where one core
+//! works at a time. Each suite boots the kernels that it compares, one after the other.
+
+mod page;
+mod plot;
+
+use anyhow::bail;
+use serde_json::{Map, Value};
+
+pub(super) use page::page;
+pub(super) use plot::{locks_plot, pairs_plot, payload_plot};
+
+use super::measurement::{Measurement, NOISY};
+use super::run::{Bench, Counted};
+use crate::Result;
+use crate::cli::{BenchArguments, Cores};
+use crate::platform::Platform;
+
+/// The suites.
+pub(super) const SUITES: [&str; 2] = [LOCKS, SMP];
+const LOCKS: &str = "locks";
+const SMP: &str = "smp";
+
+/// How many cores are measured if nobody says it and the board has them.
+const USUAL: u32 = 4;
+
+/// The parameter that tells the kernels of the suite `smp` apart, and its values.
+const KERNEL: &str = "kernel";
+const FINE: &str = "fine-grained";
+const BIG: &str = "big lock";
+const ONE: &str = "one core";
+
+/// A run of a part of a suite.
+struct Boot {
+    /// The value of [`KERNEL`].
+    kernel: &'static str,
+    cores: Cores,
+    counted: Counted,
+    /// What the names of its benchmarks begin with.
+    part: &'static str,
+}
+
+/// Which of the suites a filter chooses.
+pub(super) fn wanted(filter: &str) -> Option<&'static str> {
+    let (name, _) = split(filter);
+    SUITES.into_iter().find(|suite| *suite == name)
+}
+
+/// Suite and benchmark of a filter.
+fn split(filter: &str) -> (&str, &str) {
+    filter.split_once('/').unwrap_or((filter, ""))
+}
+
+/// Whether a board has the cores that these suites need, if they are asked for.
+pub(super) fn fits(arguments: &BenchArguments, platform: &Platform) -> bool {
+    let filter = arguments.suite.as_deref().unwrap_or_default();
+    wanted(filter).is_none() || platform.cores > 1
+}
+
+/// Measures one of the suites.
+pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>> {
+    let platform = bench.platform;
+    if platform.cores == 1 {
+        bail!(
+            "{} has one core; the suite `{suite}` needs several",
+            platform.name
+        );
+    }
+    let asked = bench.arguments.cores;
+    let count = if asked.are_several() {
+        asked.count
+    } else {
+        USUAL.min(platform.cores)
+    };
+    let (_, chosen) = split(bench.filter());
+    let mut measured = Vec::new();
+    for boot in boots(suite, count) {
+        if asked.big_lock && !boot.cores.big_lock {
+            continue;
+        }
+        let part = match (chosen.starts_with(boot.part), boot.part.starts_with(chosen)) {
+            (true, _) => chosen,
+            (_, true) => boot.part,
+            _ => continue,
+        };
+        let counted = match boot.counted {
+            Counted::Instructions if bench.counted != Counted::Instructions => continue,
+            Counted::Ticks if bench.counted == Counted::Cycles => Counted::Cycles,
+            counted => counted,
+        };
+        let bench = Bench {
+            cores: boot.cores,
+            counted,
+            ..*bench
+        };
+        let built = bench.build_with(false, &format!("{suite}/{part}"))?;
+        let (mut more, _) = bench.run(&built, None, None)?;
+        // The guest says both, as it does not know what its counter counts.
+        more.retain(|one| match counted {
+            Counted::Instructions => one.unit == "instructions",
+            Counted::Ticks | Counted::Cycles => NOISY.contains(&&*one.unit),
+        });
+        measured.extend(more.into_iter().map(|one| one.of(boot.kernel)));
+    }
+    // One table for each unit.
+    measured.sort_by(|a, b| a.unit.cmp(&b.unit));
+    if measured.is_empty() {
+        bail!("no benchmark is called `{}`", bench.filter());
+    }
+    Ok(measured)
+}
+
+impl Measurement {
+    /// The same as that of a kernel, if several are compared.
+    fn of(mut self, kernel: &str) -> Self {
+        if !kernel.is_empty() {
+            let name = (KERNEL.to_string(), Value::from(kernel));
+            self.parameters = Map::from_iter([name].into_iter().chain(self.parameters));
+        }
+        self
+    }
+}
+
+/// The runs of a suite on so many cores.
+fn boots(suite: &str, count: u32) -> Vec<Boot> {
+    let fine = Cores {
+        count,
+        big_lock: false,
+    };
+    let big = Cores {
+        count,
+        big_lock: true,
+    };
+    let boot = |kernel, cores, counted, part| Boot {
+        kernel,
+        cores,
+        counted,
+        part,
+    };
+    if suite == LOCKS {
+        return vec![
+            boot("", Cores::ONE, Counted::Instructions, "transaction"),
+            boot("", fine, Counted::Ticks, "contention"),
+        ];
+    }
+    vec![
+        boot(ONE, Cores::ONE, Counted::Ticks, "p"),
+        boot(FINE, fine, Counted::Ticks, ""),
+        boot(FINE, fine, Counted::Instructions, "latency"),
+        boot(BIG, big, Counted::Ticks, ""),
+        boot(BIG, big, Counted::Instructions, "latency"),
+    ]
+}
+
+/// How the results of an operation depend on the number of cores: one series for each combination of the
+/// other parameters.
+struct Series<'a> {
+    kernel: &'a str,
+    /// The lock, or how long the pause or the payload is.
+    other: &'a Value,
+    /// By number of cores, from one.
+    points: Vec<(f64, &'a Measurement)>,
+}
+
+impl Series<'_> {
+    /// A point in relation to that of one core.
+    fn relative(&self, point: &Measurement) -> Option<f64> {
+        let (_, one) = self.points.iter().find(|point| point.0 == 1.0)?;
+        Some(point.typical() / one.typical())
+    }
+}
+
+/// The series of an operation; `other` is the parameter beside cores and kernel.
+fn series<'a>(measured: &'a [Measurement], operation: &str, other: &str) -> Vec<Series<'a>> {
+    let mut all: Vec<Series<'_>> = Vec::new();
+    let wanted = |one: &&Measurement| SUITES.contains(&&*one.suite) && one.operation == operation;
+    for one in measured.iter().filter(wanted) {
+        let parameter = |name| one.parameters.get(name);
+        let (Some(other), Some(cores)) = (parameter(other), parameter("cores")) else {
+            continue;
+        };
+        let kernel = parameter(KERNEL).and_then(Value::as_str).unwrap_or("");
+        let point = (cores.as_f64().unwrap_or(0.0), one);
+        let same = |series: &&mut Series<'_>| (series.kernel, series.other) == (kernel, other);
+        match all.iter_mut().find(same) {
+            Some(series) => series.points.push(point),
+            None => all.push(Series {
+                kernel,
+                other,
+                points: vec![point],
+            }),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A result of one of the suites.
+    pub(super) fn one(
+        (suite, operation, unit): (&str, &str, &str),
+        parameters: Value,
+        sample: f64,
+    ) -> Measurement {
+        let Value::Object(parameters) = parameters else {
+            panic!("parameters are an object")
+        };
+        Measurement::new(suite, operation, parameters, unit, &[sample]).unwrap()
+    }
+
+    #[test]
+    fn a_suite_is_chosen_by_its_whole_name() {
+        assert_eq!(wanted("smp"), Some("smp"));
+        assert_eq!(wanted("locks/contention"), Some("locks"));
+        assert_eq!(wanted("lock"), None);
+        assert_eq!(wanted("!smp"), None);
+    }
+
+    #[test]
+    fn series_are_told_apart_by_kernel_and_parameter() {
+        let pairs = |kernel: &str, cores, rate| {
+            let parameters = json!({"pause": 0, "cores": cores});
+            one((SMP, "pairs", "1/s"), parameters, rate).of(kernel)
+        };
+        let measured = [
+            pairs(FINE, 1, 100.0),
+            pairs(FINE, 2, 190.0),
+            pairs(BIG, 1, 80.0),
+        ];
+        let all = series(&measured, "pairs", "pause");
+        assert_eq!(all.len(), 2);
+        let (cores, point) = all[0].points[1];
+        assert_eq!((cores, all[0].relative(point)), (2.0, Some(1.9)));
+        assert_eq!(all[1].kernel, BIG);
+    }
+}

@@ -1,0 +1,141 @@
+//! The plots of the suites `locks` and `smp`.
+
+use super::{ONE, Series, series};
+use crate::bench::measurement::Measurement;
+use crate::plot::{Axis, Curve, Plot};
+
+/// Points under a name.
+type Points = (String, Vec<(f64, f64)>);
+
+/// How much longer a transaction takes on several cores than on one, divided by their number.
+pub(in crate::bench) fn locks_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
+    let slowdown = |series: &Series<'_>| {
+        let points = series.points.iter();
+        let point = |&(cores, one): &(f64, _)| Some((cores, series.relative(one)? / cores));
+        let name = series.other.as_str().unwrap_or("").to_string();
+        (name, points.filter_map(point).collect())
+    };
+    let curves: Vec<Points> = series(measured, "latency", "lock")
+        .iter()
+        .map(slowdown)
+        .collect();
+    let title = format!("{platform}: slowdown of a transaction, divided by cores");
+    draw(&title, "cores", None, &curves)
+}
+
+/// How many times as many calls several cores make as one does, by the longest pause.
+pub(in crate::bench) fn pairs_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
+    let title = format!("{platform}: calls of all pairs, one core = 1");
+    let across = "longest pause between calls, in turns of an empty loop";
+    let curves = speed_ups(&series(measured, "pairs", "pause"));
+    draw(&title, across, Some(2.0), &curves)
+}
+
+/// The same by the length of the payload.
+pub(in crate::bench) fn payload_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
+    let title = format!("{platform}: requests with payload, one core = 1");
+    let curves = speed_ups(&series(measured, "payload", "bytes"));
+    draw(&title, "bytes", None, &curves)
+}
+
+/// A curve for each kernel and number of cores: speed-up by the parameter.
+fn speed_ups(all: &[Series<'_>]) -> Vec<Points> {
+    let mut curves: Vec<Points> = Vec::new();
+    for series in all.iter().filter(|series| series.kernel != ONE) {
+        for &(cores, one) in series.points.iter().filter(|point| point.0 > 1.0) {
+            let name = format!("{}, {cores} cores", series.kernel);
+            let Some(point) = series.other.as_f64().zip(series.relative(one)) else {
+                continue;
+            };
+            match curves.iter_mut().find(|curve| curve.0 == name) {
+                Some(curve) => curve.1.push(point),
+                None => curves.push((name, vec![point])),
+            }
+        }
+    }
+    curves
+}
+
+/// The plot as SVG; none without points. With a `factor` the horizontal axis multiplies, and has no zero.
+fn draw(title: &str, across: &str, factor: Option<f64>, curves: &[Points]) -> Option<String> {
+    let is_shown = |point: &&(f64, f64)| factor.is_none() || point.0 > 0.0;
+    let all = || curves.iter().flat_map(|curve| &curve.1).filter(is_shown);
+    let least = all().map(|point| point.0).reduce(f64::min)?;
+    let most = all().map(|point| point.0).reduce(f64::max)?;
+    let highest = all().map(|point| point.1).reduce(f64::max)?;
+    let x = match factor {
+        None => Axis::Even { end: most },
+        Some(factor) => Axis::Times {
+            begin: least,
+            factor,
+            end: most,
+        },
+    };
+    let curve = |curve: &'_ Points| curve.1.iter().filter(is_shown).copied().collect();
+    let plot = Plot {
+        title,
+        across,
+        x,
+        y: Axis::Even { end: highest },
+        curves: curves
+            .iter()
+            .map(|one| Curve {
+                name: &one.0,
+                points: curve(one),
+            })
+            .collect(),
+    };
+    Some(plot.svg())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::one;
+    use super::super::{FINE, LOCKS, SMP};
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn locks_have_a_line_each() {
+        let latency = |lock: &str, cores: u32, time| {
+            one(
+                (LOCKS, "latency", "ns"),
+                json!({"lock": lock, "cores": cores}),
+                time,
+            )
+        };
+        let measured = [
+            latency("ticket", 1, 10.0),
+            latency("ticket", 2, 40.0),
+            latency("MCS", 1, 20.0),
+        ];
+        let svg = locks_plot("pc99", &measured).unwrap();
+        assert_eq!(svg.matches("<polyline").count(), 2);
+        assert!(svg.contains("\"297.0,198.0 530.0,24.0\""), "{svg}");
+        assert!(locks_plot("pc99", &[]).is_none());
+    }
+
+    #[test]
+    fn speed_ups_have_a_line_for_each_number_of_cores() {
+        let pairs = |pause: u32, cores: u32, rate| {
+            one(
+                (SMP, "pairs", "1/s"),
+                json!({"pause": pause, "cores": cores}),
+                rate,
+            )
+            .of(FINE)
+        };
+        let measured = [
+            pairs(0, 1, 10.0),
+            pairs(0, 2, 20.0),
+            pairs(250, 1, 10.0),
+            pairs(250, 2, 20.0),
+            pairs(500, 1, 10.0),
+            pairs(500, 2, 10.0),
+        ];
+        let svg = pairs_plot("pc99", &measured).unwrap();
+        assert!(svg.contains(">fine-grained, 2 cores</text>"), "{svg}");
+        assert!(svg.contains("\"64.0,24.0 530.0,198.0\""), "{svg}");
+        assert!(payload_plot("pc99", &measured).is_none());
+    }
+}

@@ -208,7 +208,7 @@ impl<'a> Player<'a> {
 
     /// What there is: every capability, where it is, and what each thread may do.
     fn holdings(&self) -> Holdings {
-        census::capabilities(&self.machine.kernel, &[self.machine.root_space()])
+        census::capabilities(self.machine.kernel, &[self.machine.root_space()])
             .into_iter()
             .map(|(place, cap)| (place, cap, standing(self.machine, cap)))
             .collect()

@@ -136,6 +136,12 @@ impl Cores {
         big_lock: false,
     };
 
+    /// The least number of several.
+    pub(crate) const TWO: Self = Self {
+        count: 2,
+        big_lock: false,
+    };
+
     /// Whether the kernel is one for several cores.
     pub(crate) fn are_several(self) -> bool {
         self.count > 1

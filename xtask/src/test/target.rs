@@ -13,7 +13,7 @@ use anyhow::Context;
 use super::screen::Place;
 use super::tally::Tally;
 use crate::build::{self, Built, Request, RootTask};
-use crate::cli::{AbiOption, Emulator, Kernel, TestArguments};
+use crate::cli::{AbiOption, Cores, Emulator, Kernel, TestArguments};
 use crate::platform::{Bochs, Platform};
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
@@ -36,6 +36,10 @@ const FUZZ: &str = "fuzz";
 const BENCHMARK: &str = "benchmark";
 /// And those for which the machine must be large; with them run those of boot information.
 const MACHINE: &str = "machine";
+/// Names of tests that need several cores contain this,
+const CORES: &str = "cores";
+/// and this is the one of the fuzzer.
+const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
 /// And those of which each is the run of an example system.
 const SYSTEM: &str = "system";
 
@@ -47,6 +51,7 @@ pub(super) struct Run<'a> {
     system: System,
     kernel: Kernel,
     abi: &'a [AbiOption],
+    cores: Cores,
     filter: String,
     /// The memory of a large machine, in MiB.
     memory: Option<u32>,
@@ -57,7 +62,7 @@ pub(super) struct Run<'a> {
 
 /// What to boot on a platform: the suite and the fuzzer, as far as they are asked for; and parts of the
 /// suite where they need a machine or a kernel of their own: a large machine, a kernel of kind `bench`,
-/// the hardware debug interface. And all example systems.
+/// the hardware debug interface; and parts of both on two cores. And all example systems.
 pub(super) fn runs<'a>(
     workspace: &'a Workspace,
     platform: &'a Platform,
@@ -71,6 +76,7 @@ pub(super) fn runs<'a>(
         system,
         kernel: Kernel::Debug,
         abi: &arguments.abi,
+        cores: arguments.cores,
         filter: filter.to_string(),
         memory: None,
         is_example: false,
@@ -114,6 +120,19 @@ pub(super) fn runs<'a>(
             ..suite()?
         });
     }
+    // What is about several cores, and what all cores do to each other.
+    if all && !arguments.cores.are_several() && platform.has(Cores::TWO) {
+        for (system, filter) in [
+            (System::target_tests(workspace)?, CORES),
+            (System::fuzzer(workspace)?, FUZZ_OF_ALL_CORES),
+        ] {
+            runs.push(Run {
+                cores: Cores::TWO,
+                filter: filter.to_string(),
+                ..run(system)
+            });
+        }
+    }
     if all || system {
         let names = System::names(workspace).into_iter();
         for name in names.filter(|name| example(name).contains(filter)) {
@@ -147,7 +166,7 @@ impl Run<'_> {
             platform: self.platform,
             kernel: self.kernel,
             abi: self.abi,
-            cores: self.arguments.cores,
+            cores: self.cores,
             log: None,
             root_task: RootTask::System(&self.system),
             bare: false,
@@ -232,7 +251,7 @@ impl Run<'_> {
         let machine = Machine {
             platform,
             image,
-            cores: self.arguments.cores.count,
+            cores: self.cores.count,
             log: None,
             // Virtual time that follows the instructions: a busy host disturbs no test.
             icount: true,

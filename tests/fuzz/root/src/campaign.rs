@@ -61,7 +61,7 @@ pub const ALL_CORES: Campaign = Campaign {
     name: "from_all_cores",
     seed: 0x5eed_0004,
     manner: Manner::Plausible,
-    calls: 150,
+    calls: 100,
     makes_time: true,
     on_all_cores: true,
 };

@@ -64,7 +64,7 @@ fn moves(test: &mut Test, counter: usize) -> Outcome<bool> {
 /// Whether a counter stands still, for some milliseconds.
 fn stands(test: &mut Test, counter: usize) -> Outcome<bool> {
     let before = count(counter);
-    test.sleep(ms(20))?;
+    test.sleep(ms(10))?;
     Ok(count(counter) == before)
 }
 

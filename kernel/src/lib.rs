@@ -109,12 +109,12 @@ impl<A: Arch> Kernel<A> {
     /// # Safety
     /// At most one kernel may exist for a set of objects (see [`Objects::new`]), or one for each core, which
     /// take turns through the gate.
-    pub(crate) unsafe fn make_in<'m>(
-        memory: &'m mut MaybeUninit<Self>,
+    pub(crate) unsafe fn make_in(
+        memory: &mut MaybeUninit<Self>,
         arch: A,
         irqs: Irqs<A>,
         gate: Gate<A>,
-    ) -> &'m mut Self {
+    ) -> &mut Self {
         let id = gate.core();
         let place = memory.as_mut_ptr();
         // SAFETY: the memory is the kernel's, of which all fields are written; and the caller makes only

@@ -4,7 +4,7 @@ use crate::cap::{
     AsidControl, AsidPool, CNode, CPtr, DomainSet, Frame, IrqControl, SchedContext, SchedControl,
     Tcb, VSpace,
 };
-use abi::{BootInfo, BootInfoHeader, BootInfoRecord, slots};
+use abi::{BootInfo, BootInfoHeader, BootInfoRecord, SlotRegion, slots};
 
 /// The initial thread.
 pub const TCB: Tcb = Tcb(CPtr(slots::INIT_THREAD_TCB));
@@ -34,6 +34,12 @@ pub const SCHED_CONTEXT: SchedContext = SchedContext(CPtr(slots::INIT_THREAD_SC)
 /// The right to hand out time on the first core.
 pub fn sched_control(boot: &BootInfo) -> SchedControl {
     SchedControl(CPtr(boot.sched_control.start))
+}
+
+/// The rights to hand out time on each core.
+pub fn sched_controls(boot: &BootInfo) -> impl Iterator<Item = SchedControl> + use<> {
+    let SlotRegion { start, end } = boot.sched_control;
+    (start..end).map(|slot| SchedControl(CPtr(slot)))
 }
 
 /// The records of extra boot information: each one's kind and contents.

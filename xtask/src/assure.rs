@@ -99,10 +99,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AssureArguments) -> Result 
         report::write(&run, &results)?;
         round += 1;
     }
+    let outcome = finish(&run, &results, arguments)?;
     if let Some(fuzzer) = fuzzer.filter(|_| arguments.write_corpus) {
         fuzzer.write_corpus(&run)?;
     }
-    finish(&run, &results, arguments)
+    Ok(outcome)
 }
 
 fn finish(run: &Run<'_>, results: &Results, arguments: &AssureArguments) -> Result {

@@ -34,6 +34,8 @@ pub struct Gate<A: Arch> {
     pub(super) kernels: &'static Kernels<A>,
     core: usize,
     standing: Standing,
+    /// Who was here found that the slice of the current thread is over, and has charged it.
+    pub(super) slice_is_over: bool,
     /// The moment for which it was asked whether the time stays on this core.
     pub(super) looked: Option<Ticks>,
     /// Where this core has been while it is alone.
@@ -67,6 +69,7 @@ impl<A: Arch> Gate<A> {
             core,
             standing: Standing::Outside,
             visited: false,
+            slice_is_over: false,
             looked: None,
             visits: CoreSet::EMPTY,
         }
@@ -188,9 +191,20 @@ impl<A: Arch> Kernel<A> {
 
     /// Leaves a kernel entry in which nothing was done but what others did here.
     pub(crate) fn leave_as_it_is(&mut self) {
-        self.update_time();
+        self.catch_up();
         self.check_budget();
         self.leave();
+    }
+
+    /// Does what the time asks for, after others were here. It is alone for it if somebody else has to be
+    /// told.
+    pub(crate) fn catch_up(&mut self) {
+        while !self.gate.is_alone() && (self.gate.slice_is_over || !self.time_stays()) {
+            // Whoever comes meanwhile is caught up with, too.
+            self.come_in_alone();
+        }
+        self.settle();
+        self.end_slice_that_is_over();
     }
 
     /// Whether somebody who was alone has been here.

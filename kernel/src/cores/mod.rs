@@ -4,12 +4,12 @@
 //! is small and rarely changed, every kernel has a copy of ([`Kernel::each_core`]). So the way of a system
 //! call that stays on its core writes nothing that another core reads.
 //!
-//! Whoever needs more stops the world ([`crate::sync::World`]) and is *alone*: then it may *visit* the
+//! Whoever needs more stops the world (`World` in `sync`) and is *alone*: then it may *visit* the
 //! kernels of other cores, which find out what has changed when they enter the kernel the next time; at
 //! the end they get an interrupt, so that this is soon. `gate` is the way in and out, `visit` what can be
 //! done alone.
 //!
-//! A kernel for one core has none of this: [`Kernel::home`] is the kernel itself.
+//! A kernel for one core has none of this: `Kernel::home` is the kernel itself.
 
 #[cfg(feature = "smp")]
 mod gate;
@@ -114,6 +114,7 @@ impl<A: Arch> Kernels<A> {
     /// # Safety
     /// Called once for each core, by one core at a time, before any of them runs a thread; with the same
     /// interrupt lines.
+    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     pub unsafe fn make(
         &'static self,
         core: usize,

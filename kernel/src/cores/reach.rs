@@ -71,7 +71,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Whether what follows from the time that has passed stays on this core. If it does, this is the
     /// moment that counts.
-    fn time_stays(&mut self) -> bool {
+    pub(super) fn time_stays(&mut self) -> bool {
         let now = self.arch.now();
         self.gate.looked = Some(now);
         let (Some(thread), Some(context)) = (self.core.current, self.core.current_context) else {

@@ -79,6 +79,9 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn move_to(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
 
     #[inline(always)]
+    pub(crate) fn settle_payer(&mut self, _context: Ptr<SchedContext<A>>) {}
+
+    #[inline(always)]
     pub(crate) fn follow_time(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
@@ -114,6 +117,9 @@ impl<A: Arch> Kernel<A> {
 
     #[inline(always)]
     pub(crate) fn leave_as_it_is(&mut self) {}
+
+    #[inline(always)]
+    pub(crate) fn catch_up(&mut self) {}
 
     #[inline(always)]
     pub(crate) fn go_out(&mut self) {}

@@ -76,15 +76,53 @@ impl<A: Arch> Kernel<A> {
         self.at(self[context].core.into())
     }
 
+    /// A context is about to be taken from its thread: its core charges what that has used of it.
+    #[inline(always)]
+    pub(crate) fn settle_payer(&mut self, context: Ptr<SchedContext<A>>) {
+        self.home_of(context);
+    }
+
     #[inline(never)]
     fn visit(&mut self, core: usize) -> &mut Self {
         debug_assert!(self.gate.is_alone());
         let other = self.other(core);
         if self.gate.visits.insert(core) {
             other.gate.visited = true;
-            other.update_time();
+            other.settle();
         }
         other
+    }
+
+    /// Brings the time of a core up to date that somebody visits, or has visited since it entered the
+    /// kernel. What its thread ran on may be another's meanwhile, which knows what is left of it: so it
+    /// pays no longer. And of what is used up no budget is left from now on, although the thread goes on
+    /// until its core notices.
+    pub(super) fn settle(&mut self) {
+        if let Some(context) = self.core.current_context
+            && self[context].thread != self.core.current
+        {
+            self.stop_paying(context);
+        }
+        self.update_time();
+        let (used, minimum) = (self.core.consumed, self.min_budget());
+        if let Some(context) = self.core.current_context
+            && self[context].is_configured()
+            && !self[context].refills().is_sufficient(used, minimum)
+        {
+            self.charge_slice(context, used);
+            self.gate.slice_is_over = true;
+        }
+    }
+
+    /// Ends the slice of the current thread, if that was over when somebody was here.
+    pub(super) fn end_slice_that_is_over(&mut self) {
+        if core::mem::take(&mut self.gate.slice_is_over)
+            && let (Some(thread), Some(context)) = (self.core.current, self.core.current_context)
+            && self.is_schedulable(thread)
+        {
+            self.end_slice(thread, context, true);
+            self.choose_again();
+        }
     }
 
     /// The kernel of another core.

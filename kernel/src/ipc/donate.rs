@@ -8,6 +8,7 @@ use crate::token::Ptr;
 impl<A: Arch> Kernel<A> {
     /// Moves a scheduling context to a thread that has none; its holder becomes passive.
     pub(crate) fn donate(&mut self, context: Ptr<SchedContext<A>>, to: Ptr<Thread<A>>) {
+        self.settle_payer(context);
         if let Some(from) = self[context].thread {
             self.leave_scheduler(from);
             self[from].sched_context = None;
@@ -167,6 +168,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Takes a context from its thread, which is passive then and keeps its place in waiting queues.
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
+        self.settle_payer(context);
         self.disown(context);
         if let Some(thread) = self[context].thread {
             self.stop_idling(thread);

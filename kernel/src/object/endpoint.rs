@@ -171,7 +171,7 @@ impl<A: Arch> Endpoint<A> {
         if self.queue & (GUARDED | WAITING) != RECEIVING {
             return None;
         }
-        let root = core::ptr::without_provenance_mut(self.queue - RECEIVING & !CORE_MASK);
+        let root = core::ptr::without_provenance_mut((self.queue - RECEIVING) & !CORE_MASK);
         // SAFETY: as in `state`; where the queue is empty, there is no mark.
         Some(unsafe { Ptr::new(NonNull::new_unchecked(root)) })
     }

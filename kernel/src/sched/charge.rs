@@ -61,12 +61,7 @@ impl<A: Arch> Kernel<A> {
     /// The allowance is used up, or there is something special about it.
     #[cold]
     fn examine_budget(&mut self) -> Standing {
-        let Some(context) = self.core.current_context else {
-            return Standing::Paid;
-        };
-        let Some(thread) = self.core.current else {
-            // Another core has taken it away.
-            self.stop_paying(context);
+        let (Some(thread), Some(context)) = (self.core.current, self.core.current_context) else {
             return Standing::Paid;
         };
         let (consumed, minimum) = (self.core.consumed, self.min_budget());
@@ -181,13 +176,7 @@ impl<A: Arch> Kernel<A> {
         let Some(context) = self.core.current_context else {
             return;
         };
-        let minimum = self.min_budget();
-        self[context].charge(usage, minimum);
-        if self[context].is_round_robin() {
-            self[context].slice().renew();
-        }
-        self.core.consumed = Ticks::ZERO;
-        self.core.reprogram = true;
+        self.charge_slice(context, usage);
         if let Some(thread) = self.core.current
             && self.is_schedulable(thread)
         {
@@ -196,8 +185,20 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Charges a slice of the current context that is over.
+    #[inline(always)]
+    pub(crate) fn charge_slice(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
+        let minimum = self.min_budget();
+        self[context].charge(usage, minimum);
+        if self[context].is_round_robin() {
+            self[context].slice().renew();
+        }
+        self.core.consumed = Ticks::ZERO;
+        self.core.reprogram = true;
+    }
+
     /// The slice of the current thread is over: its handler is told, or it waits its turn, or for time.
-    fn end_slice(
+    pub(crate) fn end_slice(
         &mut self,
         thread: Ptr<Thread<A>>,
         context: Ptr<SchedContext<A>>,
@@ -244,20 +245,13 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// A context goes away, from its thread, from the core or from everywhere; if it pays here, nobody does
-    /// from now on. Its slice may be over, which this core has not noticed yet.
+    /// from now on.
     pub(crate) fn stop_paying(&mut self, context: Ptr<SchedContext<A>>) {
-        if self.core.current_context != Some(context) {
-            return;
+        if self.core.current_context == Some(context) {
+            self.commit_time();
+            self.core.current_context = None;
+            self.core.reprogram = true;
         }
-        let (used, minimum) = (self.core.consumed, self.min_budget());
-        let is_over =
-            self[context].is_configured() && !self[context].refills().is_sufficient(used, minimum);
-        self.commit_time();
-        if is_over && self[context].is_round_robin() {
-            self[context].slice().renew();
-        }
-        self.core.current_context = None;
-        self.core.reprogram = true;
     }
 
     /// Charges what was used so far, without ending a slice.

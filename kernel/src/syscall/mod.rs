@@ -197,15 +197,20 @@ impl<A: Arch> Kernel<A> {
 
     /// An interrupt, from user mode or from the idle loop.
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
+        let mut is_as_usual = true;
         // Whatever has happened meanwhile, the interrupt has come.
-        self.come_in_for(|kernel| kernel.interrupt_stays(interrupt));
-        self.handle_interrupt_inside(interrupt);
+        while !self.come_in_for(|kernel| kernel.interrupt_stays(interrupt)) {
+            self.catch_up();
+            is_as_usual = false;
+        }
+        self.handle_interrupt_inside(interrupt, is_as_usual);
         self.go_out();
     }
 
     #[inline(always)]
-    fn handle_interrupt_inside(&mut self, interrupt: Interrupt) {
+    fn handle_interrupt_inside(&mut self, interrupt: Interrupt, is_as_usual: bool) {
         if let Interrupt::Line(irq) = interrupt
+            && is_as_usual
             && self.take_fast_path_of_interrupt(irq).is_some()
         {
             return;

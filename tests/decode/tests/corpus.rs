@@ -70,20 +70,18 @@ fn a_history_plays_twice_alike() {
 #[test]
 fn a_program_that_goes_back_to_its_call_ends_the_step() {
     const FRAME: usize = 4;
+    let call = Call {
+        number: Syscall::Send.number().wrapping_neg() as u8,
+        cap: at::SELF,
+        reply: 0,
+        destination: 0,
+        label: Method::TcbCopyRegisters.number(),
+        words: vec![FRAME],
+        caps: vec![at::SELF],
+    };
     let mut history = vec![0];
-    for number in [Syscall::Call, Syscall::Send] {
-        let call = Call {
-            number: number.number().wrapping_neg() as u8,
-            cap: at::SELF,
-            reply: 0,
-            destination: 0,
-            label: Method::TcbCopyRegisters.number(),
-            words: vec![FRAME],
-            caps: vec![at::SELF],
-        };
-        Step::Call(call).write(&mut history);
-    }
-    assert_eq!(play(&history).method(Method::TcbCopyRegisters).1, 1);
+    Step::Call(call).write(&mut history);
+    assert!(play(&history).entries > 1, "it was not sent back");
 }
 
 /// Whether the corpus finds out a broken kernel.

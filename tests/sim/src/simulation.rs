@@ -257,7 +257,7 @@ impl Simulation {
     }
 
     fn enter(&mut self, entry: impl FnOnce(&mut Kernel<Host>)) {
-        entry(&mut self.machine.kernel);
+        entry(self.machine.kernel);
         self.history.entries += 1;
         if self.options.check {
             self.machine.check();

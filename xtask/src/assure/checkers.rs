@@ -113,7 +113,8 @@ impl Account {
     }
 }
 
-fn test(run: &Run<'_>, package: &str) -> Command {
+/// A call of the tests of a package.
+pub(super) fn test(run: &Run<'_>, package: &str) -> Command {
     let mut command = run.toolchain.cargo();
     command.current_dir(run.workspace.root());
     command.args(["test", "--profile", "host", "-p", package, "--tests"]);

@@ -4,7 +4,7 @@
 //! C++: without a compiler for it the fuzzer is left out, and the tool says what to install.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -128,14 +128,16 @@ impl Fuzzer {
         Ok(())
     }
 
-    /// Makes the fewest inputs that reach all that was reached the new corpus. Seeds stay.
+    /// Makes the fewest inputs that reach, beside the seeds, all that was reached the new corpus.
     pub(super) fn write_corpus(&self, run: &Run<'_>) -> Result<()> {
-        let _step = Step::begin("choosing the new corpus");
+        let step = Step::begin("choosing the new corpus");
         let chosen = run.folder.join("chosen");
         if chosen.exists() {
             fs::remove_dir_all(&chosen)?;
         }
         fs::create_dir_all(&chosen)?;
+        // What is there before the others is taken as given.
+        copy(&self.corpus, &chosen, is_seed)?;
         let merge = Command::new(&self.program)
             .args(["-set_cover_merge=1", "-use_counters=0", LENGTH])
             .args([&chosen, &self.corpus, &self.found])
@@ -143,18 +145,35 @@ impl Fuzzer {
             .output()
             .context("cannot start the fuzzer")?;
         anyhow::ensure!(merge.status.success(), "the corpora could not be merged");
-        // Inputs that were found are named by a hash, seeds by what they do.
-        let is_seed = |name: &str| name.contains('-');
-        for entry in fs::read_dir(&self.corpus)?.flatten() {
-            if !is_seed(&entry.file_name().to_string_lossy()) {
-                fs::remove_file(entry.path())?;
-            }
+        for name in names(&self.corpus)?.iter().filter(|name| !is_seed(name)) {
+            fs::remove_file(self.corpus.join(name))?;
         }
-        for entry in fs::read_dir(&chosen)?.flatten() {
-            fs::copy(entry.path(), self.corpus.join(entry.file_name()))?;
-        }
+        let kept = copy(&chosen, &self.corpus, |name| !is_seed(name))?;
+        let corpus = run.workspace.display(&self.corpus);
+        step.say(&format!("{corpus} has {kept} inputs beside the seeds"));
         Ok(())
     }
+}
+
+/// Inputs that were found are named by a hash, seeds by what they do.
+fn is_seed(name: &str) -> bool {
+    name.contains('-')
+}
+
+/// The names of the files in a folder.
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    Ok(fs::read_dir(folder)?.flatten().map(name).collect())
+}
+
+/// Copies files that have the right names; how many.
+fn copy(from: &Path, to: &Path, is_right: impl Fn(&str) -> bool) -> Result<usize> {
+    let mut copied = 0;
+    for name in names(from)?.iter().filter(|name| is_right(name)) {
+        fs::copy(from.join(name), to.join(name))?;
+        copied += 1;
+    }
+    Ok(copied)
 }
 
 impl Account {

@@ -4,13 +4,17 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::Context;
 
-use super::Run;
+use super::{Run, checkers};
 use crate::Result;
 use crate::toolchain::find_program;
 use crate::ui::{Step, say};
+
+/// Random histories of a test; few see most of what many see.
+const CASES: &str = "16";
 
 /// What became of the mutants.
 #[derive(Default)]
@@ -22,8 +26,8 @@ pub(super) struct Account {
     pub(super) unviable: usize,
     /// Those that no test noticed.
     pub(super) missed: Vec<String>,
-    /// Which part of all was tried.
-    pub(super) part: String,
+    /// Which were tried.
+    pub(super) part: &'static str,
 }
 
 impl Account {
@@ -36,30 +40,41 @@ impl Account {
 
 /// All of them, however long it takes.
 pub(super) fn all(run: &Run<'_>) -> Result<Account> {
-    mutate(run, None)?
-        .context("cargo-mutants is missing; type: cargo install cargo-mutants --locked")
+    mutate(run, None)?.context("no mutant was tested")
 }
 
-/// As many as a tenth of the time allows, all over the kernel; which ones, the time of day decides.
+/// As many as a tenth of the time allows, drawn from all over the kernel. In short runs it allows none:
+/// the tests would hardly be built.
 pub(super) fn sample(run: &Run<'_>) -> Result<Option<Account>> {
-    /// Mutants that there are, and seconds that one takes, about.
-    const MUTANTS: u64 = 870;
-    const SECONDS: u64 = 8;
-    let parts = (MUTANTS * SECONDS / run.share(10).as_secs().max(1)).clamp(1, MUTANTS);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let part = now.map_or(0, |now| now.as_secs() % parts);
-    mutate(run, Some((part, parts)))
+    const LEAST: Duration = Duration::from_secs(3 * 60);
+    let time = run.share(10);
+    if time < LEAST {
+        return Ok(None);
+    }
+    mutate(run, Some(time))
 }
 
-fn mutate(run: &Run<'_>, part: Option<(u64, u64)>) -> Result<Option<Account>> {
+/// Tries all, or for some time those that chance puts first.
+fn mutate(run: &Run<'_>, time: Option<Duration>) -> Result<Option<Account>> {
     let Some(program) = find_program("cargo-mutants") else {
         say("mutants are left out; type: cargo install cargo-mutants --locked");
         return Ok(None);
     };
-    let _step = Step::begin("testing mutants of the kernel");
-    let mut command = run.toolchain.command(program);
+    let step = Step::begin("testing mutants of the kernel");
+    // A test that fails without them notices nothing. cargo-mutants itself asks only those of the kernel.
+    let mut tests = checkers::test(run, "host-tests");
+    tests.arg("--quiet").env("PROPTEST_CASES", CASES);
+    if !tests.stdin(Stdio::null()).output()?.status.success() {
+        step.say("mutants are left out, as tests of host-tests fail without them");
+        return Ok(None);
+    }
+    // A limit of 0 is none. An interrupt lets it end its tests, too.
+    let seconds = time.map_or(0, |time| time.as_secs()).to_string();
+    let mut command = run.toolchain.command("timeout".into());
     command
-        .arg("mutants")
+        .args(["--signal=INT", &seconds])
+        .arg(program)
+        .args(["mutants", "--shuffle"])
         .current_dir(run.workspace.root())
         .args(["--package", "kernel", "--test-package", "kernel"])
         .args([
@@ -72,17 +87,8 @@ fn mutate(run: &Run<'_>, part: Option<(u64, u64)>) -> Result<Option<Account>> {
         .arg(&run.folder)
         // Each copy of the sources has its own.
         .env_remove("CARGO_TARGET_DIR")
-        // Few histories see most of what many see.
-        .env("PROPTEST_CASES", "16")
+        .env("PROPTEST_CASES", CASES)
         .stdin(Stdio::null());
-    if let Some((part, parts)) = part {
-        command.args([
-            "--sharding",
-            "round-robin",
-            "--shard",
-            &format!("{part}/{parts}"),
-        ]);
-    }
     // That some were missed is no failure.
     let output = command.output().context("cannot start cargo-mutants")?;
     let read = |name: &str| {
@@ -95,7 +101,11 @@ fn mutate(run: &Run<'_>, part: Option<(u64, u64)>) -> Result<Option<Account>> {
         endless: read("timeout.txt").len(),
         unviable: read("unviable.txt").len(),
         missed: read("missed.txt"),
-        part: part.map_or("all".into(), |(_, parts)| format!("one in {parts}")),
+        part: if time.is_some() {
+            "drawn at random"
+        } else {
+            "all"
+        },
     };
     if account.caught + account.missed.len() == 0 {
         let words = String::from_utf8_lossy(&output.stderr);

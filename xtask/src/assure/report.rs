@@ -94,7 +94,7 @@ fn body(run: &Run<'_>, results: &Results, images: &str) -> String {
     if let Some(mutants) = &results.mutants {
         let _ = writeln!(
             text,
-            "Mutants ({} of all): {} noticed, of them {} by never coming to an end; {} missed; {} do \
+            "Mutants ({}): {} noticed, of them {} by never coming to an end; {} missed; {} do \
              not compile. Score {:.1} %.\n",
             mutants.part,
             mutants.caught + mutants.endless,

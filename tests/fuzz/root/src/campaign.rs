@@ -10,7 +10,7 @@ use userlib::{BootInfo, Environment, Error, Microseconds, Result, boot, println,
 
 use crate::reached::Reached;
 use crate::victims::{Pair, Terms};
-use crate::world::{self, World};
+use crate::world::{self, MEMBERS, World};
 
 /// A campaign.
 pub struct Campaign {
@@ -24,6 +24,8 @@ pub struct Campaign {
     /// Whether the hostile component may make time for itself. If not, it runs above some of those
     /// who behave, who get their share by its budgets alone.
     makes_time: bool,
+    /// Whether a hostile component of each core takes part.
+    on_all_cores: bool,
 }
 
 /// All campaigns.
@@ -34,6 +36,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
         manner: Manner::Plausible,
         calls: 500,
         makes_time: true,
+        on_all_cores: false,
     },
     Campaign {
         name: "plausible_calls_on_a_budget",
@@ -41,6 +44,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
         manner: Manner::Plausible,
         calls: 350,
         makes_time: false,
+        on_all_cores: false,
     },
     Campaign {
         name: "noise",
@@ -48,8 +52,19 @@ pub const CAMPAIGNS: &[Campaign] = &[
         manner: Manner::Noise,
         calls: 150,
         makes_time: true,
+        on_all_cores: false,
     },
 ];
+
+/// The one that is for several cores only.
+pub const ALL_CORES: Campaign = Campaign {
+    name: "from_all_cores",
+    seed: 0x5eed_0004,
+    manner: Manner::Plausible,
+    calls: 150,
+    makes_time: true,
+    on_all_cores: true,
+};
 
 /// Another seed for all campaigns, and another number of calls, in thousands; 0 for their own.
 const SEED: u64 = number(option_env!("ESCAPEMENT_FUZZ_SEED")) as u64;
@@ -84,6 +99,13 @@ const ABOVE: Terms = Terms {
     longest: Microseconds(1_000),
     gap: Microseconds(6_000),
 };
+/// The same, where all cores are at work, which take turns in an emulator that counts instructions: what
+/// passes for one passes for all.
+const AMONG_CORES: Terms = Terms {
+    longest: Microseconds(5_000),
+    gap: Microseconds(20_000),
+    ..ABOVE
+};
 /// Those above them take less than 8 ms of 10. What is preempted uses its budget in pieces, and each
 /// piece comes back one period after it was used: the last one a period later at the most, and then
 /// others may be first. So a piece of work takes two periods at the most, and the next begins as late.
@@ -107,10 +129,8 @@ pub struct Grounds<'a> {
     pub clock: Clock,
     /// The program of all components.
     pub program: &'static [u8],
-    /// The hostile component's page.
-    pub page: SharedPage,
-    /// The same.
-    pub ledger: Ledger,
+    /// The pages of hostile components.
+    pub pages: [SharedPage; MEMBERS],
 }
 
 impl<'a> Grounds<'a> {
@@ -119,6 +139,10 @@ impl<'a> Grounds<'a> {
         let program = tar::find(userlib::components!(), "fuzz-component");
         let clock = Clock::start(environment, boot)?;
         let page = environment.create_shared_page()?;
+        let mut pages = [page; MEMBERS];
+        for further in &mut pages[1..] {
+            *further = environment.create_shared_page()?;
+        }
         let tcb = environment.tcb;
         // Its own context is too small for many replenishments.
         environment.sched_control.configure(
@@ -133,10 +157,14 @@ impl<'a> Grounds<'a> {
             boot,
             clock,
             program: program.ok_or(Error::BadProgram("it is not there"))?,
-            page,
-            ledger: Ledger::new(page.words),
+            pages,
             environment,
         })
+    }
+
+    /// What is on the page of the first hostile component.
+    pub fn ledger(&self) -> Ledger {
+        Ledger::new(self.pages[0].words)
     }
 }
 
@@ -147,7 +175,12 @@ impl Campaign {
         grounds: &mut Grounds,
         reached: &mut Reached,
     ) -> core::result::Result<(), Failure> {
-        let mut above = Pair::start(grounds, ABOVE)?;
+        let terms = if self.on_all_cores {
+            AMONG_CORES
+        } else {
+            ABOVE
+        };
+        let mut above = Pair::start(grounds, terms)?;
         let mut below = match self.makes_time {
             true => None,
             false => Some(Pair::start(grounds, BELOW)?),
@@ -179,21 +212,28 @@ impl Campaign {
             println!("fuzz: {}, seed {}, call {calls}", self.name, seed + round);
             // Spread over the whole range: near seeds would begin alike.
             let state = (seed + round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let ledger = grounds.ledger;
-            ledger.clear();
-            ledger.set_random(state);
-            ledger.set(Word::Manner, self.manner as usize);
-            ledger.set(Word::Limit, ROUND);
-            ledger.set(Word::Trace, TRACE);
-            let world = World::build(grounds, self.makes_time)?;
-            stuck += self.watch(&world, grounds)?;
+            for (core, page) in grounds.pages.iter().enumerate() {
+                let ledger = Ledger::new(page.words);
+                ledger.clear();
+                ledger.set_random(state.rotate_left(core as u32));
+                ledger.set(Word::Manner, self.manner as usize);
+                ledger.set(Word::Limit, ROUND);
+                ledger.set(Word::Trace, TRACE);
+            }
+            let cores = if self.on_all_cores { MEMBERS } else { 1 };
+            let world = World::build(grounds, self.makes_time, cores)?;
+            stuck += Self::watch(&world, grounds)?;
+            let members = world.members();
             world.end(grounds)?;
             // New budgets come no earlier than the old ones would have been replenished.
             for _ in 0..world::PERIOD.0 / OWN_TIME.period.0 {
                 syscall::yield_now();
             }
-            calls += ledger.get(Word::Calls).clamp(1, ROUND);
-            reached.add(ledger);
+            for member in members {
+                let ledger = Ledger::new(grounds.pages[member].words);
+                calls += ledger.get(Word::Calls).clamp(1, ROUND);
+                reached.add(ledger);
+            }
             round += 1;
         }
         println!(
@@ -203,25 +243,34 @@ impl Campaign {
         Ok(())
     }
 
-    /// Lets a round run to its end; how often it was stuck.
-    fn watch(&self, world: &World, grounds: &mut Grounds) -> Result<usize> {
-        world.start(grounds)?;
-        let (mut last, mut idle, mut stuck) = (0, 0, 0);
+    /// Lets a round run until its first member is at its end; how often somebody was stuck.
+    fn watch(world: &World, grounds: &mut Grounds) -> Result<usize> {
+        for member in world.members() {
+            world.start(grounds, member)?;
+        }
+        let (mut last, mut idle, mut stuck) = ([0; MEMBERS], [0; MEMBERS], 0);
         while stuck < PATIENCE {
             syscall::yield_now();
-            let calls = grounds.ledger.get(Word::Calls);
-            if calls >= ROUND {
-                break;
-            }
-            idle = if calls == last { idle + 1 } else { 0 };
-            last = calls;
-            // Two periods of its budget are a proof that it is not just out of time.
-            if idle == 10 {
-                break;
-            }
-            if idle % 3 == 2 {
-                stuck += 1;
-                world.start(grounds)?;
+            for member in world.members() {
+                let calls = Ledger::new(grounds.pages[member].words).get(Word::Calls);
+                let is_first = member == 0;
+                if is_first && calls >= ROUND {
+                    return Ok(stuck);
+                }
+                idle[member] = if calls == last[member] {
+                    idle[member] + 1
+                } else {
+                    0
+                };
+                last[member] = calls;
+                // Two periods of its budget are a proof that it is not just out of time.
+                if is_first && idle[member] == 10 {
+                    return Ok(stuck);
+                }
+                if idle[member] % 3 == 2 && calls < ROUND {
+                    stuck += 1;
+                    world.start(grounds, member)?;
+                }
             }
         }
         Ok(stuck)

@@ -16,7 +16,7 @@ mod reached;
 mod victims;
 mod world;
 
-use campaign::{CAMPAIGNS, Grounds};
+use campaign::{ALL_CORES, CAMPAIGNS, Grounds};
 use reached::Reached;
 use userlib::{BootInfo, Environment, Result, println, runtime};
 
@@ -48,7 +48,8 @@ fn main(boot: &'static BootInfo) -> Result {
         let filter = FILTER.trim_start_matches("fuzz").trim_start_matches("::");
         name.contains(filter)
     };
-    for campaign in CAMPAIGNS {
+    let several = abi::config::SMP.then_some(&ALL_CORES);
+    for campaign in CAMPAIGNS.iter().chain(several) {
         if wanted(campaign.name) {
             tell(campaign.name, campaign.run(&mut grounds, &mut reached));
         }

@@ -7,13 +7,16 @@ use hostility::arch::TABLES;
 use hostility::kind::Kind;
 use hostility::ledger::{HOME, Ledger, OTHER_RADIX, PAGES, PRIORITY, RADIX, SLOTS};
 use hostility::{Role, names};
-use userlib::allocator::Arena;
+use userlib::allocator::{Allocator, Arena};
 use userlib::cap::{
-    Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext, SchedParameters, Slot,
-    Tcb, Untyped, VSpace,
+    Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext, SchedControl,
+    SchedParameters, Slot, Tcb, Untyped, VSpace,
 };
+use userlib::environment::SharedPage;
 use userlib::process::ProcessSize;
-use userlib::{BootInfo, CPtr, Capability, Error, Microseconds, Process, Result, boot};
+use userlib::{
+    BootInfo, CPtr, Capability, Environment, Error, Microseconds, Process, Result, boot,
+};
 
 use crate::arch;
 use crate::campaign::Grounds;
@@ -52,15 +55,56 @@ const ROOT_GUARD: GuardData = GuardData {
     size: WORD_BITS - RADIX - 1,
 };
 
-/// A round's hostile component.
+/// The most members of a hostile world: one of each core, as far as there are so many.
+pub const MEMBERS: usize = 4;
+
+/// A round's hostile component; and if all cores take part, one more of each further core, which has the
+/// same capabilities.
 pub struct World {
-    process: Process,
+    members: [Option<Member>; MEMBERS],
     things: Arena,
+    faults: Endpoint,
+    makes_time: bool,
+}
+
+/// A hostile component.
+struct Member {
+    process: Process,
     /// Root of its CSpace.
     root: CNode,
     context: SchedContext,
-    faults: Endpoint,
-    makes_time: bool,
+    /// The time of its core.
+    control: SchedControl,
+}
+
+impl Member {
+    /// Makes one which keeps count in `page`, of a core with this time; it has the CNode `home`.
+    fn build(
+        environment: &mut Environment,
+        make: &mut Allocator<1>,
+        program: &[u8],
+        page: &SharedPage,
+        control: SchedControl,
+        home: CNode,
+    ) -> Result<Self> {
+        let mut process = Process::with_size(environment, program, SIZE)?;
+        process.give_number(environment, names::ROLE, Role::Hostile as usize)?;
+        process.share(environment, names::LEDGER, page, Rights::READ_WRITE)?;
+        let root: CNode = make.create_sized(1)?;
+        for (index, half) in [home, process.cnode].into_iter().enumerate() {
+            let source = boot::CNODE.slot(half.cptr());
+            root.slot_of_table(index, 1)
+                .mint_from(source, Rights::ALL, 0)?;
+        }
+        let context: SchedContext = make.create_sized(8)?;
+        control.configure(context, &TIME)?;
+        Ok(Self {
+            process,
+            root,
+            context,
+            control,
+        })
+    }
 }
 
 /// Fills the hostile component's own CNode.
@@ -108,29 +152,35 @@ fn give_device_memory(boot: &BootInfo, gifts: &mut Gifts) {
 }
 
 impl World {
-    /// Makes it.
-    pub fn build(grounds: &mut Grounds, makes_time: bool) -> Result<Self> {
-        let ledger = grounds.ledger;
+    /// Makes it, with members of so many cores.
+    pub fn build(grounds: &mut Grounds, makes_time: bool, cores: usize) -> Result<Self> {
+        let ledger = grounds.ledger();
         let environment = &mut *grounds.environment;
-        let mut process = Process::with_size(environment, grounds.program, SIZE)?;
-        process.give_number(environment, names::ROLE, Role::Hostile as usize)?;
-        let rights = Rights::READ_WRITE;
-        process.share(environment, names::LEDGER, &grounds.page, rights)?;
-
         let mut things = environment.allocator.split(THINGS.0, THINGS.1)?;
         let make = &mut things.allocator;
-        let (home, root): (CNode, CNode) = (make.create_sized(RADIX)?, make.create_sized(1)?);
-        let guarded = process.cnode;
-        let whole = |cnode: CNode, index| {
-            let source = boot::CNODE.slot(cnode.cptr());
-            root.slot_of_table(index, 1)
-                .mint_from(source, Rights::ALL, 0)
+        let home: CNode = make.create_sized(RADIX)?;
+        let mut members = [const { None }; MEMBERS];
+        let controls = boot::sched_controls(grounds.boot).take(cores);
+        for ((member, page), control) in members.iter_mut().zip(&grounds.pages).zip(controls) {
+            let program = grounds.program;
+            *member = Some(Member::build(
+                environment,
+                make,
+                program,
+                page,
+                control,
+                home,
+            )?);
+        }
+        let Some(Member {
+            process, context, ..
+        }) = &members[0]
+        else {
+            return Err(Error::OutOfResources);
         };
-        whole(home, 0)?;
-        whole(guarded, 1)?;
+        let root = members[0].as_ref().map_or(home, |first| first.root);
+        let guarded = process.cnode;
         let faults: Endpoint = make.create()?;
-        let context: SchedContext = make.create_sized(8)?;
-        environment.sched_control.configure(context, &TIME)?;
 
         let mut gifts = Gifts {
             home,
@@ -214,39 +264,54 @@ impl World {
             gifts.give(of(boot::DOMAIN.cptr()), Kind::Domain)?;
         }
         if makes_time {
-            gifts.give(of(environment.sched_control.cptr()), Kind::SchedControl)?;
+            for control in boot::sched_controls(grounds.boot).take(cores) {
+                gifts.give(of(control.cptr()), Kind::SchedControl)?;
+            }
         }
         give_device_memory(grounds.boot, &mut gifts);
+        for further in &grounds.pages[1..] {
+            let further = Ledger::new(further.words);
+            for address in 0..SLOTS {
+                let kind = ledger.kind(address).load(Relaxed);
+                further.kind(address).store(kind, Relaxed);
+            }
+        }
         Ok(Self {
-            process,
+            members,
             things,
-            root,
-            context,
             faults,
             makes_time,
         })
     }
 
-    /// Lets it start, or start again, whatever it is doing.
-    pub fn start(&self, grounds: &mut Grounds) -> Result {
-        let (environment, process) = (&*grounds.environment, &self.process);
+    /// The numbers of its members.
+    pub fn members(&self) -> impl Iterator<Item = usize> + use<> {
+        0..self.members.iter().flatten().count()
+    }
+
+    /// Lets a member start, or start again, whatever it is doing.
+    pub fn start(&self, grounds: &mut Grounds, member: usize) -> Result {
+        let Some(member) = &self.members[member] else {
+            return Ok(());
+        };
+        let (environment, process) = (&*grounds.environment, &member.process);
         process.tcb.suspend()?;
-        self.context.unbind()?;
+        member.context.unbind()?;
         // It may have changed its time if it makes time, and only then it gets it anew: who has a
         // budget could have it twice.
         if self.makes_time {
-            environment.sched_control.configure(self.context, &TIME)?;
+            member.control.configure(member.context, &TIME)?;
         }
         let guard = ROOT_GUARD.word();
         process
             .tcb
-            .set_space(self.faults, self.root, guard, process.vspace)?;
+            .set_space(self.faults, member.root, guard, process.vspace)?;
         // It may have taken other time meanwhile.
         let unbound = process.tcb.set_sched_params(
             environment.tcb,
             PRIORITY,
             PRIORITY,
-            self.context,
+            member.context,
             self.faults,
         );
         match unbound {
@@ -258,13 +323,20 @@ impl World {
 
     /// Takes everything back.
     pub fn end(self, grounds: &mut Grounds) -> Result {
-        self.process.tcb.suspend()?;
-        for &(slot, _) in LENT {
-            let home = boot::CNODE.slot(CPtr(slot));
-            home.move_from(self.process.cnode.slot(CPtr(slot)))?;
-            home.revoke()?;
+        for member in self.members.iter().flatten() {
+            member.process.tcb.suspend()?;
+        }
+        if let Some(first) = &self.members[0] {
+            for &(slot, _) in LENT {
+                let home = boot::CNODE.slot(CPtr(slot));
+                home.move_from(first.process.cnode.slot(CPtr(slot)))?;
+                home.revoke()?;
+            }
         }
         grounds.environment.allocator.reclaim(self.things)?;
-        self.process.destroy(grounds.environment)
+        for member in self.members.into_iter().flatten() {
+            member.process.destroy(grounds.environment)?;
+        }
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use kernel::arch::UserContext;
 pub struct Registers {
     registers: [usize; COUNT],
     next: usize,
-    /// Whether somebody wrote the address at which the thread goes on.
+    /// Whether somebody wrote that address.
     sent: bool,
 }
 
@@ -21,10 +21,14 @@ const SYSCALL_PLACE: usize = 8;
 const SYSCALL_DISTANCE: usize = 16;
 
 impl Registers {
-    /// Whether the thread executes a system call next. Who was sent to one does not do so by itself: a
-    /// program may send itself back to the call with which it does that, for ever.
+    /// Whether the thread executes a system call next.
     pub const fn is_at_syscall(&self) -> bool {
-        !self.sent && self.next % SYSCALL_DISTANCE == SYSCALL_PLACE
+        self.next % SYSCALL_DISTANCE == SYSCALL_PLACE
+    }
+
+    /// Whether a program, and not the kernel, sent the thread to where it goes on.
+    pub const fn was_sent(&self) -> bool {
+        self.sent
     }
 
     /// Goes on to the next system call in the program's text.
@@ -37,6 +41,7 @@ impl Registers {
     pub const fn enter_syscall(&mut self) {
         self.registers[PC] = self.next;
         self.next += SYSCALL_BYTES;
+        self.sent = false;
     }
 
     /// What a trap does at a fault or an interrupt.

@@ -107,19 +107,20 @@ impl Machine {
     }
 
     /// What the machine does by itself: interrupts are taken, and threads that were sent back to a
-    /// system call execute it again.
+    /// system call execute it again. If programs send themselves back, there may be no end to it, which
+    /// is their affair: after some times they are left at their call.
     ///
     /// # Panics
-    /// Where there is no end to it.
+    /// Where there is no end to what the kernel does.
     #[cfg(feature = "smp")]
     fn settle(&mut self) {
-        let acting = self.kernel.core.id;
+        let (acting, mut sent) = (self.kernel.core.id, 0);
         loop {
             self.spread_time();
             let entries = self.entries;
             for core in 0..self.kernel.cores() {
                 self.turn_to(core);
-                self.settle_core();
+                self.settle_core(&mut sent);
             }
             self.turn_to(acting);
             if self.entries == entries {
@@ -143,11 +144,12 @@ impl Machine {
 
     #[cfg(not(feature = "smp"))]
     fn settle(&mut self) {
-        self.settle_core();
+        self.settle_core(&mut 0);
     }
 
-    /// The same on the core that acts.
-    fn settle_core(&mut self) {
+    /// The same on the core that acts. `sent` counts those who were sent back.
+    fn settle_core(&mut self, sent: &mut usize) {
+        const MOST_SENT: usize = 16;
         for _ in 0..20_000 {
             if let Some(line) = self.kernel.arch.pending_line() {
                 self.kernel.arch.lines[line.0].raised = false;
@@ -160,6 +162,10 @@ impl Machine {
             } else if let Some(thread) = self.kernel.core.current
                 && self.kernel[thread].context.is_at_syscall()
             {
+                *sent += usize::from(self.kernel[thread].context.was_sent());
+                if *sent > MOST_SENT {
+                    return;
+                }
                 self.kernel[thread].context.enter_syscall();
                 if self.log.is_some() {
                     self.note_entry(self.call_of(thread));

@@ -49,7 +49,7 @@ impl Machine {
     /// # Panics
     /// Where there is no such slot.
     pub fn cap(&self, address: CPtr) -> Cap<Host> {
-        let slot = lookup_cap(&self.kernel, self.root_space, address);
+        let slot = lookup_cap(self.kernel, self.root_space, address);
         self.kernel[slot.expect("the slot exists")].cap()
     }
 

@@ -2,6 +2,7 @@
 
 use abi::{Method, ObjectType};
 use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
+use kernel::arch::Arch;
 
 use crate::common::{make_passive, word};
 
@@ -343,5 +344,52 @@ fn a_server_moves_with_a_reply_to_the_core_of_the_next_caller() {
         assert_eq!(runs_on(&mut machine, core), "client", "turn {turn}");
         machine.on(core, |machine| machine.call(client, endpoint, &word(1)));
         machine.resume(ringer);
+    }
+}
+
+/// What a thread of another core ran on is given to a third one, when it is used up and that core has
+/// not noticed yet.
+#[test]
+fn time_that_is_used_up_elsewhere_is_given_away_empty() {
+    for late in 250..350 {
+        let mut machine = machine();
+        let budget = Budget::new(300, 1_000);
+        let task = machine.spawn_on(1, Spec::new("task", 10).budget(budget));
+        let heir = machine.spawn(Spec::new("heir", 10));
+        machine.stall(late);
+        let unbind = Method::SchedContextUnbind;
+        assert_eq!(machine.invoke(task.context, unbind, &[], &[]), Ok(vec![]));
+        machine.bind(task.context, heir.tcb).unwrap();
+        let least = machine.kernel.arch.clock().min_budget().0;
+        let runs = if late + least <= 300 {
+            "heir"
+        } else {
+            "nobody"
+        };
+        assert_eq!(runs_on(&mut machine, 1), runs, "{late}");
+        machine.advance(900);
+        assert_eq!(runs_on(&mut machine, 1), "heir");
+    }
+}
+
+/// And a thread whose slice was over when another core came by waits for time like everybody.
+#[test]
+fn a_slice_that_a_visitor_ends_is_over() {
+    for late in 250..350 {
+        let mut machine = machine();
+        let (endpoint, reply) = endpoint(&mut machine);
+        let handler = busy(&mut machine, 0, "handler", 10);
+        machine.recv(handler, endpoint, reply);
+        let spec = Spec::new("task", 10).budget(Budget::new(300, 1_000));
+        machine.spawn_on(1, spec.timeout_handler(endpoint));
+        let other = busy(&mut machine, 1, "other", 5);
+        machine.stall(late);
+        machine.set_priority(other, 6);
+        let least = machine.kernel.arch.clock().min_budget().0;
+        let over = late + least > 300;
+        let runs = if over { "other" } else { "task" };
+        assert_eq!(runs_on(&mut machine, 1), runs, "{late}");
+        let told = if over { "handler" } else { "nobody" };
+        assert_eq!(runs_on(&mut machine, 0), told, "{late}");
     }
 }

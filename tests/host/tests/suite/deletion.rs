@@ -1,10 +1,13 @@
 //! Delete and revoke: what goes, what stays, and that interruptions make no difference.
 
+use abi::sizes::ASID_POOL_BITS;
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
+use host_tests::arch::HostCap;
 use host_tests::{CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
-use kernel::cap::Cap;
+use kernel::cap::{Cap, UntypedCap, insert_child, lookup_cap};
 use kernel::invoke::Error;
+use kernel::object::ThreadSlot;
 
 use crate::common::{sender, server, waiter, word};
 
@@ -183,6 +186,30 @@ fn revoking_memory_deletes_everything_in_it() {
         assert!(scene.machine.is_empty(slot));
     }
     scene.assert_unused(page);
+}
+
+/// Pools of ASIDs come about like this, and only architectures make them.
+#[test]
+fn what_an_architecture_makes_of_memory_is_a_child_of_it() {
+    let mut machine = Machine::new();
+    let (memory, made) = (machine.untyped(ASID_POOL_BITS), machine.slot());
+    let Cap::Untyped(cap) = machine.cap(memory) else {
+        panic!("it is not untyped memory");
+    };
+    let space = machine.kernel[machine.root.thread].cap(ThreadSlot::CSpace);
+    let [parent, slot] =
+        [memory, made].map(|address| lookup_cap(machine.kernel, space, address).unwrap());
+    let given_out = UntypedCap {
+        watermark: cap.size(),
+        ..cap
+    };
+    machine.kernel[parent].set_cap(Cap::Untyped(given_out));
+    let pool = Cap::Arch(HostCap::AsidPool(cap.address));
+    insert_child(machine.kernel, parent, slot, pool);
+    machine.check();
+    assert!(!machine.is_empty(made));
+    machine.revoke(memory);
+    assert!(machine.is_empty(made) && !machine.is_empty(memory));
 }
 
 #[test]

@@ -175,6 +175,18 @@ fn lines_are_issued_once() {
 }
 
 #[test]
+fn a_handler_is_the_parent_of_its_copies() {
+    let Scene {
+        mut machine,
+        handler,
+        ..
+    } = Scene::new();
+    let copy = machine.copy(handler);
+    machine.revoke(handler);
+    assert!(machine.is_empty(copy) && !machine.is_empty(handler));
+}
+
+#[test]
 fn an_interrupt_charges_whom_it_interrupts() {
     let mut scene = Scene::new();
     let machine = &mut scene.machine;

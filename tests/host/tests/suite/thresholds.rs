@@ -4,6 +4,7 @@ use abi::endpoint_flags::{DONATION_REQUIRED, TELL_BUDGET};
 use abi::registers::MR;
 use abi::{ErrorCode, Method, Rights, WORD_BITS, slots};
 use host_tests::{Answer, Budget, CPtr, Machine, Message, Spec, State, Task};
+use kernel::arch::UserContext;
 use kernel::invoke::Error;
 use kernel::object::Fault;
 
@@ -11,8 +12,10 @@ use crate::common::{caller, passive_server, server, word};
 
 /// What the kernel asks for beside the threshold: twice its own worst case.
 const KERNEL: u64 = 20;
-/// The largest threshold, in the microseconds of a clock of 1 MHz.
-const MOST: usize = u64::MAX as usize / 8 / 1_000_000 * 1_000_000 - KERNEL as usize;
+/// The longest period, in the microseconds of a clock of 1 MHz.
+pub const LONGEST: u64 = u64::MAX / 8 / 1_000_000 * 1_000_000;
+/// The largest threshold.
+const MOST: usize = (LONGEST - KERNEL) as usize;
 
 /// Asks everybody who sends to `endpoint` for time.
 pub fn set_threshold(
@@ -421,6 +424,22 @@ fn those_who_wait_already_stay() {
 }
 
 #[test]
+fn who_waits_already_brings_what_is_left_of_a_slice() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let server = passive_server(&mut machine, "server", 20, endpoint, reply);
+    let early = machine.spawn(Spec::new("early", 5).active());
+    machine.call(early, endpoint, &word(1));
+    let client = machine.spawn(Spec::new("client", 30).budget(Budget::slice(200)));
+    machine.advance(50);
+    machine.call(client, endpoint, &word(2));
+    set_threshold(&mut machine, endpoint, 170, 0).unwrap();
+    machine.reply_recv(server, endpoint, reply, &word(3));
+    assert!(machine.runs(server));
+    assert_eq!(machine.refills(client.context)[0].1, 150);
+}
+
+#[test]
 fn a_threshold_can_be_taken_back() {
     let mut scene = Scene::new(1000, 0, BUDGET);
     scene.call();
@@ -441,6 +460,8 @@ fn the_receiver_learns_what_was_lent() {
     for length in [1, 5] {
         let mut scene = Scene::new(100, TELL_BUDGET, BUDGET).used(30);
         let message = Message::new(0, &vec![7; length]);
+        let registers = &mut scene.machine.kernel[scene.server.thread].context;
+        registers.set_result(MR[2], 99);
         scene.machine.call(scene.client, scene.endpoint, &message);
         assert!(scene.machine.runs(scene.server));
         assert_eq!(scene.machine.received(scene.server).words.len(), length);
@@ -449,6 +470,9 @@ fn the_receiver_learns_what_was_lent() {
             None => scene.machine.buffer_mut(scene.server).unwrap().message[length],
         };
         assert_eq!(behind, 170);
+        // What was told is one word.
+        let next = if length == 1 { 99 } else { 7 };
+        assert_eq!(scene.machine.register(scene.server, MR[2]), next);
     }
 }
 
@@ -462,6 +486,20 @@ fn nothing_lent_is_told_as_zero() {
     settle(&mut machine);
     machine.call(client, endpoint, &word(7));
     assert!(machine.runs(server));
+    assert_eq!(machine.register(server, MR[1]), 0);
+}
+
+#[test]
+fn nothing_lent_by_who_waited_is_told_as_zero() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    set_threshold(&mut machine, endpoint, 0, TELL_BUDGET).unwrap();
+    caller(&mut machine, "client", 10, endpoint, &word(7));
+    let server = machine.spawn(Spec::new("server", 20).active());
+    settle(&mut machine);
+    machine.recv(server, endpoint, reply);
+    assert!(machine.runs(server));
+    assert_eq!(machine.received(server).words, [7]);
     assert_eq!(machine.register(server, MR[1]), 0);
 }
 

@@ -384,6 +384,24 @@ fn a_copy_of_untyped_memory_takes_it_over() {
 }
 
 #[test]
+fn what_is_made_of_a_copy_of_untyped_memory_is_its_child() {
+    let mut machine = Machine::new();
+    let memory = machine.untyped(12);
+    let copy = machine.copy(memory);
+    let slot = machine.slots(2);
+    for made in [slot, slot + 1] {
+        machine
+            .retype(copy, ObjectType::Endpoint, 0, made, 1)
+            .unwrap();
+    }
+    // The second has not taken the memory of the first.
+    assert_eq!(untyped(&machine, copy).1, 32);
+    machine.revoke(copy);
+    assert!(!machine.is_empty(copy));
+    assert!(machine.is_empty(slot) && machine.is_empty(slot + 1));
+}
+
+#[test]
 fn device_memory_becomes_frames_only() {
     let mut machine = Machine::new();
     let region = machine.boot_info.untyped;

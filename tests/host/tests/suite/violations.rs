@@ -3,18 +3,20 @@
 //! The state is broken from outside, behind the kernel's back. Each rule is tried with both reaches:
 //! that of tests, which look at everything, and that of debug kernels.
 
+#[cfg(feature = "smp")]
+mod owners;
+mod slots;
 mod world;
 
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use abi::{ObjectType, slots};
 use kernel::budget::Refill;
-use kernel::cap::{Cap, Slot, UntypedCap};
+use kernel::cap::Cap;
 use kernel::collections::Links;
 use kernel::invariants::{
     Check, Reach, check_cap, check_context, check_core, check_endpoint, check_entry,
-    check_notification, check_reply, check_slot,
+    check_notification, check_reply,
 };
 use kernel::object::{
     Above, EndpointState, Fault, Idling, Membership, NotificationState, Progress, ThreadState,
@@ -95,7 +97,7 @@ fn replenishments() {
         amount: Ticks(amount),
     };
     let check = |world: &World, bits, reach| {
-        check_context(&world.machine.kernel, world.context(), bits, reach)
+        check_context(world.machine.kernel, world.context(), bits, reach)
     };
     caught("replenishments fit into the object", |world, reach| {
         check(world, Some(7), reach)
@@ -149,7 +151,7 @@ fn replenishments() {
 #[test]
 fn calls() {
     let check =
-        |world: &World, reply, reach| check_reply(&world.machine.kernel, world.reply(reply), reach);
+        |world: &World, reply, reach| check_reply(world.machine.kernel, world.reply(reply), reach);
     caught("a caller knows its reply object", |world, reach| {
         let (outer, client) = (world.reply(world.outer), world.client.thread);
         let inner = world.reply(world.inner);
@@ -363,9 +365,9 @@ fn queues_of_threads() {
 #[test]
 fn waiting_queues() {
     let endpoint =
-        |world: &World, reach| check_endpoint(&world.machine.kernel, world.endpoint(), reach);
+        |world: &World, reach| check_endpoint(world.machine.kernel, world.endpoint(), reach);
     let notification = |world: &World, place, reach| {
-        check_notification(&world.machine.kernel, world.notification(place), reach)
+        check_notification(world.machine.kernel, world.notification(place), reach)
     };
     caught("a waiting queue is well formed", |world, reach| {
         let thread = world.receiver.thread;
@@ -478,81 +480,6 @@ fn cores() {
         let thread = world.sleeper.thread;
         world.kernel()[thread].membership = Membership::Waiting;
     });
-}
-
-#[test]
-fn slots_and_memory() {
-    let check = |world: &World, address| {
-        let slot = world.slot(address);
-        check_slot(&world.machine.kernel, slot)
-    };
-    caught("an empty slot is in no derivation tree", |world, _| {
-        let slot = world.slot(world.signal);
-        world.kernel()[slot].set_cap(Cap::Null);
-        check(world, world.signal)
-    });
-    caught(
-        "neighbours in the derivation tree know each other",
-        |world, _| {
-            // What the root task made later stands before what it made earlier.
-            let next = world.slot(world.signal);
-            let next = world.kernel()[next].next().unwrap();
-            world.kernel()[next] = Slot::EMPTY;
-            check(world, world.signal)
-        },
-    );
-    let memory = "memory has one type at a time, and what was made of untyped memory lies in the \
-                  part that is given out";
-    caught(memory, |world, _| {
-        let (slot, other) = (world.slot(world.signal), world.endpoint());
-        let next = world.kernel()[slot].next().unwrap();
-        let Some((address, _)) = world.kernel()[next].cap().memory() else {
-            panic!("the neighbour has no memory");
-        };
-        assert_ne!(address.0, other.address());
-        let region = UntypedCap {
-            address,
-            bits: 4,
-            device: false,
-            watermark: 0,
-        };
-        world.kernel()[slot].set_cap(Cap::Untyped(region));
-        check(world, world.signal)
-    });
-    caught(
-        "the watermark of untyped memory lies within it",
-        |world, reach| {
-            let untyped = world.machine.create(ObjectType::Untyped, 8);
-            let Cap::Untyped(cap) = world.machine.cap(untyped) else {
-                panic!("it is not untyped memory");
-            };
-            let cap = Cap::Untyped(UntypedCap {
-                watermark: 512,
-                ..cap
-            });
-            check_cap(world.kernel(), &cap, reach)
-        },
-    );
-}
-
-/// Only a view of the whole can tell that two objects share memory which are not neighbours in the
-/// derivation tree.
-#[test]
-fn memory_that_two_lists_share() {
-    let mut world = World::new();
-    let region = world.machine.cap(world.signal).memory().unwrap().0;
-    let slot = world.slot(slots::BOOT_INFO_FRAME);
-    let cap = UntypedCap {
-        address: region,
-        bits: 4,
-        device: false,
-        watermark: 0,
-    };
-    world.kernel()[slot].set_cap(Cap::Untyped(cap));
-    let machine = &world.machine;
-    let caught = catch_unwind(AssertUnwindSafe(|| machine.check())).unwrap_err();
-    let text = caught.downcast_ref::<String>().unwrap();
-    assert!(text.contains("memory has one type at a time"), "{text}");
 }
 
 /// A kernel that checks itself says which rule does not hold, and for what.

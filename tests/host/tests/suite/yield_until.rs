@@ -1,12 +1,14 @@
 //! `YieldUntilBudget`.
 
+use abi::Syscall;
 use abi::endpoint_flags::LIMIT;
 use abi::fault::FaultLabel;
-use host_tests::{Answer, Budget, Machine, Spec, State, Task, answer};
+use host_tests::machine::Operands;
+use host_tests::{Answer, Budget, Machine, Message, Spec, State, Task, answer};
 use kernel::invoke::Error;
 
 use crate::common::{passive_server, server, word};
-use crate::thresholds::set_threshold;
+use crate::thresholds::{LONGEST, set_threshold};
 
 const BUDGET: Budget = Budget::new(200, 1000);
 
@@ -36,6 +38,30 @@ fn who_has_enough_goes_on_at_once() {
         assert!(machine.runs(task));
         assert_eq!(machine.now(), 180);
     }
+}
+
+#[test]
+fn an_amount_is_one_word() {
+    let (mut machine, task) = used(BUDGET, 80);
+    let message = Message::new(0, &[120, 1]);
+    machine.syscall(
+        task,
+        Syscall::YieldUntilBudget,
+        Operands::default(),
+        &message,
+    );
+    assert_eq!(result(&machine, task), Ok(vec![]));
+    assert!(machine.runs(task));
+}
+
+#[test]
+fn the_longest_slice_there_can_be_is_had_at_once() {
+    let (mut machine, task) = used(Budget::slice(LONGEST), 0);
+    machine.yield_until_budget(task, LONGEST);
+    assert_eq!(result(&machine, task), Ok(vec![]));
+    machine.yield_until_budget(task, LONGEST + 1);
+    assert!(result(&machine, task).is_err());
+    assert!(machine.runs(task));
 }
 
 #[test]

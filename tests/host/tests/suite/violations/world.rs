@@ -80,7 +80,7 @@ impl World {
     }
 
     pub fn kernel(&mut self) -> &mut Kernel<Host> {
-        &mut self.machine.kernel
+        self.machine.kernel
     }
 
     pub fn context(&self) -> Ptr<SchedContext<Host>> {
@@ -115,7 +115,7 @@ impl World {
     }
 
     pub fn thread(&self, task: Task, reach: Reach) -> Check {
-        check_thread(&self.machine.kernel, task.thread, reach)
+        check_thread(self.machine.kernel, task.thread, reach)
     }
 
     /// Overwrites a replenishment of the client's context.

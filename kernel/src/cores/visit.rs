@@ -76,10 +76,14 @@ impl<A: Arch> Kernel<A> {
         self.at(self[context].core.into())
     }
 
-    /// A context is about to be taken from its thread: its core charges what that has used of it.
+    /// A context is about to be taken from its thread: if that runs on another core, this charges what was
+    /// used of it, and nothing later, when it may be in somebody else's use.
     #[inline(always)]
     pub(crate) fn settle_payer(&mut self, context: Ptr<SchedContext<A>>) {
-        self.home_of(context);
+        let core = usize::from(self[context].core);
+        if core != self.core.id {
+            self.visit(core).stop_paying(context);
+        }
     }
 
     #[inline(never)]
@@ -94,12 +98,14 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Brings the time of a core up to date that somebody visits, or has visited since it entered the
-    /// kernel. What its thread ran on may be another's meanwhile, which knows what is left of it: so it
-    /// pays no longer. And of what is used up no budget is left from now on, although the thread goes on
-    /// until its core notices.
+    /// kernel. A thread that visitors have stopped pays no longer, as they know what is left of its time:
+    /// it waits for more by that, or somebody else has it. And of what is used up no budget is left from now
+    /// on, although the thread goes on until its core notices.
     pub(super) fn settle(&mut self) {
         if let Some(context) = self.core.current_context
-            && self[context].thread != self.core.current
+            && !self.core.current.is_some_and(|thread| {
+                self[context].thread == Some(thread) && self[thread].membership == Membership::None
+            })
         {
             self.stop_paying(context);
         }

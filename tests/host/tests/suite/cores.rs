@@ -416,3 +416,52 @@ fn time_that_is_exchanged_for_empty_time_stops_a_thread() {
     machine.advance(4_700);
     assert_eq!(runs_on(&mut machine, 1), "task");
 }
+
+/// The same with time of which so little is left that its heir waits; it was charged before.
+#[test]
+fn time_that_was_taken_away_is_charged_no_more() {
+    for late in [100, 290, 295] {
+        let mut machine = machine();
+        let task = machine.spawn_on(1, Spec::new("task", 10).budget(Budget::new(300, 1_000)));
+        let heir = machine.spawn(Spec::new("heir", 10));
+        machine.others_are_late = true;
+        for time in [late, 5] {
+            machine.stall(time);
+            // Whatever it is: it visits the core.
+            machine.set_priority(task, 9);
+        }
+        let unbind = Method::SchedContextUnbind;
+        assert_eq!(machine.invoke(task.context, unbind, &[], &[]), Ok(vec![]));
+        machine.bind(task.context, heir.tcb).unwrap();
+        machine.stall(5);
+        machine.set_priority(heir, 9);
+        machine.others_are_late = false;
+        machine.advance(1);
+        let consumed = machine.invoke(task.context, Method::SchedContextConsumed, &[], &[]);
+        assert!(consumed.is_ok());
+        machine.advance(900);
+        assert_eq!(runs_on(&mut machine, 1), "heir");
+    }
+}
+
+/// A thread that runs on another core waits for time from now on, as its budget was made smaller than what
+/// it has used; what passes until its core notices changes nothing.
+#[test]
+fn who_waits_for_time_does_not_pay() {
+    for late in 200..300 {
+        let mut machine = machine();
+        let budget = Budget::new(300, 1_000).refills(4);
+        let task = machine.spawn_on(1, Spec::new("task", 10).budget(budget));
+        machine.others_are_late = true;
+        machine.stall(late);
+        for budget in [Budget::new(210, 2_000), Budget::new(205, 1_500)] {
+            machine
+                .configure_on(1, task.context, budget.refills(4))
+                .unwrap();
+            machine.stall(30);
+        }
+        machine.set_priority(task, 9);
+        machine.others_are_late = false;
+        machine.advance(3_000);
+    }
+}

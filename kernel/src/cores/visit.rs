@@ -129,6 +129,8 @@ impl<A: Arch> Kernel<A> {
         {
             self.end_slice(thread, context, true);
             self.choose_again();
+            // This entry may go on for a while, which is not on what the thread waits for.
+            self.stop_paying(context);
         }
     }
 

@@ -3,6 +3,7 @@
 use abi::{Method, ObjectType};
 use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
 use kernel::arch::Arch;
+use kernel::time::Ticks;
 
 use crate::common::{make_passive, word};
 
@@ -460,6 +461,22 @@ fn who_waits_for_time_does_not_pay() {
                 .unwrap();
             machine.stall(30);
         }
+        machine.set_priority(task, 9);
+        machine.others_are_late = false;
+        machine.advance(3_000);
+    }
+}
+
+/// The interrupt by which a core notices that a slice is over takes time, which is nobody's.
+#[test]
+fn noticing_the_end_of_a_slice_is_not_on_the_next_one() {
+    for late in 250..350 {
+        let mut machine = machine();
+        machine.kernel_of(1).arch.time_per_look = Ticks(4);
+        let budget = Budget::new(300, 1_000).refills(4);
+        let task = machine.spawn_on(1, Spec::new("task", 10).budget(budget));
+        machine.others_are_late = true;
+        machine.stall(late);
         machine.set_priority(task, 9);
         machine.others_are_late = false;
         machine.advance(3_000);

@@ -39,7 +39,6 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "about one history in ten thousand finds what is open: bug ledger, 33"]
     fn invariants_hold_when_cores_are_late(
         history in prop::collection::vec(step_of_a_core(), 1..150),
     ) {

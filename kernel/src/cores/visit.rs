@@ -127,10 +127,11 @@ impl<A: Arch> Kernel<A> {
             && self.is_schedulable(thread)
             && self[thread].membership == Membership::None
         {
+            // What it has used since then is charged before it waits for more, and nothing later: this entry
+            // may go on for a while.
+            self.stop_paying(context);
             self.end_slice(thread, context, true);
             self.choose_again();
-            // This entry may go on for a while, which is not on what the thread waits for.
-            self.stop_paying(context);
         }
     }
 

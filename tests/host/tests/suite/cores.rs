@@ -482,3 +482,21 @@ fn noticing_the_end_of_a_slice_is_not_on_the_next_one() {
         machine.advance(3_000);
     }
 }
+
+/// Two visitors come before the core notices: the first finds the slice over, the second that the thread
+/// has gone on.
+#[test]
+fn what_is_used_after_the_end_of_a_slice_is_charged_before_the_thread_waits() {
+    for late in 250..350 {
+        let mut machine = machine();
+        let budget = Budget::new(300, 1_000).refills(4).sporadic();
+        let task = machine.spawn_on(1, Spec::new("task", 10).budget(budget));
+        machine.others_are_late = true;
+        for time in [late, 7] {
+            machine.stall(time);
+            machine.set_priority(task, 9);
+        }
+        machine.others_are_late = false;
+        machine.advance(3_000);
+    }
+}

@@ -29,8 +29,8 @@ const EMERGENCY: u8 = 1;
 /// Budgets and periods in milliseconds.
 /// What is preempted in pieces comes back in pieces.
 const BRAKE: SchedParameters = time(20, 50).with_extra_refills(8);
-const DISPLAY_AS_PLANNED: SchedParameters = time(4, 10);
-const DISPLAY_OVERLOADED: SchedParameters = time(9, 10);
+const DISPLAY_AS_PLANNED: SchedParameters = time(4, 10).with_extra_refills(8);
+const DISPLAY_OVERLOADED: SchedParameters = time(9, 10).with_extra_refills(8);
 
 const fn time(budget: u64, period: u64) -> SchedParameters {
     SchedParameters::new(

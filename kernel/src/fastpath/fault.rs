@@ -22,8 +22,7 @@ impl<A: Arch> Kernel<A> {
             return None;
         }
         let way = self.fast_fault(thread, fault);
-        self.after_way(&way);
-        way.ok()
+        self.after_way(way)
     }
 
     #[inline(always)]

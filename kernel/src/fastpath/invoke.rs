@@ -29,8 +29,7 @@ impl<A: Arch> Kernel<A> {
             return false;
         }
         let way = self.fast_invocation(thread);
-        self.after_way(&way);
-        way.is_ok()
+        self.after_way(way).is_some()
     }
 
     #[inline(always)]

@@ -97,11 +97,9 @@ impl<A: Arch> Kernel<A> {
         } else {
             self.other_fast_path(call.thread, call.number, call.cap, call.info)
         };
-        self.after_way(&way);
-        if way.is_ok() {
-            self.go_out();
-        }
-        way.ok()
+        let next = self.after_way(way)?;
+        self.go_out();
+        Some(next)
     }
 
     /// Declines where something belongs to another core.
@@ -111,10 +109,10 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[inline(always)]
-    fn after_way(&mut self, way: &Way<Ptr<Thread<A>>>) {
-        if way.is_ok() {
-            self.after_fast_path();
-        }
+    fn after_way(&mut self, way: Way<Ptr<Thread<A>>>) -> Option<Ptr<Thread<A>>> {
+        let next = way.ok()?;
+        self.after_fast_path();
+        Some(next)
     }
 
     /// What kernels that check themselves do at the end of a fast path in assembly.

@@ -23,8 +23,7 @@ impl<A: Arch> Kernel<A> {
             return None;
         }
         let way = self.fast_interrupt(irq);
-        self.after_way(&way);
-        way.ok()
+        self.after_way(way)
     }
 
     fn fast_interrupt(&mut self, irq: Irq) -> Way<Ptr<Thread<A>>> {

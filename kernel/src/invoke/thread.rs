@@ -206,6 +206,7 @@ fn authority<'a, A: Arch>(
 }
 
 /// A priority argument, limited by the authority.
+#[inline(always)]
 fn controlled_priority<A: Arch>(
     kernel: &Kernel<A>,
     invocation: &Invocation<A>,

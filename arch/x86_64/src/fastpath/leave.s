@@ -57,14 +57,14 @@
     call escapement_check
     jmp escapement_return_to_user
 .else
-.if {CORES} > 1
-    # Out of the kernel: what follows is this core's alone.
-    mov rax, [rbp + {GATE_PLACE}]
-    mov qword ptr [rax], {OUTSIDE}
-.endif
     swapgs
     rdgsbase rax
     mov [rsp + {GS_BASE}], rax
+.if {CORES} > 1
+    # Out of the kernel: what follows is this core's alone. The thread that ran before is not.
+    mov rax, [rbp + {GATE_PLACE}]
+    mov qword ptr [rax], {OUTSIDE}
+.endif
     mov rax, [rbx + {GS_BASE}]
     wrgsbase rax
 

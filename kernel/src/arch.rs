@@ -255,7 +255,7 @@ pub trait Arch: Sized + 'static {
     /// Called again and again while this core waits for another.
     #[cfg(feature = "smp")]
     fn wait_for(_core: usize) {
-        core::hint::spin_loop();
+        crate::sync::spin_loop();
     }
     /// Whether this core's registers hold anything of a thread that is not in its context.
     #[cfg(feature = "smp")]

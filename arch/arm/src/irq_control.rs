@@ -18,8 +18,14 @@ pub trait HasController: Arch {
     /// The kind of controller.
     type Controller: InterruptController;
 
+    /// The line of each core's timer.
+    const TIMER: Irq;
+
     /// Its lines.
     fn lines(&mut self) -> &mut Lines<Self::Controller>;
+
+    /// Silences the timer's alarm.
+    fn acknowledge_timer(&mut self);
 
     /// The capability that raises software-generated interrupt `number` on core `target`.
     fn signal_cap(number: usize, target: usize) -> Self::Cap;

@@ -9,6 +9,7 @@
 
 pub mod aarch32;
 pub mod cadence_uart;
+pub mod core_local;
 pub mod cortex_a9;
 #[cfg(any(target_feature = "v7", target_arch = "aarch64"))]
 pub mod generic_timer;

@@ -5,10 +5,13 @@
 //! ones, 32 for each core. A core can mask and unmask its own only; what another wants of them it does
 //! when it is interrupted.
 
+use kernel::Kernel;
 use kernel::arch::Irq;
 use kernel::sched::CORES;
+use kernel::syscall::Interrupt;
 
 use crate::interrupt::InterruptController;
+use crate::irq_control::HasController;
 
 /// Lines that belong to one core.
 pub(crate) const OWN: usize = 32;
@@ -134,6 +137,30 @@ impl<C: InterruptController> Lines<C> {
     pub fn mask(&mut self, irq: Irq, masked: bool) {
         self.controller.mask(irq, masked);
     }
+}
+
+/// An interrupt came in.
+pub fn take_interrupt<A: HasController>(kernel: &mut Kernel<A>) {
+    let taken = match kernel.arch.lines().take(A::TIMER) {
+        Event::Nothing => return kernel.handle_interrupt(Interrupt::Spurious),
+        Event::Timer(taken) => {
+            kernel.arch.acknowledge_timer();
+            kernel.handle_interrupt(Interrupt::Timer);
+            taken
+        }
+        #[cfg(feature = "smp")]
+        Event::Core(taken) => {
+            kernel.arch.lines().catch_up(A::TIMER);
+            // Before the kernel looks: who interrupts again from now on is heard again.
+            kernel.arch.lines().end(taken);
+            return kernel.handle_interrupt(Interrupt::Core);
+        }
+        Event::Line(irq, taken) => {
+            kernel.handle_interrupt(Interrupt::Line(irq));
+            taken
+        }
+    };
+    kernel.arch.lines().end(taken);
 }
 
 /// The number of line `line` of `core`, or of a shared line.

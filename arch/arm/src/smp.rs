@@ -9,7 +9,11 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use kernel::Kernel;
+use kernel::arch::Arch;
+use kernel::cores::Kernels;
 use kernel::sched::CORES;
+use kernel::sync::spin_loop;
 
 use crate::timer::Timer;
 
@@ -83,18 +87,34 @@ pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) ->
                 passed < timer.clock().frequency(),
                 "core {core} does not start"
             );
-            pause();
+            spin_loop();
         }
     }
     CORES
 }
 
-/// Says that a core is ready, and waits until it may go on.
-pub fn wait_to_go(core: usize) {
+/// Makes the kernel of a core behind the first, which `keep` writes down, says that it is ready, waits until
+/// it may go on, and does so.
+///
+/// # Safety
+/// Called once for each core, by itself, after the first has made its own kernel.
+pub unsafe fn join<A: Arch>(
+    kernels: &'static Kernels<A>,
+    core: usize,
+    arch: A,
+    keep: impl FnOnce(usize),
+) -> &'static mut Kernel<A> {
+    // SAFETY: the first core has made its kernel, and waits.
+    let irqs = unsafe { kernels.get(0) }.irqs;
+    // SAFETY: the caller's promise.
+    let kernel = unsafe { kernels.make(core, arch, irqs) };
+    keep(kernels.address(core));
     READY.store(core + 1, Ordering::Release);
     while !GO.load(Ordering::Acquire) {
-        pause();
+        spin_loop();
     }
+    kernel.join();
+    kernel
 }
 
 /// Lets the other cores go on.
@@ -106,12 +126,4 @@ pub fn let_go() {
 pub(crate) fn publish() {
     // SAFETY: a barrier.
     unsafe { asm!("dsb ishst", options(nostack, preserves_flags)) };
-}
-
-/// Another core shall do something meanwhile: an emulator that plays all cores in turns goes on with the
-/// next.
-#[inline(always)]
-pub fn pause() {
-    // SAFETY: a hint.
-    unsafe { asm!("yield", options(nomem, nostack, preserves_flags)) };
 }

@@ -13,7 +13,7 @@ mod cp15;
 use core::ops::Range;
 
 use aarch32_cpu::register::Sctlr;
-use arch_arm::aarch32::machine::{FATAL_STACK, FATAL_STACK_SIZE, STACK, Version};
+use arch_arm::aarch32::machine::{CoreLocal, FATAL_STACK_SIZE, Version};
 use arch_arm::aarch32::{CacheOperation, Context};
 
 core::arch::global_asm!(
@@ -26,8 +26,8 @@ core::arch::global_asm!(
     restart_pc = const Context::RESTART_PC,
     thread_local = const Context::THREAD_LOCAL,
     fatal_stack_size = const FATAL_STACK_SIZE,
-    stack = const STACK,
-    fatal_stack = const FATAL_STACK,
+    stack = const CoreLocal::STACK,
+    fatal_stack = const CoreLocal::FATAL_STACK,
     several_cores = const 0,
 );
 

@@ -88,7 +88,7 @@ pub(crate) fn boot<P: Platform>(
     let nodes = 1;
     #[cfg(feature = "smp")]
     let nodes = {
-        core_local::set_kernel(kernels.address(0));
+        core_local::own().set_kernel(kernels.address(0));
         kernel.arch.lines.join();
         let entry = core_entry();
         smp::start_others(&kernel.arch.timer, |core| P::power_on(core, entry))
@@ -130,14 +130,9 @@ pub(crate) fn boot_core<P: Platform>(
         pmu::give_to_users();
     }
     let arch = Armv8::of(number, P::start_core(number));
-    // SAFETY: the first core has made its kernel, and waits.
-    let irqs = unsafe { kernels.get(0) }.irqs;
+    let own = core_local::own();
     // SAFETY: this is called once on each core, one after the other.
-    let kernel = unsafe { kernels.make(number, arch, irqs) };
-    core_local::set_kernel(kernels.address(number));
-    smp::wait_to_go(number);
-    kernel.join();
-    kernel
+    unsafe { smp::join(kernels, number, arch, |kernel| own.set_kernel(kernel)) }
 }
 
 /// Puts RAM and devices where the kernel sees them; returns the RAM.

@@ -3,6 +3,7 @@
 
 use core::cell::UnsafeCell;
 
+use arch_arm::lines::take_interrupt;
 use kernel::arch::PhysAddr;
 use kernel::boot::RootTaskImage;
 use kernel::cores::Irqs;
@@ -72,7 +73,7 @@ impl<P: Platform> KernelCell<P> {
     #[expect(clippy::unused_self, reason = "as with one core")]
     #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
-        let address = crate::core_local::kernel();
+        let address = crate::core_local::own().kernel();
         // SAFETY: by contract.
         unsafe { &mut *core::ptr::with_exposed_provenance_mut(address) }
     }
@@ -113,7 +114,7 @@ impl<P: Platform> KernelCell<P> {
     /// As for [`KernelCell::enter`].
     pub unsafe fn interrupt(&self) -> *const Context {
         // SAFETY: by contract.
-        unsafe { self.enter(trap::interrupt) }
+        unsafe { self.enter(take_interrupt) }
     }
 }
 

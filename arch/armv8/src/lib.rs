@@ -140,7 +140,7 @@ impl<P: Platform> Arch for Armv8<P> {
             #[cfg(feature = "smp")]
             {
                 fpu::release_owner(kernel);
-                core_local::set_current(None);
+                core_local::own().set_current(None);
             }
             return;
         };
@@ -153,7 +153,7 @@ impl<P: Platform> Arch for Armv8<P> {
         TPIDRRO_EL0.set(read_only as u64);
         fpu::switch_to(kernel, thread);
         #[cfg(feature = "smp")]
-        core_local::set_current(Some(&kernel[thread].context));
+        core_local::own().set_current(Some(&kernel[thread].context));
     }
 
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
@@ -166,11 +166,6 @@ impl<P: Platform> Arch for Armv8<P> {
     #[cfg(feature = "smp")]
     fn perform(kernel: &mut Kernel<Self>, remote: spaces::Remote) {
         kernel.arch.spaces.perform(remote);
-    }
-
-    #[cfg(feature = "smp")]
-    fn wait_for(_core: usize) {
-        arch_arm::smp::pause();
     }
 
     #[cfg(feature = "smp")]
@@ -289,8 +284,14 @@ impl<P: Platform> Arch for Armv8<P> {
 impl<P: Platform> HasController for Armv8<P> {
     type Controller = P::Controller;
 
+    const TIMER: Irq = P::TIMER_INTERRUPT;
+
     fn lines(&mut self) -> &mut Lines<P::Controller> {
         &mut self.lines
+    }
+
+    fn acknowledge_timer(&mut self) {
+        self.timer.acknowledge();
     }
 
     fn signal_cap(number: usize, target: usize) -> Capability {

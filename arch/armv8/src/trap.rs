@@ -3,12 +3,10 @@
 use aarch64_cpu::asm::barrier::{SY, dsb};
 use aarch64_cpu::asm::wfi;
 use aarch64_cpu::registers::{ESR_EL1, FAR_EL1, Readable, VBAR_EL1, Writeable};
-use arch_arm::lines::Event;
-use arch_arm::timer::Timer;
+use arch_arm::lines::take_interrupt;
 use kernel::Kernel;
 use kernel::arch::UserContext;
 use kernel::object::Fault;
-use kernel::syscall::Interrupt;
 
 use crate::context::Context;
 use crate::core_local::CoreLocal;
@@ -85,30 +83,6 @@ pub(crate) fn error<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     });
 }
 
-/// An interrupt came in.
-pub(crate) fn interrupt<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
-    let taken = match kernel.arch.lines.take(P::TIMER_INTERRUPT) {
-        Event::Nothing => return kernel.handle_interrupt(Interrupt::Spurious),
-        Event::Timer(taken) => {
-            kernel.arch.timer.acknowledge();
-            kernel.handle_interrupt(Interrupt::Timer);
-            taken
-        }
-        #[cfg(feature = "smp")]
-        Event::Core(taken) => {
-            kernel.arch.lines.catch_up(P::TIMER_INTERRUPT);
-            // Before the kernel looks: who interrupts again from now on is heard again.
-            kernel.arch.lines.end(taken);
-            return kernel.handle_interrupt(Interrupt::Core);
-        }
-        Event::Line(irq, taken) => {
-            kernel.handle_interrupt(Interrupt::Line(irq));
-            taken
-        }
-    };
-    kernel.arch.lines.end(taken);
-}
-
 /// The context to return to; waits until there is one. A pending interrupt ends the wait although it
 /// is masked (Arm ARM, section D1.6.2).
 pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> *const Context {
@@ -119,12 +93,12 @@ pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> *const Contex
         }
         // What belongs to the kernel may not be looked at any more.
         #[cfg(feature = "smp")]
-        if let Some(context) = crate::core_local::current() {
+        if let Some(context) = crate::core_local::own().current() {
             return context;
         }
         dsb(SY);
         wfi();
-        interrupt(kernel);
+        take_interrupt(kernel);
     }
 }
 

@@ -26,7 +26,7 @@ mod mcs;
 mod ticket;
 mod world;
 
-pub(crate) use atomic::spin_loop;
+pub use atomic::spin_loop;
 pub use clh::Clh;
 pub use guarded::{CoreToken, Guarded};
 pub use lock::Lock;

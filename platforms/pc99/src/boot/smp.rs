@@ -131,7 +131,7 @@ fn start_one(kernel: &mut Kernel<X86_64<Pc99>>, identifier: u32, number: usize) 
     let wait = |ticks: u64| {
         let start = time_stamp();
         while !is_ready() && time_stamp() - start < ticks {
-            core::hint::spin_loop();
+            kernel::sync::spin_loop();
         }
     };
     let apic = kernel.arch.local_apic();
@@ -172,7 +172,7 @@ extern "C" fn start_core() -> ! {
     };
     READY.store(number + 1, Ordering::Release);
     while !GO.load(Ordering::Acquire) {
-        core::hint::spin_loop();
+        kernel::sync::spin_loop();
     }
     kernel.join();
     // SAFETY: everything is set up, and no reference to the kernel is used after this.

@@ -24,8 +24,6 @@ use crate::aarch32::{
 use crate::irq_control::{self, HasController};
 use crate::lines::Lines;
 use crate::platform::{Platform, interrupts};
-#[cfg(feature = "smp")]
-use crate::smp;
 use crate::timer::Timer;
 
 impl<V: Version, P: Platform> Arch for Machine<V, P> {
@@ -92,7 +90,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
             #[cfg(feature = "smp")]
             {
                 fpu::release_owner(kernel);
-                core_local::set_current(None);
+                core_local::own().set_current(None);
             }
             return;
         };
@@ -107,7 +105,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         }
         fpu::switch_to(kernel, thread);
         #[cfg(feature = "smp")]
-        core_local::set_current(Some(&kernel[thread].context));
+        core_local::own().set_current(Some(&kernel[thread].context));
     }
 
     #[cfg(feature = "smp")]
@@ -116,11 +114,6 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     #[cfg(feature = "smp")]
     fn perform(kernel: &mut Kernel<Self>, remote: Remote) {
         kernel.arch.spaces.perform(remote);
-    }
-
-    #[cfg(feature = "smp")]
-    fn wait_for(_core: usize) {
-        smp::pause();
     }
 
     #[cfg(feature = "smp")]
@@ -270,8 +263,14 @@ impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
 impl<V: Version, P: Platform> HasController for Machine<V, P> {
     type Controller = P::Controller;
 
+    const TIMER: Irq = P::TIMER_INTERRUPT;
+
     fn lines(&mut self) -> &mut Lines<P::Controller> {
         &mut self.lines
+    }
+
+    fn acknowledge_timer(&mut self) {
+        self.timer.acknowledge();
     }
 
     fn signal_cap(number: usize, target: usize) -> Capability {

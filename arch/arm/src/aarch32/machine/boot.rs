@@ -65,7 +65,7 @@ pub(crate) fn boot<V: Version, P: Platform>(
     let nodes = 1;
     #[cfg(feature = "smp")]
     let nodes = {
-        core_local::set_kernel(kernels.address(0));
+        core_local::own().set_kernel(kernels.address(0));
         kernel.arch.lines.join();
         start_others(kernel)
     };
@@ -126,14 +126,9 @@ pub(crate) fn boot_core<V: Version, P: Platform>(
         V::give_counters_to_users();
     }
     let arch = Machine::of(number, P::start_core(number));
-    // SAFETY: the first core has made its kernel, and waits.
-    let irqs = unsafe { kernels.get(0) }.irqs;
+    let own = core_local::own();
     // SAFETY: this is called once on each core, one after the other.
-    let kernel = unsafe { kernels.make(number, arch, irqs) };
-    core_local::set_kernel(kernels.address(number));
-    smp::wait_to_go(number);
-    kernel.join();
-    kernel
+    unsafe { smp::join(kernels, number, arch, |kernel| own.set_kernel(kernel)) }
 }
 
 /// How many ranges of devices a platform may keep for the kernel.

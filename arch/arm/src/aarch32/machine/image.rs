@@ -10,6 +10,7 @@ use kernel::{Kernel, Kernels};
 
 use super::{Machine, Version, boot, trap};
 use crate::aarch32::Context;
+use crate::lines::take_interrupt;
 use crate::platform::Platform;
 
 /// The state of the kernel: of each core. It is handed out once per kernel entry.
@@ -65,7 +66,7 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
     #[expect(clippy::unused_self, reason = "as with one core")]
     #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
-        let address = super::core_local::kernel();
+        let address = super::core_local::own().kernel();
         // SAFETY: by contract.
         unsafe { &mut *core::ptr::with_exposed_provenance_mut(address) }
     }
@@ -115,7 +116,7 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
     /// As for [`KernelCell::enter`].
     pub unsafe fn interrupt(&self) -> *const Context {
         // SAFETY: by contract.
-        unsafe { self.enter(trap::interrupt) }
+        unsafe { self.enter(take_interrupt) }
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod arch;
 mod boot;
+#[cfg(feature = "smp")]
 mod core_local;
 mod fastpath;
 mod fpu;
@@ -21,13 +22,15 @@ mod translation;
 mod trap;
 mod version;
 
-pub use core_local::{FATAL_STACK, STACK};
 pub use fastpath::system_call_entry;
 pub use image::{IrqTable, KernelCell};
 pub use kernel_space::{DEVICE_BASE, KERNEL_BASE, WINDOW_SIZE, device_address};
 pub use panic::panic;
 pub use trap::{FATAL_STACK_SIZE, fatal};
 pub use version::Version;
+
+/// What belongs to one core, where there are several.
+pub type CoreLocal = crate::core_local::CoreLocal<super::Context>;
 
 use super::Spaces;
 use crate::lines::Lines;

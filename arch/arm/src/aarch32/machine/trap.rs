@@ -6,13 +6,11 @@ use aarch32_cpu::register::{Dfar, Dfsr, Ifsr, SysRegRead};
 use kernel::Kernel;
 use kernel::object::Fault;
 use kernel::sched::CORES;
-use kernel::syscall::Interrupt;
 
 use super::{Machine, Version, fpu};
 use crate::aarch32::Context;
-use crate::lines::Event;
+use crate::lines::take_interrupt;
 use crate::platform::Platform;
-use crate::timer::Timer;
 
 /// Bytes of the stack on which the kernel reports an exception of its own.
 pub const FATAL_STACK_SIZE: usize = 8 * 1024;
@@ -77,30 +75,6 @@ pub(crate) fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V,
     });
 }
 
-/// An interrupt came in.
-pub(crate) fn interrupt<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
-    let taken = match kernel.arch.lines.take(P::TIMER_INTERRUPT) {
-        Event::Nothing => return kernel.handle_interrupt(Interrupt::Spurious),
-        Event::Timer(taken) => {
-            kernel.arch.timer.acknowledge();
-            kernel.handle_interrupt(Interrupt::Timer);
-            taken
-        }
-        #[cfg(feature = "smp")]
-        Event::Core(taken) => {
-            kernel.arch.lines.catch_up(P::TIMER_INTERRUPT);
-            // Before the kernel looks: who interrupts again from now on is heard again.
-            kernel.arch.lines.end(taken);
-            return kernel.handle_interrupt(Interrupt::Core);
-        }
-        Event::Line(irq, taken) => {
-            kernel.handle_interrupt(Interrupt::Line(irq));
-            taken
-        }
-    };
-    kernel.arch.lines.end(taken);
-}
-
 /// The context to return to; waits until there is one. A pending interrupt ends the wait although it
 /// is masked (ARM DDI 0406, section B1.8.14).
 pub(crate) fn leave<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> *const Context {
@@ -111,11 +85,11 @@ pub(crate) fn leave<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>)
         }
         // What belongs to the kernel may not be looked at any more.
         #[cfg(feature = "smp")]
-        if let Some(context) = super::core_local::current() {
+        if let Some(context) = super::core_local::own().current() {
             return context;
         }
         V::wait_for_interrupt();
-        interrupt(kernel);
+        take_interrupt(kernel);
     }
 }
 

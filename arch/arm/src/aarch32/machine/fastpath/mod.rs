@@ -32,7 +32,7 @@ use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
 use kernel::sched::{BIG_LOCK, CORES};
 
 use super::fpu::Fpu;
-use super::{Machine, Version, core_local};
+use super::{CoreLocal, Machine, Version};
 use crate::aarch32::{Context, KnownSpace, Spaces};
 use crate::platform::Platform;
 
@@ -122,8 +122,8 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         GATE_BITS = const Offsets::<V, P>::core(Of::<V, P>::GATE_BITS),
         GATE_RECEIVING = const Offsets::<V, P>::core(Of::<V, P>::GATE_RECEIVING),
         // What belongs to the core.
-        KERNEL = const core_local::KERNEL,
-        LOCAL_CURRENT = const core_local::CURRENT,
+        KERNEL = const CoreLocal::KERNEL,
+        LOCAL_CURRENT = const CoreLocal::CURRENT,
         // Threads.
         RETURN_STATE = const Context::RETURN_STATE,
         BASE = const Offsets::<V, P>::BASE,

@@ -1,0 +1,106 @@
+//! What belongs to one core and must be found at once when it enters the kernel: a register that users
+//! cannot read points at it.
+
+use core::cell::{Cell, UnsafeCell};
+use core::mem::offset_of;
+use core::ptr::null;
+
+use kernel::sched::CORES;
+
+/// The state of one core that assembly uses; `C` is the context of a thread. No core writes to the cache
+/// line of another.
+#[repr(C, align(64))]
+pub struct CoreLocal<C> {
+    /// The end of the kernel's stack.
+    stack: usize,
+    /// The end of the stack on which the kernel reports an exception of its own: the usual one may be the
+    /// reason.
+    fatal_stack: usize,
+    /// The core's kernel; this and what follows is used on several cores only.
+    kernel: Cell<usize>,
+    /// The context of the thread whose address space and registers are loaded; null in the idle loop.
+    current: Cell<*const C>,
+}
+
+/// Offsets, for assembly.
+impl<C> CoreLocal<C> {
+    /// Of the end of the kernel's stack.
+    pub const STACK: usize = offset_of!(Self, stack);
+    /// Of the end of the stack on which the kernel reports an exception of its own.
+    pub const FATAL_STACK: usize = offset_of!(Self, fatal_stack);
+    /// Of the address of the core's kernel.
+    pub const KERNEL: usize = offset_of!(Self, kernel);
+    /// Of the current context.
+    pub const CURRENT: usize = offset_of!(Self, current);
+}
+
+impl<C> CoreLocal<C> {
+    const fn new() -> Self {
+        Self {
+            stack: 0,
+            fatal_stack: 0,
+            kernel: Cell::new(0),
+            current: Cell::new(null()),
+        }
+    }
+
+    /// Kernel entries on this core find its kernel here.
+    pub fn set_kernel(&self, address: usize) {
+        self.kernel.set(address);
+    }
+
+    /// The address of this core's kernel.
+    #[inline(always)]
+    pub fn kernel(&self) -> usize {
+        self.kernel.get()
+    }
+
+    /// Kernel entries end with this context from now on, or in the idle loop.
+    #[inline(always)]
+    pub fn set_current(&self, context: Option<&C>) {
+        self.current
+            .set(context.map_or(null(), core::ptr::from_ref));
+    }
+
+    /// The context with which the kernel entry ends; none for the idle loop.
+    #[inline(always)]
+    pub fn current(&self) -> Option<*const C> {
+        let context = self.current.get();
+        (!context.is_null()).then_some(context)
+    }
+}
+
+/// What belongs to each of the cores.
+pub struct OfCores<C>(UnsafeCell<[CoreLocal<C>; CORES]>);
+
+// SAFETY: each is used by its own core.
+unsafe impl<C> Sync for OfCores<C> {}
+
+impl<C> OfCores<C> {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new([const { CoreLocal::new() }; CORES]))
+    }
+
+    /// Tells where the kernel's stacks of a core end. Returns the address of what belongs to it, for its
+    /// register.
+    ///
+    /// # Safety
+    /// Called once for each core, before it looks.
+    ///
+    /// # Panics
+    /// Where there is no such core.
+    pub unsafe fn start(&self, core: usize, stack: usize, fatal_stack: usize) -> usize {
+        assert!(core < CORES);
+        let place = self.0.get().cast::<CoreLocal<C>>().wrapping_add(core);
+        // SAFETY: nobody looks at it yet.
+        unsafe { ((*place).stack, (*place).fatal_stack) = (stack, fatal_stack) };
+        place as usize
+    }
+}
+
+impl<C> Default for OfCores<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

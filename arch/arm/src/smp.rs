@@ -98,6 +98,7 @@ pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) ->
 ///
 /// # Safety
 /// Called once for each core, by itself, after the first has made its own kernel.
+#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
 pub unsafe fn join<A: Arch>(
     kernels: &'static Kernels<A>,
     core: usize,

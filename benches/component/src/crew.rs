@@ -149,12 +149,14 @@ impl Crew {
 }
 
 /// Does its turns together with the others.
+#[expect(
+    clippy::missing_spin_loop,
+    reason = "emulators would pause, and one core could be through before the next begins"
+)]
 fn work(counter: Counter, turns: usize, turn: &mut impl FnMut()) {
     let active = ACTIVE.0.load(Ordering::Acquire);
     // Relaxed, as nothing is handed over before the last line.
     COME.0.fetch_add(1, Ordering::Relaxed);
-    // Without a hint that somebody waits: emulators would pause, and one core could be through before
-    // the next begins.
     while COME.0.load(Ordering::Relaxed) < active {}
     let from = counter.now();
     let mut done = 0;

@@ -235,6 +235,10 @@ pub(crate) struct TestArguments {
     pub(crate) abi: Vec<AbiOption>,
     #[command(flatten)]
     pub(crate) cores: Cores,
+    /// Let QEMU play the cores at the same time, so that they race. Time is the host's then: tests that
+    /// look at the clock fail where the host is busy.
+    #[arg(long, requires = "platforms")]
+    pub(crate) parallel: bool,
     /// Another seed for the fuzzer.
     #[arg(long, value_name = "N")]
     pub(crate) fuzz_seed: Option<u64>,

@@ -254,7 +254,7 @@ impl Run<'_> {
             cores: self.cores.count,
             log: None,
             // Virtual time that follows the instructions: a busy host disturbs no test.
-            icount: true,
+            icount: !self.arguments.parallel,
             gdb: false,
             more: memory.as_ref().map_or(&[], |memory| memory),
         };

@@ -80,3 +80,14 @@ pub mod broken {
         locks!(crate::atomics::mute);
     }
 }
+
+/// Runs `test` in all orders, with at most so many switches between cores that none forced.
+pub fn explore(test: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = std::env::var("LOOM_MAX_PREEMPTIONS")
+        .ok()
+        .and_then(|bound| bound.parse().ok())
+        .or(Some(3));
+    model.max_branches = 10_000;
+    model.check(test);
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use loom_tests::atomics::WHEN_WAITING;
-use loom_tests::{broken, sync};
+use loom_tests::{broken, explore, sync};
 
 /// Tests of one kind of locks, in the modules of one set of atomics.
 macro_rules! promises {
@@ -39,17 +39,6 @@ macro_rules! promises {
             });
         }
     };
-}
-
-/// Runs `test` in all orders, with at most so many switches between cores that none forced.
-fn explore(test: impl Fn() + Sync + Send + 'static) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = std::env::var("LOOM_MAX_PREEMPTIONS")
-        .ok()
-        .and_then(|bound| bound.parse().ok())
-        .or(Some(3));
-    model.max_branches = 10_000;
-    model.check(test);
 }
 
 mod sound {

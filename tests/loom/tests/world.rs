@@ -5,18 +5,7 @@ use std::sync::Arc;
 
 use loom::cell::UnsafeCell;
 use loom::thread;
-use loom_tests::atomics::spin_loop;
-
-/// Runs `test` in all orders, with at most so many switches between cores that none forced.
-fn explore(test: impl Fn() + Sync + Send + 'static) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = std::env::var("LOOM_MAX_PREEMPTIONS")
-        .ok()
-        .and_then(|bound| bound.parse().ok())
-        .or(Some(3));
-    model.max_branches = 10_000;
-    model.check(test);
-}
+use loom_tests::{atomics::spin_loop, explore};
 
 /// Tests of one set of atomics.
 macro_rules! promises {

@@ -2,10 +2,10 @@
 
 use crate::check_eq;
 use crate::support::timer::{LINE as LINE_OF_TIMER, Timer};
-use crate::support::{Outcome, Test, ms};
+use crate::support::{INVALID_ROOT, Outcome, Test, ms, range};
 use abi::config::SMP;
-use abi::{LookupFailure, slots};
-use userlib::cap::{CNode, Endpoint, IrqControl, IrqHandler, Notification, Slot};
+use abi::slots;
+use userlib::cap::{IrqControl, IrqHandler, Notification, Slot};
 use userlib::{CPtr, Error, Result};
 
 tests![
@@ -24,25 +24,6 @@ const LINE: usize = 60;
 const LINES: usize = userlib::board::INTERRUPTS;
 /// Lines of a core end before this.
 const SHARED: usize = 32;
-
-const INVALID_ROOT: Result = Err(Error::FailedLookup {
-    source: false,
-    failure: LookupFailure::InvalidRoot,
-});
-
-const fn range(minimum: usize, maximum: usize) -> Result {
-    Err(Error::Range { minimum, maximum })
-}
-
-/// A slot that cannot be found.
-fn nowhere(test: &mut Test) -> Result<Slot> {
-    let endpoint: Endpoint = test.create()?;
-    Ok(Slot {
-        root: CNode(endpoint.0),
-        index: 0,
-        depth: 0,
-    })
-}
 
 /// Where there are several cores, lines of a core are asked for by their core.
 fn get_with_trigger(line: usize, edge: bool, slot: Slot) -> Result {
@@ -71,7 +52,7 @@ fn triggers_are_accepted(test: &mut Test) -> Outcome {
 }
 
 fn triggered_lines_have_limits(test: &mut Test) -> Outcome {
-    let (slot, nowhere) = (test.empty_slot()?, nowhere(test)?);
+    let (slot, nowhere) = (test.empty_slot()?, test.nowhere()?);
     for line in [LINES, LINES + 1, usize::MAX] {
         for destination in [slot, nowhere] {
             let result = CONTROL.get_with_trigger(line, true, destination);
@@ -83,7 +64,7 @@ fn triggered_lines_have_limits(test: &mut Test) -> Outcome {
 }
 
 fn triggered_lines_are_issued_once(test: &mut Test) -> Outcome {
-    let (first, second, nowhere) = (test.empty_slot()?, test.empty_slot()?, nowhere(test)?);
+    let (first, second, nowhere) = (test.empty_slot()?, test.empty_slot()?, test.nowhere()?);
     CONTROL.get_with_trigger(LINE, true, first)?;
     let taken = Err(Error::RevokeFirst);
     check_eq!(CONTROL.get_with_trigger(LINE, false, second), taken);

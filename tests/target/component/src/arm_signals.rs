@@ -1,10 +1,10 @@
 //! Interrupts that software raises on Arm; kernels for one core give the right to.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, Test};
+use crate::support::{ABOVE, INVALID_ROOT, Outcome, Test, range};
 use crate::{check, check_eq};
-use abi::{LookupFailure, WORD_BITS, slots};
-use userlib::cap::{CNode, Endpoint, IrqControl, IrqHandler, Notification, Slot};
+use abi::{WORD_BITS, slots};
+use userlib::cap::{Endpoint, IrqControl, IrqHandler, Notification, Slot};
 use userlib::invoke::invoke;
 use userlib::{CPtr, Error, Message, Result, syscall};
 
@@ -22,27 +22,8 @@ const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
 /// An interrupt of software that nobody uses.
 const SIGNAL: usize = 5;
 
-const INVALID_ROOT: Result = Err(Error::FailedLookup {
-    source: false,
-    failure: LookupFailure::InvalidRoot,
-});
-
-const fn range(minimum: usize, maximum: usize) -> Result {
-    Err(Error::Range { minimum, maximum })
-}
-
-/// A slot that cannot be found.
-fn nowhere(test: &mut Test) -> Result<Slot> {
-    let endpoint: Endpoint = test.create()?;
-    Ok(Slot {
-        root: CNode(endpoint.0),
-        index: 0,
-        depth: 0,
-    })
-}
-
 fn signals_have_limits(test: &mut Test) -> Outcome {
-    let (slot, nowhere) = (test.empty_slot()?, nowhere(test)?);
+    let (slot, nowhere) = (test.empty_slot()?, test.nowhere()?);
     for number in [16, 17, usize::MAX] {
         // The number is looked at first, then the core, then the slot.
         let result = CONTROL.issue_sgi_signal(number, usize::MAX, nowhere);
@@ -69,7 +50,7 @@ fn signals_have_limits(test: &mut Test) -> Outcome {
 }
 
 fn signals_check_their_slot(test: &mut Test) -> Outcome {
-    let (slot, nowhere) = (test.empty_slot()?, nowhere(test)?);
+    let (slot, nowhere) = (test.empty_slot()?, test.nowhere()?);
     check_eq!(CONTROL.issue_sgi_signal(SIGNAL, 0, nowhere), INVALID_ROOT);
     for depth in [0, WORD_BITS + 1] {
         let result = CONTROL.issue_sgi_signal(SIGNAL, 0, Slot { depth, ..slot });

@@ -2,10 +2,10 @@
 
 use crate::support::arch::count_up;
 use crate::support::protocol::names;
-use crate::support::{ABOVE, Outcome, SLICE, Test};
+use crate::support::{ABOVE, INVALID_ROOT, Outcome, SLICE, Test};
 use crate::{check, check_eq};
 use abi::sizes::ASID_POOL_BITS;
-use abi::{LookupFailure, Method, Rights, WORD_BITS};
+use abi::{Method, Rights, WORD_BITS};
 use userlib::cap::{
     AsidControl, AsidPool, Attributes, CNode, Endpoint, Frame, PageTable, Reply, Slot, Table, Tcb,
     Untyped, VSpace,
@@ -44,10 +44,6 @@ const ASSIGN: Method = Method::ArmAsidPoolAssign;
 const POOLS: usize = 128;
 
 const FREE: usize = 0x9000_0000;
-const INVALID_ROOT: Result = Err(Error::FailedLookup {
-    source: false,
-    failure: LookupFailure::InvalidRoot,
-});
 
 fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr]) -> Result {
     invoke(object.cptr(), method.number(), words, caps).map(drop)

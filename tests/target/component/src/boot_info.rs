@@ -31,10 +31,6 @@ tests![
     records_follow_each_other_without_gaps,
 ];
 
-fn boot_info(test: &Test) -> &'static BootInfo {
-    test.boot_info()
-}
-
 fn untypeds(boot: &BootInfo) -> &[UntypedDescriptor] {
     &boot.untyped_list[..boot.untyped.len()]
 }
@@ -44,7 +40,7 @@ fn bytes(untyped: &UntypedDescriptor) -> u64 {
 }
 
 fn numbers_are_those_of_the_first_core(test: &mut Test) -> Outcome {
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     check_eq!(boot.node_id, 0);
     check_eq!(boot.nodes > 1, abi::config::SMP);
     check_eq!(boot.domain, 0);
@@ -63,7 +59,7 @@ fn numbers_are_those_of_the_first_core(test: &mut Test) -> Outcome {
 }
 
 fn regions_follow_each_other(test: &mut Test) -> Outcome {
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     let (control, paging, extra, frames) = (
         boot.sched_control,
         boot.user_image_paging,
@@ -89,20 +85,20 @@ fn regions_follow_each_other(test: &mut Test) -> Outcome {
 }
 
 fn the_empty_slots_are_the_last(test: &mut Test) -> Outcome {
-    let empty = boot_info(test).empty;
+    let empty = test.boot_info().empty;
     check_eq!(empty.end, 1 << ROOT_CNODE_BITS);
     check!(empty.len() > 1000);
     Ok(())
 }
 
 fn each_core_has_a_sched_control(test: &mut Test) -> Outcome {
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     check_eq!(boot.sched_control.len(), boot.nodes);
     Ok(())
 }
 
 fn the_image_has_frames_and_paging(test: &mut Test) -> Outcome {
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     check!(!boot.user_image_frames.is_empty());
     // x86-64 needs a structure of each of three kinds.
     let kinds = if abi::config::X86_64 { 3 } else { 1 };
@@ -111,7 +107,7 @@ fn the_image_has_frames_and_paging(test: &mut Test) -> Outcome {
 }
 
 fn untypeds_are_aligned_and_of_allowed_sizes(test: &mut Test) -> Outcome {
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     check!(boot.untyped.len() <= MAX_BOOT_UNTYPEDS);
     for untyped in untypeds(boot) {
         let bits = untyped.size_bits as usize;
@@ -125,7 +121,7 @@ fn untypeds_are_aligned_and_of_allowed_sizes(test: &mut Test) -> Outcome {
 }
 
 fn untypeds_do_not_overlap(test: &mut Test) -> Outcome {
-    let untypeds = untypeds(boot_info(test));
+    let untypeds = untypeds(test.boot_info());
     for (index, one) in untypeds.iter().enumerate() {
         for other in &untypeds[index + 1..] {
             let (a, b) = (one.address as u64, other.address as u64);
@@ -139,7 +135,7 @@ fn untypeds_do_not_overlap(test: &mut Test) -> Outcome {
 }
 
 fn device_memory_comes_first_and_ascends(test: &mut Test) -> Outcome {
-    let untypeds = untypeds(boot_info(test));
+    let untypeds = untypeds(test.boot_info());
     for pair in untypeds.windows(2) {
         check!(pair[0].is_device >= pair[1].is_device);
         if pair[1].is_device == 1 {
@@ -151,7 +147,7 @@ fn device_memory_comes_first_and_ascends(test: &mut Test) -> Outcome {
 
 fn there_is_memory_to_work_with(test: &mut Test) -> Outcome {
     let (mut memory, mut device) = (0, 0);
-    for untyped in untypeds(boot_info(test)) {
+    for untyped in untypeds(test.boot_info()) {
         match untyped.is_device {
             0 => memory += bytes(untyped),
             _ => device += bytes(untyped),
@@ -164,7 +160,7 @@ fn there_is_memory_to_work_with(test: &mut Test) -> Outcome {
 }
 
 fn unused_descriptors_are_zero(test: &mut Test) -> Outcome {
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     for descriptor in &boot.untyped_list[boot.untyped.len()..] {
         check_eq!(*descriptor, UntypedDescriptor::default());
     }
@@ -243,7 +239,7 @@ fn fixed_slots_hold_what_they_should(test: &mut Test) -> Outcome {
         check!(found == tag, "slot {slot} has tag {found}, not {tag}");
         copy.delete()?;
     }
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     let control = copy_of(test, boot.sched_control.start)?;
     let tag = syscall::debug_cap_identify(CPtr(control.index));
     check_eq!(tag, if WIDE { 24 } else { 94 });
@@ -280,7 +276,7 @@ fn the_initial_context_is_of_the_least_size(test: &mut Test) -> Outcome {
 fn untyped_slots_hold_untypeds(test: &mut Test) -> Outcome {
     let root: CNode = test.startup.capability(names::ROOT_CNODE);
     let target = test.empty_slot()?;
-    let region = boot_info(test).untyped;
+    let region = test.boot_info().untyped;
     let mut copied = 0;
     for slot in region.start..region.end {
         match target.copy_from(root.slot(CPtr(slot)), Rights::ALL) {
@@ -307,7 +303,7 @@ fn address_of(test: &mut Test, slot: usize) -> Result<usize> {
 
 fn frames_are_given_in_address_order(test: &mut Test) -> Outcome {
     const PAGE: usize = 1 << abi::sizes::PAGE_BITS;
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     for region in [boot.user_image_frames, boot.extra_boot_info_pages] {
         let mut previous = None;
         for slot in region.start..region.end {
@@ -337,7 +333,7 @@ fn frames_are_given_in_address_order(test: &mut Test) -> Outcome {
 
 fn the_area_behind_holds_all_records(test: &mut Test) -> Outcome {
     const PAGE: usize = 1 << abi::sizes::PAGE_BITS;
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     let pages = boot.extra_boot_info_pages.len();
     check!(boot.extra_length <= pages * PAGE);
     if abi::config::X86_64 {
@@ -350,7 +346,7 @@ fn the_area_behind_holds_all_records(test: &mut Test) -> Outcome {
 
 /// The extra boot information, mapped by the test.
 fn extra(test: &mut Test) -> Result<&'static [u8]> {
-    let boot = boot_info(test);
+    let boot = test.boot_info();
     let region = boot.extra_boot_info_pages;
     let address = test.reserve(region.len());
     for (page, slot) in (region.start..region.end).enumerate() {

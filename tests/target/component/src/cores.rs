@@ -3,9 +3,8 @@
 //! The test's own thread is on the first core. Whoever works on another one counts or notes, and the test
 //! looks; while it sleeps, an emulator whose cores take turns lets the others go on.
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
 use crate::support::arch::{fill_fpu, fpu_holds, load};
+use crate::support::counters::{self, count, count_for_ever, moves, stands};
 use crate::support::events::{self, note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
 use crate::{check, check_eq};
@@ -40,33 +39,6 @@ tests![
     servers_of_another_core_can_be_deleted,
     yielding_to_another_core_returns_at_once,
 ];
-
-const COUNTERS: usize = 4;
-static COUNT: [AtomicUsize; COUNTERS] = [const { AtomicUsize::new(0) }; COUNTERS];
-
-fn count(counter: usize) -> usize {
-    COUNT[counter].load(Relaxed)
-}
-
-/// Work that never ends.
-fn count_for_ever(counter: usize) -> ! {
-    loop {
-        COUNT[counter].fetch_add(1, Relaxed);
-    }
-}
-
-/// Whether a counter goes on.
-fn moves(test: &mut Test, counter: usize) -> Outcome<bool> {
-    let before = count(counter);
-    Ok(test.comes_true(|| count(counter) > before)?)
-}
-
-/// Whether a counter stands still, for some milliseconds.
-fn stands(test: &mut Test, counter: usize) -> Outcome<bool> {
-    let before = count(counter);
-    test.sleep(ms(10))?;
-    Ok(count(counter) == before)
-}
 
 fn counter_on(test: &mut Test, core: usize, priority: u8, counter: usize) -> Outcome<Thread> {
     Ok(test.spawn_on(core, priority, move || count_for_ever(counter))?)
@@ -207,13 +179,13 @@ fn passive_servers_run_where_their_clients_do(test: &mut Test) -> Outcome {
             note('s');
             // It works until the test says that it is enough. On the core of the test that could not.
             while count(0) == 0 {
-                COUNT[1].fetch_add(1, Relaxed);
+                counters::step(1);
             }
             endpoint.reply_recv(Message::empty(0), reply);
         }
     })?;
     for core in test.further_cores() {
-        COUNT[0].store(0, Relaxed);
+        counters::set(0, 0);
         events::forget();
         let client = test.spawn_on(core, BELOW, move || {
             endpoint.call(Message::empty(0));
@@ -221,7 +193,7 @@ fn passive_servers_run_where_their_clients_do(test: &mut Test) -> Outcome {
         })?;
         check!(moves(test, 1)?);
         check_eq!(noted(), "s");
-        COUNT[0].store(1, Relaxed);
+        counters::set(0, 1);
         check!(test.comes_true(|| noted() == "sc")?);
         // The time is its own again.
         check_eq!(client.sched_context.consumed().map(drop), Ok(()));
@@ -241,7 +213,7 @@ fn notifications_lend_time_of_another_core(test: &mut Test) -> Outcome {
             note('i');
             let end = count(0) + 1000;
             while count(0) < end {
-                COUNT[0].fetch_add(1, Relaxed);
+                counters::step(0);
             }
         }
     })?;
@@ -432,7 +404,7 @@ fn float_registers_move_along(test: &mut Test) -> Outcome {
             fill_fpu(pattern);
             loop {
                 check!(fpu_holds(pattern));
-                COUNT[index].fetch_add(1, Relaxed);
+                counters::step(index);
             }
         })?);
     }
@@ -481,7 +453,7 @@ fn unmapped_pages_are_gone_on_all_cores(test: &mut Test) -> Outcome {
             loop {
                 // SAFETY: it is mapped, or a fault is expected.
                 unsafe { load(address) };
-                COUNT[0].fetch_add(1, Relaxed);
+                counters::step(0);
             }
         })?;
         let context = watched.thread.sched_context;

@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use crate::support::counters::{self, count, count_for_ever, moves};
 use crate::support::events::{self, note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
 use crate::{check, check_eq};
@@ -21,25 +22,10 @@ tests![
     issue_1662_servers_move_to_another_core_in_a_receive,
 ];
 
-/// A counter of its own.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-fn count_for_ever() {
-    loop {
-        COUNT.fetch_add(1, Relaxed);
-    }
-}
-
-fn expect_progress(test: &mut Test) -> Outcome {
-    let before = COUNT.load(Relaxed);
-    check!(test.comes_true(|| COUNT.load(Relaxed) > before)?);
-    Ok(())
-}
-
 /// A context was configured for an idle core, which was not told of the thread that came. Whether it
 /// runs, is ready, waits for time or has lent it.
 fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
-    let thread = test.timed(BELOW, SLICE, count_for_ever)?;
+    let thread = test.timed(BELOW, SLICE, || count_for_ever(0))?;
     thread.start()?;
     for core in test.further_cores() {
         for time in [
@@ -50,7 +36,7 @@ fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
             for core in [core, 0, core] {
                 test.control_of(core)
                     .configure(thread.sched_context, &time)?;
-                expect_progress(test)?;
+                check!(moves(test, 0)?);
             }
         }
     }
@@ -58,7 +44,7 @@ fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
-        count_for_ever();
+        count_for_ever(0);
     })?;
     let client = test.timed(BELOW, SLICE, move || {
         endpoint.call(Message::empty(0));
@@ -67,7 +53,7 @@ fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
         test.control_of(core)
             .configure(client.sched_context, &SLICE)?;
         client.start()?;
-        expect_progress(test)?;
+        check!(moves(test, 0)?);
     }
     Ok(())
 }
@@ -77,7 +63,7 @@ fn issue_262_new_contexts_of_another_core_have_their_whole_budget(test: &mut Tes
     let parameters = SchedParameters::new(ms(2), ms(1000)).with_extra_refills(2);
     for core in test.further_cores() {
         let (timeouts, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-        let thread = test.passive(BELOW, count_for_ever)?;
+        let thread = test.passive(BELOW, || count_for_ever(0))?;
         thread.tcb.set_timeout_endpoint(timeouts)?;
         thread.start()?;
         for _ in 0..5 {
@@ -100,7 +86,7 @@ fn issue_262_new_contexts_of_another_core_have_their_whole_budget(test: &mut Tes
 /// The end of a budget on one core met the deletion of its context on another.
 fn issue_633_contexts_die_as_their_budget_ends_on_another_core(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
-        let thread = test.passive(BELOW, count_for_ever)?;
+        let thread = test.passive(BELOW, || count_for_ever(0))?;
         thread.start()?;
         let time = SchedParameters::new(us(200), us(450));
         for nap in (100..400).step_by(10) {
@@ -111,7 +97,7 @@ fn issue_633_contexts_die_as_their_budget_ends_on_another_core(test: &mut Test) 
         }
         let context = test.time_on(core, &SLICE)?;
         context.bind(thread.tcb)?;
-        expect_progress(test)?;
+        check!(moves(test, 0)?);
         test.delete(thread.tcb)?;
     }
     Ok(())
@@ -124,20 +110,20 @@ fn issue_677_contexts_of_another_core_die_while_they_wait(test: &mut Test) -> Ou
             core,
             BELOW,
             SchedParameters::new(us(500), ms(1000)),
-            count_for_ever,
+            || count_for_ever(0),
         )?;
         thread.start()?;
         test.sleep(ms(5))?;
-        let stands = COUNT.load(Relaxed);
+        let stands = count(0);
         check!(stands > 0);
         test.delete(thread.sched_context)?;
         test.sleep(ms(5))?;
-        check_eq!(COUNT.load(Relaxed), stands);
+        check_eq!(count(0), stands);
         let time = test.time_on(core, &SLICE)?;
         time.bind(thread.tcb)?;
-        expect_progress(test)?;
+        check!(moves(test, 0)?);
         test.delete(thread.tcb)?;
-        COUNT.store(0, Relaxed);
+        counters::set(0, 0);
     }
     Ok(())
 }
@@ -185,14 +171,14 @@ fn issue_986_reply_recv_takes_the_time_of_a_caller_of_another_core(test: &mut Te
         test.spawn_on(core, BELOW, move || {
             loop {
                 endpoint.call(Message::empty(0));
-                COUNT.fetch_add(1, Relaxed);
+                counters::step(0);
             }
         })?;
         test.sleep(ms(5))?;
     }
     for served in 1..=60 {
         bell.signal();
-        check!(test.comes_true(|| COUNT.load(Relaxed) == served)?);
+        check!(test.comes_true(|| count(0) == served)?);
     }
     Ok(())
 }

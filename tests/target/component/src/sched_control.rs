@@ -1,7 +1,7 @@
 //! SchedControl: configuring scheduling contexts.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, Random, SLICE, Test, ms, us};
+use crate::support::{ABOVE, BELOW, Outcome, Random, SLICE, Test, ms, range, us};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::sizes::{MIN_SCHED_CONTEXT_BITS, refill_capacity};
@@ -59,10 +59,6 @@ fn call(test: &Test, words: &[usize], caps: &[CPtr]) -> Result {
 /// Configures with two times and further replenishments.
 fn configure(test: &Test, cap: impl Capability, budget: u64, period: u64, extra: usize) -> Result {
     call(test, &words(budget, period, [extra, 0, 0]), &[cap.cptr()])
-}
-
-fn range(minimum: usize, maximum: usize) -> Result {
-    Err(Error::Range { minimum, maximum })
 }
 
 /// A context of the smallest size, not configured.

@@ -8,6 +8,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::arch::{fill_fpu, fpu_holds, system_call};
+use crate::support::counters::{self, count, count_for_ever};
 use crate::support::timer::Timer;
 use crate::support::events::{self, note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
@@ -35,21 +36,13 @@ tests![
 /// A system call that no kernel has.
 const UNKNOWN: usize = (-3000isize) as usize;
 
-/// A counter of its own.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-fn count_for_ever() {
-    loop {
-        COUNT.fetch_add(1, Relaxed);
-    }
-}
-
-/// Lets time pass until [`COUNT`] has grown.
+/// Lets time pass until the counter has grown. On one core that must not take as long as [`counters::moves`]
+/// looks for it.
 fn expect_progress(test: &mut Test) -> Outcome {
-    let before = COUNT.load(Relaxed);
+    let before = count(0);
     for _ in 0..50 {
         test.sleep(ms(2))?;
-        if COUNT.load(Relaxed) > before {
+        if count(0) > before {
             return Ok(());
         }
     }
@@ -60,7 +53,7 @@ fn expect_progress(test: &mut Test) -> Outcome {
 /// A context changed its core, and its thread was not heard of again. Whether the thread runs, is
 /// ready, waits for time or has lent its time: it goes on with what is configured.
 fn issue_138_reconfigured_threads_go_on(test: &mut Test) -> Outcome {
-    let thread = test.timed(BELOW, SLICE, count_for_ever)?;
+    let thread = test.timed(BELOW, SLICE, || count_for_ever(0))?;
     thread.start()?;
     for parameters in [
         SLICE,
@@ -102,7 +95,7 @@ fn issue_262_new_contexts_have_their_whole_budget(test: &mut Test) -> Outcome {
     const BUDGET: Microseconds = ms(2);
     let (timeouts, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let parameters = SchedParameters::new(BUDGET, ms(1000)).with_extra_refills(2);
-    let thread = test.timed(BELOW, SLICE, count_for_ever)?;
+    let thread = test.timed(BELOW, SLICE, || count_for_ever(0))?;
     thread.tcb.set_timeout_endpoint(timeouts)?;
     thread.sched_context.unbind_object(thread.tcb)?;
     thread.start()?;
@@ -137,7 +130,7 @@ fn issue_346_interrupts_at_the_end_of_a_budget(test: &mut Test) -> Outcome {
         }
     })?;
     for handler in [CPtr::NULL, timeouts.0] {
-        let hog = test.timed(BELOW, SLICE, count_for_ever)?;
+        let hog = test.timed(BELOW, SLICE, || count_for_ever(0))?;
         hog.tcb.set_timeout_endpoint(handler)?;
         hog.start()?;
         for budget in (900..1100).step_by(5) {
@@ -210,7 +203,7 @@ fn issue_359_threads_lose_their_context_in_a_receive(test: &mut Test) -> Outcome
 /// The end of a budget met the deletion of its context, and replenishments were taken from an empty
 /// list. Here the deletion comes at every moment around the end.
 fn issue_633_contexts_die_as_their_budget_ends(test: &mut Test) -> Outcome {
-    let thread = test.timed(BELOW, SLICE, count_for_ever)?;
+    let thread = test.timed(BELOW, SLICE, || count_for_ever(0))?;
     thread.sched_context.unbind()?;
     thread.start()?;
     for nap in (100..400).step_by(10) {
@@ -258,18 +251,18 @@ fn issue_636_the_current_context_is_revoked(test: &mut Test) -> Outcome {
 /// context.
 fn issue_677_contexts_die_while_they_wait_for_time(test: &mut Test) -> Outcome {
     let short = SchedParameters::new(us(500), ms(1000));
-    let thread = test.timed(BELOW, short, count_for_ever)?;
+    let thread = test.timed(BELOW, short, || count_for_ever(0))?;
     thread.start()?;
     test.sleep(ms(5))?;
-    let stands = COUNT.load(Relaxed);
+    let stands = count(0);
     test.delete(thread.sched_context)?;
     test.sleep(ms(5))?;
-    check_eq!(COUNT.load(Relaxed), stands);
+    check_eq!(count(0), stands);
     // A client's budget ends while its server works.
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let server = test.spawn_passive(BELOW, move || {
         endpoint.recv(reply);
-        count_for_ever();
+        count_for_ever(0);
     })?;
     let client = test.timed(BELOW, short, move || {
         endpoint.call(Message::empty(0));
@@ -277,10 +270,10 @@ fn issue_677_contexts_die_while_they_wait_for_time(test: &mut Test) -> Outcome {
     })?;
     client.start()?;
     test.sleep(ms(5))?;
-    let stands = COUNT.load(Relaxed);
+    let stands = count(0);
     test.delete(client.sched_context)?;
     test.sleep(ms(5))?;
-    check_eq!(COUNT.load(Relaxed), stands);
+    check_eq!(count(0), stands);
     let time = test.create_sched_context(&SLICE)?;
     time.bind(server.tcb)?;
     expect_progress(test)?;
@@ -427,21 +420,21 @@ fn issue_1104_faults_at_the_end_of_a_budget_come_once(test: &mut Test) -> Outcom
 fn issue_1104_passive_handlers_hear_each_fault_once(test: &mut Test) -> Outcome {
     for work in WORK {
         let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-        COUNT.store(0, Relaxed);
+        counters::set(0, 0);
         test.spawn_passive(ABOVE, move || {
             let mut received = endpoint.recv(reply);
             // Its own count: it may still be at work, on what was lent to it, when the next one begins.
             for expected in 0.. {
                 let (answer, sequence) = skip(&received);
                 check_eq!(sequence, expected);
-                COUNT.fetch_add(1, Relaxed);
+                counters::step(0);
                 received = endpoint.reply_recv(answer, reply);
             }
         })?;
         let short = SchedParameters::new(us(60), us(150));
         let thread = faulting(test, short, endpoint, work)?;
         thread.start()?;
-        while COUNT.load(Relaxed) < 100 {
+        while count(0) < 100 {
             test.sleep(ms(2))?;
         }
         test.delete(thread.tcb)?;
@@ -456,7 +449,7 @@ fn microkit_285_the_smallest_budget_makes_progress(test: &mut Test) -> Outcome {
         for value in 1.. {
             fill_fpu(value);
             check!(fpu_holds(value));
-            COUNT.fetch_add(1, Relaxed);
+            counters::step(0);
         }
     })?;
     thread.start()?;

@@ -174,6 +174,8 @@ impl<A: Arch> Kernel<A> {
             self[thread].context.restart();
             next
         });
+        // Who was asked before it waits does not answer for the time afterwards.
+        self.gate.looked = None;
         wait(self, self.gate.core);
         self.gate.standing = then;
         if !self.is_as_it_was() {
@@ -205,6 +207,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.settle();
         self.end_slice_that_is_over();
+        self.forget_limits();
     }
 
     /// Whether somebody who was alone has been here.

@@ -5,6 +5,8 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Membership, NO_CORE, SchedContext, Thread, ThreadState};
 use crate::sched::Core;
+#[cfg(any(test, feature = "invariants"))]
+use crate::sched::Decision;
 use crate::token::Ptr;
 
 /// A set of cores.
@@ -237,8 +239,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A thread has no time any more. If it runs on another core, where it had some before, that chooses
-    /// anew.
+    /// A thread can run no longer. If it runs on another core, that chooses anew, even if it finds that
+    /// the thread can run again.
     pub(crate) fn stop_if_current(&mut self, thread: Ptr<Thread<A>>) {
         let home = self.home(thread);
         if home.core.current == Some(thread) {
@@ -282,14 +284,25 @@ impl<A: Arch> Kernel<A> {
         &self.other(core).core
     }
 
+    /// Whether this core may look at what belongs to others.
+    #[cfg(any(test, feature = "invariants"))]
+    pub(crate) fn sees_everything(&self) -> bool {
+        !self.gate.is_inside()
+    }
+
     /// The same, if this core may look at it, and nobody has changed there what it does not know yet.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn settled_core(&self, core: u8) -> Option<&Core<A>> {
         if usize::from(core) == self.core.id {
             return Some(&self.core);
         }
-        let settled = !self.gate.is_inside() && !self.other(core.into()).gate.visited;
-        settled.then(|| self.core_of(core))
+        if !self.sees_everything() {
+            return None;
+        }
+        let other = self.other(core.into());
+        // One that waits at the gate may have to decide something, too.
+        let settled = !other.gate.visited && matches!(other.core.decision, Decision::Resume);
+        settled.then_some(&other.core)
     }
 
     #[cold]

@@ -161,6 +161,7 @@ impl<A: Arch> Kernel<A> {
         self.cancel_yield_to(thread);
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::Inactive;
+        self.stop_if_current(thread);
     }
 
     /// Lets a stopped thread go on: it executes its instruction again.

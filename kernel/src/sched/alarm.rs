@@ -137,6 +137,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Others may have changed how long the current context may be used, and who waits for what: from now
+    /// on what is true now counts, and at the end of this entry the timer is armed anew.
+    #[cfg(feature = "smp")]
+    pub(crate) fn forget_limits(&mut self) {
+        self.core.allowance = self.allowance(&self.budget());
+        self.core.alarm = Alarm::NONE;
+    }
+
     /// Whether the timer is armed for exactly what it should be: for those who check.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn alarm_is_right(&self) -> bool {

@@ -500,3 +500,40 @@ fn what_is_used_after_the_end_of_a_slice_is_charged_before_the_thread_waits() {
         machine.advance(3_000);
     }
 }
+
+/// A thread that runs on another core is stopped, made less urgent and let go on, before that core
+/// notices: then somebody else is more urgent.
+#[test]
+fn who_is_less_urgent_after_a_stop_does_not_go_on() {
+    let mut machine = machine();
+    let task = busy(&mut machine, 1, "task", 100);
+    busy(&mut machine, 1, "other", 50);
+    assert_eq!(runs_on(&mut machine, 1), "task");
+    machine.others_are_late = true;
+    machine.suspend(task);
+    machine.set_priority(task, 10);
+    machine.resume(task);
+    machine.others_are_late = false;
+    machine.advance(1);
+    assert_eq!(runs_on(&mut machine, 1), "other");
+}
+
+/// Another core makes the budget of a running thread smaller. What is left of it is used up just when its
+/// core has noticed that.
+#[test]
+fn a_smaller_budget_counts_when_its_core_notices() {
+    for late in 150..210 {
+        let mut machine = machine();
+        machine.kernel_of(1).arch.time_per_look = Ticks(4);
+        let budget = Budget::new(1_000, 5_000);
+        let task = machine.spawn_on(1, Spec::new("task", 10).budget(budget));
+        machine.others_are_late = true;
+        machine
+            .configure_on(1, task.context, Budget::new(200, 5_000))
+            .unwrap();
+        machine.stall(late);
+        machine.others_are_late = false;
+        machine.advance(1_000);
+        assert_eq!(runs_on(&mut machine, 1), "nobody");
+    }
+}

@@ -136,7 +136,11 @@ impl<A: Arch> Kernel<A> {
                 });
             }
         }
-        self.is_as_it_was()
+        let is_as_it_was = self.is_as_it_was();
+        if !is_as_it_was && let Some(thread) = self.core.current {
+            self[thread].context.restart();
+        }
+        is_as_it_was
     }
 
     /// Becomes alone unless the entry stays on this core. Returns the same as [`Kernel::come_in`].

@@ -162,7 +162,7 @@ impl Machine {
             } else if self.kernel.arch.timer_fires() {
                 self.kernel.arch.deadline = Ticks::NEVER;
                 self.interrupt(Interrupt::Timer);
-            } else if self.is_called() {
+            } else if !self.calls_are_slow && self.is_called() {
                 continue;
             } else if let Some(thread) = self.kernel.core.current
                 && self.kernel[thread].context.is_at_syscall()
@@ -176,6 +176,8 @@ impl Machine {
                     self.note_entry(self.call_of(thread));
                 }
                 self.enter(Kernel::handle_syscall);
+            } else if self.is_called() {
+                continue;
             } else {
                 return;
             }

@@ -105,6 +105,8 @@ pub struct Machine {
     /// Whether the cores that don't act take their interrupts later, when they act.
     #[cfg(feature = "smp")]
     pub others_are_late: bool,
+    /// System calls are faster than the interrupts of other cores.
+    pub calls_are_slow: bool,
     root_space: Cap<Host>,
     next_slot: CPtr,
     pool: CPtr,
@@ -194,6 +196,7 @@ impl Machine {
             entries: 0,
             #[cfg(feature = "smp")]
             others_are_late: false,
+            calls_are_slow: false,
             history: None,
             log: None,
             root_space: space,

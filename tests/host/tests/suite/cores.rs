@@ -537,3 +537,19 @@ fn a_smaller_budget_counts_when_its_core_notices() {
         assert_eq!(runs_on(&mut machine, 1), "nobody");
     }
 }
+
+/// A system call comes between the visit of another core and the interrupt by which its core would notice.
+#[test]
+fn a_system_call_just_after_a_visit_is_performed() {
+    let mut machine = machine();
+    let notification = machine.create(ObjectType::Notification, 0);
+    let waiter = busy(&mut machine, 1, "waiter", 20);
+    machine.on(1, |machine| machine.wait(waiter, notification));
+    let sender = busy(&mut machine, 1, "sender", 10);
+    assert_eq!(runs_on(&mut machine, 1), "sender");
+    machine.others_are_late = true;
+    machine.set_priority(sender, 9);
+    machine.calls_are_slow = true;
+    machine.on(1, |machine| machine.signal(sender, notification));
+    assert_eq!(runs_on(&mut machine, 1), "waiter");
+}

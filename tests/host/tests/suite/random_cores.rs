@@ -14,13 +14,17 @@ fn step_of_a_core() -> impl Strategy<Value = (usize, Step)> {
     (0..CORES, step())
 }
 
-/// Plays a history. If cores are late, those that don't act take no interrupts until they do.
+/// Plays a history. If cores are late, those that don't act take no interrupts until they do, and those of
+/// other cores after their next system call.
 fn play(history: &[(usize, Step)], late: bool) {
     let mut world = World::of(Machine::with_cores(CORES));
     world.machine.others_are_late = late;
+    world.machine.calls_are_slow = late;
     for (core, step) in history {
         world.machine.turn_to(*core);
-        world.machine.advance(0);
+        if !late {
+            world.machine.advance(0);
+        }
         world.step(step);
     }
 }

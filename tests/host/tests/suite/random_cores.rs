@@ -3,6 +3,7 @@
 //! its core, and did not, is found.
 
 use host_tests::Machine;
+use kernel::time::Ticks;
 use proptest::prelude::*;
 
 use crate::random::{Step, World, step};
@@ -20,6 +21,10 @@ fn play(history: &[(usize, Step)], late: bool) {
     let mut world = World::of(Machine::with_cores(CORES));
     world.machine.others_are_late = late;
     world.machine.calls_are_slow = late;
+    for core in 0..CORES {
+        let per_look = if late { core as u64 } else { 0 };
+        world.machine.kernel_of(core).arch.time_per_look = Ticks(per_look);
+    }
     for (core, step) in history {
         world.machine.turn_to(*core);
         if !late {

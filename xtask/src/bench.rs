@@ -175,7 +175,8 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
     if arguments.write_reference {
         reference::write(bench.workspace, name, &measured)?;
     }
-    for complaint in delay::complaints(&measured) {
+    let delays = delay::complaints(&measured);
+    for complaint in delays.into_iter().chain(scaling::complaints(&measured)) {
         say(&format!("{name}: {complaint}"));
         good = false;
     }

@@ -8,6 +8,7 @@
 
 mod bench;
 mod crew;
+mod mark;
 mod measure;
 mod partner;
 pub mod protocol;

@@ -25,6 +25,7 @@ pub mod sync {
     mod mcs;
     mod ticket;
 
+    pub use atomic::spin_loop;
     pub use clh::Clh;
     pub use guarded::{CoreToken, Guarded};
     pub use lock::Lock;

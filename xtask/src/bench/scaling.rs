@@ -78,12 +78,16 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
     let count = if asked.are_several() {
         asked.count
     } else {
-        USUAL.min(platform.cores)
+        usual(platform)
     };
     let (_, chosen) = split(bench.filter());
     let mut measured = Vec::new();
     for boot in boots(suite, count) {
         if asked.big_lock && !boot.cores.big_lock {
+            continue;
+        }
+        // Cache lines do not depend on time.
+        if boot.counted == Counted::Ticks && chosen == lines::LINES {
             continue;
         }
         let part = match (chosen.starts_with(boot.part), boot.part.starts_with(chosen)) {
@@ -120,6 +124,25 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
         bail!("no benchmark is called `{}`", bench.filter());
     }
     Ok(measured)
+}
+
+/// How many cores of a platform are measured if nobody says it.
+fn usual(platform: &Platform) -> u32 {
+    USUAL.min(platform.cores)
+}
+
+/// Whether cores that are busy with what is theirs touch what others write: what is wrong.
+pub(super) fn examine(bench: &Bench<'_>) -> Result<Vec<String>> {
+    if bench.platform.cores == 1 {
+        return Ok(Vec::new());
+    }
+    let cores = Cores {
+        count: usual(bench.platform),
+        big_lock: false,
+    };
+    let bench = Bench { cores, ..*bench };
+    let built = bench.build_with(false, &format!("{SMP}/{}", lines::LINES))?;
+    Ok(complaints(&cache_lines(&bench, &built, FINE)?))
 }
 
 /// Runs the benchmarks of cache lines of a kernel.

@@ -14,6 +14,7 @@ pub(super) const LINES: &str = "lines";
 const OWN: &str = "of one core";
 const READ: &str = "read by several";
 const SHARED: &str = "written and shared";
+pub(super) const KINDS: [&str; 3] = [OWN, READ, SHARED];
 
 /// What the plugin noted for one benchmark.
 #[derive(Debug, PartialEq)]

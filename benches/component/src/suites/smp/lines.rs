@@ -9,6 +9,7 @@ use crate::bench::Bench;
 use crate::mark::{LINES, TOUCH, TOUCHED, mark};
 use crate::measure::{UNDEFINED_BYTES, filled, sending};
 use crate::protocol::PRIORITY;
+use crate::sync::spin_loop;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use userlib::allocator::Allocator;
 use userlib::arch::Registers;
@@ -79,7 +80,7 @@ fn meet(cores: usize) {
     let before = COME.fetch_add(1, Ordering::AcqRel);
     let all = (before / cores + 1) * cores;
     while COME.load(Ordering::Acquire) < all {
-        core::hint::spin_loop();
+        spin_loop();
     }
 }
 
@@ -134,12 +135,20 @@ fn signal(bench: &mut Bench, name: &'static str) -> Result {
 /// Two threads that make way for each other.
 fn yield_now(bench: &mut Bench, name: &'static str) -> Result {
     watch(bench, name, |bench, core| {
-        bench.run_on(core, || {
-            loop {
-                syscall::yield_now();
-            }
+        let start: Notification = own(bench)?.create()?;
+        bench.run_on(core, move || {
+            // Before and afterwards it would make way for nobody, at length.
+            start.wait();
+            (0..WARM_UP + TURNS).for_each(|_| syscall::yield_now());
+            start.wait();
         })?;
-        Ok(syscall::yield_now)
+        let mut has_begun = false;
+        Ok(move || {
+            if !core::mem::replace(&mut has_begun, true) {
+                start.signal();
+            }
+            syscall::yield_now();
+        })
     })
 }
 

@@ -137,11 +137,15 @@ impl Bench {
         };
         let tcb = self.create_thread(&parameters, work)?.tcb;
         let context = self.create_sched_context(&TIME)?;
-        let control = SchedControl(CPtr(self.sched_control.cptr().0 + core));
-        control.configure(context, &TIME)?;
+        self.sched_control_of(core).configure(context, &TIME)?;
         context.bind(tcb)?;
         tcb.resume()?;
         Ok((tcb, context))
+    }
+
+    /// What gives out the time of a core.
+    pub fn sched_control_of(&self, core: usize) -> SchedControl {
+        SchedControl(CPtr(self.sched_control.cptr().0 + core))
     }
 
     /// Maps a frame of the smallest size for reading and writing.

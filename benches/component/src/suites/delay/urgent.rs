@@ -1,7 +1,7 @@
 //! The thread that wants to run.
 
-use super::mark::{DONE, RELEASED, WATCH, mark};
 use crate::bench::Bench;
+use crate::mark::{DONE, RELEASED, WATCH, mark};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{SchedParameters, Tcb};
 use userlib::thread::ThreadParameters;

@@ -8,6 +8,9 @@ mod lines;
 mod page;
 mod plot;
 
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
 use anyhow::bail;
 use serde_json::{Map, Value};
 
@@ -29,7 +32,7 @@ pub(super) const SUITES: [&str; 2] = [LOCKS, SMP];
 const LOCKS: &str = "locks";
 const SMP: &str = "smp";
 
-/// How many cores are measured if nobody says it and the board has them.
+/// How many cores are measured if nobody says it, and board and host have them.
 const USUAL: u32 = 4;
 
 /// The parameter that tells the kernels of the suite `smp` apart, and its values.
@@ -78,7 +81,10 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
     let count = if asked.are_several() {
         asked.count
     } else {
-        usual(platform)
+        // In rounds with more cores than the host has they wait for its scheduler, which hands each of these
+        // locks on to a core that does not run: for hours.
+        let host = available_parallelism().map_or(1, NonZero::get);
+        most(platform).min(u32::try_from(host).unwrap_or(USUAL).max(2))
     };
     let (_, chosen) = split(bench.filter());
     let mut measured = Vec::new();
@@ -126,8 +132,8 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
     Ok(measured)
 }
 
-/// How many cores of a platform are measured if nobody says it.
-fn usual(platform: &Platform) -> u32 {
+/// How many cores of a platform are measured at most if nobody says it.
+fn most(platform: &Platform) -> u32 {
     USUAL.min(platform.cores)
 }
 
@@ -137,7 +143,7 @@ pub(super) fn examine(bench: &Bench<'_>) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let cores = Cores {
-        count: usual(bench.platform),
+        count: most(bench.platform),
         big_lock: false,
     };
     let bench = Bench { cores, ..*bench };

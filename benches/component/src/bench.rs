@@ -130,15 +130,26 @@ impl Bench {
         core: usize,
         work: impl FnOnce() + Send + 'static,
     ) -> Result<(Tcb, SchedContext)> {
+        self.run_with(core, PRIORITY, &TIME, work)
+    }
+
+    /// The same with another priority, and other time.
+    pub fn run_with(
+        &mut self,
+        core: usize,
+        priority: u8,
+        time: &SchedParameters,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(Tcb, SchedContext)> {
         let parameters = ThreadParameters {
-            priority: PRIORITY,
+            priority,
             time: None,
             fault_endpoint: CPtr::NULL,
         };
         let tcb = self.create_thread(&parameters, work)?.tcb;
-        let context = self.create_sched_context(&TIME)?;
+        let context = self.create_sched_context(time)?;
         let control = SchedControl(CPtr(self.sched_control.cptr().0 + core));
-        control.configure(context, &TIME)?;
+        control.configure(context, time)?;
         context.bind(tcb)?;
         tcb.resume()?;
         Ok((tcb, context))

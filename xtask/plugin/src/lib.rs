@@ -10,7 +10,8 @@
 //! | line | meaning |
 //! |---|---|
 //! | `mark N WAITED` | mark N; an interrupt that let the user run again has waited for so many instructions at most |
-//! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | after mark 0, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of that |
+//! | `waits LONGEST ADDRESS...` | after mark 0: what others did at most, since mark 1, while a processor waited for them in one stretch of its own, and the addresses of that |
+//! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of that |
 //!
 //! Mark 15 asks instead: into the word that is 12 bytes behind the beginning of that instruction, the plugin
 //! writes the lower 32 bits of the number of instructions so far. That is a counter for processors that have
@@ -20,10 +21,18 @@
 //! which there was certainly none: when a user's instruction was executed, or when the kernel looked for
 //! one and went on.
 //!
+//! Each processor has its own stretches. The emulator plays several on one thread: who runs, the others stand
+//! still, and with those of them that wait for nobody that has nothing to do. So a processor *waits* for
+//! others from a hint of the kernel that it waits until it goes on, and what others do meanwhile counts as
+//! its own time, but only what they do in the kernel, and until they leave it: from then on it is nothing
+//! but its turn that it waits for.
+//!
 //! Arguments: `machine=` the processor; `kernel=START-END` addresses of the kernel, may be repeated;
 //! `look=` the address of the function that is a preemption point; `out=` the file.
 
 mod instruction;
+mod path;
+mod processor;
 mod record;
 
 #[cfg(not(test))]

@@ -129,6 +129,7 @@ enum Kind {
     Ask(*mut c_void),
     Kernel,
     Look,
+    Wait,
     Leave,
 }
 
@@ -150,6 +151,8 @@ impl Plugin {
                 Kind::Look
             } else if self.machine.is_leaving(bytes) {
                 Kind::Leave
+            } else if self.machine.is_waiting(bytes) {
+                Kind::Wait
             } else {
                 Kind::Kernel
             }
@@ -196,6 +199,7 @@ extern "C" fn translated(_: Id, block: *mut Block) {
                 Kind::Mark(number) => (mark, number as usize),
                 Kind::Kernel => (kernel, address),
                 Kind::Look => (look, address),
+                Kind::Wait => (wait, address),
                 Kind::Leave => (leave, address),
                 Kind::Ask(answer) => {
                     qemu_plugin_register_vcpu_insn_exec_cb(instruction, ask, NO_REGISTERS, answer);
@@ -208,44 +212,53 @@ extern "C" fn translated(_: Id, block: *mut Block) {
     }
 }
 
-extern "C" fn user(_: c_uint, count: *mut c_void) {
+extern "C" fn user(processor: c_uint, count: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.user(count.addr() as u64);
+        plugin.record.user(processor as usize, count.addr() as u64);
     }
 }
 
-extern "C" fn kernel(_: c_uint, address: *mut c_void) {
+extern "C" fn kernel(processor: c_uint, address: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.kernel(address.addr() as u64);
+        let address = address.addr() as u64;
+        plugin.record.kernel(processor as usize, address);
     }
 }
 
 extern "C" fn look(processor: c_uint, address: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.look();
+        plugin.record.look(processor as usize);
     }
     kernel(processor, address);
+}
+
+extern "C" fn wait(processor: c_uint, address: *mut c_void) {
+    kernel(processor, address);
+    if let Some(plugin) = PLUGIN.get() {
+        plugin.record.wait(processor as usize);
+    }
 }
 
 extern "C" fn leave(processor: c_uint, address: *mut c_void) {
     kernel(processor, address);
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.leave();
+        plugin.record.leave(processor as usize);
     }
 }
 
-extern "C" fn mark(_: c_uint, number: *mut c_void) {
+extern "C" fn mark(processor: c_uint, number: *mut c_void) {
     let Some(plugin) = PLUGIN.get() else { return };
-    plugin.record.user(1);
+    let (processor, number) = (processor as usize, number.addr() as u32);
+    plugin.record.user(processor, 1);
     if let Ok(mut out) = plugin.out.lock() {
         // A file that is not complete is found out by who reads it.
-        let _ = plugin.record.mark(number.addr() as u32, &mut *out);
+        let _ = plugin.record.mark(processor, number, &mut *out);
     }
 }
 
-extern "C" fn ask(_: c_uint, answer: *mut c_void) {
+extern "C" fn ask(processor: c_uint, answer: *mut c_void) {
     let Some(plugin) = PLUGIN.get() else { return };
-    plugin.record.user(1);
+    plugin.record.user(processor as usize, 1);
     // SAFETY: guest memory behind an instruction, in the same page; the guest runs on this thread.
     unsafe {
         answer

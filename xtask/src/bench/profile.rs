@@ -40,16 +40,15 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     })?;
     let symbols = Symbols::read(&built.kernel)?;
     println!("{one}: {} instructions in the kernel\n", path.len());
-    print!("{}", by_function(path, &symbols));
-    println!();
-    print!("{}", by_step(path, &symbols));
+    show_path(path, &symbols);
     Ok(())
 }
 
-/// Shows the longest stretch with interrupts off of the first scenario that has the words of `wanted`.
+/// Shows the longest stretch with interrupts off of the first scenario that has the words of `wanted`, and
+/// where there are several cores the longest wait of one for others.
 fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
     let (measurements, observations) = bench.observe(built)?;
-    let (one, Observation { path, .. }) = measurements
+    let (one, Observation { path, awaited, .. }) = measurements
         .iter()
         .filter(|one| one.operation.ends_with(delay::INTERRUPTS_OFF))
         .zip(&observations)
@@ -57,10 +56,19 @@ fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
         .with_context(|| format!("no benchmark measures `{wanted}`"))?;
     let symbols = Symbols::read(&built.kernel)?;
     println!("{one}: {} instructions\n", path.len());
-    print!("{}", by_function(path, &symbols));
-    println!();
-    print!("{}", by_step(path, &symbols));
+    show_path(path, &symbols);
+    if !awaited.is_empty() {
+        let count = awaited.len();
+        println!("\nthe longest wait for other cores: {count} instructions\n");
+        show_path(awaited, &symbols);
+    }
     Ok(())
+}
+
+fn show_path(path: &[u64], symbols: &Symbols) {
+    print!("{}", by_function(path, symbols));
+    println!();
+    print!("{}", by_step(path, symbols));
 }
 
 /// Whether the name and parameters of a measurement have the words of `wanted`.

@@ -1,7 +1,7 @@
-//! The thread that wants to run.
+//! The thread that wants to run, and what it has around it where it has a core of its own.
 
 use super::mark::{DONE, RELEASED, WATCH, mark};
-use crate::bench::Bench;
+use crate::bench::{self, Bench};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{SchedParameters, Tcb};
 use userlib::thread::ThreadParameters;
@@ -12,6 +12,16 @@ const PRIORITY: u8 = 254;
 /// It asks for little more than the smallest budget, which must be left when it enters the kernel, and is
 /// in step with nothing.
 const TIME: SchedParameters = SchedParameters::new(Microseconds(26), Microseconds(31)).sporadic();
+/// What it is given where there is one core.
+const PARAMETERS: ThreadParameters = ThreadParameters {
+    priority: PRIORITY,
+    time: Some(TIME),
+    fault_endpoint: CPtr::NULL,
+};
+/// The priority of a thread for which a core of its own is left.
+const LEAST: u8 = 1;
+/// The time of the clock of [`tick`], which is in step with nothing, either.
+const CLOCK: SchedParameters = SchedParameters::new(Microseconds(26), Microseconds(29)).sporadic();
 /// Releases until everything has its place.
 const WARM_UP: usize = 4;
 /// How many releases there must be while something happens.
@@ -23,22 +33,28 @@ static RELEASES: AtomicUsize = AtomicUsize::new(0);
 /// The urgent thread, as the first one sees it.
 pub struct Urgent {
     tcb: Tcb,
+    others: Option<[Tcb; 2]>,
     start: usize,
 }
 
 impl Urgent {
-    /// Starts it.
+    /// Starts it: on the last core, if there are several.
     pub fn start(bench: &mut Bench) -> Result<Self> {
-        let parameters = ThreadParameters {
-            priority: PRIORITY,
-            time: Some(TIME),
-            fault_endpoint: CPtr::NULL,
+        let (tcb, others) = match bench.cores {
+            0 | 1 => (bench.spawn(&PARAMETERS, run)?.tcb, None),
+            cores => {
+                let [own, last] = [0, cores - 1];
+                let (idler, _) = bench.run_with(last, LEAST, &bench::TIME, idle)?;
+                let (clock, _) = bench.run_with(own, PRIORITY, &CLOCK, tick)?;
+                let (urgent, _) = bench.run_with(last, PRIORITY, &TIME, run)?;
+                (urgent, Some([idler, clock]))
+            }
         };
-        let tcb = bench.spawn(&parameters, run)?.tcb;
         wait_for(WARM_UP);
         mark::<WATCH>();
         Ok(Self {
             tcb,
+            others,
             start: RELEASES.load(Relaxed),
         })
     }
@@ -53,6 +69,9 @@ impl Urgent {
         let releases = RELEASES.load(Relaxed) - self.start;
         mark::<DONE>();
         self.tcb.suspend()?;
+        for tcb in self.others.into_iter().flatten() {
+            tcb.suspend()?;
+        }
         bench.settle()?;
         Ok(releases)
     }
@@ -77,5 +96,30 @@ fn run() {
         syscall::yield_now();
         mark::<RELEASED>();
         RELEASES.fetch_add(1, Relaxed);
+    }
+}
+
+/// Has nothing to do, in a program and not in the kernel: from there no interrupt waits. And says so, whereupon
+/// an emulator that plays the cores in turns goes on with another.
+fn idle() {
+    loop {
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a hint. The library has another instruction, of which emulators think nothing.
+        unsafe {
+            core::arch::asm!("yield", options(nomem, nostack, preserves_flags));
+        }
+        #[cfg(not(target_arch = "aarch64"))]
+        core::hint::spin_loop();
+    }
+}
+
+/// Yields, and is released again, again and again, while others want to run on this core.
+///
+/// An emulator that plays the cores in turns ends a turn when the moment of some timer has come. Without
+/// this one the turns of the attackers' core would be long, and the urgent thread's interrupts would all come
+/// between two of them.
+fn tick() {
+    loop {
+        syscall::yield_now();
     }
 }

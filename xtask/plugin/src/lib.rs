@@ -10,8 +10,9 @@
 //! | line | meaning |
 //! |---|---|
 //! | `mark N WAITED` | mark N; an interrupt that let the user run again has waited for so many instructions at most |
-//! | `waits LONGEST ADDRESS...` | after mark 0: what others did at most, since mark 1, while a processor waited for them in one stretch of its own, and the addresses of that |
-//! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of that |
+//! | `delay LONGEST ADDRESS...` | after mark 0: what an interrupt has waited for at most before any other mark since mark 1, and the addresses |
+//! | `wait LONGEST ADDRESS...` | then: what others did at most, since mark 1, while a processor waited for them in one stretch of its own, and the addresses |
+//! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and its addresses |
 //!
 //! Mark 15 asks instead: into the word that is 12 bytes behind the beginning of that instruction, the plugin
 //! writes the lower 32 bits of the number of instructions so far. That is a counter for processors that have

@@ -1,5 +1,6 @@
 //! The addresses of instructions that were executed one after the other.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -42,10 +43,10 @@ impl Path {
         length
     }
 
-    /// The first instructions, up to `length`, until another is pushed behind a restart.
-    pub fn copy(&self, length: usize) -> Vec<u64> {
+    /// Its instructions in a range, of those that are kept, until another is pushed behind a restart.
+    pub fn copy(&self, range: Range<usize>) -> Vec<u64> {
         let addresses = self.addresses.get().map_or(&[][..], |all| all);
-        let kept = addresses.iter().take(length);
+        let kept = addresses.iter().take(range.end).skip(range.start);
         kept.map(|address| address.load(Relaxed)).collect()
     }
 }
@@ -61,9 +62,9 @@ mod tests {
         path.push(7);
         path.push(8);
         let length = path.restart();
-        assert_eq!((path.length(), path.copy(length)), (0, vec![7, 8]));
+        assert_eq!((path.length(), path.copy(0..length)), (0, vec![7, 8]));
         path.push(9);
-        assert_eq!(path.copy(path.length()), [9]);
+        assert_eq!(path.copy(0..path.length()), [9]);
     }
 
     #[test]
@@ -71,6 +72,6 @@ mod tests {
         let path = Path::default();
         (0..=KEPT as u64).for_each(|address| path.push(address));
         let length = path.restart();
-        assert_eq!((length, path.copy(length).len()), (KEPT + 1, KEPT));
+        assert_eq!((length, path.copy(1..length).len()), (KEPT + 1, KEPT - 1));
     }
 }

@@ -1,6 +1,6 @@
 //! What is kept of one processor.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::path::Path;
 
@@ -13,6 +13,9 @@ pub struct Processor {
     pub stretch: Path,
     /// What it has waited for in this stretch.
     pub wait: Path,
+    /// Both, since a user has run, and how many there were when one ran again.
+    way: Path,
+    way_back: AtomicUsize,
     /// Those whose work in the kernel it waits for, a bit each.
     awaited: AtomicU64,
     /// An interrupt that was not taken yet has come after this moment.
@@ -34,6 +37,7 @@ impl Processor {
         if has_ended {
             self.is_back.store(false, Relaxed);
             self.waited.store(now - self.since.load(Relaxed), Relaxed);
+            self.way_back.store(self.way.restart(), Relaxed);
         }
         self.now.store(now + count, Relaxed);
         self.since.store(now + count, Relaxed);
@@ -43,7 +47,7 @@ impl Processor {
 
     /// An instruction of the kernel.
     pub fn kernel(&self, address: u64) {
-        self.pass();
+        self.pass(address);
         self.stretch.push(address);
     }
 
@@ -67,6 +71,13 @@ impl Processor {
         self.waited.load(Relaxed)
     }
 
+    /// What was done meanwhile, while a user runs.
+    pub fn way(&self) -> Vec<u64> {
+        let end = self.way_back.load(Relaxed);
+        self.way
+            .copy(end.saturating_sub(self.waited() as usize)..end)
+    }
+
     /// From now on it waits for others.
     pub fn wait_for(&self, others: u64) {
         self.awaited.store(others, Relaxed);
@@ -83,12 +94,13 @@ impl Processor {
     /// Another one has executed an instruction of the kernel.
     pub fn let_go_on(&self, other: u64, address: u64) {
         if self.awaited.load(Relaxed) & other != 0 {
-            self.pass();
+            self.pass(address);
             self.wait.push(address);
         }
     }
 
-    fn pass(&self) {
+    fn pass(&self, address: u64) {
+        self.way.push(address);
         self.now.store(self.now.load(Relaxed) + 1, Relaxed);
     }
 }

@@ -7,7 +7,6 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::path::Path;
 use crate::processor::Processor;
 
 /// The most processors that there can be: kernels know no more.
@@ -35,6 +34,8 @@ struct Past {
     squares: u64,
     shortest: usize,
     longest: Longest,
+    /// The way to a user that marks.
+    delay: Longest,
     /// What a processor has waited for in one.
     wait: Longest,
 }
@@ -109,10 +110,15 @@ impl Record {
         };
         if number == BEGIN {
             *past = Past::default();
-        }
-        if number == END {
+        } else if number != END {
+            let processor = self.at(processor);
+            let waited = processor.waited() as usize;
+            past.delay.see(waited, || processor.way());
+        } else {
             let past = std::mem::take(&mut *past);
-            write!(to, "waits")?;
+            write!(to, "delay")?;
+            past.delay.write(to)?;
+            write!(to, "wait")?;
             past.wait.write(to)?;
             let Past {
                 count,
@@ -171,17 +177,17 @@ impl Record {
         past.count += 1;
         past.sum += length as u64;
         past.squares += (length as u64).pow(2);
-        past.longest.see(stretch, length);
-        past.wait.see(wait, waited);
+        past.longest.see(length, || stretch.copy(0..length));
+        past.wait.see(waited, || wait.copy(0..waited));
     }
 }
 
 impl Longest {
     /// A path that has just ended.
-    fn see(&mut self, path: &Path, length: usize) {
+    fn see(&mut self, length: usize, path: impl FnOnce() -> Vec<u64>) {
         if length > self.length {
             self.length = length;
-            self.path = path.copy(length);
+            self.path = path();
         }
     }
 

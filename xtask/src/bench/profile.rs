@@ -44,23 +44,33 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     Ok(())
 }
 
-/// Shows the longest stretch with interrupts off of the first scenario that has the words of `wanted`, and
-/// where there are several cores the longest wait of one for others.
+/// Shows the longest stretch with interrupts off of the first scenario that has the words of `wanted`, its
+/// longest delay, and where there are several cores the longest wait of one for others.
 fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
     let (measurements, observations) = bench.observe(built)?;
-    let (one, Observation { path, awaited, .. }) = measurements
+    let (one, observation) = measurements
         .iter()
         .filter(|one| one.operation.ends_with(delay::INTERRUPTS_OFF))
         .zip(&observations)
         .find(|(one, _)| is_meant(one, wanted))
         .with_context(|| format!("no benchmark measures `{wanted}`"))?;
+    let Observation {
+        path,
+        delayed,
+        awaited,
+        ..
+    } = observation;
     let symbols = Symbols::read(&built.kernel)?;
     println!("{one}: {} instructions\n", path.len());
     show_path(path, &symbols);
-    if !awaited.is_empty() {
-        let count = awaited.len();
-        println!("\nthe longest wait for other cores: {count} instructions\n");
-        show_path(awaited, &symbols);
+    for (title, path) in [
+        ("the longest delay", delayed),
+        ("the longest wait for other cores", awaited),
+    ] {
+        if !path.is_empty() {
+            println!("\n{title}: {} instructions\n", path.len());
+            show_path(path, &symbols);
+        }
     }
     Ok(())
 }

@@ -36,10 +36,12 @@ fn the_longest_stretch_is_kept() {
         lines,
         [
             "mark 0 1",
-            "waits 0",
+            "delay 0",
+            "wait 0",
             "stretches 4 7 15 1 3 300 301 302",
             "mark 0 1",
-            "waits 0",
+            "delay 0",
+            "wait 0",
             "stretches 0 0 0 0 0"
         ]
     );
@@ -107,7 +109,12 @@ fn what_others_do_in_the_kernel_is_waited_for() {
         record.user(1, 1000);
     });
     assert!(said.starts_with("mark 2 18\n"), "{said}");
-    assert!(said.contains("\nwaits 3 a0 a1 a2\n"), "{said}");
+    assert!(said.contains("\nwait 3 a0 a1 a2\n"), "{said}");
+    assert!(said.contains("\ndelay 18 a00 "), "{said}");
+    assert!(
+        said.contains(" a09 a0 a1 a2 500 501 502 503 504\n"),
+        "{said}"
+    );
     // Two stretches, none of which has anything of the other.
     assert!(said.contains("\nstretches 2 18 234 3 15 a00 "), "{said}");
 }
@@ -126,7 +133,7 @@ fn what_others_do_out_of_the_kernel_is_not_waited_for() {
             record.leave(1);
         });
         assert!(said.starts_with("mark 2 15\n"), "{said}");
-        assert!(said.contains("\nwaits 0\n"), "{said}");
+        assert!(said.contains("\nwait 0\n"), "{said}");
     }
 }
 
@@ -150,7 +157,7 @@ fn who_goes_on_waits_no_longer() {
         record.kernel(1, 0xd2);
     });
     assert!(said.starts_with("mark 2 17\n"), "{said}");
-    assert!(said.contains("\nwaits 1 d0\n"), "{said}");
+    assert!(said.contains("\nwait 1 d0\n"), "{said}");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(in crate::bench) struct Observation {
     longest: f64,
     /// The addresses of the longest.
     pub(in crate::bench) path: Vec<u64>,
+    /// The addresses on the way to the thread that was released latest.
+    pub(in crate::bench) delayed: Vec<u64>,
     /// How long a core has waited for others in one stretch at most, and for what.
     pub(super) wait: f64,
     pub(in crate::bench) awaited: Vec<u64>,
@@ -34,7 +36,7 @@ pub(in crate::bench) struct Observation {
 pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
     let mut observations = Vec::new();
     let mut delays = None;
-    let mut waits = None;
+    let (mut delayed, mut wait) = (None, None);
     for line in text.lines() {
         let mut words = line.split(' ');
         let kind = words.next();
@@ -50,12 +52,17 @@ pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
                 (DONE, _) => {}
                 (mark, _) => bail!("there is no mark {mark}"),
             },
-            Some("waits") => waits = Some((next()?, addresses(words)?)),
+            Some("delay") => {
+                next()?;
+                delayed = Some(addresses(words)?);
+            }
+            Some("wait") => wait = Some((next()?, addresses(words)?)),
             Some("stretches") => {
                 let (count, sum, squares) = (next()?, next()?, next()?);
                 let (shortest, longest) = (next()?, next()?);
                 let delays = delays.take().context("the record is damaged")?;
-                let (wait, awaited) = waits.take().context("the record is damaged")?;
+                let delayed = delayed.take().context("the record is damaged")?;
+                let (wait, awaited) = wait.take().context("the record is damaged")?;
                 observations.push(Observation {
                     delays,
                     count: count as u64,
@@ -64,6 +71,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
                     shortest,
                     longest,
                     path: addresses(words)?,
+                    delayed,
                     wait,
                     awaited,
                 });
@@ -105,11 +113,12 @@ mod tests {
     #[test]
     fn releases_count_while_they_are_watched() {
         let text = "mark 2 70\nmark 1 0\nmark 2 50\nmark 2 350\nmark 0 10\n\
-                    waits 2 5 b0\nstretches 4 500 132600 10 350 1f a0\n";
+                    delay 350 9 a\nwait 2 5 b0\nstretches 4 500 132600 10 350 1f a0\n";
         let observations = read(text).unwrap();
         assert_eq!(observations.len(), 1);
         assert_eq!(observations[0].delays, [50.0, 350.0]);
         assert_eq!(observations[0].path, [0x1f, 0xa0]);
+        assert_eq!(observations[0].delayed, [9, 10]);
         assert_eq!(observations[0].wait, 2.0);
         assert_eq!(observations[0].awaited, [5, 0xb0]);
     }

@@ -4,20 +4,17 @@ use super::mark::{DONE, RELEASED, WATCH, mark};
 use crate::bench::{self, Bench};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{SchedParameters, Tcb};
-use userlib::thread::ThreadParameters;
-use userlib::{CPtr, Microseconds, Result, syscall};
+use userlib::{Microseconds, Result, syscall};
 
 /// More urgent than all others.
 const PRIORITY: u8 = 254;
 /// It asks for little more than the smallest budget, which must be left when it enters the kernel, and is
 /// in step with nothing.
 const TIME: SchedParameters = SchedParameters::new(Microseconds(26), Microseconds(31)).sporadic();
-/// What it is given where there is one core.
-const PARAMETERS: ThreadParameters = ThreadParameters {
-    priority: PRIORITY,
-    time: Some(TIME),
-    fault_endpoint: CPtr::NULL,
-};
+/// What it asks for where it has a core of its own. For an emulator that plays the cores in turns, time
+/// passes on all of them while one has its turn: there must be enough of it for that, too.
+const TIME_ALONE: SchedParameters =
+    SchedParameters::new(Microseconds(120), Microseconds(127)).sporadic();
 /// The priority of a thread for which a core of its own is left.
 const LEAST: u8 = 1;
 /// The time of the clock of [`tick`], which is in step with nothing, either.
@@ -27,8 +24,9 @@ const WARM_UP: usize = 4;
 /// How many releases there must be while something happens.
 const ENOUGH: usize = 64;
 
-/// Releases so far.
+/// Releases so far, and microseconds between them.
 static RELEASES: AtomicUsize = AtomicUsize::new(0);
+static PERIOD: AtomicUsize = AtomicUsize::new(TIME.period.0 as usize);
 
 /// The urgent thread, as the first one sees it.
 pub struct Urgent {
@@ -41,12 +39,12 @@ impl Urgent {
     /// Starts it: on the last core, if there are several.
     pub fn start(bench: &mut Bench) -> Result<Self> {
         let (tcb, others) = match bench.cores {
-            0 | 1 => (bench.spawn(&PARAMETERS, run)?.tcb, None),
+            0 | 1 => (bench.run_with(0, PRIORITY, &TIME, run)?.0, None),
             cores => {
-                let [own, last] = [0, cores - 1];
-                let (idler, _) = bench.run_with(last, LEAST, &bench::TIME, idle)?;
-                let (clock, _) = bench.run_with(own, PRIORITY, &CLOCK, tick)?;
-                let (urgent, _) = bench.run_with(last, PRIORITY, &TIME, run)?;
+                PERIOD.store(TIME_ALONE.period.0 as usize, Relaxed);
+                let idler = bench.run_with(cores - 1, LEAST, &bench::TIME, idle)?.0;
+                let clock = bench.run_with(0, PRIORITY, &CLOCK, tick)?.0;
+                let urgent = bench.run_with(cores - 1, PRIORITY, &TIME_ALONE, run)?.0;
                 (urgent, Some([idler, clock]))
             }
         };
@@ -87,7 +85,7 @@ fn wait_for(releases: usize) {
 
 /// Lets so much time pass, roughly.
 pub fn pass(time: Microseconds) {
-    wait_for((time.0 / TIME.period.0) as usize + 1);
+    wait_for(time.0 as usize / PERIOD.load(Relaxed) + 1);
 }
 
 /// Yields until the next release, again and again.

@@ -43,6 +43,9 @@ pub struct Bench {
     /// How often the counter counts in a microsecond where nobody counts instructions.
     pub megahertz: usize,
     environment: Environment,
+    /// The rights to hand out time on the first core; those of the others lie behind it.
+    controls: SchedControl,
+    time: Option<SchedContext>,
     partner: Tcb,
     partner_time: SchedContext,
     runner: Endpoint,
@@ -63,6 +66,7 @@ impl DerefMut for Bench {
 
 impl Bench {
     pub(crate) fn new(suite: &'static str, startup: &'static Startup) -> Self {
+        let environment = Environment::from_startup(startup);
         Self {
             suite,
             peer: Peer::new(startup),
@@ -70,7 +74,9 @@ impl Bench {
             attackers: startup.find_number(names::ATTACKERS),
             cores: startup.number(names::CORES).min(MOST_CORES),
             megahertz: startup.number(names::MEGAHERTZ),
-            environment: Environment::from_startup(startup),
+            controls: environment.sched_control,
+            time: startup.find_capability(names::TIME),
+            environment,
             partner: startup.capability(names::PARTNER),
             partner_time: startup.capability(names::PARTNER_TIME),
             runner: startup.capability(names::RUNNER),
@@ -148,11 +154,25 @@ impl Bench {
         };
         let tcb = self.create_thread(&parameters, work)?.tcb;
         let context = self.create_sched_context(time)?;
-        let control = SchedControl(CPtr(self.sched_control.cptr().0 + core));
-        control.configure(context, time)?;
+        self.control(core).configure(context, time)?;
         context.bind(tcb)?;
         tcb.resume()?;
         Ok((tcb, context))
+    }
+
+    /// Goes on on another core, and so do those that it makes from now on without saying where.
+    pub fn move_to(&mut self, core: usize) -> Result {
+        let control = self.control(core);
+        if let Some(time) = self.time {
+            control.configure(time, &TIME)?;
+            self.environment.sched_control = control;
+        }
+        Ok(())
+    }
+
+    /// The right to hand out time on a core.
+    fn control(&self, core: usize) -> SchedControl {
+        SchedControl(CPtr(self.controls.cptr().0 + core))
     }
 
     /// Maps a frame of the smallest size for reading and writing.

@@ -5,8 +5,8 @@
 //! in common, so that releases come in the middle of everything in time. Neither measures anything: both
 //! mark what they do ([`mark`]), and the emulator counts.
 //!
-//! Where there are several cores, the urgent thread has the last one for itself, and all others are on the
-//! first.
+//! Where there are several cores, the urgent thread has the first one for itself, and all others are on the
+//! last.
 
 mod attackers;
 mod mark;

@@ -36,15 +36,18 @@ pub struct Urgent {
 }
 
 impl Urgent {
-    /// Starts it: on the last core, if there are several.
+    /// Starts it. If there are several cores, it has the first for itself, and all others are on the last:
+    /// an emulator that plays the cores in turns looks at the timers before it begins with the first, so
+    /// that this finds the last in the middle of what it does.
     pub fn start(bench: &mut Bench) -> Result<Self> {
         let (tcb, others) = match bench.cores {
             0 | 1 => (bench.run_with(0, PRIORITY, &TIME, run)?.0, None),
             cores => {
                 PERIOD.store(TIME_ALONE.period.0 as usize, Relaxed);
-                let idler = bench.run_with(cores - 1, LEAST, &bench::TIME, idle)?.0;
-                let clock = bench.run_with(0, PRIORITY, &CLOCK, tick)?.0;
-                let urgent = bench.run_with(cores - 1, PRIORITY, &TIME_ALONE, run)?.0;
+                bench.move_to(cores - 1)?;
+                let clock = bench.run_with(cores - 1, PRIORITY, &CLOCK, tick)?.0;
+                let idler = bench.run_with(0, LEAST, &bench::TIME, idle)?.0;
+                let urgent = bench.run_with(0, PRIORITY, &TIME_ALONE, run)?.0;
                 (urgent, Some([idler, clock]))
             }
         };
@@ -114,8 +117,8 @@ fn idle() {
 /// Yields, and is released again, again and again, while others want to run on this core.
 ///
 /// An emulator that plays the cores in turns ends a turn when the moment of some timer has come. Without
-/// this one the turns of the attackers' core would be long, and the urgent thread's interrupts would all come
-/// between two of them.
+/// this one the turns of the attackers' core would be long, and the time of the urgent thread over until it
+/// has its own again.
 fn tick() {
     loop {
         syscall::yield_now();

@@ -8,6 +8,9 @@ use crate::arch::Arch;
 use crate::invoke::Error;
 use crate::token::Ptr;
 
+/// The slot at which a way ends, and how many bits were left.
+type Found<A> = (Ptr<Slot<A>>, usize);
+
 /// Resolves the low `bits` bits of `address` from the CNode `root` as far as CNodes lead.
 ///
 /// Returns the slot reached and how many bits were left when something other than a CNode stopped the
@@ -20,7 +23,7 @@ pub fn resolve<A: Arch>(
     root: Cap<A>,
     address: usize,
     bits: usize,
-) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
+) -> Result<Found<A>, LookupFailure> {
     match resolve_within::<A, WORD_BITS>(kernel, root, address, bits) {
         Ok(Some(found)) => Ok(found),
         // There are no more levels than bits.
@@ -36,7 +39,7 @@ fn resolve_within<A: Arch, const LEVELS: usize>(
     root: Cap<A>,
     address: usize,
     bits: usize,
-) -> Result<Option<(Ptr<Slot<A>>, usize)>, LookupFailure> {
+) -> Result<Option<Found<A>>, LookupFailure> {
     let Cap::CNode(mut cnode) = root else {
         return Err(LookupFailure::InvalidRoot);
     };

@@ -87,7 +87,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
 }
 
 /// What is wrong with one platform: what has become worse since the committed results, or is missing in
-/// them; and whether with few attackers the delays of an urgent thread grow, or are too long.
+/// them; whether with few attackers the delays of an urgent thread grow, or are too long; and whether cores
+/// that are busy with what is theirs touch what others write.
 pub(crate) fn examine(
     workspace: &Workspace,
     tools: &BuildTools,
@@ -112,6 +113,7 @@ pub(crate) fn examine(
     let before = reference::read(workspace, &platform.name)?;
     let mut complaints = worse(&before, &measured, true);
     complaints.extend(delay::complaints(&measured));
+    complaints.extend(scaling::examine(&bench)?);
     Ok(complaints)
 }
 
@@ -201,7 +203,8 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
     if arguments.write_reference {
         reference::write(bench.workspace, name, &measured)?;
     }
-    for complaint in delay::complaints(&measured) {
+    let delays = delay::complaints(&measured);
+    for complaint in delays.into_iter().chain(scaling::complaints(&measured)) {
         say(&format!("{name}: {complaint}"));
         good = false;
     }

@@ -154,7 +154,7 @@ impl Bench {
         };
         let tcb = self.create_thread(&parameters, work)?.tcb;
         let context = self.create_sched_context(time)?;
-        self.control(core).configure(context, time)?;
+        self.sched_control_of(core).configure(context, time)?;
         context.bind(tcb)?;
         tcb.resume()?;
         Ok((tcb, context))
@@ -162,7 +162,7 @@ impl Bench {
 
     /// Goes on on another core, and so do those that it makes from now on without saying where.
     pub fn move_to(&mut self, core: usize) -> Result {
-        let control = self.control(core);
+        let control = self.sched_control_of(core);
         if let Some(time) = self.time {
             control.configure(time, &TIME)?;
             self.environment.sched_control = control;
@@ -170,8 +170,8 @@ impl Bench {
         Ok(())
     }
 
-    /// The right to hand out time on a core.
-    fn control(&self, core: usize) -> SchedControl {
+    /// What gives out the time of a core.
+    pub fn sched_control_of(&self, core: usize) -> SchedControl {
         SchedControl(CPtr(self.controls.cptr().0 + core))
     }
 

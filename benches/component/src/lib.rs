@@ -8,6 +8,7 @@
 
 mod bench;
 mod crew;
+mod mark;
 mod measure;
 mod partner;
 pub mod protocol;
@@ -24,6 +25,7 @@ pub mod sync {
     mod mcs;
     mod ticket;
 
+    pub use atomic::spin_loop;
     pub use clh::Clh;
     pub use guarded::{CoreToken, Guarded};
     pub use lock::Lock;

@@ -71,14 +71,16 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A CNode is being deleted: the round leaves it, and what it found inside.
+    /// A CNode is being deleted: the rounds of all cores leave it, and what they found inside.
     pub(crate) fn note_deletion(&mut self, cnode: &CNode<A>) {
-        let places = &mut self.watch.places;
         let is_here =
             |place: &Option<Place<A>>| place.as_ref().is_some_and(|place| place.is_in(cnode));
-        if let Some(level) = places.iter().position(is_here) {
-            places[level..].iter_mut().for_each(|place| *place = None);
-        }
+        self.each_core(|kernel| {
+            let places = &mut kernel.watch.places;
+            if let Some(level) = places.iter().position(is_here) {
+                places[level..].iter_mut().for_each(|place| *place = None);
+            }
+        });
     }
 
     /// The next slot of the round that is not empty, unless that is far.

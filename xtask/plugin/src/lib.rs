@@ -1,4 +1,4 @@
-//! A plugin for QEMU that finds out how long interrupts are off.
+//! A plugin for QEMU that finds out how long interrupts are off, and which cache lines the kernel touches.
 //!
 //! The emulator calls it for each instruction of the kernel that it executes, and for each block of
 //! instructions of users. The kernel runs with interrupts off, so a
@@ -13,8 +13,9 @@
 //! | `delay LONGEST ADDRESS...` | after mark 0: what an interrupt has waited for at most before any other mark since mark 1, and the addresses |
 //! | `wait LONGEST ADDRESS...` | then: what others did at most, since mark 1, while a processor waited for them in one stretch of its own, and the addresses |
 //! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and its addresses |
+//! | `lines OWN READ SHARED ADDRESS...` | with mark 5: of the cache lines that the kernel touched on each processor between its marks 3 and 4, those that only one touched, those that several read and none wrote, and those that one wrote and another touched; and where these are |
 //!
-//! Mark 15 asks instead: into the word that is 12 bytes behind the beginning of that instruction, the plugin
+//! Marks 3 and 4 write no line of their own. Devices are no memory. Mark 15 asks instead: into the word that is 12 bytes behind the beginning of that instruction, the plugin
 //! writes the lower 32 bits of the number of instructions so far. That is a counter for processors that have
 //! none; a program reads it after the mark. Both must be in one page.
 //!
@@ -29,9 +30,11 @@
 //! but its turn that it waits for.
 //!
 //! Arguments: `machine=` the processor; `kernel=START-END` addresses of the kernel, may be repeated;
-//! `look=` the address of the function that is a preemption point; `out=` the file.
+//! `look=` the address of the function that is a preemption point; `lines=on` if marks 3 to 5 shall be heard,
+//! which takes its time; `out=` the file.
 
 mod instruction;
+mod lines;
 mod path;
 mod processor;
 mod record;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use crate::instruction::{ASK, Machine};
+use crate::lines::Lines;
 use crate::record::Record;
 
 /// The version of the interface: the tool knows which one its emulator takes.
@@ -24,6 +25,10 @@ struct Block(c_void);
 struct Instruction(c_void);
 type Translated = extern "C" fn(Id, *mut Block);
 type Executed = extern "C" fn(c_uint, *mut c_void);
+#[repr(C)]
+struct Hardware(c_void);
+type Access = u32;
+type Accessed = extern "C" fn(c_uint, Access, u64, *mut c_void);
 
 /// Where the answer to a mark that asks is: bytes from the beginning of the mark. Behind it stand the
 /// instruction that loads the answer and the one that jumps over it, of four bytes each.
@@ -33,6 +38,8 @@ const PAGE: usize = 4096;
 
 /// Callbacks do not look at registers.
 const NO_REGISTERS: c_int = 0;
+/// Reads and writes.
+const BOTH: c_int = 3;
 
 unsafe extern "C" {
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: Translated);
@@ -53,6 +60,17 @@ unsafe extern "C" {
         flags: c_int,
         data: *mut c_void,
     );
+    fn qemu_plugin_register_vcpu_mem_cb(
+        instruction: *mut Instruction,
+        callback: Accessed,
+        flags: c_int,
+        accesses: c_int,
+        data: *mut c_void,
+    );
+    fn qemu_plugin_mem_is_store(access: Access) -> bool;
+    fn qemu_plugin_get_hwaddr(access: Access, address: u64) -> *mut Hardware;
+    fn qemu_plugin_hwaddr_is_io(place: *const Hardware) -> bool;
+    fn qemu_plugin_hwaddr_phys_addr(place: *const Hardware) -> u64;
 }
 
 /// What the arguments say, and the record.
@@ -62,6 +80,7 @@ struct Plugin {
     look: u64,
     out: Mutex<BufWriter<File>>,
     record: Record,
+    lines: Option<Mutex<Lines>>,
 }
 
 static PLUGIN: OnceLock<Plugin> = OnceLock::new();
@@ -69,6 +88,7 @@ static PLUGIN: OnceLock<Plugin> = OnceLock::new();
 impl Plugin {
     fn new<'a>(arguments: impl Iterator<Item = &'a str>) -> Option<Self> {
         let (mut machine, mut kernel, mut look, mut out) = (None, Vec::new(), None, None);
+        let mut lines = None;
         let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
         for argument in arguments {
             match argument.split_once('=')? {
@@ -78,6 +98,7 @@ impl Plugin {
                     kernel.push(number(start)?..number(end)?);
                 }
                 ("look", address) => look = number(address),
+                ("lines", "on") => lines = Some(Mutex::default()),
                 ("out", path) => out = File::create(path).ok(),
                 _ => return None,
             }
@@ -88,6 +109,7 @@ impl Plugin {
             look: look?,
             out: Mutex::new(BufWriter::new(out?)),
             record: Record::new(),
+            lines,
         })
     }
 }
@@ -134,6 +156,10 @@ enum Kind {
 }
 
 impl Kind {
+    fn is_of_kernel(&self) -> bool {
+        matches!(self, Self::Kernel | Self::Look | Self::Wait | Self::Leave)
+    }
+
     /// A mark that asks, whose bytes these are. It gets no answer if that is in another page.
     fn ask(bytes: &[u8]) -> Self {
         let place = bytes.as_ptr().addr() % PAGE + ANSWER;
@@ -194,6 +220,10 @@ extern "C" fn translated(_: Id, block: *mut Block) {
         }
         for (instruction, address, kind) in instructions {
             let address = address as usize;
+            if plugin.lines.is_some() && kind.is_of_kernel() {
+                let data = std::ptr::null_mut();
+                qemu_plugin_register_vcpu_mem_cb(instruction, accessed, NO_REGISTERS, BOTH, data);
+            }
             let (callback, data): (Executed, usize) = match kind {
                 Kind::User => (user, 1),
                 Kind::Mark(number) => (mark, number as usize),
@@ -248,11 +278,40 @@ extern "C" fn leave(processor: c_uint, address: *mut c_void) {
 
 extern "C" fn mark(processor: c_uint, number: *mut c_void) {
     let Some(plugin) = PLUGIN.get() else { return };
-    let (processor, number) = (processor as usize, number.addr() as u32);
-    plugin.record.user(processor, 1);
-    if let Ok(mut out) = plugin.out.lock() {
-        // A file that is not complete is found out by who reads it.
-        let _ = plugin.record.mark(processor, number, &mut *out);
+    plugin.record.user(processor as usize, 1);
+    let number = number.addr() as u32;
+    let Ok(mut out) = plugin.out.lock() else {
+        return;
+    };
+    // A file that is not complete is found out by who reads it.
+    if let Some(lines) = &plugin.lines
+        && let Ok(mut lines) = lines.lock()
+        && !matches!(lines.mark(processor, number, &mut *out), Ok(false))
+    {
+        return;
+    }
+    let _ = plugin.record.mark(processor as usize, number, &mut *out);
+}
+
+extern "C" fn accessed(processor: c_uint, access: Access, address: u64, _: *mut c_void) {
+    let Some(Some(lines)) = PLUGIN.get().map(|plugin| &plugin.lines) else {
+        return;
+    };
+    // SAFETY: QEMU calls this for the access, whose place it knows until this function returns.
+    unsafe {
+        let place = qemu_plugin_get_hwaddr(access, address);
+        if place.is_null() || qemu_plugin_hwaddr_is_io(place) {
+            return;
+        }
+        if let Ok(mut lines) = lines.lock() {
+            let physical = qemu_plugin_hwaddr_phys_addr(place);
+            lines.touch(
+                processor,
+                physical,
+                address,
+                qemu_plugin_mem_is_store(access),
+            );
+        }
     }
 }
 

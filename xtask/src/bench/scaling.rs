@@ -4,20 +4,25 @@
 //! measured in time, each core on a thread of its own; and beside that in instructions, where one core
 //! works at a time. Each suite boots the kernels that it compares, one after the other.
 
+mod lines;
 mod page;
 mod plot;
 
 use anyhow::bail;
 use serde_json::{Map, Value};
 
+pub(super) use lines::complaints;
 pub(super) use page::page;
 pub(super) use plot::{locks_plot, pairs_plot, payload_plot};
 
+use super::delay::Observer;
 use super::measurement::{Measurement, NOISY};
 use super::run::{Bench, Counted};
 use crate::Result;
+use crate::build::Built;
 use crate::cli::{BenchArguments, Cores};
 use crate::platform::Platform;
+use crate::ui::say;
 
 /// The suites.
 pub(super) const SUITES: [&str; 2] = [LOCKS, SMP];
@@ -73,12 +78,16 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
     let count = if asked.are_several() {
         asked.count
     } else {
-        USUAL.min(platform.cores)
+        usual(platform)
     };
     let (_, chosen) = split(bench.filter());
     let mut measured = Vec::new();
     for boot in boots(suite, count) {
         if asked.big_lock && !boot.cores.big_lock {
+            continue;
+        }
+        // Cache lines do not depend on time.
+        if boot.counted == Counted::Ticks && chosen == lines::LINES {
             continue;
         }
         let part = match (chosen.starts_with(boot.part), boot.part.starts_with(chosen)) {
@@ -97,6 +106,10 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
             ..*bench
         };
         let built = bench.build_with(false, &format!("{suite}/{part}"))?;
+        if boot.part == lines::LINES {
+            measured.extend(cache_lines(&bench, &built, boot.kernel)?);
+            continue;
+        }
         let (mut more, _) = bench.run(&built, None, None)?;
         // The guest says both, as it does not know what its counter counts.
         more.retain(|one| match counted {
@@ -111,6 +124,38 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
         bail!("no benchmark is called `{}`", bench.filter());
     }
     Ok(measured)
+}
+
+/// How many cores of a platform are measured if nobody says it.
+fn usual(platform: &Platform) -> u32 {
+    USUAL.min(platform.cores)
+}
+
+/// Whether cores that are busy with what is theirs touch what others write: what is wrong.
+pub(super) fn examine(bench: &Bench<'_>) -> Result<Vec<String>> {
+    if bench.platform.cores == 1 {
+        return Ok(Vec::new());
+    }
+    let cores = Cores {
+        count: usual(bench.platform),
+        big_lock: false,
+    };
+    let bench = Bench { cores, ..*bench };
+    let built = bench.build_with(false, &format!("{SMP}/{}", lines::LINES))?;
+    Ok(complaints(&cache_lines(&bench, &built, FINE)?))
+}
+
+/// Runs the benchmarks of cache lines of a kernel.
+fn cache_lines(bench: &Bench<'_>, built: &Built, kernel: &str) -> Result<Vec<Measurement>> {
+    let observer = Observer::prepare(bench, built)?.with_lines();
+    let (said, _) = bench.run(built, None, Some(&observer))?;
+    let (measured, places) = lines::complete(said, &lines::read(&observer.written()?)?)?;
+    if kernel == FINE {
+        for place in places {
+            say(&format!("cache lines that are written and shared: {place}"));
+        }
+    }
+    Ok(measured.into_iter().map(|one| one.of(kernel)).collect())
 }
 
 impl Measurement {
@@ -150,8 +195,10 @@ fn boots(suite: &str, count: u32) -> Vec<Boot> {
         boot(ONE, Cores::ONE, Counted::Ticks, "p"),
         boot(FINE, fine, Counted::Ticks, ""),
         boot(FINE, fine, Counted::Instructions, "latency"),
+        boot(FINE, fine, Counted::Instructions, lines::LINES),
         boot(BIG, big, Counted::Ticks, ""),
         boot(BIG, big, Counted::Instructions, "latency"),
+        boot(BIG, big, Counted::Instructions, lines::LINES),
     ]
 }
 

@@ -40,6 +40,8 @@ pub(in crate::bench) struct Observer {
     /// The kernel's addresses, and that of the function that looks.
     kernel: Vec<(u64, u64)>,
     look: u64,
+    /// Whether it notes cache lines, too.
+    lines: bool,
     out: NamedTempFile,
 }
 
@@ -79,8 +81,22 @@ impl Observer {
             machine,
             kernel,
             look: address_of_look(&bytes)?,
+            lines: false,
             out: NamedTempFile::new()?,
         })
+    }
+
+    /// The same, if cache lines matter.
+    pub(in crate::bench) fn with_lines(self) -> Self {
+        Self {
+            lines: true,
+            ..self
+        }
+    }
+
+    /// What the plugin wrote.
+    pub(in crate::bench) fn written(&self) -> Result<String> {
+        Ok(fs::read_to_string(self.out.path())?)
     }
 
     /// QEMU's arguments.
@@ -89,6 +105,9 @@ impl Observer {
         argument.push(format!(",machine={},look={:x}", self.machine, self.look));
         for (start, end) in &self.kernel {
             argument.push(format!(",kernel={start:x}-{end:x}"));
+        }
+        if self.lines {
+            argument.push(",lines=on");
         }
         argument.push(",out=");
         argument.push(self.out.path());
@@ -101,7 +120,7 @@ impl Observer {
         &self,
         measurements: Vec<Measurement>,
     ) -> Result<(Vec<Measurement>, Vec<Observation>)> {
-        let observations = record::read(&fs::read_to_string(self.out.path())?)?;
+        let observations = record::read(&self.written()?)?;
         let (said, mut all): (Vec<_>, Vec<_>) =
             measurements.into_iter().partition(|one| one.suite == SUITE);
         if said.len() != observations.len() {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::lines::{self, LINES};
 use super::{KERNEL, LOCKS, SMP, SUITES, series};
 use crate::bench::measurement::{Measurement, number};
 use crate::bench::reference::{Platform, cell};
@@ -33,6 +34,7 @@ pub(in crate::bench) fn page(platforms: &[Platform]) -> String {
                 );
             }
             text.push_str(&latencies(measured));
+            text.push_str(&cache_lines(measured));
         }
     }
     text
@@ -121,6 +123,33 @@ fn latencies(measured: &[Measurement]) -> String {
     text
 }
 
+/// A row for each operation and kernel, a column for each kind of cache lines.
+fn cache_lines(measured: &[Measurement]) -> String {
+    let mut text = format!("\n| operation | {KERNEL} |");
+    for kind in lines::KINDS {
+        let _ = write!(text, " {kind} |");
+    }
+    let _ = writeln!(text, "\n|---|---|{}", "--:|".repeat(lines::KINDS.len()));
+    let all: Vec<_> = measured
+        .iter()
+        .filter(|one| one.operation == LINES)
+        .collect();
+    for row in all.chunks(lines::KINDS.len()) {
+        let parameter = |name| row[0].parameters.get(name).and_then(Value::as_str);
+        let _ = write!(
+            text,
+            "| {} | {} |",
+            parameter("operation").unwrap_or(""),
+            parameter(KERNEL).unwrap_or(""),
+        );
+        for one in row {
+            let _ = write!(text, " {} |", number(one.mean));
+        }
+        text.push('\n');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::one;
@@ -191,6 +220,16 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("| 250 | big lock | 90 | |\n"), "{text}");
+    }
+
+    #[test]
+    fn the_kinds_of_cache_lines_stand_side_by_side() {
+        let measured = lines::KINDS.map(|kind| {
+            let parameters = json!({"operation": "call", LINES: kind});
+            one((SMP, LINES, LINES), parameters, 3.0).of(BIG)
+        });
+        let text = cache_lines(&measured);
+        assert!(text.contains("| call | big lock | 3 | 3 | 3 |\n"), "{text}");
     }
 
     #[test]

@@ -3,13 +3,12 @@
 //! An urgent thread is released by the kernel's timer at exact intervals while attackers, less urgent
 //! threads and their makers, let the kernel work. The intervals and what the attackers do have nothing
 //! in common, so that releases come in the middle of everything in time. Neither measures anything: both
-//! mark what they do ([`mark`]), and the emulator counts.
+//! mark what they do ([`mark`](crate::mark)), and the emulator counts.
 //!
 //! Where there are several cores, the urgent thread has the first one for itself, and all others are on the
 //! last.
 
 mod attackers;
-mod mark;
 mod scenarios;
 mod urgent;
 

@@ -1,7 +1,7 @@
 //! The thread that wants to run, and what it has around it where it has a core of its own.
 
-use super::mark::{DONE, RELEASED, WATCH, mark};
 use crate::bench::{self, Bench};
+use crate::mark::{DONE, RELEASED, WATCH, mark};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{SchedParameters, Tcb};
 use userlib::{Microseconds, Result, syscall};

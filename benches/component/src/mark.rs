@@ -1,4 +1,4 @@
-//! What this suite tells the emulator: instructions that do nothing, by a number in them.
+//! What benchmarks tell the emulator: instructions that do nothing, by a number in them.
 //!
 //! The plugin that looks for them is `xtask/plugin`; it must know the same instructions.
 
@@ -10,6 +10,12 @@ pub const DONE: u16 = 0;
 pub const WATCH: u16 = 1;
 /// The urgent thread runs.
 pub const RELEASED: u16 = 2;
+/// From now on the cache lines count that the kernel touches on this core.
+pub const TOUCH: u16 = 3;
+/// Until now.
+pub const TOUCHED: u16 = 4;
+/// The end of a benchmark of cache lines.
+pub const LINES: u16 = 5;
 
 /// Says something to the emulator.
 #[inline(always)]

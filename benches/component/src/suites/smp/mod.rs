@@ -10,7 +10,16 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use userlib::cap::{Endpoint, Reply};
 use userlib::{Capability, Message, Result, abi, syscall};
 
-benchmarks![pairs: PAUSES.len(), payload: PAYLOADS.len(), latency: 2 * CORES.len()];
+mod lines;
+
+use lines::lines;
+
+benchmarks![
+    pairs: PAUSES.len(),
+    payload: PAYLOADS.len(),
+    latency: 2 * CORES.len(),
+    lines: lines::OPERATIONS.len()
+];
 
 /// What a client does in a round at most.
 const CALLS: usize = 2000;

@@ -21,7 +21,7 @@ use anyhow::{Context, bail};
 
 pub(crate) use reference::complaints;
 
-use crate::cli::BenchArguments;
+use crate::cli::{BenchArguments, Cores};
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
@@ -115,6 +115,32 @@ pub(crate) fn examine(
     complaints.extend(delay::complaints(&measured));
     complaints.extend(scaling::examine(&bench)?);
     Ok(complaints)
+}
+
+/// What is wrong with the delays of an urgent thread on a core of its own, while others are on another.
+pub(crate) fn examine_cores(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platform: &Platform,
+    supervisor: &Supervisor,
+    timeout: u64,
+) -> Result<Vec<String>> {
+    let arguments = BenchArguments {
+        suite: Some(delay::SUITE.to_string()),
+        attackers: Some(delay::FEW_ELSEWHERE),
+        cores: Cores::TWO,
+        ..BenchArguments::of(timeout)
+    };
+    let bench = Bench {
+        workspace,
+        tools,
+        platform,
+        supervisor,
+        arguments: &arguments,
+        cores: arguments.cores,
+        counted: Counted::Instructions,
+    };
+    Ok(delay::complaints(&bench.measure()?))
 }
 
 /// What is worse than before, if anything was measured before. The suite `delay` has bounds of its own; its

@@ -43,6 +43,9 @@ pub struct Bench {
     /// How often the counter counts in a microsecond where nobody counts instructions.
     pub megahertz: usize,
     environment: Environment,
+    /// The rights to hand out time on the first core; those of the others lie behind it.
+    controls: SchedControl,
+    time: Option<SchedContext>,
     partner: Tcb,
     partner_time: SchedContext,
     runner: Endpoint,
@@ -63,6 +66,7 @@ impl DerefMut for Bench {
 
 impl Bench {
     pub(crate) fn new(suite: &'static str, startup: &'static Startup) -> Self {
+        let environment = Environment::from_startup(startup);
         Self {
             suite,
             peer: Peer::new(startup),
@@ -70,7 +74,9 @@ impl Bench {
             attackers: startup.find_number(names::ATTACKERS),
             cores: startup.number(names::CORES).min(MOST_CORES),
             megahertz: startup.number(names::MEGAHERTZ),
-            environment: Environment::from_startup(startup),
+            controls: environment.sched_control,
+            time: startup.find_capability(names::TIME),
+            environment,
             partner: startup.capability(names::PARTNER),
             partner_time: startup.capability(names::PARTNER_TIME),
             runner: startup.capability(names::RUNNER),
@@ -130,22 +136,43 @@ impl Bench {
         core: usize,
         work: impl FnOnce() + Send + 'static,
     ) -> Result<(Tcb, SchedContext)> {
+        self.run_with(core, PRIORITY, &TIME, work)
+    }
+
+    /// The same with another priority, and other time.
+    pub fn run_with(
+        &mut self,
+        core: usize,
+        priority: u8,
+        time: &SchedParameters,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(Tcb, SchedContext)> {
         let parameters = ThreadParameters {
-            priority: PRIORITY,
+            priority,
             time: None,
             fault_endpoint: CPtr::NULL,
         };
         let tcb = self.create_thread(&parameters, work)?.tcb;
-        let context = self.create_sched_context(&TIME)?;
-        self.sched_control_of(core).configure(context, &TIME)?;
+        let context = self.create_sched_context(time)?;
+        self.sched_control_of(core).configure(context, time)?;
         context.bind(tcb)?;
         tcb.resume()?;
         Ok((tcb, context))
     }
 
+    /// Goes on on another core, and so do those that it makes from now on without saying where.
+    pub fn move_to(&mut self, core: usize) -> Result {
+        let control = self.sched_control_of(core);
+        if let Some(time) = self.time {
+            control.configure(time, &TIME)?;
+            self.environment.sched_control = control;
+        }
+        Ok(())
+    }
+
     /// What gives out the time of a core.
     pub fn sched_control_of(&self, core: usize) -> SchedControl {
-        SchedControl(CPtr(self.sched_control.cptr().0 + core))
+        SchedControl(CPtr(self.controls.cptr().0 + core))
     }
 
     /// Maps a frame of the smallest size for reading and writing.

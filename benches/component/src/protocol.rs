@@ -24,6 +24,8 @@ pub mod names {
     pub const PARTNER_TIME: &str = "partner-time";
     /// Where one asks for an interrupt ([`ALARM`](super::ALARM)).
     pub const RUNNER: &str = "runner";
+    /// Its own scheduling context, if there are several cores.
+    pub const TIME: &str = "time";
     /// The notification of that interrupt.
     pub const INTERRUPT: &str = "interrupt";
     /// The page of a timer that counts instructions where the processor has no counter.

@@ -8,6 +8,9 @@ use crate::arch::Arch;
 use crate::invoke::Error;
 use crate::token::Ptr;
 
+/// The slot at which a way ends, and how many bits were left.
+type Found<A> = (Ptr<Slot<A>>, usize);
+
 /// Resolves the low `bits` bits of `address` from the CNode `root` as far as CNodes lead.
 ///
 /// Returns the slot reached and how many bits were left when something other than a CNode stopped the
@@ -20,7 +23,23 @@ pub fn resolve<A: Arch>(
     root: Cap<A>,
     address: usize,
     bits: usize,
-) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
+) -> Result<Found<A>, LookupFailure> {
+    match resolve_within::<A, WORD_BITS>(kernel, root, address, bits) {
+        Ok(Some(found)) => Ok(found),
+        // There are no more levels than bits.
+        Ok(None) => Err(LookupFailure::InvalidRoot),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The same, in so many levels at most; nothing if the way is longer.
+#[inline(always)]
+fn resolve_within<A: Arch, const LEVELS: usize>(
+    kernel: &Kernel<A>,
+    root: Cap<A>,
+    address: usize,
+    bits: usize,
+) -> Result<Option<Found<A>>, LookupFailure> {
     let Cap::CNode(mut cnode) = root else {
         return Err(LookupFailure::InvalidRoot);
     };
@@ -55,10 +74,11 @@ pub fn resolve<A: Arch>(
         let slot = cnode.slot(rest.wrapping_shr((WORD_BITS - cnode.radix) as u32));
         rest = rest.wrapping_shl(cnode.radix as u32);
         match Cap::decode_cnode(kernel[slot].raw()) {
+            Some(_) if LEVELS < WORD_BITS && levels == LEVELS && bits_left > 0 => return Ok(None),
             Some(next) if bits_left > 0 => cnode = next,
             _ => {
                 kernel.core.count_levels(levels);
-                return Ok((slot, bits_left));
+                return Ok(Some((slot, bits_left)));
             }
         }
     }
@@ -75,6 +95,22 @@ pub fn lookup_cap<A: Arch>(
     address: usize,
 ) -> Result<Ptr<Slot<A>>, LookupFailure> {
     resolve(kernel, root, address, WORD_BITS).map(|(slot, _)| slot)
+}
+
+/// The same for who only wants to know whether it is near: nothing if it is not.
+///
+/// # Errors
+/// As for [`lookup_cap`].
+#[cfg(feature = "smp")]
+pub(crate) fn lookup_near<A: Arch>(
+    kernel: &Kernel<A>,
+    root: Cap<A>,
+    address: usize,
+) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
+    /// Few spaces have more levels.
+    const LEVELS: usize = 4;
+    let found = resolve_within::<A, LEVELS>(kernel, root, address, WORD_BITS)?;
+    Ok(found.map(|(slot, _)| slot))
 }
 
 /// The same for who looks often, and mostly in spaces of one level.

@@ -14,6 +14,8 @@ pub use derivation::{
 pub(crate) use derivation::{insert_packed_child, insert_root};
 pub use kind::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
 pub use layout::Packing;
+#[cfg(feature = "smp")]
+pub(crate) use lookup::lookup_near;
 pub use lookup::{lookup_cap, lookup_slot, resolve};
 pub(crate) use lookup::{lookup_quickly, only_level};
 pub use packed::{Field, RawCap};

@@ -5,7 +5,8 @@
 //! At what belongs to a core only threads of this core wait. What nothing here is about, and whatever is
 //! unusual, does not stay; then the core becomes alone, and does the same.
 //!
-//! Capabilities are only looked at: who changes one is alone.
+//! Capabilities are only looked at: who changes one is alone. Nor are they looked for far away: the way would
+//! be gone twice, and here without a look for an interrupt.
 
 use abi::config::DOMAINS;
 use abi::registers::{CAP, DESTINATION, INFO, REPLY, SYSCALL};
@@ -13,7 +14,7 @@ use abi::{MessageInfo, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, lookup_cap};
+use crate::cap::{Cap, lookup_near};
 use crate::ipc::is_handler;
 use crate::object::{
     Above, Endpoint, EndpointState, Fault, Notification, NotificationState, Reply, SchedContext,
@@ -116,8 +117,10 @@ impl<A: Arch> Kernel<A> {
         if info.extra_caps() > 0 {
             return false;
         }
-        let Ok(slot) = lookup_cap(self, self[thread].cap(ThreadSlot::CSpace), address) else {
-            return self.fault_is_told_here(thread);
+        let slot = match lookup_near(self, self[thread].cap(ThreadSlot::CSpace), address) {
+            Ok(Some(slot)) => slot,
+            Ok(None) => return false,
+            Err(_) => return self.fault_is_told_here(thread),
         };
         match self[slot].cap() {
             Cap::Endpoint(cap) => self.endpoint_stays(cap.object),
@@ -216,13 +219,16 @@ impl<A: Arch> Kernel<A> {
     /// Whether it stays here when a thread receives from an address.
     fn receive_stays(&self, thread: Ptr<Thread<A>>, address: usize, reply: Option<usize>) -> bool {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let Ok(slot) = lookup_cap(self, root, address) else {
-            return self.fault_is_told_here(thread);
+        let slot = match lookup_near(self, root, address) {
+            Ok(Some(slot)) => slot,
+            Ok(None) => return false,
+            Err(_) => return self.fault_is_told_here(thread),
         };
         match self[slot].cap() {
             Cap::Endpoint(cap) => {
                 let reply_stays = reply.is_none_or(|reply| {
-                    lookup_cap(self, root, reply).is_ok_and(|slot| match self[slot].cap() {
+                    let slot = lookup_near(self, root, reply).ok().flatten();
+                    slot.is_some_and(|slot| match self[slot].cap() {
                         Cap::Reply { object, .. } => self.is_at_hand(object, thread),
                         _ => false,
                     })

@@ -52,6 +52,15 @@ impl Machine {
             || word & 0x0fff_0fff == 0x0e07_0f90
     }
 
+    /// Whether with this instruction the kernel says that its core waits for another one: PAUSE, YIELD.
+    pub fn is_waiting(self, bytes: &[u8]) -> bool {
+        match self {
+            Self::X86_64 => bytes == [0xf3, 0x90],
+            Self::Aarch64 => word(bytes) == Some(0xd503_203f),
+            Self::Arm => word(bytes) == Some(0xe320_f001),
+        }
+    }
+
     /// The number of the mark that the instruction is: a NOP with an operand, a move to the zero
     /// register, or a preload.
     pub fn mark(self, bytes: &[u8]) -> Option<u32> {
@@ -105,6 +114,16 @@ mod tests {
         }
         assert!(Aarch64.is_leaving(&0xd69f_03e0_u32.to_le_bytes()));
         assert!(!Aarch64.is_leaving(&0xd65f_03c0_u32.to_le_bytes()));
+    }
+
+    #[test]
+    fn hints_of_waiting_loops_are_known() {
+        assert!(X86_64.is_waiting(&[0xf3, 0x90]));
+        assert!(!X86_64.is_waiting(&[0x90]));
+        assert!(Aarch64.is_waiting(&0xd503_203f_u32.to_le_bytes()));
+        assert!(!Aarch64.is_waiting(&0xd503_207f_u32.to_le_bytes()));
+        assert!(Arm.is_waiting(&0xe320_f001_u32.to_le_bytes()));
+        assert!(!Arm.is_waiting(&0xe320_f003_u32.to_le_bytes()));
     }
 
     #[test]

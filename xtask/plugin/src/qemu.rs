@@ -151,12 +151,13 @@ enum Kind {
     Ask(*mut c_void),
     Kernel,
     Look,
+    Wait,
     Leave,
 }
 
 impl Kind {
     fn is_of_kernel(&self) -> bool {
-        matches!(self, Self::Kernel | Self::Look | Self::Leave)
+        matches!(self, Self::Kernel | Self::Look | Self::Wait | Self::Leave)
     }
 
     /// A mark that asks, whose bytes these are. It gets no answer if that is in another page.
@@ -176,6 +177,8 @@ impl Plugin {
                 Kind::Look
             } else if self.machine.is_leaving(bytes) {
                 Kind::Leave
+            } else if self.machine.is_waiting(bytes) {
+                Kind::Wait
             } else {
                 Kind::Kernel
             }
@@ -226,6 +229,7 @@ extern "C" fn translated(_: Id, block: *mut Block) {
                 Kind::Mark(number) => (mark, number as usize),
                 Kind::Kernel => (kernel, address),
                 Kind::Look => (look, address),
+                Kind::Wait => (wait, address),
                 Kind::Leave => (leave, address),
                 Kind::Ask(answer) => {
                     qemu_plugin_register_vcpu_insn_exec_cb(instruction, ask, NO_REGISTERS, answer);
@@ -238,35 +242,43 @@ extern "C" fn translated(_: Id, block: *mut Block) {
     }
 }
 
-extern "C" fn user(_: c_uint, count: *mut c_void) {
+extern "C" fn user(processor: c_uint, count: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.user(count.addr() as u64);
+        plugin.record.user(processor as usize, count.addr() as u64);
     }
 }
 
-extern "C" fn kernel(_: c_uint, address: *mut c_void) {
+extern "C" fn kernel(processor: c_uint, address: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.kernel(address.addr() as u64);
+        let address = address.addr() as u64;
+        plugin.record.kernel(processor as usize, address);
     }
 }
 
 extern "C" fn look(processor: c_uint, address: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.look();
+        plugin.record.look(processor as usize);
     }
     kernel(processor, address);
+}
+
+extern "C" fn wait(processor: c_uint, address: *mut c_void) {
+    kernel(processor, address);
+    if let Some(plugin) = PLUGIN.get() {
+        plugin.record.wait(processor as usize);
+    }
 }
 
 extern "C" fn leave(processor: c_uint, address: *mut c_void) {
     kernel(processor, address);
     if let Some(plugin) = PLUGIN.get() {
-        plugin.record.leave();
+        plugin.record.leave(processor as usize);
     }
 }
 
 extern "C" fn mark(processor: c_uint, number: *mut c_void) {
     let Some(plugin) = PLUGIN.get() else { return };
-    plugin.record.user(1);
+    plugin.record.user(processor as usize, 1);
     let number = number.addr() as u32;
     let Ok(mut out) = plugin.out.lock() else {
         return;
@@ -278,7 +290,7 @@ extern "C" fn mark(processor: c_uint, number: *mut c_void) {
     {
         return;
     }
-    let _ = plugin.record.mark(number, &mut *out);
+    let _ = plugin.record.mark(processor as usize, number, &mut *out);
 }
 
 extern "C" fn accessed(processor: c_uint, access: Access, address: u64, _: *mut c_void) {
@@ -303,9 +315,9 @@ extern "C" fn accessed(processor: c_uint, access: Access, address: u64, _: *mut 
     }
 }
 
-extern "C" fn ask(_: c_uint, answer: *mut c_void) {
+extern "C" fn ask(processor: c_uint, answer: *mut c_void) {
     let Some(plugin) = PLUGIN.get() else { return };
-    plugin.record.user(1);
+    plugin.record.user(processor as usize, 1);
     // SAFETY: guest memory behind an instruction, in the same page; the guest runs on this thread.
     unsafe {
         answer

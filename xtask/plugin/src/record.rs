@@ -1,14 +1,16 @@
 //! What is kept of what was executed.
 //!
-//! The emulator plays one processor, whose instructions come one after the other; the atomics are there
-//! because it may play it on any thread.
+//! The emulator plays the processors on one thread, so that instructions come one after the other; the
+//! atomics are there because it may be any thread.
 
 use std::io::Write;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Of a longer stretch only this beginning is kept.
-const KEPT: usize = 1 << 16;
+use crate::processor::Processor;
+
+/// The most processors that there can be: kernels know no more.
+const MOST: usize = 64;
 
 /// The marks between which stretches count.
 const END: u32 = 0;
@@ -18,17 +20,9 @@ const BEGIN: u32 = 1;
 pub struct Record {
     /// Instructions so far.
     now: AtomicU64,
-    /// The stretch that goes on.
-    length: AtomicUsize,
-    path: Box<[AtomicU64]>,
-    /// An interrupt that was not taken yet has come after this moment.
-    since: AtomicU64,
-    /// When the kernel has looked for one last, in this stay; or 0.
-    looked: AtomicU64,
-    /// Whether the kernel has left, and no user has run yet.
-    is_back: AtomicBool,
-    /// What `since` told when a user ran again: how long an interrupt may have waited.
-    waited: AtomicU64,
+    processors: [Processor; MOST],
+    /// Those that wait for others, a bit each.
+    waiting: AtomicU64,
     past: Mutex<Past>,
 }
 
@@ -39,7 +33,17 @@ struct Past {
     sum: u64,
     squares: u64,
     shortest: usize,
-    longest: usize,
+    longest: Longest,
+    /// The way to a user that marks.
+    delay: Longest,
+    /// What a processor has waited for in one.
+    wait: Longest,
+}
+
+/// The longest of some paths.
+#[derive(Default)]
+struct Longest {
+    length: usize,
     path: Vec<u64>,
 }
 
@@ -48,67 +52,122 @@ impl Record {
     pub fn new() -> Self {
         Self {
             now: AtomicU64::new(0),
-            length: AtomicUsize::new(0),
-            path: (0..KEPT).map(|_| AtomicU64::new(0)).collect(),
-            since: AtomicU64::new(0),
-            looked: AtomicU64::new(0),
-            is_back: AtomicBool::new(false),
-            waited: AtomicU64::new(0),
+            processors: std::array::from_fn(|_| Processor::default()),
+            waiting: AtomicU64::new(0),
             past: Mutex::default(),
         }
     }
 
-    /// Instructions so far.
+    /// Instructions so far, of all processors.
     pub fn now(&self) -> u64 {
         self.now.load(Relaxed)
     }
 
-    /// Instructions of a user: before the first, any interrupt would have been taken.
-    pub fn user(&self, count: u64) {
-        let now = self.now.load(Relaxed);
-        if self.length.load(Relaxed) > 0 || self.is_back.load(Relaxed) {
-            self.is_back.store(false, Relaxed);
-            self.waited.store(now - self.since.load(Relaxed), Relaxed);
-            self.close();
+    /// Instructions of a user.
+    pub fn user(&self, processor: usize, count: u64) {
+        self.executed(processor, count);
+        self.needs_nothing(processor);
+        if self.at(processor).user(count) {
+            self.close(processor);
         }
-        self.now.store(now + count, Relaxed);
-        self.since.store(now + count, Relaxed);
-        self.looked.store(0, Relaxed);
     }
 
     /// An instruction of the kernel.
-    pub fn kernel(&self, address: u64) {
-        self.now.store(self.now.load(Relaxed) + 1, Relaxed);
-        let length = self.length.load(Relaxed);
-        if let Some(place) = self.path.get(length) {
-            place.store(address, Relaxed);
-        }
-        self.length.store(length + 1, Relaxed);
+    pub fn kernel(&self, processor: usize, address: u64) {
+        self.executed(processor, 1);
+        self.each_waiting(|other| other.let_go_on(bit(processor), address));
+        self.at(processor).kernel(address);
     }
 
-    /// The kernel looks whether an interrupt waits. If it has looked before, there was none then, since it
-    /// went on.
-    pub fn look(&self) {
-        let before = self.looked.swap(self.now.load(Relaxed), Relaxed);
-        if before != 0 {
-            self.since.store(before, Relaxed);
-        }
-        self.close();
+    /// The kernel looks whether an interrupt waits.
+    pub fn look(&self, processor: usize) {
+        self.at(processor).look();
+        self.close(processor);
     }
 
-    /// The kernel returns to a user, or waits for an interrupt. It may do so because it has seen one.
-    pub fn leave(&self) {
-        self.looked.store(0, Relaxed);
-        self.is_back.store(true, Relaxed);
-        self.close();
+    /// The kernel's next instruction will be executed when others have had their turn.
+    pub fn wait(&self, processor: usize) {
+        self.at(processor).wait_for(!bit(processor));
+        let waiting = self.waiting.load(Relaxed);
+        self.waiting.store(waiting | bit(processor), Relaxed);
+    }
+
+    /// The kernel returns to a user, or waits for an interrupt.
+    pub fn leave(&self, processor: usize) {
+        self.needs_nothing(processor);
+        self.at(processor).leave();
+        self.close(processor);
+    }
+
+    /// A mark: what there is to be said.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn mark(&self, processor: usize, number: u32, to: &mut impl Write) -> std::io::Result<()> {
+        writeln!(to, "mark {number} {}", self.at(processor).waited())?;
+        let Ok(mut past) = self.past.lock() else {
+            return Ok(());
+        };
+        if number == BEGIN {
+            *past = Past::default();
+        } else if number != END {
+            let processor = self.at(processor);
+            let waited = processor.waited() as usize;
+            past.delay.see(waited, || processor.way());
+        } else {
+            let past = std::mem::take(&mut *past);
+            write!(to, "delay")?;
+            past.delay.write(to)?;
+            write!(to, "wait")?;
+            past.wait.write(to)?;
+            let Past {
+                count,
+                sum,
+                squares,
+                shortest,
+                ..
+            } = past;
+            write!(to, "stretches {count} {sum} {squares} {shortest}")?;
+            past.longest.write(to)?;
+            to.flush()?;
+        }
+        Ok(())
+    }
+
+    fn at(&self, processor: usize) -> &Processor {
+        &self.processors[processor % MOST]
+    }
+
+    /// A processor has its turn, and waits no longer.
+    fn executed(&self, processor: usize, count: u64) {
+        self.now.store(self.now.load(Relaxed) + count, Relaxed);
+        let waiting = self.waiting.load(Relaxed);
+        if waiting & bit(processor) != 0 {
+            self.waiting.store(waiting & !bit(processor), Relaxed);
+        }
+    }
+
+    /// A processor has left the kernel: what it does from here on nobody has to wait for.
+    fn needs_nothing(&self, processor: usize) {
+        self.each_waiting(|other| other.forget(bit(processor)));
+    }
+
+    fn each_waiting(&self, mut work: impl FnMut(&Processor)) {
+        let mut rest = self.waiting.load(Relaxed);
+        while rest != 0 {
+            work(&self.processors[rest.trailing_zeros() as usize]);
+            rest &= rest - 1;
+        }
     }
 
     /// An interrupt could be taken now.
-    fn close(&self) {
-        let length = self.length.swap_if_not_zero();
+    fn close(&self, processor: usize) {
+        let Processor { stretch, wait, .. } = self.at(processor);
+        let length = stretch.restart();
         if length == 0 {
             return;
         }
+        let waited = wait.restart();
         let Ok(mut past) = self.past.lock() else {
             return;
         };
@@ -118,138 +177,34 @@ impl Record {
         past.count += 1;
         past.sum += length as u64;
         past.squares += (length as u64).pow(2);
-        if length > past.longest {
-            past.longest = length;
-            let path = self.path.iter().take(length);
-            past.path.clear();
-            past.path.extend(path.map(|address| address.load(Relaxed)));
-        }
-    }
-
-    /// A mark: what there is to be said.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
-    pub fn mark(&self, number: u32, to: &mut impl Write) -> std::io::Result<()> {
-        writeln!(to, "mark {number} {}", self.waited.load(Relaxed))?;
-        let Ok(mut past) = self.past.lock() else {
-            return Ok(());
-        };
-        if number == BEGIN {
-            *past = Past::default();
-        }
-        if number == END {
-            let past = std::mem::take(&mut *past);
-            let Past {
-                count,
-                sum,
-                squares,
-                shortest,
-                longest,
-                path,
-            } = past;
-            write!(to, "stretches {count} {sum} {squares} {shortest} {longest}")?;
-            path.iter()
-                .try_for_each(|address| write!(to, " {address:x}"))?;
-            writeln!(to)?;
-            to.flush()?;
-        }
-        Ok(())
+        past.longest.see(length, || stretch.copy(0..length));
+        past.wait.see(waited, || wait.copy(0..waited));
     }
 }
 
-trait SwapIfNotZero {
-    /// Takes the value; does not write where it is zero already.
-    fn swap_if_not_zero(&self) -> usize;
+impl Longest {
+    /// A path that has just ended.
+    fn see(&mut self, length: usize, path: impl FnOnce() -> Vec<u64>) {
+        if length > self.length {
+            self.length = length;
+            self.path = path();
+        }
+    }
+
+    /// Its length and its addresses, up to the end of the line.
+    fn write(&self, to: &mut impl Write) -> std::io::Result<()> {
+        write!(to, " {}", self.length)?;
+        for address in &self.path {
+            write!(to, " {address:x}")?;
+        }
+        writeln!(to)
+    }
 }
 
-impl SwapIfNotZero for AtomicUsize {
-    fn swap_if_not_zero(&self) -> usize {
-        let value = self.load(Relaxed);
-        if value != 0 {
-            self.store(0, Relaxed);
-        }
-        value
-    }
+/// A processor in a set.
+const fn bit(processor: usize) -> u64 {
+    1 << (processor % MOST)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{BEGIN, Record};
-
-    fn run(record: &Record, kernel: u64) {
-        (0..kernel).for_each(|step| record.kernel(0x100 * kernel + step));
-    }
-
-    #[test]
-    fn all_instructions_count() {
-        let record = Record::new();
-        record.user(3);
-        run(&record, 2);
-        record.user(1);
-        assert_eq!(record.now(), 6);
-    }
-
-    #[test]
-    fn the_longest_stretch_is_kept() {
-        let record = Record::new();
-        let mut written = Vec::new();
-        run(&record, 8);
-        record.leave();
-        record.mark(BEGIN, &mut written).unwrap();
-        for length in [2, 3, 1] {
-            run(&record, length);
-            record.user(1);
-        }
-        run(&record, 1);
-        record.leave();
-        record.mark(0, &mut written).unwrap();
-        record.mark(0, &mut written).unwrap();
-        let text = String::from_utf8(written).unwrap();
-        let lines: Vec<_> = text.lines().skip(1).collect();
-        assert_eq!(
-            lines,
-            [
-                "mark 0 1",
-                "stretches 4 7 15 1 3 300 301 302",
-                "mark 0 1",
-                "stretches 0 0 0 0 0"
-            ]
-        );
-    }
-
-    /// How long an interrupt may have waited that is taken behind `before`.
-    fn waited(before: impl Fn(&Record)) -> String {
-        let record = Record::new();
-        record.user(10);
-        before(&record);
-        run(&record, 50);
-        record.leave();
-        record.user(3);
-        let mut written = Vec::new();
-        record.mark(3, &mut written).unwrap();
-        String::from_utf8(written).unwrap()
-    }
-
-    #[test]
-    fn an_interrupt_waits_no_longer_than_since_the_last_moment_without() {
-        // It comes while a user runs.
-        assert_eq!(waited(|_| {}), "mark 3 50\n");
-        // It comes during a system call.
-        let call = |record: &Record| {
-            run(record, 100);
-            record.leave();
-        };
-        assert_eq!(waited(call), "mark 3 150\n");
-        // The kernel looks three times: the second time there was none, since there is a third.
-        let long = |record: &Record| {
-            for _ in 0..3 {
-                run(record, 100);
-                record.look();
-            }
-            run(record, 20);
-            record.leave();
-        };
-        assert_eq!(waited(long), "mark 3 170\n");
-    }
-}
+mod tests;

@@ -40,27 +40,45 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     })?;
     let symbols = Symbols::read(&built.kernel)?;
     println!("{one}: {} instructions in the kernel\n", path.len());
-    print!("{}", by_function(path, &symbols));
-    println!();
-    print!("{}", by_step(path, &symbols));
+    show_path(path, &symbols);
     Ok(())
 }
 
-/// Shows the longest stretch with interrupts off of the first scenario that has the words of `wanted`.
+/// Shows the longest stretch with interrupts off of the first scenario that has the words of `wanted`, its
+/// longest delay, and where there are several cores the longest wait of one for others.
 fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
     let (measurements, observations) = bench.observe(built)?;
-    let (one, Observation { path, .. }) = measurements
+    let (one, observation) = measurements
         .iter()
         .filter(|one| one.operation.ends_with(delay::INTERRUPTS_OFF))
         .zip(&observations)
         .find(|(one, _)| is_meant(one, wanted))
         .with_context(|| format!("no benchmark measures `{wanted}`"))?;
+    let Observation {
+        path,
+        delayed,
+        awaited,
+        ..
+    } = observation;
     let symbols = Symbols::read(&built.kernel)?;
     println!("{one}: {} instructions\n", path.len());
-    print!("{}", by_function(path, &symbols));
-    println!();
-    print!("{}", by_step(path, &symbols));
+    show_path(path, &symbols);
+    for (title, path) in [
+        ("the longest delay", delayed),
+        ("the longest wait for other cores", awaited),
+    ] {
+        if !path.is_empty() {
+            println!("\n{title}: {} instructions\n", path.len());
+            show_path(path, &symbols);
+        }
+    }
     Ok(())
+}
+
+fn show_path(path: &[u64], symbols: &Symbols) {
+    print!("{}", by_function(path, symbols));
+    println!();
+    print!("{}", by_step(path, symbols));
 }
 
 /// Whether the name and parameters of a measurement have the words of `wanted`.

@@ -1,6 +1,6 @@
 //! Several cores: who runs where, and what one core does to another.
 
-use abi::{Method, ObjectType};
+use abi::{GuardData, Method, ObjectType, Rights, WORD_BITS, slots};
 use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
 use kernel::arch::Arch;
 use kernel::time::Ticks;
@@ -552,4 +552,33 @@ fn a_system_call_just_after_a_visit_is_performed() {
     machine.calls_are_slow = true;
     machine.on(1, |machine| machine.signal(sender, notification));
     assert_eq!(runs_on(&mut machine, 1), "waiter");
+}
+
+/// Whether a system call stays on its core is not looked for far away; it is performed all the same.
+#[test]
+fn a_name_of_many_levels_is_found() {
+    for levels in [4, 5, WORD_BITS] {
+        let mut machine = machine();
+        let first = machine.cnode(1);
+        // Its first slot leads back to it, as often as there is room for.
+        machine.copy_into(first, first, 0, 1).unwrap();
+        let notification = machine.create(ObjectType::Notification, 0);
+        machine.copy_into(notification, first, 1, 1).unwrap();
+        let guard = GuardData {
+            guard: 0,
+            size: WORD_BITS - levels,
+        };
+        let root = machine.mint(first, Rights::ALL, guard.word());
+        let task = busy(&mut machine, 1, "task", 20);
+        let caps = [0, root, slots::INIT_THREAD_VSPACE];
+        machine
+            .tcb(task, Method::TcbSetSpace, &[0, 0], &caps)
+            .unwrap();
+        assert_eq!(runs_on(&mut machine, 1), "task");
+        machine.on(1, |machine| machine.signal(task, 1));
+        machine.on(1, |machine| machine.wait(task, 1));
+        assert_eq!(machine.state(task), State::Runnable, "{levels}");
+        machine.on(1, |machine| machine.wait(task, 1));
+        assert_eq!(machine.state(task), State::Waiting, "{levels}");
+    }
 }

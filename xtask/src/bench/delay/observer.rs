@@ -11,7 +11,7 @@ use object::{Object, ObjectSymbol};
 use tempfile::NamedTempFile;
 
 use super::record::{self, Observation};
-use super::{DELAY, INTERRUPTS_OFF, SUITE};
+use super::{DELAY, INTERRUPTS_OFF, SUITE, WAITING, cores_of};
 use crate::Result;
 use crate::bench::measurement::Measurement;
 use crate::bench::run::Bench;
@@ -142,6 +142,15 @@ impl Observer {
                 unit,
                 delays,
             )?);
+            if cores_of(&one) > 1 {
+                all.push(Measurement::new(
+                    suite,
+                    &name(WAITING),
+                    parameters,
+                    unit,
+                    &[observation.wait],
+                )?);
+            }
             all.push(observation.stretches(Measurement {
                 operation: name(INTERRUPTS_OFF),
                 ..one

@@ -25,12 +25,18 @@ pub(in crate::bench) struct Observation {
     longest: f64,
     /// The addresses of the longest.
     pub(in crate::bench) path: Vec<u64>,
+    /// The addresses on the way to the thread that was released latest.
+    pub(in crate::bench) delayed: Vec<u64>,
+    /// How long a core has waited for others in one stretch at most, and for what.
+    pub(super) wait: f64,
+    pub(in crate::bench) awaited: Vec<u64>,
 }
 
 /// Reads what the plugin wrote.
 pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
     let mut observations = Vec::new();
     let mut delays = None;
+    let (mut delayed, mut wait) = (None, None);
     for line in text.lines() {
         let mut words = line.split(' ');
         let kind = words.next();
@@ -46,11 +52,17 @@ pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
                 (DONE, _) => {}
                 (mark, _) => bail!("there is no mark {mark}"),
             },
+            Some("delay") => {
+                next()?;
+                delayed = Some(addresses(words)?);
+            }
+            Some("wait") => wait = Some((next()?, addresses(words)?)),
             Some("stretches") => {
                 let (count, sum, squares) = (next()?, next()?, next()?);
                 let (shortest, longest) = (next()?, next()?);
-                let path = words.map(|word| u64::from_str_radix(word, 16));
                 let delays = delays.take().context("the record is damaged")?;
+                let delayed = delayed.take().context("the record is damaged")?;
+                let (wait, awaited) = wait.take().context("the record is damaged")?;
                 observations.push(Observation {
                     delays,
                     count: count as u64,
@@ -58,13 +70,21 @@ pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
                     squares,
                     shortest,
                     longest,
-                    path: path.collect::<std::result::Result<_, _>>()?,
+                    path: addresses(words)?,
+                    delayed,
+                    wait,
+                    awaited,
                 });
             }
             _ => bail!("the record is damaged: {line}"),
         }
     }
     Ok(observations)
+}
+
+fn addresses<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<u64>> {
+    let addresses = words.map(|word| u64::from_str_radix(word, 16));
+    Ok(addresses.collect::<std::result::Result<_, _>>()?)
 }
 
 impl Observation {
@@ -93,11 +113,14 @@ mod tests {
     #[test]
     fn releases_count_while_they_are_watched() {
         let text = "mark 2 70\nmark 1 0\nmark 2 50\nmark 2 350\nmark 0 10\n\
-                    stretches 4 500 132600 10 350 1f a0\n";
+                    delay 350 9 a\nwait 2 5 b0\nstretches 4 500 132600 10 350 1f a0\n";
         let observations = read(text).unwrap();
         assert_eq!(observations.len(), 1);
         assert_eq!(observations[0].delays, [50.0, 350.0]);
         assert_eq!(observations[0].path, [0x1f, 0xa0]);
+        assert_eq!(observations[0].delayed, [9, 10]);
+        assert_eq!(observations[0].wait, 2.0);
+        assert_eq!(observations[0].awaited, [5, 0xb0]);
     }
 
     #[test]
@@ -106,6 +129,7 @@ mod tests {
             "mark 1\n",
             "mark 7 0\n",
             "stretches 1 1 1 1 1 0\n",
+            "mark 1 0\nstretches 1 1 1 1 1 0\n",
             "abacus\n",
         ] {
             assert!(read(text).is_err(), "{text}");

@@ -1,7 +1,7 @@
 //! What is asked of the suite `delay`: no curve grows with the number of
 //! attackers, and none lies above the bound.
 
-use super::{DELAY, INTERRUPTS_OFF, SUITE};
+use super::{DELAY, INTERRUPTS_OFF, SUITE, cores_of, several};
 use crate::bench::measurement::{Measurement, number};
 
 /// How long interrupts may be off, in instructions.
@@ -69,7 +69,9 @@ pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
     for curve in &stretches {
         complaints.extend(growth(curve, INTERRUPTS_OFF, usual, SLACK));
     }
-    for curve in &delays {
+    // Where others are on other cores, it depends on them what is hit.
+    let alone = !measured.iter().any(|one| cores_of(one) > 1);
+    for curve in delays.iter().filter(|_| alone) {
         // With few attackers the releases may have hit nothing that is long. The worst to be hit is the
         // beginning of the longest stretch, from whose end it is still the way to the thread.
         let stretch = stretches.iter().find(|stretch| stretch.name == curve.name);
@@ -77,6 +79,7 @@ pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
         let reached = reached.max(usual) + curve.least;
         complaints.extend(growth(curve, DELAY, reached, DELAY_SLACK));
     }
+    complaints.extend(several::complaints(measured));
     complaints
 }
 

@@ -4,6 +4,9 @@
 //! threads and their makers, let the kernel work. The intervals and what the attackers do have nothing
 //! in common, so that releases come in the middle of everything in time. Neither measures anything: both
 //! mark what they do ([`mark`](crate::mark)), and the emulator counts.
+//!
+//! Where there are several cores, the urgent thread has the first one for itself, and all others are on the
+//! last.
 
 mod attackers;
 mod scenarios;
@@ -40,7 +43,8 @@ fn scenario(bench: &mut Bench, variant: usize) -> Result {
         rounds += 1;
     }
     let releases = urgent.end(bench)?;
-    let parameters = [("attackers", attackers.into())];
-    bench.report(scenario.name, &parameters, &[releases]);
+    let parameters = [("attackers", attackers.into()), ("cores", bench.cores.into())];
+    let known = if bench.cores > 1 { 2 } else { 1 };
+    bench.report(scenario.name, &parameters[..known], &[releases]);
     Ok(())
 }

@@ -1,0 +1,78 @@
+//! What is asked of the suite `delay` where there are several cores: what one waits for another, and what
+//! the urgent thread waits for all, has a bound.
+
+use super::verdict::{BOUND, curves};
+use super::{DELAY, SUITE, WAITING, cores_of};
+use crate::bench::measurement::{Measurement, number};
+
+/// What is too long. Where there is one core, nothing is.
+pub(super) fn complaints(measured: &[Measurement]) -> Vec<String> {
+    let cores = measured.iter().filter(|one| one.suite == SUITE);
+    let cores = cores.map(cores_of).max().unwrap_or(1);
+    if cores == 1 {
+        return Vec::new();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "there are not that many")]
+    let others = (cores - 1) as f64;
+    // Who comes to the gate waits for one piece of each other core.
+    let wait = others * BOUND;
+    // Two stretches, that in which the interrupt comes and that which it begins, and each may have to wait.
+    let delay = 2.0 * (BOUND + wait);
+    let mut complaints = Vec::new();
+    for (kind, bound) in [(WAITING, wait), (DELAY, delay)] {
+        for curve in curves(measured, kind) {
+            let too_long = curve.points.iter().filter(|(_, value)| *value > bound);
+            complaints.extend(too_long.map(|(attackers, value)| {
+                format!(
+                    "{SUITE}/{}{kind}: with {attackers} attackers on another of {cores} cores {} \
+                     instructions, more than {}",
+                    curve.name,
+                    number(*value),
+                    number(bound)
+                )
+            }));
+        }
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::delay::verdict;
+    use serde_json::{Map, json};
+
+    /// One measurement with 16 attackers.
+    fn measured(kind: &str, cores: u64, value: f64) -> Vec<Measurement> {
+        let parameters = [("attackers", json!(16)), ("cores", json!(cores))];
+        let parameters = Map::from_iter(parameters.map(|(name, value)| (name.to_string(), value)));
+        let operation = format!("storm{kind}");
+        vec![Measurement::new(SUITE, &operation, parameters, "instructions", &[value]).unwrap()]
+    }
+
+    #[test]
+    fn a_core_waits_for_one_piece_of_each_other() {
+        assert!(complaints(&measured(WAITING, 2, 3000.0)).is_empty());
+        assert_eq!(complaints(&measured(WAITING, 2, 3001.0)).len(), 1);
+        assert!(complaints(&measured(WAITING, 3, 6000.0)).is_empty());
+    }
+
+    #[test]
+    fn a_delay_is_two_stretches_that_may_wait() {
+        let at_most = measured(DELAY, 2, 12000.0);
+        assert!(verdict::complaints(&at_most).is_empty());
+        let too_long = verdict::complaints(&measured(DELAY, 2, 12001.0));
+        assert_eq!(
+            too_long,
+            [
+                "delay/storm: delay: with 16 attackers on another of 2 cores 12001 instructions, \
+              more than 12000"
+            ]
+        );
+    }
+
+    #[test]
+    fn one_core_waits_for_nobody() {
+        assert!(complaints(&measured(DELAY, 1, 20000.0)).is_empty());
+    }
+}

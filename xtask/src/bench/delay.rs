@@ -24,7 +24,7 @@ pub(super) use verdict::complaints;
 /// With how many attackers at most the suite is part of the tests.
 pub(super) const FEW: u64 = 64;
 /// And the same where there are several cores.
-pub(super) const FEW_ELSEWHERE: u64 = 16;
+pub(super) const FEW_ELSEWHERE: u64 = 4;
 /// The suite.
 pub(super) const SUITE: &str = "delay";
 /// What is behind the name of a scenario in the names of its two measurements.

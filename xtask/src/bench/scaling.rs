@@ -222,7 +222,7 @@ impl Series<'_> {
     /// A point in relation to that of one core.
     fn relative(&self, point: &Measurement) -> Option<f64> {
         let (_, one) = self.points.iter().find(|point| point.0 == 1.0)?;
-        Some(point.typical() / one.typical())
+        Some(point.best() / one.best())
     }
 }
 

@@ -101,6 +101,7 @@ groups![
     sel4_servers,
     long_time,
     cores,
+    cores_memory,
     cores_history,
 ];
 

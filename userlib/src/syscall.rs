@@ -204,6 +204,26 @@ pub fn debug_name_thread(thread: crate::cap::Tcb, name: &str) {
     simple(Syscall::DebugNameThread, crate::Capability::cptr(thread).0);
 }
 
+/// Kernel kind `debug`, for several cores: the core that a thread belongs to; all ones if there is no thread.
+pub fn debug_thread_affinity(thread: crate::cap::Tcb) -> usize {
+    simple(
+        Syscall::DebugGetThreadAffinity,
+        crate::Capability::cptr(thread).0,
+    )
+}
+
+/// Kernel kind `debug`, for several cores on Arm: raises a software-generated interrupt on a core. What is not
+/// there is not raised.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn debug_send_ipi(core: usize, number: usize) {
+    let mut registers = Registers {
+        cap: core,
+        info: number,
+        ..Registers::default()
+    };
+    arch::syscall(Syscall::DebugSendIpi, &mut registers);
+}
+
 /// Kernel kinds `debug` and `bench`: ends the run; 0 is success.
 pub fn debug_exit(code: usize) {
     simple(Syscall::DebugExit, code);

@@ -80,6 +80,24 @@ fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocati
     Ok(Answer::Nothing)
 }
 
+/// Raises a software-generated interrupt as the current thread asks for in `DebugSendIPI`: the number on the
+/// core that its registers name, if both are there.
+#[cfg(feature = "smp")]
+pub fn send_for_debugging<A: HasController>(kernel: &mut Kernel<A>) -> bool {
+    use abi::registers::{CAP, INFO};
+    use kernel::arch::UserContext;
+
+    let Some(thread) = kernel.core.current else {
+        return false;
+    };
+    let context = &kernel[thread].context;
+    let (core, number) = (context.get(CAP), context.get(INFO));
+    if core < kernel.cores() && number < SIGNALS {
+        kernel.arch.lines().send_signal(number, core);
+    }
+    true
+}
+
 fn trigger_of(word: usize) -> Trigger {
     if word == 0 {
         Trigger::Level

@@ -260,6 +260,10 @@ impl<P: Platform> Arch for Armv8<P> {
         use abi::registers::{CAP, INFO};
         use kernel::arch::UserContext;
 
+        #[cfg(all(feature = "debug", feature = "smp"))]
+        if call == abi::Syscall::DebugSendIpi {
+            return irq_control::send_for_debugging(kernel);
+        }
         if call != abi::Syscall::BenchmarkFlushCaches || !cfg!(feature = "bench") {
             return false;
         }

@@ -41,6 +41,12 @@ impl<A: Arch> Kernel<A> {
                 self[thread].context.set_result(CAP, tag);
             }
             Syscall::DebugNameThread if cfg!(feature = "debug") => self.name(thread, argument),
+            #[cfg(feature = "smp")]
+            Syscall::DebugGetThreadAffinity if cfg!(feature = "debug") => {
+                let found = self.lookup_thread(thread, argument);
+                let core = found.map_or(usize::MAX, |found| self[found].core.into());
+                self[thread].context.set_result(CAP, core);
+            }
             Syscall::DebugDumpScheduler if cfg!(feature = "debug") => self.print_threads(false),
             Syscall::DebugSnapshot if cfg!(feature = "debug") => self.print_threads(true),
             #[cfg(feature = "bench")]

@@ -9,8 +9,8 @@ use crate::support::events::{self, note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
 use crate::{check, check_eq};
 use abi::MAX_MESSAGE_LENGTH;
-use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
-use userlib::{Fault, Message, Thread};
+use userlib::cap::{Endpoint, Notification, Reply, SchedParameters, Tcb};
+use userlib::{CPtr, Capability, Fault, Message, Thread, syscall};
 
 tests![
     if abi::config::SMP;
@@ -37,6 +37,7 @@ tests![
     callers_of_another_core_can_be_deleted,
     servers_of_another_core_can_be_deleted,
     yielding_to_another_core_returns_at_once,
+    debug_kernels_tell_where_a_thread_is,
 ];
 
 fn counter_on(test: &mut Test, core: usize, priority: u8, counter: usize) -> Outcome<Thread> {
@@ -522,6 +523,22 @@ fn yielding_to_another_core_returns_at_once(test: &mut Test) -> Outcome {
         thread.sched_context.yield_to()?;
         check!(moves(test, 0)?);
         test.delete(thread.tcb)?;
+    }
+    Ok(())
+}
+
+fn debug_kernels_tell_where_a_thread_is(test: &mut Test) -> Outcome {
+    check_eq!(syscall::debug_thread_affinity(test.tcb), 0);
+    for core in test.further_cores() {
+        let thread = counter_on(test, core, BELOW, 0)?;
+        check_eq!(syscall::debug_thread_affinity(thread.tcb), core);
+        test.control_of(0).configure(thread.sched_context, &SLICE)?;
+        check_eq!(syscall::debug_thread_affinity(thread.tcb), 0);
+        test.delete(thread.tcb)?;
+    }
+    let nothing: Notification = test.create()?;
+    for address in [nothing.cptr(), CPtr::NULL] {
+        check_eq!(syscall::debug_thread_affinity(Tcb(address)), usize::MAX);
     }
     Ok(())
 }

@@ -102,6 +102,8 @@ groups![
     long_time,
     cores,
     cores_memory,
+    #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
+    cores_signals,
     cores_history,
 ];
 

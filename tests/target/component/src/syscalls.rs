@@ -52,15 +52,20 @@ fn unknown_numbers_fault(test: &mut Test) -> Outcome {
 }
 
 fn calls_of_other_builds_fault(test: &mut Test) -> Outcome {
-    for call in [
-        Syscall::DebugSendIpi,
-        Syscall::DebugGetThreadAffinity,
+    const OF_MANY_CORES: [Syscall; 2] = [Syscall::DebugSendIpi, Syscall::DebugGetThreadAffinity];
+    /// x86-64 has the second only.
+    const FIRST: usize = if abi::config::X86_64 { 1 } else { 0 };
+    let others = match abi::config::SMP {
+        true => &OF_MANY_CORES[..FIRST],
+        false => &OF_MANY_CORES[..],
+    };
+    for &call in others.iter().chain(&[
         Syscall::DebugRun,
         Syscall::BenchmarkGetThreadUtilisation,
         Syscall::BenchmarkReadClock,
         Syscall::BenchmarkSetTimer,
         Syscall::VmEnter,
-    ] {
+    ]) {
         let fault = test.fault_of(move || {
             // SAFETY: this build does not have them.
             unsafe { system_call(0, 0, call.number()) };

@@ -198,6 +198,10 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
 
     fn optional_syscall(kernel: &mut Kernel<Self>, call: abi::Syscall) -> bool {
         use abi::registers::{CAP, INFO};
+        #[cfg(all(feature = "debug", feature = "smp"))]
+        if call == abi::Syscall::DebugSendIpi {
+            return irq_control::send_for_debugging(kernel);
+        }
         if call != abi::Syscall::BenchmarkFlushCaches || !cfg!(feature = "bench") {
             return false;
         }

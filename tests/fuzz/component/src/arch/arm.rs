@@ -88,6 +88,12 @@ pub const FORMS: &[Form] = {
             &[CNode],
         ),
         form(
+            ArmIrqIssueIrqHandlerTriggerCore,
+            IrqControl,
+            &[Below(LINES), Below(2), Empty(1), Below(2)],
+            &[CNode],
+        ),
+        form(
             ArmIrqIssueSgiSignal,
             IrqControl,
             &[Below(16), Below(2), Empty(1)],

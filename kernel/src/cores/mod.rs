@@ -78,9 +78,14 @@ const fn cores_asked_for() -> usize {
 /// Sets of cores are words of 64 bits.
 const MOST_CORES: usize = 64;
 
+/// Where the kernel of a core is. No cache line of it is another core's: where they work side by side, none
+/// waits for what the other writes.
+#[cfg_attr(feature = "smp", repr(align(64)))]
+struct Place<A: Arch>(UnsafeCell<MaybeUninit<Kernel<A>>>);
+
 /// The kernels of all cores, and what is between them.
 pub struct Kernels<A: Arch> {
-    places: [UnsafeCell<MaybeUninit<Kernel<A>>>; CORES],
+    places: [Place<A>; CORES],
     /// How many there are.
     #[cfg(feature = "smp")]
     count: AtomicUsize,
@@ -99,7 +104,7 @@ impl<A: Arch> Kernels<A> {
     /// None yet.
     pub const fn new() -> Self {
         Self {
-            places: [const { UnsafeCell::new(MaybeUninit::uninit()) }; CORES],
+            places: [const { Place(UnsafeCell::new(MaybeUninit::uninit())) }; CORES],
             #[cfg(feature = "smp")]
             count: AtomicUsize::new(0),
             #[cfg(feature = "smp")]
@@ -124,7 +129,7 @@ impl<A: Arch> Kernels<A> {
         #[cfg(feature = "smp")]
         self.count.store(core + 1, Ordering::Relaxed);
         // SAFETY: by contract there is no other reference.
-        let place = unsafe { &mut *self.places[core].get() };
+        let place = unsafe { &mut *self.places[core].0.get() };
         // SAFETY: the objects are one set, at which the cores take turns as `World` says.
         unsafe { Kernel::make_in(place, arch, irqs, Gate::new(self, core)) }
     }
@@ -137,12 +142,12 @@ impl<A: Arch> Kernels<A> {
     #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     pub unsafe fn get(&self, core: usize) -> &mut Kernel<A> {
         // SAFETY: the caller's promise.
-        unsafe { (*self.places[core].get()).assume_init_mut() }
+        unsafe { (*self.places[core].0.get()).assume_init_mut() }
     }
 
     /// Where the kernel of a core is.
     pub fn address(&self, core: usize) -> usize {
-        self.places[core].get() as usize
+        self.places[core].0.get() as usize
     }
 
     /// How many cores there are.

@@ -47,11 +47,6 @@ impl<'a> Refills<'a> {
         self.entry(0).refill(self.origin)
     }
 
-    fn tail(&self) -> Refill {
-        let last = self.ring.len() - 1;
-        self.entry(last).refill(self.total_before(last))
-    }
-
     /// All replenishments, in order.
     #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = Refill> + '_ {
@@ -133,17 +128,17 @@ impl<'a> Refills<'a> {
     /// Adds a replenishment behind all others, or merges it into the last one.
     fn schedule(&mut self, refill: Refill) {
         let full = self.ring.len() == self.ring.capacity();
-        let tail = self.tail();
-        if tail.end() < refill.time && !full {
-            self.push(refill);
-            return;
-        }
-        let last = self.entry_mut(self.ring.len() - 1);
-        last.total = last.total.wrapping_add(refill.amount.0);
-        if tail.end() < refill.time {
+        let last = self.ring.len() - 1;
+        let before = self.entry(last);
+        let tail = before.refill(self.total_before(last));
+        let total = before.total.wrapping_add(refill.amount.0);
+        let (entry, time) = match (tail.end() < refill.time, full) {
+            (true, false) => (self.ring.extend(), refill.time),
             // Delayed, so that it neither begins early nor ends late: it ends where the new one would.
-            last.time = Ticks(refill.time.0 - tail.amount.0);
-        }
+            (true, true) => (self.ring.index(last), Ticks(refill.time.0 - tail.amount.0)),
+            (false, _) => (self.ring.index(last), tail.time),
+        };
+        self.entries[entry] = Entry { time, total };
     }
 
     /// Charges the whole budget `times` over, which delays everything by as many periods.
@@ -152,17 +147,14 @@ impl<'a> Refills<'a> {
     /// [`Refills::charge`] alone would take a step for each budget.
     pub fn charge_budgets(&mut self, times: u64, budget: Ticks, period: Ticks) {
         let delay = Ticks(period.0.saturating_mul(times));
+        self.advance(delay, Ticks(budget.0.wrapping_mul(times)));
+    }
+
+    /// All that there is was used and comes back later: the totals go on.
+    fn advance(&mut self, delay: Ticks, used: Ticks) {
         for position in 0..self.ring.len() {
             let entry = self.entry_mut(position);
             entry.time = entry.time.saturating_add(delay);
-        }
-        self.advance(Ticks(budget.0.wrapping_mul(times)));
-    }
-
-    /// All that there is was used and comes back: the totals go on.
-    fn advance(&mut self, used: Ticks) {
-        for position in 0..self.ring.len() {
-            let entry = self.entry_mut(position);
             entry.total = entry.total.wrapping_add(used.0);
         }
         self.origin = self.origin.wrapping_add(used.0);
@@ -193,9 +185,7 @@ impl<'a> Refills<'a> {
     /// All of the head was used.
     fn use_head(&mut self, period: Ticks) {
         if self.ring.len() == 1 {
-            self.advance(self.head().amount);
-            let head = self.entry_mut(0);
-            head.time = head.time.saturating_add(period);
+            self.advance(period, self.head().amount);
         } else {
             let used = self.pop();
             self.schedule(Refill {
@@ -203,6 +193,19 @@ impl<'a> Refills<'a> {
                 ..used
             });
         }
+    }
+
+    /// All of the head was used, after the one before it: it goes behind that, as far away as it was. Only
+    /// those that were first and last can come to touch each other.
+    fn turn(&mut self, budget: Ticks, period: Ticks) {
+        let Entry { time, total } = self.entry(0);
+        self.origin = total;
+        self.ring.forget(1);
+        let entry = self.ring.extend();
+        self.entries[entry] = Entry {
+            time: time.saturating_add(period),
+            total: total.wrapping_add(budget.0),
+        };
     }
 
     /// Part of the head was used, if it holds more than that.
@@ -244,6 +247,10 @@ impl<'a> Refills<'a> {
     /// The totals are in order, so the steps are the logarithm of the length of the list.
     pub fn gather(&mut self, amount: Ticks, latest: Ticks) -> bool {
         let (mut low, mut high) = (0, self.ring.len() - 1);
+        // The second is nearly always enough.
+        if high > 1 && self.entry(1).total.wrapping_sub(self.origin) >= amount.0 {
+            high = 1;
+        }
         while low < high {
             let middle = low + (high - low) / 2;
             if self.entry(middle).total.wrapping_sub(self.origin) >= amount.0 {
@@ -281,16 +288,20 @@ impl<'a> Refills<'a> {
             self.charge_budgets(periods, budget, period);
         }
         let mut used = Ticks(budget.0.saturating_mul(periods));
-        loop {
+        let mut turned = false;
+        let rest = loop {
             let Refill { time, amount } = self.head();
             let passed = now.saturating_sub(time);
             used = used.saturating_add(amount.min(passed));
             if passed < amount {
-                break;
+                break passed;
             }
-            self.use_head(period);
-        }
-        let rest = now.saturating_sub(self.head().time);
+            if core::mem::replace(&mut turned, true) {
+                self.turn(budget, period);
+            } else {
+                self.use_head(period);
+            }
+        };
         if rest > Ticks::ZERO {
             self.use_part(rest, period);
         }

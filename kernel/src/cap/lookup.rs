@@ -8,8 +8,75 @@ use crate::arch::Arch;
 use crate::invoke::Error;
 use crate::token::Ptr;
 
-/// The slot at which a way ends, and how many bits were left.
-type Found<A> = (Ptr<Slot<A>>, usize);
+/// A way through CNodes.
+struct Way<A: Arch> {
+    /// Where it has come to.
+    cnode: CNode<A>,
+    bits_left: usize,
+    /// The bits that are left, at the top of the word.
+    rest: usize,
+}
+
+impl<A: Arch> Way<A> {
+    #[inline(always)]
+    fn begin(root: Cap<A>, address: usize, bits: usize) -> Result<Self, LookupFailure> {
+        let Cap::CNode(cnode) = root else {
+            return Err(LookupFailure::InvalidRoot);
+        };
+        Ok(Self {
+            cnode,
+            bits_left: bits,
+            rest: address.wrapping_shl((WORD_BITS - bits) as u32),
+        })
+    }
+
+    /// Goes through one CNode: to which of its slots.
+    #[inline(always)]
+    fn step(&mut self) -> Result<Ptr<Slot<A>>, LookupFailure> {
+        let Self {
+            cnode,
+            bits_left,
+            rest,
+        } = self;
+        let guard = cnode.guard;
+        // Long ways have no guards.
+        if guard.size | guard.guard != 0 {
+            let found = (*rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
+            if guard.size > *bits_left || found != guard.guard {
+                return Err(LookupFailure::GuardMismatch {
+                    bits_left: *bits_left,
+                    guard_found: guard.guard,
+                    bits_found: guard.size,
+                });
+            }
+            *rest = rest.wrapping_shl(guard.size as u32);
+        }
+        let level = guard.size + cnode.radix;
+        if level > *bits_left {
+            return Err(LookupFailure::DepthMismatch {
+                bits_left: *bits_left,
+                bits_found: level,
+            });
+        }
+        *bits_left -= level;
+        // A table has two slots at least.
+        let slot = cnode.slot(rest.wrapping_shr((WORD_BITS - cnode.radix) as u32));
+        *rest = rest.wrapping_shl(cnode.radix as u32);
+        Ok(slot)
+    }
+
+    /// Whether it leads on through a slot; then it is there.
+    #[inline(always)]
+    fn goes_on(&mut self, kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
+        match Cap::decode_cnode(kernel[slot].raw()) {
+            Some(next) if self.bits_left > 0 => {
+                self.cnode = next;
+                true
+            }
+            _ => false,
+        }
+    }
+}
 
 /// Resolves the low `bits` bits of `address` from the CNode `root` as far as CNodes lead.
 ///
@@ -23,63 +90,15 @@ pub fn resolve<A: Arch>(
     root: Cap<A>,
     address: usize,
     bits: usize,
-) -> Result<Found<A>, LookupFailure> {
-    match resolve_within::<A, WORD_BITS>(kernel, root, address, bits) {
-        Ok(Some(found)) => Ok(found),
-        // There are no more levels than bits.
-        Ok(None) => Err(LookupFailure::InvalidRoot),
-        Err(failure) => Err(failure),
-    }
-}
-
-/// The same, in so many levels at most; nothing if the way is longer.
-#[inline(always)]
-fn resolve_within<A: Arch, const LEVELS: usize>(
-    kernel: &Kernel<A>,
-    root: Cap<A>,
-    address: usize,
-    bits: usize,
-) -> Result<Option<Found<A>>, LookupFailure> {
-    let Cap::CNode(mut cnode) = root else {
-        return Err(LookupFailure::InvalidRoot);
-    };
-    let mut bits_left = bits;
-    // The bits that are left, at the top of the word.
-    let mut rest = address.wrapping_shl((WORD_BITS - bits) as u32);
+) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
+    let mut way = Way::begin(root, address, bits)?;
     let mut levels = 0;
     loop {
         levels += 1;
-        let guard = cnode.guard;
-        // Long ways have no guards.
-        if guard.size | guard.guard != 0 {
-            let found = (rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
-            if guard.size > bits_left || found != guard.guard {
-                return Err(LookupFailure::GuardMismatch {
-                    bits_left,
-                    guard_found: guard.guard,
-                    bits_found: guard.size,
-                });
-            }
-            rest = rest.wrapping_shl(guard.size as u32);
-        }
-        let level = guard.size + cnode.radix;
-        if level > bits_left {
-            return Err(LookupFailure::DepthMismatch {
-                bits_left,
-                bits_found: level,
-            });
-        }
-        bits_left -= level;
-        // A table has two slots at least.
-        let slot = cnode.slot(rest.wrapping_shr((WORD_BITS - cnode.radix) as u32));
-        rest = rest.wrapping_shl(cnode.radix as u32);
-        match Cap::decode_cnode(kernel[slot].raw()) {
-            Some(_) if LEVELS < WORD_BITS && levels == LEVELS && bits_left > 0 => return Ok(None),
-            Some(next) if bits_left > 0 => cnode = next,
-            _ => {
-                kernel.core.count_levels(levels);
-                return Ok(Some((slot, bits_left)));
-            }
+        let slot = way.step()?;
+        if !way.goes_on(kernel, slot) {
+            kernel.core.count_levels(levels);
+            return Ok((slot, way.bits_left));
         }
     }
 }
@@ -109,8 +128,15 @@ pub(crate) fn lookup_near<A: Arch>(
 ) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
     /// Few spaces have more levels.
     const LEVELS: usize = 4;
-    let found = resolve_within::<A, LEVELS>(kernel, root, address, WORD_BITS)?;
-    Ok(found.map(|(slot, _)| slot))
+    let mut way = Way::begin(root, address, WORD_BITS)?;
+    for level in 1..=LEVELS {
+        let slot = way.step()?;
+        if !way.goes_on(kernel, slot) {
+            kernel.core.count_levels(level);
+            return Ok(Some(slot));
+        }
+    }
+    Ok(None)
 }
 
 /// The same for who looks often, and mostly in spaces of one level.

@@ -55,20 +55,20 @@ impl Tournament {
     /// Changes the moment of a priority; [`Ticks::NEVER`] where nothing happens.
     pub fn set(&mut self, priority: u8, moment: Ticks) {
         self.moments[usize::from(priority)] = moment;
-        let mut node = (PRIORITIES + usize::from(priority)) / 2;
-        while node >= ROOT {
-            let (left, right) = (self.winner(2 * node), self.winner(2 * node + 1));
-            let winner = if self.moment(left) < self.moment(right) {
-                left
-            } else {
-                right
-            };
+        let (mut winner, mut earliest) = (priority, moment);
+        let mut node = PRIORITIES + usize::from(priority);
+        while node > ROOT {
+            let other = self.winner(node ^ 1);
+            let against = self.moment(other);
+            if against < earliest || against == earliest && other > winner {
+                (winner, earliest) = (other, against);
+            }
+            node /= 2;
             let before = core::mem::replace(&mut self.winners[node], winner);
             // Nobody above has noticed.
             if winner != priority && before != priority {
                 return;
             }
-            node /= 2;
         }
     }
 
@@ -79,6 +79,11 @@ impl Tournament {
 
     /// The earliest moment at `lowest` or above (256: nowhere), and a priority that has it.
     pub fn earliest_from(&self, lowest: u16) -> Option<(u8, Ticks)> {
+        let first = self.winners[ROOT];
+        if u16::from(first) >= lowest {
+            let moment = self.moment(first);
+            return (moment < Ticks::NEVER).then_some((first, moment));
+        }
         if usize::from(lowest) >= PRIORITIES {
             return None;
         }

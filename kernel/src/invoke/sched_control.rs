@@ -18,7 +18,7 @@ const BASE_REFILLS: usize = 2;
 
 /// The most that a context uses that idles, however many are asked for: when its thread has waited, each
 /// is looked at.
-const MOST_IDLING_REFILLS: usize = 4;
+const MOST_IDLING_REFILLS: usize = 3;
 
 struct Configure<A: Arch> {
     context: Ptr<SchedContext<A>>,

@@ -164,9 +164,8 @@ impl<A: Arch> Kernel<A> {
         if self.core.alarm.rules_out(self.core.now, level) {
             return false;
         }
-        let domain = self.core.current_domain();
-        let (now, criticality) = (self.core.now, self.core.level);
-        let due = self.core.release.most_urgent_due(domain, now, criticality);
-        due.is_some_and(|due| due.rank >= level)
+        let (domain, criticality) = (self.core.current_domain(), self.core.level);
+        let first = self.core.release.earliest_from(domain, level, criticality);
+        first.is_some_and(|(_, moment)| moment <= self.core.now)
     }
 }

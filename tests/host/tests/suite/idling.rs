@@ -72,8 +72,8 @@ fn without_the_flag_it_does_not() {
 fn contexts_that_idle_have_few_replenishments() {
     for (budget, capacity) in [
         (BUDGET, 10),
-        (BUDGET.idling(), 4),
-        (BUDGET.idling().refills(3), 3),
+        (BUDGET.idling(), 3),
+        (BUDGET.idling().refills(2), 2),
     ] {
         let scene = Scene::new(budget, |_| 0);
         let context = scene.task.context;

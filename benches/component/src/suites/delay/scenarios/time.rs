@@ -63,9 +63,9 @@ pub fn idling(bench: &mut Bench, count: usize) -> Result {
         pass(PIECE);
     }
     // It depends on when the wait ends how many replenishments there are to be looked at.
-    for quarters in 4..8 {
+    for sixteenths in 16..32 {
         notification.signal();
-        pass(Microseconds(time.period.0 * quarters / 4));
+        pass(Microseconds(time.period.0 * sixteenths / 16));
         endpoint.send(Message::empty(0));
     }
     attackers.delete(bench)

@@ -4,6 +4,14 @@ use core::fmt::{self, Write};
 use core::marker::PhantomData;
 
 use crate::arch::Arch;
+#[cfg(feature = "smp")]
+use crate::cores::CORES;
+#[cfg(feature = "smp")]
+use crate::sync::{Lock, Ticket};
+
+/// Whose core prints a line now.
+#[cfg(feature = "smp")]
+static LINE: Ticket<CORES> = Ticket::new();
 
 /// The console of a platform.
 pub struct Console<A: Arch>(PhantomData<A>);
@@ -33,10 +41,21 @@ impl<A: Arch> Write for Console<A> {
     }
 }
 
-/// Prints one line in debug kernels; nothing in others.
+/// Prints one line in debug kernels; nothing in others. Lines of several cores do not mix.
 pub(crate) fn debug_line<A: Arch>(text: fmt::Arguments<'_>) {
     if cfg!(feature = "debug") {
+        // SAFETY: nothing interrupts the kernel, so that this core does not have the lock. This kind of lock
+        // does not ask who it is.
+        #[cfg(feature = "smp")]
+        unsafe {
+            LINE.acquire(0);
+        }
         // A console cannot fail, and there is nobody to tell.
         let _ = writeln!(Console::<A>::new(), "{text}");
+        // SAFETY: this core has the lock.
+        #[cfg(feature = "smp")]
+        unsafe {
+            LINE.release(0);
+        }
     }
 }

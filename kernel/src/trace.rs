@@ -3,6 +3,14 @@
 //! A frame holds an index into the image's string table and the raw values, so a line of log costs
 //! some tens of bytes and no formatting; below the level chosen at build time (`DEFMT_LOG`), and
 //! without the feature `log`, it costs nothing.
+//!
+//! All cores write into the same channel, a frame at a time.
+
+#[cfg(feature = "log")]
+mod frames;
+
+#[cfg(feature = "log")]
+pub use frames::Frames;
 
 /// Logs at level *trace*: every kernel entry.
 macro_rules! trace {

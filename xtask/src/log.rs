@@ -1,6 +1,6 @@
 //! The kernel's log: compact frames on a serial port of their own, whose texts
 //! stand in the kernel's ELF file. QEMU connects the port to a socket of ours;
-//! a thread decodes what arrives and shows it on stderr.
+//! a thread decodes what arrives and passes it on.
 
 use std::io::{IsTerminal, Read, stderr};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,6 +15,22 @@ use crate::Result;
 use crate::ui::say;
 use crate::workspace::Workspace;
 
+/// What is in a log.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    Line(String),
+    /// A frame that makes no sense.
+    Damage,
+}
+
+/// Shows the user what is in a log, on stderr.
+pub(crate) fn show(entry: Entry) {
+    match entry {
+        Entry::Line(line) => say(&line),
+        Entry::Damage => say("(a damaged frame of the log)"),
+    }
+}
+
 /// A log that is being received.
 pub(crate) struct Log {
     folder: TempDir,
@@ -22,8 +38,12 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Begins to receive the log of the kernel whose ELF file is `kernel`.
-    pub(crate) fn open(workspace: &Workspace, kernel: &[u8]) -> Result<Self> {
+    /// Begins to receive the log of the kernel whose ELF file is `kernel`; `take` gets what is in it.
+    pub(crate) fn open(
+        workspace: &Workspace,
+        kernel: &[u8],
+        take: impl FnMut(Entry) + Send + 'static,
+    ) -> Result<Self> {
         let table = Table::parse(kernel)
             .and_then(|table| table.context("it has no section .defmt"))
             .context("this kernel cannot log")?;
@@ -31,7 +51,7 @@ impl Log {
         let folder = tempfile::tempdir().context("cannot make a folder for the log's socket")?;
         let listener =
             UnixListener::bind(socket(&folder)).context("cannot make a socket for the log")?;
-        let printer = Printer {
+        let reader = Reader {
             table,
             locations,
             root: workspace.root().to_path_buf(),
@@ -39,7 +59,7 @@ impl Log {
         };
         let decoder = thread::spawn(move || {
             if let Ok((stream, _)) = listener.accept() {
-                printer.print_all(stream);
+                reader.read_all(stream, take);
             }
         });
         Ok(Self { folder, decoder })
@@ -50,7 +70,7 @@ impl Log {
         socket(&self.folder)
     }
 
-    /// Shows the rest; QEMU must have ended.
+    /// Takes the rest; QEMU must have ended.
     pub(crate) fn close(self) {
         // Wakes a decoder that QEMU never connected to.
         drop(UnixStream::connect(self.socket()));
@@ -64,26 +84,26 @@ fn socket(folder: &TempDir) -> PathBuf {
     folder.path().join("log")
 }
 
-struct Printer {
+struct Reader {
     table: Table,
     locations: Locations,
     root: PathBuf,
     coloured: bool,
 }
 
-impl Printer {
-    /// Shows every frame of `stream`.
-    fn print_all(&self, mut stream: impl Read) {
+impl Reader {
+    /// Reads every frame of `stream`.
+    fn read_all(&self, mut stream: impl Read, mut take: impl FnMut(Entry)) {
         let mut decoder = self.table.new_stream_decoder();
         let mut bytes = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut bytes) {
             decoder.received(&bytes[..count]);
             loop {
                 match decoder.decode() {
-                    Ok(frame) => say(&self.line(&frame)),
+                    Ok(frame) => take(Entry::Line(self.line(&frame))),
                     Err(DecodeError::UnexpectedEof) => break,
                     Err(DecodeError::Malformed) => {
-                        say("(a damaged frame of the log)");
+                        take(Entry::Damage);
                         if !self.table.encoding().can_recover() {
                             return;
                         }

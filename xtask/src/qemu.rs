@@ -19,7 +19,7 @@ pub(crate) use supervise::{Ending, Supervisor};
 
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::QemuArguments;
-use crate::log::Log;
+use crate::log::{self, Log};
 use crate::platform::{Exit, Platform};
 use crate::setup;
 use crate::system::System;
@@ -72,7 +72,10 @@ fn emulate(
     arguments: &QemuArguments,
 ) -> Result {
     let log = match arguments.log {
-        Some(_) => Some(Log::open(workspace, &fs::read(&built.kernel)?)?),
+        Some(_) => {
+            let kernel = fs::read(&built.kernel)?;
+            Some(Log::open(workspace, &kernel, log::show)?)
+        }
         None => None,
     };
     let socket = log.as_ref().map(Log::socket);

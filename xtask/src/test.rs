@@ -2,6 +2,7 @@
 //! exists, and one sum at the end.
 
 mod benches;
+mod heard;
 mod host;
 mod screen;
 mod tally;

@@ -30,7 +30,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Reports a fault of a thread to its handler; without one the thread stops.
     pub(crate) fn raise(&mut self, thread: Ptr<Thread<A>>, fault: Fault) {
-        info!("fault of {:#x}", thread.address());
+        info!("core {}: fault of {:#x}", self.core.id, thread.address());
         match self.handler(thread, ThreadSlot::FaultHandler) {
             Some(handler) => {
                 let donate = self[thread].sched_context.is_some_and(|context| {

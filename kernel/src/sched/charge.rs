@@ -204,7 +204,11 @@ impl<A: Arch> Kernel<A> {
         context: Ptr<SchedContext<A>>,
         may_time_out: bool,
     ) {
-        debug!("slice of {:#x} ends", thread.address());
+        debug!(
+            "core {}: slice of {:#x} ends",
+            self.core.id,
+            thread.address()
+        );
         let may_time_out = may_time_out && !self[context].is_round_robin();
         if may_time_out && self.raise_timeout(thread, 0) {
             return;

@@ -144,7 +144,11 @@ impl<A: Arch> Kernel<A> {
         if let Some(thread) = next {
             self.leave_scheduler(thread);
         }
-        debug!("run {:#x}", next.map_or(0, Ptr::address));
+        debug!(
+            "core {}: run {:#x}",
+            self.core.id,
+            next.map_or(0, Ptr::address)
+        );
         self.core.current = next;
     }
 

@@ -74,7 +74,8 @@ impl<A: Arch> Kernel<A> {
         };
         let number = self[thread].context.get(SYSCALL);
         trace!(
-            "system call {=isize} of {:#x}",
+            "core {}: system call {=isize} of {:#x}",
+            self.core.id,
             number as isize,
             thread.address()
         );

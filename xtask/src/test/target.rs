@@ -2,6 +2,7 @@
 //! for each test and a summary at their end. This side believes nothing that the
 //! guest did not print: a run that dies is a failure.
 
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
@@ -10,10 +11,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::heard::Heard;
 use super::screen::Place;
 use super::tally::Tally;
 use crate::build::{self, Built, Request, RootTask};
-use crate::cli::{AbiOption, Cores, Emulator, Kernel, TestArguments};
+use crate::cli::{AbiOption, Cores, Emulator, Kernel, LogLevel, TestArguments};
+use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
@@ -40,6 +43,10 @@ const MACHINE: &str = "machine";
 const CORES: &str = "cores";
 /// and this is the one of the fuzzer.
 const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
+/// The test of the log,
+const LOG: &str = "log";
+/// which several cores write together during these.
+const BUSY: &str = "cores_history";
 /// And those of which each is the run of an example system.
 const SYSTEM: &str = "system";
 
@@ -57,6 +64,8 @@ pub(super) struct Run<'a> {
     memory: Option<u32>,
     /// Whether the run as a whole is a test: that of an example system, which prints no verdicts.
     is_example: bool,
+    /// Whether the kernel's log is a test, too.
+    is_logged: bool,
     arguments: &'a TestArguments,
 }
 
@@ -80,11 +89,12 @@ pub(super) fn runs<'a>(
         filter: filter.to_string(),
         memory: None,
         is_example: false,
+        is_logged: false,
         arguments,
     };
     let suite = || System::target_tests(workspace).map(run);
-    let [fuzz, benchmark, machine, system] =
-        [FUZZ, BENCHMARK, MACHINE, SYSTEM].map(|name| filter.starts_with(name));
+    let [fuzz, benchmark, machine, system, log] =
+        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG].map(|name| filter.starts_with(name));
     let mut runs = Vec::new();
     if arguments.emulator == Emulator::Bochs {
         let own = bochs(platform)?.tests.join(",");
@@ -93,7 +103,7 @@ pub(super) fn runs<'a>(
             ..suite()?
         }]);
     }
-    if !fuzz && !benchmark && !machine && !system {
+    if !fuzz && !benchmark && !machine && !system && !log {
         runs.push(suite()?);
     }
     if all || fuzz {
@@ -133,6 +143,14 @@ pub(super) fn runs<'a>(
             });
         }
     }
+    if (all && !arguments.cores.are_several() || log) && platform.has(Cores::TWO) {
+        runs.push(Run {
+            cores: Cores::TWO,
+            filter: BUSY.to_string(),
+            is_logged: true,
+            ..suite()?
+        });
+    }
     if all || system {
         let names = System::names(workspace).into_iter();
         for name in names.filter(|name| example(name).contains(filter)) {
@@ -167,7 +185,7 @@ impl Run<'_> {
             kernel: self.kernel,
             abi: self.abi,
             cores: self.cores,
-            log: None,
+            log: self.is_logged.then_some(LogLevel::Debug),
             root_task: RootTask::System(&self.system),
             bare: false,
             environment: &[
@@ -198,9 +216,10 @@ impl Run<'_> {
             output.extend_from_slice(bytes);
             place.output(bytes);
         };
+        let heard = Heard::default();
         let (ending, success) = match self.arguments.emulator {
             Emulator::Qemu => (
-                self.on_qemu(&built.image, supervisor, show)?,
+                self.on_qemu(built, supervisor, &heard, show)?,
                 platform.qemu.exit.success,
             ),
             Emulator::Bochs => (self.on_bochs(&built.image, supervisor, show)?, bochs::OFF),
@@ -217,18 +236,24 @@ impl Run<'_> {
             }
             Ending::Interrupted => End::Other("it was interrupted".to_string()),
         };
-        if self.is_example {
-            let line = verdict(&self.system.name, &end);
+        let tell = |name: &str, failure: Option<&str>| {
+            let line = verdict(name, failure);
             place.output(format!("{line}\n").as_bytes());
-            return Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE));
+            Tally::from_test(&line).unwrap_or(Tally::FAILURE)
+        };
+        if self.is_example {
+            return Ok(tell(&example(&self.system.name), end.failure()));
         }
         let must_run = self.arguments.filter.is_none();
-        let (tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
+        let (mut tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
         if let Some(complaint) = complaint {
             place.say(&format!(
                 "{}: {complaint}, which counts as a failure",
                 platform.name
             ));
+        }
+        if self.is_logged {
+            tally += tell("log::frames_of_several_cores_come_whole", heard.complaint(self.cores.count).as_deref());
         }
         Ok(tally)
     }
@@ -237,22 +262,31 @@ impl Run<'_> {
         Duration::from_secs(self.arguments.timeout)
     }
 
-    /// Boots an image in QEMU; `show` gets what comes from the console.
+    /// Boots what was built in QEMU; `show` gets what comes from the console, `heard` what comes from the log.
     fn on_qemu(
         &self,
-        image: &Path,
+        built: &Built,
         supervisor: &Supervisor,
+        heard: &Heard,
         mut show: impl FnMut(&[u8]) + Send,
     ) -> Result<Ending> {
         let platform = self.platform;
         let memory = self
             .memory
             .map(|memory| ["-m".into(), format!("{memory}M").into()]);
+        let log = if self.is_logged {
+            let (kernel, heard) = (fs::read(&built.kernel)?, heard.clone());
+            let take = move |entry| heard.take(&entry);
+            Some(Log::open(self.workspace, &kernel, take)?)
+        } else {
+            None
+        };
+        let socket = log.as_ref().map(Log::socket);
         let machine = Machine {
             platform,
-            image,
+            image: &built.image,
             cores: self.cores.count,
-            log: None,
+            log: socket.as_deref(),
             // Virtual time that follows the instructions: a busy host disturbs no test.
             icount: !self.arguments.parallel,
             gdb: false,
@@ -265,7 +299,7 @@ impl Run<'_> {
             .spawn()
             .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
         let mut console = child.stdout.take().context("the console is not a pipe")?;
-        thread::scope(|scope| {
+        let ending = thread::scope(|scope| {
             scope.spawn(move || {
                 let mut bytes = [0; 4096];
                 while let Ok(count @ 1..) = console.read(&mut bytes) {
@@ -273,7 +307,11 @@ impl Run<'_> {
                 }
             });
             supervisor.wait(&mut child, Some(self.timeout()))
-        })
+        })?;
+        if let Some(log) = log {
+            log.close();
+        }
+        Ok(ending)
     }
 
     /// The same in Bochs.
@@ -304,12 +342,21 @@ enum End {
     Other(String),
 }
 
-/// What is printed of the run of an example system.
-fn verdict(system: &str, end: &End) -> String {
-    let name = example(system);
-    match end {
-        End::Success => format!("test {name} ... ok"),
-        End::Other(how) => format!("test {name} ... FAILED: {how}"),
+impl End {
+    /// What was wrong with it.
+    fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Success => None,
+            Self::Other(how) => Some(how),
+        }
+    }
+}
+
+/// What is printed of a run that as a whole is a test.
+fn verdict(name: &str, failure: Option<&str>) -> String {
+    match failure {
+        None => format!("test {name} ... ok"),
+        Some(how) => format!("test {name} ... FAILED: {how}"),
     }
 }
 
@@ -425,7 +472,7 @@ mod tests {
 
     #[test]
     fn an_example_is_one_test() {
-        let tally = |end| Tally::from_test(&verdict("demo", &end)).unwrap();
+        let tally = |end: End| Tally::from_test(&verdict("demo", end.failure())).unwrap();
         let [passed, failed] = [tally(End::Success), tally(dead())];
         assert_eq!((passed.passed, passed.failed), (1, 0));
         assert_eq!(failed, Tally::FAILURE);

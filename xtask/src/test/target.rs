@@ -253,7 +253,10 @@ impl Run<'_> {
             ));
         }
         if self.is_logged {
-            tally += tell("log::frames_of_several_cores_come_whole", heard.complaint(self.cores.count).as_deref());
+            tally += tell(
+                "log::frames_of_several_cores_come_whole",
+                heard.complaint(self.cores.count).as_deref(),
+            );
         }
         Ok(tally)
     }

@@ -40,6 +40,9 @@ register_structs! {
 #[derive(Debug)]
 pub struct CadenceUart(Mmio<Registers>);
 
+// SAFETY: a port takes a byte at a time, from whichever core.
+unsafe impl Sync for CadenceUart {}
+
 impl CadenceUart {
     /// The port at `address`.
     ///

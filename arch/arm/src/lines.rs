@@ -46,6 +46,9 @@ pub struct Lines<C> {
     controller: C,
     #[cfg(feature = "smp")]
     core: usize,
+    /// Which of its own lines this core has unmasked for users.
+    #[cfg(feature = "smp")]
+    unmasked: u32,
 }
 
 impl<C: InterruptController> Lines<C> {
@@ -56,6 +59,8 @@ impl<C: InterruptController> Lines<C> {
             controller,
             #[cfg(feature = "smp")]
             core: 0,
+            #[cfg(feature = "smp")]
+            unmasked: 0,
         }
     }
 
@@ -150,7 +155,7 @@ pub fn take_interrupt<A: HasController>(kernel: &mut Kernel<A>) {
         }
         #[cfg(feature = "smp")]
         Event::Core(taken) => {
-            kernel.arch.lines().catch_up(A::TIMER);
+            kernel.arch.lines().catch_up();
             // Before the kernel looks: who interrupts again from now on is heard again.
             kernel.arch.lines().end(taken);
             return kernel.handle_interrupt(Interrupt::Core);
@@ -220,20 +225,23 @@ mod several {
                 WANTED[core].fetch_or(bit, Ordering::Release);
             }
             if core == self.core {
+                self.unmasked = self.unmasked & !bit | if masked { 0 } else { bit };
                 self.controller.mask(line, masked);
             } else {
                 self.interrupt_core(core);
             }
         }
 
-        /// Does what other cores want of this core's lines; `timer` is the timer's, which is not
-        /// theirs. Called when another core has interrupted this one.
-        pub fn catch_up(&mut self, timer: Irq) {
-            /// Behind the software-generated ones, which are never masked.
-            const FIRST: usize = 16;
+        /// Does what other cores want of this core's lines. Called when another core has interrupted this one.
+        pub fn catch_up(&mut self) {
             let wanted = WANTED[self.core].load(Ordering::Acquire);
-            for line in (FIRST..OWN).filter(|&line| Irq(line) != timer) {
-                self.controller.mask(Irq(line), wanted >> line & 1 == 0);
+            let mut changed = wanted ^ self.unmasked;
+            self.unmasked = wanted;
+            while changed != 0 {
+                let line = changed.trailing_zeros();
+                self.controller
+                    .mask(Irq(line as usize), wanted >> line & 1 == 0);
+                changed &= changed - 1;
             }
         }
 

@@ -76,7 +76,7 @@ pub(crate) fn boot<P: Platform>(
 
     #[cfg(feature = "log")]
     defmt::info!(
-        "entered at level {=usize}, RAM up to {=usize:#x}, a timer of {=u64} kHz",
+        "core 0: entered at level {=usize}, RAM up to {=usize:#x}, a timer of {=u64} kHz",
         entered.level,
         all.as_slice().last().map_or(0, |last| last.end.0),
         devices.1.clock().frequency() / 1000

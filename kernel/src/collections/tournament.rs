@@ -78,12 +78,21 @@ impl Tournament {
     }
 
     /// The earliest moment at `lowest` or above (256: nowhere), and a priority that has it.
+    #[inline(always)]
     pub fn earliest_from(&self, lowest: u16) -> Option<(u8, Ticks)> {
         let first = self.winners[ROOT];
-        if u16::from(first) >= lowest {
-            let moment = self.moment(first);
-            return (moment < Ticks::NEVER).then_some((first, moment));
-        }
+        let best = if u16::from(first) >= lowest {
+            first
+        } else {
+            self.first_from(lowest)?
+        };
+        let moment = self.moment(best);
+        (moment < Ticks::NEVER).then_some((best, moment))
+    }
+
+    /// The winner at `lowest` or above.
+    #[inline(never)]
+    fn first_from(&self, lowest: u16) -> Option<u8> {
         if usize::from(lowest) >= PRIORITIES {
             return None;
         }
@@ -98,8 +107,7 @@ impl Tournament {
             }
             node /= 2;
         }
-        let moment = self.moment(best);
-        (moment < Ticks::NEVER).then_some((best, moment))
+        Some(best)
     }
 
     /// The most urgent priority whose moment has come, and that moment.

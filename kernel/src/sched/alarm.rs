@@ -161,11 +161,17 @@ impl<A: Arch> Kernel<A> {
 
     /// Whether somebody is due at `level` or above.
     pub(crate) fn is_due_from(&self, level: u16) -> bool {
-        if self.core.alarm.rules_out(self.core.now, level) {
-            return false;
-        }
-        let (domain, criticality) = (self.core.current_domain(), self.core.level);
-        let first = self.core.release.earliest_from(domain, level, criticality);
+        !self.core.alarm.rules_out(self.core.now, level) && self.is_first_due_from(level)
+    }
+
+    /// The same, where the alarm says nothing about it.
+    #[inline(never)]
+    fn is_first_due_from(&self, level: u16) -> bool {
+        let domain = self.core.current_domain();
+        let first = self
+            .core
+            .release
+            .earliest_from(domain, level, self.core.level);
         first.is_some_and(|(_, moment)| moment <= self.core.now)
     }
 }

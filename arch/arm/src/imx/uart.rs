@@ -51,6 +51,9 @@ register_structs! {
 #[derive(Debug)]
 pub struct Uart(Mmio<Registers>);
 
+// SAFETY: a port takes a byte at a time, from whichever core.
+unsafe impl Sync for Uart {}
+
 impl Uart {
     /// The port at `address`.
     ///

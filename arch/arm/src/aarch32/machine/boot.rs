@@ -54,7 +54,7 @@ pub(crate) fn boot<V: Version, P: Platform>(
 
     #[cfg(feature = "log")]
     defmt::info!(
-        "RAM up to {=usize:#x}, a timer of {=u64} MHz",
+        "core 0: RAM up to {=usize:#x}, a timer of {=u64} MHz",
         window_end.0,
         devices.1.clock().frequency() / 1_000_000
     );

@@ -181,7 +181,7 @@ pub fn of_core<C: InterruptController>(core: usize, line: Irq) -> Irq {
 mod several {
     use core::sync::atomic::{AtomicU32, Ordering};
 
-    use super::{CORE_SIGNAL, InterruptController, Irq, Lines, OWN, of_core};
+    use super::{CORE_SIGNAL, InterruptController, Irq, Lines, of_core};
     use kernel::sched::CORES;
 
     /// Which of its lines each core shall have unmasked for users.

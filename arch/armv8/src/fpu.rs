@@ -125,6 +125,7 @@ pub(crate) fn switch_to<P: Platform>(kernel: &mut Kernel<Armv8<P>>, next: Ptr<Th
 /// The current thread used the unit while it was off. Gives it to that thread, if it may have it;
 /// returns whether the instruction is worth another try.
 pub(crate) fn acquire<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> bool {
+    debug_assert!(kernel.is_in());
     let Some(thread) = kernel.core.current else {
         return false;
     };

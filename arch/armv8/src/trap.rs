@@ -50,7 +50,13 @@ fn syndrome() -> usize {
 /// An instruction of the current thread caused an exception that is not a system call.
 pub(crate) fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     let fault = match ESR_EL1.read(ESR_EL1::EC) {
-        class::FLOATING_POINT if fpu::acquire(kernel) => return,
+        class::FLOATING_POINT => {
+            let fault = Fault::UserException {
+                number: syndrome(),
+                code: 0,
+            };
+            return kernel.handle_unit_off(fpu::acquire, fault);
+        }
         class::INSTRUCTION_ABORT => {
             let Some(thread) = kernel.core.current else {
                 return;

@@ -232,6 +232,11 @@ impl<A: Arch> Kernel<A> {
         unsafe { kernels.requests[core].serve(|request| self.perform(request)) };
     }
 
+    /// Whether this core may use what belongs to it, as nobody else does.
+    pub fn is_in(&self) -> bool {
+        self.gate.standing != Standing::Outside
+    }
+
     /// Leaves the kernel. From here on nothing may be used but what is the core's alone.
     #[inline(always)]
     pub(crate) fn go_out(&mut self) {

@@ -56,6 +56,11 @@ impl<A: Arch> Kernel<A> {
         self
     }
 
+    /// Whether this core may use what belongs to it, as nobody else does.
+    pub fn is_in(&self) -> bool {
+        true
+    }
+
     /// Does something in the kernel of each core.
     #[inline(always)]
     pub fn each_core(&mut self, mut work: impl FnMut(&mut Self)) {

@@ -162,6 +162,18 @@ impl<A: Arch> Kernel<A> {
         context.is_some_and(|context| self[context].limit.is_some())
     }
 
+    /// The current thread uses a unit of the processor that is off for it. `give` turns it on, if the thread
+    /// may have it; else `fault` is the thread's. Whom the unit is taken from may be a thread that another
+    /// core is about to move, so that even this is done inside.
+    pub fn handle_unit_off(&mut self, give: impl FnOnce(&mut Self) -> bool, fault: Fault) {
+        if !self.come_in_for(|_| true) {
+            self.leave_as_it_is();
+        } else if !give(self) {
+            return self.handle_fault(fault);
+        }
+        self.go_out();
+    }
+
     /// A fault of the current thread.
     pub fn handle_fault(&mut self, fault: Fault) {
         if self.come_in_for(Self::fault_stays) {

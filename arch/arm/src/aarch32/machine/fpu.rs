@@ -73,6 +73,7 @@ pub(crate) fn switch_to<V: Version, P: Platform>(
 /// An instruction was undefined: perhaps because the unit is off. Gives it to the current thread if
 /// that may have it and has not; returns whether the instruction is worth another try.
 pub(crate) fn acquire<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> bool {
+    debug_assert!(kernel.is_in());
     let Some(thread) = kernel.core.current else {
         return false;
     };

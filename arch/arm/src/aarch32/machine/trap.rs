@@ -45,9 +45,8 @@ const STATUS: u32 = 0x3fff;
 
 /// An instruction of the current thread was undefined.
 pub(crate) fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
-    if !fpu::acquire(kernel) {
-        kernel.handle_fault(Fault::UserException { number: 0, code: 0 });
-    }
+    let fault = Fault::UserException { number: 0, code: 0 };
+    kernel.handle_unit_off(fpu::acquire, fault);
 }
 
 /// An instruction of the current thread could not be fetched.

@@ -19,8 +19,15 @@ pub fn set(counter: usize, count: usize) {
 }
 
 /// Counts one more.
+///
+/// Where an emulator's cores take turns, one that counts gives its turn away each time. Else it keeps it for
+/// a good part of a slice, and another one, whose kernel gives its turn away by each access to the timer,
+/// takes whole slices to get out: by then whoever has waited for it has none left, and waits again.
 pub fn step(counter: usize) {
     COUNT[counter].fetch_add(1, Relaxed);
+    if abi::config::SMP {
+        userlib::arch::relax();
+    }
 }
 
 /// Work that never ends.

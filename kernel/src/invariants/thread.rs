@@ -7,6 +7,7 @@ use crate::arch::Arch;
 use crate::object::{
     ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
 };
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 /// Checks a thread.
@@ -95,12 +96,16 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
         Membership::Waiting => Ok(()),
         Membership::Ready => {
             let ring = Place::of(kernel, thread).ring(kernel);
+            // By its own core's time: another core may not have looked at the clock for longer.
+            let has_budget = configured.is_some_and(|context| {
+                kernel[context].is_available(core.now, Ticks::ZERO, kernel.min_budget())
+            });
             require(
                 ring.contains(&kernel.objects, thread, reach.members),
                 "a ready thread is in the ready queue of its domain, criticality and priority",
             )?;
             require(
-                object.is_runnable() && kernel.has_budget(thread),
+                object.is_runnable() && has_budget,
                 "a ready thread wants to run and has time",
             )?;
             require(!is_current, "the current thread is in no ready queue")

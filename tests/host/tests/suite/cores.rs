@@ -3,6 +3,8 @@
 use abi::{GuardData, Method, ObjectType, Rights, WORD_BITS, slots};
 use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
 use kernel::arch::Arch;
+use kernel::invariants::{Reach, check_thread};
+use kernel::object::Membership;
 use kernel::time::Ticks;
 
 use crate::common::{make_passive, word};
@@ -499,6 +501,24 @@ fn what_is_used_after_the_end_of_a_slice_is_charged_before_the_thread_waits() {
         machine.others_are_late = false;
         machine.advance(3_000);
     }
+}
+
+/// A core that has not looked at the clock for long does not take a ready thread of another one for one that
+/// still waits for time.
+#[test]
+fn checks_go_by_the_time_of_the_core_of_a_thread() {
+    let mut machine = machine();
+    machine.spawn_on(1, Spec::new("task", 10).budget(Budget::new(300, 1_000)));
+    let task = machine.kernel_of(1).core.current.unwrap();
+    machine.spawn_on(1, Spec::new("urgent", 20).budget(Budget::new(100, 1_150)));
+    let mut was_preempted = false;
+    for _ in 0..300 {
+        machine.advance(10);
+        let kernel = machine.kernel_of(1);
+        was_preempted |= kernel[task].membership == Membership::Ready;
+        check_thread(machine.kernel_of(0), task, Reach::WHOLE).unwrap();
+    }
+    assert!(was_preempted);
 }
 
 /// A thread that runs on another core is stopped, made less urgent and let go on, before that core

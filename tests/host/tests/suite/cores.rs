@@ -4,7 +4,6 @@ use abi::{GuardData, Method, ObjectType, Rights, WORD_BITS, slots};
 use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
 use kernel::arch::Arch;
 use kernel::invariants::{Reach, check_thread};
-use kernel::object::Membership;
 use kernel::time::Ticks;
 
 use crate::common::{make_passive, word};
@@ -503,19 +502,16 @@ fn what_is_used_after_the_end_of_a_slice_is_charged_before_the_thread_waits() {
     }
 }
 
-/// A core that has not looked at the clock for long does not take a ready thread of another one for one that
-/// still waits for time.
+/// A core that has not looked at its clock for long does not take a ready thread of another one for late.
 #[test]
 fn checks_go_by_the_time_of_the_core_of_a_thread() {
-    let mut machine = machine();
+    let (mut machine, mut was_preempted) = (machine(), false);
     machine.spawn_on(1, Spec::new("task", 10).budget(Budget::new(300, 1_000)));
     let task = machine.kernel_of(1).core.current.unwrap();
     machine.spawn_on(1, Spec::new("urgent", 20).budget(Budget::new(100, 1_150)));
-    let mut was_preempted = false;
     for _ in 0..300 {
         machine.advance(10);
-        let kernel = machine.kernel_of(1);
-        was_preempted |= kernel[task].membership == Membership::Ready;
+        was_preempted |= machine.kernel_of(1)[task].membership == kernel::object::Membership::Ready;
         check_thread(machine.kernel_of(0), task, Reach::WHOLE).unwrap();
     }
     assert!(was_preempted);

@@ -17,8 +17,8 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, lookup_near};
 use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, EndpointState, Fault, Notification, NotificationState, Reply, SchedContext,
-    Thread, ThreadSlot, ThreadState,
+    Above, Endpoint, EndpointState, Fault, Notification, NotificationState, PendingFault, Reply,
+    SchedContext, Thread, ThreadSlot, ThreadState,
 };
 use crate::syscall::Interrupt;
 use crate::token::Ptr;
@@ -206,7 +206,7 @@ impl<A: Arch> Kernel<A> {
         };
         let mends = matches!(
             self[caller].fault,
-            Some(Fault::Timeout { .. } | Fault::Debug { .. })
+            PendingFault::Some(Fault::Timeout { .. } | Fault::Debug { .. })
         );
         above_stays
             && object

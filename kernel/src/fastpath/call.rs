@@ -10,7 +10,8 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::collections::Linked;
 use crate::object::{
-    Above, Endpoint, Fault, Membership, Reply, SchedContext, Thread, ThreadState, WaitQueue,
+    Above, Endpoint, Fault, Membership, PendingFault, Reply, SchedContext, Thread, ThreadState,
+    WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -76,7 +77,7 @@ impl<A: Arch> Kernel<A> {
         match what {
             What::Message(info) => self.deliver_message(caller, server, info, badge),
             What::Fault(fault) => {
-                self[caller].fault = Some(fault);
+                self[caller].fault = PendingFault::Some(fault);
                 self.transfer_fault(caller, server, badge);
             }
         }

@@ -14,11 +14,22 @@ use crate::arch::Arch;
 use crate::cap::{RawCap, Slot};
 use crate::collections::{Links, PriorityBitmap};
 use crate::cores::Gate;
-use crate::object::{Fault, Membership, Reply, SchedContext, Thread, ThreadSlot};
+use crate::object::{
+    Above, Membership, PendingFault, Progress, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
+};
 use crate::sched::{Alarm, Core, ReadyQueues};
 
 /// A thread's membership in no queue.
 pub const NO_MEMBER: u8 = Membership::None as u8;
+
+/// The tag of a value.
+///
+/// # Safety
+/// The type is a `repr(usize)` enum, which begins with its tag (RFC 2195).
+const unsafe fn tag<T>(value: &T) -> usize {
+    // SAFETY: the caller vouches for the tag.
+    unsafe { core::ptr::from_ref(value).cast::<usize>().read() }
+}
 
 /// The layout of the objects of one architecture's kernel.
 #[derive(Debug)]
@@ -91,21 +102,23 @@ impl<A: Arch> Layout<A> {
     /// Where it is blocked on reply: what tracks the call.
     pub const THREAD_CALLS_WITH: usize = Self::THREAD_STATE + size_of::<usize>();
     /// [`ThreadState::Running`](crate::object::ThreadState::Running).
-    pub const RUNNING: usize = 1;
+    // SAFETY: the enum is `repr(usize)`.
+    pub const RUNNING: usize = unsafe { tag(&ThreadState::<A>::Running) };
     /// [`ThreadState::BlockedOnReceive`](crate::object::ThreadState::BlockedOnReceive).
     pub const BLOCKED_ON_RECEIVE: usize = 4;
     /// [`ThreadState::BlockedOnReply`](crate::object::ThreadState::BlockedOnReply).
     pub const BLOCKED_ON_REPLY: usize = 5;
     /// What went wrong.
     pub const THREAD_FAULT: usize = offset_of!(Thread<A>, fault);
-    /// Nothing went wrong: the first word of that field.
-    pub const NO_FAULT: usize = {
-        const NONE: Option<Fault> = None;
-        // SAFETY: the compiler evaluates this, and would say so if there were no such word.
-        unsafe { core::ptr::from_ref(&NONE).cast::<usize>().read() }
+    /// [`PendingFault::None`](crate::object::PendingFault::None).
+    // SAFETY: the enum is `repr(usize)`.
+    pub const NO_FAULT: usize = unsafe { tag(&PendingFault::None) };
+    /// How far it has come in a long operation; 0 is [`Progress::None`].
+    pub const THREAD_PROGRESS: usize = {
+        // SAFETY: the enum is `repr(usize)`.
+        assert!(unsafe { tag(&Progress::<A>::None) } == 0);
+        offset_of!(Thread<A>, progress)
     };
-    /// How far it has come in a long operation; 0 if in none.
-    pub const THREAD_PROGRESS: usize = offset_of!(Thread<A>, progress);
     /// The scheduling context.
     pub const THREAD_SCHED_CONTEXT: usize = offset_of!(Thread<A>, sched_context);
     /// The notification that is delivered when it receives.
@@ -143,7 +156,8 @@ impl<A: Arch> Layout<A> {
     /// Which reply object, or context, lies above.
     pub const REPLY_ABOVE_WHICH: usize = Self::REPLY_ABOVE + size_of::<usize>();
     /// [`Above::None`](crate::object::Above::None).
-    pub const ABOVE_NONE: usize = 0;
+    // SAFETY: the enum is `repr(usize)`.
+    pub const ABOVE_NONE: usize = unsafe { tag(&Above::<A>::None) };
     /// [`Above::Reply`](crate::object::Above::Reply).
     pub const ABOVE_REPLY: usize = 1;
     /// [`Above::Context`](crate::object::Above::Context).

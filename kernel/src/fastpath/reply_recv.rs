@@ -9,8 +9,8 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::object::{
-    Above, Endpoint, EndpointState, Fault, Membership, NotificationState, Progress, Reply, Thread,
-    ThreadState, WaitQueue,
+    Above, Endpoint, EndpointState, Fault, Membership, NotificationState, PendingFault, Progress,
+    Reply, Thread, ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -40,7 +40,7 @@ impl<A: Arch> Kernel<A> {
         if let Some(below) = self[reply].below {
             self.is_here(self[below].core())?;
         }
-        let fault = self[caller].fault;
+        let fault = self[caller].fault.get();
         usual(fault.is_none_or(|fault| is_mended(fault, call.info)))?;
         let context = self.paying_context()?;
 
@@ -86,7 +86,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(never)]
     fn mend(&mut self, handler: Ptr<Thread<A>>, thread: Ptr<Thread<A>>, fault: Fault) {
         self.apply_fault_reply(handler, thread, fault);
-        self[thread].fault = None;
+        self[thread].fault = PendingFault::None;
         self[thread].context.restart();
     }
 

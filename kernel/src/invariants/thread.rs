@@ -72,7 +72,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             | ThreadState::Inactive
     );
     require(
-        object.fault.is_none() || may_have_fault,
+        !object.fault.is_some() || may_have_fault,
         "only a thread that waits for its handler has a fault",
     )?;
     require(

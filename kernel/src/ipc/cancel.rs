@@ -3,8 +3,8 @@
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{
-    Endpoint, EndpointState, Membership, Notification, NotificationState, Reply, Thread,
-    ThreadState,
+    Endpoint, EndpointState, Membership, Notification, NotificationState, PendingFault, Reply,
+    Thread, ThreadState,
 };
 use crate::token::Ptr;
 
@@ -12,7 +12,7 @@ impl<A: Arch> Kernel<A> {
     /// Ends what a blocked thread waits for; it is inactive then. Its fault is forgotten. No time
     /// changes hands.
     pub(crate) fn cancel_ipc(&mut self, thread: Ptr<Thread<A>>) {
-        self[thread].fault = None;
+        self[thread].fault = PendingFault::None;
         self.stop_idling(thread);
         match self[thread].state {
             ThreadState::BlockedOnSend { endpoint, .. } => self.leave_endpoint(endpoint, thread),
@@ -102,7 +102,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn restart_or_give_up(&mut self, thread: Ptr<Thread<A>>) {
         self.stop_idling(thread);
         if self[thread].fault.is_some() {
-            self[thread].fault = None;
+            self[thread].fault = PendingFault::None;
             self[thread].state = ThreadState::Inactive;
         } else {
             self[thread].state = ThreadState::Restart;

@@ -7,8 +7,8 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::object::{
-    Endpoint, EndpointState, Fault, Membership, NO_CORE, NotificationState, Reply, Thread,
-    ThreadState, WaitQueue,
+    Endpoint, EndpointState, Fault, Membership, NO_CORE, NotificationState, PendingFault, Reply,
+    Thread, ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -184,7 +184,10 @@ impl<A: Arch> Kernel<A> {
         self.transfer(sender, receiver, Some(endpoint), badge, grant);
         if call || self[sender].fault.is_some() {
             self.wake_context(sender);
-            let timeout = matches!(self[sender].fault, Some(Fault::Timeout { .. }));
+            let timeout = matches!(
+                self[sender].fault,
+                PendingFault::Some(Fault::Timeout { .. })
+            );
             self.expect_reply(sender, receiver, how.reply, grant || grant_reply, !timeout);
             self.follow_time(receiver);
         } else {

@@ -14,7 +14,9 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
 use crate::invoke::time_words;
-use crate::object::{ContextFlag, Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
+use crate::object::{
+    ContextFlag, Fault, PendingFault, Progress, Reply, Thread, ThreadSlot, ThreadState,
+};
 use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::info;
@@ -37,7 +39,7 @@ impl<A: Arch> Kernel<A> {
                     // Time with a limit is not lent without one.
                     self[context].limit.is_none() || self[handler.object].guard().is_some()
                 });
-                self[thread].fault = Some(fault);
+                self[thread].fault = PendingFault::Some(fault);
                 self.send(
                     thread,
                     handler,
@@ -92,7 +94,7 @@ impl<A: Arch> Kernel<A> {
         else {
             return false;
         };
-        self[thread].fault = Some(Fault::Timeout { badge, more });
+        self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
         self.send(
             thread,
             handler,
@@ -127,7 +129,7 @@ impl<A: Arch> Kernel<A> {
         receiver: Ptr<Thread<A>>,
         badge: usize,
     ) {
-        let Some(fault) = self[sender].fault else {
+        let PendingFault::Some(fault) = self[sender].fault else {
             return;
         };
         let context = &self[sender].context;
@@ -225,7 +227,7 @@ impl<A: Arch> Kernel<A> {
             return;
         }
         self.pop_call(caller, reply);
-        let fault = self[caller].fault;
+        let fault = self[caller].fault.get();
         match fault {
             None => {
                 self.transfer(replier, caller, None, 0, grant);
@@ -233,7 +235,7 @@ impl<A: Arch> Kernel<A> {
             }
             Some(fault) => {
                 let restart = self.apply_fault_reply(replier, caller, fault);
-                self[caller].fault = None;
+                self[caller].fault = PendingFault::None;
                 self[caller].state = if restart {
                     ThreadState::Restart
                 } else {

@@ -17,7 +17,8 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::invoke::Error;
 use crate::object::{
-    ContextFlag, Endpoint, EndpointState, Guard, Progress, SchedContext, Thread, ThreadState,
+    ContextFlag, Endpoint, EndpointState, Guard, PendingFault, Progress, SchedContext, Thread,
+    ThreadState,
 };
 use crate::sched::Funding;
 use crate::time::Ticks;
@@ -148,7 +149,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Lets a sender wait for time, or for its turn, and then do again what it did.
     fn defer(&mut self, sender: Ptr<Thread<A>>) {
-        self[sender].fault = None;
+        self[sender].fault = PendingFault::None;
         self[sender].context.restart();
         self[sender].state = ThreadState::Running;
         self[sender].progress = Progress::Deferred;

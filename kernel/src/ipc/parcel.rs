@@ -97,7 +97,7 @@ impl<A: Arch> Kernel<A> {
     /// Whether capabilities go with what a thread sends.
     fn sends_capabilities(&self, sender: Ptr<Thread<A>>) -> bool {
         let info = MessageInfo(self[sender].context.get(INFO));
-        info.extra_caps() > 0 && self[sender].fault.is_none()
+        info.extra_caps() > 0 && !self[sender].fault.is_some()
     }
 
     /// Finds the capabilities, unless they were found before, and the place for one of them.

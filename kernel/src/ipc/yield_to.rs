@@ -9,7 +9,9 @@ use abi::yield_target;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::invoke::time_words;
-use crate::object::{ContextFlag, Fault, Reply, SchedContext, Thread, ThreadState, YieldAnswer};
+use crate::object::{
+    ContextFlag, Fault, PendingFault, Reply, SchedContext, Thread, ThreadState, YieldAnswer,
+};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -118,7 +120,7 @@ impl<A: Arch> Kernel<A> {
         let Some(thread) = self[context].thread else {
             return yield_target::STOPPED;
         };
-        if let Some(Fault::Timeout { .. }) = self[thread].fault {
+        if let PendingFault::Some(Fault::Timeout { .. }) = self[thread].fault {
             yield_target::TIMED_OUT
         } else if self[thread].is_blocked() {
             yield_target::BLOCKED
@@ -135,13 +137,16 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn answers_timeout_of(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
         self[reply].thread() == Some(thread)
             && matches!(self[thread].state, ThreadState::BlockedOnReply { .. })
-            && matches!(self[thread].fault, Some(Fault::Timeout { .. }))
+            && matches!(
+                self[thread].fault,
+                PendingFault::Some(Fault::Timeout { .. })
+            )
     }
 
     /// A thread that waits for the answer to its timeout message goes on.
     pub(crate) fn answer_timeout(&mut self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) {
         self.pop_call(thread, reply);
-        self[thread].fault = None;
+        self[thread].fault = PendingFault::None;
         self[thread].state = ThreadState::Restart;
         self.wake_context(thread);
     }

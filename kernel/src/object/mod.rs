@@ -22,8 +22,8 @@ pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE};
 pub use reply::{Above, Reply};
 pub use sched_context::{ContextFlag, SchedContext};
 pub use thread::{
-    Fault, Idling, Membership, Progress, Sweep, THREAD_SLOTS, Thread, ThreadSlot, ThreadState,
-    YieldAnswer, thread_slot,
+    Fault, Idling, Membership, PendingFault, Progress, Sweep, THREAD_SLOTS, Thread, ThreadSlot,
+    ThreadState, YieldAnswer, thread_slot,
 };
 
 use abi::sizes;

@@ -10,17 +10,18 @@ use super::{SchedContext, Thread};
 use crate::arch::Arch;
 use crate::token::Ptr;
 
-/// What lies above a reply object in a call stack. Fast paths in assembly know how it is laid out.
+/// What lies above a reply object in a call stack. Fast paths in assembly know how it is laid out, so its
+/// tags are written down.
 #[repr(usize)]
 pub enum Above<A: Arch> {
     /// It is in no stack.
-    None,
+    None = 0,
     /// The reply object of the next inner call.
-    Reply(Ptr<Reply<A>>),
+    Reply(Ptr<Reply<A>>) = 1,
     /// Nothing: it is the top of this context's stack.
-    Context(Ptr<SchedContext<A>>),
+    Context(Ptr<SchedContext<A>>) = 2,
     /// The same, and of the context no more than a limit may be used until the reply.
-    Limited(Ptr<SchedContext<A>>),
+    Limited(Ptr<SchedContext<A>>) = 3,
 }
 
 impl<A: Arch> Clone for Above<A> {

@@ -45,15 +45,15 @@ impl ThreadSlot {
     ];
 }
 
-/// What a thread is doing. Fast paths in assembly know how it is laid out.
+/// What a thread is doing. Fast paths in assembly know how it is laid out, so its tags are written down.
 #[repr(usize)]
 pub enum ThreadState<A: Arch> {
     /// Suspended, or gave up.
-    Inactive,
+    Inactive = 0,
     /// Continues behind its last system call.
-    Running,
+    Running = 1,
     /// Executes its instruction again.
-    Restart,
+    Restart = 2,
     /// In the queue of senders of an endpoint.
     BlockedOnSend {
         /// Where.
@@ -66,24 +66,24 @@ pub enum ThreadState<A: Arch> {
         grant_reply: bool,
         /// Whether a reply is expected.
         call: bool,
-    },
+    } = 3,
     /// In the queue of receivers of an endpoint.
     BlockedOnReceive {
         /// Where.
         endpoint: Ptr<Endpoint<A>>,
         /// What will track the caller.
         reply: Option<Ptr<Reply<A>>>,
-    },
+    } = 4,
     /// Called, and waits for the reply.
     BlockedOnReply {
         /// What tracks the call.
         reply: Ptr<Reply<A>>,
-    },
+    } = 5,
     /// In the queue of a notification.
     BlockedOnNotification {
         /// Where.
         notification: Ptr<Notification<A>>,
-    },
+    } = 6,
 }
 
 impl<A: Arch> Clone for ThreadState<A> {
@@ -145,6 +145,39 @@ pub enum Fault {
     },
 }
 
+/// The fault of a thread that is not handled yet. Fast paths in assembly look at its tag, so the tag is
+/// written down: an `Option<Fault>` has none, and the compiler chooses what stands for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum PendingFault {
+    /// There is none.
+    None = 0,
+    /// This one.
+    Some(Fault) = 1,
+}
+
+impl PendingFault {
+    /// The fault, if there is one.
+    #[must_use]
+    pub const fn get(self) -> Option<Fault> {
+        match self {
+            Self::None => None,
+            Self::Some(fault) => Some(fault),
+        }
+    }
+
+    /// Whether there is one.
+    #[must_use]
+    pub const fn is_some(&self) -> bool {
+        matches!(self, Self::Some(_))
+    }
+
+    /// The fault, which is no longer pending.
+    pub const fn take(&mut self) -> Option<Fault> {
+        core::mem::replace(self, Self::None).get()
+    }
+}
+
 /// How much the answer to a `YieldTo` tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YieldAnswer {
@@ -200,30 +233,30 @@ impl<A: Arch> Copy for Sweep<A> {}
 pub enum Progress<A: Arch> {
     /// It is in none, or at its beginning.
     #[default]
-    None,
+    None = 0,
     /// Its own sweep of an endpoint.
     Sweep {
         /// Where.
         endpoint: Ptr<Endpoint<A>>,
         /// The number of the sweep.
         number: u64,
-    },
+    } = 1,
     /// A message that it waits to have the time for.
-    Deferred,
+    Deferred = 2,
     /// A system call that sends and receives: it has sent.
-    Sent,
+    Sent = 3,
     /// Something that is done to a range of addresses.
     Range {
         /// Where it goes on.
         next: usize,
-    },
+    } = 4,
     /// A retype.
     Retype {
         /// The slot of the untyped memory.
         untyped: Ptr<Slot<A>>,
         /// How many objects there are already.
         done: usize,
-    },
+    } = 5,
 }
 
 /// A thread.
@@ -236,7 +269,7 @@ pub struct Thread<A: Arch> {
     /// What it is doing.
     pub state: ThreadState<A>,
     /// What went wrong, while a handler has not mended it.
-    pub fault: Option<Fault>,
+    pub fault: PendingFault,
     /// The time that it runs on; without, it is *passive*.
     pub sched_context: Option<Ptr<SchedContext<A>>>,
     /// The scheduling context that it yielded to, while it waits for the answer or has set a timer.
@@ -305,7 +338,7 @@ impl<A: Arch> Thread<A> {
             slots: [Slot::EMPTY; THREAD_SLOTS],
             context: A::Context::new(),
             state: ThreadState::Inactive,
-            fault: None,
+            fault: PendingFault::None,
             sched_context: None,
             yielding_to: None,
             yield_answer: None,

@@ -161,7 +161,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         RUNNING = const Of::<P>::RUNNING,
         BLOCKED_ON_RECEIVE = const Of::<P>::BLOCKED_ON_RECEIVE,
         BLOCKED_ON_REPLY = const Of::<P>::BLOCKED_ON_REPLY,
-        NO_FAULT_NEGATED = const (Of::<P>::NO_FAULT as isize).wrapping_neg(),
+        NO_FAULT = const Of::<P>::NO_FAULT,
         WAITING = const Of::<P>::WAITING,
         ABOVE_REPLY = const Of::<P>::ABOVE_REPLY,
         ABOVE_CONTEXT = const Of::<P>::ABOVE_CONTEXT,

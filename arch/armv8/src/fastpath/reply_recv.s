@@ -62,7 +62,7 @@
     ldr     x24, [x28, #{PAYING}]
     ldp     x15, x16, [x21, #{REPLY_ABOVE}]
     cmp     x12, #{BLOCKED_ON_REPLY}
-    ccmn    x13, #{NO_FAULT_NEGATED}, #0, eq
+    ccmp    x13, #{NO_FAULT}, #0, eq
     ccmp    x14, #0, #0, eq
     ccmp    x15, #{ABOVE_CONTEXT}, #0, eq
     ccmp    x16, x24, #0, eq

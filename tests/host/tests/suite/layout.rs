@@ -2,7 +2,7 @@
 
 use host_tests::arch::Host;
 use kernel::fastpath::Layout;
-use kernel::object::{Above, Fault, Reply, SchedContext, Thread, ThreadState};
+use kernel::object::{Above, Fault, PendingFault, Reply, SchedContext, Thread, ThreadState};
 use kernel::token::Ptr;
 
 type Of = Layout<Host>;
@@ -68,7 +68,7 @@ fn threads_without_fault_or_progress() {
             instruction: false,
         },
     ] {
-        thread.fault = Some(fault);
+        thread.fault = PendingFault::Some(fault);
         assert_ne!(word(&thread, Of::THREAD_FAULT), Of::NO_FAULT, "{fault:?}");
     }
 }

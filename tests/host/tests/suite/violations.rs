@@ -19,8 +19,8 @@ use kernel::invariants::{
     check_notification, check_reply,
 };
 use kernel::object::{
-    Above, EndpointState, Fault, Idling, Membership, NotificationState, Progress, ThreadState,
-    WaitQueue, YieldAnswer,
+    Above, EndpointState, Fault, Idling, Membership, NotificationState, PendingFault, Progress,
+    ThreadState, WaitQueue, YieldAnswer,
 };
 use kernel::time::Ticks;
 
@@ -254,7 +254,7 @@ fn bindings_of_threads() {
         "only a thread that waits for its handler has a fault",
         |world, reach| {
             let thread = world.ready.thread;
-            world.kernel()[thread].fault = Some(Fault::Timeout {
+            world.kernel()[thread].fault = PendingFault::Some(Fault::Timeout {
                 badge: 0,
                 more: None,
             });

@@ -181,7 +181,7 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         RUNNING = const Of::<V, P>::RUNNING,
         BLOCKED_ON_RECEIVE = const Of::<V, P>::BLOCKED_ON_RECEIVE,
         BLOCKED_ON_REPLY = const Of::<V, P>::BLOCKED_ON_REPLY,
-        NO_FAULT_NEGATED = const (Of::<V, P>::NO_FAULT as isize).wrapping_neg(),
+        NO_FAULT = const Of::<V, P>::NO_FAULT,
         WAITING = const Of::<V, P>::WAITING,
         ABOVE_REPLY = const Of::<V, P>::ABOVE_REPLY,
         ABOVE_CONTEXT = const Of::<V, P>::ABOVE_CONTEXT,

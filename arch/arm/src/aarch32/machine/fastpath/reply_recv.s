@@ -54,7 +54,7 @@
     ldr     r6, [r8, #{STATE}]
     ldr     r7, [r8, #{FAULT}]
     teq     r6, #{BLOCKED_ON_REPLY}
-    cmneq   r7, #{NO_FAULT_NEGATED}
+    teqeq   r7, #{NO_FAULT}
     ldreq   r6, [r8, #{SCHED_CONTEXT}]
     teqeq   r6, #0
     ldreq   r6, [r11, #{REPLY_ABOVE}]

@@ -1,7 +1,7 @@
 //! The calls of kernels of kind `bench`. They run on such a kernel only, in a run of their own.
 
 use crate::support::arch::{load, raw_system_call, system_call};
-use crate::support::{BELOW, Outcome, Test, ms};
+use crate::support::{spin, BELOW, Outcome, Test, ms};
 use crate::{check, check_eq};
 use abi::{ErrorCode, Rights, Syscall};
 use userlib::cap::{Endpoint, FrameSize, Notification, Tcb};
@@ -76,11 +76,7 @@ fn flushing_caches_keeps_memory(test: &mut Test) -> Outcome {
 
 /// Lets a thread below work for about `ms(20)`, while measuring; returns it.
 fn measured(test: &mut Test) -> Outcome<Tcb> {
-    let worker = test.thread(BELOW, || {
-        loop {
-            core::hint::spin_loop();
-        }
-    })?;
+    let worker = test.thread(BELOW, || spin())?;
     check_eq!(call(Syscall::BenchmarkResetLog, 0), 0);
     worker.start()?;
     test.sleep(ms(20))?;

@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::events::{self, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, us};
+use crate::support::{spin, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, us};
 use crate::{check, check_eq};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters, Tcb};
 use userlib::time::Clock;
@@ -109,11 +109,7 @@ fn ten_milliseconds_in_a_hundred_sporadic(test: &mut Test) -> Outcome {
 
 fn interrupted_slices_come_out_even(test: &mut Test) -> Outcome {
     // Without system calls, the end is an interrupt, which an emulator delivers late.
-    come_out_even(test, SchedParameters::new(ms(10), ms(50)), 2000, || {
-        loop {
-            core::hint::spin_loop();
-        }
-    })
+    come_out_even(test, SchedParameters::new(ms(10), ms(50)), 2000, || spin())
 }
 
 fn the_smallest_budget_does_not_enter_the_kernel(test: &mut Test) -> Outcome {
@@ -357,11 +353,7 @@ fn sporadic_servers_count_from_the_wake_up(test: &mut Test) -> Outcome {
 }
 
 fn a_hog_leaves_time_to_others(test: &mut Test) -> Outcome {
-    let hog = test.timed(u8::MAX - 1, SchedParameters::new(ms(2), ms(20)), || {
-        loop {
-            core::hint::spin_loop();
-        }
-    })?;
+    let hog = test.timed(u8::MAX - 1, SchedParameters::new(ms(2), ms(20)), || spin())?;
     test.tcb.set_priority(test.tcb, PRIORITY)?;
     let begin = test.now();
     hog.start()?;

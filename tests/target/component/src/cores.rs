@@ -6,7 +6,7 @@
 use crate::support::arch::{fill_fpu, fpu_holds, load};
 use crate::support::counters::{self, count, count_for_ever, moves, stands};
 use crate::support::events::{self, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
+use crate::support::{relax, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
 use crate::{check, check_eq};
 use abi::MAX_MESSAGE_LENGTH;
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters, Tcb};
@@ -51,7 +51,7 @@ fn threads_of_other_cores_go_on(test: &mut Test) -> Outcome {
         check!(moves(test, 0)?);
         let before = count(0);
         while count(0) == before {
-            core::hint::spin_loop();
+            relax();
         }
         test.delete(thread.tcb)?;
     }

@@ -1,7 +1,7 @@
 //! Deletion of what is in use: tables in tables and in themselves, threads in calls, everything at once.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
+use crate::support::{spin, ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
 use crate::{check, check_eq};
 use abi::{LookupFailure, ObjectType};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -350,11 +350,7 @@ fn make_threads(test: &mut Test) -> Outcome<Endpoint> {
     test.spawn(ABOVE, move || {
         service.call(Message::empty(0));
     })?;
-    test.spawn(BELOW, || {
-        loop {
-            core::hint::spin_loop();
-        }
-    })?;
+    test.spawn(BELOW, || spin())?;
     let nap = SchedParameters::new(us(100), ms(60_000));
     test.timed(ABOVE, nap, || {
         loop {

@@ -3,7 +3,7 @@
 
 use crate::check;
 use crate::support::timer::KERNEL_KILOHERTZ;
-use crate::support::{BELOW, Outcome, Test, ms, us};
+use crate::support::{spin, BELOW, Outcome, Test, ms, us};
 use userlib::Microseconds;
 
 tests![
@@ -55,11 +55,7 @@ fn deadlines_are_met_at_an_overflow_while_others_run(test: &mut Test) -> Outcome
     let soon = test.now() + LATER + LATER;
     let overflow = us(soon.0.next_multiple_of(ROUND.0));
     test.sleep(overflow - test.now() - LATER)?;
-    test.spawn(BELOW, || {
-        loop {
-            core::hint::spin_loop();
-        }
-    })?;
+    test.spawn(BELOW, || spin())?;
     let mut distance = 0;
     while test.now() < overflow + ms(10) {
         // Longer than the budget of a nap: who may run all the time does not sleep.

@@ -1,7 +1,7 @@
 //! SchedControl: configuring scheduling contexts.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, Random, SLICE, Test, ms, range, us};
+use crate::support::{relax, ABOVE, BELOW, Outcome, Random, SLICE, Test, ms, range, us};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::sizes::{MIN_SCHED_CONTEXT_BITS, refill_capacity};
@@ -375,7 +375,7 @@ fn configuring_while_running(test: &mut Test) -> Outcome {
     let tcb: Tcb = test
         .passive(BELOW, move || {
             for _ in 0..20_000 {
-                core::hint::spin_loop();
+                relax();
             }
             done.signal();
         })?

@@ -2,7 +2,7 @@
 
 use crate::support::arch::{SECOND_CALL, bare_registers, call_twice};
 use crate::support::events::{forget, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, us};
+use crate::support::{relax, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, us};
 use crate::{check, check_eq};
 use abi::registers::{INFO, MR};
 use abi::{MessageInfo, PRIORITIES, Syscall};
@@ -226,7 +226,7 @@ fn the_preempted_keep_their_turn(test: &mut Test) -> Outcome {
     let first = test.timed(BELOW, LONG, || {
         note('a');
         while COUNT.load(Relaxed) < 5 {
-            core::hint::spin_loop();
+            relax();
         }
         note('b');
     })?;

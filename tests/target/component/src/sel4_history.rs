@@ -11,7 +11,7 @@ use crate::support::arch::{fill_fpu, fpu_holds, system_call};
 use crate::support::counters::{self, count, count_for_ever};
 use crate::support::timer::Timer;
 use crate::support::events::{self, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
+use crate::support::{relax, ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
 use crate::{check, check_eq};
 use abi::registers::{PC, SYSCALL_BYTES, UNKNOWN_SYSCALL};
 use userlib::cap::{Endpoint, Notification, Reply, SchedContext, SchedParameters};
@@ -300,7 +300,7 @@ fn lateness(test: &mut Test, parameters: SchedParameters, turns: usize) -> Outco
     })?;
     thread.start()?;
     while events::count() == 0 {
-        core::hint::spin_loop();
+        relax();
     }
     events::forget();
     Ok(PASSED.load(Relaxed) as isize - turns as isize * parameters.period.0 as isize)
@@ -345,7 +345,7 @@ fn issue_968_no_time_comes_back_early(test: &mut Test) -> Outcome {
         })?;
         thread.start()?;
         while events::count() == 0 {
-            core::hint::spin_loop();
+            relax();
         }
         events::forget();
         check_eq!(EARLY.load(Relaxed), 0);
@@ -365,7 +365,7 @@ fn faulting(
         test.thread_with(BELOW, Some(parameters), handler, move || {
             for sequence in 0.. {
                 for _ in 0..work {
-                    core::hint::spin_loop();
+                    relax();
                 }
                 // SAFETY: no kernel knows this call; the handler lets it return.
                 unsafe { system_call(sequence, 0, UNKNOWN) };

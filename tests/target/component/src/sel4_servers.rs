@@ -2,7 +2,7 @@
 
 use crate::check_eq;
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
+use crate::support::{spin, ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::{Error, Message, Thread, syscall};
 
@@ -155,11 +155,7 @@ fn issue_1618_a_signal_between_unbinding_and_binding(test: &mut Test) -> Outcome
     thread.sched_context.unbind()?;
     signal.signal();
     let spent = test.create_sched_context(&SchedParameters::new(us(500), ms(20)))?;
-    let waster = test.passive(ABOVE, || {
-        loop {
-            core::hint::spin_loop();
-        }
-    })?;
+    let waster = test.passive(ABOVE, || spin())?;
     waster.start()?;
     spent.bind(waster.tcb)?;
     spent.unbind()?;

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, Test, ms};
+use crate::support::{relax, ABOVE, BELOW, Outcome, Test, ms};
 use crate::{check, check_eq};
 use abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
 use abi::{ErrorCode, Method, WORD_BITS};
@@ -356,7 +356,7 @@ fn chain(test: &mut Test, limits: &[Microseconds]) -> Outcome<Endpoint> {
                 });
             }
             loop {
-                core::hint::spin_loop();
+                relax();
             }
         })?;
         server.tcb.set_timeout_endpoint(timeouts)?;

@@ -1,7 +1,7 @@
 //! Timeout faults: who hears that a budget is used up, and what the answer does.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms};
+use crate::support::{spin, ABOVE, BELOW, Outcome, SLICE, Test, ms};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::fault::{FaultLabel, TIMEOUT_LENGTH};
@@ -39,12 +39,6 @@ const NEVER: Microseconds = ms(1_000_000);
 const BUDGET: Microseconds = ms(30);
 /// Time that is soon used up, and comes back when the test is over.
 const SHORT: SchedParameters = SchedParameters::new(BUDGET, NEVER).with_badge(77);
-
-fn spin() -> ! {
-    loop {
-        core::hint::spin_loop();
-    }
-}
 
 /// A thread below the test whose timeouts come to the test.
 struct Scene {

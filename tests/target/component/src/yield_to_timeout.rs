@@ -2,7 +2,7 @@
 
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
+use crate::support::{relax, spin, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
 use crate::{check, check_eq};
 use abi::fault::{LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH};
 use abi::{Method, WORD_BITS, yield_target};
@@ -30,12 +30,6 @@ tests![
 /// A period that no test sees end.
 const NEVER: Microseconds = ms(1_000_000);
 const TIME: SchedParameters = SchedParameters::new(ms(100), NEVER).with_badge(7);
-
-fn spin() -> ! {
-    loop {
-        core::hint::spin_loop();
-    }
-}
 
 fn work(startup: &'static Startup, time: Microseconds) {
     let clock = Clock::from_startup(startup);
@@ -142,11 +136,11 @@ fn the_budget_may_end_first(test: &mut Test) -> Outcome {
 fn one_call_and_one_receive_are_a_turn(test: &mut Test) -> Outcome {
     let first = scene(test, || loop {
         note('a');
-        core::hint::spin_loop();
+        relax();
     })?;
     let second = scene(test, || loop {
         note('b');
-        core::hint::spin_loop();
+        relax();
     })?;
     for answered in [false, true, true] {
         for (scene, event) in [(&first, 'a'), (&second, 'b')] {

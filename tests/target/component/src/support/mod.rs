@@ -1,6 +1,7 @@
 //! What tests are written with.
 
 pub mod arch;
+mod busy;
 mod check;
 mod cores;
 pub mod counters;
@@ -14,6 +15,7 @@ mod test;
 mod threads;
 pub mod timer;
 
+pub use busy::{relax, spin};
 pub(crate) use check::start;
 pub use check::{Failure, Outcome, fail, is_true, same};
 pub use faults::Watched;

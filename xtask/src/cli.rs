@@ -209,9 +209,16 @@ pub(crate) enum Emulator {
     Bochs,
 }
 
-/// Without `--host` and `--platform` everything is tested.
+/// Without `--host`, `--platform` and `--all`: all tests of the host, and on every platform what it is needed
+/// for.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TestArguments {
+    /// Everything, on every platform; an interrupted run is continued by the next one.
+    #[arg(long, conflicts_with_all = ["host", "platforms", "filter"])]
+    pub(crate) all: bool,
+    /// Forget what an interrupted run of everything has passed.
+    #[arg(long, requires = "all")]
+    pub(crate) fresh: bool,
     /// The tests that run on the host.
     #[arg(long)]
     pub(crate) host: bool,

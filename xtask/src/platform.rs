@@ -30,6 +30,9 @@ pub(crate) struct Platform {
     /// The most cores that the kernel can have on it.
     #[serde(default = "one")]
     pub(crate) cores: u32,
+    /// Whether behaviour that is the same on every platform is tested on this one.
+    #[serde(default)]
+    pub(crate) portable: bool,
     /// What the board's loader takes.
     pub(crate) image: Format,
     /// What runs before the kernel, if anything does.

@@ -4,9 +4,13 @@
 mod benches;
 mod heard;
 mod host;
+mod plan;
+mod progress;
 mod screen;
 mod tally;
 mod target;
+mod times;
+mod verdict;
 
 use std::num::NonZero;
 use std::sync::mpsc;
@@ -20,36 +24,37 @@ use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, bochs, setup, ui};
+use plan::Scope;
+use progress::Progress;
 use screen::Screen;
 use tally::Tally;
+use times::Times;
 
 /// The command `test`.
 pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
-    let everything = !arguments.host && arguments.platforms.is_empty();
-    let names = if everything {
-        Platform::names(workspace)
-    } else {
-        arguments.platforms.clone()
-    };
-    let platforms: Result<Vec<_>> = names
-        .iter()
-        .map(|name| Platform::load(workspace, name))
-        .collect();
-    let mut platforms = platforms?;
-    if everything {
-        platforms.retain(|platform| platform.has(arguments.cores));
-    }
-    for platform in &platforms {
-        platform.require(arguments.cores)?;
-    }
+    let everywhere = !arguments.host && arguments.platforms.is_empty();
+    // A short run unless a part is asked for by name.
+    let is_short = everywhere && !arguments.all && arguments.filter.is_none();
+    let platforms = platforms(workspace, arguments, everywhere)?;
     if arguments.emulator == Emulator::Bochs && arguments.cores.are_several() {
         bail!("Bochs plays machines with one core; leave out --smp");
     }
     let supervisor = Supervisor::new()?;
+    let progress = match arguments.all {
+        true => Some(Progress::open(workspace, arguments.fresh)?),
+        false => None,
+    };
+    let session = Session {
+        workspace,
+        arguments,
+        supervisor: &supervisor,
+        times: Times::new(),
+        progress: progress.as_ref(),
+    };
 
     let mut total = Tally::default();
-    if everything || arguments.host {
-        total += host::run(workspace, arguments, &supervisor)?;
+    if everywhere || arguments.host {
+        total += session.part("host", || host::run(&session))?;
     }
     let missing = match arguments.emulator {
         Emulator::Qemu => Vec::new(),
@@ -61,16 +66,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     } else if !platforms.is_empty() && !supervisor.interrupted() {
         let tools = setup::build_tools()?;
         setup::emulators(&platforms)?;
-        total += on_targets(workspace, &tools, &platforms, arguments, &supervisor)?;
+        total += on_targets(&session, &tools, &platforms, is_short)?;
         let benches = arguments.filter.is_none()
             && arguments.emulator == Emulator::Qemu
             && !arguments.cores.are_several();
-        if everything && benches {
-            total += benches::run(workspace, &tools, &platforms, arguments, &supervisor)?;
+        if everywhere && benches {
+            total += benches::run(&session, &tools, &platforms, is_short)?;
         }
     }
     if supervisor.interrupted() {
         return Ok(Outcome::Interrupted);
+    }
+    let times = session.times.table();
+    ui::say(&times);
+    if let Some(progress) = progress {
+        progress.end();
     }
     println!("{total}");
     Ok(if total.is_success() {
@@ -80,15 +90,79 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     })
 }
 
+/// The platforms to be tested.
+fn platforms(
+    workspace: &Workspace,
+    arguments: &TestArguments,
+    everywhere: bool,
+) -> Result<Vec<Platform>> {
+    let names = if everywhere {
+        Platform::names(workspace)
+    } else {
+        arguments.platforms.clone()
+    };
+    let platforms: Result<Vec<_>> = names
+        .iter()
+        .map(|name| Platform::load(workspace, name))
+        .collect();
+    let mut platforms = platforms?;
+    if everywhere {
+        platforms.retain(|platform| platform.has(arguments.cores));
+        // What most tests run on comes first.
+        platforms.sort_by_key(|platform| !platform.portable);
+    }
+    for platform in &platforms {
+        platform.require(arguments.cores)?;
+    }
+    Ok(platforms)
+}
+
+/// One call of the command.
+struct Session<'a> {
+    workspace: &'a Workspace,
+    arguments: &'a TestArguments,
+    supervisor: &'a Supervisor,
+    times: Times,
+    /// What has passed already, where everything is tested.
+    progress: Option<&'a Progress>,
+}
+
+impl Session<'_> {
+    /// Performs a part, unless it has passed already.
+    fn part(&self, name: &str, perform: impl FnOnce() -> Result<Tally>) -> Result<Tally> {
+        if let Some(tally) = self.passed(name) {
+            return Ok(tally);
+        }
+        let tally = self.times.of(name, perform)?;
+        self.note(name, tally);
+        Ok(tally)
+    }
+
+    /// The tally of a part that has passed already.
+    fn passed(&self, name: &str) -> Option<Tally> {
+        let tally = self.progress?.of(name)?;
+        ui::say(&format!("{name}: {tally}, before the interruption"));
+        Some(tally)
+    }
+
+    fn note(&self, name: &str, tally: Tally) {
+        if let Some(progress) = self.progress
+            && !self.supervisor.interrupted()
+        {
+            progress.note(name, tally);
+        }
+    }
+}
+
 /// Builds one run after the other, and lets as many run at once as the host has
 /// processors.
 fn on_targets(
-    workspace: &Workspace,
+    session: &Session<'_>,
     tools: &BuildTools,
     platforms: &[Platform],
-    arguments: &TestArguments,
-    supervisor: &Supervisor,
+    is_short: bool,
 ) -> Result<Tally> {
+    let (workspace, supervisor) = (session.workspace, session.supervisor);
     let most = thread::available_parallelism().map_or(1, NonZero::get);
     let screen = Screen::default();
     let (report, reports) = mpsc::channel();
@@ -98,17 +172,29 @@ fn on_targets(
         ui::error(&error);
         Tally::FAILURE
     };
-    let mut runs = Vec::new();
-    for platform in platforms {
-        runs.extend(target::runs(workspace, platform, arguments)?);
-    }
+    let runs: Result<Vec<_>> = platforms
+        .iter()
+        .map(|platform| {
+            let scope = Scope::of(platform, is_short);
+            plan::runs(workspace, platform, session.arguments, scope)
+        })
+        .collect();
+    let runs = plan::interleave(runs?);
     thread::scope(|scope| {
         let mut running = 0;
         for run in &runs {
             if supervisor.interrupted() {
                 break;
             }
-            let built = match run.build(workspace, tools) {
+            let label = run.label();
+            if let Some(tally) = session.passed(&label) {
+                total += tally;
+                continue;
+            }
+            let built = session
+                .times
+                .of(format!("building {label}"), || run.build(workspace, tools));
+            let built = match built {
                 Ok(built) => built,
                 Err(error) => {
                     total += failure(error);
@@ -122,9 +208,13 @@ fn on_targets(
             let (place, report) = (screen.begin(), report.clone());
             running += 1;
             scope.spawn(move || {
-                let tally = run.start(&built, supervisor, place);
-                // Whoever waits for it is there until the scope ends.
-                let _ = report.send(tally.unwrap_or_else(failure));
+                let tally = session
+                    .times
+                    .of(&*label, || run.start(&built, supervisor, place))
+                    .unwrap_or_else(failure);
+                session.note(&label, tally);
+                // The receiver is there until the scope ends.
+                let _ = report.send(tally);
             });
         }
         for _ in 0..running {

@@ -6,32 +6,32 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use super::Session;
 use super::tally::Tally;
-use crate::cli::{Cores, TestArguments};
+use crate::cli::Cores;
 use crate::platform::Platform;
-use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
 use crate::ui::{self, say};
-use crate::workspace::Workspace;
 use crate::{Result, bench};
 
 /// One test for each platform that has benchmarks, and another if it has several cores. As many platforms at
-/// once as the host has processors.
+/// once as the host has processors. A short run keeps to those on which portable behaviour is tested, with one
+/// core.
 pub(super) fn run(
-    workspace: &Workspace,
+    session: &Session<'_>,
     tools: &BuildTools,
     platforms: &[Platform],
-    arguments: &TestArguments,
-    supervisor: &Supervisor,
+    is_short: bool,
 ) -> Result<Tally> {
-    let left = Mutex::new(platforms.iter());
+    let chosen = platforms.iter().filter(|one| one.portable || !is_short);
+    let left = Mutex::new(chosen);
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         let mut total = Tally::default();
-        while !supervisor.interrupted()
+        while !session.supervisor.interrupted()
             && let Some(platform) = next()
         {
-            total += examine(workspace, tools, platform, arguments, supervisor)?;
+            total += examine(session, tools, platform, is_short)?;
         }
         Ok(total)
     };
@@ -48,22 +48,26 @@ pub(super) fn run(
 
 /// The tests of one platform.
 fn examine(
-    workspace: &Workspace,
+    session: &Session<'_>,
     tools: &BuildTools,
     platform: &Platform,
-    arguments: &TestArguments,
-    supervisor: &Supervisor,
+    is_short: bool,
 ) -> Result<Tally> {
+    let (workspace, supervisor) = (session.workspace, session.supervisor);
     let mut total = Tally::default();
     if !bench::has(workspace, platform)? {
         return Ok(total);
     }
-    let timeout = arguments.timeout;
-    let complaints = bench::examine(workspace, tools, platform, supervisor, timeout);
-    total += judge(platform, complaints);
-    if !supervisor.interrupted() && platform.has(Cores::TWO) {
-        let complaints = bench::examine_cores(workspace, tools, platform, supervisor, timeout);
-        total += judge(platform, complaints);
+    let timeout = session.arguments.timeout;
+    total += session.part(&format!("{}: benchmarks", platform.name), || {
+        let complaints = bench::examine(workspace, tools, platform, supervisor, timeout);
+        Ok(judge(platform, complaints))
+    })?;
+    if !is_short && !supervisor.interrupted() && platform.has(Cores::TWO) {
+        total += session.part(&format!("{}: benchmarks, 2 cores", platform.name), || {
+            let complaints = bench::examine_cores(workspace, tools, platform, supervisor, timeout);
+            Ok(judge(platform, complaints))
+        })?;
     }
     Ok(total)
 }
@@ -79,7 +83,7 @@ fn judge(platform: &Platform, complaints: Result<Vec<String>>) -> Tally {
             for complaint in complaints {
                 say(&format!("{}: {complaint}", platform.name));
             }
-            say("whoever changes costs on purpose: cargo xtask bench --write-reference");
+            say("if the change of costs is wanted: cargo xtask bench --write-reference");
             Tally::FAILURE
         }
         Err(error) => {

@@ -5,21 +5,23 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
+use super::Session;
 use super::tally::Tally;
-use crate::cli::TestArguments;
 use crate::crates::{self, Crate};
 use crate::qemu::{Ending, Supervisor};
 use crate::toolchain::Toolchain;
 use crate::ui::{Step, say};
-use crate::workspace::Workspace;
 use crate::{Result, cargo};
 
 /// Runs the host tests of all crates that have them.
-pub(super) fn run(
-    workspace: &Workspace,
-    arguments: &TestArguments,
-    supervisor: &Supervisor,
-) -> Result<Tally> {
+pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
+    let Session {
+        workspace,
+        arguments,
+        supervisor,
+        times,
+        ..
+    } = session;
     let toolchain =
         Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
     let crates = crates::all(workspace)?;
@@ -33,10 +35,10 @@ pub(super) fn run(
         }
         command
     };
-    let built = {
-        let step = Step::begin("building the host tests");
-        cargo::succeeds(&step, call().arg("--no-run"))?
-    };
+    let building = "building the host tests";
+    let built = times.of(building, || {
+        cargo::succeeds(&Step::begin(building), call().arg("--no-run"))
+    })?;
     if !built {
         say("host: the tests could not be built, which counts as a failure");
         return Ok(Tally::FAILURE);

@@ -1,0 +1,196 @@
+//! What the tests boot on each platform, and in which order.
+//!
+//! Behaviour that is the same on every platform is tested on those whose description says so (`portable` in
+//! `platform.toml`); the others are booted for what they alone have: an architecture's registers, traps,
+//! address spaces and fast paths, a board's interrupts, timers and memory. `--all` tests everything
+//! everywhere.
+
+use super::target::{Run, bochs};
+use crate::Result;
+use crate::cli::{AbiOption, Cores, Emulator, Kernel, TestArguments};
+use crate::platform::Platform;
+use crate::system::System;
+use crate::workspace::Workspace;
+
+/// All tests of the fuzzer, and no others, have names that begin with this.
+const FUZZ: &str = "fuzz";
+/// So have those of the calls that only kernels of kind `bench` have.
+const BENCHMARK: &str = "benchmark";
+/// And those for which the machine must be large; with them run those of boot information.
+const MACHINE: &str = "machine";
+/// Names of tests that need several cores contain this,
+const CORES: &str = "cores";
+/// and this is the one of the fuzzer.
+const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
+/// The test of the log,
+const LOG: &str = "log";
+/// which several cores write together during these.
+const BUSY: &str = "cores_history";
+/// And those of which each is the run of an example system.
+const SYSTEM: &str = "system";
+
+/// The example that is run on every platform: what a newcomer sees first.
+const DEMO: &str = "demo";
+/// Tests of the suite that depend on an architecture or a board.
+const OWN: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
+                   hostile,io_ports,irq,long_time,registers,retype,syscalls,timeout,untyped,x86_";
+/// Thousands of calls in each of the fuzzer's campaigns, unless everything is tested.
+const FEW_CALLS: u64 = 60;
+
+/// How much is tested on a platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Everything.
+    All,
+    /// All behaviour, and samples of what takes long.
+    Portable,
+    /// What the platform alone has.
+    Own,
+}
+
+impl Scope {
+    /// That of a platform, where a run of the tests is to be short or not.
+    pub(super) fn of(platform: &Platform, is_short: bool) -> Self {
+        match (is_short, platform.portable) {
+            (false, _) => Self::All,
+            (true, true) => Self::Portable,
+            (true, false) => Self::Own,
+        }
+    }
+}
+
+/// What to boot on a platform: the suite and the fuzzer, as far as they are asked for; parts of the suite
+/// where they need a machine or a kernel of their own: a large machine, a kernel of kind `bench`, the
+/// hardware debug interface; parts of both on two cores; and the example systems.
+pub(super) fn runs<'a>(
+    workspace: &'a Workspace,
+    platform: &'a Platform,
+    arguments: &'a TestArguments,
+    scope: Scope,
+) -> Result<Vec<Run<'a>>> {
+    let filter = arguments.filter.as_deref().unwrap_or_default();
+    let all = filter.is_empty();
+    let run = |system| Run {
+        workspace,
+        platform,
+        system,
+        kernel: Kernel::Debug,
+        abi: &arguments.abi,
+        cores: arguments.cores,
+        filter: filter.to_string(),
+        memory: None,
+        fuzz_calls: arguments
+            .fuzz_calls
+            .or((scope != Scope::All).then_some(FEW_CALLS)),
+        is_example: false,
+        is_logged: false,
+        arguments,
+    };
+    let suite = || System::target_tests(workspace).map(run);
+    let part = |filter: &str| -> Result<Run<'a>> {
+        Ok(Run {
+            filter: filter.to_string(),
+            ..suite()?
+        })
+    };
+    if arguments.emulator == Emulator::Bochs {
+        let own = bochs(platform)?.tests.join(",");
+        return Ok(vec![part(if all { &own } else { filter })?]);
+    }
+    let [fuzz, benchmark, machine, system, log] =
+        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG].map(|name| filter.starts_with(name));
+    let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
+    let own = scope == Scope::Own;
+
+    let mut runs = Vec::new();
+    if own {
+        runs.push(part(OWN)?);
+    } else if !fuzz && !benchmark && !machine && !system && !log {
+        runs.push(suite()?);
+    }
+    // What is about several cores.
+    if all && two_cores {
+        runs.push(Run {
+            cores: Cores::TWO,
+            ..part(CORES)?
+        });
+    }
+    if (all && two_cores && !own || log) && platform.has(Cores::TWO) {
+        runs.push(Run {
+            cores: Cores::TWO,
+            is_logged: true,
+            ..part(BUSY)?
+        });
+    }
+    if all && !own || benchmark {
+        runs.push(Run {
+            kernel: Kernel::Bench,
+            ..part(if benchmark { filter } else { BENCHMARK })?
+        });
+    }
+    if all && !own && arguments.abi.is_empty() {
+        runs.push(Run {
+            abi: &[AbiOption::Hwdebug],
+            ..part("breakpoints")?
+        });
+    }
+    if (all || machine) && platform.qemu.large_memory.is_some() {
+        runs.push(Run {
+            memory: platform.qemu.large_memory,
+            ..part("boot_info")?
+        });
+    }
+    if all || system {
+        let names = System::names(workspace).into_iter();
+        for name in names.filter(|name| example(name).contains(filter) && (!own || name == DEMO)) {
+            let system = System::load(workspace, &name)?;
+            if system.runs_on(&platform.name) {
+                runs.push(Run {
+                    is_example: true,
+                    ..run(system)
+                });
+            }
+        }
+    }
+    if all && !own || fuzz {
+        runs.push(run(System::fuzzer(workspace)?));
+    }
+    if all && two_cores && !own {
+        runs.push(Run {
+            cores: Cores::TWO,
+            filter: FUZZ_OF_ALL_CORES.to_string(),
+            ..run(System::fuzzer(workspace)?)
+        });
+    }
+    Ok(runs)
+}
+
+/// Puts runs of several platforms into an order that shows failures early: first the first ones of all
+/// platforms, then the second ones, and so on; the fuzzer's are the last.
+pub(super) fn interleave<T>(platforms: Vec<Vec<T>>) -> Vec<T> {
+    let mut queues: Vec<_> = platforms.into_iter().map(Vec::into_iter).collect();
+    let mut all = Vec::new();
+    loop {
+        let before = all.len();
+        all.extend(queues.iter_mut().filter_map(Iterator::next));
+        if all.len() == before {
+            return all;
+        }
+    }
+}
+
+/// What the run of an example system is called as a test.
+pub(super) fn example(system: &str) -> String {
+    format!("{SYSTEM}::{system}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_comes_what_is_first_anywhere() {
+        let platforms = vec![vec!["a1", "a2", "a3"], vec!["b1"], vec!["c1", "c2"]];
+        assert_eq!(interleave(platforms), ["a1", "b1", "c1", "a2", "c2", "a3"]);
+    }
+}

@@ -140,7 +140,7 @@ impl Plot<'_> {
                  <text x=\"{}\" y=\"{:.1}\" font-weight=\"bold\">{words}</text>",
                 WIDTH - right,
                 left + 6.0,
-                y(bound) - 5.0,
+                y(bound) + 14.0,
                 y = y(bound),
             );
         }
@@ -168,14 +168,15 @@ impl Plot<'_> {
             );
             let name = names[index];
             if let Some(end) = curve.points.last() {
+                let edge = WIDTH - right;
                 let _ = writeln!(
                     svg,
-                    "<polyline points=\"{:.1},{:.1} {:.1},{name:.1} {:.1},{name:.1}\" fill=\"none\" \
-                     stroke=\"{colour}\" stroke-dasharray=\"{dash}\" class=\"leader\"/>",
+                    "<polyline points=\"{:.1},{end:.1} {edge},{end:.1} {},{name:.1} {},{name:.1}\" \
+                     fill=\"none\" stroke=\"{colour}\" stroke-width=\"0.8\" class=\"leader\"/>",
                     x(end.0),
-                    y(end.1),
-                    WIDTH - right + 20.0,
-                    WIDTH - right + 40.0,
+                    edge + 24.0,
+                    edge + 40.0,
+                    end = y(end.1),
                 );
             }
             let _ = writeln!(

@@ -6,6 +6,7 @@
 use crate::cap::{CPtr, Capability};
 use abi::SlotRegion;
 use core::fmt::{self, Debug};
+use core::ops::Range;
 use core::sync::atomic::AtomicUsize;
 
 /// Bytes of a name.
@@ -46,6 +47,8 @@ pub struct Record {
 pub struct Startup {
     magic: usize,
     ipc_buffer: usize,
+    /// Where the stack of the first thread begins and ends.
+    stack: [usize; 2],
     cnode_size_bits: usize,
     empty: SlotRegion,
     records: [Record; RECORDS],
@@ -55,10 +58,16 @@ const _: () = assert!(size_of::<Startup>() <= 4096);
 
 impl Startup {
     /// An empty page.
-    pub const fn new(ipc_buffer: usize, cnode_size_bits: usize, empty: SlotRegion) -> Self {
+    pub const fn new(
+        ipc_buffer: usize,
+        stack: Range<usize>,
+        cnode_size_bits: usize,
+        empty: SlotRegion,
+    ) -> Self {
         Self {
             magic: MAGIC,
             ipc_buffer,
+            stack: [stack.start, stack.end],
             cnode_size_bits,
             empty,
             records: [Record {
@@ -78,6 +87,12 @@ impl Startup {
     /// Where the IPC buffer of the first thread is.
     pub fn ipc_buffer(&self) -> usize {
         self.ipc_buffer
+    }
+
+    /// Where the stack of the first thread is.
+    pub fn stack(&self) -> Range<usize> {
+        let [start, end] = self.stack;
+        start..end
     }
 
     /// log2 of the slots of the component's CNode.
@@ -210,7 +225,7 @@ mod tests {
 
     #[test]
     fn records_are_found_by_name_and_kind() {
-        let mut startup = Startup::new(0, 8, SlotRegion::default());
+        let mut startup = Startup::new(0, 0..0, 8, SlotRegion::default());
         assert!(startup.is_valid());
         assert!(startup.add("server", RecordKind::Capability, 17, 0));
         assert!(startup.add("serve", RecordKind::Number, 3, 0));

@@ -34,6 +34,10 @@ use run::{Bench, Counted};
 
 /// The command `bench`.
 pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
+    if arguments.write_book {
+        reference::write_book(workspace)?;
+        return Ok(Outcome::Success);
+    }
     let names = match &*arguments.platforms {
         [] => {
             let benches = System::benches(workspace)?;

@@ -297,6 +297,9 @@ pub(crate) struct BenchArguments {
     /// Make the results the committed reference, and write them into the book.
     #[arg(long, conflicts_with = "kvm")]
     pub(crate) write_reference: bool,
+    /// Write the committed results into the book again; measure nothing.
+    #[arg(long, conflicts_with_all = ["kvm", "write_reference", "compare", "json", "profile", "twice"])]
+    pub(crate) write_book: bool,
     /// Measure twice, and fail if the results differ.
     #[arg(long)]
     pub(crate) twice: bool,
@@ -329,6 +332,7 @@ impl BenchArguments {
             json: None,
             compare: None,
             write_reference: false,
+            write_book: false,
             twice: false,
             variant: None,
             attackers: None,

@@ -2,15 +2,18 @@
 
 use std::fmt::Write;
 
-const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
-/// Around the plot: left, top, right, bottom.
-const MARGIN: [f64; 4] = [64.0, 24.0, 190.0, 48.0];
+/// Around the plot: left, top, right, bottom. The names of curves stand on the right.
+const MARGIN: [f64; 4] = [64.0, 24.0, 230.0, 48.0];
 /// Of curves, in their order.
-const COLOURS: [&str; 10] = [
-    "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#e377c2", "#17becf",
-    "#7f7f7f", "#bcbd22",
+const COLOURS: [&str; 8] = [
+    "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#d95f02", "#8c564b", "#c2339c", "#0e7c86",
 ];
+/// And their dashes, each for as many curves as there are colours: so no two look alike.
+const DASHES: [&str; 3] = ["none", "7 3", "2 3"];
+/// Names of curves do not come nearer to one another.
+const LINE: f64 = 15.0;
 /// The most lines of an even grid.
 const LINES: f64 = 6.0;
 
@@ -24,6 +27,8 @@ pub(crate) struct Plot<'a> {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) curves: Vec<Curve<'a>>,
+    /// What no curve shall exceed, and words for it.
+    pub(crate) bound: Option<(f64, &'a str)>,
 }
 
 /// Points that belong together.
@@ -127,20 +132,58 @@ impl Plot<'_> {
             self.across,
             self.title,
         );
-        for (index, curve) in self.curves.iter().enumerate() {
-            let colour = COLOURS[index % COLOURS.len()];
-            let mut points = String::new();
-            for point in &curve.points {
-                let _ = write!(points, "{:.1},{:.1} ", x(point.0), y(point.1));
-            }
-            #[expect(clippy::cast_precision_loss, reason = "there are not that many")]
-            let line = above + 16.0 * (index as f64 + 1.0);
+        if let Some((bound, words)) = self.bound {
             let _ = writeln!(
                 svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\
-                 <text x=\"{}\" y=\"{line}\" fill=\"{colour}\">{}</text>",
+                "<line x1=\"{left}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#000000\" \
+                 stroke-width=\"1.5\" stroke-dasharray=\"10 4\"/>\
+                 <text x=\"{}\" y=\"{:.1}\" font-weight=\"bold\">{words}</text>",
+                WIDTH - right,
+                left + 6.0,
+                y(bound) + 14.0,
+                y = y(bound),
+            );
+        }
+        let ends: Vec<_> = self
+            .curves
+            .iter()
+            .map(|curve| curve.points.last().map_or(HEIGHT - below, |end| y(end.1)))
+            .collect();
+        let names = spread(&ends, above, HEIGHT - below);
+        for (index, curve) in self.curves.iter().enumerate() {
+            let colour = COLOURS[index % COLOURS.len()];
+            let dash = DASHES[index / COLOURS.len() % DASHES.len()];
+            let mut points = String::new();
+            let mut marks = String::new();
+            for point in &curve.points {
+                let (x, y) = (x(point.0), y(point.1));
+                let _ = write!(points, "{x:.1},{y:.1} ");
+                let _ = write!(marks, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>");
+            }
+            let _ = writeln!(
+                svg,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" \
+                 stroke-dasharray=\"{dash}\"/><g fill=\"{colour}\">{marks}</g>",
                 points.trim_end(),
-                WIDTH - right + 10.0,
+            );
+            let name = names[index];
+            if let Some(end) = curve.points.last() {
+                let edge = WIDTH - right;
+                let _ = writeln!(
+                    svg,
+                    "<polyline points=\"{:.1},{end:.1} {edge},{end:.1} {},{name:.1} {},{name:.1}\" \
+                     fill=\"none\" stroke=\"{colour}\" stroke-width=\"0.8\" class=\"leader\"/>",
+                    x(end.0),
+                    edge + 24.0,
+                    edge + 40.0,
+                    end = y(end.1),
+                );
+            }
+            let _ = writeln!(
+                svg,
+                "<text x=\"{}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
+                WIDTH - right + 44.0,
+                name + 4.0,
                 curve.name
             );
         }
@@ -149,9 +192,71 @@ impl Plot<'_> {
     }
 }
 
+/// Where the names of curves stand that end at these heights: in the same order, as near as they may,
+/// between `top` and `bottom`.
+fn spread(ends: &[f64], top: f64, bottom: f64) -> Vec<f64> {
+    let mut order: Vec<_> = (0..ends.len()).collect();
+    order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
+    let mut places = ends.to_vec();
+    // Down from the top where the one above needs room, then up from the bottom.
+    let mut least = top;
+    for &curve in &order {
+        places[curve] = places[curve].max(least);
+        least = places[curve] + LINE;
+    }
+    let mut most = bottom;
+    for &curve in order.iter().rev() {
+        places[curve] = places[curve].min(most);
+        most = places[curve] - LINE;
+    }
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_keep_their_distance_and_their_order() {
+        let places = spread(&[100.0, 100.0, 50.0, 108.0, 300.0], 24.0, 300.0);
+        assert_eq!(places, [100.0, 115.0, 50.0, 130.0, 300.0]);
+        let low = spread(&[299.0, 300.0, 300.0], 24.0, 300.0);
+        assert_eq!(low, [270.0, 285.0, 300.0]);
+    }
+
+    #[test]
+    fn curves_differ_and_the_bound_is_told() {
+        let names: Vec<_> = (0..16).map(|index| format!("curve {index}")).collect();
+        let plot = Plot {
+            title: "delays",
+            across: "attackers",
+            x: Axis::Even { end: 2.0 },
+            y: Axis::Even { end: 1000.0 },
+            curves: names
+                .iter()
+                .map(|name| Curve {
+                    name,
+                    points: vec![(0.0, 1.0), (2.0, 1.0)],
+                })
+                .collect(),
+            bound: Some((900.0, "the bound")),
+        };
+        let svg = plot.svg();
+        let styles: std::collections::BTreeSet<_> = svg
+            .lines()
+            .filter(|line| line.contains("<polyline") && !line.contains("leader"))
+            .map(|line| {
+                line.split_once("stroke=")
+                    .unwrap()
+                    .1
+                    .split_once("/>")
+                    .unwrap()
+                    .0
+            })
+            .collect();
+        assert_eq!(styles.len(), names.len(), "{styles:?}");
+        assert!(svg.contains(">the bound</text>"), "{svg}");
+    }
 
     #[test]
     fn even_grids_have_round_steps() {
@@ -192,6 +297,7 @@ mod tests {
                     points: Vec::new(),
                 },
             ],
+            bound: None,
         };
         let svg = plot.svg();
         assert!(

@@ -283,3 +283,20 @@ fn traces_and_charts_show_the_record() {
     assert!(lines[1].contains('█') && lines[2].contains('~') && lines[1].contains('.'));
     assert_eq!(table(&history).lines().count(), 1 + history.actors.len());
 }
+
+#[test]
+fn the_book_shows_what_the_command_prints() {
+    let book = include_str!("../../../docs/src/simulator.md");
+    // As `cargo xtask sim passive-server --to 30 --width 60`.
+    let history = run_named("passive-server");
+    let window = Window {
+        from: 0,
+        to: 30_000,
+        width: 60,
+    };
+    for shown in [chart(&history, window), table(&history)] {
+        assert!(book.contains(&shown), "the page should show:\n{shown}");
+    }
+    let entries = format!("{} kernel entries", history.entries);
+    assert!(book.contains(&entries), "the page should say {entries}");
+}

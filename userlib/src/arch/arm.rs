@@ -1,5 +1,6 @@
 //! Arm, 32-bit and 64-bit: what does not need its instructions.
 
+use super::MemoryAccess;
 use crate::cap::Registers;
 use abi::registers::{CAP, INFO, PC, SP, TLS_BASE};
 
@@ -22,4 +23,43 @@ pub fn initial_registers(
 /// The stack pointer at the start of a function whose stack ends at `top`.
 pub fn initial_stack(top: usize) -> usize {
     top & !15
+}
+
+/// The status is DFSR or IFSR, of the short-descriptor format (Arm ARM for ARMv7-A). Permission faults of sections and pages are 13
+/// and 15; bit 11 tells a write.
+#[cfg(target_arch = "arm")]
+pub fn memory_access(status: usize) -> MemoryAccess {
+    MemoryAccess {
+        write: status & 1 << 11 != 0,
+        forbidden: matches!(status & 0x40f, 0xd | 0xf),
+    }
+}
+
+/// The status is ESR_EL1 (Arm ARM for ARMv8-A). Permission faults of all levels begin with 0b0011; bit 6 tells a
+/// write.
+#[cfg(target_arch = "aarch64")]
+pub fn memory_access(status: usize) -> MemoryAccess {
+    MemoryAccess {
+        write: status & 1 << 6 != 0,
+        forbidden: status & 0x3c == 0xc,
+    }
+}
+
+/// There is but one kind.
+#[cfg(target_arch = "arm")]
+pub fn exception(_: usize) -> &'static str {
+    "undefined instruction"
+}
+
+/// The number is ESR_EL1, the class in its upper bits.
+#[cfg(target_arch = "aarch64")]
+pub fn exception(number: usize) -> &'static str {
+    match number >> 26 {
+        0 => "undefined instruction",
+        0x7 => "floating point, which it may not use",
+        0x22 => "jump to an address that is not aligned",
+        0x26 => "stack pointer that is not aligned",
+        0x30..=0x35 | 0x3c => "breakpoint",
+        _ => "exception",
+    }
 }

@@ -7,6 +7,7 @@
 //! | `relax` | a hint in waiting loops |
 //! | `Attributes`, `FrameSize`, `Table` | memory attributes, frame sizes, paging structures |
 //! | `initial_context` | registers of a thread at its start |
+//! | `memory_access`, `exception` | what the numbers of faults mean |
 //! | `_root_start`, `_component_start` | macros: assembly of the two entry points |
 
 /// The registers that take part in a system call, by role.
@@ -22,6 +23,15 @@ pub struct Registers {
     pub reply: usize,
     /// In: where the first phase of NBSendRecv goes.
     pub destination: usize,
+}
+
+/// What the status of a memory fault says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryAccess {
+    /// The thread wanted to write.
+    pub write: bool,
+    /// Something is mapped there, but not for that.
+    pub forbidden: bool,
 }
 
 #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]

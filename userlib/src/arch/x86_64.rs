@@ -1,5 +1,6 @@
 //! x86-64: what the host knows too.
 
+use super::MemoryAccess;
 use crate::cap::Registers;
 use abi::registers::{CAP, PC, SP, TLS_BASE};
 
@@ -25,4 +26,26 @@ pub fn initial_registers(
 /// The stack pointer at the start of a function whose stack ends at `top`: as if it had been called.
 pub fn initial_stack(top: usize) -> usize {
     (top & !15) - size_of::<usize>()
+}
+
+/// The status is the error code of a page fault (Intel SDM, volume 3, "Page-Fault Exceptions").
+pub fn memory_access(status: usize) -> MemoryAccess {
+    MemoryAccess {
+        write: status & 2 != 0,
+        forbidden: status & 1 != 0,
+    }
+}
+
+/// The number is the vector (Intel SDM, volume 3, "Exception and Interrupt Vectors").
+pub fn exception(number: usize) -> &'static str {
+    match number {
+        0 => "division by zero",
+        1 | 3 => "breakpoint",
+        6 => "undefined instruction",
+        7 => "floating point, which it may not use",
+        13 => "instruction or address that it may not use",
+        16 | 19 => "floating-point exception",
+        17 => "access that is not aligned",
+        _ => "exception",
+    }
 }

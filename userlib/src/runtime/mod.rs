@@ -9,18 +9,20 @@ mod exit;
 mod heap;
 #[cfg(target_os = "none")]
 mod panic;
+mod stack;
 mod termination;
 
 pub use exit::{exit, exit_thread};
 #[cfg(target_os = "none")]
 pub use panic::set_panic_hook;
+pub use stack::{StackUse, stack, stack_use};
 pub use termination::Termination;
 
 use crate::{Startup, arch};
 use abi::BootInfo;
 
 /// Bytes of the root task's stack.
-pub const ROOT_STACK_BYTES: usize = 64 * 1024;
+pub const ROOT_STACK_BYTES: usize = 128 * 1024;
 
 /// The root task's stack.
 #[repr(C, align(4096))]
@@ -40,10 +42,16 @@ impl RootStack {
 /// Runs the main function of a root task.
 ///
 /// # Safety
-/// `boot_info` is what the kernel left in the capability register.
+/// `boot_info` is what the kernel left in the capability register, and the caller runs on `stack`.
 #[doc(hidden)]
-pub unsafe fn run_root<T: Termination>(boot_info: usize, main: fn(&'static BootInfo) -> T) -> ! {
+pub unsafe fn run_root<T: Termination>(
+    boot_info: usize,
+    stack: &'static RootStack,
+    main: fn(&'static BootInfo) -> T,
+) -> ! {
     exit::this_is_the_root_task();
+    let start = stack.0.get() as usize;
+    stack::set_stack(start..start + ROOT_STACK_BYTES);
     // SAFETY: the kernel mapped the frame and nobody unmaps it.
     let boot_info = unsafe { &*(boot_info as *const BootInfo) };
     // SAFETY: the kernel mapped this buffer for the initial thread.
@@ -62,6 +70,7 @@ pub unsafe fn run_component<T: Termination>(startup: usize, main: fn(&'static St
     // SAFETY: as above.
     unsafe { arch::set_ipc_buffer_address(startup.ipc_buffer()) };
     assert!(startup.is_valid(), "this is no startup page");
+    stack::set_stack(startup.stack());
     exit(main(startup).code())
 }
 
@@ -75,7 +84,7 @@ macro_rules! root {
 
             extern "C" fn run(boot_info: usize) -> ! {
                 // SAFETY: `_start` passes on what the kernel gave it.
-                unsafe { $crate::runtime::run_root(boot_info, $main) }
+                unsafe { $crate::runtime::run_root(boot_info, &STACK, $main) }
             }
 
             /// Where the kernel starts the initial thread: without a stack.

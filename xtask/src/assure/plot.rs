@@ -24,6 +24,7 @@ pub(super) fn lines(curves: &[(&str, &Points)], unit: &str) -> String {
                 points: [&[(0.0, 0.0)], points.as_slice()].concat(),
             })
             .collect(),
+        bound: None,
     };
     plot.svg()
 }

@@ -44,6 +44,7 @@ pub(super) fn plot(platform: &str, measured: &[Measurement]) -> Option<String> {
             end: highest,
         },
         curves: curves.into(),
+        bound: None,
     };
     Some(plot.svg())
 }

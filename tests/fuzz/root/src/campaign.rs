@@ -5,6 +5,7 @@ use core::fmt;
 use hostility::ledger::{Ledger, Manner, Word};
 use userlib::cap::SchedParameters;
 use userlib::environment::SharedPage;
+use userlib::runtime::StackUse;
 use userlib::time::Clock;
 use userlib::{BootInfo, Environment, Error, Microseconds, Result, boot, println, syscall, tar};
 
@@ -281,6 +282,8 @@ impl Campaign {
 pub enum Failure {
     /// The root task could not do something.
     Error(Error),
+    /// The root task used too much of its stack.
+    Stack(StackUse),
     /// A method was not reached.
     Missed(Method),
     /// One who behaves got less than its share.
@@ -310,6 +313,14 @@ pub enum Failure {
     },
 }
 
+/// Whether the root task's stack has room for what another compiler needs.
+pub fn stack_margin(stack: StackUse) -> core::result::Result<(), Failure> {
+    match stack.has_margin() {
+        true => Ok(()),
+        false => Err(Failure::Stack(stack)),
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Error(error)
@@ -320,6 +331,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Error(error) => write!(out, "the root task got {error:?}"),
+            Self::Stack(stack) => write!(out, "{stack} were used"),
             Self::Missed(method) => write!(out, "{method:?} never succeeded"),
             Self::Starved { name, done, least } => {
                 write!(out, "{name} worked in {done} periods, not in {least}")

@@ -30,6 +30,7 @@ userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> Result {
     let mut environment = Environment::from_boot_info(boot);
+    environment.end_with_root_task("fuzz")?;
     let mut grounds = Grounds::new(&mut environment, boot)?;
     let mut reached = Reached::new();
     let (mut passed, mut failed) = (0, 0);
@@ -57,6 +58,9 @@ fn main(boot: &'static BootInfo) -> Result {
     if wanted(Reached::NAME) {
         tell(Reached::NAME, reached.judge());
     }
+    let stack = runtime::stack_use();
+    println!("fuzz: the root task's stack: {stack}");
+    tell("its_stack_has_a_margin", campaign::stack_margin(stack));
     println!("{passed} passed, {failed} failed");
     runtime::exit((failed != 0) as usize)
 }

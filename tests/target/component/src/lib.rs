@@ -60,6 +60,7 @@ groups![
     scheduling,
     registers,
     faults,
+    stacks,
     frames,
     #[cfg(target_arch = "x86_64")]
     x86_spaces,
@@ -113,7 +114,17 @@ pub fn perform(startup: &'static Startup) {
     support::start(startup);
     let mut test = Test::new(startup);
     let (group, index) = (startup.number(names::GROUP), startup.number(names::INDEX));
-    if let Err(failure) = RUN[group][index](&mut test) {
+    let outcome = RUN[group][index](&mut test).and_then(|()| margin());
+    if let Err(failure) = outcome {
         failure.report();
     }
+}
+
+/// The stack must have room for what another compiler needs.
+fn margin() -> Outcome {
+    let stack = userlib::runtime::stack_use();
+    if !stack.has_margin() {
+        support::fail(format_args!("{stack} of the stack were used"));
+    }
+    Ok(())
 }

@@ -27,6 +27,7 @@ userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> Result {
     let mut environment = Environment::from_boot_info(boot);
+    environment.end_with_root_task("target-tests")?;
     let mut runner = Runner::new(&mut environment, boot)?;
     let (mut passed, mut failed) = machine::test(boot);
     for (group, &(file, names)) in GROUPS.iter().enumerate() {
@@ -49,6 +50,16 @@ fn main(boot: &'static BootInfo) -> Result {
                     println!("test {name} ... FAILED: the runner could not do it: {error:?}");
                 }
             }
+        }
+    }
+    if passed + failed > 0 {
+        let stack = runtime::stack_use();
+        if stack.has_margin() {
+            passed += 1;
+            println!("test runner::its_stack_has_a_margin ... ok");
+        } else {
+            failed += 1;
+            println!("test runner::its_stack_has_a_margin ... FAILED: {stack} were used");
         }
     }
     println!("{passed} passed, {failed} failed");

@@ -18,7 +18,7 @@ const SIZE: ProcessSize = ProcessSize {
     memory_bits: 24,
     slots: 1024,
     cnode_bits: 12,
-    stack_pages: 16,
+    stack_pages: 24,
 };
 /// Memory for what a test makes.
 const UNTYPED_BITS: usize = 23;

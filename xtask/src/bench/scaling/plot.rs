@@ -84,6 +84,7 @@ fn draw(title: &str, across: &str, factor: Option<f64>, curves: &[Points]) -> Op
                 points: curve(one),
             })
             .collect(),
+        bound: None,
     };
     Some(plot.svg())
 }
@@ -110,7 +111,7 @@ mod tests {
             latency("MCS", 1, 20.0),
         ];
         let svg = locks_plot("pc99", &measured).unwrap();
-        assert_eq!(svg.matches("<polyline").count(), 2);
+        assert_eq!(svg.matches("stroke-width=\"2\"").count(), 2);
         assert!(svg.contains("\"297.0,198.0 530.0,24.0\""), "{svg}");
         assert!(locks_plot("pc99", &[]).is_none());
     }

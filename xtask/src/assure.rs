@@ -5,6 +5,7 @@
 //! with the fuzzer and with mutants of the kernel, which tell how much the tests see. The report is
 //! written anew after each round, so that a run can be ended at any time.
 
+mod assembly;
 mod checkers;
 mod fuzz;
 mod mutants;
@@ -41,6 +42,7 @@ struct Results {
     accounts: Vec<Account>,
     fuzz: Option<fuzz::Account>,
     mutants: Option<mutants::Account>,
+    assembly: Option<assembly::Account>,
 }
 
 impl Results {
@@ -79,6 +81,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AssureArguments) -> Result 
         minutes: arguments.minutes,
     };
     let mut results = Results::default();
+    if arguments.assembly {
+        results.assembly = Some(assembly::all(&run, arguments)?);
+        return finish(&run, &results, arguments);
+    }
     if arguments.mutants {
         results.mutants = Some(mutants::all(&run)?);
         return finish(&run, &results, arguments);

@@ -269,11 +269,22 @@ pub(crate) struct AssureArguments {
     /// Only test mutants of the kernel, and all of them, which takes hours.
     #[arg(long)]
     pub(crate) mutants: bool,
-    /// Make the report part of the book.
+    /// Only test mutants of the fast paths in assembly: on the target, and all of them.
     #[arg(long, conflicts_with = "mutants")]
+    pub(crate) assembly: bool,
+    /// The platform of that assembly.
+    #[arg(long, value_name = "P", default_value = "pc99", requires = "assembly")]
+    pub(crate) platform: String,
+    #[command(flatten)]
+    pub(crate) cores: Cores,
+    /// Only those mutants of it whose name contains this text.
+    #[arg(long, value_name = "TEXT", requires = "assembly")]
+    pub(crate) only: Option<String>,
+    /// Make the report part of the book.
+    #[arg(long, conflicts_with_all = ["mutants", "assembly"])]
     pub(crate) write_report: bool,
     /// Make what the fuzzer has found its committed corpus.
-    #[arg(long, conflicts_with = "mutants")]
+    #[arg(long, conflicts_with_all = ["mutants", "assembly"])]
     pub(crate) write_corpus: bool,
 }
 

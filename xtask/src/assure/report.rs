@@ -108,6 +108,28 @@ fn body(run: &Run<'_>, results: &Results, images: &str) -> String {
         }
         let _ = writeln!(text);
     }
+    if let Some(assembly) = &results.assembly {
+        let _ = writeln!(
+            text,
+            "Mutants of the fast paths in assembly ({}): {} noticed, {} missed; {} do the same, {} \
+             cannot be built.\n",
+            assembly.platform,
+            assembly.caught,
+            assembly.missed.len(),
+            assembly.equivalent.len(),
+            assembly.unviable.len(),
+        );
+        for (what, names) in [
+            ("missed", &assembly.missed),
+            ("the same", &assembly.equivalent),
+            ("not built", &assembly.unviable),
+        ] {
+            for name in names {
+                let _ = writeln!(text, "- {what}: {name}");
+            }
+        }
+        let _ = writeln!(text);
+    }
     let findings = results.findings();
     let _ = writeln!(
         text,

@@ -52,6 +52,8 @@ groups![
     buffers,
     call_reply,
     donation,
+    fast_path_call,
+    fast_path_reply,
     reply_stack,
     notification,
     thread,

@@ -1,0 +1,582 @@
+//! What the fast paths of Call decline: a passive server waits, everything is as usual but for one thing, and what
+//! comes of it is what the slow path does.
+
+use crate::support::arch::{fill_fpu, fpu_holds};
+use crate::support::events::{forget, note, noted};
+use crate::support::{ABOVE, BELOW, Outcome, Test, Watched, ms};
+use crate::{check, check_eq};
+use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
+use abi::thread_flags::FPU_DISABLED;
+use abi::{MessageInfo, Syscall, WORD_BITS};
+use userlib::arch::{Registers, syscall};
+use userlib::cap::{CNode, Endpoint, Notification, Reply, SchedContext, SchedParameters, VSpace};
+use userlib::time::Clock;
+use userlib::{CPtr, Fault, Message, Received, Rights, Thread, ipc_buffer, syscall};
+
+tests![
+    usual_calls,
+    only_the_words_of_a_message_travel,
+    words_of_the_buffer,
+    capabilities,
+    addresses_with_another_guard,
+    spaces_of_several_levels,
+    no_space,
+    other_objects,
+    without_write,
+    without_grant,
+    no_receiver,
+    a_queue_of_senders,
+    receivers_of_equal_priority,
+    receivers_of_lower_priority,
+    no_reply_object,
+    time_of_its_own,
+    another_ready_thread,
+    no_ready_thread,
+    a_release_that_the_timer_does_not_tell,
+    a_release_that_the_timer_need_not_tell,
+    another_address_space,
+    callers_without_floating_point,
+    servers_without_floating_point,
+    thresholds,
+    limited_time,
+    calls_within_calls,
+];
+
+/// A passive server that notes a letter for each message, and answers with the same words, the label one
+/// higher.
+fn serve(test: &mut Test, endpoint: Endpoint, priority: u8, letter: char) -> Outcome<Thread> {
+    let reply: Reply = test.create()?;
+    Ok(test.spawn_passive(priority, move || {
+        let mut received = endpoint.recv(reply);
+        loop {
+            note(letter);
+            received = endpoint.reply_recv(echo(received), reply);
+        }
+    })?)
+}
+
+/// The answer to a message.
+fn echo(received: Received) -> Message {
+    let message = received.message.unwrap_or(Message::empty(0));
+    let words: [usize; 10] = core::array::from_fn(|index| message.word(index));
+    Message::new(message.label() + 1, &words[..message.length()])
+}
+
+/// A thread that calls, and notes `c`.
+fn client(test: &mut Test, priority: u8, endpoint: Endpoint) -> Outcome<Thread> {
+    Ok(test.spawn(priority, move || {
+        endpoint.call(Message::empty(0));
+        note('c');
+    })?)
+}
+
+/// Checks that a context belongs to a thread, and takes it away.
+#[track_caller]
+fn check_holder(context: SchedContext, holder: Thread) {
+    check_eq!(context.unbind_object(holder.tcb), Ok(()));
+}
+
+/// A thread, as urgent as the servers here, that calls by an address in a capability space; it runs.
+fn caller_in(test: &mut Test, root: CNode, address: usize) -> Outcome<Watched> {
+    let watched = test.watched(move || {
+        syscall::call(CPtr(address), Message::empty(0));
+        note('c');
+    })?;
+    let (thread, endpoint, vspace) = (watched.thread, watched.endpoint, test.vspace);
+    thread.tcb.set_space(endpoint, root, 0, vspace)?;
+    Ok(watched)
+}
+
+fn usual_calls(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    serve(test, endpoint, ABOVE, 's')?;
+    let badged = test.badge(endpoint, 0x55)?;
+    for cap in [endpoint, badged] {
+        for right in [Rights::GRANT, Rights::GRANT_REPLY] {
+            let cap = test.restrict(cap, right.union(Rights::WRITE))?;
+            client(test, ABOVE, cap)?;
+        }
+    }
+    check_eq!(noted(), "scscscsc");
+    Ok(())
+}
+
+fn only_the_words_of_a_message_travel(test: &mut Test) -> Outcome {
+    const CLIENT: [usize; 4] = [1, 2, 3, 4];
+    const SERVER: [usize; 4] = [11, 12, 13, 14];
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let badged = test.badge(endpoint, 0x55)?;
+    let mixed = |length: usize, first: [usize; 4], rest: [usize; 4]| -> [usize; 4] {
+        core::array::from_fn(|index| if index < length { first[index] } else { rest[index] })
+    };
+    test.spawn_passive(ABOVE, move || {
+        let mut call = Syscall::Recv;
+        for length in 0..=4 {
+            let info = MessageInfo::new(length + 7, 0, length.saturating_sub(1)).0;
+            let mut registers = Registers {
+                cap: endpoint.0.0,
+                reply: reply.0.0,
+                info,
+                words: SERVER,
+                ..Default::default()
+            };
+            syscall(call, &mut registers);
+            check_eq!(registers.cap, 0x55);
+            check_eq!(registers.info, MessageInfo::new(length, 0, length).0);
+            check_eq!(registers.words, mixed(length, CLIENT, SERVER));
+            note('s');
+            call = Syscall::ReplyRecv;
+        }
+        reply.send(Message::empty(0));
+    })?;
+    test.spawn(ABOVE, move || {
+        for length in 0..4 {
+            let mut registers = Registers {
+                cap: badged.0.0,
+                info: MessageInfo::new(length, 0, length).0,
+                words: CLIENT,
+                ..Default::default()
+            };
+            syscall(Syscall::Call, &mut registers);
+            check_eq!(registers.cap, 0);
+            check_eq!(registers.info, MessageInfo::new(length + 8, 0, length).0);
+            check_eq!(registers.words, mixed(length, SERVER, CLIENT));
+            note('c');
+        }
+        badged.call(Message::new(4, &CLIENT));
+        note('.');
+    })?;
+    check_eq!(noted(), "scscscscs.");
+    Ok(())
+}
+
+fn words_of_the_buffer(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    serve(test, endpoint, ABOVE, 's')?;
+    test.spawn(ABOVE, move || {
+        for length in 4..=10 {
+            let words: [usize; 10] = core::array::from_fn(|index| index * 77 + length);
+            let answer = endpoint.call(Message::new(length, &words[..length]));
+            check_eq!((answer.label(), answer.length()), (length + 1, length));
+            for (index, word) in words[..length].iter().enumerate() {
+                check_eq!(answer.word(index), *word);
+            }
+        }
+        note('c');
+    })?;
+    check_eq!(noted(), "sssssssc");
+    Ok(())
+}
+
+fn capabilities(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let notification: Notification = test.create()?;
+    let badged = test.badge(notification, 6)?;
+    let slot = test.empty_slot()?;
+    test.spawn_passive(ABOVE, move || {
+        ipc_buffer::set_receive_slot(slot);
+        let received = endpoint.recv(reply);
+        let count = received.message.map(|message| message.capabilities());
+        check_eq!(count, Some(1));
+        Notification(CPtr(slot.index)).signal();
+        reply.send(Message::empty(0));
+    })?;
+    test.spawn(ABOVE, move || {
+        endpoint.call(Message::empty(0).with_capabilities(&[badged.0]));
+        note('c');
+    })?;
+    check_eq!(noted(), "c");
+    check_eq!(notification.poll(), 6);
+    Ok(())
+}
+
+fn addresses_with_another_guard(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    serve(test, endpoint, ABOVE, 's')?;
+    let address = endpoint.0.0 | 1 << (WORD_BITS - 1);
+    let fault = test.fault_of(move || {
+        syscall::call(CPtr(address), Message::empty(0));
+    })?;
+    check!(matches!(
+        fault,
+        Fault::Capability { address: at, receiving: false, .. } if at == address
+    ));
+    check_eq!(noted(), "");
+    Ok(())
+}
+
+fn spaces_of_several_levels(test: &mut Test) -> Outcome {
+    let (near, far): (Endpoint, Endpoint) = (test.create()?, test.create()?);
+    serve(test, near, ABOVE, 'n')?;
+    serve(test, far, ABOVE, 'f')?;
+    // Its four bits are the first of an address; the rest of an address is left over.
+    let table: CNode = test.create_sized(4)?;
+    for (index, endpoint) in [(0, far), (5, near)] {
+        let slot = table.slot_of_table(index, 4);
+        slot.copy_from(test.slot(endpoint), Rights::ALL)?;
+    }
+    caller_in(test, table, 5)?.thread.start()?;
+    check_eq!(noted(), "fc");
+    Ok(())
+}
+
+fn no_space(test: &mut Test) -> Outcome {
+    for address in [0, 7] {
+        let root: CNode = test.create_sized(4)?;
+        let watched = caller_in(test, root, address)?;
+        test.slot(root).revoke()?;
+        watched.thread.start()?;
+        let fault = watched.fault();
+        check!(matches!(fault, Fault::Capability { receiving: false, .. }));
+    }
+    check_eq!(noted(), "");
+    Ok(())
+}
+
+fn other_objects(test: &mut Test) -> Outcome {
+    let notification: Notification = test.create()?;
+    for badge in [1, 2, 3] {
+        let badged = test.badge(notification, badge)?;
+        // To one that holds nothing, and to one that does.
+        for _ in 0..2 {
+            test.spawn(ABOVE, move || {
+                syscall::call(badged.0, Message::empty(0));
+                note('c');
+            })?;
+        }
+        check_eq!(notification.poll(), badge);
+    }
+    check_eq!(noted(), "cccccc");
+    Ok(())
+}
+
+fn without_write(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    serve(test, endpoint, ABOVE, 's')?;
+    let rights = Rights::READ.union(Rights::GRANT).union(Rights::GRANT_REPLY);
+    let weak = test.restrict(endpoint, rights)?;
+    test.spawn(ABOVE, move || {
+        let answer = weak.call(Message::new(1, &[7]));
+        check_eq!(answer.label(), abi::ErrorCode::InvalidCapability as usize);
+        note('c');
+    })?;
+    check_eq!(noted(), "c");
+    Ok(())
+}
+
+/// The message is taken, and the caller stops: nothing would answer it. It lends nothing.
+fn check_given_up(test: &mut Test, caller: Thread, server: Thread) -> Outcome {
+    test.settle()?;
+    check_eq!(noted(), "");
+    check_holder(caller.sched_context, caller);
+    caller.sched_context.bind(server.tcb)?;
+    test.settle()?;
+    check_eq!(noted(), "s");
+    Ok(())
+}
+
+fn without_grant(test: &mut Test) -> Outcome {
+    for rights in [Rights::WRITE, Rights::READ_WRITE] {
+        let endpoint: Endpoint = test.create()?;
+        let server = serve(test, endpoint, ABOVE, 's')?;
+        let weak = test.restrict(endpoint, rights)?;
+        let caller = client(test, ABOVE, weak)?;
+        check_given_up(test, caller, server)?;
+        forget();
+    }
+    Ok(())
+}
+
+fn no_reply_object(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    let server = test.spawn_passive(ABOVE, move || {
+        endpoint.wait();
+        note('s');
+        endpoint.wait();
+    })?;
+    let caller = client(test, ABOVE, endpoint)?;
+    check_given_up(test, caller, server)
+}
+
+fn no_receiver(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let badged = test.badge(endpoint, 5)?;
+    client(test, ABOVE, badged)?;
+    check_eq!(endpoint.nb_recv(reply).map(|received| received.badge), Some(5));
+    reply.send(Message::empty(0));
+    check_eq!(noted(), "c");
+    Ok(())
+}
+
+fn a_queue_of_senders(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    for badge in 1..4 {
+        let badged = test.badge(endpoint, badge)?;
+        client(test, ABOVE, badged)?;
+    }
+    for badge in 1..4 {
+        check_eq!(endpoint.nb_recv(reply).map(|received| received.badge), Some(badge));
+        reply.send(Message::empty(0));
+    }
+    check_eq!(noted(), "ccc");
+    Ok(())
+}
+
+fn receivers_of_equal_priority(test: &mut Test) -> Outcome {
+    for count in 2..=4 {
+        let endpoint: Endpoint = test.create()?;
+        for letter in ['x', 'y', 'z', 'w'].into_iter().take(count) {
+            serve(test, endpoint, ABOVE, letter)?;
+        }
+        forget();
+        for _ in 0..2 * count {
+            client(test, ABOVE, endpoint)?;
+        }
+        let expected = ["xcycxcyc", "xcyczcxcyczc", "xcyczcwcxcyczcwc"][count - 2];
+        check_eq!(noted(), expected);
+    }
+    Ok(())
+}
+
+fn receivers_of_lower_priority(test: &mut Test) -> Outcome {
+    for count in 2..=4 {
+        let endpoint: Endpoint = test.create()?;
+        // Each serves one call. More urgent ones come later, so that the others are below them.
+        for (letter, priority) in [('x', 1), ('y', 2), ('z', 3), ('w', 4)].into_iter().take(count) {
+            let reply: Reply = test.create()?;
+            test.spawn_passive(ABOVE + priority, move || {
+                endpoint.recv(reply);
+                note(letter);
+                reply.send(Message::empty(0));
+            })?;
+        }
+        forget();
+        for _ in 0..count {
+            client(test, ABOVE, endpoint)?;
+        }
+        check_eq!(noted(), ["ycxc", "zcycxc", "wczcycxc"][count - 2]);
+    }
+    Ok(())
+}
+
+fn time_of_its_own(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let server = test.spawn(ABOVE, move || {
+        endpoint.recv(reply);
+        note('s');
+        endpoint.wait();
+    })?;
+    let caller = client(test, ABOVE, endpoint)?;
+    check_eq!(noted(), "s");
+    check_holder(caller.sched_context, caller);
+    check_holder(server.sched_context, server);
+    Ok(())
+}
+
+/// A server below a client, called twice: the timer is right for the second call.
+fn another_ready_thread(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    serve(test, endpoint, ABOVE, 's')?;
+    let between = test.thread(ABOVE + 5, || note('m'))?;
+    test.spawn(ABOVE + 10, move || {
+        endpoint.call(Message::empty(0));
+        check_eq!(between.start(), Ok(()));
+        endpoint.call(Message::empty(0));
+        note('c');
+    })?;
+    check_eq!(noted(), "smsc");
+    // An equal of the server does not come first.
+    forget();
+    let equal = test.thread(ABOVE, || note('m'))?;
+    test.spawn(ABOVE + 10, move || {
+        endpoint.call(Message::empty(0));
+        check_eq!(equal.start(), Ok(()));
+        endpoint.call(Message::empty(0));
+        note('c');
+    })?;
+    check_eq!(noted(), "sscm");
+    Ok(())
+}
+
+fn no_ready_thread(test: &mut Test) -> Outcome {
+    let (endpoint, bell): (Endpoint, Notification) = (test.create()?, test.create()?);
+    let ringing = test.badge(bell, 1)?;
+    serve(test, endpoint, BELOW, 's')?;
+    let caller = test.thread(BELOW + 5, move || {
+        for _ in 0..3 {
+            endpoint.call(Message::empty(0));
+        }
+        note('c');
+        ringing.signal();
+    })?;
+    caller.start()?;
+    bell.wait();
+    check_eq!(noted(), "sssc");
+    Ok(())
+}
+
+/// A thread is released between the priorities of client and server, soon after the call.
+fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let startup = test.startup;
+    test.spawn_passive(ABOVE, move || {
+        endpoint.recv(reply);
+        let clock = Clock::from_startup(startup);
+        let start = clock.now();
+        while clock.now() - start < ms(15) {}
+        note('s');
+        reply.send(Message::empty(0));
+    })?;
+    let time = SchedParameters::new(ms(1), ms(8));
+    let between = test.timed(ABOVE + 5, time, || {
+        syscall::yield_now();
+        note('m');
+    })?;
+    between.start()?;
+    let long = SchedParameters::new(ms(60), ms(60));
+    let caller = test.timed(ABOVE + 10, long, move || {
+        endpoint.call(Message::empty(0));
+        note('c');
+    })?;
+    caller.start()?;
+    check_eq!(noted(), "msc");
+    Ok(())
+}
+
+/// The same, but the server is more urgent than the one that is released.
+fn a_release_that_the_timer_need_not_tell(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    serve(test, endpoint, ABOVE + 10, 's')?;
+    let time = SchedParameters::new(ms(1), ms(8));
+    let between = test.timed(ABOVE + 5, time, || {
+        syscall::yield_now();
+        note('m');
+    })?;
+    between.start()?;
+    client(test, ABOVE, endpoint)?;
+    check_eq!(noted(), "sc");
+    test.sleep(ms(10))?;
+    check_eq!(noted(), "scm");
+    Ok(())
+}
+
+fn another_address_space(test: &mut Test) -> Outcome {
+    let (endpoint, faults): (Endpoint, Endpoint) = (test.create()?, test.create()?);
+    let reply: Reply = test.create()?;
+    let server = serve(test, endpoint, ABOVE, 's')?;
+    let empty: VSpace = test.create()?;
+    test.asid_pool.assign(empty)?;
+    let cnode = test.allocator.cnode();
+    server.tcb.set_space(faults, cnode, 0, empty)?;
+    client(test, ABOVE, endpoint)?;
+    let received = faults.nb_recv(reply).and_then(|received| received.message);
+    let fault = received.map(|message| Fault::from_message(&message));
+    check!(matches!(fault, Some(Fault::Memory { .. })), "{fault:?}");
+    check_eq!(noted(), "");
+    Ok(())
+}
+
+fn callers_without_floating_point(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        endpoint.recv(reply);
+        fill_fpu(7);
+        reply.send(Message::empty(0));
+    })?;
+    let caller = test.thread(ABOVE, move || {
+        endpoint.call(Message::empty(0));
+        note('c');
+    })?;
+    caller.tcb.set_flags(0, FPU_DISABLED)?;
+    fill_fpu(5);
+    caller.start()?;
+    check!(fpu_holds(5));
+    check_eq!(noted(), "c");
+    Ok(())
+}
+
+fn servers_without_floating_point(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let (faults, answer): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let work = move || {
+        endpoint.recv(reply);
+        fill_fpu(7);
+        note('x');
+    };
+    let server = test.spawn_passive_with(ABOVE, faults, work)?;
+    server.tcb.set_flags(0, FPU_DISABLED)?;
+    test.spawn(ABOVE, move || {
+        fill_fpu(5);
+        endpoint.call(Message::empty(0));
+    })?;
+    check_eq!(noted(), "");
+    check!(faults.nb_recv(answer).is_some());
+    Ok(())
+}
+
+fn thresholds(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        let received = endpoint.recv(reply);
+        let message = received.message.unwrap_or(Message::empty(0));
+        check!(message.lent_time() >= ms(1));
+        reply.send(Message::empty(0));
+    })?;
+    test.slot(endpoint).set_endpoint_threshold(ms(1), TELL_BUDGET)?;
+    client(test, ABOVE, endpoint)?;
+    check_eq!(noted(), "c");
+    Ok(())
+}
+
+/// A limited server calls one that has no limit, which is refused, and answers in time: the limit is over then.
+fn limited_time(test: &mut Test) -> Outcome {
+    let (outer, inner): (Endpoint, Endpoint) = (test.create()?, test.create()?);
+    let reply: Reply = test.create()?;
+    serve(test, inner, ABOVE, 'i')?;
+    test.spawn_passive(ABOVE, move || {
+        outer.recv(reply);
+        loop {
+            check!(inner.call(Message::empty(0)).label() != 1);
+            note('o');
+            outer.reply_recv(Message::empty(0), reply);
+        }
+    })?;
+    test.slot(outer).set_endpoint_threshold(ms(5), LIMIT)?;
+    let startup = test.startup;
+    let caller = test.timed(ABOVE, SchedParameters::new(ms(60), ms(1000)), move || {
+        let clock = Clock::from_startup(startup);
+        for _ in 0..2 {
+            check_eq!(outer.call(Message::empty(0)).label(), 0);
+            let start = clock.now();
+            while clock.now() - start < ms(10) {}
+            note('c');
+        }
+    })?;
+    caller.start()?;
+    check_eq!(noted(), "ococ");
+    Ok(())
+}
+
+fn calls_within_calls(test: &mut Test) -> Outcome {
+    let endpoints: [Endpoint; 3] = [test.create()?, test.create()?, test.create()?];
+    serve(test, endpoints[2], ABOVE, 's')?;
+    for (index, letter) in [(1, 'n'), (0, 'm')] {
+        let (here, there) = (endpoints[index], endpoints[index + 1]);
+        let reply: Reply = test.create()?;
+        test.spawn_passive(ABOVE, move || {
+            here.recv(reply);
+            loop {
+                note(letter);
+                there.call(Message::empty(0));
+                note(letter);
+                here.reply_recv(Message::empty(0), reply);
+            }
+        })?;
+    }
+    let callers = [client(test, ABOVE, endpoints[0])?, client(test, ABOVE, endpoints[0])?];
+    check_eq!(noted(), "mnsnmcmnsnmc");
+    for caller in callers {
+        check_holder(caller.sched_context, caller);
+    }
+    Ok(())
+}

@@ -104,6 +104,8 @@ pub(crate) fn build(
 ) -> Result<Built> {
     let platform = request.platform;
     platform.require(request.cores)?;
+    // What cargo builds lies at the same place for every request: nothing may change it before it is read.
+    let _alone = workspace.lock()?;
     let bare_metal = BareMetal {
         workspace,
         tools,
@@ -156,12 +158,8 @@ pub(crate) fn build(
     if request.cores.big_lock {
         file.push_str("-big-lock");
     }
-    let image = workspace
-        .target()
-        .join(&platform.name)
-        .join("image")
-        .join(file + ".elf");
-    write_if_changed(&image, &bytes)?;
+    let folder = workspace.target().join(&platform.name).join("image");
+    let image = image::file::write(&folder, &file, &bytes)?;
     Ok(Built {
         kernel,
         root_task,
@@ -308,7 +306,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 /// Writes a file at once, and leaves it alone when it holds `bytes` already:
 /// what depends on it isn't built again.
-fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
     }

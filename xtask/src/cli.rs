@@ -174,9 +174,13 @@ pub(crate) struct QemuArguments {
     /// Boot this program, built for the ABI, as the initial thread.
     #[arg(long, value_name = "FILE.elf", conflicts_with = "system")]
     pub(crate) root_task: Option<PathBuf>,
-    /// Let virtual time be the number of executed instructions.
+    /// Let time be the number of executed instructions, so that a busy host changes nothing: the default for a
+    /// system.
     #[arg(long)]
     pub(crate) icount: bool,
+    /// Let time be the host's: the default for a program of one's own.
+    #[arg(long, conflicts_with = "icount")]
+    pub(crate) real_time: bool,
     /// End the run after this time, with exit code 124.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
@@ -334,6 +338,13 @@ pub(crate) struct BenchArguments {
     pub(crate) timeout: u64,
 }
 
+impl QemuArguments {
+    /// Whether time is the number of executed instructions.
+    pub(crate) fn is_virtual(&self) -> bool {
+        self.icount || self.root_task.is_none() && !self.real_time
+    }
+}
+
 impl BenchArguments {
     /// Those of a run of all benchmarks for other commands.
     pub(crate) fn of(timeout: u64) -> Self {
@@ -385,12 +396,26 @@ mod tests {
         let Command::Qemu(arguments) = cli.command else {
             panic!("not `qemu`")
         };
-        assert!(arguments.icount);
+        assert!(arguments.icount && arguments.is_virtual());
         assert_eq!(arguments.more, ["-cpu", "Haswell"]);
         assert_eq!(
             (&*arguments.build.platform, &*arguments.build.system),
             ("pc99", "demo")
         );
+    }
+
+    #[test]
+    fn systems_run_in_virtual_time_and_other_programs_in_the_host_s() {
+        let is_virtual = |more: &[&str]| {
+            let call = ["cargo xtask", "qemu"].iter().chain(more);
+            let Command::Qemu(arguments) = Cli::parse_from(call).command else {
+                panic!("not `qemu`")
+            };
+            arguments.is_virtual()
+        };
+        assert!(is_virtual(&[]) && is_virtual(&["--system", "turns"]));
+        assert!(!is_virtual(&["--real-time"]) && !is_virtual(&["--root-task", "x.elf"]));
+        assert!(is_virtual(&["--root-task", "x.elf", "--icount"]));
     }
 
     #[test]

@@ -84,6 +84,11 @@ impl Crate {
         portable.contains(&self.floor) || says_so() == Some(true)
     }
 
+    /// Whether it is the tool, or a part of it.
+    pub(crate) fn is_tool(&self) -> bool {
+        self.folder.starts_with("xtask")
+    }
+
     /// The crates that its manifest names for building, on any target.
     pub(crate) fn dependencies(&self) -> Vec<String> {
         const TABLES: [&str; 2] = ["dependencies", "build-dependencies"];

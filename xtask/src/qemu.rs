@@ -84,7 +84,7 @@ fn emulate(
         image: &built.image,
         cores: arguments.build.cores.count,
         log: socket.as_deref(),
-        icount: arguments.icount,
+        icount: arguments.is_virtual(),
         gdb: arguments.gdb,
         more: &arguments.more,
     };

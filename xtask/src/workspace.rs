@@ -1,11 +1,13 @@
 //! Where things are in the repository.
 
 use std::env;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use crate::Result;
+use crate::ui::say;
 
 /// The repository on disk.
 #[derive(Debug)]
@@ -43,6 +45,20 @@ impl Workspace {
     pub(crate) fn target(&self) -> PathBuf {
         env::var_os("CARGO_TARGET_DIR")
             .map_or_else(|| self.path("target"), |target| self.path(target))
+    }
+
+    /// Waits until no other run of the tool builds in this repository, and keeps others waiting until the
+    /// value is dropped.
+    pub(crate) fn lock(&self) -> Result<File> {
+        let path = self.target().join("building.lock");
+        let context = || format!("cannot lock {}", path.display());
+        fs::create_dir_all(self.target()).with_context(context)?;
+        let file = File::create(&path).with_context(context)?;
+        if file.try_lock().is_err() {
+            say("waiting for another build in this checkout");
+            file.lock().with_context(context)?;
+        }
+        Ok(file)
     }
 
     /// `path` as a person would write it: relative to the repository's root.

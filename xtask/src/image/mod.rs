@@ -11,6 +11,7 @@
 //! is entered first, and finds the kernel by its variable [`KERNEL_ENTRY`].
 
 pub(crate) mod elf;
+pub(crate) mod file;
 
 use anyhow::{Context, bail};
 

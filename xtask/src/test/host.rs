@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::Session;
 use super::tally::Tally;
-use crate::crates::{self, Crate};
+use crate::crates;
 use crate::qemu::{Ending, Supervisor};
 use crate::toolchain::Toolchain;
 use crate::ui::{Step, say};
@@ -25,32 +25,47 @@ pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
     let toolchain =
         Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
     let crates = crates::all(workspace)?;
-    let call = || {
+    let call = |options: &[&str], packages: &[&str]| {
         let mut command = toolchain.cargo();
         command
             .current_dir(workspace.root())
-            .args(["test", "--no-fail-fast"]);
-        for Crate { name, .. } in crates.iter().filter(|one| one.is_tested_on_host()) {
-            command.args(["-p", name]);
+            .args(["test", "--no-fail-fast"])
+            .args(options);
+        for package in packages {
+            command.args(["-p", package]);
         }
         command
     };
+    let (tool, others): (Vec<_>, Vec<_>) = crates
+        .iter()
+        .filter(|one| one.is_tested_on_host())
+        .partition(|one| one.is_tool());
+    let [tool, others] =
+        [tool, others].map(|part| part.iter().map(|one| &*one.name).collect::<Vec<_>>());
+    let calls = [
+        (&others[..], &[][..]),
+        // The kernel of several cores has other ways through it.
+        (&["host-tests"], &["--features", "smp"]),
+        // With the profile that the tool itself is built with, so that its dependencies are there.
+        (&tool, &["--profile", "tool"]),
+    ];
     let building = "building the host tests";
-    let built = times.of(building, || {
-        cargo::succeeds(&Step::begin(building), call().arg("--no-run"))
+    let built = times.of(building, || -> Result<bool> {
+        let step = Step::begin(building);
+        for (packages, options) in calls {
+            if !cargo::succeeds(&step, call(options, packages).arg("--no-run"))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     })?;
     if !built {
         say("host: the tests could not be built, which counts as a failure");
         return Ok(Tally::FAILURE);
     }
-    // The kernel of several cores has other ways through it.
-    let mut several = toolchain.cargo();
-    several
-        .current_dir(workspace.root())
-        .args(["test", "--no-fail-fast", "-p", "host-tests"])
-        .args(["--features", "smp"]);
     let mut tally = Tally::default();
-    for mut command in [call(), several] {
+    for (packages, options) in calls {
+        let mut command = call(options, packages);
         if let Some(filter) = &arguments.filter {
             command.arg("--").arg(filter);
         }

@@ -6,7 +6,6 @@ use std::fs::{self, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
@@ -80,24 +79,12 @@ fn read(line: &str) -> Option<(String, Tally)> {
     Some((part.to_string(), Tally::from_summary(tally)?))
 }
 
-/// A number that changes with every file that is or may become part of the repository.
+/// A number that changes with every file of the repository.
 fn fingerprint(workspace: &Workspace) -> Result<String> {
-    let listed = Command::new("git")
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
-        .current_dir(workspace.root())
-        .output()
-        .context("cannot start git, which tells whether the sources have changed")?;
     let mut hasher = DefaultHasher::new();
-    for name in listed.stdout.split(|&byte| byte == 0) {
-        let name = String::from_utf8_lossy(name);
-        name.hash(&mut hasher);
-        fs::read(workspace.path(&*name)).ok().hash(&mut hasher);
+    for file in workspace.files()? {
+        file.hash(&mut hasher);
+        fs::read(workspace.path(&file)).ok().hash(&mut hasher);
     }
     Ok(format!("{:016x}", hasher.finish()))
 }
@@ -113,15 +100,6 @@ mod tests {
 
     fn repository() -> (tempfile::TempDir, Workspace) {
         let folder = tempfile::tempdir().unwrap();
-        let git = |arguments: &[&str]| {
-            let call = Command::new("git")
-                .args(arguments)
-                .current_dir(folder.path())
-                .output();
-            assert!(call.unwrap().status.success());
-        };
-        git(&["init", "--quiet"]);
-        fs::write(folder.path().join(".gitignore"), "target").unwrap();
         let workspace = Workspace::at(folder.path());
         (folder, workspace)
     }

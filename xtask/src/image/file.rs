@@ -1,0 +1,58 @@
+//! Where boot images lie: a file for each content, so that runs at the same time never see each other's.
+
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::Result;
+use crate::build::write_if_changed;
+
+/// How long an image is kept that is not built again: longer than any run takes to begin.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Writes an image whose kind is `name`; returns its path.
+pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let path = folder.join(format!("{name}-{:08x}.elf", hasher.finish() as u32));
+    write_if_changed(&path, bytes)?;
+    // As young as its last use.
+    File::options()
+        .write(true)
+        .open(&path)?
+        .set_modified(SystemTime::now())?;
+    remove_old(folder);
+    Ok(path)
+}
+
+/// Removes images that no run waits for any more.
+fn remove_old(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let age = entry.metadata().and_then(|file| file.modified());
+        let is_old = age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > KEPT));
+        if is_old {
+            // Another run of the tool may have been faster.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_that_differ_have_files_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |bytes: &[u8]| write(folder.path(), "demo-debug", bytes).unwrap();
+        let (one, other) = (write(b"one"), write(b"other"));
+        assert_ne!(one, other);
+        assert_eq!(write(b"one"), one);
+        assert_eq!(fs::read(&other).unwrap(), b"other");
+        let old = File::options().write(true).open(&one).unwrap();
+        old.set_modified(SystemTime::now() - 2 * KEPT).unwrap();
+        write(b"other");
+        assert!(!one.exists() && other.exists());
+    }
+}

@@ -1,0 +1,86 @@
+//! `cargo xtask`: builds the tool, and becomes it.
+//!
+//! Without dependencies it is there within a second or two, and shows cargo's own progress while cargo builds
+//! the tool, which takes a minute the first time.
+
+use std::env;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::SystemTime;
+
+/// The tool's crate, and its folder in the repository.
+const TOOL: &str = "xtask";
+/// The profile of the workspace that builds quickly rather than well.
+const PROFILE: &str = "tool";
+/// A bad call or a failed build, as everywhere in the tool.
+const CANNOT: u8 = 2;
+
+fn main() -> ExitCode {
+    match start() {
+        Ok(never) => match never {},
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::from(CANNOT)
+        }
+    }
+}
+
+/// Builds the tool and becomes it; returns only to say why it could not.
+fn start() -> Result<std::convert::Infallible, String> {
+    let own =
+        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let folder = Path::new(&own)
+        .parent()
+        .ok_or("the tool's folder is gone")?;
+    let root = folder
+        .parent()
+        .ok_or("the tool's folder is not in a repository")?;
+    let target =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path));
+    let program = target.join(PROFILE).join(TOOL);
+
+    let built = modified(&program);
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .current_dir(root)
+        .args(["build", "--profile", PROFILE, "--package", TOOL]);
+    if built.is_none() {
+        eprintln!("building the tool, once; this takes a minute or two");
+    } else if built >= newest(folder) && built >= modified(&root.join("Cargo.lock")) {
+        cargo.arg("--quiet");
+    }
+    let status = cargo
+        .status()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !status.success() {
+        return Err("the tool could not be built; cargo's reason stands above".to_string());
+    }
+    let error = Command::new(&program)
+        .args(env::args_os().skip(1))
+        .env("CARGO_MANIFEST_DIR", folder)
+        .exec();
+    Err(format!("cannot start {}: {error}", program.display()))
+}
+
+/// When a file was written, if it is there.
+fn modified(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|file| file.modified()).ok()
+}
+
+/// When the youngest file below a folder was written.
+fn newest(folder: &Path) -> Option<SystemTime> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths
+        .map(|path: PathBuf| {
+            if path.is_dir() {
+                newest(&path)
+            } else {
+                modified(&path)
+            }
+        })
+        .max()
+        .flatten()
+}

@@ -2,6 +2,7 @@
 //! exists, and one sum at the end.
 
 mod benches;
+mod busy;
 mod heard;
 mod host;
 mod plan;

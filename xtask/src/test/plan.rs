@@ -26,6 +26,8 @@ const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
 const LOG: &str = "log";
 /// which several cores write together during these.
 const BUSY: &str = "cores_history";
+/// Those that ask for progress only, in the host's time.
+const STRESS: &str = "stress";
 /// And those of which each is the run of an example system.
 const SYSTEM: &str = "system";
 
@@ -84,6 +86,7 @@ pub(super) fn runs<'a>(
             .or((scope != Scope::All).then_some(FEW_CALLS)),
         is_example: false,
         is_logged: false,
+        is_stress: false,
         arguments,
     };
     let suite = || System::target_tests(workspace).map(run);
@@ -97,15 +100,15 @@ pub(super) fn runs<'a>(
         let own = bochs(platform)?.tests.join(",");
         return Ok(vec![part(if all { &own } else { filter })?]);
     }
-    let [fuzz, benchmark, machine, system, log] =
-        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG].map(|name| filter.starts_with(name));
+    let [fuzz, benchmark, machine, system, log, stress] =
+        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS].map(|name| filter.starts_with(name));
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
     let own = scope == Scope::Own;
 
     let mut runs = Vec::new();
     if own {
         runs.push(part(OWN)?);
-    } else if !fuzz && !benchmark && !machine && !system && !log {
+    } else if !fuzz && !benchmark && !machine && !system && !log && !stress {
         runs.push(suite()?);
     }
     // What is about several cores.
@@ -121,6 +124,22 @@ pub(super) fn runs<'a>(
             is_logged: true,
             ..part(BUSY)?
         });
+    }
+    // In the host's time, in which interrupts come at any instant, beside loops that keep it busy.
+    if all && !own || stress {
+        let stress = Run {
+            is_stress: true,
+            ..part(if stress { filter } else { STRESS })?
+        };
+        if two_cores {
+            runs.push(Run {
+                cores: Cores::TWO,
+                filter: stress.filter.clone(),
+                system: System::target_tests(workspace)?,
+                ..stress
+            });
+        }
+        runs.push(stress);
     }
     if all && !own || benchmark {
         runs.push(Run {

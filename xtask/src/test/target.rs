@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::busy::Busy;
 use super::heard::Heard;
 use super::plan;
 use super::screen::Place;
@@ -54,6 +55,8 @@ pub(super) struct Run<'a> {
     pub(super) is_example: bool,
     /// Whether the kernel's log is a test, too.
     pub(super) is_logged: bool,
+    /// Whether time is the host's, and the host busy.
+    pub(super) is_stress: bool,
     pub(super) arguments: &'a TestArguments,
 }
 
@@ -79,6 +82,9 @@ impl Run<'_> {
         }
         if self.is_logged {
             add("logged");
+        }
+        if self.is_stress {
+            add("the host's time");
         }
         if !self.filter.is_empty() {
             add(&self.filter);
@@ -202,10 +208,11 @@ impl Run<'_> {
             cores: self.cores.count,
             log: socket.as_deref(),
             // Virtual time that follows the instructions: a busy host disturbs no test.
-            icount: !self.arguments.parallel,
+            icount: !self.arguments.parallel && !self.is_stress,
             gdb: false,
             more: memory.as_ref().map_or(&[], |memory| memory),
         };
+        let _busy = self.is_stress.then(Busy::begin);
         let mut child = machine
             .command(&setup::emulator(platform)?)
             .stdin(Stdio::null())

@@ -108,6 +108,7 @@ groups![
     #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
     cores_signals,
     cores_history,
+    stress,
 ];
 
 /// Performs the test that the runner chose.

@@ -1,0 +1,212 @@
+//! Progress and order under interrupts that come at any instant, in the host's time.
+//!
+//! Where virtual time counts instructions, interrupts come at the same few places in each run, and races
+//! with the timer stay hidden. These tests are run in the host's time, beside programs that keep the host
+//! busy; so they ask for progress and order, and never for shares of the processor.
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::support::counters::{count, moves, step};
+use crate::support::timer::Timer;
+use crate::support::{ABOVE, BELOW, Outcome, Test, ms, us};
+use crate::{check, check_eq};
+use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::{Message, Microseconds, syscall};
+
+tests![
+    passive_servers_go_on,
+    nested_passive_servers_go_on,
+    servers_that_combine_other_calls_go_on,
+    servers_that_time_out_go_on,
+];
+
+/// How often each client must be seen to make progress.
+const LOOKS: usize = 50;
+/// The time between two looks.
+const NAP: Microseconds = ms(50);
+const CLIENTS: usize = 3;
+/// Clients' time: little and often, so that it ends inside the server as well.
+const TIME: [SchedParameters; CLIENTS] = [
+    SchedParameters::new(us(300), us(2_000)).with_extra_refills(2),
+    SchedParameters::new(us(700), us(5_000)).with_extra_refills(6),
+    SchedParameters::new(us(1_500), us(7_000)),
+];
+/// Periods of the threads that preempt all others.
+const PERIODS: [u64; 3] = [211, 337, 557];
+
+/// Messages that were lost, doubled, or answered wrongly.
+static WRONG: AtomicUsize = AtomicUsize::new(0);
+
+/// A message that begins with a number, as long as fast paths take and longer.
+fn numbered(number: usize) -> Message {
+    const MOST: usize = 9;
+    let mut words = [0; MOST];
+    words[0] = number;
+    Message::new(0, &words[..1 + number % MOST])
+}
+
+/// Threads that the kernel's timer releases, and one that a device's timer wakes.
+fn disturb(test: &mut Test) -> Outcome {
+    for period in PERIODS {
+        let time = SchedParameters::new(us(50), us(period));
+        let thread = test.timed(ABOVE + 20, time, || loop {
+            syscall::yield_now();
+        })?;
+        thread.start()?;
+    }
+    let timer = Timer::new(test)?;
+    let interrupt: Notification = test.create()?;
+    timer.handler.set_notification(interrupt)?;
+    let thread = test.timed(ABOVE + 21, SchedParameters::new(us(200), us(500)), move || {
+        loop {
+            // A device that cannot be started shows as a test without interrupts, and passes.
+            let _ = timer.start(1);
+            interrupt.wait();
+            let _ = timer.clear();
+            let _ = timer.handler.ack();
+        }
+    })?;
+    Ok(thread.start()?)
+}
+
+/// Clients of an endpoint, each with a badge and a counter, on as many cores as there are.
+fn clients(test: &mut Test, endpoint: Endpoint) -> Outcome {
+    let cores = test.further_cores().end;
+    for (index, time) in TIME.into_iter().enumerate() {
+        let service = test.badge(endpoint, index)?;
+        let client = test.timed_on(index % cores, BELOW, time, move || {
+            for number in 0.. {
+                let answer = service.call(numbered(number));
+                if answer.word(0) != number + 1 {
+                    WRONG.fetch_add(1, Relaxed);
+                }
+                step(index);
+            }
+        })?;
+        client.start()?;
+    }
+    Ok(())
+}
+
+/// Each client goes on, whenever it is looked at.
+fn all_go_on(test: &mut Test) -> Outcome {
+    for look in 0..LOOKS {
+        for client in 0..CLIENTS {
+            let went_on = moves(test, client)?;
+            check!(went_on, "client {client} stands still at {}, look {look}", count(client));
+        }
+        check_eq!(WRONG.load(Relaxed), 0);
+        test.sleep(NAP)?;
+    }
+    Ok(())
+}
+
+/// What a server keeps: the number that it expects of each client.
+struct Service {
+    expected: [usize; CLIENTS],
+}
+
+impl Service {
+    const fn new() -> Self {
+        Self {
+            expected: [0; CLIENTS],
+        }
+    }
+
+    /// The answer to a message, which must be the client's next.
+    fn answer(&mut self, client: usize, message: Option<Message>) -> Message {
+        let number = message.map_or(usize::MAX, |message| message.word(0));
+        if self.expected[client] != number {
+            WRONG.fetch_add(1, Relaxed);
+        }
+        self.expected[client] = number + 1;
+        // Some work, so that time ends here, too.
+        for _ in 0..number % 64 {
+            core::hint::black_box(());
+        }
+        numbered(number + 1)
+    }
+}
+
+fn passive_servers_go_on(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        let mut service = Service::new();
+        let mut request = endpoint.recv(reply);
+        loop {
+            let answer = service.answer(request.badge, request.message);
+            request = endpoint.reply_recv(answer, reply);
+        }
+    })?;
+    disturb(test)?;
+    clients(test, endpoint)?;
+    all_go_on(test)
+}
+
+fn nested_passive_servers_go_on(test: &mut Test) -> Outcome {
+    let (outer, outer_reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let (inner, inner_reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE + 1, move || {
+        let mut service = Service::new();
+        let mut request = inner.recv(inner_reply);
+        loop {
+            let message = request.message;
+            let client = message.map_or(0, |message| message.word(1));
+            let answer = service.answer(client % CLIENTS, message);
+            request = inner.reply_recv(answer, inner_reply);
+        }
+    })?;
+    test.spawn_passive(ABOVE, move || {
+        let mut request = outer.recv(outer_reply);
+        loop {
+            let number = request.message.map_or(usize::MAX, |message| message.word(0));
+            let answer = inner.call(Message::new(0, &[number, request.badge]));
+            request = outer.reply_recv(numbered(answer.word(0)), outer_reply);
+        }
+    })?;
+    disturb(test)?;
+    clients(test, outer)?;
+    all_go_on(test)
+}
+
+/// A server that replies by NBSendRecv through a capability to its reply object.
+fn servers_that_combine_other_calls_go_on(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        let mut service = Service::new();
+        let mut request = endpoint.recv(reply);
+        loop {
+            let answer = service.answer(request.badge, request.message);
+            request = syscall::nb_send_recv(reply.0, answer, endpoint.0, reply.0);
+        }
+    })?;
+    disturb(test)?;
+    clients(test, endpoint)?;
+    all_go_on(test)
+}
+
+/// A server whose timeouts are answered at once: it goes on when there is time again.
+fn servers_that_time_out_go_on(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let (timeouts, timeout_reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let server = test.spawn_passive(ABOVE, move || {
+        let mut service = Service::new();
+        let mut request = endpoint.recv(reply);
+        loop {
+            let answer = service.answer(request.badge, request.message);
+            request = endpoint.reply_recv(answer, reply);
+        }
+    })?;
+    server.tcb.set_timeout_endpoint(timeouts)?;
+    let handler = SchedParameters::new(ms(1), ms(2));
+    let handler = test.timed(ABOVE + 10, handler, move || {
+        timeouts.recv(timeout_reply);
+        loop {
+            timeouts.reply_recv(Message::empty(0), timeout_reply);
+        }
+    })?;
+    handler.start()?;
+    disturb(test)?;
+    clients(test, endpoint)?;
+    all_go_on(test)
+}

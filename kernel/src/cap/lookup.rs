@@ -93,14 +93,16 @@ pub fn resolve<A: Arch>(
 ) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
     let mut way = Way::begin(root, address, bits)?;
     let mut levels = 0;
-    loop {
+    let end = loop {
         levels += 1;
-        let slot = way.step()?;
-        if !way.goes_on(kernel, slot) {
-            kernel.core.count_levels(levels);
-            return Ok((slot, way.bits_left));
+        match way.step() {
+            Ok(slot) if way.goes_on(kernel, slot) => {}
+            end => break end,
         }
-    }
+    };
+    // A way that leads nowhere is as long.
+    kernel.core.count_levels(levels);
+    Ok((end?, way.bits_left))
 }
 
 /// The slot that a thread means by a capability address: all bits of the word; what is left over when

@@ -15,7 +15,7 @@ use crate::cap::{RawCap, Slot};
 use crate::collections::{Links, PriorityBitmap};
 use crate::cores::Gate;
 use crate::object::{
-    Above, Membership, PendingFault, Progress, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
+    Above, Membership, PendingFault, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
 };
 use crate::sched::{Alarm, Core, ReadyQueues};
 
@@ -113,12 +113,6 @@ impl<A: Arch> Layout<A> {
     /// [`PendingFault::None`](crate::object::PendingFault::None).
     // SAFETY: the enum is `repr(usize)`.
     pub const NO_FAULT: usize = unsafe { tag(&PendingFault::None) };
-    /// How far it has come in a long operation; 0 is [`Progress::None`].
-    pub const THREAD_PROGRESS: usize = {
-        // SAFETY: the enum is `repr(usize)`.
-        assert!(unsafe { tag(&Progress::<A>::None) } == 0);
-        offset_of!(Thread<A>, progress)
-    };
     /// The scheduling context.
     pub const THREAD_SCHED_CONTEXT: usize = offset_of!(Thread<A>, sched_context);
     /// The notification that is delivered when it receives.

@@ -9,8 +9,8 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::object::{
-    Above, Endpoint, EndpointState, Fault, Membership, NotificationState, PendingFault, Progress,
-    Reply, Thread, ThreadState, WaitQueue,
+    Above, Endpoint, EndpointState, Fault, Membership, NotificationState, PendingFault, Reply,
+    Thread, ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -20,8 +20,6 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn fast_reply_recv(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
         let server = call.thread;
         require_plain(call.info)?;
-        // It may have replied already, before it was interrupted.
-        usual(matches!(self[server].progress, Progress::None))?;
         let space = self.space_of(server)?;
         let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(Declined)?;
         let address = self[server].context.get(REPLY);

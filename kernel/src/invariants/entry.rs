@@ -4,15 +4,15 @@
 //! [`Reach::NEAR`], and one thing more, so that everything gets its turn.
 
 use abi::config::DOMAINS;
-use abi::{CRITICALITIES, PRIORITIES};
+use abi::{CRITICALITIES, PRIORITIES, Syscall};
 
 use super::scheduler::{Place, check_alarm, check_current, check_ready_queue, check_release_queue};
-use super::{Check, Reach, check_cap, check_context, check_reply, check_slot};
+use super::{Check, Reach, check_cap, check_context, check_preempted, check_reply, check_slot};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
 use crate::cap::{Cap, Slot};
 use crate::invoke::notification_slot;
-use crate::object::{ThreadSlot, thread_slot};
+use crate::object::{Thread, ThreadSlot, thread_slot};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -25,6 +25,18 @@ impl<A: Arch> Kernel<A> {
     /// Where something that should always hold does not.
     pub(crate) fn check_after_entry(&mut self) {
         if let Err(violation) = check_entry(self) {
+            panic!("{violation}");
+        }
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Checks a thread whose system call has stopped at a preemption point.
+    ///
+    /// # Panics
+    /// As [`Kernel::check_after_entry`].
+    pub(crate) fn check_after_preemption(&self, thread: Ptr<Thread<A>>, call: Syscall) {
+        if let Err(violation) = check_preempted(self, thread, call) {
             panic!("{violation}");
         }
     }

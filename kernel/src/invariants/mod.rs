@@ -22,7 +22,7 @@ pub use self::entry::check_entry;
 pub use self::reply::check_reply;
 pub use self::scheduler::check_core;
 pub use self::slot::check_slot;
-pub use self::thread::check_thread;
+pub use self::thread::{check_preempted, check_thread};
 pub use self::waiting::{check_endpoint, check_notification};
 pub use self::watch::Watch;
 

@@ -1,5 +1,7 @@
 //! Threads: what they do, where they stand, what they hold.
 
+use abi::Syscall;
+
 use super::scheduler::Place;
 use super::{Check, Reach, require};
 use crate::Kernel;
@@ -18,6 +20,25 @@ pub fn check_thread<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: 
     check_bindings(kernel, thread)?;
     check_queue(kernel, thread, reach)?;
     check_wait(kernel, thread, reach)
+}
+
+/// Checks a thread whose system call was preempted. The call goes on when the thread runs again, for which
+/// it needs time. A call that deletes capabilities may have ended the time of its own thread; one that
+/// receives deletes nothing, and gives time away only when it can no longer be preempted.
+///
+/// # Errors
+/// The violation found.
+pub fn check_preempted<A: Arch>(
+    kernel: &Kernel<A>,
+    thread: Ptr<Thread<A>>,
+    call: Syscall,
+) -> Check {
+    let may_delete = matches!(call, Syscall::Send | Syscall::NBSend | Syscall::Call);
+    require(
+        may_delete || kernel[thread].sched_context.is_some(),
+        thread.address(),
+        "a thread that was preempted before it receives has time",
+    )
 }
 
 /// Who points to it is pointed to.
@@ -57,13 +78,16 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             "a bound notification knows its thread",
         )?;
     }
-    let idles = object
-        .idling
-        .as_ref()
-        .is_some_and(|idling| object.sched_context == Some(idling.context));
     require(
-        !idles || object.membership == Membership::Waiting,
+        object.idling.is_none() || object.membership == Membership::Waiting,
         "only a thread that waits idles",
+    )?;
+    require(
+        object.idling.is_none()
+            || object
+                .sched_context
+                .is_some_and(|context| kernel[context].has(ContextFlag::Idling)),
+        "a thread that idles has time that does",
     )?;
     let may_have_fault = matches!(
         object.state,

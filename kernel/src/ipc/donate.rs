@@ -8,14 +8,21 @@ use crate::token::Ptr;
 impl<A: Arch> Kernel<A> {
     /// Moves a scheduling context to a thread that has none; its holder becomes passive.
     pub(crate) fn donate(&mut self, context: Ptr<SchedContext<A>>, to: Ptr<Thread<A>>) {
-        self.settle_payer(context);
-        if let Some(from) = self[context].thread {
-            self.leave_scheduler(from);
-            self[from].sched_context = None;
-        }
+        self.take_context(context);
         self[context].thread = Some(to);
         self[to].sched_context = Some(context);
         self.move_to(to, self[context].core);
+    }
+
+    /// Takes a context from the thread that has it, if one has: that is passive from now on. If it idles, the
+    /// context is charged for that.
+    pub(crate) fn take_context(&mut self, context: Ptr<SchedContext<A>>) {
+        self.settle_payer(context);
+        if let Some(thread) = self[context].thread.take() {
+            self.stop_idling(thread);
+            self.leave_scheduler(thread);
+            self[thread].sched_context = None;
+        }
     }
 
     /// Links a caller with the reply object of its server, and lends the server the caller's time if
@@ -169,14 +176,8 @@ impl<A: Arch> Kernel<A> {
 
     /// Takes a context from its thread, which is passive then and keeps its place in waiting queues.
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
-        self.settle_payer(context);
+        self.take_context(context);
         self.disown(context);
-        if let Some(thread) = self[context].thread {
-            self.stop_idling(thread);
-            self[context].thread = None;
-            self.leave_scheduler(thread);
-            self[thread].sched_context = None;
-        }
     }
 
     /// Takes a context from everything it is bound to: thread, notification and call stack.

@@ -16,5 +16,5 @@ mod yield_to;
 pub use buffer::Buffer;
 pub(crate) use endpoint::{Receiver, SendOptions};
 pub(crate) use fault::is_handler;
-pub(crate) use parcel::Parcel;
+pub(crate) use parcel::Parcels;
 pub(crate) use transfer::ExtraCaps;

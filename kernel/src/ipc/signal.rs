@@ -125,9 +125,7 @@ impl<A: Arch> Kernel<A> {
         if let Some(context) = self[thread].sched_context
             && self[notification].sched_context == Some(context)
         {
-            self.leave_scheduler(thread);
-            self[thread].sched_context = None;
-            self[context].thread = None;
+            self.take_context(context);
         }
     }
 }

@@ -32,7 +32,7 @@ impl<A: Arch> Kernel<A> {
         let info = MessageInfo(self[sender].context.get(INFO));
         let length = self.copy_words(sender, receiver, info.length());
         let (count, unwrapped) = if grant && info.extra_caps() > 0 {
-            let (extra, place) = self.parcel(sender, receiver, endpoint);
+            let (extra, place) = self.parcel(sender, receiver);
             self.transfer_caps(receiver, endpoint, extra, place)
         } else {
             (0, 0)
@@ -94,7 +94,7 @@ impl<A: Arch> Kernel<A> {
         let Some(buffer) = self.receive_buffer(receiver) else {
             return (0, 0);
         };
-        let (mut unwrapped, mut placed) = (0, false);
+        let mut unwrapped = 0;
         for (index, slot) in extra.into_iter().enumerate() {
             let Some(source) = slot else {
                 return (index, unwrapped);
@@ -104,8 +104,8 @@ impl<A: Arch> Kernel<A> {
                 unwrapped |= 1 << index;
                 continue;
             }
-            let Some(target) = place.filter(|_| !placed) else {
-                // One slot, one capability.
+            // One slot, one capability; the message before may have filled it, too.
+            let Some(target) = place.filter(|place| self[*place].is_empty()) else {
                 return (index, unwrapped);
             };
             let cap = self[source].cap();
@@ -113,7 +113,6 @@ impl<A: Arch> Kernel<A> {
                 Ok(cap) if !cap.is_null() => insert_copy(self, source, target, cap),
                 _ => return (index, unwrapped),
             }
-            placed = true;
         }
         (MAX_EXTRA_CAPS, unwrapped)
     }

@@ -22,7 +22,7 @@ pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE};
 pub use reply::{Above, Reply};
 pub use sched_context::{ContextFlag, SchedContext};
 pub use thread::{
-    Fault, Idling, Membership, PendingFault, Progress, Sweep, THREAD_SLOTS, Thread, ThreadSlot,
+    Fault, Membership, PendingFault, Progress, Sweep, THREAD_SLOTS, Thread, ThreadSlot,
     ThreadState, YieldAnswer, thread_slot,
 };
 

@@ -187,14 +187,6 @@ pub enum YieldAnswer {
     Long,
 }
 
-/// A scheduling context that is used while its thread waits.
-pub struct Idling<A: Arch> {
-    /// Which; only to be compared.
-    pub context: Ptr<SchedContext<A>>,
-    /// Until when it was charged.
-    pub since: Ticks,
-}
-
 /// The queue that a thread is in; one at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -229,34 +221,31 @@ impl<A: Arch> Copy for Sweep<A> {}
 /// How far a thread has come in a long operation that it is going to take up again, where the objects
 /// themselves do not tell. What is named here may be gone meanwhile; it is compared and never followed.
 #[derive(Default)]
-#[repr(usize)]
 pub enum Progress<A: Arch> {
     /// It is in none, or at its beginning.
     #[default]
-    None = 0,
+    None,
     /// Its own sweep of an endpoint.
     Sweep {
         /// Where.
         endpoint: Ptr<Endpoint<A>>,
         /// The number of the sweep.
         number: u64,
-    } = 1,
+    },
     /// A message that it waits to have the time for.
-    Deferred = 2,
-    /// A system call that sends and receives: it has sent.
-    Sent = 3,
+    Deferred,
     /// Something that is done to a range of addresses.
     Range {
         /// Where it goes on.
         next: usize,
-    } = 4,
+    },
     /// A retype.
     Retype {
         /// The slot of the untyped memory.
         untyped: Ptr<Slot<A>>,
         /// How many objects there are already.
         done: usize,
-    } = 5,
+    },
 }
 
 /// A thread.
@@ -278,8 +267,8 @@ pub struct Thread<A: Arch> {
     pub yield_answer: Option<YieldAnswer>,
     /// The moment at which the run of what it yielded to ends; never if that is not set.
     pub yield_timer: Ticks,
-    /// The scheduling context that is used while it waits at an endpoint.
-    pub idling: Option<Idling<A>>,
+    /// While it waits at an endpoint, on time that idles: until when that was charged.
+    pub idling: Option<Ticks>,
     /// While it waits for the reply to a call with a budget limit: the limit of the call that it
     /// serves itself.
     pub outer_limit: Option<NonZeroU64>,

@@ -6,7 +6,7 @@
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{ContextFlag, Idling, SchedContext, Thread, ThreadState};
+use crate::object::{ContextFlag, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -20,8 +20,7 @@ impl<A: Arch> Kernel<A> {
             && let Some(context) = self[thread].sched_context
             && self[context].has(ContextFlag::Idling)
         {
-            let since = self.core.now;
-            self[thread].idling = Some(Idling { context, since });
+            self[thread].idling = Some(self.core.now);
         }
     }
 
@@ -37,13 +36,10 @@ impl<A: Arch> Kernel<A> {
     /// Charges the context of a thread for the time that the thread has waited. Returns whether it
     /// idled.
     pub(crate) fn stop_idling(&mut self, thread: Ptr<Thread<A>>) -> bool {
-        let Some(Idling { context, since }) = self[thread].idling.take() else {
+        let since = self[thread].idling.take();
+        let (Some(since), Some(context)) = (since, self[thread].sched_context) else {
             return false;
         };
-        // It may have gone back to whom it was borrowed from.
-        if self[thread].sched_context != Some(context) {
-            return false;
-        }
         let (now, minimum) = (self.core.now, self.min_budget());
         self[context].idle(since, now, minimum);
         true

@@ -23,7 +23,7 @@ mod usage;
 pub mod work;
 
 use crate::arch::Arch;
-use crate::ipc::Parcel;
+use crate::ipc::Parcels;
 use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -95,8 +95,8 @@ pub struct Core<A: Arch> {
     /// through, which are work, too; see [`work`].
     work: usize,
     levels: core::cell::Cell<usize>,
-    /// What was found for the message that is about to be transferred.
-    pub(crate) parcel: Option<Parcel<A>>,
+    /// What was found for the messages that are about to be transferred.
+    pub(crate) parcels: Parcels<A>,
     /// How many ways through the senders of endpoints have begun; see `ipc::sweep`.
     pub(crate) sweeps: u64,
     pub(crate) release: ReleaseQueues<A>,
@@ -128,7 +128,7 @@ impl<A: Arch> Core<A> {
                 unhandled_fault: false,
                 work: 0,
                 levels: core::cell::Cell::new(0),
-                parcel: None,
+                parcels: Parcels::NONE,
                 sweeps: 0,
                 alarm: Alarm::NONE,
                 domain: DomainTime::new(),

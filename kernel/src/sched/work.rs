@@ -29,6 +29,13 @@ pub const OBJECT: usize = 1000;
 const LEVEL: usize = 32;
 
 impl<A: Arch> Core<A> {
+    /// A system call begins: until now interrupts were on, so that no look is missing.
+    #[inline(always)]
+    pub(crate) fn begin_work(&mut self) {
+        self.work = 0;
+        self.levels.set(0);
+    }
+
     /// Counts a lookup of one level. It is too short to be counted, except where every piece of work is
     /// followed by a look.
     #[inline(always)]

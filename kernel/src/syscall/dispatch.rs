@@ -5,10 +5,10 @@ use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_cap, lookup_quickly};
+use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
-use crate::ipc::{Buffer, ExtraCaps, Receiver, SendOptions};
-use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
+use crate::ipc::{Buffer, ExtraCaps, Parcels, SendOptions};
+use crate::object::{Fault, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
 /// How a capability is invoked.
@@ -50,6 +50,7 @@ impl<A: Arch> Kernel<A> {
         // Until it is done the call counts as to be done again: whoever stops the thread in the
         // middle leaves it there.
         self[thread].state = ThreadState::Restart;
+        self.core.parcels = Parcels::NONE;
         let register = |kernel: &Self, register| kernel[thread].context.get(register);
         let cap = register(self, CAP);
         let reply = register(self, REPLY);
@@ -57,21 +58,16 @@ impl<A: Arch> Kernel<A> {
             Syscall::Send => self.invoke(thread, cap, SEND),
             Syscall::NBSend => self.invoke(thread, cap, NB_SEND),
             Syscall::Call => self.invoke(thread, cap, CALL),
-            Syscall::Recv => self.receive_from(thread, cap, true, Some(reply)),
-            Syscall::NBRecv => self.receive_from(thread, cap, false, Some(reply)),
-            Syscall::Wait => self.receive_from(thread, cap, true, None),
-            Syscall::NBWait => self.receive_from(thread, cap, false, None),
-            Syscall::ReplyRecv => self
-                .first_phase(thread, reply)
-                .and_then(|()| self.second_phase(thread, cap, Some(reply))),
+            Syscall::Recv => self.receive_only(thread, cap, Some(reply), true),
+            Syscall::NBRecv => self.receive_only(thread, cap, Some(reply), false),
+            Syscall::Wait => self.receive_only(thread, cap, None, true),
+            Syscall::NBWait => self.receive_only(thread, cap, None, false),
+            Syscall::ReplyRecv => self.send_and_receive(thread, reply, cap, Some(reply)),
             Syscall::NBSendRecv => {
-                let destination = self.destination(thread);
-                self.first_phase(thread, destination)
-                    .and_then(|()| self.second_phase(thread, cap, Some(reply)))
+                let destination = self[thread].context.get(DESTINATION);
+                self.send_and_receive(thread, destination, cap, Some(reply))
             }
-            Syscall::NBSendWait => self
-                .first_phase(thread, reply)
-                .and_then(|()| self.second_phase(thread, cap, None)),
+            Syscall::NBSendWait => self.send_and_receive(thread, reply, cap, None),
             _ => {
                 self.yield_slice();
                 Ok(())
@@ -83,10 +79,20 @@ impl<A: Arch> Kernel<A> {
                     self[thread].state = ThreadState::Running;
                 }
             }
-            // The work done so far is paid for, by ending the slice if need be.
-            Err(Preempted) => {
-                self.check_budget();
-            }
+            Err(Preempted) => self.stop_call(thread, call),
+        }
+    }
+
+    /// A system call has stopped at a preemption point. The work done so far is paid for, by ending the
+    /// slice if need be; not where the call itself has deleted the time of its thread.
+    #[inline(never)]
+    fn stop_call(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+        #[cfg(any(test, feature = "invariants"))]
+        self.check_after_preemption(thread, call);
+        #[cfg(not(any(test, feature = "invariants")))]
+        let _ = call;
+        if self[thread].sched_context == self.core.current_context {
+            self.check_budget();
         }
     }
 
@@ -107,7 +113,12 @@ impl<A: Arch> Kernel<A> {
             Syscall::NBSendWait => (register(REPLY), Some(Syscall::Wait)),
             _ => return self.dispatch_specially(thread, call),
         };
-        let lends_freely = self.lookup(thread, target).is_ok_and(|slot| {
+        let found = lookup_quickly(self, self[thread].cap(ThreadSlot::CSpace), target);
+        if self.is_interrupted() {
+            self[thread].state = ThreadState::Restart;
+            return self.stop_call(thread, call);
+        }
+        let lends_freely = found.is_ok_and(|slot| {
             matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].guard().is_none())
         });
         match without {
@@ -118,32 +129,31 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Sends in a system call that receives then, unless the thread has done so before it was
-    /// interrupted.
-    fn first_phase(&mut self, thread: Ptr<Thread<A>>, address: usize) -> Result<(), Preempted> {
-        if let Progress::Sent = self[thread].progress {
-            self[thread].progress = Progress::None;
-            return Ok(());
-        }
-        self.invoke(thread, address, FIRST_PHASE)
-    }
-
-    /// Receives in such a system call.
-    fn second_phase(
+    /// Receives.
+    fn receive_only(
         &mut self,
         thread: Ptr<Thread<A>>,
-        address: usize,
+        source: usize,
         reply: Option<usize>,
+        blocking: bool,
     ) -> Result<(), Preempted> {
-        let done = self.receive_from(thread, address, true, reply);
-        if done.is_err() {
-            self[thread].progress = Progress::Sent;
-        }
-        done
+        let footprint = self.find_footprint(thread, source, reply)?;
+        self.receive_by(thread, &footprint, blocking);
+        Ok(())
     }
 
-    fn destination(&self, thread: Ptr<Thread<A>>) -> usize {
-        self[thread].context.get(DESTINATION)
+    /// Sends, and then receives.
+    fn send_and_receive(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        target: usize,
+        source: usize,
+        reply: Option<usize>,
+    ) -> Result<(), Preempted> {
+        let footprint = self.find_footprint(thread, source, reply)?;
+        self.invoke(thread, target, FIRST_PHASE)?;
+        self.receive_by(thread, &footprint, true);
+        Ok(())
     }
 
     /// Invokes the capability at an address.
@@ -229,15 +239,6 @@ impl<A: Arch> Kernel<A> {
             buffer,
             extra,
         })
-    }
-
-    /// Finds a capability of the caller's.
-    fn lookup(
-        &self,
-        caller: Ptr<Thread<A>>,
-        address: usize,
-    ) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        lookup_cap(self, self[caller].cap(ThreadSlot::CSpace), address)
     }
 
     /// An address, of the invoked capability or of one that comes along, did not resolve.
@@ -337,90 +338,6 @@ impl<A: Arch> Kernel<A> {
         let (code, words, count) = error.message();
         self.answer_call(thread, code as usize, &words[..count]);
     }
-
-    /// Receives from the endpoint or notification at an address.
-    fn receive_from(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        address: usize,
-        blocking: bool,
-        reply: Option<usize>,
-    ) -> Result<(), Preempted> {
-        match self.try_receive(thread, address, blocking, reply) {
-            Ok(()) => Ok(()),
-            Err(Unfound::Preempted) => Err(Preempted),
-            Err(Unfound::Missing { address, failure }) => {
-                self.raise(
-                    thread,
-                    Fault::Cap {
-                        address,
-                        in_receive_phase: true,
-                        failure,
-                    },
-                );
-                Ok(())
-            }
-        }
-    }
-
-    fn try_receive(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        address: usize,
-        blocking: bool,
-        reply: Option<usize>,
-    ) -> Result<(), Unfound> {
-        let slot = self.lookup_received(thread, address)?;
-        match self[slot].cap() {
-            Cap::Endpoint(cap) if cap.rights.contains(Rights::READ) => {
-                let reply = match reply {
-                    Some(reply) => Some(self.lookup_reply(thread, reply)?),
-                    None => None,
-                };
-                self.prepare_receive(thread, cap.object)
-                    .map_err(|_| Unfound::Preempted)?;
-                self.receive(thread, cap.object, Receiver { blocking, reply });
-                Ok(())
-            }
-            Cap::Notification(cap)
-                if cap.rights.contains(Rights::READ)
-                    && self[cap.object]
-                        .bound_thread
-                        .is_none_or(|bound| bound == thread) =>
-            {
-                self.wait(thread, cap.object, blocking);
-                Ok(())
-            }
-            _ => Err(Unfound::missing(address)),
-        }
-    }
-
-    fn lookup_reply(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        address: usize,
-    ) -> Result<Ptr<Reply<A>>, Unfound> {
-        let slot = self.lookup_received(thread, address)?;
-        match self[slot].cap() {
-            Cap::Reply { object, .. } => Ok(object),
-            _ => Err(Unfound::missing(address)),
-        }
-    }
-
-    /// Finds what a thread needs to receive.
-    fn lookup_received(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        address: usize,
-    ) -> Result<Ptr<Slot<A>>, Unfound> {
-        let slot = self
-            .lookup(thread, address)
-            .map_err(|failure| Unfound::Missing { address, failure })?;
-        if self.is_interrupted() {
-            return Err(Unfound::Preempted);
-        }
-        Ok(slot)
-    }
 }
 
 /// What is invoked, and what comes with the message.
@@ -455,9 +372,9 @@ impl<A: Arch> Invoked<A> {
 }
 
 /// The operation stopped at a preemption point.
-struct Preempted;
+pub(super) struct Preempted;
 
-/// Why nothing is invoked, or received.
+/// Why nothing is invoked.
 pub(crate) enum Unfound {
     /// The operation stopped at a preemption point.
     Preempted,
@@ -468,11 +385,4 @@ pub(crate) enum Unfound {
         /// Why.
         failure: LookupFailure,
     },
-}
-
-impl Unfound {
-    const fn missing(address: usize) -> Self {
-        let failure = LookupFailure::MissingCapability { bits_left: 0 };
-        Self::Missing { address, failure }
-    }
 }

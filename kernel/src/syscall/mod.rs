@@ -6,6 +6,7 @@
 
 mod debug;
 mod dispatch;
+mod receive;
 
 use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Syscall};
@@ -59,6 +60,7 @@ impl<A: Arch> Kernel<A> {
     /// A system call of the current thread for which there is no fast path.
     #[inline(never)]
     pub fn handle_syscall_in_general(&mut self) {
+        self.core.begin_work();
         if self.come_in_for(Self::system_call_stays) {
             self.handle_syscall_inside();
         } else {

@@ -116,7 +116,6 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         RECEIVES_WITH = const Offsets::<P>::thread(Of::<P>::THREAD_RECEIVES_WITH),
         CALLS_WITH = const Offsets::<P>::thread(Of::<P>::THREAD_CALLS_WITH),
         FAULT = const Offsets::<P>::thread(Of::<P>::THREAD_FAULT),
-        PROGRESS = const Offsets::<P>::thread(Of::<P>::THREAD_PROGRESS),
         SCHED_CONTEXT = const Offsets::<P>::thread(Of::<P>::THREAD_SCHED_CONTEXT),
         NOTIFICATION = const Offsets::<P>::thread(Of::<P>::THREAD_NOTIFICATION),
         MEMBERSHIP = const Offsets::<P>::thread(Of::<P>::THREAD_MEMBERSHIP),

@@ -13,10 +13,8 @@
     eor     x12, x12, x13
     .endif
     cbnz    x12, 9b
-// The server has not replied already, before it was interrupted; nor does it get a signal.
-    ldr     x12, [sp, #{PROGRESS}]
-    ldr     x13, [sp, #{NOTIFICATION}]
-    orr     x12, x12, x13
+// The server gets no signal.
+    ldr     x12, [sp, #{NOTIFICATION}]
     cbnz    x12, 9b
 
 // The reply object, x21.

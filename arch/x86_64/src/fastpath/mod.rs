@@ -68,7 +68,6 @@ impl<P: Platform> Offsets<P> {
     const RECEIVES_WITH: isize = thread!(THREAD_RECEIVES_WITH);
     const CALLS_WITH: isize = thread!(THREAD_CALLS_WITH);
     const FAULT: isize = thread!(THREAD_FAULT);
-    const PROGRESS: isize = thread!(THREAD_PROGRESS);
     const SCHED_CONTEXT: isize = thread!(THREAD_SCHED_CONTEXT);
     const NOTIFICATION: isize = thread!(THREAD_NOTIFICATION);
     const MEMBERSHIP: isize = thread!(THREAD_MEMBERSHIP);
@@ -156,7 +155,6 @@ extern "C" fn system_call_entry<P: Platform>() {
         RECEIVES_WITH = const Offsets::<P>::RECEIVES_WITH,
         CALLS_WITH = const Offsets::<P>::CALLS_WITH,
         FAULT = const Offsets::<P>::FAULT,
-        PROGRESS = const Offsets::<P>::PROGRESS,
         SCHED_CONTEXT = const Offsets::<P>::SCHED_CONTEXT,
         NOTIFICATION = const Offsets::<P>::NOTIFICATION,
         MEMBERSHIP = const Offsets::<P>::MEMBERSHIP,

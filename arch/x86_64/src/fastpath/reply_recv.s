@@ -13,9 +13,7 @@
     cmp qword ptr [r11 + {ENDPOINT_QUEUE}], 0
 .endif
     jne 9b
-    # It may have replied already, before it was interrupted; or get a signal.
-    cmp qword ptr [rsp + {PROGRESS}], 0
-    jne 9b
+    # The server may get a signal.
     cmp qword ptr [rsp + {NOTIFICATION}], 0
     jne 9b
 

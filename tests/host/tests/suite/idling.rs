@@ -245,3 +245,49 @@ fn a_server_gets_what_it_needs_of_a_context_that_idled() {
     machine.advance_until(|machine| machine.runs(server));
     assert!(machine.refills(client.context)[0].1 >= 170);
 }
+
+/// A client lends time that idles, the server waits elsewhere on it, and it goes back. From then on it idles no
+/// longer, and when another client lends it again, nothing is charged for the time in between.
+#[test]
+fn time_that_goes_back_idles_no_longer() {
+    for replied in [false, true] {
+        let mut machine = Machine::new();
+        let (first, first_reply) = (machine.endpoint(), machine.reply());
+        let (second, second_reply) = (machine.endpoint(), machine.reply());
+        let server = passive_server(&mut machine, "server", 20, first, first_reply);
+        let budget = Budget::new(2000, 10000).idling();
+        let client = machine.spawn(Spec::new("client", 30).budget(budget));
+        let other = machine.spawn(Spec::new("other", 25).active());
+        if machine.runs(machine.root) {
+            machine.rest();
+        }
+        machine.call(client, first, &word(1));
+        machine.suspend(other);
+        assert!(machine.runs(server));
+        machine.recv(server, second, second_reply);
+        assert_eq!(machine.holder(client.context), "server");
+        machine.advance(50);
+        if replied {
+            machine.by_root(|machine, root| machine.nb_send(root, first_reply, &word(2)));
+        } else {
+            machine.delete(first_reply);
+        }
+        assert_eq!(machine.holder(client.context), "client");
+        assert_eq!(machine.refills(client.context)[0], (50, 1950));
+        machine.suspend(client);
+        machine.advance(300);
+        let unbind = Method::SchedContextUnbindObject;
+        for task in [client, other] {
+            machine
+                .invoke(task.context, unbind, &[], &[task.tcb])
+                .unwrap();
+        }
+        machine.bind(client.context, other.tcb).unwrap();
+        machine.resume(other);
+        assert!(machine.runs(other));
+        machine.call(other, second, &word(3));
+        assert!(machine.runs(server));
+        assert_eq!(machine.holder(client.context), "server");
+        assert_eq!(machine.refills(client.context)[0].1, 1950);
+    }
+}

@@ -49,10 +49,9 @@ fn states_of_threads() {
 }
 
 #[test]
-fn threads_without_fault_or_progress() {
+fn threads_without_fault() {
     let mut thread = Thread::<Host>::new(0, 0);
     assert_eq!(word(&thread, Of::THREAD_FAULT), Of::NO_FAULT);
-    assert_eq!(word(&thread, Of::THREAD_PROGRESS), 0);
     assert_eq!(word(&thread, Of::THREAD_SCHED_CONTEXT), 0);
     assert_eq!(word(&thread, Of::THREAD_NOTIFICATION), 0);
     for fault in [

@@ -24,6 +24,7 @@ mod irqs;
 mod layout;
 mod limits;
 mod notifications;
+mod phases;
 mod preemption;
 mod promises;
 mod random;

@@ -495,43 +495,6 @@ fn replies_are_sent_once() {
 }
 
 #[test]
-fn a_thread_with_new_registers_sends_again() {
-    let again = (0..20).any(|looks| {
-        let mut machine = Machine::new();
-        let (target, source) = (machine.endpoint(), machine.endpoint());
-        let receivers = [5, 4].map(|priority| {
-            let reply = machine.reply();
-            server(&mut machine, "receiver", priority, target, reply)
-        });
-        let worker = machine.spawn(Spec::new("worker", 10).active());
-        let_run(&mut machine);
-        machine.kernel.arch.ambush = Some((looks, BELL));
-        machine.nb_send_wait(worker, target, &word(2), source);
-        machine.kernel.arch.ambush = None;
-        let sent = || receivers.map(|receiver| machine.state(receiver) != State::Receiving);
-        if !machine.runs(machine.root) || sent() == [false; 2] {
-            return false;
-        }
-        // It was stopped between the two phases.
-        assert_eq!(sent(), [true, false]);
-        let registers = machine
-            .tcb(worker, Method::TcbReadRegisters, &[0, 18], &[])
-            .unwrap();
-        let words = [&[0, registers.len()], &*registers].concat();
-        machine
-            .tcb(worker, Method::TcbWriteRegisters, &words, &[])
-            .unwrap();
-        let_run(&mut machine);
-        assert_eq!(
-            receivers.map(|receiver| machine.state(receiver) != State::Receiving),
-            [true; 2]
-        );
-        true
-    });
-    assert!(again, "it was never interrupted between the phases");
-}
-
-#[test]
 fn many_slots_are_looked_at_a_few_at_a_time() {
     at_every_point(|looks| {
         let mut machine = Machine::new();

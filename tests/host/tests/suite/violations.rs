@@ -11,15 +11,16 @@ mod world;
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use abi::Syscall;
 use kernel::budget::Refill;
 use kernel::cap::Cap;
 use kernel::collections::Links;
 use kernel::invariants::{
     Check, Reach, check_cap, check_context, check_core, check_endpoint, check_entry,
-    check_notification, check_reply,
+    check_notification, check_preempted, check_reply,
 };
 use kernel::object::{
-    Above, EndpointState, Fault, Idling, Membership, NotificationState, PendingFault, Progress,
+    Above, EndpointState, Fault, Membership, NotificationState, PendingFault, Progress,
     ThreadState, WaitQueue, YieldAnswer,
 };
 use kernel::time::Ticks;
@@ -245,11 +246,24 @@ fn bindings_of_threads() {
         world.thread(world.receiver, reach)
     });
     caught("only a thread that waits idles", |world, reach| {
-        let (thread, context) = (world.current.thread, world.context());
-        let since = Ticks::ZERO;
-        world.kernel()[thread].idling = Some(Idling { context, since });
+        let thread = world.current.thread;
+        world.kernel()[thread].idling = Some(Ticks::ZERO);
         check_cap(world.kernel(), &Cap::Thread(thread), reach)
     });
+    caught("a thread that idles has time that does", |world, reach| {
+        let thread = world.receiver.thread;
+        world.kernel()[thread].idling = Some(Ticks::ZERO);
+        world.thread(world.receiver, reach)
+    });
+    caught(
+        "a thread that was preempted before it receives has time",
+        |world, _| {
+            let thread = world.current.thread;
+            world.kernel()[thread].sched_context = None;
+            check_preempted(world.kernel(), thread, Syscall::Call)?;
+            check_preempted(world.kernel(), thread, Syscall::ReplyRecv)
+        },
+    );
     caught(
         "only a thread that waits for its handler has a fault",
         |world, reach| {

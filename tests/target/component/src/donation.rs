@@ -1,10 +1,10 @@
 //! Donation: scheduling contexts travel along calls to passive servers, and come back.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
 use crate::{check, check_eq};
-use userlib::cap::{Endpoint, Notification, Reply, SchedContext};
-use userlib::{Error, Message, Thread, syscall};
+use userlib::cap::{CNode, Endpoint, Notification, Reply, SchedContext, SchedParameters};
+use userlib::{CPtr, Error, Message, Rights, Thread, syscall};
 
 tests![
     servers_run_on_the_callers_time,
@@ -29,6 +29,7 @@ tests![
     a_dead_server_leaves_time_to_the_reply_object,
     deleting_the_reply_object_returns_time,
     servers_that_stop_keep_time,
+    servers_that_are_interrupted_wait_again,
 ];
 
 /// A client above the test, a passive server below: between a call and its service the test can act.
@@ -434,4 +435,59 @@ fn servers_that_stop_keep_time(test: &mut Test) -> Outcome {
         Err(Error::IllegalOperation)
     );
     Ok(())
+}
+
+/// The server's capabilities are at the end of ways of many levels, so that interrupts come while it looks for
+/// them; it has no time of its own to come back to that.
+fn servers_that_are_interrupted_wait_again(test: &mut Test) -> Outcome {
+    const BITS: usize = 2;
+    const CALLS: usize = 2000;
+    const fn deep(index: usize) -> CPtr {
+        CPtr(usize::MAX << BITS | index)
+    }
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let table: CNode = test.create_sized(BITS)?;
+    for (index, slot) in [
+        (0, test.slot(endpoint)),
+        (1, test.slot(reply)),
+        (3, test.slot(table)),
+    ] {
+        table
+            .slot_of_table(index, BITS)
+            .copy_from(slot, Rights::ALL)?;
+    }
+    let server = test.passive(BELOW, || {
+        let (endpoint, reply) = (Endpoint(deep(0)), Reply(deep(1)));
+        endpoint.recv(reply);
+        loop {
+            endpoint.reply_recv(Message::empty(0), reply);
+        }
+    })?;
+    server.tcb.set_space(test.faults, table, 0, test.vspace)?;
+    let time = test.create_sched_context(&SLICE)?;
+    time.bind(server.tcb)?;
+    server.start()?;
+    test.settle()?;
+    time.unbind_object(server.tcb)?;
+
+    let often = SchedParameters::new(us(20), us(130));
+    let waker = test.timed(ABOVE, often, || {
+        loop {
+            syscall::yield_now();
+        }
+    })?;
+    waker.start()?;
+    test.spawn(BELOW, move || {
+        for _ in 0..CALLS {
+            endpoint.call(Message::empty(0));
+        }
+        note('c');
+    })?;
+    for _ in 0..1000 {
+        test.sleep(ms(2))?;
+        if noted() == "c" {
+            return Ok(());
+        }
+    }
+    crate::support::fail(format_args!("the server waits no more"))
 }

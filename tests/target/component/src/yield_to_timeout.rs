@@ -24,6 +24,7 @@ tests![
     without_handler_the_turn_ends,
     bad_calls_are_refused_in_order,
     idling_contexts_are_used_while_their_thread_waits,
+    time_that_goes_back_idles_no_longer,
     who_idled_too_long_is_timed_out_when_it_is_woken,
 ];
 
@@ -258,6 +259,36 @@ fn idling_contexts_are_used_while_their_thread_waits(test: &mut Test) -> Outcome
         check_eq!(more >= ms(20), idling);
     }
     check_eq!(noted(), "rr");
+    Ok(())
+}
+
+fn time_that_goes_back_idles_no_longer(test: &mut Test) -> Outcome {
+    let (first, first_reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let (second, second_reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        first.recv(first_reply);
+        second.recv(second_reply);
+        note('s');
+        second.reply_recv(Message::empty(0), second_reply);
+    })?;
+    let client = test.timed(ABOVE, TIME.idling(), move || {
+        first.call(Message::empty(0));
+    })?;
+    client.start()?;
+    // The server waits on the client's time, until that goes back.
+    test.slot(first_reply).delete()?;
+    let time = client.sched_context;
+    time.unbind_object(client.tcb)?;
+    time.consumed()?;
+    work(test.startup, ms(20));
+    let caller = test.passive(ABOVE, move || {
+        second.call(Message::empty(0));
+        note('c');
+    })?;
+    time.bind(caller.tcb)?;
+    caller.start()?;
+    check_eq!(noted(), "sc");
+    check!(time.consumed()? < ms(20));
     Ok(())
 }
 

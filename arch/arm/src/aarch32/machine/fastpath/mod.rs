@@ -139,7 +139,6 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         RECEIVES_WITH = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_RECEIVES_WITH),
         CALLS_WITH = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CALLS_WITH),
         FAULT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_FAULT),
-        PROGRESS = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_PROGRESS),
         SCHED_CONTEXT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_SCHED_CONTEXT),
         NOTIFICATION = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_NOTIFICATION),
         MEMBERSHIP = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_MEMBERSHIP),

@@ -1,5 +1,4 @@
-@ ReplyRecv. Nobody waits at the endpoint, there is no threshold, and the server has not replied already,
-@ before it was interrupted; nor does it get a signal.
+@ ReplyRecv. Nobody waits at the endpoint, there is no threshold, and the server gets no signal.
 4:  find
     lsr     r11, r6, r10
     cmp     r11, r9, lsr #{GUARD_SHIFT}
@@ -14,14 +13,12 @@
     ands    lr, r7, #{READ}
     beq     9b
     ldr     r7, [r6, #({ENDPOINT_QUEUE} - {ENDPOINT})]
-    ldr     lr, [sp, #{PROGRESS}]
     sub     r10, r6, #{ENDPOINT}
     ldr     r6, [sp, #{NOTIFICATION}]
     .if     {CORES} > 1
     ldr     r9, [r12, #{GATE_BITS}]
     eor     r7, r7, r9
     .endif
-    orr     r7, r7, lr
     orrs    r7, r7, r6
     andeq   lr, r11, #{KIND_MASK}
     teqeq   lr, #{REPLY_KIND}

@@ -1,0 +1,142 @@
+//! Receiving, in two steps: what a thread needs for it is found first.
+//!
+//! Each lookup can be interrupted, and then the system call begins again. A system call that sends and
+//! receives must not be interrupted between the two: the message may have taken the thread's time
+//! along, and without time the thread would never come to receive. So everything is found before
+//! anything is sent. The message can put a capability into a slot that was found empty, so the slots
+//! are read when the thread receives; it cannot take one away.
+
+use abi::{LookupFailure, Rights};
+
+use super::dispatch::Preempted;
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::cap::{Cap, Slot, lookup_quickly};
+use crate::ipc::Receiver;
+use crate::object::{Fault, Thread, ThreadSlot};
+use crate::token::Ptr;
+
+/// What a thread needs to receive, as far as it was found.
+pub(super) struct Footprint<A: Arch> {
+    source: Found<A>,
+    reply: Option<Found<A>>,
+}
+
+/// What a lookup found.
+struct Found<A: Arch> {
+    address: usize,
+    slot: Result<Ptr<Slot<A>>, LookupFailure>,
+}
+
+/// An address does not resolve to what is needed.
+struct Missing {
+    address: usize,
+    failure: LookupFailure,
+}
+
+impl<A: Arch> Found<A> {
+    fn cap(&self, kernel: &Kernel<A>) -> Result<Cap<A>, Missing> {
+        match self.slot {
+            Ok(slot) => Ok(kernel[slot].cap()),
+            Err(failure) => Err(Missing {
+                address: self.address,
+                failure,
+            }),
+        }
+    }
+
+    /// There is a capability, of the wrong kind.
+    const fn unfit(&self) -> Missing {
+        Missing {
+            address: self.address,
+            failure: LookupFailure::MissingCapability { bits_left: 0 },
+        }
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Finds what a thread needs to receive from the endpoint or notification at the address `source`,
+    /// with the reply object at the address `reply`. Addresses that do not resolve are told when it
+    /// receives.
+    pub(super) fn find_footprint(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        source: usize,
+        reply: Option<usize>,
+    ) -> Result<Footprint<A>, Preempted> {
+        let source = self.find_received(thread, source)?;
+        let reply = match reply {
+            Some(reply) => Some(self.find_received(thread, reply)?),
+            None => None,
+        };
+        if let Ok(Cap::Endpoint(cap)) = source.cap(self)
+            && cap.rights.contains(Rights::READ)
+        {
+            self.prepare_receive(thread, cap.object)
+                .map_err(|_| Preempted)?;
+        }
+        Ok(Footprint { source, reply })
+    }
+
+    fn find_received(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+    ) -> Result<Found<A>, Preempted> {
+        let root = self[thread].cap(ThreadSlot::CSpace);
+        let slot = lookup_quickly(self, root, address);
+        if self.is_interrupted() {
+            return Err(Preempted);
+        }
+        Ok(Found { address, slot })
+    }
+
+    /// Receives by what was found. It can't be interrupted.
+    pub(super) fn receive_by(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        footprint: &Footprint<A>,
+        blocking: bool,
+    ) {
+        if let Err(Missing { address, failure }) = self.try_receive(thread, footprint, blocking) {
+            let fault = Fault::Cap {
+                address,
+                in_receive_phase: true,
+                failure,
+            };
+            self.raise(thread, fault);
+        }
+    }
+
+    fn try_receive(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        footprint: &Footprint<A>,
+        blocking: bool,
+    ) -> Result<(), Missing> {
+        let Footprint { source, reply } = footprint;
+        match source.cap(self)? {
+            Cap::Endpoint(cap) if cap.rights.contains(Rights::READ) => {
+                let reply = match reply {
+                    Some(reply) => match reply.cap(self)? {
+                        Cap::Reply { object, .. } => Some(object),
+                        _ => return Err(reply.unfit()),
+                    },
+                    None => None,
+                };
+                self.receive(thread, cap.object, Receiver { blocking, reply });
+                Ok(())
+            }
+            Cap::Notification(cap)
+                if cap.rights.contains(Rights::READ)
+                    && self[cap.object]
+                        .bound_thread
+                        .is_none_or(|bound| bound == thread) =>
+            {
+                self.wait(thread, cap.object, blocking);
+                Ok(())
+            }
+            _ => Err(source.unfit()),
+        }
+    }
+}

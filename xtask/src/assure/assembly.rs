@@ -8,10 +8,12 @@ mod equivalent;
 mod lines;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::Run;
 use crate::Result;
@@ -189,31 +191,35 @@ impl Copy {
         verdict
     }
 
-    /// Builds and runs the tests there, by this same tool.
+    /// Builds and runs the tests there, by this same tool, until one fails.
     fn test(&self, arguments: &AssureArguments) -> Result<Verdict> {
-        let output = Command::new(std::env::current_exe()?)
+        let errors = self.workspace.path("target/errors.log");
+        let mut child = Command::new(std::env::current_exe()?)
             .args(["test", "--filter", TESTS, "--timeout", PATIENCE])
             .args(["--platform", &arguments.platform])
             .args(["--smp", &arguments.cores.count.to_string()])
             .env("CARGO_MANIFEST_DIR", self.workspace.path("xtask"))
             .env_remove("CARGO_TARGET_DIR")
             .stdin(Stdio::null())
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(fs::File::create(&errors)?)
+            .spawn()
             .context("cannot start the tests")?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        if output.status.success() {
-            return Ok(Verdict::Passed);
+        let console = child.stdout.take().context("the console is not a pipe")?;
+        let failed = |line: &String| line.contains("FAILED") || line.contains("panicked");
+        let mut lines = BufReader::new(console).lines().map_while(|line| line.ok());
+        let first = lines.find(failed);
+        if first.is_some() {
+            kill_process(Pid::from_child(&child), Signal::INT)?;
         }
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let failed = |line: &&str| line.contains("FAILED") || line.contains("panicked");
-        let first = text.lines().find(failed).map(str::to_string);
-        let booted = errors
-            .lines()
-            .any(|line| line.starts_with("target-tests on "));
-        Ok(match (first, booted) {
-            (Some(line), _) => Verdict::Failed(line),
-            (None, true) => Verdict::Failed("the run did not come to its end".to_string()),
-            (None, false) => Verdict::NotBuilt,
+        lines.for_each(drop);
+        let passed = child.wait()?.success();
+        let booted = fs::read_to_string(&errors)?.contains("target-tests on ");
+        Ok(match first {
+            Some(line) => Verdict::Failed(line),
+            None if passed => Verdict::Passed,
+            None if booted => Verdict::Failed("the run did not come to its end".to_string()),
+            None => Verdict::NotBuilt,
         })
     }
 }

@@ -301,6 +301,21 @@ fn a_receiver_returns_the_time_of_its_bound_notification() {
 }
 
 #[test]
+fn looking_for_messages_returns_no_time() {
+    let mut scene = Scene::new();
+    let (server, endpoint, reply) = bound(&mut scene);
+    scene
+        .machine
+        .bind(server.context, scene.notification)
+        .unwrap();
+    scene.machine.signal(scene.task, scene.badged[0]);
+    scene.machine.nb_recv(server, endpoint, reply);
+    assert_eq!(scene.machine.badge(server), 0);
+    assert_eq!(scene.machine.holder(server.context), "server");
+    assert_eq!(scene.machine.running(), "server");
+}
+
+#[test]
 fn time_is_returned_even_if_a_sender_waits() {
     let mut scene = Scene::new();
     let (server, endpoint, reply) = bound(&mut scene);

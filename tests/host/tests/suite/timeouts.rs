@@ -206,6 +206,31 @@ fn a_passive_handler_is_of_no_use() {
     );
 }
 
+#[test]
+fn a_timeout_that_waits_lends_nothing() {
+    let mut machine = Machine::new();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let (other, other_reply) = (machine.endpoint(), machine.reply());
+    let server = passive_server(&mut machine, "server", 20, other, other_reply);
+    let spec = Spec::new("task", 10)
+        .budget(BUDGET)
+        .timeout_handler(endpoint);
+    let task = machine.spawn(spec);
+    machine.advance(100);
+    assert_eq!(machine.state(task), State::Sending);
+    // The server takes the message when it has given its client's time back.
+    let client = machine.spawn(Spec::new("client", 10).active());
+    machine.call(client, other, &word(1));
+    assert_eq!(machine.running(), "server");
+    machine.nb_send_recv(server, other_reply, &word(2), endpoint, reply);
+    let label = machine.received(server).label;
+    assert_eq!(label, FaultLabel::Timeout as usize);
+    assert_eq!(machine.state(task), State::Calling);
+    assert_eq!(machine.holder(task.context), "task");
+    assert!(machine.is_passive(server));
+    assert_eq!(machine.running(), "client");
+}
+
 /// A passive server with a timeout handler, called by a client with a small budget.
 struct Shared {
     scene: Scene,

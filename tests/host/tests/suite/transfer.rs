@@ -4,7 +4,7 @@ use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
 use host_tests::{CPtr, Machine, Message, Spec, State, Task};
 use kernel::cap::Cap;
 
-use crate::common::server;
+use crate::common::{caller, sender, server};
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 
@@ -93,6 +93,35 @@ fn capabilities_need_the_right_to_grant() {
             .recv(scene.server, scene.endpoint, scene.reply);
     }
     assert!(scene.machine.is_empty(scene.slot));
+}
+
+/// What a sender may do is that of the capability with which it began to wait.
+#[test]
+fn those_who_wait_need_the_rights_too() {
+    for rights in 0..8 {
+        let rights = Rights::from_word(rights << 1).union(Rights::WRITE);
+        let mut scene = Scene::new();
+        let machine = &mut scene.machine;
+        let (elsewhere, reply, gift) =
+            (machine.endpoint(), machine.reply(), machine.notification());
+        let weak = machine.mint(elsewhere, rights, 0);
+        set_aside(machine, scene.client, scene.slot);
+        let may_grant = rights.contains(Rights::GRANT);
+        let message = Message::new(1, &[5]).with_caps(&[gift]);
+        sender(machine, "sender", 5, weak, &message);
+        machine.recv(scene.client, elsewhere, reply);
+        assert_eq!(machine.received(scene.client).caps, may_grant as usize);
+        assert_eq!(machine.is_empty(scene.slot), !may_grant);
+
+        let caller = caller(machine, "caller", 5, weak, &Message::default());
+        machine.recv(scene.client, elsewhere, reply);
+        let state = if may_grant || rights.contains(Rights::GRANT_REPLY) {
+            State::Calling
+        } else {
+            State::Inactive
+        };
+        assert_eq!(machine.state(caller), state, "{rights:?}");
+    }
 }
 
 #[test]

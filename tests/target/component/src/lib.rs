@@ -59,6 +59,7 @@ groups![
     deletion,
     scheduling,
     registers,
+    hidden_registers,
     faults,
     frames,
     #[cfg(target_arch = "x86_64")]

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use crate::Result;
-use crate::cli::Cores;
+use crate::cli::{AbiOption, Cores};
 use crate::image::elf::Format;
 use crate::workspace::Workspace;
 
@@ -30,6 +30,10 @@ pub(crate) struct Platform {
     /// The most cores that the kernel can have on it.
     #[serde(default = "one")]
     pub(crate) cores: u32,
+    /// Options of the ABI without which user programs have no timer with an
+    /// interrupt.
+    #[serde(default)]
+    pub(crate) timer: Vec<AbiOption>,
     /// What the board's loader takes.
     pub(crate) image: Format,
     /// What runs before the kernel, if anything does.

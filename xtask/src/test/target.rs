@@ -47,6 +47,8 @@ const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
 const LOG: &str = "log";
 /// which several cores write together during these.
 const BUSY: &str = "cores_history";
+/// Those of registers that may not be shared, by the beginning of their names.
+const HIDDEN: &str = "hidden_registers";
 /// And those of which each is the run of an example system.
 const SYSTEM: &str = "system";
 
@@ -57,7 +59,7 @@ pub(super) struct Run<'a> {
     platform: &'a Platform,
     system: System,
     kernel: Kernel,
-    abi: &'a [AbiOption],
+    abi: Vec<AbiOption>,
     cores: Cores,
     filter: String,
     /// The memory of a large machine, in MiB.
@@ -84,7 +86,7 @@ pub(super) fn runs<'a>(
         platform,
         system,
         kernel: Kernel::Debug,
-        abi: &arguments.abi,
+        abi: arguments.abi.clone(),
         cores: arguments.cores,
         filter: filter.to_string(),
         memory: None,
@@ -92,7 +94,14 @@ pub(super) fn runs<'a>(
         is_logged: false,
         arguments,
     };
-    let suite = || System::target_tests(workspace).map(run);
+    // Its tests of interrupts want a timer.
+    let with_timer = || [&arguments.abi[..], &platform.timer].concat();
+    let suite = || -> Result<_> {
+        Ok(Run {
+            abi: with_timer(),
+            ..run(System::target_tests(workspace)?)
+        })
+    };
     let [fuzz, benchmark, machine, system, log] =
         [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG].map(|name| filter.starts_with(name));
     let mut runs = Vec::new();
@@ -118,8 +127,16 @@ pub(super) fn runs<'a>(
     }
     if all && arguments.abi.is_empty() {
         runs.push(Run {
-            abi: &[AbiOption::Hwdebug],
+            abi: vec![AbiOption::Hwdebug],
             filter: "breakpoints".to_string(),
+            ..suite()?
+        });
+    }
+    // Without options, registers of the timer are refused.
+    if (all || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
+        runs.push(Run {
+            abi: arguments.abi.clone(),
+            filter: if all { HIDDEN } else { filter }.to_string(),
             ..suite()?
         });
     }
@@ -183,7 +200,7 @@ impl Run<'_> {
         let request = Request {
             platform: self.platform,
             kernel: self.kernel,
-            abi: self.abi,
+            abi: &self.abi,
             cores: self.cores,
             log: self.is_logged.then_some(LogLevel::Debug),
             root_task: RootTask::System(&self.system),

@@ -13,7 +13,7 @@ use userlib::{Fault, Message};
 #[cfg_attr(target_arch = "arm", path = "hidden_registers/arm.rs")]
 mod arch;
 
-use arch::{REFUSED, REGISTERS, VALUES};
+use arch::{REFUSED, REGISTERS, TIMER, VALUES};
 
 tests![
     a_switch_leaves_nothing,
@@ -79,7 +79,8 @@ fn a_call_leaves_nothing(test: &mut Test) -> Outcome {
 
 /// What tells of the kernel, or has no thread as its owner, is not for users.
 fn the_refused_are_faults(test: &mut Test) -> Outcome {
-    for &(name, access) in REFUSED {
+    let timer: &[_] = if abi::config::USER_TIMER { &[] } else { TIMER };
+    for &(name, access) in REFUSED.iter().chain(timer) {
         check!(is_refused(test, access)?, "{name} can be used");
     }
     Ok(())

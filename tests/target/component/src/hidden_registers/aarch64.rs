@@ -50,8 +50,6 @@ pub(super) const REGISTERS: &[Register] = &[
 
 /// What users may not do.
 pub(super) const REFUSED: &[(&str, fn())] = refused!(
-    "cntp_ctl_el0",
-    "cntp_cval_el0",
     "cntv_ctl_el0",
     "cntv_cval_el0",
     "pmcr_el0",
@@ -59,3 +57,6 @@ pub(super) const REFUSED: &[(&str, fn())] = refused!(
     "mdccsr_el0",
     "daif"
 );
+
+/// What they may do only with the option `user-timer`.
+pub(super) const TIMER: &[(&str, fn())] = refused!("cntp_ctl_el0", "cntp_cval_el0");

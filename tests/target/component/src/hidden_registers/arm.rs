@@ -56,8 +56,13 @@ pub(super) const REGISTERS: &[Register] = &[
 pub(super) const REFUSED: &[(&str, fn())] = refused!(
     "TEECR", "p14, 6", "c0, c0, 0";
     "TEEHBR", "p14, 6", "c1, c0, 0";
-    "CNTP_CTL", "p15, 0", "c14, c2, 1";
     "CNTV_CTL", "p15, 0", "c14, c3, 1";
     "PMCR", "p15, 0", "c9, c12, 0";
     "PMCCNTR", "p15, 0", "c9, c13, 0"
+);
+
+/// What they may do only with the option `user-timer`.
+pub(super) const TIMER: &[(&str, fn())] = refused!(
+    "CNTP_CTL", "p15, 0", "c14, c2, 1";
+    "CNTP_TVAL", "p15, 0", "c14, c2, 0"
 );

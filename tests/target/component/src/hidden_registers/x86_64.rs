@@ -85,3 +85,6 @@ pub(super) const REFUSED: &[(&str, fn())] = &[
         asm!("sysenter", options(noreturn));
     }),
 ];
+
+/// There is none.
+pub(super) const TIMER: &[(&str, fn())] = &[];

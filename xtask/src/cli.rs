@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
 
 /// Build, run, test and check Escapement.
 #[derive(Debug, Parser)]
@@ -70,9 +71,10 @@ impl Kernel {
     }
 }
 
-/// Options of the ABI: each shifts labels and object types as seL4's build
-/// option of the same meaning does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+/// Options of the ABI: each does to labels, object types and registers what
+/// seL4's build option of the same meaning does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum AbiOption {
     /// Device page tables.
     Iommu,
@@ -82,6 +84,8 @@ pub(crate) enum AbiOption {
     Hwdebug,
     /// Four scheduling domains instead of one.
     Domains,
+    /// Arm: threads program the physical timer of their core.
+    UserTimer,
 }
 
 impl AbiOption {
@@ -92,6 +96,7 @@ impl AbiOption {
             Self::Vtx => "vtx",
             Self::Hwdebug => "hwdebug",
             Self::Domains => "domains",
+            Self::UserTimer => "user-timer",
         }
     }
 }

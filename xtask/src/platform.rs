@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use crate::Result;
-use crate::cli::Cores;
+use crate::cli::{AbiOption, Cores};
 use crate::image::elf::Format;
 use crate::workspace::Workspace;
 
@@ -33,6 +33,10 @@ pub(crate) struct Platform {
     /// Whether behaviour that is the same on every platform is tested on this one.
     #[serde(default)]
     pub(crate) portable: bool,
+    /// Options of the ABI without which user programs have no timer with an
+    /// interrupt.
+    #[serde(default)]
+    pub(crate) timer: Vec<AbiOption>,
     /// What the board's loader takes.
     pub(crate) image: Format,
     /// What runs before the kernel, if anything does.

@@ -32,4 +32,5 @@ mod semihosting_log;
 #[cfg(all(feature = "smp", any(target_arch = "arm", target_arch = "aarch64")))]
 pub mod smp;
 pub mod timer;
+pub mod user_timer;
 pub mod virt;

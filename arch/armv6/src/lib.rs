@@ -71,8 +71,10 @@ impl Version for Armv6 {
         unsafe { cp15::wait_for_interrupt(0) };
     }
 
-    /// They are the kernel's only (ARM DDI 0211, section 3.3.33).
-    fn give_counters_to_users() {}
+    /// The counters are the kernel's only (ARM DDI 0211, section 3.3.33). The debug communication channel
+    /// is left as firmware had it: the register that says so (DSCR) is undefined where there is no debug
+    /// unit, as in QEMU, and nothing tells beforehand whether there is one.
+    fn limit_users() {}
 
     unsafe fn enable_caches() {
         // SAFETY: by contract.

@@ -6,6 +6,7 @@
 
 mod cache;
 mod cp15;
+mod debug;
 mod pmu;
 
 use core::ops::Range;
@@ -71,8 +72,13 @@ impl Version for Armv7 {
         isb();
     }
 
-    fn give_counters_to_users() {
-        pmu::give_to_users();
+    fn limit_users() {
+        debug::keep_from_users();
+        if cfg!(feature = "bench") {
+            pmu::give_to_users();
+        } else {
+            pmu::keep_from_users();
+        }
     }
 
     /// A pending interrupt ends the wait although it is masked (section B1.8.14).

@@ -1,4 +1,4 @@
-//! The performance monitors, which benchmark kernels let users read and program.
+//! The performance monitors: benchmark kernels let users read and program them, others do not.
 
 use aarch32_cpu::register::{Pmcntenset, Pmcr, Pmuserenr, SysRegWrite};
 
@@ -14,4 +14,10 @@ pub(crate) fn give_to_users() {
         <Pmcntenset as SysRegWrite>::write_raw(CYCLE_COUNTER);
         <Pmuserenr as SysRegWrite>::write_raw(USER_ENABLE);
     }
+}
+
+/// Makes them undefined for users. After a reset that is so only where firmware did not change it.
+pub(crate) fn keep_from_users() {
+    // SAFETY: the kernel does not use them.
+    unsafe { <Pmuserenr as SysRegWrite>::write_raw(0) };
 }

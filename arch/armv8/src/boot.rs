@@ -19,7 +19,7 @@ use crate::device_tree::DeviceTree;
 use crate::kernel_space::{self, core_entry};
 use crate::kernel_space::{Builder, image};
 use crate::ranges::Ranges;
-use crate::{Armv8, Platform, core_local, pmu, trap};
+use crate::{Armv8, Platform, core_local, trap, user_access};
 
 const PAGE: usize = 4096;
 
@@ -64,9 +64,7 @@ pub(crate) fn boot<P: Platform>(
         .find_map(|address| unsafe { DeviceTree::at(address) });
     let all = map_memory::<P>(tree);
     let devices = P::start();
-    if cfg!(feature = "bench") {
-        pmu::give_to_users();
-    }
+    user_access::limit();
     let mut free = all.clone();
     let used = [image(), root_task.physical()];
     for used in used.into_iter().chain(tree.map(DeviceTree::memory)) {
@@ -126,9 +124,7 @@ pub(crate) fn boot_core<P: Platform>(
     core_local::start_core(number, smp::stack_end(number));
     trap::start();
     kernel_space::use_tables();
-    if cfg!(feature = "bench") {
-        pmu::give_to_users();
-    }
+    user_access::limit();
     let arch = Armv8::of(number, P::start_core(number));
     let own = core_local::own();
     // SAFETY: this is called once on each core, one after the other.

@@ -1,6 +1,7 @@
 //! The saved registers of a thread.
 
 use abi::registers::{CAP, COUNT, FLAGS, PC, SP};
+use arch_arm::user_timer::{InContext, SavedTimer};
 use kernel::arch::UserContext;
 
 use crate::spaces::KnownSpace;
@@ -46,6 +47,8 @@ pub struct Context {
     pub(crate) space: KnownSpace,
     /// Floating point, while no core has it in its registers.
     pub(crate) fpu: FpuContext,
+    /// The users' timer, while no core has it in its registers.
+    pub(crate) timer: InContext,
 }
 
 /// Where the trap entry finds things.
@@ -144,6 +147,7 @@ impl UserContext for Context {
                 status: 0,
                 control: 0,
             },
+            timer: [SavedTimer::OFF; _],
         }
     }
 

@@ -133,6 +133,7 @@ unsafe extern "C" {
     static image_start: u8;
     static text_end: u8;
     static rodata_end: u8;
+    static stack_guard: u8;
     static image_end: u8;
     static install_tables: u8;
 }
@@ -311,8 +312,7 @@ pub(crate) fn core_entry() -> PhysAddr {
 
 fn image_page(address: PhysAddr) -> Entry {
     let place = address.0 + &raw const IMAGE_OFFSET as usize;
-    #[cfg(feature = "smp")]
-    if arch_arm::smp::guards().any(|guard| guard.contains(&place)) {
+    if is_guard(place) {
         return Entry::EMPTY;
     }
     let (access, executable) = if place < &raw const text_end as usize {
@@ -323,4 +323,13 @@ fn image_page(address: PhysAddr) -> Entry {
         (Access::Kernel, false)
     };
     block(Level::Pages, address, access, executable)
+}
+
+/// Whether the page at a place in the image is one below a stack, which must not be mapped.
+fn is_guard(place: usize) -> bool {
+    #[cfg(feature = "smp")]
+    if arch_arm::smp::guards().any(|guard| guard.contains(&place)) {
+        return true;
+    }
+    place == &raw const stack_guard as usize
 }

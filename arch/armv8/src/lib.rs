@@ -20,10 +20,10 @@ mod invoke;
 mod kernel_space;
 mod paging;
 mod panic;
-mod pmu;
 mod ranges;
 mod spaces;
 mod trap;
+mod user_access;
 
 use core::ops::Range;
 
@@ -32,6 +32,7 @@ use abi::ObjectType;
 use arch_arm::irq_control::{self, HasController};
 use arch_arm::lines::Lines;
 use arch_arm::timer::Timer;
+use arch_arm::user_timer::{self, HasUserTimer, InContext, UserTimer};
 use kernel::Kernel;
 use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
@@ -60,6 +61,7 @@ pub struct Armv8<P: Platform> {
     timer: P::Timer,
     spaces: spaces::Spaces,
     fpu: fpu::Fpu<P>,
+    user_timer: UserTimer<Self>,
 }
 
 impl<P: Platform> Armv8<P> {
@@ -79,6 +81,7 @@ impl<P: Platform> Armv8<P> {
             timer,
             spaces: spaces::Spaces::new(kernel_space::nothing()),
             fpu: fpu::Fpu::start(),
+            user_timer: UserTimer::new(),
         }
     }
 }
@@ -152,12 +155,14 @@ impl<P: Platform> Arch for Armv8<P> {
         TPIDR_EL0.set(writable as u64);
         TPIDRRO_EL0.set(read_only as u64);
         fpu::switch_to(kernel, thread);
+        user_timer::switch_to(kernel, thread);
         #[cfg(feature = "smp")]
         core_local::own().set_current(Some(&kernel[thread].context));
     }
 
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
+        user_timer::release(kernel, thread);
     }
 
     #[cfg(feature = "smp")]
@@ -170,7 +175,7 @@ impl<P: Platform> Arch for Armv8<P> {
 
     #[cfg(feature = "smp")]
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
-        self.fpu.owner() == Some(thread)
+        self.fpu.owner() == Some(thread) || self.user_timer.holds(thread)
     }
 
     fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
@@ -300,5 +305,17 @@ impl<P: Platform> HasController for Armv8<P> {
 
     fn signal_cap(number: usize, target: usize) -> Capability {
         Capability::SgiSignal { number, target }
+    }
+}
+
+impl<P: Platform> HasUserTimer for Armv8<P> {
+    type Timer = P::Timer;
+
+    fn user_timer(&mut self) -> (&mut P::Timer, &mut UserTimer<Self>) {
+        (&mut self.timer, &mut self.user_timer)
+    }
+
+    fn saved_timer(context: &mut Context) -> &mut InContext {
+        &mut context.timer
     }
 }

@@ -4,6 +4,7 @@ use aarch64_cpu::asm::barrier::{SY, dsb};
 use aarch64_cpu::asm::wfi;
 use aarch64_cpu::registers::{ESR_EL1, FAR_EL1, Readable, VBAR_EL1, Writeable};
 use arch_arm::lines::take_interrupt;
+use arch_arm::user_timer;
 use kernel::Kernel;
 use kernel::arch::UserContext;
 use kernel::object::Fault;
@@ -18,6 +19,8 @@ pub(crate) mod class {
     pub(super) const FLOATING_POINT: u64 = 0x07;
     /// `svc`.
     pub(crate) const SYSTEM_CALL: u64 = 0x15;
+    /// A system register.
+    pub(super) const SYSTEM_REGISTER: u64 = 0x18;
     /// A fetch by a user.
     pub(super) const INSTRUCTION_ABORT: u64 = 0x20;
     /// An access of a user to memory.
@@ -47,6 +50,13 @@ fn syndrome() -> usize {
     (ESR_EL1.get() & 0xffff_ffff) as usize
 }
 
+/// Whether the syndrome of a system register names one of the physical timer: op0 3, op1 3, CRn 14, CRm 2
+/// (Arm ARM, `ESR_EL1`, ISS encoding of trapped `msr` and `mrs`).
+const fn names_timer(syndrome: usize) -> bool {
+    const REGISTER: usize = 0b11 << 20 | 0b111 << 14 | 0b1111 << 10 | 0b1111 << 1;
+    syndrome & REGISTER == 3 << 20 | 3 << 14 | 14 << 10 | 2 << 1
+}
+
 /// An instruction of the current thread caused an exception that is not a system call.
 pub(crate) fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     let fault = match ESR_EL1.read(ESR_EL1::EC) {
@@ -56,6 +66,13 @@ pub(crate) fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
                 code: 0,
             };
             return kernel.handle_unit_off(fpu::acquire, fault);
+        }
+        class::SYSTEM_REGISTER if names_timer(syndrome()) => {
+            let fault = Fault::UserException {
+                number: syndrome(),
+                code: 0,
+            };
+            return kernel.handle_unit_off(user_timer::acquire, fault);
         }
         class::INSTRUCTION_ABORT => {
             let Some(thread) = kernel.core.current else {

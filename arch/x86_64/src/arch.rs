@@ -285,6 +285,7 @@ fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_
     if let Some(owner) = before {
         kernel.objects[owner].context.save_bases();
     }
+    bases::clear_selectors();
     kernel.objects[next].context.load_bases();
 }
 

@@ -4,6 +4,12 @@
 //! reads the registers back whenever it takes a thread off the processor. In the kernel, GS is the
 //! kernel's own and the user's lies in the MSR that `swapgs` exchanges (Intel SDM vol. 3, section
 //! 5.8.8).
+//!
+//! Selectors have no meaning in 64-bit mode, but users can load the null selectors 0 to 3 and those of
+//! their own descriptors, and read them back. So that none tells the next thread anything, DS, ES, FS and
+//! GS become null whenever the bases change hands. To clear them takes four instructions; to look first
+//! whether one is set would take eight. Loading FS or GS may clear its base (Intel SDM vol. 3, section
+//! 3.4.4), so that comes between reading the old base and writing the new one.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -27,8 +33,26 @@ pub fn init() {
     ENABLED.store(enabled, Ordering::Relaxed);
 }
 
-/// Puts the bases of FS and the user's GS into the processor; returns those that were there. By the
-/// instructions.
+/// Makes the users' selectors null. The bases are lost.
+pub fn clear_selectors() {
+    // SAFETY: nothing uses GS while it is the user's, as interrupts are disabled; the kernel uses none of
+    // the others.
+    unsafe {
+        asm!(
+            "mov ds, {null:e}",
+            "mov es, {null:e}",
+            "mov fs, {null:e}",
+            "swapgs",
+            "mov gs, {null:e}",
+            "swapgs",
+            null = in(reg) 0,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+}
+
+/// Puts the bases of FS and the user's GS into the processor, with null selectors; returns those that
+/// were there. By the instructions.
 #[inline(always)]
 pub fn exchange((fs_base, gs_base): (u64, u64)) -> (u64, u64) {
     let (old_fs, old_gs);
@@ -36,12 +60,17 @@ pub fn exchange((fs_base, gs_base): (u64, u64)) -> (u64, u64) {
     // use FS. The bases are canonical: users cannot make others.
     unsafe {
         asm!(
+            "mov ds, {null:e}",
+            "mov es, {null:e}",
             "rdfsbase {old_fs}",
+            "mov fs, {null:e}",
             "wrfsbase {fs_base}",
             "swapgs",
             "rdgsbase {old_gs}",
+            "mov gs, {null:e}",
             "wrgsbase {gs_base}",
             "swapgs",
+            null = in(reg) 0,
             fs_base = in(reg) fs_base,
             gs_base = in(reg) gs_base,
             old_fs = out(reg) old_fs,

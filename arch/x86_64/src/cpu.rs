@@ -32,6 +32,7 @@ pub struct Features {
     fsgsbase: bool,
     smep: bool,
     smap: bool,
+    umip: bool,
 }
 
 impl Features {
@@ -55,6 +56,7 @@ impl Features {
             fsgsbase: extended.as_ref().is_some_and(|it| it.has_fsgsbase()),
             smep: extended.as_ref().is_some_and(|it| it.has_smep()),
             smap: extended.as_ref().is_some_and(|it| it.has_smap()),
+            umip: extended.as_ref().is_some_and(|it| it.has_umip()),
         }
     }
 
@@ -83,6 +85,8 @@ impl Features {
                 flags.set(Cr4Flags::FSGSBASE, self.fsgsbase);
                 flags.set(Cr4Flags::SUPERVISOR_MODE_EXECUTION_PROTECTION, self.smep);
                 flags.set(Cr4Flags::SUPERVISOR_MODE_ACCESS_PREVENTION, self.smap);
+                // `sgdt` and its like would tell users where the kernel's tables are.
+                flags.set(Cr4Flags::USER_MODE_INSTRUCTION_PREVENTION, self.umip);
                 // Users may read performance counters only where they are there to be measured.
                 flags.set(
                     Cr4Flags::PERFORMANCE_MONITOR_COUNTER,

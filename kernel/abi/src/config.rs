@@ -17,6 +17,8 @@ pub const VTX: bool = cfg!(feature = "vtx") && X86_64;
 pub const HARDWARE_DEBUG: bool = cfg!(feature = "hwdebug");
 /// The ABI has several cores.
 pub const SMP: bool = cfg!(feature = "smp");
+/// Arm: threads can program the physical timer of their core.
+pub const USER_TIMER: bool = cfg!(feature = "user-timer") && ARM;
 /// Number of scheduling domains.
 pub const DOMAINS: usize = if cfg!(feature = "domains") { 4 } else { 1 };
 /// Entries of the domain schedule; the last always stays an end marker.

@@ -83,14 +83,15 @@ pub fn timer_frequency() -> u64 {
     frequency
 }
 
-/// Lets the core's physical timer raise its interrupt after so many counts, or never.
+/// Lets the core's physical timer raise its interrupt after so many counts, or never. Without the ABI's option
+/// `user-timer` this is an exception.
 #[inline(always)]
 pub fn set_physical_timer(counts: Option<u64>) {
     let (count, control) = match counts {
         Some(counts) => (timer_count() + counts, 1_u64),
         None => (u64::MAX, 0),
     };
-    // SAFETY: the kernel leaves this timer to users.
+    // SAFETY: the kernel does not use this timer.
     unsafe {
         asm!(
             "msr cntp_cval_el0, {}",

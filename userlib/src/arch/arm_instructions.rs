@@ -90,7 +90,8 @@ pub fn timer_frequency() -> u64 {
     frequency.into()
 }
 
-/// Lets the core's physical timer raise its interrupt after so many counts, or never.
+/// Lets the core's physical timer raise its interrupt after so many counts, or never. Without the ABI's option
+/// `user-timer` this is an exception.
 #[cfg(target_feature = "v7")]
 #[inline(always)]
 pub fn set_physical_timer(counts: Option<u64>) {
@@ -98,7 +99,7 @@ pub fn set_physical_timer(counts: Option<u64>) {
         Some(counts) => (timer_count() + counts, 1_u32),
         None => (u64::MAX, 0),
     };
-    // SAFETY: the kernel leaves this timer to users.
+    // SAFETY: the kernel does not use this timer.
     unsafe {
         asm!(
             "mcrr p15, 2, {}, {}, c14",

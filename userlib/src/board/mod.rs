@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `EPIT1`, `EPIT1_INTERRUPT`, `PERIPHERAL_MEGAHERTZ` | the timer of i.MX processors, and what it counts |
 //! | `UART`, `UART2` | the port of [`drivers::Serial`](crate::drivers::Serial) |
-//! | `PHYSICAL_TIMER_INTERRUPT` | the interrupt of the core's own timer that the kernel leaves to users |
+//! | `PHYSICAL_TIMER_INTERRUPT` | the interrupt of the core's own timer that the kernel can leave to users |
 //! | `INTERRUPTS` | how many interrupt lines there are |
 //! | `HAS_TRIGGERS` | whether one can choose when a line raises its interrupt |
 //! | `HAS_DEVICE_TREE` | whether the boot information has a device tree |

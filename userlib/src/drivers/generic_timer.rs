@@ -1,5 +1,5 @@
-//! The physical timer of Arm cores with the generic timer, which the kernel leaves to users: it is registers of the core, so
-//! every thread can program it, and whoever has its interrupt hears of it.
+//! The physical timer of Arm cores with the generic timer. It is registers of the core, which the kernel leaves to users
+//! with the ABI's option `user-timer`, and in benchmark kernels; otherwise setting it is an exception.
 
 use crate::board::PHYSICAL_TIMER_INTERRUPT;
 use crate::cap::Slot;

@@ -26,7 +26,9 @@ const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
 const LOG: &str = "log";
 /// which several cores write together during these.
 const BUSY: &str = "cores_history";
-/// Those that ask for progress only, in the host's time.
+/// Those of registers that may not be shared,
+const HIDDEN: &str = "hidden_registers";
+/// those that ask for progress only, in the host's time.
 const STRESS: &str = "stress";
 /// And those of which each is the run of an example system.
 const SYSTEM: &str = "system";
@@ -35,7 +37,7 @@ const SYSTEM: &str = "system";
 const DEMO: &str = "demo";
 /// Tests of the suite that depend on an architecture or a board.
 const OWN: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
-                   hostile,io_ports,irq,long_time,registers,retype,syscalls,timeout,untyped,x86_";
+                   hidden_registers,hostile,io_ports,irq,long_time,registers,retype,syscalls,timeout,untyped,x86_";
 /// Thousands of calls in each of the fuzzer's campaigns, unless everything is tested.
 const FEW_CALLS: u64 = 60;
 
@@ -77,7 +79,7 @@ pub(super) fn runs<'a>(
         platform,
         system,
         kernel: Kernel::Debug,
-        abi: &arguments.abi,
+        abi: arguments.abi.clone(),
         cores: arguments.cores,
         filter: filter.to_string(),
         memory: None,
@@ -89,7 +91,13 @@ pub(super) fn runs<'a>(
         is_stress: false,
         arguments,
     };
-    let suite = || System::target_tests(workspace).map(run);
+    // Its tests of interrupts want a timer.
+    let suite = || -> Result<_> {
+        Ok(Run {
+            abi: [&arguments.abi[..], &platform.timer].concat(),
+            ..run(System::target_tests(workspace)?)
+        })
+    };
     let part = |filter: &str| -> Result<Run<'a>> {
         Ok(Run {
             filter: filter.to_string(),
@@ -136,6 +144,7 @@ pub(super) fn runs<'a>(
                 cores: Cores::TWO,
                 filter: stress.filter.clone(),
                 system: System::target_tests(workspace)?,
+                abi: stress.abi.clone(),
                 ..stress
             });
         }
@@ -149,8 +158,15 @@ pub(super) fn runs<'a>(
     }
     if all && !own && arguments.abi.is_empty() {
         runs.push(Run {
-            abi: &[AbiOption::Hwdebug],
+            abi: vec![AbiOption::Hwdebug],
             ..part("breakpoints")?
+        });
+    }
+    // Without options, registers of the timer are refused.
+    if (all || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
+        runs.push(Run {
+            abi: arguments.abi.clone(),
+            ..part(if all { HIDDEN } else { filter })?
         });
     }
     if (all || machine) && platform.qemu.large_memory.is_some() {

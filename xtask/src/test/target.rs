@@ -44,7 +44,7 @@ pub(super) struct Run<'a> {
     pub(super) platform: &'a Platform,
     pub(super) system: System,
     pub(super) kernel: Kernel,
-    pub(super) abi: &'a [AbiOption],
+    pub(super) abi: Vec<AbiOption>,
     pub(super) cores: Cores,
     pub(super) filter: String,
     /// The memory of a large machine, in MiB.
@@ -71,7 +71,7 @@ impl Run<'_> {
         if self.kernel != Kernel::Debug {
             add(self.kernel.name());
         }
-        for option in self.abi {
+        for option in &self.abi {
             add(option.feature());
         }
         if self.cores.are_several() {
@@ -103,7 +103,7 @@ impl Run<'_> {
         let request = Request {
             platform: self.platform,
             kernel: self.kernel,
-            abi: self.abi,
+            abi: &self.abi,
             cores: self.cores,
             log: self.is_logged.then_some(LogLevel::Debug),
             root_task: RootTask::System(&self.system),

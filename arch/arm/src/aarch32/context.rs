@@ -4,6 +4,7 @@ use abi::registers::{CAP, COUNT, FLAGS, PC, SP};
 use kernel::arch::UserContext;
 
 use super::KnownSpace;
+use crate::user_timer::{InContext, SavedTimer};
 
 /// Program status register: the condition flags, which are the user's.
 const CONDITIONS: usize = 0xf800_0000;
@@ -44,6 +45,8 @@ pub struct Context {
     pub space: KnownSpace,
     /// Floating point, while no core has it in its registers.
     pub fpu: FpuContext,
+    /// The users' timer, while no core has it in its registers.
+    pub(crate) timer: InContext,
 }
 
 /// Where the trap entry finds things.
@@ -120,6 +123,7 @@ impl UserContext for Context {
                 registers: [0; 32],
                 status: 0,
             },
+            timer: [SavedTimer::OFF; _],
         }
     }
 

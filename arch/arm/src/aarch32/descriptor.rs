@@ -209,6 +209,12 @@ impl FirstLevel {
             + FIRST_LEVEL::SHAREABLE.val(attributes.memory.is_shareable().into())
     }
 
+    /// Whether users may write to what it maps, which is no table.
+    pub fn is_user_writable(self) -> bool {
+        let bits = LocalRegisterCopy::<u32, FIRST_LEVEL::Register>::new(self.0);
+        (bits.read(FIRST_LEVEL::AP2), bits.read(FIRST_LEVEL::AP)) == Access::UserWrite.bits()
+    }
+
     /// What it says.
     pub fn kind(self) -> FirstKind {
         let bits = LocalRegisterCopy::<u32, FIRST_LEVEL::Register>::new(self.0);
@@ -272,6 +278,12 @@ impl SecondLevel {
             + SECOND_LEVEL::AP.val(ap)
             + SECOND_LEVEL::NOT_GLOBAL.val((!attributes.global).into())
             + SECOND_LEVEL::SHAREABLE.val(attributes.memory.is_shareable().into())
+    }
+
+    /// Whether users may write to what it maps.
+    pub fn is_user_writable(self) -> bool {
+        let bits = LocalRegisterCopy::<u32, SECOND_LEVEL::Register>::new(self.0);
+        (bits.read(SECOND_LEVEL::AP2), bits.read(SECOND_LEVEL::AP)) == Access::UserWrite.bits()
     }
 
     /// What it says.

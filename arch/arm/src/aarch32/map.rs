@@ -119,6 +119,14 @@ impl<A: Aarch32> Place<A> {
         }
     }
 
+    /// Whether users may write to what is mapped there.
+    pub(super) fn is_user_writable(&self) -> bool {
+        match self {
+            Self::Pages(table, range) => table.get(range.start).is_user_writable(),
+            Self::Sections(directory, range) => directory.get(range.start).is_user_writable(),
+        }
+    }
+
     /// Maps the frame.
     #[inline(always)]
     pub(super) fn map(&self, frame: &FrameCap, attributes: Attributes) {
@@ -182,22 +190,23 @@ impl Found {
         matches!(self, Self::Frame(found, _) if found == size)
     }
 
-    /// The frame that is mapped at an address, as size and physical address.
+    /// The frame that is mapped at an address, as its size and whether users may write to it.
     pub(super) fn at<A: Aarch32>(
         directory: Directory<A>,
         address: usize,
-    ) -> Option<(FrameSize, PhysAddr)> {
+    ) -> Option<(FrameSize, bool)> {
         let entry = directory.get(directory_index(address));
-        let found = match entry.kind() {
+        let (found, writable) = match entry.kind() {
             FirstKind::Table(table) => {
                 // SAFETY: as in `Place::find`.
                 let table = unsafe { Table::<A>::at(table) };
-                Self::page(table.get(table_index(address)))
+                let page = table.get(table_index(address));
+                (Self::page(page), page.is_user_writable())
             }
-            _ => Self::section(entry),
+            _ => (Self::section(entry), entry.is_user_writable()),
         };
         match found? {
-            Self::Frame(size, address) => Some((size, address)),
+            Self::Frame(size, _) => Some((size, writable)),
             Self::Table => None,
         }
     }

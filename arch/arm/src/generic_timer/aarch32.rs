@@ -2,6 +2,8 @@
 
 use core::arch::asm;
 
+use crate::user_timer::SavedTimer;
+
 /// Ticks in a second, as firmware has written it down (CNTFRQ).
 pub(super) fn frequency() -> u64 {
     let frequency: usize;
@@ -44,5 +46,41 @@ pub(super) fn set_access(bits: usize) {
     // SAFETY: says what users may do.
     unsafe {
         asm!("mcr p15, 0, {}, c14, c1, 0", in(reg) bits, options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// CNTP_CVAL and CNTP_CTL.
+pub(super) fn physical() -> SavedTimer {
+    let (low, high, control): (u32, u32, u32);
+    // SAFETY: reads registers.
+    unsafe {
+        asm!(
+            "mrrc p15, 2, {}, {}, c14",
+            "mrc p15, 0, {}, c14, c2, 1",
+            out(reg) low,
+            out(reg) high,
+            out(reg) control,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    SavedTimer {
+        comparator: u64::from(high) << 32 | u64::from(low),
+        control: control.into(),
+    }
+}
+
+/// The same.
+pub(super) fn set_physical(saved: SavedTimer) {
+    // SAFETY: the timer is the users', and what they may do with it.
+    unsafe {
+        asm!(
+            "mcrr p15, 2, {}, {}, c14",
+            "mcr p15, 0, {}, c14, c2, 1",
+            "isb",
+            in(reg) saved.comparator as u32,
+            in(reg) (saved.comparator >> 32) as u32,
+            in(reg) saved.control as u32,
+            options(nomem, nostack, preserves_flags)
+        );
     }
 }

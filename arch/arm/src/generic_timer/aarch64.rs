@@ -2,8 +2,11 @@
 
 use aarch64_cpu::asm::barrier::{SY, isb};
 use aarch64_cpu::registers::{
-    CNTFRQ_EL0, CNTKCTL_EL1, CNTV_CTL_EL0, CNTV_CVAL_EL0, CNTVCT_EL0, Readable, Writeable,
+    CNTFRQ_EL0, CNTKCTL_EL1, CNTP_CTL_EL0, CNTP_CVAL_EL0, CNTV_CTL_EL0, CNTV_CVAL_EL0, CNTVCT_EL0,
+    Readable, Writeable,
 };
+
+use crate::user_timer::SavedTimer;
 
 /// Ticks in a second, as firmware has written it down.
 pub(super) fn frequency() -> u64 {
@@ -28,4 +31,18 @@ pub(super) fn set_control(bits: usize) {
 
 pub(super) fn set_access(bits: usize) {
     CNTKCTL_EL1.set(bits as u64);
+}
+
+/// The physical timer.
+pub(super) fn physical() -> SavedTimer {
+    SavedTimer {
+        comparator: CNTP_CVAL_EL0.get(),
+        control: CNTP_CTL_EL0.get(),
+    }
+}
+
+pub(super) fn set_physical(saved: SavedTimer) {
+    CNTP_CVAL_EL0.set(saved.comparator);
+    CNTP_CTL_EL0.set(saved.control);
+    isb(SY);
 }

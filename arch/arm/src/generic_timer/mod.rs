@@ -4,20 +4,24 @@
 //! cores *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), chapter B8. The
 //! kernel uses the virtual timer, whose count is the physical one as long as boot code leaves no offset
 //! (`CNTVOFF_EL2`): where there is a hypervisor below, this is the timer that it leaves to its guest.
-//! The physical timer is for users.
+//! The physical timer is for users, where they have one; see [`crate::user_timer`].
 
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 #[cfg_attr(target_arch = "arm", path = "aarch32.rs")]
 mod registers;
 
+use abi::config::USER_TIMER;
 use kernel::time::{Clock, Ticks};
 
 use crate::timer::Timer;
+use crate::user_timer::SavedTimer;
 
 /// Bits of the comparators' control (DDI 0487, `CNTV_CTL_EL0`).
 mod control {
     /// The comparator is on; the interrupt is not masked.
     pub const ENABLE: usize = 1;
+    /// What users set: the comparator is on, the interrupt is masked.
+    pub const OF_USERS: u64 = 1 << 0 | 1 << 1;
 }
 
 /// What users may do (DDI 0487, `CNTKCTL_EL1`).
@@ -28,6 +32,11 @@ mod access {
     pub const VIRTUAL_COUNTER: usize = 1 << 1;
     /// Program the physical timer.
     pub const PHYSICAL_TIMER: usize = 1 << 9;
+
+    /// What they always may, and whether the physical timer is theirs, too.
+    pub const fn with_timer(timer: bool) -> usize {
+        PHYSICAL_COUNTER | VIRTUAL_COUNTER | if timer { PHYSICAL_TIMER } else { 0 }
+    }
 }
 
 /// The virtual timer of this core.
@@ -37,16 +46,18 @@ pub struct GenericTimer {
 }
 
 impl GenericTimer {
-    /// Takes over the virtual timer, disarmed. Users may read both counters and program the physical
-    /// timer.
+    /// Takes over the virtual timer, disarmed. Users may read both counters. The physical timer is closed to
+    /// them, but for benchmark kernels, which leave it to all of them as they do with cycle counters.
     ///
     /// # Safety
     /// This core has one, and nobody else uses it.
     pub unsafe fn start() -> Self {
         registers::set_control(0);
-        registers::set_access(
-            access::PHYSICAL_COUNTER | access::VIRTUAL_COUNTER | access::PHYSICAL_TIMER,
-        );
+        if USER_TIMER || cfg!(feature = "bench") {
+            registers::set_physical(SavedTimer::OFF);
+        }
+        let shared = cfg!(feature = "bench") && !USER_TIMER;
+        registers::set_access(access::with_timer(shared));
         Self {
             clock: Clock::new(registers::frequency()),
         }
@@ -71,5 +82,27 @@ impl Timer for GenericTimer {
 
     fn acknowledge(&mut self) {
         registers::set_control(0);
+    }
+
+    const FOR_USERS: bool = USER_TIMER;
+
+    fn set_open(&mut self, open: bool) {
+        registers::set_access(access::with_timer(open));
+    }
+
+    fn take(&mut self) -> SavedTimer {
+        let SavedTimer {
+            comparator,
+            control,
+        } = registers::physical();
+        registers::set_physical(SavedTimer::OFF);
+        SavedTimer {
+            comparator,
+            control: control & control::OF_USERS,
+        }
+    }
+
+    fn put(&mut self, saved: SavedTimer) {
+        registers::set_physical(saved);
     }
 }

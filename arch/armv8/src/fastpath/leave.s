@@ -49,6 +49,20 @@
 2:  ldp     x12, x13, [x20, #{THREAD_LOCAL}]
     msr     tpidr_el0, x12
     msr     tpidrro_el0, x13
+    .if     {USER_TIMER}
+// The users' timer is open for its owner: bit 9 of what they may always do, which is 3.
+    ldr     x12, [x28, #{TIMER_OWNER}]
+    ldrb    w13, [x28, #{TIMER_OPEN}]
+    cmp     x12, x19
+    cset    w12, eq
+    cmp     w12, w13
+    b.eq    4f
+    strb    w12, [x28, #{TIMER_OPEN}]
+    lsl     w12, w12, #9
+    orr     w12, w12, #3
+    msr     cntkctl_el1, x12
+4:
+    .endif
     .if     {CHECKED}
     b       trap_syscall_taken
     .else

@@ -26,6 +26,8 @@ use abi::config::DOMAINS;
 use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
 use abi::sizes::SLOT_BITS;
 use abi::{MessageInfo, Rights, Syscall};
+use arch_arm::timer::Timer;
+use arch_arm::user_timer::UserTimer;
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::{CORE_SHIFT, Endpoint};
@@ -51,6 +53,7 @@ impl<P: Platform> Offsets<P> {
     const CONTEXT: usize = Of::<P>::THREAD_CONTEXT;
     const SPACES: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, spaces);
     const FPU: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, fpu);
+    const TIMER: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, user_timer);
 
     /// A field of a thread, from its context.
     const fn thread(field: usize) -> isize {
@@ -95,6 +98,8 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         REMOVALS = const Offsets::<P>::SPACES + Spaces::REMOVALS,
         FPU_OWNER = const Offsets::<P>::FPU + Fpu::<P>::OWNER,
         FPU_ENABLED = const Offsets::<P>::FPU + Fpu::<P>::ENABLED,
+        TIMER_OWNER = const Offsets::<P>::TIMER + UserTimer::<Armv8<P>>::OWNER,
+        TIMER_OPEN = const Offsets::<P>::TIMER + UserTimer::<Armv8<P>>::OPEN,
         GATE_PLACE = const Of::<P>::GATE_PLACE,
         GATE_STOPPED = const Of::<P>::GATE_STOPPED,
         GATE_VISITED = const Of::<P>::GATE_VISITED,
@@ -173,6 +178,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         DOMAINS = const DOMAINS,
         BIG_LOCK = const BIG_LOCK as usize,
         CORES = const CORES,
+        USER_TIMER = const P::Timer::FOR_USERS as usize,
         CHECKED = const cfg!(feature = "debug") as usize,
     )
 }

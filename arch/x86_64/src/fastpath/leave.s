@@ -38,8 +38,12 @@
     mov [rbp + {BASES_OF}], r12
     mov byte ptr [rsp + {BASES_LOADED}], 0
     mov byte ptr [rbx + {BASES_LOADED}], 1
+    # Selectors are not left to the next thread, see `crate::bases`. RDX is zero since `xrstor64`.
+    mov ds, edx
+    mov es, edx
     rdfsbase rax
     mov [rsp + {FS_BASE}], rax
+    mov fs, edx
     mov rax, [rbx + {FS_BASE}]
     wrfsbase rax
 .if {CHECKED}
@@ -49,6 +53,7 @@
     swapgs
     rdgsbase rax
     mov [rsp + {GS_BASE}], rax
+    mov gs, edx
     mov rax, [rbx + {GS_BASE}]
     wrgsbase rax
     swapgs
@@ -60,6 +65,7 @@
     swapgs
     rdgsbase rax
     mov [rsp + {GS_BASE}], rax
+    mov gs, edx
 .if {CORES} > 1
     # Out of the kernel: what follows is this core's alone. The thread that ran before is not.
     mov rax, [rbp + {GATE_PLACE}]

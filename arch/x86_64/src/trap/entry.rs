@@ -13,7 +13,7 @@ use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 
 use x86_64::VirtAddr;
-use x86_64::registers::model_specific::{Efer, EferFlags, LStar, SFMask, Star};
+use x86_64::registers::model_specific::{Efer, EferFlags, LStar, Msr, SFMask, Star};
 use x86_64::registers::rflags::RFlags;
 
 use crate::context::{Registers, SYSTEM_CALL};
@@ -27,6 +27,7 @@ const STUB_SIZE: usize = 16;
 unsafe extern "C" {
     fn escapement_stubs();
     fn escapement_debug_stub();
+    fn escapement_non_maskable_stub();
     fn escapement_fatal_stub();
     fn escapement_fatal_stub_with_error();
     fn escapement_syscall_entry();
@@ -37,7 +38,8 @@ unsafe extern "C" {
 pub fn stub(vector: u64) -> usize {
     let special = match vector {
         exception::DEBUG => escapement_debug_stub as *const (),
-        exception::NON_MASKABLE | exception::MACHINE_CHECK => escapement_fatal_stub as *const (),
+        exception::NON_MASKABLE => escapement_non_maskable_stub as *const (),
+        exception::MACHINE_CHECK => escapement_fatal_stub as *const (),
         exception::DOUBLE_FAULT => escapement_fatal_stub_with_error as *const (),
         _ => return escapement_stubs as *const () as usize + vector as usize * STUB_SIZE,
     };
@@ -66,11 +68,14 @@ pub unsafe fn return_to(registers: *const Registers) -> ! {
     }
 }
 
-/// Enables `syscall` (Intel SDM vol. 3, section 5.8.8).
+/// Enables `syscall` (Intel SDM vol. 3, section 5.8.8), and disables `sysenter`, whose registers firmware
+/// may have filled: without a code segment it is a general protection exception (vol. 2, SYSENTER).
 ///
 /// # Safety
 /// The core's segments are set up.
 pub unsafe fn enable_system_calls() {
+    /// IA32_SYSENTER_CS.
+    const SYSENTER_CODE: u32 = 0x174;
     LStar::write(VirtAddr::new(escapement_syscall_entry as *const () as u64));
     // Interrupts off, and the flags that the compiler relies on in a known state.
     SFMask::write(
@@ -82,8 +87,10 @@ pub unsafe fn enable_system_calls() {
             | RFlags::IOPL_HIGH
             | RFlags::IOPL_LOW,
     );
-    // SAFETY: the selectors are those of the descriptor table; the entry is a stub made for this.
+    // SAFETY: the selectors are those of the descriptor table; the entry is a stub made for this. The kernel
+    // does not use `sysenter`.
     unsafe {
+        Msr::new(SYSENTER_CODE).write(0);
         Star::write_raw(SYSRET_BASE as u16, KERNEL_CODE.0);
         Efer::update(|flags| flags.insert(EferFlags::SYSTEM_CALL_EXTENSIONS));
     }
@@ -200,7 +207,19 @@ global_asm!(
     "mov rsp, gs:[{CURRENT}]",
     "jmp escapement_save_registers",
 
-    // Non-maskable interrupt, machine check; double fault.
+    // A non-maskable interrupt may come anywhere, so this touches neither GS nor the kernel. It is fatal
+    // where the chipset says that it was memory or a bus (bits 7 and 6 of port 0x61, NMI status and control;
+    // Intel ICH10 datasheet, section 13.7.1). Others, such as those of a watchdog or of a button, mean
+    // nothing to the kernel. Its stack is that of fatal exceptions: none of them returns.
+    "escapement_non_maskable_stub:",
+    "push rax",
+    "in al, {NMI_STATUS}",
+    "test al, {NMI_ERRORS}",
+    "pop rax",
+    "jnz escapement_fatal_stub",
+    "iretq",
+
+    // Machine check, and the non-maskable interrupt of an error; double fault.
     "escapement_fatal_stub:",
     "push 0",
     "escapement_fatal_stub_with_error:",
@@ -290,6 +309,8 @@ global_asm!(
     STACK = const CoreLocal::STACK,
     USER_STACK = const CoreLocal::USER_STACK,
     DEBUG = const exception::DEBUG,
+    NMI_STATUS = const 0x61,
+    NMI_ERRORS = const 1 << 7 | 1 << 6,
     SYSTEM_CALL = const SYSTEM_CALL,
     SYSCALL_BYTES = const abi::registers::SYSCALL_BYTES,
     RESTART = const offset_of!(Registers, restart),

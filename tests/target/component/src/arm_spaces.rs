@@ -24,6 +24,7 @@ tests![
     execution_can_be_forbidden,
     caches_of_frames_are_checked_in_order,
     caches_of_spaces_are_checked_in_order,
+    only_what_can_be_written_is_invalidated,
     caches_keep_what_was_written,
     new_instructions_are_executed,
 ];
@@ -307,6 +308,20 @@ fn caches_of_spaces_are_checked_in_order(test: &mut Test) -> Outcome {
         });
         check_eq!(result, range);
         check_eq!(root.cache(operation, address, address + 4096), Ok(()));
+    }
+    Ok(())
+}
+
+fn only_what_can_be_written_is_invalidated(test: &mut Test) -> Outcome {
+    let frame: Frame = test.create()?;
+    let address = test.map(frame, Rights::READ, Attributes::NORMAL)?;
+    let root = test.vspace;
+    let refused = Err(Error::IllegalOperation);
+    for operation in OPERATIONS {
+        let invalidates = operation == CacheOperation::InvalidateData;
+        let expected = if invalidates { refused } else { Ok(()) };
+        check_eq!(frame.cache(operation, 0, 64), expected);
+        check_eq!(root.cache(operation, address, address + 64), expected);
     }
     Ok(())
 }

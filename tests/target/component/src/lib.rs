@@ -61,6 +61,7 @@ groups![
     deletion,
     scheduling,
     registers,
+    hidden_registers,
     faults,
     stacks,
     frames,

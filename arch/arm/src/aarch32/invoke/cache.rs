@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use abi::Method;
 use kernel::Kernel;
-use kernel::invoke::{Failure, Invocation, in_pieces};
+use kernel::invoke::{Error, Failure, Invocation, in_pieces};
 
 use crate::aarch32::{Aarch32, Asid, CacheOperation};
 
@@ -34,16 +34,23 @@ pub(super) fn of_page_directory(method: Method) -> Option<CacheOperation> {
     })
 }
 
-/// Maintains a range of addresses, which may take long.
+/// Maintains a range of addresses, which may take long. `writable` says whether users may write there.
+///
+/// # Errors
+/// Invalidation changes what memory holds, so it needs a mapping that may be written.
 pub(super) fn maintain<A: Aarch32>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     operation: CacheOperation,
+    writable: bool,
     asid: Asid,
     range: Range<usize>,
 ) -> Result<(), Failure> {
     /// Bytes between two preemption points, and about how many instructions they take.
     const PIECE: (usize, usize) = (2048, 500);
+    if operation == CacheOperation::Invalidate && !writable {
+        return Err(Error::IllegalOperation.into());
+    }
     in_pieces(kernel, invocation, range, PIECE, |kernel, piece| {
         let maintain = || A::maintain_cache(operation, piece);
         kernel.arch.spaces().inside(asid, maintain);

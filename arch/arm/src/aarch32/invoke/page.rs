@@ -38,8 +38,8 @@ pub(super) fn invoke<A: Aarch32>(
             let operation = cache::of_page(method).ok_or(Error::IllegalOperation)?;
             invocation.require(2, 0)?;
             let offsets = invocation.word(kernel, 0)..invocation.word(kernel, 1);
-            let (asid, range) = cache_range(kernel, &frame, offsets)?;
-            cache::maintain(kernel, invocation, operation, asid, range)?;
+            let (writable, asid, range) = cache_range(kernel, &frame, offsets)?;
+            cache::maintain(kernel, invocation, operation, writable, asid, range)?;
             Ok(Answer::Nothing)
         }
     }
@@ -108,12 +108,13 @@ fn forget<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, addre
     }
 }
 
-/// The addresses that a cache operation concerns, by the offsets of their start and end in the frame.
+/// The addresses that a cache operation concerns, by the offsets of their start and end in the frame, and
+/// whether users may write there.
 fn cache_range<A: Aarch32>(
     kernel: &mut Kernel<A>,
     frame: &FrameCap,
     offsets: Range<usize>,
-) -> Result<(Asid, Range<usize>), Error> {
+) -> Result<(bool, Asid, Range<usize>), Error> {
     let mapping = frame.mapping.ok_or(Error::IllegalOperation)?;
     let directory = kernel
         .arch
@@ -123,10 +124,11 @@ fn cache_range<A: Aarch32>(
     if offsets.is_empty() {
         return Err(Error::InvalidArgument(1));
     }
-    mapped_place(directory, frame, mapping).ok_or(Error::InvalidCapability(0))?;
+    let place = mapped_place(directory, frame, mapping).ok_or(Error::InvalidCapability(0))?;
     if offsets.end > frame.size.bytes() {
         return Err(Error::InvalidArgument(0));
     }
     let base = mapping.address;
-    Ok((mapping.asid, base + offsets.start..base + offsets.end))
+    let range = base + offsets.start..base + offsets.end;
+    Ok((place.is_user_writable(), mapping.asid, range))
 }

@@ -25,7 +25,7 @@ pub(super) fn invoke<A: Aarch32>(
     }
     let asid = asid.ok_or(Error::InvalidCapability(0))?;
     let directory = Root { address, asid }.directory(kernel, 0)?;
-    let Some((size, _)) = Found::at(directory, range.start) else {
+    let Some((size, writable)) = Found::at(directory, range.start) else {
         return Ok(Answer::Nothing);
     };
     let last = range.start | (size.bytes() - 1);
@@ -36,6 +36,6 @@ pub(super) fn invoke<A: Aarch32>(
         }
         .into());
     }
-    cache::maintain(kernel, invocation, operation, asid, range)?;
+    cache::maintain(kernel, invocation, operation, writable, asid, range)?;
     Ok(Answer::Nothing)
 }

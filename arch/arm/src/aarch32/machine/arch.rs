@@ -25,6 +25,7 @@ use crate::irq_control::{self, HasController};
 use crate::lines::Lines;
 use crate::platform::{Platform, interrupts};
 use crate::timer::Timer;
+use crate::user_timer::{self, HasUserTimer, InContext, UserTimer};
 
 impl<V: Version, P: Platform> Arch for Machine<V, P> {
     type Context = Context;
@@ -104,6 +105,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
             <Tpidruro as SysRegWrite>::write_raw(read_only as u32);
         }
         fpu::switch_to(kernel, thread);
+        user_timer::switch_to(kernel, thread);
         #[cfg(feature = "smp")]
         core_local::own().set_current(Some(&kernel[thread].context));
     }
@@ -118,11 +120,12 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
 
     #[cfg(feature = "smp")]
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
-        self.fpu.owner() == Some(thread)
+        self.fpu.owner() == Some(thread) || self.user_timer.holds(thread)
     }
 
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
+        user_timer::release(kernel, thread);
     }
 
     fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
@@ -279,5 +282,17 @@ impl<V: Version, P: Platform> HasController for Machine<V, P> {
 
     fn signal_cap(number: usize, target: usize) -> Capability {
         Capability::SgiSignal { number, target }
+    }
+}
+
+impl<V: Version, P: Platform> HasUserTimer for Machine<V, P> {
+    type Timer = P::Timer;
+
+    fn user_timer(&mut self) -> (&mut P::Timer, &mut UserTimer<Self>) {
+        (&mut self.timer, &mut self.user_timer)
+    }
+
+    fn saved_timer(context: &mut Context) -> &mut InContext {
+        &mut context.timer
     }
 }

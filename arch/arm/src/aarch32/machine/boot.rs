@@ -9,7 +9,7 @@ use kernel::{Kernel, Kernels};
 #[cfg(feature = "smp")]
 use super::core_local;
 use super::kernel_space::{self, Probe, WINDOW_SIZE};
-use super::{Machine, Version, trap};
+use super::{Machine, Version, trap, user_access};
 use crate::aarch32::ram;
 use crate::platform::Platform;
 #[cfg(feature = "smp")]
@@ -37,9 +37,7 @@ pub(crate) fn boot<V: Version, P: Platform>(
     // SAFETY: boot code switched the cache off, or found it off.
     unsafe { V::enable_caches() };
     let devices = P::start();
-    if cfg!(feature = "bench") {
-        V::give_counters_to_users();
-    }
+    user_access::limit::<V>();
 
     let image_end = Machine::<V, P>::to_physical(kernel_space::image_end_address());
     let used = root_task.physical();
@@ -122,9 +120,7 @@ pub(crate) fn boot_core<V: Version, P: Platform>(
     P::join_caches();
     // SAFETY: boot code found the cache off.
     unsafe { V::enable_caches() };
-    if cfg!(feature = "bench") {
-        V::give_counters_to_users();
-    }
+    user_access::limit::<V>();
     let arch = Machine::of(number, P::start_core(number));
     let own = core_local::own();
     // SAFETY: this is called once on each core, one after the other.

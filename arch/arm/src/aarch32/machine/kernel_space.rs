@@ -19,7 +19,7 @@ use super::translation::forget_all;
 use super::{Machine, Version};
 use crate::aarch32::descriptor::{
     Access, Attributes, DIRECTORY_BITS, DIRECTORY_ENTRIES, FirstLevel, Memory, SECTION_BITS,
-    SecondLevel, TABLE_BITS, TABLE_ENTRIES,
+    SMALL_PAGE_BITS, SecondLevel, TABLE_BITS, TABLE_ENTRIES,
 };
 use crate::aarch32::ram::Words;
 use crate::aarch32::{Directory, Table, USER_TOP, directory_index, table_index};
@@ -34,7 +34,7 @@ pub const DEVICE_BASE: usize = KERNEL_BASE + WINDOW_SIZE;
 const PROBE_BASE: usize = 0xffe0_0000;
 
 const SECTION: usize = 1 << SECTION_BITS;
-#[cfg(not(feature = "smp"))]
+const PAGE: usize = 1 << SMALL_PAGE_BITS;
 const LARGE_PAGE: usize = 1 << 16;
 /// The most mebibytes that the kernel's image has.
 const IMAGE_SECTIONS: usize = 2;
@@ -66,6 +66,7 @@ static KERNEL_TABLES: TableMemory = TableMemory(UnsafeCell::new(
 unsafe extern "C" {
     static text_end: u8;
     static rodata_end: u8;
+    static stack_guard: u8;
     static image_end: u8;
 }
 
@@ -131,24 +132,18 @@ pub(crate) fn protect<V: Version, P: Platform>() {
 
     for section in 0..image {
         let table = kernel_table::<V, P>(section);
-        #[cfg(feature = "smp")]
         table.fill(0..TABLE_ENTRIES, |index| {
-            let address = KERNEL_BASE + section * SECTION + index * 4096;
-            if crate::smp::guards().any(|guard| guard.contains(&address)) {
-                return SecondLevel::FAULT;
+            let address = KERNEL_BASE + section * SECTION + index * PAGE;
+            let large = address / LARGE_PAGE * LARGE_PAGE;
+            if is_guard(address) {
+                SecondLevel::FAULT
+            } else if (large..large + LARGE_PAGE).step_by(PAGE).any(is_guard) {
+                let page = Machine::<V, P>::to_physical(address);
+                SecondLevel::small(page, image_attributes(address))
+            } else {
+                let page = Machine::<V, P>::to_physical(large);
+                SecondLevel::large(page, image_attributes(large))
             }
-            SecondLevel::small(
-                Machine::<V, P>::to_physical(address),
-                image_attributes(address),
-            )
-        });
-        #[cfg(not(feature = "smp"))]
-        table.fill(0..TABLE_ENTRIES, |index| {
-            let address = KERNEL_BASE + section * SECTION + index * 4096 / LARGE_PAGE * LARGE_PAGE;
-            SecondLevel::large(
-                Machine::<V, P>::to_physical(address),
-                image_attributes(address),
-            )
         });
         let entry = FirstLevel::table(table.address(), false);
         directory.fill(first + section..first + section + 1, |_| entry);
@@ -224,6 +219,15 @@ fn kernel_table<V: Version, P: Platform>(index: usize) -> Table<Machine<V, P>> {
     let address = KERNEL_TABLES.0.get() as usize + (index << TABLE_BITS);
     // SAFETY: it is static, and there are as many.
     unsafe { Table::at(Machine::<V, P>::to_physical(address)) }
+}
+
+/// Whether the page at an address of the image is one below a stack, which must not be mapped.
+fn is_guard(address: usize) -> bool {
+    #[cfg(feature = "smp")]
+    if crate::smp::guards().any(|guard| guard.contains(&address)) {
+        return true;
+    }
+    address == &raw const stack_guard as usize
 }
 
 fn image_attributes(address: usize) -> Attributes {

@@ -20,6 +20,7 @@ mod kernel_space;
 mod panic;
 mod translation;
 mod trap;
+mod user_access;
 mod version;
 
 pub use fastpath::system_call_entry;
@@ -35,6 +36,7 @@ pub type CoreLocal = crate::core_local::CoreLocal<super::Context>;
 use super::Spaces;
 use crate::lines::Lines;
 use crate::platform::Platform;
+use crate::user_timer::UserTimer;
 
 /// A version of the architecture, on a platform.
 pub struct Machine<V: Version, P: Platform> {
@@ -42,6 +44,7 @@ pub struct Machine<V: Version, P: Platform> {
     timer: P::Timer,
     spaces: Spaces<Self>,
     fpu: fpu::Fpu<V, P>,
+    user_timer: UserTimer<Self>,
 }
 
 impl<V: Version, P: Platform> Machine<V, P> {
@@ -61,6 +64,7 @@ impl<V: Version, P: Platform> Machine<V, P> {
             timer,
             spaces: Spaces::new(kernel_space::directory::<V, P>(), core),
             fpu: fpu::Fpu::start(),
+            user_timer: UserTimer::new(),
         }
     }
 }

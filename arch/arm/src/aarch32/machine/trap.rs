@@ -11,6 +11,7 @@ use super::{Machine, Version, fpu};
 use crate::aarch32::Context;
 use crate::lines::take_interrupt;
 use crate::platform::Platform;
+use crate::user_timer;
 
 /// Bytes of the stack on which the kernel reports an exception of its own.
 pub const FATAL_STACK_SIZE: usize = 8 * 1024;
@@ -46,7 +47,9 @@ const STATUS: u32 = 0x3fff;
 /// An instruction of the current thread was undefined.
 pub(crate) fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let fault = Fault::UserException { number: 0, code: 0 };
-    kernel.handle_unit_off(fpu::acquire, fault);
+    // It does not say why: perhaps it is of the floating-point unit, or of the users' timer.
+    let acquire = |kernel: &mut _| fpu::acquire(kernel) || user_timer::acquire(kernel);
+    kernel.handle_unit_off(acquire, fault);
 }
 
 /// An instruction of the current thread could not be fetched.

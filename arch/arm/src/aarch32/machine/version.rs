@@ -28,8 +28,9 @@ pub trait Version: Sized + 'static {
     /// Waits until an interrupt is pending, masked or not.
     fn wait_for_interrupt();
 
-    /// Lets users read the counters of the core, if it has any.
-    fn give_counters_to_users();
+    /// Says what users may do with the core's counters and its debug communication channel, which no thread
+    /// owns: nothing, but for counters in benchmark kernels.
+    fn limit_users();
 
     /// Switches caches and branch prediction on. The data cache holds garbage after a reset.
     ///

@@ -63,6 +63,19 @@
     ldr     r1, [r8, #{THREAD_LOCAL_READ_ONLY}]
     mcr     p15, 0, r0, c13, c0, 2
     mcr     p15, 0, r1, c13, c0, 3
+    .if     {USER_TIMER}
+@ The users' timer is open for its owner: bit 9 of what they may always do, which is 3.
+    ldr     r0, [r12, #{TIMER_OWNER}]
+    ldrb    r1, [r12, #{TIMER_OPEN}]
+    teq     r0, r9
+    moveq   r0, #1
+    movne   r0, #0
+    teq     r0, r1
+    strbne  r0, [r12, #{TIMER_OPEN}]
+    lslne   r0, r0, #9
+    orrne   r0, r0, #3
+    mcrne   p15, 0, r0, c14, c1, 0
+    .endif
     .if     {CHECKED}
     b       trap_syscall_taken
     .else

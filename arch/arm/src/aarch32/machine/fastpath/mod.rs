@@ -35,6 +35,8 @@ use super::fpu::Fpu;
 use super::{CoreLocal, Machine, Version};
 use crate::aarch32::{Context, KnownSpace, Spaces};
 use crate::platform::Platform;
+use crate::timer::Timer;
+use crate::user_timer::UserTimer;
 
 /// What the assembly knows of one platform's kernel.
 struct Offsets<V: Version, P: Platform>(core::marker::PhantomData<(V, P)>);
@@ -63,6 +65,7 @@ impl<V: Version, P: Platform> Offsets<V, P> {
 
     const SPACES: usize = offset_of!(Machine<V, P>, spaces);
     const FPU: usize = offset_of!(Machine<V, P>, fpu);
+    const TIMER: usize = offset_of!(Machine<V, P>, user_timer);
 }
 
 /// Shifts everything out of a word that is a thread's handle, and leaves the marks and the core that it has
@@ -116,6 +119,12 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
             const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::REMOVALS),
         FPU_OWNER = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::OWNER),
         FPU_ENABLED = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::ENABLED),
+        TIMER_OWNER = const Offsets::<V, P>::arch(
+            Offsets::<V, P>::TIMER + UserTimer::<Machine<V, P>>::OWNER
+        ),
+        TIMER_OPEN = const Offsets::<V, P>::arch(
+            Offsets::<V, P>::TIMER + UserTimer::<Machine<V, P>>::OPEN
+        ),
         GATE_PLACE = const Offsets::<V, P>::core(Of::<V, P>::GATE_PLACE),
         GATE_STOPPED = const Offsets::<V, P>::core(Of::<V, P>::GATE_STOPPED),
         GATE_VISITED = const Offsets::<V, P>::core(Of::<V, P>::GATE_VISITED),
@@ -193,6 +202,7 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         BIG_LOCK = const BIG_LOCK as usize,
         ARMV6 = const V::OLD_BARRIERS as usize,
         CORES = const CORES,
+        USER_TIMER = const P::Timer::FOR_USERS as usize,
         CHECKED = const cfg!(feature = "debug") as usize,
     )
 }

@@ -1,4 +1,5 @@
-//! Arm cores with the generic timer: the physical timer, which the kernel leaves to users.
+//! Arm cores with the generic timer: the physical timer, which the kernel leaves to users with the option
+//! `user-timer`.
 
 pub use userlib::board::PHYSICAL_TIMER_INTERRUPT as LINE;
 use userlib::cap::{IrqControl, IrqHandler};

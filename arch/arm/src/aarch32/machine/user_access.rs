@@ -1,0 +1,37 @@
+//! What users may do with registers that are not switched with threads: nothing, as what one thread writes
+//! there another one would read. After a reset the registers that say so are not all what the kernel
+//! wants, and firmware ran before.
+
+use core::arch::asm;
+
+use super::Version;
+
+/// Takes them from the users of this core.
+pub(super) fn limit<V: Version>() {
+    V::limit_users();
+    let states: u32;
+    // SAFETY: reads ID_PFR0, which tells what the core can execute (ARM DDI 0406, section B4.1.93; ARM
+    // DDI 0211, section 3.3.5).
+    unsafe {
+        asm!("mrc p15, 0, {}, c0, c1, 0", out(reg) states, options(nomem, nostack, preserves_flags));
+    }
+    let has = |shift: u32| states >> shift & 0xf != 0;
+    const JAZELLE: u32 = 8;
+    const THUMB_EE: u32 = 12;
+    if has(JAZELLE) {
+        /// JOSCR.CD; without CV, no bytecode is executed (ARM DDI 0406, section A2.10.5).
+        const CONFIGURATION_DISABLED: u32 = 1 << 0;
+        // SAFETY: the register exists; the kernel does not use what it disables.
+        unsafe {
+            asm!("mcr p14, 7, {}, c1, c0, 0", in(reg) CONFIGURATION_DISABLED, options(nomem, nostack, preserves_flags));
+        }
+    }
+    if has(THUMB_EE) {
+        /// TEECR.XED: users can neither read nor write TEEHBR (ARM DDI 0406, section B4.1.150).
+        const ENVIRONMENT_DISABLED: u32 = 1 << 0;
+        // SAFETY: as above.
+        unsafe {
+            asm!("mcr p14, 6, {}, c0, c0, 0", in(reg) ENVIRONMENT_DISABLED, options(nomem, nostack, preserves_flags));
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Calls of cargo for bare metal: target, flags, and the sources of `core`.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -118,14 +119,19 @@ impl BareMetal<'_> {
         }
     }
 
-    /// Where cargo puts what it builds for one side of this platform.
+    /// Where cargo puts what it builds for one side. Platforms with the same target and flags share it, and
+    /// with it the library `core`, the portable crates and all components.
     pub(crate) fn target_folder(&self, side: Side) -> PathBuf {
-        let side = match side {
+        let folder = match side {
             Side::Kernel => "kernel",
             Side::User => "user",
             Side::Stub => "stub",
         };
-        self.workspace.target().join(&self.platform.name).join(side)
+        let mut hasher = DefaultHasher::new();
+        self.rustflags(side).hash(&mut hasher);
+        let flags = hasher.finish() as u16;
+        let name = format!("{}-{flags:04x}", self.target(side));
+        self.workspace.target().join(folder).join(name)
     }
 
     /// Where cargo puts the program `name`.

@@ -128,6 +128,7 @@ impl<A: Arch> Kernel<A> {
             self.leave_scheduler(thread);
             self[thread].sched_context = None;
             self[context].thread = None;
+            self.forget_orphan_limit(context);
         }
     }
 }

@@ -84,6 +84,12 @@ pub enum ThreadState<A: Arch> {
         /// Where.
         notification: Ptr<Notification<A>>,
     } = 6,
+    /// Called with a limit, and its server is out of the way: there will be no answer. An inner server
+    /// still has the time, which comes back by the reply object of that server; then the call fails.
+    BlockedOnReturn {
+        /// What brings the time back.
+        reply: Ptr<Reply<A>>,
+    } = 7,
 }
 
 impl<A: Arch> Clone for ThreadState<A> {
@@ -242,7 +248,10 @@ pub enum Progress<A: Arch> {
         number: u64,
     } = 1,
     /// A message that it waits to have the time for.
-    Deferred = 2,
+    Deferred {
+        /// The odometer of its context when it began to wait.
+        since: u64,
+    } = 2,
     /// A system call that sends and receives: it has sent.
     Sent = 3,
     /// Something that is done to a range of addresses.
@@ -400,6 +409,7 @@ impl<A: Arch> Thread<A> {
             ThreadState::BlockedOnSend { .. }
                 | ThreadState::BlockedOnReceive { .. }
                 | ThreadState::BlockedOnReply { .. }
+                | ThreadState::BlockedOnReturn { .. }
                 | ThreadState::BlockedOnNotification { .. }
         )
     }

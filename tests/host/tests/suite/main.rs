@@ -23,6 +23,7 @@ mod ipc;
 mod irqs;
 mod layout;
 mod limits;
+mod limits_kept;
 mod notifications;
 mod preemption;
 mod promises;

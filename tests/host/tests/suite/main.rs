@@ -24,6 +24,7 @@ mod irqs;
 mod layout;
 mod limits;
 mod limits_kept;
+mod limits_promised;
 mod notifications;
 mod preemption;
 mod promises;

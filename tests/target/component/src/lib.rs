@@ -95,6 +95,7 @@ groups![
     budget,
     timeout,
     thresholds,
+    limits,
     yield_until,
     yield_to_timeout,
     criticality,

@@ -114,6 +114,7 @@ impl<A: Arch> Kernel<A> {
             ThreadState::BlockedOnSend { .. } => "blocked on send",
             ThreadState::BlockedOnReceive { .. } => "blocked on receive",
             ThreadState::BlockedOnReply { .. } => "blocked on reply",
+            ThreadState::BlockedOnReturn { .. } => "blocked on return of its time",
             ThreadState::BlockedOnNotification { .. } => "blocked on notification",
         };
         let passive = if it.sched_context.is_none() {

@@ -200,7 +200,9 @@ impl<A: Arch> Kernel<A> {
         };
         let above_stays = match object.above {
             Above::None => true,
-            Above::Reply(above) => self.is_mine(self[above].core()),
+            Above::Reply(above) => {
+                self.is_mine(self[above].core()) && !self.is_limited_inside(reply)
+            }
             Above::Context(context) => self.is_plain(context),
             Above::Limited(_) => false,
         };

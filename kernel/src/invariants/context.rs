@@ -59,7 +59,11 @@ pub fn check_context<A: Arch>(
         "the top of a call stack knows its context",
     )?;
     require(
-        object.limit.is_none() || matches!(top, Some(Above::Limited(_))),
+        match top {
+            Some(Above::Limited(_)) => object.limit.is_some(),
+            Some(_) => object.limit.is_none(),
+            None => true,
+        },
         "a limit belongs to the call that brought it",
     )?;
     require(

@@ -16,7 +16,10 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Rea
     let object = &kernel[reply];
     let is_call = match object.thread().map(|thread| kernel[thread].state) {
         None => false,
-        Some(ThreadState::BlockedOnReply { reply: other }) => {
+        Some(
+            ThreadState::BlockedOnReply { reply: other }
+            | ThreadState::BlockedOnReturn { reply: other },
+        ) => {
             require(other == reply, "a caller knows its reply object")?;
             true
         }

@@ -7,7 +7,7 @@ use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{
-    ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
+    Above, ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
 };
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -54,7 +54,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             kernel[context].core == object.core,
             "a thread is on the core of its scheduling context",
         )?;
-        let deferred = matches!(object.progress, Progress::Deferred);
+        let deferred = matches!(object.progress, Progress::Deferred { .. });
         require(
             !deferred || kernel[context].has(ContextFlag::Watched),
             "who waits for time to send is watched",
@@ -93,6 +93,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
         object.state,
         ThreadState::BlockedOnSend { .. }
             | ThreadState::BlockedOnReply { .. }
+            | ThreadState::BlockedOnReturn { .. }
             | ThreadState::Inactive
     );
     require(
@@ -190,7 +191,7 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
             }
             _ => false,
         },
-        ThreadState::BlockedOnReply { reply } => {
+        ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
             require(
                 kernel[reply].thread() == Some(thread),
                 "the reply object of a caller knows the caller",
@@ -199,8 +200,17 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
         }
         ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => false,
     };
-    let should_be_queued =
-        object.is_blocked() && !matches!(object.state, ThreadState::BlockedOnReply { .. });
+    let calls = match object.state {
+        ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
+            Some(kernel[reply].above)
+        }
+        _ => None,
+    };
+    require(
+        object.outer_limit.is_none() || matches!(calls, Some(Above::Reply(_) | Above::Limited(_))),
+        "a limit is put aside by a call that brings it back",
+    )?;
+    let should_be_queued = object.is_blocked() && calls.is_none();
     require(
         is_queued == should_be_queued && is_queued == (object.membership == Membership::Waiting),
         "a thread that waits is in the queue of what it waits for",

@@ -23,7 +23,9 @@ impl<A: Arch> Kernel<A> {
             ThreadState::BlockedOnNotification { notification } => {
                 self.leave_notification(notification, thread);
             }
-            ThreadState::BlockedOnReply { reply } => self.unlink_call(thread, reply),
+            ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
+                self.unlink_call(thread, reply);
+            }
             ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => return,
         }
         self[thread].state = ThreadState::Inactive;
@@ -175,14 +177,28 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The last capability to a reply object goes away: the caller that it tracks is given up; if its
-    /// call was the innermost one, it gets its time back.
+    /// call was the innermost one, it gets its time back. With a limit the call fails instead.
     pub(crate) fn clear_reply(&mut self, reply: Ptr<Reply<A>>) {
         let Some(thread) = self[reply].thread() else {
             return;
         };
         match self[thread].state {
-            ThreadState::BlockedOnReply { .. } => self.pop_call(thread, reply),
+            _ if self.is_limited(reply) => self.fail_call(thread, reply),
+            ThreadState::BlockedOnReply { .. } | ThreadState::BlockedOnReturn { .. } => {
+                self.pop_call(thread, reply);
+            }
             _ => self.cancel_ipc(thread),
+        }
+    }
+
+    /// A receiver takes a reply object with which `user` waits, which is given up; if it waits in a call
+    /// with a limit, the call fails.
+    #[cold]
+    pub(super) fn take_reply(&mut self, user: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
+        if self.is_limited(reply) {
+            self.fail_call(user, reply);
+        } else {
+            self.cancel_ipc(user);
         }
     }
 }

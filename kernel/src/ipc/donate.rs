@@ -51,6 +51,9 @@ impl<A: Arch> Kernel<A> {
         self[reply].below = below;
         self[reply].above = Above::Context(context);
         self[context].reply = Some(reply);
+        if self[context].limit.is_some() {
+            self.inherit_limit(caller, reply, context);
+        }
         self.donate(context, server);
         let core = self[context].core;
         self[reply].set_core(core);
@@ -60,21 +63,19 @@ impl<A: Arch> Kernel<A> {
     /// goes back to the caller, unless it has got another one meanwhile.
     pub(crate) fn pop_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         let above = self[reply].above;
+        if let Above::Limited(context) = above {
+            return self.pop_limited(caller, reply, context);
+        }
         let below = self[reply].below;
         self.unlink_call(caller, reply);
-        match above {
-            Above::Context(context) => self.pop_context(caller, context, below, above),
-            Above::Limited(context) => {
-                let above = self.leave_limit(caller, context, below);
-                self.pop_context(caller, context, below, above);
-            }
-            Above::None | Above::Reply(_) => {}
+        if let Above::Context(context) = above {
+            self.pop_context(caller, context, below, above);
         }
     }
 
     /// A context is given back to `caller`. What lay below the popped reply object is the top now, and
     /// has `above` above it.
-    fn pop_context(
+    pub(super) fn pop_context(
         &mut self,
         caller: Ptr<Thread<A>>,
         context: Ptr<SchedContext<A>>,
@@ -92,22 +93,32 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Gives a call up: no context moves, and the call stack is cut where the call stood.
+    /// Gives a call up: no context moves, and the call stack is cut where the call stood. Between calls
+    /// with limits the two servers that are left are joined instead.
     pub(crate) fn unlink_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
-        match self[reply].above {
+        self[caller].state = ThreadState::Inactive;
+        let below = self[reply].below;
+        let above = self[reply].above;
+        match above {
             Above::None => {}
-            Above::Reply(above) => self[above].below = None,
             Above::Context(context) => self[context].reply = None,
-            Above::Limited(context) => {
-                self[context].reply = None;
-                self[context].limit = None;
-            }
+            Above::Reply(_) | Above::Limited(_) if self.join_below(caller, reply) => return,
+            Above::Reply(above) => self[above].below = None,
+            // The limit stays in force until the time goes back.
+            Above::Limited(context) => self[context].reply = None,
         }
-        if let Some(below) = self[reply].below {
-            self[below].above = Above::None;
+        if let Some(below) = below {
+            self.sever(below);
         }
         self[reply].clear();
-        self[caller].state = ThreadState::Inactive;
+    }
+
+    /// A call is cut off from the context: neither that nor a limit comes back by its reply object.
+    pub(super) fn sever(&mut self, reply: Ptr<Reply<A>>) {
+        self[reply].above = Above::None;
+        if let Some(caller) = self[reply].thread() {
+            self[caller].outer_limit = None;
+        }
     }
 
     /// Takes the reply object away from a thread that waits for a call with it.
@@ -138,9 +149,9 @@ impl<A: Arch> Kernel<A> {
 
     /// A thread that has got time, and is in no queue of the scheduler, may run if nothing else is in
     /// its way.
-    fn run_on_new_time(&mut self, thread: Ptr<Thread<A>>) {
+    pub(super) fn run_on_new_time(&mut self, thread: Ptr<Thread<A>>) {
         // What it gathered was another context's.
-        if let Progress::Deferred = self[thread].progress {
+        if let Progress::Deferred { .. } = self[thread].progress {
             self[thread].progress = Progress::None;
         }
         if self.is_schedulable(thread) {
@@ -178,6 +189,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
         self.take_context(context);
         self.disown(context);
+        self.forget_orphan_limit(context);
     }
 
     /// Takes a context from everything it is bound to: thread, notification and call stack.
@@ -187,8 +199,8 @@ impl<A: Arch> Kernel<A> {
             self[notification].sched_context = None;
         }
         if let Some(top) = self[context].reply.take() {
-            self[top].above = Above::None;
-            self[context].limit = None;
+            self.sever(top);
         }
+        self[context].limit = None;
     }
 }

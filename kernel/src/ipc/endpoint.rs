@@ -119,7 +119,7 @@ impl<A: Arch> Kernel<A> {
             && let Some(user) = self[reply].thread()
             && user != receiver
         {
-            self.cancel_ipc(user);
+            self.take_reply(user, reply);
         }
         if let Some(notification) = self[receiver].bound_notification {
             if let NotificationState::Active(word) = self[notification].state {

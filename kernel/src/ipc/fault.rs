@@ -223,8 +223,12 @@ impl<A: Arch> Kernel<A> {
         let Some(caller) = self[reply].thread() else {
             return;
         };
-        if !matches!(self[caller].state, ThreadState::BlockedOnReply { .. }) {
-            return;
+        match self[caller].state {
+            ThreadState::BlockedOnReply { .. } if !self.is_limited_inside(reply) => {}
+            ThreadState::BlockedOnReply { .. } | ThreadState::BlockedOnReturn { .. } => {
+                return self.fail_call(caller, reply);
+            }
+            _ => return,
         }
         self.pop_call(caller, reply);
         let fault = self[caller].fault.get();

@@ -96,7 +96,11 @@ impl<A: Arch> Kernel<A> {
             && self[context].notification.is_none()
             && self[context].owner != Some(server)
         {
-            self.unbind_thread(context);
+            if self[context].limit.is_some() {
+                self.return_to_owner(server, context);
+            } else {
+                self.unbind_thread(context);
+            }
         }
     }
 
@@ -130,14 +134,9 @@ impl<A: Arch> Kernel<A> {
             let needed = self.arch.clock().microseconds(guard.needed);
             return Admission::Refuse(self.too_small(needed, most));
         }
-        // Between being released and asking again a deferred sender has used a little. The allowance
-        // for the kernel in what is needed covers it.
-        let used = if self.core.again {
-            Ticks::ZERO
-        } else {
-            self.core.consumed
-        };
-        if self[context].head().amount.saturating_sub(used) >= guard.needed {
+        let left = self[context].head().amount;
+        let left = left.saturating_sub(self.core.consumed);
+        if left + self.way_back(context) >= guard.needed {
             return Admission::Pass;
         }
         match self.gather(context, guard.needed, options.blocking) {
@@ -147,13 +146,27 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// What a deferred sender has used since it was released: it had to leave the kernel and to enter it
+    /// again, which takes no more than the smallest budget. One that has used more did something else
+    /// on the way (its registers or its program may have been changed), and is asked like any other.
+    fn way_back(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+        let used = |since| Ticks(self.odometer(context).wrapping_sub(since));
+        let used = self.core.again.map_or(Ticks::ZERO, used);
+        if used <= self.min_budget() {
+            used
+        } else {
+            Ticks::ZERO
+        }
+    }
+
     /// Lets a sender wait for time, or for its turn, and then do again what it did.
     fn defer(&mut self, sender: Ptr<Thread<A>>) {
         self[sender].fault = PendingFault::None;
         self[sender].context.restart();
         self[sender].state = ThreadState::Running;
-        self[sender].progress = Progress::Deferred;
         if let Some(context) = self[sender].sched_context {
+            let since = self.odometer(context);
+            self[sender].progress = Progress::Deferred { since };
             self[context].set(ContextFlag::Watched, true);
         }
         self.wait_for_time(sender);
@@ -175,14 +188,15 @@ impl<A: Arch> Kernel<A> {
         let context = self[receiver].sched_context.filter(|_| donated);
         if let Some(context) = context {
             // What it had when it was sent may have gone since: contexts that idle use it up while
-            // they wait. Then the receiver waits for the rest, instead of being cut short.
-            if self[context].head().amount < guard.needed && !self[context].is_round_robin() {
+            // they wait. Then the receiver waits for the rest, instead of being cut short. What a deferred
+            // sender needed for its way back is not missing.
+            let least = guard.needed.saturating_sub(self.min_budget());
+            if self[context].head().amount < least && !self[context].is_round_robin() {
                 self[context].refills().gather(guard.needed, Ticks::NEVER);
                 self.core.reprogram = true;
             }
             if guard.has(LIMIT) {
-                let threshold = guard.needed.saturating_sub(self.min_budget());
-                self.set_limit(context, threshold);
+                self.set_limit(context, least);
             }
         }
         if guard.has(TELL_BUDGET) {
@@ -192,7 +206,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// What may be used of a context before it ends or reaches a limit.
-    fn at_hand(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+    pub(crate) fn at_hand(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let head = self[context].head().amount;
         let head = head.saturating_sub(self.uncharged(context));
         head.min(self.limit_of(context).unwrap_or(Ticks::NEVER))

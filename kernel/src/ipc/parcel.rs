@@ -17,7 +17,7 @@ use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadSlot, ThreadSt
 use crate::token::Ptr;
 
 /// What was found for a message.
-struct Parcel<A: Arch> {
+pub(super) struct Parcel<A: Arch> {
     sender: Ptr<Thread<A>>,
     receiver: Ptr<Thread<A>>,
     /// The capabilities.
@@ -28,7 +28,7 @@ struct Parcel<A: Arch> {
 
 /// What was found for the messages that are about to be transferred.
 pub(crate) struct Parcels<A: Arch> {
-    sent: Option<Parcel<A>>,
+    pub(super) sent: Option<Parcel<A>>,
     received: Option<Parcel<A>>,
 }
 

@@ -126,6 +126,7 @@ impl<A: Arch> Kernel<A> {
             && self[notification].sched_context == Some(context)
         {
             self.take_context(context);
+            self.forget_orphan_limit(context);
         }
     }
 }

@@ -84,6 +84,12 @@ pub enum ThreadState<A: Arch> {
         /// Where.
         notification: Ptr<Notification<A>>,
     } = 6,
+    /// Called with a limit, and its server is out of the way: there will be no answer. An inner server
+    /// still has the time, which comes back by the reply object of that server; then the call fails.
+    BlockedOnReturn {
+        /// What brings the time back.
+        reply: Ptr<Reply<A>>,
+    } = 7,
 }
 
 impl<A: Arch> Clone for ThreadState<A> {
@@ -233,7 +239,10 @@ pub enum Progress<A: Arch> {
         number: u64,
     },
     /// A message that it waits to have the time for.
-    Deferred,
+    Deferred {
+        /// The odometer of its context when it began to wait.
+        since: u64,
+    },
     /// Something that is done to a range of addresses.
     Range {
         /// Where it goes on.
@@ -389,6 +398,7 @@ impl<A: Arch> Thread<A> {
             ThreadState::BlockedOnSend { .. }
                 | ThreadState::BlockedOnReceive { .. }
                 | ThreadState::BlockedOnReply { .. }
+                | ThreadState::BlockedOnReturn { .. }
                 | ThreadState::BlockedOnNotification { .. }
         )
     }

@@ -99,7 +99,7 @@ impl<A: Arch> Kernel<A> {
         let watch = self[context].limit.is_some()
             || self[context].has(ContextFlag::Idling)
             || self.timer_of(context) < Ticks::NEVER
-            || matches!(self[thread].progress, Progress::Deferred);
+            || matches!(self[thread].progress, Progress::Deferred { .. });
         if !watch {
             self[context].set(ContextFlag::Watched, false);
             self.core.allowance = self.allowance(&self.budget());
@@ -278,9 +278,23 @@ impl<A: Arch> Kernel<A> {
         };
         let consumed = self[context].consumed.saturating_add(self.core.consumed);
         let rest = self[context].head().amount;
-        self.charge_current(rest, false);
+        match self.limit_of(context) {
+            Some(limit) if self.core.consumed + limit <= rest => self.give_up_limit(context, limit),
+            _ => self.charge_current(rest, false),
+        }
         // Giving time up is not using it.
         self[context].consumed = consumed;
+    }
+
+    /// The current thread gives up what is left of the limit of borrowed time: the rest is the caller's.
+    #[cold]
+    fn give_up_limit(&mut self, context: Ptr<SchedContext<A>>, limit: Ticks) {
+        self.core.consumed += limit;
+        if let Some(thread) = self.core.current {
+            // It has yielded: when it has time again, it goes on behind that.
+            self[thread].context.forget_restart();
+            self.end_limit(thread, context);
+        }
     }
 
     /// Takes and resets what was charged to a context.

@@ -84,7 +84,11 @@ impl<A: Arch> Kernel<A> {
         let amount = Microseconds(amount);
         // What no budget can be need not convert either.
         let needed = clock.ticks(amount.min(clock.max_period()));
-        let most = self.whole_budget(context);
+        // The replenishments of borrowed time with a limit are not merged: the lender would have to wait.
+        let most = match self.limit_of(context) {
+            Some(_) => self.at_hand(context),
+            None => self[context].budget,
+        };
         if needed > most || amount > clock.max_period() {
             let (code, words, count) = self.too_small(amount, most).message();
             return self.answer_call(thread, code as usize, &words[..count]);

@@ -77,8 +77,9 @@ pub struct Core<A: Arch> {
     pub id: usize,
     /// What the current context has used and was not charged for yet.
     pub consumed: Ticks,
-    /// Whether the current thread sends again what it had too little time for.
-    pub again: bool,
+    /// If the current thread sends again what it had too little time for: the odometer of its context when
+    /// it began to wait.
+    pub again: Option<u64>,
     /// What the end of this entry shall do.
     pub decision: Decision<A>,
     /// Whether the timer must be armed anew, because another context pays or its budget changed, the
@@ -120,7 +121,7 @@ impl<A: Arch> Core<A> {
                 now: Ticks::ZERO,
                 consumed: Ticks::ZERO,
                 allowance: Ticks::NEVER,
-                again: false,
+                again: None,
                 decision: Decision::Resume,
                 reprogram: true,
                 reload: true,

@@ -146,17 +146,18 @@ impl<A: Arch> Kernel<A> {
             Some(call) => self.dispatch_specially(thread, call),
             None => self.serve_other(thread, call, number),
         }
-        self.core.again = false;
+        self.core.again = None;
         self.start_idling(thread);
     }
 
-    /// Whether the thread sends again what it had too little time for; from now on it does not.
-    fn tries_again(&mut self, thread: Ptr<Thread<A>>) -> bool {
-        let again = matches!(self[thread].progress, Progress::Deferred);
-        if again {
-            self[thread].progress = Progress::None;
-        }
-        again
+    /// Whether the thread sends again what it had too little time for, and what the odometer of its context
+    /// was when it began to wait; from now on it does not.
+    fn tries_again(&mut self, thread: Ptr<Thread<A>>) -> Option<u64> {
+        let Progress::Deferred { since } = self[thread].progress else {
+            return None;
+        };
+        self[thread].progress = Progress::None;
+        Some(since)
     }
 
     fn has_limit(&self, thread: Ptr<Thread<A>>) -> bool {
@@ -201,7 +202,7 @@ impl<A: Arch> Kernel<A> {
                 Standing::Watched => {
                     self.core.again = self.tries_again(thread);
                     self.raise(thread, fault);
-                    self.core.again = false;
+                    self.core.again = None;
                     self.start_idling(thread);
                 }
                 Standing::Over => {}

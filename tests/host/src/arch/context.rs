@@ -44,6 +44,11 @@ impl Registers {
         self.sent = false;
     }
 
+    /// What comes next is no system call any more: it was overwritten.
+    pub const fn divert(&mut self) {
+        self.next += SYSCALL_BYTES;
+    }
+
     /// What a trap does at a fault or an interrupt.
     pub const fn enter_otherwise(&mut self) {
         self.registers[PC] = self.next;

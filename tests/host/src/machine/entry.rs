@@ -59,6 +59,15 @@ impl Machine {
         self.settle();
     }
 
+    /// If a task is going to execute its system call again, another thread of its program overwrites that, so
+    /// that it does something else first.
+    pub fn divert(&mut self, task: Task) {
+        let context = &mut self.kernel[task.thread].context;
+        if context.is_at_syscall() {
+            context.divert();
+        }
+    }
+
     /// A device raises its interrupt line.
     pub fn raise(&mut self, line: Irq) {
         self.kernel.arch.lines[line.0].raised = true;

@@ -82,7 +82,9 @@ impl Machine {
             ThreadState::Running | ThreadState::Restart => State::Runnable,
             ThreadState::BlockedOnSend { .. } => State::Sending,
             ThreadState::BlockedOnReceive { .. } => State::Receiving,
-            ThreadState::BlockedOnReply { .. } => State::Calling,
+            ThreadState::BlockedOnReply { .. } | ThreadState::BlockedOnReturn { .. } => {
+                State::Calling
+            }
             ThreadState::BlockedOnNotification { .. } => State::Waiting,
         }
     }

@@ -106,3 +106,39 @@ fn a_context_reconfigured_in_the_middle_of_a_deferral_is_asked_again() {
     reconfigured(110).assert_refused(ErrorCode::BudgetTooSmall, &[120, 110]);
     reconfigured(400).assert_served();
 }
+
+/// What a deferred sender uses between its release and its second try is forgiven as long as it can be the
+/// way out of the kernel and back, whether it was preempted on the way or not.
+#[test]
+fn the_deferred_have_no_time_to_waste_before_they_ask_again() {
+    for preempted in [false, true] {
+        for (way, served) in [(0, true), (1, true), (20, true), (21, false), (150, false)] {
+            let mut scene = Scene::new(100, 0, Budget::new(120, 1000)).used(50);
+            scene.call();
+            assert_eq!(scene.machine.running(), "nobody");
+            scene.machine.divert(scene.client);
+            let client = scene.client;
+            scene.machine.advance_until(|machine| machine.runs(client));
+            scene.machine.advance(way);
+            if preempted {
+                let hog = scene.machine.spawn(Spec::new("hog", 30).active());
+                scene.machine.advance(10);
+                scene.machine.suspend(hog);
+            }
+            if !scene.machine.runs(client) {
+                assert!(way > 100, "nothing is left of the time that was gathered");
+                continue;
+            }
+            scene.call();
+            if served {
+                scene.assert_served();
+                // The threshold is at hand in any case.
+                scene.machine.advance(99);
+                scene.assert_served();
+            } else {
+                assert_eq!(scene.machine.running(), "nobody");
+                assert_eq!(scene.machine.state(scene.server), State::Receiving);
+            }
+        }
+    }
+}

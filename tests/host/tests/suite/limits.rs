@@ -13,20 +13,20 @@ use crate::thresholds::set_threshold;
 const NAMES: [&str; 3] = ["first", "second", "third"];
 
 /// Servers in a row behind limits, a handler of their timeouts, and a client.
-struct Scene {
-    machine: Machine,
-    endpoints: Vec<CPtr>,
-    replies: Vec<CPtr>,
-    servers: Vec<Task>,
-    handler: Task,
+pub struct Scene {
+    pub machine: Machine,
+    pub endpoints: Vec<CPtr>,
+    pub replies: Vec<CPtr>,
+    pub servers: Vec<Task>,
+    pub handler: Task,
     handler_endpoint: CPtr,
     handler_reply: CPtr,
-    client: Task,
+    pub client: Task,
 }
 
 impl Scene {
     /// `limits`: of each server; zero for an endpoint without.
-    fn new(limits: &[usize]) -> Self {
+    pub fn new(limits: &[usize]) -> Self {
         let mut machine = Machine::new();
         let (timeouts, handler_reply) = (machine.endpoint(), machine.reply());
         let handler = server(&mut machine, "handler", 30, timeouts, handler_reply);
@@ -60,26 +60,26 @@ impl Scene {
     }
 
     /// The client calls the first server.
-    fn call(&mut self) {
+    pub fn call(&mut self) {
         self.machine.call(self.client, self.endpoints[0], &word(1));
         assert!(self.machine.runs(self.servers[0]));
     }
 
     /// A server calls the next one.
-    fn call_next(&mut self, index: usize) {
+    pub fn call_next(&mut self, index: usize) {
         let endpoint = self.endpoints[index + 1];
         self.machine
             .call(self.servers[index], endpoint, &word(index + 2));
     }
 
-    fn answer(&mut self, index: usize) {
+    pub fn answer(&mut self, index: usize) {
         let (endpoint, reply) = (self.endpoints[index], self.replies[index]);
         self.machine
             .reply_recv(self.servers[index], endpoint, reply, &word(8));
     }
 
     /// The handler was told that a limit of the client's context ended, and waits again.
-    fn handle(&mut self) {
+    pub fn handle(&mut self) {
         assert!(self.machine.runs(self.handler));
         let told = self.machine.received(self.handler);
         assert_eq!(told.label, FaultLabel::Timeout as usize);
@@ -89,7 +89,7 @@ impl Scene {
     }
 
     /// A call came back because a limit was reached.
-    fn assert_limited(&self, caller: Task) {
+    pub fn assert_limited(&self, caller: Task) {
         assert!(self.machine.runs(caller), "{}", self.machine.running());
         let answer = self.machine.received(caller);
         assert_eq!(answer.label, ErrorCode::LimitReached as usize);
@@ -99,7 +99,7 @@ impl Scene {
         );
     }
 
-    fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         self.machine.now()
     }
 }
@@ -375,27 +375,6 @@ fn who_faulted_into_a_limit_faults_again() {
     machine.advance(100);
     assert!(machine.runs(faulty));
     assert_eq!(machine.holder(faulty.context), "faulty");
-}
-
-#[test]
-fn a_cut_call_stack_leaves_no_limit_behind() {
-    // The client goes away while the second server works.
-    let mut scene = Scene::new(&[500, 100]);
-    scene.call();
-    scene.call_next(0);
-    scene.machine.suspend(scene.client);
-    scene.answer(1);
-    assert!(scene.machine.runs(scene.servers[0]));
-    scene.machine.advance(600);
-    assert!(scene.machine.runs(scene.servers[0]));
-
-    // The caller of the innermost call goes away: nobody is left to give the time back to.
-    let mut scene = Scene::new(&[500, 100]);
-    scene.call();
-    scene.call_next(0);
-    scene.machine.suspend(scene.servers[0]);
-    scene.machine.advance(600);
-    assert!(scene.machine.runs(scene.servers[1]));
 }
 
 #[test]

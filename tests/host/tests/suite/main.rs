@@ -23,6 +23,8 @@ mod ipc;
 mod irqs;
 mod layout;
 mod limits;
+mod limits_kept;
+mod limits_promised;
 mod notifications;
 mod phases;
 mod preemption;

@@ -1,7 +1,8 @@
 //! What the additions to the interface promise of time, whatever else happens.
 //!
-//! A server behind a threshold that is no less than what it uses for a request never runs out of time.
-//! A server behind a limit never uses more of a request than the limit. Who has waited until there is
+//! A server behind a threshold that is no less than what it uses for a request, and the smallest budget
+//! for the way of a deferred caller, never runs out of time. What servers behind limits may do to the
+//! time of a client is in `limits_promised`. Who has waited until there is
 //! enough time in one piece is not stopped before that is used.
 
 use abi::Method;
@@ -13,6 +14,8 @@ use crate::common::{passive_server, server, word};
 use crate::thresholds::set_threshold;
 
 const CLIENTS: usize = 4;
+/// What the kernel takes for the way back of a deferred caller at the most.
+const MIN_BUDGET: u64 = 20;
 
 /// What happens next, as far as whoever runs has a choice.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +24,8 @@ enum Step {
     Run(u64),
     /// A client that runs calls.
     Call,
+    /// Whatever a client was going to do again when it has the time, it does something else then.
+    Divert(usize),
     /// Somebody more urgent comes for a while.
     Disturb(u64),
     /// A client gets another budget.
@@ -48,6 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => prop_oneof![1..30u64, 30..300u64].prop_map(Step::Run),
         8 => Just(Step::Call),
+        2 => client().prop_map(Step::Divert),
         2 => (1..500u64).prop_map(Step::Disturb),
         1 => (client(), budget()).prop_map(|(client, budget)| Step::Configure(client, budget)),
         1 => client().prop_map(Step::Suspend),
@@ -114,6 +120,7 @@ impl World {
                     .configure(self.clients[client].context, budget)
                     .unwrap();
             }
+            Step::Divert(client) => machine.divert(self.clients[client]),
             Step::Suspend(client) => machine.suspend(self.clients[client]),
             Step::Resume(client) => machine.resume(self.clients[client]),
             Step::Priority(client, priority) => {
@@ -173,7 +180,7 @@ proptest! {
         request in 1..200u64,
         steps in prop::collection::vec(step(), 1..120),
     ) {
-        let mut world = World::new(&budgets, request, 0);
+        let mut world = World::new(&budgets, request + MIN_BUDGET, 0);
         for step in steps {
             // To give a context less while a server uses it is the operator's own doing.
             let lent = matches!(step, Step::Configure(client, _)
@@ -183,6 +190,28 @@ proptest! {
             }
             prop_assert!(!world.timed_out());
         }
+    }
+}
+
+/// A deferred caller does something else for as long as it can and is let in all the same: the threshold
+/// covers that.
+#[test]
+fn the_way_of_a_deferred_caller_is_covered() {
+    for (threshold, covered) in [(120, true), (119, false)] {
+        let mut world = World::new(&[Budget::new(threshold + 20, 1000); CLIENTS], threshold, 0);
+        for client in 1..CLIENTS {
+            world.step(Step::Suspend(client), 100);
+        }
+        world.step(Step::Run(50), 100);
+        world.step(Step::Call, 100);
+        world.step(Step::Divert(0), 100);
+        let client = world.clients[0];
+        world.machine.advance_until(|machine| machine.runs(client));
+        world.step(Step::Run(20), 100);
+        world.step(Step::Call, 100);
+        world.step(Step::Run(200), 100);
+        assert_eq!(world.answered, usize::from(covered));
+        assert_eq!(world.timed_out(), !covered);
     }
 }
 

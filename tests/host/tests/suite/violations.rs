@@ -68,9 +68,25 @@ fn contexts() {
         world.kernel()[top].above = Above::Limited(context);
         check(world, reach)
     });
+    caught(
+        "a limit belongs to the call that brought it",
+        |world, reach| {
+            let context = world.context();
+            world.kernel()[context].limit = NonZeroU64::new(1000);
+            check(world, reach)
+        },
+    );
+    caught(
+        "a limit is put aside by a call that brings it back",
+        |world, reach| {
+            let thread = world.current.thread;
+            world.kernel()[thread].outer_limit = NonZeroU64::new(1000);
+            check_cap(world.kernel(), &Cap::Thread(thread), reach)
+        },
+    );
     caught("who waits for time to send is watched", |world, reach| {
         let thread = world.current.thread;
-        world.kernel()[thread].progress = Progress::Deferred;
+        world.kernel()[thread].progress = Progress::Deferred { since: 0 };
         check_cap(world.kernel(), &Cap::Thread(thread), reach)
     });
     caught(

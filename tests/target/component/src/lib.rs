@@ -96,6 +96,7 @@ groups![
     budget,
     timeout,
     thresholds,
+    limits,
     yield_until,
     yield_to_timeout,
     criticality,

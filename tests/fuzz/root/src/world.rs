@@ -88,6 +88,7 @@ impl Member {
         home: CNode,
     ) -> Result<Self> {
         let mut process = Process::with_size(environment, program, SIZE)?;
+        process.set_name("hostile");
         process.give_number(environment, names::ROLE, Role::Hostile as usize)?;
         process.share(environment, names::LEDGER, page, Rights::READ_WRITE)?;
         let root: CNode = make.create_sized(1)?;
@@ -250,6 +251,7 @@ impl World {
         }
         for _ in 0..THREADS {
             let tcb: Tcb = make.create()?;
+            tcb.set_name("hostile thread");
             let time: SchedContext = make.create_sized(8)?;
             environment.sched_control.configure(time, &LITTLE)?;
             let guard = ROOT_GUARD.word();

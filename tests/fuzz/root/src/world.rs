@@ -21,7 +21,8 @@ use userlib::{
 use crate::arch;
 use crate::campaign::Grounds;
 
-const SIZE: ProcessSize = ProcessSize {
+/// How large a hostile component is.
+pub const SIZE: ProcessSize = ProcessSize {
     memory_bits: 20,
     slots: 256,
     cnode_bits: RADIX,

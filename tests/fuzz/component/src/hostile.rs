@@ -109,7 +109,7 @@ fn perform(call: &Call, random: &mut Random, ledger: Ledger) {
         }
     }
     look(random.below(SLOTS), ledger);
-    if calls % STACK_LOOK == 0 {
+    if calls.is_multiple_of(STACK_LOOK) {
         ledger.set(Word::Stack, runtime::stack_use().used);
     }
 }

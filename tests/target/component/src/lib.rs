@@ -98,6 +98,7 @@ groups![
     thresholds,
     limits,
     yield_until,
+    periodic,
     yield_to_timeout,
     criticality,
     sched_context,

@@ -1,11 +1,17 @@
 //! Running cargo as one step of longer work.
 
 use std::io::{BufRead, BufReader, IsTerminal, stderr};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::Result;
+use crate::qemu::is_interrupted;
 use crate::ui::Step;
 
 /// What cargo announces its doings with.
@@ -27,6 +33,9 @@ const DOINGS: [&str; 15] = [
     "Updating",
 ];
 
+/// A pause between two looks whether the tool is told to end.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// Runs `command` (a call of cargo) and shows its doings as progress of `step`;
 /// everything else that it says, warnings and errors, stays on the screen.
 ///
@@ -39,22 +48,39 @@ pub(crate) fn succeeds(step: &Step, command: &mut Command) -> Result<bool> {
     let mut child = command
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
+        // It is ended together with the compilers that it has started.
+        .process_group(0)
         .spawn()
         .with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    let words = BufReader::new(
-        child
-            .stderr
-            .take()
-            .context("cargo's stderr is not a pipe")?,
-    );
-    for line in words.split(b'\n') {
-        let line = String::from_utf8_lossy(&line?).into_owned();
-        match doing(&line) {
-            Some(doing) => step.now(&doing),
-            None => step.say(&line),
+    let words = child
+        .stderr
+        .take()
+        .context("cargo's stderr is not a pipe")?;
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(words)
+            .split(b'\n')
+            .map_while(|line| line.ok());
+        lines.for_each(|line| drop(sender.send(line)));
+    });
+    loop {
+        match lines.recv_timeout(PAUSE) {
+            Ok(line) => {
+                let line = String::from_utf8_lossy(&line);
+                match doing(&line) {
+                    Some(doing) => step.now(&doing),
+                    None => step.say(&line),
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if !is_interrupted() => {}
+            Err(RecvTimeoutError::Timeout) => {
+                kill_process_group(Pid::from_child(&child), Signal::TERM)?;
+                child.wait()?;
+                bail!("{} was interrupted", step.name());
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(child.wait()?.success()),
         }
     }
-    Ok(child.wait()?.success())
 }
 
 /// As [`succeeds`], but failure is an error.

@@ -66,21 +66,29 @@ type Result<T = Outcome> = anyhow::Result<T>;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let outcome = Workspace::find().and_then(|workspace| match cli.command {
-        Command::Setup => setup::run(&workspace),
-        Command::Build(arguments) => build::run(&workspace, &arguments),
-        Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
-        Command::Test(arguments) => test::run(&workspace, &arguments),
-        Command::Sim { arguments } => sim::run(&workspace, &arguments),
-        Command::Bench(arguments) => bench::run(&workspace, &arguments),
-        Command::Assure(arguments) => assure::run(&workspace, &arguments),
-        Command::Check(arguments) => check::run(&workspace, &arguments),
-    });
+    // From now on being told to end is noticed, also while something is built.
+    let supervisor = qemu::Supervisor::new();
+    let outcome = supervisor
+        .and_then(|_| Workspace::find())
+        .and_then(|workspace| match cli.command {
+            Command::Setup => setup::run(&workspace),
+            Command::Build(arguments) => build::run(&workspace, &arguments),
+            Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
+            Command::Test(arguments) => test::run(&workspace, &arguments),
+            Command::Sim { arguments } => sim::run(&workspace, &arguments),
+            Command::Bench(arguments) => bench::run(&workspace, &arguments),
+            Command::Assure(arguments) => assure::run(&workspace, &arguments),
+            Command::Check(arguments) => check::run(&workspace, &arguments),
+        });
     match outcome {
         Ok(outcome) => ExitCode::from(outcome.code()),
         Err(error) => {
             ui::error(&error);
-            ExitCode::from(2)
+            ExitCode::from(if qemu::is_interrupted() {
+                Outcome::Interrupted.code()
+            } else {
+                2
+            })
         }
     }
 }

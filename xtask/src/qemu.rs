@@ -9,16 +9,14 @@ mod machine;
 mod supervise;
 
 use std::fs;
-use std::io::{IsTerminal, Read, Write, stdout};
-use std::process::{ChildStdout, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::io::{IsTerminal, Write, stdout};
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 pub(crate) use machine::Machine;
-pub(crate) use supervise::{Ending, Supervisor};
+pub(crate) use supervise::{Ending, Supervisor, is_interrupted};
 
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::QemuArguments;
@@ -34,9 +32,6 @@ use crate::{Outcome, Result};
 /// Tells the compiler of a root task that its output goes to a terminal, which
 /// the guest can't find out by itself.
 const TERMINAL: &str = "ESCAPEMENT_TERMINAL";
-
-/// How long what a guest printed may take to be shown when its emulator has ended.
-const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The command `qemu`.
 pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
@@ -112,11 +107,15 @@ fn emulate(
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {}", emulator.display()))?;
-    let console = child.stdout.take().context("the console is not a pipe")?;
-    let shown = show(console, PostMortems::of(built));
-    let ending = supervisor.wait(&mut child, arguments.timeout.map(Duration::from_secs))?;
-    // A process that the emulator has left behind may keep the pipe open.
-    let _ = shown.recv_timeout(LAST_WORDS);
+    let timeout = arguments.timeout.map(Duration::from_secs);
+    let mut post_mortems = PostMortems::of(built);
+    let ending = supervisor.watch(&mut child, timeout, |bytes| {
+        let mut out = stdout().lock();
+        // Without a reader the guest runs on.
+        let _ = out
+            .write_all(&post_mortems.add(bytes))
+            .and_then(|()| out.flush());
+    })?;
     if let Some(log) = log {
         log.close();
     }
@@ -137,23 +136,6 @@ fn emulate(
         }
         Ending::Interrupted => Ok(Outcome::Interrupted),
     }
-}
-
-/// Shows a guest's console as it comes; the receiver hears of its end.
-fn show(mut console: ChildStdout, mut post_mortems: PostMortems) -> mpsc::Receiver<()> {
-    let (end, ended) = mpsc::channel();
-    thread::spawn(move || {
-        let mut bytes = [0; 4096];
-        while let Ok(count @ 1..) = console.read(&mut bytes) {
-            let mut out = stdout().lock();
-            let written = out.write_all(&post_mortems.add(&bytes[..count]));
-            if written.and_then(|()| out.flush()).is_err() {
-                break;
-            }
-        }
-        drop(end);
-    });
-    ended
 }
 
 /// What QEMU's end says about the guest, and words for what is bad about it.

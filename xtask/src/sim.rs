@@ -1,9 +1,11 @@
 //! The command `sim`: builds the simulator and leaves the rest to it.
 
 use std::ffi::OsString;
+use std::process::Command;
 
 use anyhow::Context;
 
+use crate::qemu::{Ending, Supervisor};
 use crate::toolchain::Toolchain;
 use crate::ui::Step;
 use crate::workspace::Workspace;
@@ -13,22 +15,21 @@ use crate::{Outcome, Result, cargo};
 pub(crate) fn run(workspace: &Workspace, arguments: &[OsString]) -> Result {
     let toolchain =
         Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
-    let call = |verb: &str| {
-        let mut command = toolchain.cargo();
-        command
-            .current_dir(workspace.root())
-            .args([verb, "--profile", "host", "-p", "simulator"]);
-        command
-    };
     {
         let step = Step::begin("building the simulator");
-        cargo::run(&step, &mut call("build"))?;
+        let mut build = toolchain.cargo();
+        build
+            .current_dir(workspace.root())
+            .args(["build", "--profile", "host", "-p", "simulator"]);
+        cargo::run(&step, &mut build)?;
     }
-    let status = call("run")
-        .args(["--quiet", "--"])
+    let mut simulator = Command::new(workspace.target().join("host/simulator"))
         .args(arguments)
-        .status()
+        .spawn()
         .context("cannot start the simulator")?;
+    let Ending::Exited(status) = Supervisor::new()?.wait(&mut simulator, None)? else {
+        return Ok(Outcome::Interrupted);
+    };
     match status.code() {
         Some(0) => Ok(Outcome::Success),
         // It has said why.

@@ -214,7 +214,7 @@ impl Copy {
         }
         lines.for_each(drop);
         let passed = child.wait()?.success();
-        let booted = fs::read_to_string(&errors)?.contains("target-tests on ");
+        let booted = fs::read_to_string(&errors)?.contains("running ");
         Ok(match first {
             Some(line) => Verdict::Failed(line),
             None if passed => Verdict::Passed,

@@ -1,7 +1,6 @@
 //! Running the benchmarks on one platform.
 
 use std::fs;
-use std::io::Read;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -195,13 +194,6 @@ impl Bench<'_> {
         let mut child = command
             .spawn()
             .with_context(|| format!("cannot start {}", emulator.display()))?;
-        let mut console = child.stdout.take().context("the console is not a pipe")?;
-        let reader = thread::spawn(move || {
-            let mut output = Vec::new();
-            // What has come before an error counts.
-            let _ = console.read_to_end(&mut output);
-            String::from_utf8_lossy(&output).into_owned()
-        });
         if let Some(trace) = &trace
             && let Err(error) = trace.begin()
         {
@@ -214,8 +206,10 @@ impl Bench<'_> {
             .zip(child.stderr.take())
             .map(|(trace, lines)| thread::spawn(move || trace.read(lines)));
         let timeout = Duration::from_secs(self.arguments.timeout);
-        let ending = self.supervisor.wait(&mut child, Some(timeout))?;
-        let output = reader.join().unwrap_or_default();
+        let mut output = Vec::new();
+        let read = |bytes: &[u8]| output.extend_from_slice(bytes);
+        let ending = self.supervisor.watch(&mut child, Some(timeout), read)?;
+        let output = String::from_utf8_lossy(&output);
         let runs = tracer
             .and_then(|tracer| tracer.join().ok())
             .unwrap_or_default();

@@ -1,10 +1,11 @@
 //! Watching over a child process: it ends by itself, by timeout, or with us.
 
-use std::io::{IsTerminal, stdin};
+use std::io::{IsTerminal, Read, stdin};
 use std::process::{Child, ExitStatus};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -29,6 +30,11 @@ pub(crate) struct Supervisor {
     terminal: Option<Termios>,
 }
 
+/// Whether the tool was told to end.
+pub(crate) fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 impl Supervisor {
     pub(crate) fn new() -> Result<Self> {
         static HANDLER: Once = Once::new();
@@ -44,7 +50,7 @@ impl Supervisor {
 
     /// Whether the tool itself was told to end.
     pub(crate) fn interrupted(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        is_interrupted()
     }
 
     /// Waits until `child` has ended; ends it when its time is over or when
@@ -67,6 +73,48 @@ impl Supervisor {
             }
             sleep(PAUSE);
         }
+    }
+}
+
+/// How long the tool waits for the end of a console behind the end of its program: a process that the program
+/// has left behind may keep the pipe open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+impl Supervisor {
+    /// As [`wait`](Self::wait), and shows what comes from the child's stdout, which is a pipe.
+    pub(crate) fn watch(
+        &self,
+        child: &mut Child,
+        timeout: Option<Duration>,
+        mut show: impl FnMut(&[u8]) + Send,
+    ) -> Result<Ending> {
+        let mut console = child.stdout.take().context("the console is not a pipe")?;
+        let (sender, pieces) = mpsc::channel();
+        // Not waited for: at worst it reads until the tool ends.
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = console.read(&mut bytes) {
+                if sender.send(bytes[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let ended = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let ended = &ended;
+            scope.spawn(move || {
+                loop {
+                    match pieces.recv_timeout(LAST_WORDS) {
+                        Ok(piece) => show(&piece),
+                        Err(RecvTimeoutError::Timeout) if !ended.load(Ordering::Relaxed) => {}
+                        Err(_) => break,
+                    }
+                }
+            });
+            let ending = self.wait(child, timeout);
+            ended.store(true, Ordering::Relaxed);
+            ending
+        })
     }
 }
 
@@ -110,7 +158,7 @@ fn end(child: &mut Child) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn a_child_ends_by_itself_or_in_time() {
@@ -124,5 +172,22 @@ mod tests {
             .wait(&mut child, Some(Duration::from_millis(20)))
             .unwrap();
         assert!(matches!(ending, Ending::TimedOut));
+    }
+
+    #[test]
+    fn a_console_ends_with_its_program_though_another_holds_it_open() {
+        let supervisor = Supervisor::new().unwrap();
+        let mut child = Command::new("sh")
+            .args(["-c", "sleep 60 & echo words"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let begin = Instant::now();
+        let mut heard = Vec::new();
+        let show = |bytes: &[u8]| heard.extend_from_slice(bytes);
+        let ending = supervisor.watch(&mut child, None, show).unwrap();
+        assert!(matches!(ending, Ending::Exited(status) if status.success()));
+        assert_eq!(heard, b"words\n");
+        assert!(begin.elapsed() < Duration::from_secs(30));
     }
 }

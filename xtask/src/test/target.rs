@@ -3,10 +3,8 @@
 //! guest did not print: a run that dies is a failure.
 
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -206,7 +204,7 @@ impl Run<'_> {
         built: &Built,
         supervisor: &Supervisor,
         heard: &Heard,
-        mut show: impl FnMut(&[u8]) + Send,
+        show: impl FnMut(&[u8]) + Send,
     ) -> Result<Ending> {
         let platform = self.platform;
         let memory = self
@@ -237,16 +235,7 @@ impl Run<'_> {
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
-        let mut console = child.stdout.take().context("the console is not a pipe")?;
-        let ending = thread::scope(|scope| {
-            scope.spawn(move || {
-                let mut bytes = [0; 4096];
-                while let Ok(count @ 1..) = console.read(&mut bytes) {
-                    show(&bytes[..count]);
-                }
-            });
-            supervisor.wait(&mut child, Some(self.timeout()))
-        })?;
+        let ending = supervisor.watch(&mut child, Some(self.timeout()), show)?;
         if let Some(log) = log {
             log.close();
         }

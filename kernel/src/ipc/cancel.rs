@@ -184,9 +184,7 @@ impl<A: Arch> Kernel<A> {
         };
         match self[thread].state {
             _ if self.is_limited(reply) => self.fail_call(thread, reply),
-            ThreadState::BlockedOnReply { .. } | ThreadState::BlockedOnReturn { .. } => {
-                self.pop_call(thread, reply);
-            }
+            ThreadState::BlockedOnReply { .. } => self.pop_call(thread, reply),
             _ => self.cancel_ipc(thread),
         }
     }

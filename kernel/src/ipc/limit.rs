@@ -75,9 +75,12 @@ impl<A: Arch> Kernel<A> {
         self.home_of(context).core.reprogram = true;
     }
 
-    /// Whether a reply object tracks a call with a limit.
+    /// Whether a reply object tracks a call that fails when it ends without an answer: one with a limit.
     pub(super) fn is_limited(&self, reply: Ptr<Reply<A>>) -> bool {
-        matches!(self[reply].above, Above::Limited(_)) || self.is_limited_inside(reply)
+        let state = self[reply].thread().map(|caller| self[caller].state);
+        matches!(self[reply].above, Above::Limited(_))
+            || matches!(state, Some(ThreadState::BlockedOnReturn { .. }))
+            || self.is_limited_inside(reply)
     }
 
     /// Whether a reply object tracks a call with a limit that is not the innermost one.
@@ -99,7 +102,7 @@ impl<A: Arch> Kernel<A> {
         context: Ptr<SchedContext<A>>,
     ) {
         if self[caller].sched_context.is_some() {
-            // It has got other time meanwhile. Who has its old one keeps the limit.
+            // It has got other time meanwhile. The server that has its old one keeps the limit.
             return self.unlink_call(caller, reply);
         }
         let below = self[reply].below;
@@ -206,7 +209,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Tells a caller that its call has come to nothing. Who called with a fault faults again.
+    /// Tells a caller that its call has come to nothing. One that called with a fault faults again.
     fn tell_failure(&mut self, caller: Ptr<Thread<A>>) {
         if self[caller].fault.take().is_some() {
             self[caller].state = ThreadState::Restart;
@@ -219,7 +222,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// `server` gives up time that it was lent with a limit, where no call is left to return it: its owner
-    /// gets it, if that has no other; else it is nobody's.
+    /// gets it, if that has no other; else no thread has it.
     #[cold]
     pub(super) fn return_to_owner(
         &mut self,

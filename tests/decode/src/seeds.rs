@@ -188,6 +188,33 @@ fn of_methods() -> Vec<(Method, Vec<Step>)> {
     ]
 }
 
+fn method_in_space(what: Method, slot: usize) -> Step {
+    method(at::SPACE, what, &[slot, WORD_BITS], &[])
+}
+
+/// The peer becomes a passive server behind a limit, the program calls it, and the server does something
+/// else than to answer.
+fn limited(step: Step) -> Vec<Step> {
+    let threshold = [at::ENDPOINT, WORD_BITS, 150, endpoint_flags::LIMIT];
+    let unbind = Method::SchedContextUnbind;
+    vec![
+        method(
+            at::SPACE,
+            Method::CNodeEndpointSetThreshold,
+            &threshold,
+            &[],
+        ),
+        method(at::SELF, Method::TcbSetPriority, &[4], &[at::SELF]),
+        // The peer runs now.
+        call(Syscall::Recv, at::ENDPOINT, at::OTHER_REPLY, 0, &[]),
+        method(at::PEER_CONTEXT, unbind, &[], &[]),
+        call(Syscall::Call, at::ENDPOINT, 0, 0, &[1]),
+        Step::Time(50),
+        step,
+        Step::Time(500),
+    ]
+}
+
 fn of_calls() -> Vec<(&'static str, Vec<Step>)> {
     use Syscall::*;
     let plain = |number, cap, reply| call(number, cap, reply, 0, &[1, 2, 3, 4, 5]);
@@ -254,6 +281,19 @@ fn of_calls() -> Vec<(&'static str, Vec<Step>)> {
                 Step::Registers([(-1002isize) as usize, 0, 0, 0, 1, 4_000, 0, 0, 0]),
             ],
         ),
+        (
+            "limit-delete",
+            limited(method_in_space(Method::CNodeDelete, at::OTHER_REPLY)),
+        ),
+        (
+            "limit-reuse",
+            limited(plain(NBRecv, at::BADGED, at::OTHER_REPLY)),
+        ),
+        (
+            "limit-suspend",
+            limited(method(at::SELF, Method::TcbSuspend, &[], &[])),
+        ),
+        ("limit-yield", limited(plain(Yield, 0, 0))),
         ("fault", vec![Step::Fault, Step::Time(50)]),
         (
             "transfer",

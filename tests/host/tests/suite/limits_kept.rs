@@ -338,7 +338,7 @@ fn a_caller_with_other_time_leaves_no_time_without_limit() {
     assert_eq!(scene.machine.holder(scene.client.context), "nobody");
 }
 
-/// A threshold that is taken away, or grows, while a limited caller waits lets nobody out of the limit.
+/// A threshold that is taken away, or grows, while a limited caller waits does not let it out of the limit.
 #[test]
 fn an_endpoint_that_changes_does_not_lift_the_outer_limit() {
     for changed in [(0, 0), (900, LIMIT)] {

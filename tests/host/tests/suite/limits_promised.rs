@@ -182,7 +182,7 @@ proptest! {
             world.step(step);
             if world.machine.state(world.client) == State::Calling {
                 prop_assert!(world.lost() <= limit);
-                // Somebody has the time and can still use it, or waits with it, or it is nobody's.
+                // What has the time can still use it, or waits with it, or no thread has it.
                 prop_assert!(world.lost() < limit || world.machine.running() == "nobody");
             } else {
                 prop_assert_eq!(world.machine.holder(world.client.context), "client");

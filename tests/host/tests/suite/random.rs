@@ -30,6 +30,8 @@ pub(super) enum Act {
     YieldToTimeout(Pick, u64, Pick),
     YieldUntil(u64),
     Yield,
+    /// A task that is going to make its system call again does something else first.
+    Divert(Pick),
     Fault,
 }
 
@@ -84,6 +86,7 @@ fn act() -> impl Strategy<Value = Act> {
             .prop_map(|(context, time, reply)| Act::YieldToTimeout(context, time, reply)),
         1 => (0..120u64).prop_map(Act::YieldUntil),
         1 => Just(Act::Yield),
+        1 => any_pick().prop_map(Act::Divert),
         1 => Just(Act::Fault),
     ]
 }
@@ -243,6 +246,15 @@ impl World {
         }
     }
 
+    /// All calls are limited from the beginning: so that limits meet everything else that ends a call.
+    fn limit_calls(&mut self) {
+        for endpoint in self.endpoints.clone() {
+            let method = Method::CNodeEndpointSetThreshold;
+            let words = [15, endpoint_flags::LIMIT];
+            self.machine.in_root(method, endpoint, &words).unwrap();
+        }
+    }
+
     fn running(&self) -> Option<Task> {
         let runs = |task: &&Task| self.machine.runs(**task);
         self.tasks.iter().find(runs).copied()
@@ -323,6 +335,12 @@ impl World {
             }
             Act::YieldUntil(amount) => machine.yield_until_budget(task, *amount),
             Act::Yield => machine.yield_now(task),
+            Act::Divert(other) => {
+                let other = pick(&self.tasks, *other);
+                if machine.state(other) != State::Gone {
+                    machine.divert(other);
+                }
+            }
             Act::Fault => machine.fault(
                 task,
                 Fault::UserException {
@@ -475,9 +493,13 @@ proptest! {
     #[test]
     fn invariants_hold(
         kernel_time in 0..4u64,
+        limited in any::<bool>(),
         history in prop::collection::vec(step(), 1..150).prop_map(History),
     ) {
         let mut world = World::new();
+        if limited {
+            world.limit_calls();
+        }
         world.machine.kernel.arch.time_per_look = Ticks(kernel_time);
         for step in &history.0 {
             world.step(step);

@@ -113,7 +113,7 @@ impl Environment {
             time: Some(TIME),
             fault_endpoint: crate::CPtr::NULL,
         };
-        self.spawn(&parameters, move || {
+        let thread = self.spawn(&parameters, move || {
             if let Some(message) = faults.recv(reply).message {
                 let post_mortem = PostMortem {
                     program,
@@ -124,6 +124,7 @@ impl Environment {
             }
             runtime::exit(1)
         })?;
+        thread.set_name("post-mortem");
         let cnode = self.allocator.cnode();
         self.tcb.set_space(faults, cnode, 0, self.vspace)
     }

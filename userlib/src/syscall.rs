@@ -198,7 +198,7 @@ pub fn debug_cap_identify(capability: CPtr) -> usize {
     simple(Syscall::DebugCapIdentify, capability.0)
 }
 
-/// Kernel kind `debug`: names a thread for the kernel's reports. Overwrites message words.
+/// Kernel kinds `debug` and `bench`: names a thread for the kernel's reports. Overwrites message words.
 pub fn debug_name_thread(thread: crate::cap::Tcb, name: &str) {
     ipc_buffer::set_string(name);
     simple(Syscall::DebugNameThread, crate::Capability::cptr(thread).0);

@@ -84,6 +84,11 @@ impl Environment {
 }
 
 impl Thread {
+    /// Names the thread for what debug kernels print.
+    pub fn set_name(&self, name: &str) {
+        self.tcb.set_name(name);
+    }
+
     /// Lets the thread run.
     pub fn start(&self) -> Result {
         self.tcb.resume()

@@ -1,6 +1,7 @@
 //! Running a boot image in QEMU.
 //!
-//! The guest's console is QEMU's own stdout, which this tool doesn't touch.
+//! The guest's console is QEMU's own stdout, to which this tool adds nothing but
+//! functions and lines behind a post-mortem.
 //! What the guest thinks of its run comes back as QEMU's exit code, by the
 //! means of the board.
 
@@ -8,8 +9,10 @@ mod machine;
 mod supervise;
 
 use std::fs;
-use std::io::{IsTerminal, stdout};
-use std::process::{ExitStatus, Stdio};
+use std::io::{IsTerminal, Read, Write, stdout};
+use std::process::{ChildStdout, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -21,6 +24,7 @@ use crate::build::{self, Built, Request, RootTask};
 use crate::cli::QemuArguments;
 use crate::log::{self, Log};
 use crate::platform::{Exit, Platform};
+use crate::post_mortem::PostMortems;
 use crate::setup;
 use crate::system::System;
 use crate::ui::say;
@@ -30,6 +34,9 @@ use crate::{Outcome, Result};
 /// Tells the compiler of a root task that its output goes to a terminal, which
 /// the guest can't find out by itself.
 const TERMINAL: &str = "ESCAPEMENT_TERMINAL";
+
+/// How long what a guest printed may take to be shown when its emulator has ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The command `qemu`.
 pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
@@ -102,9 +109,14 @@ fn emulate(
         Stdio::null()
     });
     let mut child = command
+        .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {}", emulator.display()))?;
+    let console = child.stdout.take().context("the console is not a pipe")?;
+    let shown = show(console, PostMortems::of(built));
     let ending = supervisor.wait(&mut child, arguments.timeout.map(Duration::from_secs))?;
+    // A process that the emulator has left behind may keep the pipe open.
+    let _ = shown.recv_timeout(LAST_WORDS);
     if let Some(log) = log {
         log.close();
     }
@@ -125,6 +137,23 @@ fn emulate(
         }
         Ending::Interrupted => Ok(Outcome::Interrupted),
     }
+}
+
+/// Shows a guest's console as it comes; the receiver hears of its end.
+fn show(mut console: ChildStdout, mut post_mortems: PostMortems) -> mpsc::Receiver<()> {
+    let (end, ended) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = console.read(&mut bytes) {
+            let mut out = stdout().lock();
+            let written = out.write_all(&post_mortems.add(&bytes[..count]));
+            if written.and_then(|()| out.flush()).is_err() {
+                break;
+            }
+        }
+        drop(end);
+    });
+    ended
 }
 
 /// What QEMU's end says about the guest, and words for what is bad about it.

@@ -28,6 +28,9 @@ pub(crate) struct System {
     pub(crate) components: Vec<String>,
     /// The platforms that it runs on, if not all.
     platforms: Option<Vec<String>>,
+    /// If a run shall end with failure: what is printed before that.
+    #[serde(default)]
+    pub(crate) dies: Vec<String>,
 }
 
 impl System {
@@ -97,6 +100,16 @@ impl System {
             .is_none_or(|platforms| platforms.iter().any(|name| name == platform))
     }
 
+    /// What is wrong with a run that printed `output` and then ended with failure; none if that is how it
+    /// shall end.
+    pub(crate) fn complaint_about_death(&self, output: &str) -> Option<String> {
+        if self.dies.is_empty() {
+            return Some("the guest reported failure".to_string());
+        }
+        let missing = self.dies.iter().find(|words| !output.contains(*words))?;
+        Some(format!("it did not print `{missing}`"))
+    }
+
     /// Refuses a platform that the system isn't made for.
     pub(crate) fn require(&self, platform: &Platform) -> Result<()> {
         if self.runs_on(&platform.name) {
@@ -136,6 +149,18 @@ mod tests {
         let (_folder, workspace) = repository("root = 'demo'\nplatforms = ['sabre']");
         let system = System::load(&workspace, "demo").unwrap();
         assert!(system.runs_on("sabre") && !system.runs_on("pc99"));
+    }
+
+    #[test]
+    fn a_system_may_be_made_to_die() {
+        let (_folder, workspace) = repository("root = 'demo'\ndies = ['first', 'last words']");
+        let system = System::load(&workspace, "demo").unwrap();
+        assert_eq!(system.complaint_about_death("first, last words"), None);
+        let complaint = system.complaint_about_death("last words").unwrap();
+        assert_eq!(complaint, "it did not print `first`");
+        let (_folder, workspace) = repository("root = 'demo'");
+        let system = System::load(&workspace, "demo").unwrap();
+        assert!(system.complaint_about_death("first, last words").is_some());
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl<A: Arch> Kernel<A> {
                 let tag = self.identify(thread, argument);
                 self[thread].context.set_result(CAP, tag);
             }
-            Syscall::DebugNameThread if cfg!(feature = "debug") => self.name(thread, argument),
+            Syscall::DebugNameThread => self.name(thread, argument),
             #[cfg(feature = "smp")]
             Syscall::DebugGetThreadAffinity if cfg!(feature = "debug") => {
                 let found = self.lookup_thread(thread, argument);

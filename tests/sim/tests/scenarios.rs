@@ -5,6 +5,7 @@ use simulator::{
     History, Options, Setup, Simulation, Status, Window, chart, chrome, csv, ms, table, us, work,
 };
 use userlib::cap::{Notification, SchedParameters};
+use userlib::time::Periodic;
 
 fn run(setup: fn(&mut Setup), time: u64, options: Options) -> History {
     let mut simulation = Simulation::new(setup, options);
@@ -299,4 +300,45 @@ fn the_book_shows_what_the_command_prints() {
     }
     let entries = format!("{} kernel entries", history.entries);
     assert!(book.contains(&entries), "the page should say {entries}");
+}
+
+/// Jobs of 1 ms with a budget of 3 ms in 10 ms; each fourth takes 4 ms, so it ends after the next release. A
+/// more urgent thread delays some releases.
+fn jobs(setup: &mut Setup, wait: fn(&mut Periodic)) {
+    let time = SchedParameters::new(ms(3), ms(10))
+        .with_extra_refills(6)
+        .sporadic();
+    setup.thread("jobs", 10).time(time).run(move || {
+        let mut periodic = Periodic::new(ms(10), us(0));
+        for job in 0.. {
+            simulator::note(String::new());
+            work(if job % 4 == 1 { ms(4) } else { ms(1) });
+            wait(&mut periodic);
+        }
+    });
+    let time = SchedParameters::new(ms(2), ms(25)).sporadic();
+    setup.thread("urgent", 20).time(time).repeat(|| {
+        work(us(1_500));
+        userlib::syscall::yield_now();
+    });
+}
+
+#[test]
+fn periodic_threads_miss_no_release() {
+    let starts = |setup| -> Vec<_> {
+        let history = run(setup, 400, Options::default());
+        history.notes("jobs").map(|(time, _)| time).collect()
+    };
+    let yielded = starts(|setup| jobs(setup, |_| userlib::syscall::yield_now()));
+    assert!(yielded.len() <= 33, "Yield alone: {yielded:?}");
+    let starts = starts(|setup| {
+        jobs(setup, |periodic| {
+            periodic.wait(simulator::now);
+        });
+    });
+    assert_eq!(starts.len(), 40);
+    for (release, start) in starts.iter().enumerate() {
+        let late = start - 10_000 * release as u64;
+        assert!(late < 4_000, "release {release} is {late} us late");
+    }
 }

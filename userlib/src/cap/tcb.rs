@@ -204,6 +204,13 @@ impl Tcb {
         )
     }
 
+    /// Names the thread for what debug kernels print. Kernels without a console have no names.
+    pub fn set_name(self, name: &str) {
+        if cfg!(feature = "debug-console") {
+            crate::syscall::debug_name_thread(self, name);
+        }
+    }
+
     /// Stops the thread; what it waits for is cancelled.
     pub fn suspend(self) -> Result {
         perform(self.0, label!(TcbSuspend), &[], &[])

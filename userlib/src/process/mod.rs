@@ -14,9 +14,11 @@ use crate::allocator::Arena;
 use crate::cap::{
     CNode, CPtr, Endpoint, Frame, Registers, SchedContext, SchedParameters, Tcb, VSpace,
 };
+use crate::environment::PAGE;
 use crate::loader::Program;
 use crate::{Environment, Result, arch};
 use abi::{Rights, slots};
+use core::ops::Range;
 use parts::{IPC_BUFFER, Parts, STACK_TOP, STARTUP};
 
 /// Where shared pages start in a process's address space.
@@ -33,6 +35,13 @@ pub struct ProcessSize {
     pub cnode_bits: usize,
     /// Pages of its stack.
     pub stack_pages: usize,
+}
+
+impl ProcessSize {
+    /// Where the stack of the first thread lies in the process's address space.
+    pub const fn stack(&self) -> Range<usize> {
+        STACK_TOP - self.stack_pages * PAGE..STACK_TOP
+    }
 }
 
 impl Default for ProcessSize {
@@ -96,6 +105,11 @@ impl Process {
                 Err(error)
             }
         }
+    }
+
+    /// Names the first thread for what debug kernels print.
+    pub fn set_name(&self, name: &str) {
+        self.tcb.set_name(name);
     }
 
     /// Sends faults, and the news of the process's end, to `endpoint` under `badge`.

@@ -53,8 +53,7 @@ impl Parts {
             end: 1 << size.cnode_bits,
         };
         edit_startup(environment, startup_frame, |startup| {
-            let stack = STACK_TOP - size.stack_pages * PAGE..STACK_TOP;
-            *startup = Startup::new(IPC_BUFFER, stack, size.cnode_bits, empty);
+            *startup = Startup::new(IPC_BUFFER, size.stack(), size.cnode_bits, empty);
         })?;
         // The parent goes on editing through its own mapping, so the process gets a copy.
         let slot = objects.allocate_slot()?;

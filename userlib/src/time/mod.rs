@@ -7,6 +7,7 @@ mod imx31;
 #[cfg(devices = "imx6")]
 mod imx6;
 mod load;
+mod periodic;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
 
@@ -17,6 +18,7 @@ pub use imx6::Clock;
 #[cfg(devices = "imx31")]
 pub use imx31::Clock;
 pub use load::Load;
+pub use periodic::Periodic;
 #[cfg(target_arch = "x86_64")]
 pub use tsc::Clock;
 

@@ -6,7 +6,6 @@
 //! question is known by its length, which is what was measured.
 
 mod debugger;
-mod symbols;
 mod trace;
 
 use std::fmt::Write;
@@ -18,7 +17,7 @@ use super::measurement::Measurement;
 use super::run::Bench;
 use crate::Result;
 use crate::build::Built;
-use symbols::Symbols;
+use crate::symbols::Symbols;
 pub(super) use trace::{Runs, Trace};
 
 /// Shows the path of the first operation whose name and parameters have the

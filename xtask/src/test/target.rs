@@ -18,6 +18,7 @@ use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{AbiOption, Cores, Emulator, Kernel, LogLevel, TestArguments};
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
+use crate::post_mortem::PostMortems;
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
@@ -212,11 +213,14 @@ impl Run<'_> {
             self.system.name, platform.name, platform.title
         ));
         let mut output = Vec::new();
+        let mut post_mortems = PostMortems::of(built);
         let show = |bytes: &[u8]| {
-            output.extend_from_slice(bytes);
-            place.output(bytes);
+            let bytes = post_mortems.add(bytes);
+            output.extend_from_slice(&bytes);
+            place.output(&bytes);
         };
         let heard = Heard::default();
+        let failure = platform.qemu.exit.failure;
         let (ending, success) = match self.arguments.emulator {
             Emulator::Qemu => (
                 self.on_qemu(built, supervisor, &heard, show)?,
@@ -229,7 +233,21 @@ impl Run<'_> {
         }
 
         let end = match ending {
-            Ending::Exited(status) if status.code() == Some(success) => End::Success,
+            Ending::Exited(status)
+                if status.code() == Some(success) && self.system.dies.is_empty() =>
+            {
+                End::Success
+            }
+            Ending::Exited(status) if self.is_example && status.code() == Some(failure) => {
+                let words = String::from_utf8_lossy(&output);
+                match self.system.complaint_about_death(&words) {
+                    None => End::Success,
+                    Some(complaint) => End::Other(complaint),
+                }
+            }
+            Ending::Exited(_) if !self.system.dies.is_empty() => {
+                End::Other("it did not end with failure".to_string())
+            }
             Ending::Exited(status) => End::Other(format!("the emulator ended with {status}")),
             Ending::TimedOut => {
                 End::Other(format!("it was ended after {} s", self.arguments.timeout))

@@ -37,6 +37,7 @@ userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> Result<usize> {
     let mut environment = Environment::from_boot_info(boot);
+    environment.end_with_root_task("demo")?;
     let clock = Clock::start(&mut environment, boot)?;
     let mut members = Members::create(&mut environment, &clock)?;
     environment

@@ -26,7 +26,7 @@ const fn ms(milliseconds: u64) -> Microseconds {
 pub const COUNT: usize = 3;
 
 /// Those who call the server. The hog is last.
-const PLANS: [Plan; COUNT] = [
+static PLANS: [Plan; COUNT] = [
     Plan {
         name: "client-a",
         program: "demo-client",
@@ -50,6 +50,15 @@ const PLANS: [Plan; COUNT] = [
     },
 ];
 
+/// The name and the program of the component with this badge in faults.
+pub fn names(badge: usize) -> (&'static str, &'static str) {
+    match badge.checked_sub(1).and_then(|index| PLANS.get(index)) {
+        Some(plan) => (plan.name, plan.program),
+        None => (SERVER, SERVER),
+    }
+}
+
+const SERVER: &str = "demo-server";
 /// The server is more urgent than all who call it, so that they hold it up as briefly as can be.
 const SERVER_PRIORITY: u8 = 150;
 /// Time lent to the server until its first receive.
@@ -181,6 +190,7 @@ impl Member {
         faults: Endpoint,
     ) -> Result<Self> {
         let mut process = Process::new(environment, program(plan.program))?;
+        process.set_name(plan.name);
         let page = environment.create_shared_page()?;
         process.share(environment, "report", &page, Rights::READ_WRITE)?;
         let rights = Rights::WRITE.union(Rights::GRANT_REPLY);
@@ -211,7 +221,8 @@ const EXTRA_REFILLS: usize = 8;
 /// Starts the server, and the thread that starts it over.
 fn start_server(environment: &mut Environment, requests: Endpoint, faults: Endpoint) -> Result {
     let reply: Reply = environment.allocator.create()?;
-    let mut process = Process::new(environment, program("demo-server"))?;
+    let mut process = Process::new(environment, program(SERVER))?;
+    process.set_name(SERVER);
     process.give(environment, "endpoint", requests, Rights::READ)?;
     process.give(environment, "reply", reply, Rights::ALL)?;
     process.set_fault_endpoint(environment, faults, recovery::SERVER)?;
@@ -232,6 +243,7 @@ fn start_server(environment: &mut Environment, requests: Endpoint, faults: Endpo
         time: Some(RECOVERY),
         fault_endpoint: CPtr::NULL.cptr(),
     };
-    environment.spawn(&parameters, move || recovery.run())?;
+    let thread = environment.spawn(&parameters, move || recovery.run())?;
+    thread.set_name("recovery");
     Ok(())
 }

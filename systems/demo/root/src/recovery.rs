@@ -7,8 +7,11 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use demo_protocol::answer;
 use userlib::cap::{Endpoint, Registers, Reply};
+use userlib::process::ProcessSize;
 use userlib::server::Passive;
-use userlib::{Fault, Message, Microseconds, Outcome, println};
+use userlib::{Fault, Message, Microseconds, Outcome, PostMortem, println};
+
+use crate::members;
 
 /// The server's badge in faults.
 pub const SERVER: usize = 0;
@@ -59,7 +62,7 @@ impl Recovery {
                     account(badge, consumed);
                     self.start_over(badge);
                 }
-                fault => give_up(received.badge, Outcome::from(fault)),
+                fault => give_up(received.badge, fault),
             }
         }
     }
@@ -86,7 +89,18 @@ fn account(badge: usize, consumed: Microseconds) {
 }
 
 /// A component has failed, which none should.
-fn give_up(badge: usize, outcome: Outcome) -> ! {
-    println!("component {badge} has failed: {outcome:x?}");
+fn give_up(badge: usize, fault: Fault) -> ! {
+    let (name, program) = members::names(badge);
+    match Outcome::from(fault) {
+        Outcome::Faulted(fault) => {
+            let post_mortem = PostMortem {
+                program,
+                fault,
+                stack: ProcessSize::default().stack(),
+            };
+            println!("{name} has failed\n{post_mortem}");
+        }
+        outcome => println!("{name} has failed: {outcome:?}"),
+    }
     userlib::runtime::exit(1)
 }

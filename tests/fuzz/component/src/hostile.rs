@@ -3,7 +3,7 @@
 use abi::{MessageInfo, Method, Syscall};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use suite::support::Random;
-use userlib::{CPtr, Startup, println, syscall};
+use userlib::{CPtr, Startup, println, runtime, syscall};
 
 use crate::call::Call;
 use crate::kind::Kind;
@@ -75,6 +75,9 @@ fn plausible(random: &mut Random, ledger: Ledger) -> Option<Call> {
     Some(call)
 }
 
+/// After so many calls it looks at its stack.
+const STACK_LOOK: usize = 1_000;
+
 /// Slots to look at.
 static PENDING: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
 
@@ -106,6 +109,9 @@ fn perform(call: &Call, random: &mut Random, ledger: Ledger) {
         }
     }
     look(random.below(SLOTS), ledger);
+    if calls.is_multiple_of(STACK_LOOK) {
+        ledger.set(Word::Stack, runtime::stack_use().used);
+    }
 }
 
 /// Tells of a call that is about to be made.

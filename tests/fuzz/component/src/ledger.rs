@@ -54,6 +54,8 @@ pub enum Word {
     Manner,
     /// Whether every call is printed.
     Trace,
+    /// How many bytes of its stack were used at the deepest.
+    Stack,
     /// How many words have names.
     Count,
 }

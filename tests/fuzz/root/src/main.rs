@@ -18,6 +18,7 @@ mod world;
 
 use campaign::{ALL_CORES, CAMPAIGNS, Grounds};
 use reached::Reached;
+use userlib::runtime::StackUse;
 use userlib::{BootInfo, Environment, Result, println, runtime};
 
 /// Only campaigns whose name contains this text are run; all if it is empty.
@@ -58,9 +59,14 @@ fn main(boot: &'static BootInfo) -> Result {
     if wanted(Reached::NAME) {
         tell(Reached::NAME, reached.judge());
     }
-    let stack = runtime::stack_use();
-    println!("fuzz: the root task's stack: {stack}");
-    tell("its_stack_has_a_margin", campaign::stack_margin(stack));
+    let own = runtime::stack_use();
+    let hostile = StackUse {
+        size: world::SIZE.stack().len(),
+        used: reached.stack,
+    };
+    println!("fuzz: of the stacks {own} (root task) and {hostile} (hostile component) were used");
+    let margins = campaign::stack_margin(own).and(campaign::stack_margin(hostile));
+    tell("stacks_have_a_margin", margins);
     println!("{passed} passed, {failed} failed");
     runtime::exit((failed != 0) as usize)
 }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 use hostility::arch::NEVER;
-use hostility::ledger::{Ledger, METHODS, method};
+use hostility::ledger::{Ledger, METHODS, Word, method};
 use userlib::println;
 
 use crate::campaign::Failure;
@@ -11,6 +11,8 @@ use crate::campaign::Failure;
 pub struct Reached {
     tried: [usize; METHODS],
     succeeded: [usize; METHODS],
+    /// How many bytes of its stack the hostile component has used at the deepest.
+    pub stack: usize,
 }
 
 impl Reached {
@@ -22,11 +24,13 @@ impl Reached {
         Self {
             tried: [0; METHODS],
             succeeded: [0; METHODS],
+            stack: 0,
         }
     }
 
     /// Adds the counts of a round.
     pub fn add(&mut self, ledger: Ledger) {
+        self.stack = self.stack.max(ledger.get(Word::Stack));
         for method in 0..METHODS {
             self.tried[method] += ledger.tried(method).load(Relaxed);
             self.succeeded[method] += ledger.succeeded(method).load(Relaxed);

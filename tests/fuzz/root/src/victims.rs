@@ -54,12 +54,14 @@ impl Pair {
         let record = environment.create_shared_page()?;
 
         let mut server = Process::with_size(environment, grounds.program, SIZE)?;
+        server.set_name("server");
         server.give_number(environment, names::ROLE, Role::Server as usize)?;
         server.give(environment, names::ENDPOINT, endpoint, Rights::ALL)?;
         server.give(environment, names::REPLY, reply, Rights::ALL)?;
         server.set_priorities(environment, terms.priority, 0)?;
 
         let mut client = Process::with_size(environment, grounds.program, SIZE)?;
+        client.set_name("client");
         client.give_number(environment, names::ROLE, Role::Client as usize)?;
         client.give(environment, names::ENDPOINT, endpoint, Rights::ALL)?;
         client.share(environment, names::LEDGER, &record, Rights::READ_WRITE)?;

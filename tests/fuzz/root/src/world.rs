@@ -21,7 +21,8 @@ use userlib::{
 use crate::arch;
 use crate::campaign::Grounds;
 
-const SIZE: ProcessSize = ProcessSize {
+/// How large a hostile component is.
+pub const SIZE: ProcessSize = ProcessSize {
     memory_bits: 20,
     slots: 256,
     cnode_bits: RADIX,
@@ -88,6 +89,7 @@ impl Member {
         home: CNode,
     ) -> Result<Self> {
         let mut process = Process::with_size(environment, program, SIZE)?;
+        process.set_name("hostile");
         process.give_number(environment, names::ROLE, Role::Hostile as usize)?;
         process.share(environment, names::LEDGER, page, Rights::READ_WRITE)?;
         let root: CNode = make.create_sized(1)?;
@@ -250,6 +252,7 @@ impl World {
         }
         for _ in 0..THREADS {
             let tcb: Tcb = make.create()?;
+            tcb.set_name("hostile thread");
             let time: SchedContext = make.create_sized(8)?;
             environment.sched_control.configure(time, &LITTLE)?;
             let guard = ROOT_GUARD.word();

@@ -236,7 +236,6 @@ fn calls_of_debug_kernels_fault(test: &mut Test) -> Outcome {
         Syscall::DebugHalt,
         Syscall::DebugSnapshot,
         Syscall::DebugCapIdentify,
-        Syscall::DebugNameThread,
         Syscall::BenchmarkDumpAllThreadsUtilisation,
         Syscall::BenchmarkResetAllThreadsUtilisation,
     ] {

@@ -94,6 +94,7 @@ groups![
     timeout,
     thresholds,
     yield_until,
+    periodic,
     yield_to_timeout,
     criticality,
     sched_context,

@@ -95,6 +95,7 @@ impl<'a> Runner<'a> {
             lent.move_from(home)?;
         }
         let environment = &mut *self.environment;
+        process.set_name("test");
         process.give_own_capabilities(environment)?;
         let control = environment.sched_control;
         for (name, capability) in [

@@ -15,7 +15,7 @@ use crate::Result;
 type Slice = EndianRcSlice<RunTimeEndian>;
 
 /// What is known about the addresses of an ELF file.
-pub(super) struct Symbols {
+pub(crate) struct Symbols {
     lines: Context<Slice>,
     /// Begin and name of each symbol of code, in the order of addresses.
     symbols: Vec<(u64, String)>,
@@ -24,15 +24,15 @@ pub(super) struct Symbols {
 
 /// Where an instruction stems from.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) function: String,
+pub(crate) struct Place {
+    pub(crate) function: String,
     /// File and line.
-    pub(super) location: String,
+    pub(crate) location: String,
 }
 
 impl Symbols {
     /// Reads those of the file at `path`.
-    pub(super) fn read(path: &Path) -> Result<Self> {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path)?;
         let file = object::File::parse(&*bytes)?;
         let section = |id: SectionId| -> Result<Slice> {
@@ -42,8 +42,8 @@ impl Symbols {
             let data = data.transpose()?.unwrap_or_else(|| Rc::from(Vec::new()));
             Ok(Slice::new(data, RunTimeEndian::Little))
         };
-        let lines = Context::from_dwarf(Dwarf::load(section)?)
-            .context("the kernel's line numbers are damaged")?;
+        let lines =
+            Context::from_dwarf(Dwarf::load(section)?).context("the line numbers are damaged")?;
         let mut symbols: Vec<_> = file
             .symbols()
             .filter(|symbol| {
@@ -64,7 +64,7 @@ impl Symbols {
     }
 
     /// Where the instruction at `address` stems from.
-    pub(super) fn at(&self, address: u64) -> Place {
+    pub(crate) fn at(&self, address: u64) -> Place {
         if let Some(place) = self.known.borrow().get(&address) {
             return place.clone();
         }
@@ -78,21 +78,33 @@ impl Symbols {
 
     /// The innermost function, by the line numbers.
     fn inlined(&self, address: u64) -> Option<Place> {
-        let mut frames = self.lines.find_frames(address).skip_all_loads().ok()?;
-        let frame = frames.next().ok()??;
-        let function = frame.function?;
-        let location = frame.location;
-        let file = location
-            .as_ref()
-            .and_then(|location| location.file)
-            .unwrap_or("?");
-        let file = file.rsplit('/').take(2).collect::<Vec<_>>();
-        let file = file.into_iter().rev().collect::<Vec<_>>().join("/");
-        let line = location.and_then(|location| location.line).unwrap_or(0);
-        Some(Place {
-            function: short(&function.demangle().ok()?),
-            location: format!("{file}:{line}"),
-        })
+        self.frames(address).into_iter().next()
+    }
+
+    /// The functions that the instruction at `address` belongs to, by the line numbers: the innermost one
+    /// first, then those that it was inlined into.
+    pub(crate) fn frames(&self, address: u64) -> Vec<Place> {
+        let mut places = Vec::new();
+        let Ok(mut frames) = self.lines.find_frames(address).skip_all_loads() else {
+            return places;
+        };
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame.function.as_ref().and_then(|it| it.demangle().ok());
+            let Some(name) = name else { continue };
+            let location = frame.location;
+            let file = location
+                .as_ref()
+                .and_then(|location| location.file)
+                .unwrap_or("?");
+            let file = file.rsplit('/').take(2).collect::<Vec<_>>();
+            let file = file.into_iter().rev().collect::<Vec<_>>().join("/");
+            let line = location.and_then(|location| location.line).unwrap_or(0);
+            places.push(Place {
+                function: short(&name),
+                location: format!("{file}:{line}"),
+            });
+        }
+        places
     }
 
     /// The symbol that `address` lies behind.

@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// A function whose address is known in the test's own program.
+    /// A function to be found in the symbols of the program that runs this test.
     #[inline(never)]
     fn landmark() -> u64 {
         std::hint::black_box(7)

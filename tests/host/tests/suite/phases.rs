@@ -123,7 +123,7 @@ impl Scene {
         stopped
     }
 
-    /// Who got the message, and the client's time.
+    /// The thread that got the message, and with it the client's time.
     fn receiver(&self, how: How) -> Task {
         match how {
             How::ReplyRecv => self.client,

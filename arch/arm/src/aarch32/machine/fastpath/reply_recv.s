@@ -1,4 +1,4 @@
-@ ReplyRecv. Nobody waits at the endpoint, there is no threshold, and the server gets no signal.
+@ ReplyRecv. No thread waits at the endpoint, there is no threshold, and the server gets no signal.
 4:  find
     lsr     r11, r6, r10
     cmp     r11, r9, lsr #{GUARD_SHIFT}

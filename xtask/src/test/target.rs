@@ -15,7 +15,7 @@ use super::heard::Heard;
 use super::screen::Place;
 use super::tally::Tally;
 use crate::build::{self, Built, Request, RootTask};
-use crate::cli::{AbiOption, Cores, Emulator, Kernel, LogLevel, TestArguments};
+use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, LogLevel, TestArguments};
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::qemu::{Ending, Machine, Supervisor};
@@ -33,6 +33,10 @@ const FUZZ_TRACE: &str = "ESCAPEMENT_FUZZ_TRACE";
 const FUZZ_CALLS: &str = "ESCAPEMENT_FUZZ_CALLS";
 /// Tells the tests' compilation that the machine is a large one, and its memory in MiB.
 const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
+/// Tells the tests' compilation what the kernel is hardened against; and the tests of all ways into a
+/// hardened kernel and back.
+const HARDENED: &str = "ESCAPEMENT_TEST_HARDENED";
+const WAYS: &str = "x86_isolation,call_reply,faults,fpu,irq";
 /// All tests of the fuzzer, and no others, have names that begin with this.
 const FUZZ: &str = "fuzz";
 /// So have those of the calls that only kernels of kind `bench` have.
@@ -59,6 +63,7 @@ pub(super) struct Run<'a> {
     kernel: Kernel,
     abi: &'a [AbiOption],
     cores: Cores,
+    hardening: Hardening,
     filter: String,
     /// The memory of a large machine, in MiB.
     memory: Option<u32>,
@@ -86,6 +91,7 @@ pub(super) fn runs<'a>(
         kernel: Kernel::Debug,
         abi: &arguments.abi,
         cores: arguments.cores,
+        hardening: arguments.hardening.clone(),
         filter: filter.to_string(),
         memory: None,
         is_example: false,
@@ -120,6 +126,13 @@ pub(super) fn runs<'a>(
         runs.push(Run {
             abi: &[AbiOption::Hwdebug],
             filter: "breakpoints".to_string(),
+            ..suite()?
+        });
+    }
+    if all && platform.qemu.hardened.is_some() && !arguments.hardening.is_wanted() {
+        runs.push(Run {
+            hardening: Hardening::all(),
+            filter: WAYS.to_string(),
             ..suite()?
         });
     }
@@ -180,11 +193,13 @@ impl Run<'_> {
         let calls = number(self.arguments.fuzz_calls);
         let trace = number(Some(self.arguments.fuzz_trace.into()));
         let memory = number(self.memory.map(u64::from));
+        let attacks: Vec<_> = self.hardening.features().collect();
         let request = Request {
             platform: self.platform,
             kernel: self.kernel,
             abi: self.abi,
             cores: self.cores,
+            hardening: &self.hardening,
             log: self.is_logged.then_some(LogLevel::Debug),
             root_task: RootTask::System(&self.system),
             bare: false,
@@ -194,6 +209,7 @@ impl Run<'_> {
                 (FUZZ_CALLS, &calls),
                 (FUZZ_TRACE, &trace),
                 (MEMORY, &memory),
+                (HARDENED, &attacks.join(",")),
             ],
         };
         build::build(workspace, tools, &request)
@@ -289,6 +305,7 @@ impl Run<'_> {
             platform,
             image: &built.image,
             cores: self.cores.count,
+            hardening: &self.hardening,
             log: socket.as_deref(),
             // Virtual time that follows the instructions: a busy host disturbs no test.
             icount: !self.arguments.parallel,

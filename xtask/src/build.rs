@@ -10,7 +10,7 @@ use anyhow::Context;
 
 pub(crate) use bare_metal::{BareMetal, Side};
 
-use crate::cli::{AbiOption, BuildArguments, Cores, Kernel, LogLevel};
+use crate::cli::{AbiOption, Attack, BuildArguments, Cores, Hardening, Kernel, LogLevel};
 use crate::image::elf::Executable;
 use crate::platform::Platform;
 use crate::setup;
@@ -41,6 +41,7 @@ pub(crate) struct Request<'a> {
     pub(crate) kernel: Kernel,
     pub(crate) abi: &'a [AbiOption],
     pub(crate) cores: Cores,
+    pub(crate) hardening: &'a Hardening,
     pub(crate) log: Option<LogLevel>,
     pub(crate) root_task: RootTask<'a>,
     /// Whether the kernel's default features are left out: endpoints with thresholds, and more that needs
@@ -74,6 +75,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         kernel: arguments.kernel,
         abi: &arguments.abi,
         cores: arguments.cores,
+        hardening: &arguments.hardening,
         log: None,
         root_task: RootTask::System(&system),
         bare: false,
@@ -104,6 +106,7 @@ pub(crate) fn build(
 ) -> Result<Built> {
     let platform = request.platform;
     platform.require(request.cores)?;
+    platform.require_hardening(request.hardening)?;
     // What cargo builds lies at the same place for every request: nothing may change it before it is read.
     let _alone = workspace.lock()?;
     let bare_metal = BareMetal {
@@ -112,6 +115,7 @@ pub(crate) fn build(
         platform,
         smp: request.cores.are_several(),
         bare: false,
+        retpolines: request.hardening.is_against(Attack::Spectre),
     };
 
     // A bad root task is refused before minutes are spent on a kernel.
@@ -158,6 +162,10 @@ pub(crate) fn build(
     if request.cores.big_lock {
         file.push_str("-big-lock");
     }
+    for feature in request.hardening.features() {
+        file.push('-');
+        file.push_str(feature);
+    }
     let folder = workspace.target().join(&platform.name).join("image");
     let image = image::file::write(&folder, &file, &bytes)?;
     Ok(Built {
@@ -192,6 +200,7 @@ fn build_kernel(bare_metal: &BareMetal<'_>, request: &Request<'_>) -> Result<Pat
     if request.cores.big_lock {
         features.push("big-lock");
     }
+    features.extend(request.hardening.features());
     let features: Vec<_> = features
         .iter()
         .map(|feature| format!("{name}/{feature}"))

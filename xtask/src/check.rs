@@ -18,6 +18,8 @@ use crate::{Outcome, Result, cargo, rules};
 const KERNELS: [&[&str]; 3] = [&["debug", "log"], &["bench"], &[]];
 /// That of boards with several cores.
 const SEVERAL_CORES: &[&str] = &["debug", "log", "smp"];
+/// That of boards with processors that need it.
+const HARDENED: &[&str] = &["harden-meltdown", "harden-spectre", "harden-mds"];
 
 /// The options of documentation that is checked.
 const DOC: [&str; 3] = ["doc", "--no-deps", "--document-private-items"];
@@ -110,7 +112,8 @@ impl Check<'_> {
     fn kernel(&mut self, platform: &Platform) -> Result<()> {
         let name = &*platform.name;
         let several = (platform.cores > 1).then_some(SEVERAL_CORES);
-        for features in KERNELS.into_iter().chain(several) {
+        let hardened = platform.qemu.hardened.as_ref().map(|_| HARDENED);
+        for features in KERNELS.into_iter().chain(several).chain(hardened) {
             let features: Vec<_> = features
                 .iter()
                 .map(|feature| format!("{name}/{feature}"))
@@ -179,6 +182,7 @@ impl Check<'_> {
         features: &[String],
     ) {
         let bare_metal = BareMetal {
+            retpolines: false,
             workspace: self.workspace,
             tools: &self.tools,
             platform,

@@ -153,6 +153,62 @@ impl Cores {
     }
 }
 
+/// An attack by what a processor does ahead of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Attack {
+    /// User mode loads what only the kernel may read.
+    Meltdown,
+    /// Branches follow what others have taught the processor.
+    Spectre,
+    /// User mode loads what is left in the processor's buffers.
+    Mds,
+    /// All of these.
+    All,
+}
+
+/// What the kernel is hardened against.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Hardening {
+    /// Attacks on the processor's speculation that the kernel defends against, separated by commas.
+    #[arg(
+        long = "harden",
+        value_enum,
+        value_name = "ATTACKS",
+        value_delimiter = ','
+    )]
+    attacks: Vec<Attack>,
+}
+
+impl Hardening {
+    /// Against all.
+    pub(crate) fn all() -> Self {
+        Self {
+            attacks: vec![Attack::All],
+        }
+    }
+
+    /// Whether this attack is among those.
+    pub(crate) fn is_against(&self, attack: Attack) -> bool {
+        self.attacks.contains(&attack) || self.attacks.contains(&Attack::All)
+    }
+
+    /// Whether there are any.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.attacks.is_empty()
+    }
+
+    /// The features of the platform's crate.
+    pub(crate) fn features(&self) -> impl Iterator<Item = &'static str> {
+        [
+            (Attack::Meltdown, "harden-meltdown"),
+            (Attack::Spectre, "harden-spectre"),
+            (Attack::Mds, "harden-mds"),
+        ]
+        .into_iter()
+        .filter_map(|(attack, feature)| self.is_against(attack).then_some(feature))
+    }
+}
+
 /// What to build; shared by the commands that build.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct BuildArguments {
@@ -170,6 +226,8 @@ pub(crate) struct BuildArguments {
     pub(crate) abi: Vec<AbiOption>,
     #[command(flatten)]
     pub(crate) cores: Cores,
+    #[command(flatten)]
+    pub(crate) hardening: Hardening,
 }
 
 #[derive(Args, Debug)]
@@ -251,6 +309,8 @@ pub(crate) struct TestArguments {
     pub(crate) abi: Vec<AbiOption>,
     #[command(flatten)]
     pub(crate) cores: Cores,
+    #[command(flatten)]
+    pub(crate) hardening: Hardening,
     /// Let QEMU play the cores at the same time, so that they race. Time is the host's then: tests that
     /// look at the clock fail where the host is busy.
     #[arg(long, requires = "platforms")]
@@ -315,7 +375,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub(crate) compare: Option<Option<PathBuf>>,
     /// Make the results the committed reference, and write them into the book.
-    #[arg(long, conflicts_with = "kvm")]
+    #[arg(long, conflicts_with_all = ["kvm", "attacks"])]
     pub(crate) write_reference: bool,
     /// Write the committed results into the book again; measure nothing.
     #[arg(long, conflicts_with_all = ["kvm", "write_reference", "compare", "json", "profile", "twice"])]
@@ -338,6 +398,8 @@ pub(crate) struct BenchArguments {
     pub(crate) kvm: bool,
     #[command(flatten)]
     pub(crate) cores: Cores,
+    #[command(flatten)]
+    pub(crate) hardening: Hardening,
     /// The longest that one platform's benchmarks may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
@@ -366,6 +428,7 @@ impl BenchArguments {
             profile: None,
             kvm: false,
             cores: Cores::ONE,
+            hardening: Hardening::default(),
             timeout,
         }
     }
@@ -430,6 +493,20 @@ mod tests {
             panic!("not `build`")
         };
         assert_eq!(arguments.abi, [AbiOption::Iommu, AbiOption::Vtx]);
+    }
+
+    #[test]
+    fn attacks_become_features() {
+        let features = |list: &str| {
+            let cli = Cli::parse_from(["cargo xtask", "bench", "--harden", list]);
+            let Command::Bench(arguments) = cli.command else {
+                panic!("not `bench`")
+            };
+            arguments.hardening.features().collect::<Vec<_>>()
+        };
+        let all = ["harden-meltdown", "harden-spectre", "harden-mds"];
+        assert_eq!(features("mds,meltdown"), [all[0], all[2]]);
+        assert_eq!(features("all"), all);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use crate::Result;
-use crate::cli::{AbiOption, Cores};
+use crate::cli::{AbiOption, Cores, Hardening};
 use crate::image::elf::Format;
 use crate::workspace::Workspace;
 
@@ -100,6 +100,9 @@ pub(crate) struct Qemu {
     #[serde(default)]
     pub(crate) semihosting: Vec<Semihosting>,
     pub(crate) exit: Exit,
+    /// Further arguments for kernels that are hardened: a processor that needs it. Without them, there is
+    /// nothing to harden.
+    pub(crate) hardened: Option<Vec<String>>,
 }
 
 /// How Bochs plays the board.
@@ -184,6 +187,14 @@ impl Platform {
         Ok(())
     }
 
+    /// Refuses to harden where nothing is known to need it.
+    pub(crate) fn require_hardening(&self, hardening: &Hardening) -> Result<()> {
+        if hardening.is_wanted() && self.qemu.hardened.is_none() {
+            bail!("{} can't be hardened; leave out --harden", self.name);
+        }
+        Ok(())
+    }
+
     fn parse(name: &str, text: &str) -> Result<Self> {
         let mut platform: Self = toml::from_str(text)?;
         platform.name = name.to_string();
@@ -254,6 +265,17 @@ pub(crate) mod tests {
             ..Cores::ONE
         };
         assert!(quad.require(locked).is_err(), "a lock for one core");
+    }
+
+    #[test]
+    fn hardening_is_refused_where_nothing_needs_it() {
+        let board = Platform::parse("board", EXAMPLE).unwrap();
+        assert!(board.require_hardening(&Hardening::default()).is_ok());
+        let error = board.require_hardening(&Hardening::all()).unwrap_err();
+        assert!(error.to_string().contains("board can't be hardened"));
+        let text = EXAMPLE.replace("memory =", "hardened = []\nmemory =");
+        let weak = Platform::parse("board", &text).unwrap();
+        assert!(weak.require_hardening(&Hardening::all()).is_ok());
     }
 
     #[test]

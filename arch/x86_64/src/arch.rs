@@ -304,6 +304,12 @@ impl<P: Platform> X86_64<P> {
     fn activate(&mut self, root: PhysAddr) {
         if self.active_root != root {
             self.active_root = root;
+            #[cfg(feature = "harden-spectre")]
+            crate::speculation::forget_branches();
+            #[cfg(feature = "harden-meltdown")]
+            if self.core.set_user_root(root) {
+                return;
+            }
             // SAFETY: the kernel's half was installed when the address space got its identifier;
             // before the root goes away, its finaliser makes other tables current.
             unsafe { tlb::load_root(root) };

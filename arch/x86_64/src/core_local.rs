@@ -1,15 +1,23 @@
 //! What belongs to one core and must be found by the trap entry: GS points at it in the kernel.
 
 use core::mem::offset_of;
+#[cfg(feature = "harden-meltdown")]
+use core::ops::Range;
 use core::ptr::null_mut;
 
+#[cfg(feature = "harden")]
+use kernel::arch::PhysAddr;
 use kernel::sched::CORES;
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::{GsBase, KernelGsBase};
+#[cfg(not(feature = "harden-meltdown"))]
 use x86_64::structures::tss::TaskStateSegment;
 
 use crate::context::Registers;
+use crate::isolation::{Isolation, Visible};
 use crate::segments::Segments;
+#[cfg(feature = "harden")]
+use crate::speculation::Speculation;
 
 /// The state of one core that assembly code uses.
 ///
@@ -27,17 +35,38 @@ pub struct CoreLocal {
     /// The kernel.
     kernel: usize,
     segments: Segments,
+    #[cfg(feature = "harden")]
+    hardening: Hardening,
 }
 
-static mut OF_CORES: [CoreLocal; CORES] = [const {
-    CoreLocal {
-        current: null_mut(),
-        stack: 0,
-        user_stack: 0,
-        kernel: 0,
-        segments: Segments::new(),
-    }
-}; CORES];
+/// What of the defences in [`crate::speculation`] this core uses.
+#[derive(Debug)]
+#[repr(C)]
+struct Hardening {
+    isolation: Isolation,
+    /// Whether indirect branches can be made to forget.
+    barrier: bool,
+    /// Whether the processor's buffers are cleared before user mode.
+    clear_buffers: bool,
+}
+
+static mut OF_CORES: Visible<[CoreLocal; CORES]> = Visible(
+    [const {
+        CoreLocal {
+            current: null_mut(),
+            stack: 0,
+            user_stack: 0,
+            kernel: 0,
+            segments: Segments::new(),
+            #[cfg(feature = "harden")]
+            hardening: Hardening {
+                isolation: Isolation::NONE,
+                barrier: false,
+                clear_buffers: false,
+            },
+        }
+    }; CORES],
+);
 
 impl CoreLocal {
     /// Offset of the pointer to the current thread's registers.
@@ -50,9 +79,24 @@ impl CoreLocal {
     /// Offset of the kernel's address.
     pub const KERNEL: usize = offset_of!(Self, kernel);
     /// Offset of where traps from user mode push; see [`crate::context`].
+    #[cfg(not(feature = "harden-meltdown"))]
     pub const TRAP_STACK: usize = offset_of!(Self, segments)
         + offset_of!(Segments, task)
         + offset_of!(TaskStateSegment, privilege_stack_table);
+    /// Offset of where the stubs copy to what traps from user mode push.
+    #[cfg(feature = "harden-meltdown")]
+    pub const TRAP_STACK: usize = Self::ISOLATION + Isolation::REGISTERS_END;
+
+    #[cfg(feature = "harden")]
+    const HARDENING: usize = offset_of!(Self, hardening);
+    #[cfg(not(feature = "harden"))]
+    const HARDENING: usize = 0;
+    /// Offset of what entries use while the kernel is hidden.
+    pub const ISOLATION: usize = Self::HARDENING + offset_of!(Hardening, isolation);
+    /// Offset of the byte that tells whether indirect branches can be made to forget.
+    pub const BARRIER: usize = Self::HARDENING + offset_of!(Hardening, barrier);
+    /// Offset of the byte that tells whether buffers are cleared.
+    pub const CLEAR_BUFFERS: usize = Self::HARDENING + offset_of!(Hardening, clear_buffers);
 
     /// Sets up the state of this core, which is number `number` and whose kernel entries start at `stack`.
     ///
@@ -62,13 +106,46 @@ impl CoreLocal {
         let core = &raw mut OF_CORES;
         // SAFETY: this is the only call for this core, hence the only reference. Assembly code uses the
         // fields only between kernel entries.
-        let core = unsafe { &mut (*core)[number] };
+        let core = unsafe { &mut (&mut (*core).0)[number] };
         core.stack = stack;
         // SAFETY: the tables are part of a static variable.
         unsafe { core.segments.load(number) };
         GsBase::write(VirtAddr::from_ptr(core));
         KernelGsBase::write(VirtAddr::zero());
         core
+    }
+
+    /// Uses the defences that the kernel has and this processor needs; `root` is the kernel's.
+    #[cfg(feature = "harden")]
+    pub fn harden(&mut self, speculation: &Speculation, root: PhysAddr) {
+        let Hardening {
+            isolation,
+            barrier,
+            clear_buffers,
+        } = &mut self.hardening;
+        *barrier = speculation.barrier;
+        *clear_buffers = speculation.buffers;
+        if cfg!(feature = "harden-meltdown") {
+            // SAFETY: a kernel address is canonical.
+            let end = unsafe { VirtAddr::new_unsafe(isolation.prepare()) };
+            self.segments.task.privilege_stack_table[0] = end;
+            if speculation.meltdown {
+                isolation.enable(root);
+            }
+        }
+    }
+
+    /// User mode runs on `root` from the next return on; returns whether it does, or nothing is hidden.
+    #[cfg(feature = "harden-meltdown")]
+    #[inline(always)]
+    pub fn set_user_root(&mut self, root: PhysAddr) -> bool {
+        self.hardening.isolation.set_user_root(root)
+    }
+
+    /// What of this is seen in user mode.
+    #[cfg(feature = "harden-meltdown")]
+    pub fn visible() -> Range<usize> {
+        Visible::range(&raw const OF_CORES)
     }
 
     /// The address of this core's kernel.
@@ -102,7 +179,12 @@ impl CoreLocal {
                 let end = unsafe { registers.add(1) };
                 // SAFETY: a kernel address is canonical.
                 let end = unsafe { VirtAddr::new_unsafe(end as u64) };
-                self.segments.task.privilege_stack_table[0] = end;
+                #[cfg(not(feature = "harden-meltdown"))]
+                {
+                    self.segments.task.privilege_stack_table[0] = end;
+                }
+                #[cfg(feature = "harden-meltdown")]
+                self.hardening.isolation.set_registers_end(end.as_u64());
                 registers
             }
             None => null_mut(),

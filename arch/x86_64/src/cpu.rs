@@ -9,6 +9,8 @@ use x86_64::registers::model_specific::Msr;
 use x86_64::registers::xcontrol::XCr0;
 
 use crate::fpu;
+#[cfg(feature = "harden")]
+use crate::speculation::Speculation;
 
 /// IA32_PAT.
 const PAGE_ATTRIBUTES: u32 = 0x277;
@@ -29,6 +31,9 @@ pub struct Features {
     pub x2apic: bool,
     /// The APIC's timer takes deadlines.
     pub tsc_deadline: bool,
+    /// What it needs against speculation.
+    #[cfg(feature = "harden")]
+    pub speculation: Speculation,
     fsgsbase: bool,
     smep: bool,
     smap: bool,
@@ -53,6 +58,8 @@ impl Features {
             ),
             x2apic: features.as_ref().is_some_and(|it| it.has_x2apic()),
             tsc_deadline: features.as_ref().is_some_and(|it| it.has_tsc_deadline()),
+            #[cfg(feature = "harden")]
+            speculation: Speculation::detect(),
             fsgsbase: extended.as_ref().is_some_and(|it| it.has_fsgsbase()),
             smep: extended.as_ref().is_some_and(|it| it.has_smep()),
             smap: extended.as_ref().is_some_and(|it| it.has_smap()),
@@ -81,6 +88,9 @@ impl Features {
             Cr4::update(|flags| {
                 flags
                     .insert(Cr4Flags::PAGE_GLOBAL | Cr4Flags::OSFXSR | Cr4Flags::OSXMMEXCPT_ENABLE);
+                // What stays in the TLB is not hidden.
+                #[cfg(feature = "harden-meltdown")]
+                flags.set(Cr4Flags::PAGE_GLOBAL, !self.speculation.meltdown);
                 flags.set(Cr4Flags::OSXSAVE, self.float_components != 0);
                 flags.set(Cr4Flags::FSGSBASE, self.fsgsbase);
                 flags.set(Cr4Flags::SUPERVISOR_MODE_EXECUTION_PROTECTION, self.smep);
@@ -97,6 +107,8 @@ impl Features {
                 XCr0::write_raw(self.float_components);
             }
             Msr::new(PAGE_ATTRIBUTES).write(u64::from_le_bytes(MEMORY_TYPES));
+            #[cfg(feature = "harden-spectre")]
+            crate::speculation::restrict(&self.speculation);
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | [`cap`], [`ports`] | capabilities of this architecture |
 //! | [`apic`], [`lines`], [`timer`] | interrupts and time |
 //! | [`cpu`] | what the processor can do |
+//! | [`speculation`], [`isolation`] | what it does ahead of time, and page tables that hide the kernel |
 //! | `smp`, `shared` | several cores: what they do for one another, and what they have in common |
 //!
 //! "Intel SDM" in comments is the Intel 64 and IA-32 Architectures Software Developer's Manual, order
@@ -26,6 +27,7 @@ pub mod debug;
 pub mod fastpath;
 pub mod fpu;
 mod irq_control;
+pub mod isolation;
 pub mod lines;
 mod msr;
 mod optional;
@@ -36,6 +38,7 @@ mod shared;
 #[cfg(feature = "smp")]
 pub mod smp;
 pub mod space;
+pub mod speculation;
 pub mod timer;
 pub mod trap;
 
@@ -130,6 +133,8 @@ impl<P: Platform> X86_64<P> {
             let core = CoreLocal::init(0, stack);
             trap::init();
             bases::init();
+            #[cfg(feature = "harden")]
+            core.harden(&features.speculation, kernel_space.root());
             core
         };
         #[cfg(feature = "smp")]

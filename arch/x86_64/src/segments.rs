@@ -11,6 +11,8 @@ use x86_64::instructions::tables::load_tss;
 use x86_64::structures::gdt::{Descriptor, GlobalDescriptorTable, SegmentSelector};
 use x86_64::structures::tss::TaskStateSegment;
 
+use crate::isolation::Visible;
+
 /// The kernel's code.
 pub const KERNEL_CODE: SegmentSelector = SegmentSelector::new(1, Ring0);
 /// The kernel's data: SS after `syscall`.
@@ -35,12 +37,20 @@ struct Stacks {
     debug: [u8; 256],
 }
 
-static mut STACKS: [Stacks; CORES] = [const {
-    Stacks {
-        fatal: [0; _],
-        debug: [0; _],
-    }
-}; CORES];
+static mut STACKS: Visible<[Stacks; CORES]> = Visible(
+    [const {
+        Stacks {
+            fatal: [0; _],
+            debug: [0; _],
+        }
+    }; CORES],
+);
+
+/// What of the stacks is seen in user mode.
+#[cfg(feature = "harden-meltdown")]
+pub fn visible_stacks() -> core::ops::Range<usize> {
+    Visible::range(&raw const STACKS)
+}
 
 /// Descriptor table and task state of one core.
 #[derive(Debug)]
@@ -73,8 +83,8 @@ impl Segments {
         // SAFETY: only the addresses of their ends are computed.
         let (fatal, debug) = unsafe {
             (
-                (&raw mut (*stacks)[core].fatal).add(1),
-                (&raw mut (*stacks)[core].debug).add(1),
+                (&raw mut (*stacks).0[core].fatal).add(1),
+                (&raw mut (*stacks).0[core].debug).add(1),
             )
         };
         self.task.interrupt_stack_table[FATAL_STACK as usize] = VirtAddr::from_ptr(fatal);

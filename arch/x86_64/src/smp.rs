@@ -108,6 +108,8 @@ impl<P: Platform> X86_64<P> {
         let core = unsafe {
             let core = CoreLocal::init(number, stack);
             trap::init();
+            #[cfg(feature = "harden")]
+            core.harden(&features.speculation, kernel_space.root());
             core
         };
         introduce(number, local_apic.id());

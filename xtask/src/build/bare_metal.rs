@@ -31,6 +31,9 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) bare: bool,
     /// Whether the interface is that of kernels for several cores.
     pub(crate) smp: bool,
+    /// Whether the kernel's indirect branches are made such that the processor can't be taught where they
+    /// lead.
+    pub(crate) retpolines: bool,
 }
 
 impl BareMetal<'_> {
@@ -101,7 +104,10 @@ impl BareMetal<'_> {
         ];
         match side {
             // The link scripts of kernel and stub come from their build scripts.
-            Side::Kernel => flags.extend_from_slice(&self.platform.kernel.rustflags),
+            Side::Kernel => {
+                flags.extend_from_slice(&self.platform.kernel.rustflags);
+                flags.extend(self.retpolines.then(|| "-Zretpoline".to_string()));
+            }
             Side::Stub => {}
             Side::User => {
                 let script = self.workspace.path("userlib/component.ld");

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
+use crate::cli::Hardening;
 use crate::platform::{Platform, Semihosting, Serial};
 
 /// A machine to be run.
@@ -13,6 +14,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) image: &'a Path,
     /// Number of cores.
     pub(crate) cores: u32,
+    /// What the kernel is hardened against.
+    pub(crate) hardening: &'a Hardening,
     /// The socket that takes the kernel's log.
     pub(crate) log: Option<&'a Path>,
     /// Virtual time is the number of executed instructions.
@@ -31,6 +34,12 @@ impl Machine<'_> {
         command.env("QEMU_AUDIO_DRV", "none");
         command
             .args(&qemu.arguments)
+            .args(
+                qemu.hardened
+                    .iter()
+                    .flatten()
+                    .filter(|_| self.hardening.is_wanted()),
+            )
             .args(["-m", &qemu.memory.to_string()]);
         command.args(["-display", "none", "-monitor", "none"]);
         // Ctrl-C stays the terminal's: it ends the run.
@@ -87,10 +96,20 @@ mod tests {
     }
 
     fn arguments_of(platform: &str, more: &[&str], log: Option<&str>) -> Vec<String> {
+        hardened_arguments(platform, more, log, &Hardening::default())
+    }
+
+    fn hardened_arguments(
+        platform: &str,
+        more: &[&str],
+        log: Option<&str>,
+        hardening: &Hardening,
+    ) -> Vec<String> {
         let machine = Machine {
             platform: &toml::from_str(platform).unwrap(),
             image: Path::new("image.elf"),
             cores: 2,
+            hardening,
             log: log.map(Path::new),
             icount: true,
             gdb: true,
@@ -141,6 +160,14 @@ mod tests {
         assert!(has(&silent, &[option, "enable=on,target=native"]));
         let pc = arguments_of(&EXAMPLE.replace("[\"exit\"]", "[]"), &[], None);
         assert!(!pc.contains(&option.to_string()));
+    }
+
+    #[test]
+    fn hardened_kernels_get_a_processor_that_needs_it() {
+        let board = EXAMPLE.replace("memory =", "hardened = [\"-cpu\", \"weak\"]\nmemory =");
+        let of = |hardening| hardened_arguments(&board, &[], None, &hardening);
+        assert!(has(&of(Hardening::all()), &["-cpu", "weak"]));
+        assert!(!has(&of(Hardening::default()), &["-cpu", "weak"]));
     }
 
     #[test]

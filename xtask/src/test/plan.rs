@@ -7,7 +7,7 @@
 
 use super::target::{Run, bochs};
 use crate::Result;
-use crate::cli::{AbiOption, Cores, Emulator, Kernel, TestArguments};
+use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, TestArguments};
 use crate::platform::Platform;
 use crate::system::System;
 use crate::workspace::Workspace;
@@ -26,6 +26,8 @@ const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
 const LOG: &str = "log";
 /// which several cores write together during these.
 const BUSY: &str = "cores_history";
+/// The tests of all entries of a hardened kernel and of all its returns.
+const ENTRIES: &str = "x86_isolation,call_reply,fast_path,faults,fpu,irq";
 /// Those of registers that may not be shared,
 const HIDDEN: &str = "hidden_registers";
 /// those that ask for progress only, in the host's time.
@@ -81,6 +83,7 @@ pub(super) fn runs<'a>(
         kernel: Kernel::Debug,
         abi: arguments.abi.clone(),
         cores: arguments.cores,
+        hardening: arguments.hardening.clone(),
         filter: filter.to_string(),
         memory: None,
         fuzz_calls: arguments
@@ -145,6 +148,7 @@ pub(super) fn runs<'a>(
                 filter: stress.filter.clone(),
                 system: System::target_tests(workspace)?,
                 abi: stress.abi.clone(),
+                hardening: stress.hardening.clone(),
                 ..stress
             });
         }
@@ -160,6 +164,12 @@ pub(super) fn runs<'a>(
         runs.push(Run {
             abi: vec![AbiOption::Hwdebug],
             ..part("breakpoints")?
+        });
+    }
+    if all && platform.qemu.hardened.is_some() && !arguments.hardening.is_wanted() {
+        runs.push(Run {
+            hardening: Hardening::all(),
+            ..part(ENTRIES)?
         });
     }
     // Without options, registers of the timer are refused.

@@ -16,7 +16,7 @@ use super::screen::Place;
 use super::tally::Tally;
 use super::verdict::{End, judge, verdict};
 use crate::build::{self, Built, Request, RootTask};
-use crate::cli::{AbiOption, Cores, Emulator, Kernel, LogLevel, TestArguments};
+use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, LogLevel, TestArguments};
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
@@ -35,6 +35,8 @@ const FUZZ_TRACE: &str = "ESCAPEMENT_FUZZ_TRACE";
 const FUZZ_CALLS: &str = "ESCAPEMENT_FUZZ_CALLS";
 /// Tells the tests' compilation that the machine is a large one, and its memory in MiB.
 const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
+/// Tells the tests' compilation what the kernel is hardened against.
+const HARDENED: &str = "ESCAPEMENT_TEST_HARDENED";
 
 /// One boot of a system.
 #[derive(Debug)]
@@ -45,6 +47,7 @@ pub(super) struct Run<'a> {
     pub(super) kernel: Kernel,
     pub(super) abi: Vec<AbiOption>,
     pub(super) cores: Cores,
+    pub(super) hardening: Hardening,
     pub(super) filter: String,
     /// The memory of a large machine, in MiB.
     pub(super) memory: Option<u32>,
@@ -73,6 +76,9 @@ impl Run<'_> {
         for option in &self.abi {
             add(option.feature());
         }
+        for feature in self.hardening.features() {
+            add(feature);
+        }
         if self.cores.are_several() {
             add(&format!("{} cores", self.cores.count));
         }
@@ -99,11 +105,13 @@ impl Run<'_> {
         let calls = number(self.fuzz_calls);
         let trace = number(Some(self.arguments.fuzz_trace.into()));
         let memory = number(self.memory.map(u64::from));
+        let attacks: Vec<_> = self.hardening.features().collect();
         let request = Request {
             platform: self.platform,
             kernel: self.kernel,
             abi: &self.abi,
             cores: self.cores,
+            hardening: &self.hardening,
             log: self.is_logged.then_some(LogLevel::Debug),
             root_task: RootTask::System(&self.system),
             bare: false,
@@ -113,6 +121,7 @@ impl Run<'_> {
                 (FUZZ_CALLS, &calls),
                 (FUZZ_TRACE, &trace),
                 (MEMORY, &memory),
+                (HARDENED, &attacks.join(",")),
             ],
         };
         build::build(workspace, tools, &request)
@@ -222,6 +231,7 @@ impl Run<'_> {
             platform,
             image: &built.image,
             cores: self.cores.count,
+            hardening: &self.hardening,
             log: socket.as_deref(),
             // Virtual time that follows the instructions: a busy host disturbs no test.
             icount: !self.arguments.parallel && !self.is_stress,

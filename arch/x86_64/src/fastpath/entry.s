@@ -92,6 +92,13 @@
     # message.
     swapgs
     mov gs:[{USER_STACK}], rsp
+.if {MELTDOWN}
+    mov rsp, gs:[{KERNEL_ROOT}]
+    test rsp, rsp
+    jz 2f
+    mov cr3, rsp
+2:
+.endif
     mov rsp, gs:[{CURRENT}]
     mov [rsp + {RIP}], rcx
     sub rcx, {SYSCALL_BYTES}

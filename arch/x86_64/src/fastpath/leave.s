@@ -29,6 +29,19 @@
     cmp rax, [rbp + {ACTIVE_ROOT}]
     je 5f
     mov [rbp + {ACTIVE_ROOT}], rax
+.if {SPECTRE}
+    mov r11, rax
+    mov r13, rsp
+    mov rsp, gs:[{STACK}]
+    call escapement_forget_branches
+    mov rsp, r13
+    mov rax, r11
+.endif
+.if {MELTDOWN}
+    mov gs:[{USER_ROOT}], rax
+    cmp qword ptr gs:[{KERNEL_ROOT}], 0
+    jne 5f
+.endif
     mov cr3, rax
 5:  mov [rbp + {FPU_OWNER}], r12
     mov eax, [rbp + {FPU_COMPONENTS}]
@@ -46,8 +59,9 @@
     mov fs, edx
     mov rax, [rbx + {FS_BASE}]
     wrfsbase rax
-.if {CHECKED}
-    # A kernel that checks itself does it here, too.
+.if {CHECKED} + {MELTDOWN} + {MDS}
+    # A kernel that checks itself does it here, too. Where user mode sees less, or buffers are cleared,
+    # the way back is that of all system calls.
     mov [rbx + {RDI}], rdi
     mov [rbx + {RSI}], rsi
     swapgs
@@ -57,10 +71,18 @@
     mov rax, [rbx + {GS_BASE}]
     wrgsbase rax
     swapgs
+.if {CHECKED}
     mov rsp, gs:[{STACK}]
     xor ebp, ebp
     call escapement_check
     jmp escapement_return_to_user
+.endif
+.if {CORES} > 1
+    mov rax, [rbp + {GATE_PLACE}]
+    mov qword ptr [rax], {OUTSIDE}
+.endif
+    mov rsp, rbx
+    jmp escapement_return_to_thread
 .else
     swapgs
     rdgsbase rax

@@ -38,6 +38,7 @@ use crate::bases;
 use crate::context::{Context, KnownSpace, Registers, SYSTEM_CALL};
 use crate::core_local::CoreLocal;
 use crate::fpu::Fpu;
+use crate::isolation::Isolation;
 use crate::space::Asids;
 use crate::{Platform, X86_64};
 
@@ -242,6 +243,11 @@ extern "C" fn system_call_entry<P: Platform>() {
         INSIDE = const kernel::cores::INSIDE,
         OUTSIDE = const kernel::cores::OUTSIDE,
         CORES = const CORES,
+        SPECTRE = const cfg!(feature = "harden-spectre") as usize,
+        MELTDOWN = const cfg!(feature = "harden-meltdown") as usize,
+        MDS = const cfg!(feature = "harden-mds") as usize,
+        KERNEL_ROOT = const CoreLocal::ISOLATION + Isolation::KERNEL_ROOT,
+        USER_ROOT = const CoreLocal::ISOLATION + Isolation::USER_ROOT,
         CHECKED = const cfg!(feature = "debug") as usize,
     )
 }

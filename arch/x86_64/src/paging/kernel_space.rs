@@ -30,7 +30,9 @@ const DATA: Flags = Flags::PRESENT
     .union(Flags::NO_EXECUTE);
 const DEVICE: Flags = DATA.union(Flags::WRITE_THROUGH).union(Flags::CACHE_DISABLE);
 
-struct Tables {
+#[repr(C)]
+pub(crate) struct Tables {
+    /// First: the stub of fatal exceptions loads it.
     root: PageTable,
     window: PageTable,
     high: PageTable,
@@ -38,9 +40,20 @@ struct Tables {
     image: [PageTable; IMAGE_TABLES],
     device_directory: PageTable,
     devices: PageTable,
+    #[cfg(feature = "harden-meltdown")]
+    visible: VisibleTables,
 }
 
-static mut TABLES: Tables = Tables {
+/// What users' roots have of the kernel's half where it is hidden, see [`crate::isolation`].
+#[cfg(feature = "harden-meltdown")]
+#[repr(C)]
+struct VisibleTables {
+    high: PageTable,
+    directory: PageTable,
+    image: [PageTable; IMAGE_TABLES],
+}
+
+pub(crate) static mut TABLES: Tables = Tables {
     root: PageTable::EMPTY,
     window: PageTable::EMPTY,
     high: PageTable::EMPTY,
@@ -48,6 +61,12 @@ static mut TABLES: Tables = Tables {
     image: [PageTable::EMPTY; IMAGE_TABLES],
     device_directory: PageTable::EMPTY,
     devices: PageTable::EMPTY,
+    #[cfg(feature = "harden-meltdown")]
+    visible: VisibleTables {
+        high: PageTable::EMPTY,
+        directory: PageTable::EMPTY,
+        image: [PageTable::EMPTY; IMAGE_TABLES],
+    },
 };
 
 /// What may be done with a part of the kernel's image.
@@ -65,6 +84,8 @@ pub enum Access {
 pub struct KernelSpace {
     tables: &'static mut Tables,
     devices: usize,
+    #[cfg(feature = "harden-meltdown")]
+    is_hidden: bool,
 }
 
 impl KernelSpace {
@@ -127,7 +148,37 @@ impl KernelSpace {
         tables.root.entries[level.index(window::BASE)] =
             Entry::new(physical(&tables.window), TABLE);
         tables.root.entries[level.index(IMAGE_BASE)] = Entry::new(physical(&tables.high), TABLE);
-        Self { tables, devices: 0 }
+        Self {
+            tables,
+            devices: 0,
+            #[cfg(feature = "harden-meltdown")]
+            is_hidden: false,
+        }
+    }
+
+    /// From now on users' roots get no more of the kernel's half than what user mode needs: the code
+    /// of `entries`, and what this crate knows of.
+    #[cfg(feature = "harden-meltdown")]
+    pub fn hide(&mut self, entries: Range<usize>) {
+        let parts = [
+            entries,
+            crate::trap::visible_table(),
+            crate::segments::visible_stacks(),
+            crate::core_local::CoreLocal::visible(),
+        ];
+        let Tables { image, visible, .. } = &mut *self.tables;
+        for range in parts {
+            for page in (range.start / PAGE * PAGE..range.end).step_by(PAGE) {
+                let (table, index) = ((page - IMAGE_BASE) / LARGE_PAGE, Level::Table.index(page));
+                visible.image[table].entries[index] = image[table].entries[index];
+            }
+        }
+        for (index, table) in visible.image.iter().enumerate() {
+            visible.directory.entries[index] = Entry::new(physical(table), TABLE);
+        }
+        visible.high.entries[Level::Pointers.index(IMAGE_BASE)] =
+            Entry::new(physical(&visible.directory), TABLE);
+        self.is_hidden = true;
     }
 
     /// The root of an address space without a user's half.
@@ -137,6 +188,13 @@ impl KernelSpace {
 
     /// Puts the kernel's half into the root of a user's address space. The tables below are shared.
     pub fn install(&self, root: &mut PageTable) {
+        #[cfg(feature = "harden-meltdown")]
+        if self.is_hidden {
+            root.entries[256..].fill(Entry::EMPTY);
+            root.entries[Level::Root.index(IMAGE_BASE)] =
+                Entry::new(physical(&self.tables.visible.high), TABLE);
+            return;
+        }
         root.entries[256..].copy_from_slice(&self.tables.root.entries[256..]);
     }
 

@@ -11,6 +11,7 @@ mod walk;
 pub mod window;
 
 pub use entry::{Entry, Flags, PageTable};
+pub(crate) use kernel_space::TABLES;
 pub use kernel_space::{Access, IMAGE_BASE, IMAGE_END, KernelSpace};
 pub use walk::{Level, Place, find};
 

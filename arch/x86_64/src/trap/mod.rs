@@ -11,6 +11,8 @@ pub mod vectors;
 
 pub use entry::return_to_user;
 pub use handlers::{system_call, trap};
+#[cfg(feature = "harden-meltdown")]
+pub use table::visible as visible_table;
 
 /// Says for all cores where exceptions and interrupts lead to.
 ///

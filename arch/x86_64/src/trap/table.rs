@@ -5,6 +5,7 @@ use x86_64::instructions::tables::lidt;
 use x86_64::structures::DescriptorTablePointer;
 
 use super::{entry, vectors};
+use crate::isolation::Visible;
 use crate::segments::{DEBUG_STACK, FATAL_STACK, KERNEL_CODE};
 
 const COUNT: usize = 256;
@@ -34,7 +35,13 @@ impl Gate {
     }
 }
 
-static mut TABLE: [Gate; COUNT] = [Gate::ABSENT; COUNT];
+static mut TABLE: Visible<[Gate; COUNT]> = Visible([Gate::ABSENT; COUNT]);
+
+/// What of the table is seen in user mode.
+#[cfg(feature = "harden-meltdown")]
+pub fn visible() -> core::ops::Range<usize> {
+    Visible::range(&raw const TABLE)
+}
 
 /// Fills the table, which is the same for all cores.
 ///
@@ -45,7 +52,7 @@ pub unsafe fn fill() {
     let table = &raw mut TABLE;
     // SAFETY: nothing else refers to the table, and this runs once.
     let table = unsafe { &mut *table };
-    for (vector, gate) in (0..).zip(table.iter_mut()) {
+    for (vector, gate) in (0..).zip(table.0.iter_mut()) {
         let software = vector == BREAKPOINT
             || (vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE).contains(&vector);
         let stack = match vector {

@@ -8,15 +8,21 @@ mod ranges;
 #[cfg(feature = "smp")]
 mod smp;
 
+#[cfg(feature = "debug")]
+use core::fmt::Write;
 use core::ops::Range;
 
 use abi::BootInfoRecord;
 use arch_x86_64::apic::{IoApic, LocalApic};
 use arch_x86_64::cpu::Features;
 use arch_x86_64::paging::{Access, IMAGE_BASE, KernelSpace, tlb, window};
+#[cfg(feature = "debug")]
+use arch_x86_64::speculation::Speculation;
 use arch_x86_64::{Machine, X86_64, trap};
 use kernel::arch::PhysAddr;
 use kernel::boot::{BootParameters, RootTaskImage};
+#[cfg(feature = "debug")]
+use kernel::console::Console;
 
 use crate::{Pc99, clock, pic, state};
 use acpi::Acpi;
@@ -38,6 +44,8 @@ const REGIONS: usize = 64;
 // What the linker script defines; only the addresses mean something.
 unsafe extern "C" {
     static image_text: u8;
+    #[cfg(feature = "harden-meltdown")]
+    static image_entries_end: u8;
     static image_rodata: u8;
     static image_data: u8;
     static image_guard: u8;
@@ -69,12 +77,22 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     let memory_end = memory_end(&information);
 
     let features = Features::detect();
+    #[cfg(feature = "debug")]
+    tell_what_is_open();
     // SAFETY: this is boot, and the tables that follow are the kernel's alone.
     let mut kernel_space = unsafe {
         features.enable();
         let spare = || spare_page(&mut ram);
-        let space = KernelSpace::build(&sections(), memory_end, features.huge_pages, spare);
+        #[cfg_attr(
+            not(feature = "harden-meltdown"),
+            expect(unused_mut, reason = "it hides")
+        )]
+        let mut space = KernelSpace::build(&sections(), memory_end, features.huge_pages, spare);
         tlb::load_root(space.root());
+        #[cfg(feature = "harden-meltdown")]
+        if features.speculation.meltdown {
+            space.hide(address_of!(image_text)..address_of!(image_entries_end));
+        }
         space
     };
 
@@ -142,6 +160,27 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     smp::let_go();
     // SAFETY: everything is set up, and no reference to the kernel is used after this.
     unsafe { trap::return_to_user() }
+}
+
+/// Says which attacks the processor is open to and the kernel was built without a defence against.
+#[cfg(feature = "debug")]
+fn tell_what_is_open() {
+    let needs = Speculation::detect();
+    for (needed, built, attack) in [
+        (
+            needs.meltdown,
+            cfg!(feature = "harden-meltdown"),
+            "meltdown",
+        ),
+        (needs.buffers, cfg!(feature = "harden-mds"), "mds"),
+    ] {
+        if needed && !built {
+            let _ = writeln!(
+                Console::<X86_64<Pc99>>::new(),
+                "this processor is open to an attack; the kernel was built without --harden {attack}"
+            );
+        }
+    }
 }
 
 /// RAM that nobody uses, as far as the window can show it.

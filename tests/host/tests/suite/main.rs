@@ -34,6 +34,7 @@ mod random;
 mod random_cores;
 mod releases;
 mod scheduling;
+mod speculation;
 
 mod supply;
 mod tangles;

@@ -86,6 +86,8 @@ groups![
     benchmark,
     fpu,
     #[cfg(target_arch = "x86_64")]
+    x86_isolation,
+    #[cfg(target_arch = "x86_64")]
     x86_avx,
     #[cfg(target_arch = "x86_64")]
     breakpoints,

@@ -1,0 +1,92 @@
+//! Page tables that hide the kernel from user mode: [`crate::speculation`], `harden-meltdown`.
+//!
+//! Users' roots have of the kernel's half only what entries and the way back touch before and after they
+//! change CR3: the stubs' code, the interrupt descriptor table, the stacks of exceptions, and
+//! [`CoreLocal`] with descriptor table, task state and [`Isolation`]. The kernel runs on its own root,
+//! which has no user's half: it reaches users' memory through its window. No page is global then.
+//!
+//! The processor can't push into the context of the current thread, which is hidden; it pushes into
+//! [`Isolation::frame`], from where the stubs copy. No general register of a thread is ever there.
+//!
+//! [`CoreLocal`]: crate::core_local::CoreLocal
+
+use core::mem::offset_of;
+use core::ops::Range;
+
+use kernel::arch::PhysAddr;
+
+/// What is seen in user mode: it has pages of its own where anything is hidden.
+#[derive(Debug)]
+#[repr(C)]
+#[cfg_attr(feature = "harden-meltdown", repr(align(4096)))]
+pub struct Visible<T>(pub T);
+
+impl<T> Visible<T> {
+    /// Where it is.
+    pub fn range(this: *const Self) -> Range<usize> {
+        this as usize..this as usize + size_of::<Self>()
+    }
+}
+
+/// What entries into the kernel need of one core before it is seen.
+#[derive(Debug)]
+#[repr(C, align(16))]
+pub struct Isolation {
+    /// Aligned at its end, where traps from user mode push: vector, error, RIP, CS, RFLAGS, RSP, SS.
+    frame: [u64; 8],
+    /// The address of RIP there, for `iretq`.
+    return_frame: u64,
+    /// The end of the current thread's registers.
+    registers_end: u64,
+    /// CR3 in the kernel; 0 where nothing is hidden.
+    kernel_root: u64,
+    /// CR3 in user mode.
+    user_root: u64,
+}
+
+impl Isolation {
+    /// Offset of the vector; more follows in this order.
+    pub const VECTOR: usize = offset_of!(Self, frame) + 8;
+    /// Offset of the address that `iretq` returns by.
+    pub const RETURN_FRAME: usize = offset_of!(Self, return_frame);
+    /// Offset of the end of the current thread's registers.
+    pub const REGISTERS_END: usize = offset_of!(Self, registers_end);
+    /// Offset of the kernel's root.
+    pub const KERNEL_ROOT: usize = offset_of!(Self, kernel_root);
+    /// Offset of the user's root.
+    pub const USER_ROOT: usize = offset_of!(Self, user_root);
+
+    /// Nothing is hidden.
+    pub const NONE: Self = Self {
+        frame: [0; 8],
+        return_frame: 0,
+        registers_end: 0,
+        kernel_root: 0,
+        user_root: 0,
+    };
+
+    /// Prepares the frame, and returns where traps push.
+    pub fn prepare(&mut self) -> u64 {
+        const RIP: usize = 3;
+        self.return_frame = &raw const self.frame[RIP] as u64;
+        self.frame.as_ptr_range().end as u64
+    }
+
+    /// Kernel entries copy what was pushed to this end of the current thread's registers.
+    pub fn set_registers_end(&mut self, end: u64) {
+        self.registers_end = end;
+    }
+
+    /// From now on the kernel runs on its own `root`.
+    pub fn enable(&mut self, root: PhysAddr) {
+        self.kernel_root = root.0 as u64;
+        self.user_root = root.0 as u64;
+    }
+
+    /// User mode runs on `root` from the next return on; returns whether it does, or nothing is hidden.
+    #[inline(always)]
+    pub fn set_user_root(&mut self, root: PhysAddr) -> bool {
+        self.user_root = root.0 as u64;
+        self.kernel_root != 0
+    }
+}

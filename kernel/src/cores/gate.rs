@@ -6,7 +6,7 @@ use super::visit::CoreSet;
 use super::{BIG_LOCK, CORES, Kernels};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::object::{Endpoint, core_bits};
+use crate::object::{Endpoint, ThreadState, core_bits};
 use crate::sync::spin_loop;
 use crate::time::Ticks;
 
@@ -119,8 +119,8 @@ impl<A: Arch> Kernel<A> {
         self.gate.standing = Standing::Inside;
     }
 
-    /// Goes inside. Returns whether the current thread gets what it has entered the kernel for; else
-    /// somebody was here, who may have changed everything, and it asks again when it runs again.
+    /// Goes inside. Returns whether everything is as it was when the current thread entered the kernel; else
+    /// another core was here, which may have changed anything.
     #[inline(always)]
     pub(crate) fn come_in(&mut self) -> bool {
         if BIG_LOCK {
@@ -136,11 +136,7 @@ impl<A: Arch> Kernel<A> {
                 });
             }
         }
-        let is_as_it_was = self.is_as_it_was();
-        if !is_as_it_was && let Some(thread) = self.core.current {
-            self[thread].context.restart();
-        }
-        is_as_it_was
+        self.is_as_it_was()
     }
 
     /// Becomes alone unless the entry stays on this core. Returns the same as [`Kernel::come_in`].
@@ -148,6 +144,50 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn come_in_for(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
         self.come_in()
             && (self.gate.standing == Standing::Alone || stays(self) || self.come_in_alone())
+    }
+
+    /// Becomes alone unless what the current thread has entered the kernel for stays on this core. Returns
+    /// whether that is to be done now; else the entry is over, and the thread asks again when it runs again.
+    #[inline(always)]
+    pub(crate) fn enter_for(&mut self, stays: fn(&mut Self) -> bool) -> bool {
+        self.come_in_for(stays) || self.enter_after_visit(stays)
+    }
+
+    /// The same, after another core was here. What it has changed counts first: that ends as a kernel entry
+    /// does, with the choice of a thread. If the current one goes on, it is served in this entry. If it had to
+    /// ask again from user mode, a core that is here all the time would keep it from its system calls for ever.
+    ///
+    /// An entry waits at the gate three times at most: at its beginning; in order to tell others about the time
+    /// that has passed; and in order to do what it is for. After the second it is alone.
+    #[cold]
+    fn enter_after_visit(&mut self, stays: fn(&mut Self) -> bool) -> bool {
+        loop {
+            let asked = self.core.current.map(|thread| {
+                let context = &mut self[thread].context;
+                let next = context.next_pc();
+                context.restart();
+                (thread, next)
+            });
+            self.catch_up();
+            self.check_budget();
+            // One that a visitor has stopped is in another state, and so is one of which it has asked for the
+            // registers: these may have been written, and count.
+            let asked = asked.filter(|&(thread, _)| {
+                self.core.current == Some(thread)
+                    && matches!(self[thread].state, ThreadState::Running)
+            });
+            self.leave();
+            let Some((thread, next)) = asked else {
+                return false;
+            };
+            if self.core.current != Some(thread) {
+                return false;
+            }
+            self[thread].context.set_next_pc(next);
+            if self.come_in_for(stays) {
+                return true;
+            }
+        }
     }
 
     /// The time. Who has asked whether the time stays on this core goes by the moment of the question.
@@ -182,24 +222,18 @@ impl<A: Arch> Kernel<A> {
         self.gate.looked = None;
         wait(self, self.gate.core);
         self.gate.standing = then;
-        if !self.is_as_it_was() {
-            return false;
-        }
-        if let (Some(thread), Some(next)) = (current, next) {
+        // One that was stopped or moved, or whose registers were asked for, goes on as its context says.
+        if let (Some(thread), Some(next)) = (current, next)
+            && self.core.current == current
+            && matches!(self[thread].state, ThreadState::Running)
+        {
             self[thread].context.set_next_pc(next);
         }
-        true
+        self.is_as_it_was()
     }
 
     fn is_as_it_was(&mut self) -> bool {
         !core::mem::take(&mut self.gate.visited)
-    }
-
-    /// Leaves a kernel entry in which nothing was done but what others did here.
-    pub(crate) fn leave_as_it_is(&mut self) {
-        self.catch_up();
-        self.check_budget();
-        self.leave();
     }
 
     /// Does what the time asks for, after others were here. It is alone for it if somebody else has to be

@@ -129,7 +129,9 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[inline(always)]
-    pub(crate) fn leave_as_it_is(&mut self) {}
+    pub(crate) fn enter_for(&mut self, _stays: fn(&mut Self) -> bool) -> bool {
+        true
+    }
 
     #[inline(always)]
     pub(crate) fn catch_up(&mut self) {}

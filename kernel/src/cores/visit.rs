@@ -174,7 +174,15 @@ impl<A: Arch> Kernel<A> {
 
     pub(super) fn perform(&mut self, request: Request<A>) {
         match request {
-            Request::Release(thread) => A::release_thread(self, thread),
+            Request::Release(thread) => {
+                A::release_thread(self, thread);
+                // Its registers may be written now: it asks again for what it has entered the kernel for.
+                if self.core.current == Some(thread)
+                    && matches!(self[thread].state, ThreadState::Running)
+                {
+                    self[thread].state = ThreadState::Restart;
+                }
+            }
             Request::Arch(remote) => A::perform(self, remote),
         }
     }

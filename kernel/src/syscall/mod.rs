@@ -61,10 +61,8 @@ impl<A: Arch> Kernel<A> {
     #[inline(never)]
     pub fn handle_syscall_in_general(&mut self) {
         self.core.begin_work();
-        if self.come_in_for(Self::system_call_stays) {
+        if self.enter_for(Self::system_call_stays) {
             self.handle_syscall_inside();
-        } else {
-            self.leave_as_it_is();
         }
         self.go_out();
     }
@@ -169,9 +167,7 @@ impl<A: Arch> Kernel<A> {
     /// may have it; else `fault` is the thread's. Whom the unit is taken from may be a thread that another
     /// core is about to move, so that even this is done inside.
     pub fn handle_unit_off(&mut self, give: impl FnOnce(&mut Self) -> bool, fault: Fault) {
-        if !self.come_in_for(|_| true) {
-            self.leave_as_it_is();
-        } else if !give(self) {
+        if self.enter_for(|_| true) && !give(self) {
             return self.handle_fault(fault);
         }
         self.go_out();
@@ -179,10 +175,8 @@ impl<A: Arch> Kernel<A> {
 
     /// A fault of the current thread.
     pub fn handle_fault(&mut self, fault: Fault) {
-        if self.come_in_for(Self::fault_stays) {
+        if self.enter_for(Self::fault_stays) {
             self.handle_fault_inside(fault);
-        } else {
-            self.leave_as_it_is();
         }
         self.go_out();
     }

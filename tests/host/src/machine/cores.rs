@@ -20,7 +20,12 @@ thread_local! {
 pub fn attend(core: usize) {
     if let Some(kernels) = KERNELS.get() {
         // SAFETY: who waits has no reference to that kernel, and nobody else runs.
-        unsafe { kernels.get(core) }.attend();
+        let kernel = unsafe { kernels.get(core) };
+        // On a machine it comes to the gate with an interrupt, or stands there already.
+        if let Some(thread) = kernel.core.current {
+            kernel[thread].context.enter_otherwise();
+        }
+        kernel.attend();
     }
 }
 

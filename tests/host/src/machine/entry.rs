@@ -180,6 +180,14 @@ impl Machine {
                 if *sent > MOST_SENT {
                     return;
                 }
+                if let Some(mut work) = self.before_calls.take() {
+                    work(self);
+                    self.before_calls = Some(work);
+                    let context = &self.kernel[thread].context;
+                    if self.kernel.core.current != Some(thread) || !context.is_at_syscall() {
+                        continue;
+                    }
+                }
                 self.kernel[thread].context.enter_syscall();
                 if self.log.is_some() {
                     self.note_entry(self.call_of(thread));

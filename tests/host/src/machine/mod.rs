@@ -51,6 +51,9 @@ const PAGE: usize = 4096;
 /// Where the image of the root task claims to be.
 const IMAGE: usize = 0x40_0000;
 
+/// What a test does before each system call, just after its thread has executed the instruction.
+pub type BeforeCalls = Box<dyn FnMut(&mut Machine)>;
+
 /// Somebody ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
@@ -107,6 +110,8 @@ pub struct Machine {
     pub others_are_late: bool,
     /// System calls are faster than the interrupts of other cores.
     pub calls_are_slow: bool,
+    /// What is done before each system call.
+    pub before_calls: Option<BeforeCalls>,
     root_space: Cap<Host>,
     next_slot: CPtr,
     pool: CPtr,
@@ -197,6 +202,7 @@ impl Machine {
             #[cfg(feature = "smp")]
             others_are_late: false,
             calls_are_slow: false,
+            before_calls: None,
             history: None,
             log: None,
             root_space: space,

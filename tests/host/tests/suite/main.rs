@@ -10,6 +10,8 @@ mod common;
 mod contexts;
 #[cfg(feature = "smp")]
 mod cores;
+#[cfg(feature = "smp")]
+mod cores_visits;
 mod criticality;
 mod cspace;
 mod deferrals;

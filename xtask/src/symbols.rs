@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use addr2line::Context;
+use addr2line::{Context, demangle_auto};
 use anyhow::Context as _;
 use gimli::{Dwarf, EndianRcSlice, RunTimeEndian, SectionId};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
@@ -90,7 +90,8 @@ impl Symbols {
         };
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.as_ref().and_then(|it| it.demangle().ok());
-            let Some(name) = name else { continue };
+            // Debug information of lines only names no functions but those that were inlined.
+            let name = name.unwrap_or_else(|| demangle_auto(self.symbol(address).into(), None));
             let location = frame.location;
             let file = location
                 .as_ref()

@@ -110,7 +110,6 @@ groups![
     long_time,
     cores,
     cores_memory,
-    cores_time,
     #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
     cores_signals,
     cores_history,

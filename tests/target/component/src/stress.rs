@@ -6,9 +6,9 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::support::counters::{count, moves, step};
+use crate::support::counters::{self, count, moves, step};
 use crate::support::timer::Timer;
-use crate::support::{ABOVE, BELOW, Outcome, Test, ms, us};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
 use crate::{check, check_eq};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::{Message, Microseconds, syscall};
@@ -18,6 +18,7 @@ tests![
     nested_passive_servers_go_on,
     servers_that_combine_other_calls_go_on,
     servers_that_time_out_go_on,
+    system_calls_go_on_while_another_core_visits,
 ];
 
 /// How often each client must be seen to make progress.
@@ -209,4 +210,31 @@ fn servers_that_time_out_go_on(test: &mut Test) -> Outcome {
     disturb(test)?;
     clients(test, endpoint)?;
     all_go_on(test)
+}
+
+/// This thread makes system calls that change something of another core all the time, where a thread makes
+/// system calls, too. Cores that take turns would show nothing of it.
+fn system_calls_go_on_while_another_core_visits(test: &mut Test) -> Outcome {
+    const CALLS: usize = 10_000;
+    for core in test.further_cores() {
+        counters::set(0, 0);
+        let bell: Notification = test.create()?;
+        let suspended = test.timed_on(core, BELOW, SLICE, || {})?;
+        let caller = test.spawn_on(core, ABOVE, move || {
+            loop {
+                bell.signal();
+                bell.poll();
+                step(0);
+            }
+        })?;
+        check!(test.comes_true(|| count(0) > 0)?);
+        let before = count(0);
+        for _ in 0..CALLS {
+            suspended.tcb.set_tls_base(0)?;
+        }
+        let made = count(0) - before;
+        check!(made > CALLS / 100, "{made} while {CALLS} were made here");
+        test.delete(caller.tcb)?;
+    }
+    Ok(())
 }

@@ -33,6 +33,9 @@ use crate::{Outcome, Result};
 /// the guest can't find out by itself.
 const TERMINAL: &str = "ESCAPEMENT_TERMINAL";
 
+/// Tells it that time is the host's, in which no system can promise shares.
+const REAL_TIME: &str = "ESCAPEMENT_REAL_TIME";
+
 /// The command `qemu`.
 pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     let platform = Platform::load(workspace, &arguments.build.platform)?;
@@ -48,6 +51,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     };
     let tools = setup::build_tools()?;
     let emulator = setup::emulator(&platform)?;
+    let real_time = (!arguments.is_virtual()).then_some((REAL_TIME, "yes"));
+    let terminal = stdout().is_terminal().then_some((TERMINAL, "yes"));
+    let environment: Vec<_> = terminal.into_iter().chain(real_time).collect();
     let request = Request {
         platform: &platform,
         kernel: arguments.build.kernel,
@@ -57,11 +63,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         log: arguments.log,
         root_task,
         bare: false,
-        environment: if stdout().is_terminal() {
-            &[(TERMINAL, "yes")]
-        } else {
-            &[]
-        },
+        environment: &environment,
     };
     let built = build::build(workspace, &tools, &request)?;
     emulate(workspace, &platform, &emulator, &built, arguments)

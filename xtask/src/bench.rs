@@ -50,6 +50,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     if names.len() > 1 && (arguments.json.is_some() || matches!(arguments.compare, Some(Some(_)))) {
         bail!("one file holds the results of one platform; choose one with --platform");
     }
+    if let Some(suite) = &arguments.suite {
+        require_suite(workspace, suite)?;
+    }
     let supervisor = Supervisor::new()?;
     let tools = setup::build_tools()?;
     let mut good = true;
@@ -88,6 +91,30 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     } else {
         Outcome::Failure
     })
+}
+
+/// Refuses a text that chooses no benchmark, before anything is built for it: neither a suite, which is a file
+/// or folder of `benches`, nor a name in one.
+fn require_suite(workspace: &Workspace, text: &str) -> Result<()> {
+    const FOLDER: &str = "benches/component/src/suites";
+    let mut suites = workspace.names_in(FOLDER)?;
+    suites.retain(|name| name != "mod" && name != "sync");
+    let text = text.trim_start_matches('!');
+    let suite = text.split('/').next().unwrap_or_default();
+    let is_name = || {
+        let files = workspace.files().unwrap_or_default();
+        let mut files = files.iter().filter(|file| file.starts_with(FOLDER));
+        files.any(|file| {
+            fs::read_to_string(workspace.path(file)).is_ok_and(|source| source.contains(text))
+        })
+    };
+    if suites.iter().any(|known| known.contains(suite)) || is_name() {
+        return Ok(());
+    }
+    bail!(
+        "no benchmark has `{text}` in its name; there are the suites {}",
+        suites.join(", ")
+    )
 }
 
 /// What is wrong with one platform: what has become worse since the committed results, or is missing in

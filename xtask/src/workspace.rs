@@ -77,6 +77,18 @@ impl Workspace {
         names
     }
 
+    /// The names of what is in a folder, without endings, sorted.
+    pub(crate) fn names_in(&self, folder: &str) -> Result<Vec<String>> {
+        let entries = self.path(folder).read_dir();
+        let entries = entries.with_context(|| format!("cannot read {folder}"))?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        let mut names: Vec<_> = paths
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_string()))
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
     /// The files of the repository, relative to its root and sorted, without
     /// what is built or hidden.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {

@@ -187,6 +187,7 @@ impl<A: Arch> Kernel<A> {
             ThreadState::BlockedOnReply { .. } => self.pop_call(thread, reply),
             _ => self.cancel_ipc(thread),
         }
+        debug_assert!(self[reply].thread().is_none(), "it goes away");
     }
 
     /// A receiver takes a reply object with which `user` waits, which is given up; if it waits in a call

@@ -100,7 +100,7 @@ impl<A: Arch> Kernel<A> {
         let below = self[reply].below;
         let above = self[reply].above;
         match above {
-            Above::None => {}
+            Above::None => self[caller].outer_limit = None,
             Above::Context(context) => self[context].reply = None,
             Above::Reply(_) | Above::Limited(_) if self.join_below(caller, reply) => return,
             Above::Reply(above) => self[above].below = None,

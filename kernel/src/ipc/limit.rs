@@ -101,12 +101,12 @@ impl<A: Arch> Kernel<A> {
         reply: Ptr<Reply<A>>,
         context: Ptr<SchedContext<A>>,
     ) {
-        if self[caller].sched_context.is_some() {
+        let below = self[reply].below;
+        let outer = self[caller].outer_limit.take();
+        if self[caller].sched_context.is_some() && (outer.is_none() || below.is_none()) {
             // It has got other time meanwhile. The server that has its old one keeps the limit.
             return self.unlink_call(caller, reply);
         }
-        let below = self[reply].below;
-        let outer = self[caller].outer_limit.take();
         self[context].limit = outer;
         self[context].reply = None;
         self[reply].clear();
@@ -120,11 +120,14 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// `server`, the caller of `reply`, drops out of a call stack. Whether it served a call with a limit,
-    /// which was joined with its own.
+    /// which was joined with its own; then the reply object goes on to track a call. In a stack that has lost
+    /// its context there is nothing to join for.
     #[cold]
     pub(super) fn join_below(&mut self, server: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) -> bool {
+        let is_limited =
+            matches!(self[reply].above, Above::Limited(_)) || self.is_limited_inside(reply);
         match self[reply].below {
-            Some(outer) if self[server].outer_limit.is_some() => {
+            Some(outer) if is_limited && self[server].outer_limit.is_some() => {
                 self.join_calls(outer, reply);
                 true
             }
@@ -147,12 +150,13 @@ impl<A: Arch> Kernel<A> {
                 self[context].limit = limit;
                 self.home_of(context).core.reprogram = true;
             }
-            Above::Reply(next) => {
+            // With nothing above it, the context is gone from the stack, and the limits with it.
+            Above::Reply(next) if !matches!(self[next].above, Above::None) => {
                 if let Some(next) = self[next].thread() {
                     self[next].outer_limit = limit;
                 }
             }
-            Above::None | Above::Context(_) => {}
+            Above::Reply(_) | Above::None | Above::Context(_) => {}
         }
         let below = self[outer].below;
         self[outer].clear();

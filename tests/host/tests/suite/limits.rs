@@ -10,7 +10,7 @@ use kernel::object::Fault;
 use crate::common::{passive_server, server, word};
 use crate::thresholds::set_threshold;
 
-const NAMES: [&str; 3] = ["first", "second", "third"];
+const NAMES: [&str; 4] = ["first", "second", "third", "fourth"];
 
 /// Servers in a row behind limits, a handler of their timeouts, and a client.
 pub struct Scene {

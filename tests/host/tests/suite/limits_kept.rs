@@ -10,7 +10,7 @@ use crate::limits::Scene;
 use crate::thresholds::set_threshold;
 
 /// The client, and each server but the last, has called the next one.
-fn chain(limits: &[usize]) -> Scene {
+pub fn chain(limits: &[usize]) -> Scene {
     let mut scene = Scene::new(limits);
     scene.call();
     for index in 1..limits.len() {

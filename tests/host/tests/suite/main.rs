@@ -25,6 +25,7 @@ mod ipc;
 mod irqs;
 mod layout;
 mod limits;
+mod limits_cut;
 mod limits_kept;
 mod limits_promised;
 mod notifications;

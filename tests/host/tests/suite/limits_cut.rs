@@ -1,0 +1,95 @@
+//! Reply objects of calls with limits that go away: they track no call any more, whatever time their callers
+//! have got, or lost, meanwhile.
+
+use abi::Method;
+use host_tests::{Spec, State};
+
+use crate::limits::Scene;
+use crate::limits_kept::chain;
+
+/// How a reply object goes away.
+#[derive(Clone, Copy)]
+enum End {
+    Deleted,
+    Reused,
+}
+
+impl Scene {
+    fn end(&mut self, index: usize, how: End) {
+        let reply = self.replies[index];
+        match how {
+            End::Deleted => self.machine.delete(reply),
+            End::Reused => {
+                let endpoint = self.machine.endpoint();
+                let other = self.machine.spawn(Spec::new("other", 25).active());
+                self.machine.recv(other, endpoint, reply);
+                assert_eq!(self.machine.state(other), State::Receiving);
+            }
+        }
+    }
+
+    /// All of them can be stopped, one after the other: none waits with what is gone.
+    fn stop_all(&mut self) {
+        self.machine.suspend(self.client);
+        for server in self.servers.clone() {
+            self.machine.suspend(server);
+        }
+    }
+
+    fn unbind_client(&mut self) {
+        let context = self.client.context;
+        self.machine
+            .invoke(context, Method::SchedContextUnbind, &[], &[])
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_caller_with_other_time_leaves_nothing_behind() {
+    for how in [End::Deleted, End::Reused] {
+        let mut scene = chain(&[500, 100]);
+        let other = scene
+            .machine
+            .spawn(Spec::new("lender", 5).active().suspended());
+        let unbind = Method::SchedContextUnbind;
+        scene
+            .machine
+            .invoke(other.context, unbind, &[], &[])
+            .unwrap();
+        let server = scene.servers[0];
+        scene.machine.bind(other.context, server.tcb).unwrap();
+        scene.end(1, how);
+        // The client still waits for the first server, which goes on with the time that it has got; the
+        // second one has the client's, up to the first one's limit.
+        assert_eq!(scene.machine.state(scene.client), State::Calling);
+        assert_eq!(scene.machine.state(server), State::Runnable);
+        scene.machine.advance(500);
+        assert!(!scene.machine.runs(scene.servers[1]));
+        scene.stop_all();
+    }
+}
+
+#[test]
+fn a_stack_without_context_joins_nothing() {
+    for how in [End::Deleted, End::Reused] {
+        let mut scene = chain(&[500, 300, 100]);
+        scene.unbind_client();
+        scene.end(1, how);
+        assert_eq!(scene.machine.state(scene.client), State::Calling);
+        scene.stop_all();
+    }
+}
+
+#[test]
+fn a_stack_without_context_has_no_limits() {
+    for how in [End::Deleted, End::Reused] {
+        let mut scene = chain(&[600, 500, 300, 100]);
+        scene.unbind_client();
+        scene.end(1, how);
+        scene.stop_all();
+    }
+    let mut scene = chain(&[500, 300, 100]);
+    scene.unbind_client();
+    scene.machine.suspend(scene.servers[0]);
+    scene.stop_all();
+}

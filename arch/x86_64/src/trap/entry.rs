@@ -256,6 +256,10 @@ global_asm!(
     "in al, {NMI_STATUS}",
     "test al, {NMI_ERRORS}",
     "pop rax",
+    // Every address space sees this stack: no register of a thread stays there.
+    ".if {MELTDOWN}",
+    "mov qword ptr [rsp - 8], 0",
+    ".endif",
     "jnz escapement_fatal_stub",
     "iretq",
 

@@ -54,7 +54,6 @@ pub(super) const REFUSED: &[(&str, fn())] = refused!(
     "cntv_cval_el0",
     "pmcr_el0",
     "pmccntr_el0",
-    "mdccsr_el0",
     "daif"
 );
 

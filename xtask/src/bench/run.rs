@@ -146,6 +146,7 @@ impl Bench<'_> {
             log: None,
             root_task: RootTask::System(&system),
             bare,
+            quick: false,
             environment: &[
                 (FILTER, filter),
                 (VARIANT, &number(self.arguments.variant)),

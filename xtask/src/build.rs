@@ -47,8 +47,6 @@ pub(crate) struct Request<'a> {
     /// Whether the kernel's default features are left out: endpoints with thresholds, and more that needs
     /// time to be watched.
     pub(crate) bare: bool,
-    /// Whether components and root task are built quickly rather than well: without optimisation at link time.
-    pub(crate) quick: bool,
     /// Variables that the root task's compilation sees.
     pub(crate) environment: &'a [(&'a str, &'a str)],
 }
@@ -81,7 +79,6 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         log: None,
         root_task: RootTask::System(&system),
         bare: false,
-        quick: false,
         environment: &[],
     };
     let built = build(workspace, &tools, &request)?;
@@ -262,13 +259,9 @@ fn build_system(
             environment,
         )
     };
-    let quick = request
-        .quick
-        .then(|| ("CARGO_PROFILE_USER_LTO".into(), "off".into()));
-    let mut environment: Vec<_> = quick.into_iter().collect();
     let components: Vec<&str> = system.components.iter().map(String::as_str).collect();
     if !components.is_empty() {
-        build("the components", &components, &environment)?;
+        build("the components", &components, &[])?;
     }
     let files: Result<Vec<_>> = components
         .iter()
@@ -278,7 +271,7 @@ fn build_system(
     let path = folder.join(format!("{}.tar", system.name));
     write_if_changed(&path, &archive::pack(files?)?)?;
 
-    environment.push((COMPONENTS.into(), path.into()));
+    let mut environment = vec![(COMPONENTS.into(), path.into())];
     environment.extend(
         request
             .environment

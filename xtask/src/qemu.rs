@@ -63,7 +63,6 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         log: arguments.log,
         root_task,
         bare: false,
-        quick: false,
         environment: &environment,
     };
     let built = build::build(workspace, &tools, &request)?;

@@ -86,9 +86,10 @@ impl<A: Arch> Kernel<A> {
         }
         home.leave_scheduler(thread);
         change(home);
-        if schedulable {
+        // The slice of a thread that runs on another core may be over, before that core has noticed.
+        if schedulable && home.has_budget(thread) {
             home.ready_front(thread);
-        } else if membership == Membership::Release {
+        } else if schedulable || membership == Membership::Release {
             home.postpone(thread);
         }
     }

@@ -146,7 +146,6 @@ impl Bench<'_> {
             log: None,
             root_task: RootTask::System(&system),
             bare,
-            quick: false,
             environment: &[
                 (FILTER, filter),
                 (VARIANT, &number(self.arguments.variant)),

@@ -115,7 +115,6 @@ impl Run<'_> {
             log: self.is_logged.then_some(LogLevel::Debug),
             root_task: RootTask::System(&self.system),
             bare: false,
-            quick: true,
             environment: &[
                 (FILTER, &self.filter),
                 (FUZZ_SEED, &seed),

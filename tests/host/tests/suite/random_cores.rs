@@ -54,3 +54,25 @@ proptest! {
         play(&history, true);
     }
 }
+
+/// A call on a core that another one has changed is slow, and its thread's time ends with it.
+#[test]
+fn a_slow_call_after_a_visit_ends_with_its_time() {
+    use crate::random::{Act, Order};
+    let call = || Step::Act(Act::Endpoint(abi::Syscall::Call, 0, 0, false));
+    let budget = host_tests::Budget {
+        budget: 97,
+        period: 100,
+        extra_refills: 0,
+        badge: 7,
+        sporadic: false,
+        idling: false,
+    };
+    let history = [
+        (0, Step::Order(Order::Configure(15, budget))),
+        (2, call()),
+        (0, Step::Order(Order::Domain(52, 0))),
+        (2, call()),
+    ];
+    play(&history, true);
+}

@@ -173,7 +173,7 @@ pub(super) fn runs<'a>(
         });
     }
     // Without options, registers of the timer are refused.
-    if (all || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
+    if (all && !own || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
         runs.push(Run {
             abi: arguments.abi.clone(),
             ..part(if all { HIDDEN } else { filter })?

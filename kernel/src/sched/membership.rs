@@ -87,7 +87,7 @@ impl<A: Arch> Kernel<A> {
         home.leave_scheduler(thread);
         change(home);
         // The slice of a thread that runs on another core may be over, before that core has noticed.
-        if schedulable && home.has_budget(thread) {
+        if schedulable && (!cfg!(feature = "smp") || home.has_budget(thread)) {
             home.ready_front(thread);
         } else if schedulable || membership == Membership::Release {
             home.postpone(thread);

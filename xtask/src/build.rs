@@ -34,6 +34,25 @@ pub(crate) enum RootTask<'a> {
     File(&'a Path),
 }
 
+/// How components and root task are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UserProfile {
+    /// As they are shipped.
+    Shipped,
+    /// Without optimisation at link time, which takes half of a build.
+    Tests,
+}
+
+impl UserProfile {
+    /// Cargo's name of it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Shipped => "user",
+            Self::Tests => "user-tests",
+        }
+    }
+}
+
 /// What a boot image is to be made of.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
@@ -47,6 +66,7 @@ pub(crate) struct Request<'a> {
     /// Whether the kernel's default features are left out: endpoints with thresholds, and more that needs
     /// time to be watched.
     pub(crate) bare: bool,
+    pub(crate) user_profile: UserProfile,
     /// Variables that the root task's compilation sees.
     pub(crate) environment: &'a [(&'a str, &'a str)],
 }
@@ -79,6 +99,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         log: None,
         root_task: RootTask::System(&system),
         bare: false,
+        user_profile: UserProfile::Shipped,
         environment: &[],
     };
     let built = build(workspace, &tools, &request)?;
@@ -126,7 +147,7 @@ pub(crate) fn build(
             system
                 .components
                 .iter()
-                .map(|name| user_program(&bare_metal, name))
+                .map(|name| user_program(&bare_metal, request, name))
                 .collect(),
         ),
         RootTask::File(file) => {
@@ -252,7 +273,7 @@ fn build_system(
         bare_metal.build(
             Side::User,
             &step,
-            USER_PROFILE,
+            request.user_profile.name(),
             crates,
             &[],
             request.abi,
@@ -265,7 +286,7 @@ fn build_system(
     }
     let files: Result<Vec<_>> = components
         .iter()
-        .map(|&name| Ok((name, read(&user_program(bare_metal, name))?)))
+        .map(|&name| Ok((name, read(&user_program(bare_metal, request, name))?)))
         .collect();
     let folder = bare_metal.target_folder(Side::User).join("components");
     let path = folder.join(format!("{}.tar", system.name));
@@ -279,15 +300,12 @@ fn build_system(
             .map(|&(name, value)| (name.into(), value.into())),
     );
     build("the root task", &[&system.root], &environment)?;
-    Ok(user_program(bare_metal, &system.root))
+    Ok(user_program(bare_metal, request, &system.root))
 }
 
-/// The profile of root tasks and components.
-const USER_PROFILE: &str = "user";
-
 /// The file of a root task or component.
-fn user_program(bare_metal: &BareMetal<'_>, name: &str) -> PathBuf {
-    bare_metal.program(Side::User, USER_PROFILE, name)
+fn user_program(bare_metal: &BareMetal<'_>, request: &Request<'_>, name: &str) -> PathBuf {
+    bare_metal.program(Side::User, request.user_profile.name(), name)
 }
 
 /// An archive without components, for whoever only wants to compile a root task.

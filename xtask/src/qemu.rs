@@ -63,6 +63,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         log: arguments.log,
         root_task,
         bare: false,
+        user_profile: build::UserProfile::Shipped,
         environment: &environment,
     };
     let built = build::build(workspace, &tools, &request)?;

@@ -146,6 +146,7 @@ impl Bench<'_> {
             log: None,
             root_task: RootTask::System(&system),
             bare,
+            user_profile: build::UserProfile::Shipped,
             environment: &[
                 (FILTER, filter),
                 (VARIANT, &number(self.arguments.variant)),

@@ -15,7 +15,7 @@ use super::plan;
 use super::screen::Place;
 use super::tally::Tally;
 use super::verdict::{End, judge, verdict};
-use crate::build::{self, Built, Request, RootTask};
+use crate::build::{self, Built, Request, RootTask, UserProfile};
 use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, LogLevel, TestArguments};
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
@@ -115,6 +115,7 @@ impl Run<'_> {
             log: self.is_logged.then_some(LogLevel::Debug),
             root_task: RootTask::System(&self.system),
             bare: false,
+            user_profile: UserProfile::Tests,
             environment: &[
                 (FILTER, &self.filter),
                 (FUZZ_SEED, &seed),

@@ -311,6 +311,8 @@ fn threads_revoke_their_own_memory(test: &mut Test) -> Outcome {
 
 /// Threads in many states, all made from one region of memory.
 fn populate(test: &mut Test, region: Untyped, size_bits: usize) -> Outcome<Endpoint> {
+    // What maps the stacks of later threads must outlive the region: the page tables are there before.
+    test.create_page()?;
     // The test's own allocator steps aside, so that everything comes from the region.
     let cnode = test.allocator.cnode();
     let first = test.empty_slot()?.index;

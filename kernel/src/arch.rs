@@ -238,8 +238,14 @@ pub trait Arch: Sized + 'static {
     /// thread-local storage, floating point. Called once at the end of each kernel entry in which the
     /// current thread, or its address space, changed.
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>);
-    /// The thread is being deleted, or moves away: write back what the core's registers hold of it
-    /// and forget it.
+    /// Another core reads or changes the context of a thread: write back what this core's registers hold of
+    /// it, so far as that can be read or set by methods of the thread.
+    #[cfg(feature = "smp")]
+    fn write_back_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        Self::release_thread(kernel, thread);
+    }
+    /// The thread is being deleted, or moves to another core: write back everything that this core's
+    /// registers hold of it and forget it.
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
     /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
     fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);

@@ -160,6 +160,11 @@ impl<P: Platform> Arch for Armv8<P> {
         core_local::own().set_current(Some(&kernel[thread].context));
     }
 
+    #[cfg(feature = "smp")]
+    fn write_back_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        fpu::release(kernel, thread);
+    }
+
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
         user_timer::release(kernel, thread);

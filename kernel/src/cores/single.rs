@@ -86,6 +86,9 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn seize(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
+    pub(crate) fn abandon_entry(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    #[inline(always)]
     pub(crate) fn move_to(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
 
     #[inline(always)]

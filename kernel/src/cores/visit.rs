@@ -42,7 +42,9 @@ impl CoreSet {
 
 /// What a core does for one that is alone.
 pub(super) enum Request<A: Arch> {
-    /// To write back what it holds of a thread.
+    /// To write back what methods of a thread can read and set.
+    WriteBack(Ptr<Thread<A>>),
+    /// To write back all that it holds of a thread, and to forget the thread.
     Release(Ptr<Thread<A>>),
     /// Something of the architecture's.
     Arch(A::Remote),
@@ -174,15 +176,8 @@ impl<A: Arch> Kernel<A> {
 
     pub(super) fn perform(&mut self, request: Request<A>) {
         match request {
-            Request::Release(thread) => {
-                A::release_thread(self, thread);
-                // Its registers may be written now: it asks again for what it has entered the kernel for.
-                if self.core.current == Some(thread)
-                    && matches!(self[thread].state, ThreadState::Running)
-                {
-                    self[thread].state = ThreadState::Restart;
-                }
-            }
+            Request::WriteBack(thread) => A::write_back_thread(self, thread),
+            Request::Release(thread) => A::release_thread(self, thread),
             Request::Arch(remote) => A::perform(self, remote),
         }
     }
@@ -208,6 +203,10 @@ impl<A: Arch> Kernel<A> {
     /// Makes sure that another core neither runs a thread nor holds anything of it in its registers. If it
     /// ran it, it goes on with it, or with what has become of it, when it leaves the gate.
     pub(crate) fn seize(&mut self, thread: Ptr<Thread<A>>) {
+        self.seize_with(thread, Request::WriteBack(thread));
+    }
+
+    fn seize_with(&mut self, thread: Ptr<Thread<A>>, request: Request<A>) {
         let core = usize::from(self[thread].core);
         if core == self.core.id {
             return;
@@ -220,7 +219,19 @@ impl<A: Arch> Kernel<A> {
         if runs {
             self.visit(core).core.reload = true;
         }
-        self.ask(core, Request::Release(thread));
+        self.ask(core, request);
+    }
+
+    /// The registers of a thread are replaced, after [`Kernel::seize`]. If it has entered the kernel on
+    /// another core and waits for the entry lock there, it no longer asks for what it asked for.
+    pub(crate) fn abandon_entry(&mut self, thread: Ptr<Thread<A>>) {
+        let core = usize::from(self[thread].core);
+        if core != self.core.id
+            && self.other(core).core.current == Some(thread)
+            && matches!(self[thread].state, ThreadState::Running)
+        {
+            self[thread].state = ThreadState::Restart;
+        }
     }
 
     /// A thread belongs to a core from now on. It is in no queue of the scheduler.
@@ -319,7 +330,7 @@ impl<A: Arch> Kernel<A> {
         if core == self.core.id {
             A::release_thread(self, thread);
         } else {
-            self.seize(thread);
+            self.seize_with(thread, Request::Release(thread));
         }
         let home = self.other(core);
         if home.core.current == Some(thread) {

@@ -144,6 +144,7 @@ fn write_registers<A: Arch>(
     if thread == invocation.caller {
         return Err(Error::IllegalOperation.into());
     }
+    kernel.abandon_entry(thread);
     for register in 0..count.min(COUNT) {
         let word = invocation.word(kernel, register + 2);
         kernel[thread].context.set(register, word);
@@ -174,6 +175,7 @@ fn copy_registers<A: Arch>(
     if flags & 2 != 0 {
         kernel.resume(thread);
     }
+    kernel.abandon_entry(thread);
     let mut copy = |registers: core::ops::Range<usize>| {
         for register in registers {
             let word = kernel[source].context.get(register);

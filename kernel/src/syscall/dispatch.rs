@@ -8,7 +8,7 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
 use crate::ipc::{Buffer, ExtraCaps, Parcels, SendOptions};
-use crate::object::{Fault, Reply, Thread, ThreadSlot, ThreadState};
+use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
 /// How a capability is invoked.
@@ -91,6 +91,12 @@ impl<A: Arch> Kernel<A> {
         self.check_after_preemption(thread, call);
         #[cfg(not(any(test, feature = "invariants")))]
         let _ = call;
+        // A deferred sender has not been answered yet: its next try is still the second one.
+        if let Some(since) = self.core.again
+            && matches!(self[thread].progress, Progress::None)
+        {
+            self[thread].progress = Progress::Deferred { since };
+        }
         if self[thread].sched_context == self.core.current_context {
             self.check_budget();
         }

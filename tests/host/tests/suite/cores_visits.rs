@@ -51,6 +51,32 @@ fn visit_before_calls(
     visits
 }
 
+/// The caller's own registers are read, and its priority is set to what it is.
+#[test]
+fn system_calls_are_performed_however_often_another_core_looks_at_their_thread() {
+    type Visit = fn(&mut Machine, Task);
+    let ways: [Visit; 2] = [
+        |machine, caller| {
+            let read = machine.tcb(caller, Method::TcbReadRegisters, &[0, 2], &[]);
+            assert!(read.is_ok());
+        },
+        |machine, caller| {
+            let set = machine.tcb(caller, Method::TcbSetTlsBase, &[0], &[]);
+            assert_eq!(set, Ok(vec![]));
+        },
+    ];
+    for way in ways {
+        let (mut machine, caller, bell) = machine();
+        let visits = visit_before_calls(&mut machine, 1000, move |machine| way(machine, caller));
+        for turn in 1..=5 {
+            machine.on(1, |machine| machine.signal(caller, bell));
+            machine.on(1, |machine| machine.wait(caller, bell));
+            assert_eq!(machine.state(caller), State::Runnable);
+            assert_eq!(visits.get(), 2 * turn, "one visit for each call");
+        }
+    }
+}
+
 #[test]
 fn system_calls_are_performed_however_often_another_core_visits() {
     type Visit = fn(&mut Machine, Task);

@@ -1,7 +1,8 @@
 //! What may happen while somebody gathers the time that an endpoint asks for.
 
-use abi::{ErrorCode, Method, Rights};
+use abi::{ErrorCode, Method, Rights, slots};
 use host_tests::{Budget, Spec, State};
+use kernel::arch::Irq;
 
 use crate::common::word;
 use crate::thresholds::{BUDGET, Scene, set_threshold};
@@ -105,6 +106,43 @@ fn a_context_reconfigured_in_the_middle_of_a_deferral_is_asked_again() {
     };
     reconfigured(110).assert_refused(ErrorCode::BudgetTooSmall, &[120, 110]);
     reconfigured(400).assert_served();
+}
+
+/// An interrupt preempts the second try of a deferred sender. The third one is judged like the second.
+#[test]
+fn a_second_try_that_is_preempted_is_still_one() {
+    const RADIX: usize = 4;
+    const ITSELF: usize = (1 << RADIX) - 1;
+    const ENDPOINT: usize = 1;
+    // What the sender uses between its release and the second try.
+    for (used, served) in [(10, true), (30, false)] {
+        let mut scene = Scene::new(100, 0, Budget::new(120, 1000)).used(50);
+        let (endpoint, client, machine) = (scene.endpoint, scene.client, &mut scene.machine);
+        // A capability space of many levels: a lookup in it has preemption points.
+        let space = machine.cnode(RADIX);
+        machine.copy_into(endpoint, space, ENDPOINT, RADIX).unwrap();
+        machine.copy_into(space, space, ITSELF, RADIX).unwrap();
+        let caps = [0, space, slots::INIT_THREAD_VSPACE];
+        machine
+            .tcb(client, Method::TcbSetSpace, &[0, 0], &caps)
+            .unwrap();
+        scene.endpoint = usize::MAX << RADIX | ENDPOINT;
+        scene.call();
+        assert_eq!(scene.machine.running(), "nobody");
+        scene.machine.divert(client);
+        scene.machine.advance_until(|machine| machine.runs(client));
+        scene.machine.advance(used);
+        scene.machine.kernel.arch.ambush = Some((0, Irq(0)));
+        scene.call();
+        scene.machine.kernel.arch.ambush = None;
+        assert!(scene.machine.runs(scene.machine.root), "it was preempted");
+        scene.machine.rest();
+        if served {
+            scene.assert_served();
+        } else {
+            assert_eq!(scene.machine.running(), "nobody");
+        }
+    }
 }
 
 /// What a deferred sender uses between its release and its second try is forgiven as long as it can be the

@@ -19,6 +19,7 @@ tests![
     revoking_the_control_frees_all,
     only_notifications_are_signalled,
     an_interrupt_is_a_signal,
+    an_interrupt_comes_although_another_thread_faults,
     interrupts_come_again_and_again,
     masked_until_acknowledged,
     cleared_handlers_signal_nobody,
@@ -216,6 +217,19 @@ fn only_notifications_are_signalled(test: &mut Test) -> Outcome {
 fn an_interrupt_is_a_signal(test: &mut Test) -> Outcome {
     let (timer, notification) = timer(test)?;
     timer.start(2)?;
+    check_eq!(notification.wait(), BADGE);
+    timer.clear()?;
+    check_eq!(timer.handler.ack(), Ok(()));
+    Ok(())
+}
+
+/// A fault of another thread does not disturb the timer, even where that is lent to the thread that uses it.
+fn an_interrupt_comes_although_another_thread_faults(test: &mut Test) -> Outcome {
+    let (timer, notification) = timer(test)?;
+    timer.start(2)?;
+    // SAFETY: only faults.
+    let faulting = test.watched(|| unsafe { crate::support::arch::undefined() })?;
+    faulting.thread.start()?;
     check_eq!(notification.wait(), BADGE);
     timer.clear()?;
     check_eq!(timer.handler.ack(), Ok(()));

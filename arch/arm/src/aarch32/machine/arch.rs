@@ -123,6 +123,11 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         self.fpu.owner() == Some(thread) || self.user_timer.holds(thread)
     }
 
+    #[cfg(feature = "smp")]
+    fn write_back_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+        fpu::release(kernel, thread);
+    }
+
     fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
         user_timer::release(kernel, thread);

@@ -20,6 +20,7 @@ mod kernel_space;
 mod panic;
 mod translation;
 mod trap;
+mod undefined;
 mod user_access;
 mod version;
 

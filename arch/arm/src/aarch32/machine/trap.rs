@@ -7,10 +7,11 @@ use kernel::Kernel;
 use kernel::object::Fault;
 use kernel::sched::CORES;
 
-use super::{Machine, Version, fpu};
+use super::{Machine, Version, fpu, undefined};
 use crate::aarch32::Context;
 use crate::lines::take_interrupt;
 use crate::platform::Platform;
+use crate::timer::Timer;
 use crate::user_timer;
 
 /// Bytes of the stack on which the kernel reports an exception of its own.
@@ -47,8 +48,12 @@ const STATUS: u32 = 0x3fff;
 /// An instruction of the current thread was undefined.
 pub(crate) fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let fault = Fault::UserException { number: 0, code: 0 };
-    // It does not say why: perhaps it is of the floating-point unit, or of the users' timer.
-    let acquire = |kernel: &mut _| fpu::acquire(kernel) || user_timer::acquire(kernel);
+    let acquire = |kernel: &mut Kernel<_>| {
+        fpu::acquire(kernel)
+            || P::Timer::FOR_USERS
+                && undefined::names_timer(kernel)
+                && user_timer::acquire(kernel)
+    };
     kernel.handle_unit_off(acquire, fault);
 }
 

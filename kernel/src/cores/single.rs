@@ -92,6 +92,9 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn move_to(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
 
     #[inline(always)]
+    pub(crate) fn charge_remote_thread(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    #[inline(always)]
     pub(crate) fn settle_payer(&mut self, _context: Ptr<SchedContext<A>>) {}
 
     #[inline(always)]

@@ -80,6 +80,12 @@ impl<A: Arch> Kernel<A> {
         self.at(self[context].core.into())
     }
 
+    /// Charges what a thread of another core has used so far, before its budget decides anything here.
+    #[inline(always)]
+    pub(crate) fn charge_remote_thread(&mut self, thread: Ptr<Thread<A>>) {
+        self.home(thread);
+    }
+
     /// A context is about to be taken from its thread: if that runs on another core, this charges what was
     /// used of it, and nothing later, when it may be in somebody else's use.
     #[inline(always)]

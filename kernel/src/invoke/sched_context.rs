@@ -170,6 +170,7 @@ fn yield_to<A: Arch>(
     if let Some(reply) = reply {
         kernel.answer_timeout(reply, target);
     }
+    kernel.charge_remote_thread(target);
     if kernel.is_schedulable(target) && !kernel.has_budget(target) {
         kernel.postpone(target);
     }

@@ -76,3 +76,26 @@ fn a_slow_call_after_a_visit_ends_with_its_time() {
     ];
     play(&history, true);
 }
+
+/// A thread on a core that another one has changed yields to a thread whose budget another core has set.
+#[test]
+fn a_slow_yield_to_a_thread_leaves_time_to_use() {
+    use crate::random::{Act, Order};
+    let call = || Step::Act(Act::Endpoint(abi::Syscall::Call, 0, 0, false));
+    let budget = host_tests::Budget {
+        budget: 40,
+        period: 40,
+        extra_refills: 0,
+        badge: 0,
+        sporadic: false,
+        idling: false,
+    };
+    let history = [
+        (1, call()),
+        (0, Step::Order(Order::Configure(55, budget))),
+        (1, call()),
+        (1, Step::Act(Act::YieldTo(11))),
+        (0, call()),
+    ];
+    play(&history, true);
+}

@@ -100,10 +100,10 @@ impl<A: Arch> Kernel<A> {
         other
     }
 
-    /// Brings the accounting of this core up to date, for a remote access or after one. If the access has put
-    /// the current thread into a queue or taken its context, charging stops here, because the remaining budget
-    /// has been relied on: the thread waits by it, or another thread uses it. A head replenishment that is
-    /// used up is charged at once, although the thread runs until its core notices.
+    /// Brings the accounting of this core up to date, for a remote access or after one. If the access has
+    /// put the current thread into a queue or taken its context, charging stops here, because the remaining
+    /// budget has been relied on: the thread waits by it, or another thread uses it. A head replenishment
+    /// that is used up is charged at once, although the thread runs until its core notices.
     pub(super) fn settle(&mut self) {
         if let Some(context) = self.core.current_context
             && !self.core.current.is_some_and(|thread| {

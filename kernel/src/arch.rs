@@ -108,7 +108,7 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     /// Whether both refer to the same object, so that neither is the last capability to it.
     fn same_object(self, other: Self) -> bool;
 
-    /// Whether `self`, placed behind `parent` in the derivation tree, starts a subtree of its own and becomes
+    /// Whether `self`, placed after `parent` in the derivation tree, starts a subtree of its own and becomes
     /// an original capability, as for I/O ports issued from their control.
     fn is_issued_from(self, parent: Self) -> bool {
         let _ = parent;

@@ -97,7 +97,7 @@ impl<'a> Refills<'a> {
     }
 
     /// Changes budget and period of a context in use without supplying more than either allows: the amount
-    /// available now stays, up to the new budget, and the rest is replenished one new period later.
+    /// available now stays, up to the new budget, and the remainder is replenished one new period later.
     pub fn update(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
         let mut head = self.head();
         if self.is_ready(now) {

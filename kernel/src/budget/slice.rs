@@ -3,8 +3,8 @@
 use super::Entry;
 use crate::time::Ticks;
 
-/// The two entries of a round-robin context, stored like a list of replenishments: the first is the rest of
-/// the timeslice, the second the part that was used.
+/// The two entries of a round-robin context, stored like a list of replenishments: the first is the
+/// remaining timeslice, the second the part that was used.
 #[derive(Debug)]
 pub struct Slice<'a> {
     /// The entries.
@@ -14,14 +14,14 @@ pub struct Slice<'a> {
 }
 
 impl Slice<'_> {
-    /// The rest of the timeslice.
+    /// The remaining timeslice.
     #[inline(always)]
     pub const fn rest(&self) -> Ticks {
         let [left, used] = *self.entries;
         left.head(used, self.budget).amount
     }
 
-    /// Moves `usage` from the rest to the used part.
+    /// Moves `usage` from the remaining to the used part.
     #[inline(always)]
     pub fn charge(&mut self, usage: Ticks) {
         let usage = usage.min(self.rest());
@@ -29,10 +29,10 @@ impl Slice<'_> {
         used.total = used.total.wrapping_add(usage.0);
     }
 
-    /// Gives up the rest, and starts a full timeslice.
+    /// Gives up the remaining timeslice, and starts a full one.
     #[inline(always)]
     pub const fn give_up(&mut self) {
-        // The total after the rest is the total after the used part, once all of the rest is used.
+        // If all of it were used, the used total would exceed the remaining total by the budget.
         let total = self.entries[0].total.wrapping_add(self.budget.0);
         self.entries[0].total = total;
         self.entries[1].total = total;

@@ -151,7 +151,7 @@ fn the_odometer_counts_what_is_charged() {
         for usage in [100, 30, 40, 100, 7, 250, 100] {
             context.refills().charge(Ticks(usage), Ticks(1000), MINIMUM);
             charged += usage;
-            // A rest below the minimum is merged with the next replenishment.
+            // A remainder below the minimum is merged with the next replenishment.
             assert!(reading(&context).abs_diff(charged) < MINIMUM.0, "{charged}");
         }
         let before = reading(&context);
@@ -171,7 +171,7 @@ fn idling_uses_a_budget_to_its_end() {
     };
     assert_eq!(idle(&mut context, 100), Ticks(100));
     assert_eq!(list(&mut context), [(1000, 100)]);
-    // A rest below the minimum is merged with the next replenishment.
+    // A remainder below the minimum is merged with the next replenishment.
     let mut context = Context::new(4, 100);
     assert_eq!(idle(&mut context, 90), Ticks(90));
     assert_eq!(list(&mut context), [(990, 100)]);

@@ -76,7 +76,7 @@ impl<T> Links<T> {
     }
 }
 
-/// A type whose values can be members of queues.
+/// A type of members of queues.
 pub trait Linked: Sized {
     /// The links.
     fn links(&self) -> &Links<Self>;

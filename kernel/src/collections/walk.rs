@@ -386,7 +386,7 @@ mod tests {
             ("a leader that belongs elsewhere", 7, &|scene| {
                 scene.links(5).key = 7;
             }),
-            ("a leader whose parent is another", 4, &|scene| {
+            ("a leader with another node as parent", 4, &|scene| {
                 scene.links(1).parent = Some(scene.all[2]);
             }),
             ("a cycle of parents", 1, &|scene| {

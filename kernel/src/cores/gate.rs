@@ -21,9 +21,9 @@ enum Standing {
 /// A core's side of the entry lock. The fields that fast paths in assembly use come first.
 #[repr(C)]
 pub struct Gate<A: Arch> {
-    /// The word in which this core announces its state to other cores.
+    /// Address of the word in which this core announces its state to other cores.
     place: *const usize,
-    /// The byte that says whether a core holds the entry lock exclusively.
+    /// Address of the byte that says whether a core holds the entry lock exclusively.
     stopped: *const u8,
     /// This core, as encoded in the words of endpoints and reply objects.
     bits: usize,

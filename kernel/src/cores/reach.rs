@@ -1,8 +1,8 @@
 //! Decides whether a kernel entry is core-local.
 //!
-//! It is if this core owns every object that it uses: threads, scheduling contexts, endpoints, notifications
-//! and reply objects name their owning core ([`crate::object::NO_CORE`]). Only threads of the owning core
-//! wait at such an object. Rare cases and all cases not listed here count as not core-local: the core then
+//! It is if this core owns every object that the entry uses. Threads, scheduling contexts, endpoints,
+//! notifications and reply objects name their owning core (or [`crate::object::NO_CORE`]); only threads of
+//! that core wait at them. Rare cases and all cases not listed here count as not core-local: the core then
 //! takes the entry lock exclusively, and handles the entry in the same way.
 //!
 //! Capabilities can be read in shared mode, because they are changed in exclusive mode only. Lookups that
@@ -251,7 +251,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether a thread can receive with a reply object and no other thread receives with it. A caller that
+    /// Whether receiving with a reply object is core-local: no other thread receives with it. A caller that
     /// waits for the reply is replied to first.
     fn is_at_hand(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
         self.is_mine(self[reply].core())

@@ -251,8 +251,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A thread can no longer run. If it is the current one of another core, that core chooses again, even if
-    /// the thread has become able to run by then.
+    /// A thread can no longer run. If it is the current one of its core, that core chooses again, even if the
+    /// thread has become able to run by then.
     pub(crate) fn stop_if_current(&mut self, thread: Ptr<Thread<A>>) {
         let home = self.home(thread);
         if home.core.current == Some(thread) {

@@ -69,7 +69,7 @@ impl Alarm {
         now < self.time && self.lowest <= level
     }
 
-    /// A thread that would run at `level` waits for a release at `moment`. If that is before the deadline,
+    /// A thread of level `level` waits for a release at `moment`. If that is before the deadline,
     /// the deadline is too late for lower levels.
     pub fn expect(&mut self, level: u16, moment: Ticks) {
         if moment < self.time {

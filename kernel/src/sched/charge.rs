@@ -58,7 +58,7 @@ impl<A: Arch> Kernel<A> {
         self.examine_budget()
     }
 
-    /// The slow path, above the budget check threshold.
+    /// The slow path of the budget check.
     #[cold]
     fn examine_budget(&mut self) -> Standing {
         let (Some(thread), Some(context)) = (self.core.current, self.core.current_context) else {
@@ -122,8 +122,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The budget check threshold: passes as long as the smallest budget is left. Zero if each entry needs a
-    /// budget check, or if entries are measured, for which no entry may take a fast path.
+    /// The budget check threshold: below it, the smallest budget is left. Zero if each entry needs a budget
+    /// check, or if entries are measured, so that none takes a fast path.
     #[inline(always)]
     pub(super) fn allowance(&self, budget: &Budget) -> Ticks {
         match *budget {
@@ -198,8 +198,8 @@ impl<A: Arch> Kernel<A> {
         self.core.reprogram = true;
     }
 
-    /// The timeslice of the current thread is over: its handler gets a timeout fault, or it goes to the end
-    /// of its ready queue or waits for a replenishment.
+    /// The timeslice of the current thread is over: raises a timeout fault, or puts the thread at the end of
+    /// its ready queue, or lets it wait for a replenishment.
     pub(crate) fn end_slice(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -273,7 +273,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The current thread gives up the rest of its timeslice (`Yield`).
+    /// The current thread gives up its remaining timeslice (`Yield`).
     pub(crate) fn yield_slice(&mut self) {
         let Some(context) = self.core.current_context else {
             return;
@@ -288,7 +288,7 @@ impl<A: Arch> Kernel<A> {
         self[context].consumed = consumed;
     }
 
-    /// The current thread gives up the rest of a donated context's limit: the remaining budget is the
+    /// The current thread gives up the remaining limit of a donated context; its remaining budget is the
     /// caller's.
     #[cold]
     fn give_up_limit(&mut self, context: Ptr<SchedContext<A>>, limit: Ticks) {
@@ -306,7 +306,7 @@ impl<A: Arch> Kernel<A> {
         self.arch.clock().microseconds(consumed)
     }
 
-    /// A thread is woken by an event: the budget of a sporadic context becomes available now.
+    /// A thread is woken by an event: unused budget of a sporadic context counts from now on.
     #[inline(always)]
     pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
         if let Some(context) = self[thread].sched_context
@@ -335,8 +335,8 @@ impl<A: Arch> Kernel<A> {
         } else {
             return;
         };
-        // The operation that it waited for is complete: after the reply to the timeout it continues behind
-        // it.
+        // The operation that it waited for is complete: after the reply to the timeout it continues at the
+        // next instruction.
         if let ThreadState::Running = self[thread].state {
             self[thread].context.forget_restart();
         }

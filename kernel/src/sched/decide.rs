@@ -76,7 +76,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Ends the run if nothing can ever happen again: no thread is ready or waits for a replenishment, and no
-    /// interrupt line belongs to a user. Otherwise a person would wait for such a system in vain.
+    /// interrupt line belongs to a user. Otherwise the system would only hang.
     ///
     /// The run succeeds if `last`, the thread that ran last, stopped itself. It fails if that thread is
     /// blocked, or if any fault found no handler.

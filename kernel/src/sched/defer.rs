@@ -21,7 +21,7 @@ pub(crate) enum Funding {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The most that a context can ever have available: its budget, or the rest of the limit that it was
+    /// The most that a context can ever have available: its budget, or the remaining limit that it was
     /// donated with.
     pub(crate) fn whole_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);

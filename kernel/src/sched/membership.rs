@@ -18,7 +18,7 @@ impl<A: Arch> Kernel<A> {
                 .is_some_and(|context| self[context].is_configured())
     }
 
-    /// Whether the thread waits for a release in the future. A thread whose release is due counts as ready.
+    /// Whether the thread waits for a release in the future. A thread with a due release counts as ready.
     pub(crate) fn is_postponed(&self, thread: Ptr<Thread<A>>) -> bool {
         self[thread].membership == Membership::Release
             && Ticks(self[thread].links().key()) > self.core.now

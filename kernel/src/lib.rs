@@ -1,6 +1,6 @@
 //! The portable part of the Escapement kernel.
 //!
-//! # Principles, in order of weight
+//! # Beliefs, in order of weight
 //! 1. Time is a resource like memory: no thread runs without a scheduling context, none consumes more
 //!    than its context holds, and the kernel's own execution is charged to a scheduling context.
 //! 2. The delay that one thread can cause another is bounded by numbers in the system description,

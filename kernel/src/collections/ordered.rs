@@ -132,8 +132,8 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
                 best = Some(node);
             }
             let children = objects[node].links().children;
-            // All keys to the right of the path are greater. The least of them is in the subtree where the
-            // path last went left.
+            // All keys to the right of the path are greater. The least of them is in the right subtree of the
+            // node where the path last went left.
             let side = if depth < BITS {
                 Self::side(key, depth)
             } else {

@@ -1,9 +1,8 @@
-//! The only door to hardware.
+//! The only interface to the hardware.
 //!
-//! The kernel is generic over [`Arch`] and monomorphised once per platform. An implementation is a
-//! value: it lives in the kernel's state and holds what the architecture remembers (address-space
-//! identifiers, owner of the floating-point unit, ...), so a simulator can implement it with a clock
-//! and interrupts of its own.
+//! The kernel is generic over [`Arch`] and monomorphised once per platform. An implementation is a value: it
+//! is part of the kernel's state and holds the architecture's state (address-space identifiers, owner of the
+//! floating-point unit, ...), so a simulator can implement it with a clock and interrupts of its own.
 
 use core::ops::Range;
 
@@ -29,11 +28,11 @@ pub struct Irq(pub usize);
 
 /// The saved registers of a thread, floating-point state included.
 ///
-/// Registers are named by their index in [`abi::registers`]. A context knows two program counters:
-/// the *restart* address, that of the instruction which entered the kernel, and the *next* one, where
-/// the thread continues when its system call is done. The architecture's trap entry sets both: for a
-/// system call the restart address is that of the system-call instruction and the next one lies
-/// behind it; for exceptions and interrupts both are the interrupted instruction.
+/// Registers are named by their index in [`abi::registers`]. A context has two program counters: the
+/// *restart* address, that of the instruction which entered the kernel, and the *next* one, where the thread
+/// continues when its system call is complete. The architecture's trap entry sets both: for a system call the
+/// restart address is that of the system-call instruction and the next one is the address after it; for
+/// exceptions and interrupts both are the interrupted instruction.
 pub trait UserContext: Sized {
     /// The context of a new thread: user mode, interrupts enabled, everything else zero.
     fn new() -> Self;
@@ -41,13 +40,12 @@ pub trait UserContext: Sized {
     /// Register `index`; [`abi::registers::PC`] is the restart address.
     fn get(&self, index: usize) -> usize;
 
-    /// Sets register `index` to what a user asks for, made harmless: flags keep the processor in user
-    /// mode with interrupts on, addresses are canonical. [`abi::registers::PC`] sets both program
-    /// counters.
+    /// Sets register `index` to a value from user mode, sanitised: flags keep the processor in user mode with
+    /// interrupts enabled, addresses are canonical. [`abi::registers::PC`] sets both program counters.
     fn set(&mut self, index: usize, value: usize);
 
-    /// Sets the base of thread-local storage, for `TCB_SetTLSBase` and the system call `SetTLSBase`.
-    /// A base that the processor refuses changes nothing.
+    /// Sets the base of thread-local storage, for `TCB_SetTLSBase` and the system call `SetTLSBase`. A base
+    /// that the processor does not accept changes nothing.
     fn set_tls_base(&mut self, base: usize) {
         self.set(abi::registers::TLS_BASE, base);
     }
@@ -56,29 +54,29 @@ pub trait UserContext: Sized {
     /// without any check.
     fn set_result(&mut self, index: usize, value: usize);
 
-    /// The address behind the last system call.
+    /// The address after the last system call.
     fn next_pc(&self) -> usize;
 
-    /// The thread executes its system call, or faulting instruction, again: the restart address
-    /// becomes the next one.
+    /// The thread executes its system call, or faulting instruction, again: the next address is set to the
+    /// restart address.
     fn restart(&mut self);
 
-    /// The thread, stopped while running, continues at its next instruction when it restarts: the
-    /// next address becomes the restart address.
+    /// A thread that was stopped while running continues at its next instruction when it restarts: the
+    /// restart address is set to the next address.
     fn forget_restart(&mut self);
 
-    /// The thread continues there; the restart address stays. Takes [`UserContext::restart`] back.
+    /// The thread continues at `address`; the restart address stays. Undoes [`UserContext::restart`].
     #[cfg(feature = "smp")]
     fn set_next_pc(&mut self, address: usize);
 
-    /// The thread continues exactly at [`abi::registers::PC`], which a user may have written: the
-    /// restart address becomes the next one.
+    /// The thread continues exactly at [`abi::registers::PC`], which a user may have written: the next
+    /// address is set to the restart address.
     fn continue_at_pc(&mut self) {
         self.restart();
     }
 }
 
-/// The frame behind a frame capability, as seen by the kernel.
+/// The frame of a frame capability, as the kernel needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Physical address.
@@ -91,12 +89,12 @@ pub struct Frame {
     pub rights: Rights,
 }
 
-/// A capability to something that only the architecture knows: page tables, frames, ASIDs, I/O ports.
+/// A capability to an object of the architecture: page tables, frames, ASIDs, I/O ports.
 pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     /// Packs the capability; the tag is odd.
     fn encode(self) -> RawCap;
 
-    /// Unpacks what [`ArchCap::encode`] packed.
+    /// Unpacks a capability that [`ArchCap::encode`] packed.
     fn decode(raw: RawCap) -> Self;
 
     /// Physical memory that the object occupies, as start and log2 of the size; `None` for objects
@@ -110,8 +108,8 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     /// Whether both refer to the same object, so that neither is the last capability to it.
     fn same_object(self, other: Self) -> bool;
 
-    /// Whether `self`, placed behind `parent`, starts a family of its own and becomes an original
-    /// capability, as for I/O ports issued from their control.
+    /// Whether `self`, placed after `parent` in the derivation tree, starts a subtree of its own and becomes
+    /// an original capability, as for I/O ports issued from their control.
     fn is_issued_from(self, parent: Self) -> bool {
         let _ = parent;
         false
@@ -122,10 +120,10 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
         false
     }
 
-    /// The frame, where it is a frame capability.
+    /// The frame, if this is a frame capability.
     fn frame(self) -> Option<Frame>;
 
-    /// The same of a packed capability, of whatever kind. Messages look for their buffers by it.
+    /// The same for a packed capability, of any kind. IPC finds message buffers with it.
     #[inline(always)]
     fn packed_frame(raw: RawCap) -> Option<Frame> {
         if raw.tag() & 1 == 0 {
@@ -137,18 +135,18 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     /// Whether this is the root of an address space with an identifier, so that threads can use it.
     fn is_address_space(self) -> bool;
 
-    /// The capability with rights reduced to what is in both.
+    /// The capability with its rights restricted to `rights`.
     fn mask_rights(self, rights: Rights) -> Self;
 
-    /// The capability with new data (badge, guard or device identifier), `None` where the data is
-    /// not acceptable. Most kinds ignore it. `moved` tells that the capability is moved, not copied.
+    /// The capability with new data (badge, guard or device identifier), `None` if the data is not valid.
+    /// Most kinds ignore it. `moved` says that the capability is moved, not copied.
     fn update_data(self, moved: bool, data: usize) -> Option<Self> {
         let _ = (moved, data);
         Some(self)
     }
 }
 
-/// What the kernel tells its architecture about the root task at boot.
+/// What the architecture returns about the initial address space at boot.
 #[derive(Clone, Copy, Debug)]
 pub struct BootSpace<C> {
     /// Root of the initial address space, with ASID 1.
@@ -157,10 +155,10 @@ pub struct BootSpace<C> {
     pub asid_pool: C,
 }
 
-/// How a run ends.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All went well.
+    /// The run succeeded.
     Success,
     /// The system or the kernel failed.
     Failure,
@@ -173,53 +171,54 @@ pub trait Arch: Sized + 'static {
     /// Capabilities of the architecture.
     type Cap: ArchCap;
 
-    /// Number of interrupt lines that users can ask for, numbered from 0.
+    /// Number of interrupt lines that users can request, numbered from 0.
     const INTERRUPTS: usize;
     /// Whether SchedControl capabilities come before the paging structures among the initial slots
     /// (x86) or after the extra boot information (Arm).
     const SCHED_CONTROL_FIRST: bool;
 
-    /// How much work of a long operation, in instructions, roughly, may lie between two looks at what
-    /// else waits. Less where somebody wants to interrupt operations anywhere.
+    /// The largest amount of work of a long operation between two preemption points, roughly in instructions.
+    /// Tests set it lower, to preempt operations everywhere.
     const WORK_PER_LOOK: usize = 1000;
 
-    /// Whether fast paths look at the clock even where they need not: then they do to the tick what the
-    /// general path does, and tests can compare.
+    /// Whether fast paths read the clock even where they need not: then they charge the same ticks as the
+    /// slow path, and tests can compare both.
     fn always_looks(&self) -> bool {
         false
     }
 
-    /// Whether the kernel takes fast paths where there are some.
+    /// Whether the kernel takes its fast paths.
     fn has_fast_paths(&self) -> bool {
         true
     }
 
     // ---- time
 
-    /// The time since boot. Never goes back.
+    /// The time since boot. Never decreases.
     fn now(&self) -> Ticks;
-    /// Arms the core's timer for a moment; one that has passed fires at once.
+    /// Programs this core's timer. A time that has passed fires at once.
     fn set_deadline(&mut self, deadline: Ticks);
-    /// How ticks relate to microseconds.
+    /// The relation of ticks to microseconds.
     fn clock(&self) -> Clock;
 
     // ---- interrupts
 
-    /// Makes another core enter the kernel soon, with [`Interrupt::Core`](crate::syscall::Interrupt::Core).
+    /// Sends an IPI: another core enters the kernel soon, with
+    /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
     #[cfg(feature = "smp")]
     fn interrupt_core(&mut self, core: usize);
-    /// Whether an interrupt waits to be taken: asked at preemption points.
+    /// Whether an interrupt is pending: called at preemption points.
     fn interrupt_pending(&mut self) -> bool;
     /// Masks or unmasks a line.
     fn mask_interrupt(&mut self, irq: Irq, masked: bool);
-    /// The user is done with an interrupt (`IRQHandler_Ack`): the line may raise it again.
+    /// The user has handled an interrupt (`IRQHandler_Ack`): the line may raise it again.
     fn acknowledge_interrupt(&mut self, irq: Irq) {
         self.mask_interrupt(irq, false);
     }
-    /// Whether the kernel keeps this line for itself.
+    /// Whether the kernel reserves this line for itself.
     fn is_reserved(&self, irq: Irq) -> bool;
-    /// Answers the plain `IRQControl_Get` where the platform refuses it or numbers differently:
-    /// the line that number `number` asks for.
+    /// Handles the plain `IRQControl_Get`, which some platforms refuse or number differently: the line that
+    /// `number` stands for.
     ///
     /// # Errors
     /// The error for the caller.
@@ -234,9 +233,9 @@ pub trait Arch: Sized + 'static {
 
     // ---- threads
 
-    /// Makes `next` (`None`: the idle loop) the thread that this core returns to: address space,
-    /// thread-local storage, floating point. Called once at the end of each kernel entry in which the
-    /// current thread, or its address space, changed.
+    /// Makes `next` (`None`: the idle loop) the thread that this core returns to: address space, thread-local
+    /// storage, floating point. Called once at the end of each kernel entry in which the current thread, or
+    /// its address space or registers, changed.
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>);
     /// Another core reads or changes the context of a thread: write back what this core's registers hold of
     /// it, so far as that can be read or set by methods of the thread.
@@ -252,29 +251,29 @@ pub trait Arch: Sized + 'static {
 
     // ---- cores
 
-    /// What one core asks another to do.
+    /// A remote call of the architecture: an operation that one core requests of another.
     #[cfg(feature = "smp")]
     type Remote: Copy;
-    /// Does what another core, which is alone and waits for it, asks for.
+    /// Carries out a remote call for the core in exclusive mode, which waits for it.
     #[cfg(feature = "smp")]
     fn perform(kernel: &mut Kernel<Self>, remote: Self::Remote);
-    /// Called again and again while this core waits for another.
+    /// Called repeatedly while this core waits for another.
     #[cfg(feature = "smp")]
     fn wait_for(_core: usize) {
         crate::sync::spin_loop();
     }
-    /// Whether this core's registers hold anything of a thread that is not in its context.
+    /// Whether this core's registers hold state of a thread that its context does not.
     #[cfg(feature = "smp")]
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool;
 
-    // ---- breakpoints: only asked for in builds with the option `hwdebug`
+    // ---- breakpoints: only used in builds with the option `hwdebug`
 
-    /// The breakpoints of a thread, where the architecture has them.
+    /// The numbers of breakpoints of a thread, if the architecture has breakpoints.
     const BREAKPOINTS: Option<BreakpointNumbers> = None;
-    /// Sets breakpoint `number`, or clears it. If the thread runs, [`Arch::switch_to`] follows.
+    /// Sets breakpoint `number`, or clears it. If the thread is current, [`Arch::switch_to`] follows.
     ///
     /// # Errors
-    /// Where the hardware has no such breakpoint, or it is in use for single stepping.
+    /// If the hardware has no such breakpoint, or it is in use for single stepping.
     fn set_breakpoint(
         kernel: &mut Kernel<Self>,
         thread: Ptr<Thread<Self>>,
@@ -293,11 +292,11 @@ pub trait Arch: Sized + 'static {
         let _ = (kernel, thread, number);
         None
     }
-    /// Stops the thread after so many instructions, or not at all (0). Says whether that takes
-    /// breakpoint `number`; without a number it is the one in use.
+    /// Stops the thread after so many instructions, or never (0). Returns whether that uses breakpoint
+    /// `number`; without a number it is the breakpoint in use.
     ///
     /// # Errors
-    /// Where the hardware cannot.
+    /// If the hardware cannot do this.
     fn step(
         kernel: &mut Kernel<Self>,
         thread: Ptr<Thread<Self>>,
@@ -316,14 +315,14 @@ pub trait Arch: Sized + 'static {
     fn is_frame(kind: ObjectType) -> bool;
     /// Makes an object from zeroed memory (untouched device memory for device frames).
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Self::Cap;
-    /// The capability that a copy of `cap` shall be; `Ok(None)`: it can't be copied.
+    /// The capability that a copy of `cap` becomes; `Ok(None)` if it cannot be copied.
     ///
     /// # Errors
-    /// Where the ABI has an error for it (page tables that are not mapped).
+    /// Those that the ABI defines (page tables that are not mapped).
     fn derive(&mut self, cap: Self::Cap) -> Result<Option<Self::Cap>, Error>;
-    /// A capability goes away. `last` says that no other refers to the object.
+    /// A capability is deleted. `last` says that no other capability refers to the object.
     fn finalise(kernel: &mut Kernel<Self>, cap: Self::Cap, last: bool);
-    /// Performs an invocation of one of the architecture's capabilities, which is packed.
+    /// Performs an invocation of a packed capability of the architecture.
     ///
     /// # Errors
     /// The ABI's error; then nothing has changed.
@@ -333,8 +332,8 @@ pub trait Arch: Sized + 'static {
     /// # Errors
     /// As for [`Arch::invoke`]; [`Error::IllegalOperation`] where there is no such method.
     fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome;
-    /// The architecture's capability in an initial slot (5 ASIDControl, 7 I/O port control, ...), as
-    /// far as it exists before the first address space.
+    /// The architecture's capability in an initial slot (5 ASIDControl, 7 I/O port control, ...), if it
+    /// exists before the first address space.
     fn initial_cap(slot: usize) -> Option<Self::Cap>;
 
     // ---- boot
@@ -359,20 +358,20 @@ pub trait Arch: Sized + 'static {
 
     /// Writes one byte to the kernel's console.
     fn put_byte(byte: u8);
-    /// Ends the run by the board's own means; where it has none, halts.
+    /// Ends the run by the means of the board; halts if it has none.
     fn exit(exit: Exit) -> !;
 
     // ---- system calls that only some builds have
 
-    /// Handles an optional system call that only this architecture knows (dangerous MSR access,
-    /// cache flushes of benchmarks, ...). Returns whether it did.
+    /// Handles an optional system call of this architecture (dangerous MSR access, cache flushes of
+    /// benchmarks, ...). Returns whether it did.
     fn optional_syscall(kernel: &mut Kernel<Self>, call: abi::Syscall) -> bool {
         let _ = (kernel, call);
         false
     }
 
-    /// Makes cleared memory visible where the hardware needs it: to page-table walkers and to devices
-    /// that do not see the caches.
+    /// Makes cleared memory visible where the hardware needs it: to page-table walkers and to devices that do
+    /// not snoop the caches.
     fn clean_new_memory(address: PhysAddr, bytes: usize) {
         let _ = (address, bytes);
     }

@@ -1,4 +1,4 @@
-//! Words to a person at the kernel's console: panics, and what debug kernels say.
+//! Text on the kernel's console: panics, and messages of debug kernels.
 
 use core::fmt::{self, Write};
 use core::marker::PhantomData;
@@ -9,7 +9,7 @@ use crate::cores::CORES;
 #[cfg(feature = "smp")]
 use crate::sync::{Lock, Ticket};
 
-/// Whose core prints a line now.
+/// Held by the core that prints a line.
 #[cfg(feature = "smp")]
 static LINE: Ticket<CORES> = Ticket::new();
 
@@ -41,16 +41,16 @@ impl<A: Arch> Write for Console<A> {
     }
 }
 
-/// Prints one line in debug kernels; nothing in others. Lines of several cores do not mix.
+/// Prints one line in debug kernels; nothing in others. Lines of different cores are not interleaved.
 pub(crate) fn debug_line<A: Arch>(text: fmt::Arguments<'_>) {
     if cfg!(feature = "debug") {
-        // SAFETY: nothing interrupts the kernel, so that this core does not have the lock. This kind of lock
-        // does not ask who it is.
+        // SAFETY: interrupts are disabled in the kernel, so that this core does not hold the lock. A ticket
+        // lock ignores the core's number.
         #[cfg(feature = "smp")]
         unsafe {
             LINE.acquire(0);
         }
-        // A console cannot fail, and there is nobody to tell.
+        // A console cannot fail, and an error could not be reported.
         let _ = writeln!(Console::<A>::new(), "{text}");
         // SAFETY: this core has the lock.
         #[cfg(feature = "smp")]

@@ -1,8 +1,8 @@
 //! The portable part of the Escapement kernel.
 //!
 //! # Beliefs, in order of weight
-//! 1. Time is a resource like memory: nobody runs without a scheduling context, nobody takes more
-//!    than it holds, and the kernel itself runs on somebody's budget.
+//! 1. Time is a resource like memory: no thread runs without a scheduling context, none consumes more
+//!    than its context holds, and the kernel's own execution is charged to a scheduling context.
 //! 2. The delay that one thread can cause another is bounded by numbers in the system description,
 //!    never by how many threads exist.
 //! 3. Mechanism in the kernel, policy outside. What a user-level server can do, the kernel does not.
@@ -11,29 +11,29 @@
 //! 5. Unsafe code is a thin shell around a safe core that also runs on the host, under test.
 //! 6. What is not measured is not claimed.
 //!
-//! # The house
-//! Each floor uses only the floors below it.
+//! # Structure
+//! Each layer uses only the layers below it.
 //!
-//! | floor | rooms | holds |
+//! | layer | modules | contents |
 //! |---|---|---|
-//! | ground | [`time`], [`budget`], [`collections`], [`token`] | units, replenishment arithmetic, queues, handles |
-//! | 1 | [`arch`] | the only door to hardware |
+//! | 0 | [`time`], [`budget`], [`collections`], [`token`] | units, replenishment arithmetic, queues, handles |
+//! | 1 | [`arch`] | the only interface to the hardware |
 //! | 2 | [`cap`] | capabilities, slots, derivation tree |
-//! | 3 | [`object`] | the objects and the rules that concern one of them alone |
-//! | 4 | [`sched`] | who runs: ready and release queues, charging, domains, timer |
-//! | 5 | [`ipc`] | what happens between threads: transfer, donation, replies, signals, faults |
-//! | 6 | [`invoke`] | requests to objects: decode, check, perform |
+//! | 3 | [`object`] | the objects, and the rules that concern a single object |
+//! | 4 | [`sched`] | scheduling: ready and release queues, charging, domains, timer |
+//! | 5 | [`ipc`] | communication between threads: transfer, donation, replies, signals, faults |
+//! | 6 | [`invoke`] | invocations of objects: decode, check, perform |
 //! | 7 | [`fastpath`], [`syscall`], [`boot`] | fast paths; the dispatcher; the first thread |
-//! | beside | [`cores`], `sync`, [`trace`], [`console`], `threads`, `invariants` | the cores, and what is between them; the log; words to people; what always holds |
+//! | none | [`cores`], `sync`, [`trace`], [`console`], `threads`, `invariants` | the cores and their locks; the log; text for people; invariants |
 //!
-//! # The way of a system call
-//! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher finds the
-//! capability, [`invoke`] decodes the message (all checks before any change) and performs it, [`sched`]
-//! picks a thread once, and the architecture returns to it.
+//! # The path of a system call
+//! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher looks up the
+//! capability, [`invoke`] decodes the message (all checks before any change) and performs it, [`sched`] picks
+//! a thread once, and the architecture returns to it.
 #![cfg_attr(not(test), no_std)]
 
-/// Writes the fields of a struct of the type `Self` to where it shall be, but some that are written
-/// separately. A field that is missing does not compile.
+/// Writes the fields of a struct of type `Self` in place, except some that are written separately. A missing
+/// field is a compile-time error.
 macro_rules! make_fields {
     ($place:expr, { $($(#[$attribute:meta])* $field:ident: $value:expr),* $(,)? } and $($other:ident),*) => {{
         let _ = |all: &Self| {
@@ -76,27 +76,27 @@ use token::{Objects, Ptr};
 
 /// All mutable state of the kernel, as one core sees it; handed out once per kernel entry.
 ///
-/// Objects are reached by indexing with their handles: `kernel[thread].priority`.
+/// Objects are accessed by indexing with their handles: `kernel[thread].priority`.
 ///
-/// The order is for fast paths in assembly, which reach what is beside the beginning of `core`.
+/// The order of fields is for fast paths in assembly, which reach the fields next to the beginning of `core`.
 #[repr(C)]
 pub struct Kernel<A: Arch> {
     /// The token for kernel objects.
     pub objects: Objects,
     /// The architecture and its state.
     pub arch: A,
-    /// Its place among the kernels of other cores.
+    /// This core's side of the entry lock.
     pub(crate) gate: Gate<A>,
-    /// What belongs to this core.
+    /// The scheduling state of this core.
     pub core: Core<A>,
-    /// The interrupt lines.
+    /// The table of interrupt lines.
     pub irqs: Irqs<A>,
-    /// The youngest thread, for people who ask what there is.
+    /// The head of the list of all threads, the youngest one, for debug output.
     #[cfg(feature = "debug")]
     threads: Option<Ptr<object::Thread<A>>>,
     /// The domain schedule.
     pub domains: DomainSchedule,
-    /// What is remembered for the checks after each entry.
+    /// State that is kept for the invariant checks after each entry.
     #[cfg(any(test, feature = "invariants"))]
     pub watch: invariants::Watch<A>,
 }
@@ -104,11 +104,11 @@ pub struct Kernel<A: Arch> {
 pub use cores::Kernels;
 
 impl<A: Arch> Kernel<A> {
-    /// Makes the kernel of a machine that has no thread yet, where it shall be.
+    /// Makes the kernel of a machine that has no thread yet, in place.
     ///
     /// # Safety
-    /// At most one kernel may exist for a set of objects (see [`Objects::new`]), or one for each core, which
-    /// take turns through the gate.
+    /// At most one kernel may exist for a set of objects (see [`Objects::new`]), or one for each core if the
+    /// entry lock orders their accesses.
     pub(crate) unsafe fn make_in(
         memory: &mut MaybeUninit<Self>,
         arch: A,
@@ -117,8 +117,7 @@ impl<A: Arch> Kernel<A> {
     ) -> &mut Self {
         let id = gate.core();
         let place = memory.as_mut_ptr();
-        // SAFETY: the memory is the kernel's, of which all fields are written; and the caller makes only
-        // one kernel.
+        // SAFETY: the kernel owns the memory, and all fields are written; the caller makes only one kernel.
         unsafe {
             make_fields!(place, {
                 objects: Objects::new(),

@@ -1,8 +1,8 @@
-//! The list of all threads that debug kernels keep, for people who ask what there is. In other kernels
-//! it is empty and keeping it does nothing.
+//! The list of all threads in debug kernels, for debug output. In other kernels it is empty, and the
+//! functions do nothing.
 //!
-//! The kernel itself never walks it, except to print it for `DebugDumpScheduler` and `DebugSnapshot`,
-//! and then only so far.
+//! The kernel itself never traverses it, except to print it for `DebugDumpScheduler` and `DebugSnapshot`, and
+//! then only up to a bound.
 
 use abi::registers::PC;
 
@@ -12,7 +12,7 @@ use crate::console::debug_line;
 use crate::object::{THREAD_SLOTS, Thread, ThreadState};
 use crate::token::Ptr;
 
-/// A thread's place in the list: the neighbours.
+/// The links of a thread in the list.
 pub struct Neighbours<A: Arch> {
     #[cfg(feature = "debug")]
     newer: Option<Ptr<Thread<A>>>,
@@ -68,7 +68,7 @@ impl<A: Arch> Kernel<A> {
 #[cfg(not(feature = "debug"))]
 #[expect(
     clippy::unused_self,
-    reason = "the hooks of kernels that keep the list"
+    reason = "the interface of kernels that keep the list"
 )]
 impl<A: Arch> Kernel<A> {
     #[inline(always)]
@@ -82,11 +82,11 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-/// The most threads that are printed.
+/// The largest number of threads that are printed.
 const MOST: usize = 256;
 
 impl<A: Arch> Kernel<A> {
-    /// Prints the threads; `caps` says whether also what is in their slots.
+    /// Prints the threads; with `caps` also the contents of their slots.
     pub(crate) fn print_threads(&self, caps: bool) {
         for (index, thread) in self.all_threads().enumerate() {
             if index == MOST {

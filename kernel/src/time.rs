@@ -2,18 +2,18 @@
 
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
-/// Ticks of the platform's clock: a moment since boot, or a length of time.
+/// Ticks of the platform's clock: a time since boot, or a duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Ticks(pub u64);
 
 impl Ticks {
-    /// No time, or the moment of boot.
+    /// No time, or the time of boot.
     pub const ZERO: Self = Self(0);
-    /// A moment that never comes.
+    /// A time that never comes.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The sum, or [`Ticks::NEVER`] where it does not fit.
+    /// The sum, or [`Ticks::NEVER`] on overflow.
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -55,18 +55,18 @@ impl SubAssign for Ticks {
 #[repr(transparent)]
 pub struct Microseconds(pub u64);
 
-/// How ticks and microseconds relate on this machine.
+/// The relation of ticks to microseconds on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     ticks_per_second: u64,
-    /// Every kernel entry asks for it, and divisions are dear.
+    /// Stored because every kernel entry needs it, and divisions are expensive.
     min_budget: Ticks,
 }
 
-/// The kernel's worst-case execution time, an upper bound on one kernel entry, from which the
-/// smallest budget follows (seL4 reference manual, section "Scheduling Contexts": a budget pays for
-/// entering and for leaving the kernel, so it is at least twice this). In instructions the bound is 3,000,
-/// which the benchmark suite `delay` checks; the book (`docs/src/reference/delay.md`) relates both.
+/// The kernel's worst-case execution time, an upper bound on one kernel entry, from which the smallest budget
+/// follows (seL4 reference manual, section "Scheduling Contexts": a budget must suffice to enter and to leave
+/// the kernel, so it is at least twice this). In instructions the bound is 3,000, which the benchmark suite
+/// `delay` checks; the book (`docs/src/reference/delay.md`) relates both.
 pub const KERNEL_WCET: Microseconds = Microseconds(10);
 
 /// The smallest budget and the smallest period.
@@ -90,12 +90,12 @@ impl Clock {
         self.ticks_per_second
     }
 
-    /// The ticks of a length of time, rounded down.
+    /// The ticks of a duration, rounded down.
     pub const fn ticks(self, time: Microseconds) -> Ticks {
         ticks(time, self.ticks_per_second)
     }
 
-    /// The microseconds of a length of time, rounded down.
+    /// The microseconds of a duration, rounded down.
     pub const fn microseconds(self, ticks: Ticks) -> Microseconds {
         let whole = ticks.0 / self.ticks_per_second * 1_000_000;
         let part = ticks.0 % self.ticks_per_second * 1_000_000 / self.ticks_per_second;
@@ -107,14 +107,14 @@ impl Clock {
         self.min_budget
     }
 
-    /// The longest period: an eighth of what can be converted, so that sums of a few periods and a
-    /// moment in the machine's life never overflow.
+    /// The longest period: an eighth of the range that can be converted, so that sums of a few periods and a
+    /// time since boot never overflow.
     pub const fn max_period(self) -> Microseconds {
         Microseconds(u64::MAX / self.ticks_per_second / 8 * 1_000_000)
     }
 }
 
-/// The ticks of a length of time, rounded down.
+/// The ticks of a duration, rounded down.
 const fn ticks(time: Microseconds, ticks_per_second: u64) -> Ticks {
     let whole = time.0 / 1_000_000 * ticks_per_second;
     let part = time.0 % 1_000_000 * ticks_per_second / 1_000_000;

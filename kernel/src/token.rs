@@ -1,10 +1,9 @@
-//! Handles to kernel objects, and the token against which they yield references.
+//! Handles to kernel objects, and the token that is needed to access them.
 //!
-//! Kernel objects live in memory that users turned over from untyped memory, so Rust's ownership does
-//! not cover them. A [`Ptr`] is a handle: it may be copied and compared freely, but it yields a
-//! reference only against [`Objects`], of which one exists per kernel entry. A shared reference
-//! borrows the token and a mutable one borrows it mutably, so two mutable references to one object
-//! cannot exist.
+//! Kernel objects live in memory that users turned over from untyped memory, so Rust's ownership does not
+//! cover them. A [`Ptr`] is a handle: it may be copied and compared freely, but gives a reference only with
+//! [`Objects`], of which one exists per kernel entry. A shared reference borrows the token and a mutable one
+//! borrows it mutably, so two mutable references to one object cannot exist.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -22,9 +21,9 @@ impl<T> Ptr<T> {
     /// The handle of the object at `address`.
     ///
     /// # Safety
-    /// A valid, initialised `T` must lie there, reached only through handles, for as long as any copy
-    /// of this handle is used. In the kernel the capability system guarantees it: handles are made by
-    /// retype and at boot, and memory is used again only when no capability to it is left.
+    /// A valid, initialised `T` must be there, accessed only through handles, for as long as any copy of this
+    /// handle is used. In the kernel the capability system guarantees it: handles are made by retype and at
+    /// boot, and memory is reused only when no capability to it is left.
     pub const unsafe fn new(address: NonNull<T>) -> Self {
         Self {
             address,
@@ -32,13 +31,13 @@ impl<T> Ptr<T> {
         }
     }
 
-    /// The handle of the object at an address that came out of [`Ptr::address`].
+    /// The handle of the object at an address that [`Ptr::address`] returned.
     ///
     /// # Safety
     /// As for [`Ptr::new`].
     pub const unsafe fn from_address(address: usize) -> Option<Self> {
         match NonNull::new(core::ptr::without_provenance_mut::<T>(address)) {
-            // SAFETY: the caller vouches for the object.
+            // SAFETY: the caller guarantees the object.
             Some(pointer) => Some(unsafe { Self::new(pointer) }),
             None => None,
         }
@@ -54,8 +53,7 @@ impl<T> Ptr<T> {
         self.address.as_ptr()
     }
 
-    /// Whether both are the same object, or none: `==` in one comparison of addresses, which the compiler
-    /// does not make of it.
+    /// Whether both are the same object, or none. Compiles to one comparison of addresses, unlike `==`.
     #[inline(always)]
     pub fn is_same(one: Option<Self>, other: Option<Self>) -> bool {
         let address = |ptr: Option<Self>| ptr.map_or(core::ptr::null_mut(), Self::as_ptr);
@@ -81,7 +79,7 @@ impl<T> fmt::Debug for Ptr<T> {
     }
 }
 
-/// The token: whoever holds it may reach the kernel's objects.
+/// The token: its holder may access the kernel's objects.
 #[derive(Debug)]
 pub struct Objects(PhantomData<*mut ()>);
 

@@ -1,10 +1,10 @@
 //! The kernel's log: defmt frames on a channel of their own, decoded by the host.
 //!
-//! A frame holds an index into the image's string table and the raw values, so a line of log costs
-//! some tens of bytes and no formatting; below the level chosen at build time (`DEFMT_LOG`), and
-//! without the feature `log`, it costs nothing.
+//! A frame holds an index into the image's string table and the raw values, so a log line costs some tens of
+//! bytes and no formatting. Below the level selected at build time (`DEFMT_LOG`), and without the feature
+//! `log`, it costs nothing.
 //!
-//! All cores write into the same channel, a frame at a time.
+//! All cores write to the same channel, one frame at a time.
 
 #[cfg(feature = "log")]
 mod frames;

@@ -1,17 +1,17 @@
-//! The arithmetic of replenishments: pure, without kernel state.
+//! Arithmetic of replenishments: pure, without kernel state.
 //!
 //! A scheduling context with budget *C* and period *T* is a sporadic server (Sprunt, Sha, Lehoczky,
-//! "Aperiodic task scheduling for hard-real-time systems", 1989; with the corrections of Stanovich et
-//! al., "Defects of the POSIX sporadic server", 2010). It keeps a list of replenishments, each a moment
-//! and an amount: from the moment on, the amount may be used. What is used comes back one period after
-//! it became available. Two things hold at all times:
+//! "Aperiodic task scheduling for hard-real-time systems", 1989; with the corrections of Stanovich et al.,
+//! "Defects of the POSIX sporadic server", 2010). It keeps a list of replenishments, each a time and an
+//! amount: from that time on, the amount may be used. An amount that was used is replenished one period after
+//! it became available. Two invariants hold:
 //!
 //! * the amounts add up to the budget;
-//! * the replenishments are in order and do not overlap: each ends (moment + amount) no later than
+//! * the replenishments are in order and do not overlap: each ends (time + amount) no later than
 //!   the next begins. So no window of one period ever supplies more than the budget.
 //!
-//! The list has a fixed capacity. When it is full, what is used is merged into the last replenishment,
-//! which is delayed for it: the server may get its time later, never more of it.
+//! The list has a fixed capacity. When it is full, a used amount is merged into the last replenishment, which
+//! is delayed accordingly: the server may get its budget later, but never more than its budget.
 
 mod refills;
 mod ring;

@@ -1,10 +1,10 @@
-//! What happens to a list of replenishments.
+//! Operations on a list of replenishments.
 
 use super::ring::origin;
 use super::{Entry, Refill, RefillRing};
 use crate::time::Ticks;
 
-/// A list of replenishments: a ring in an array that somebody else keeps.
+/// A list of replenishments: a ring in an array that the scheduling context owns.
 #[derive(Debug)]
 pub struct Refills<'a> {
     ring: &'a mut RefillRing,
@@ -54,7 +54,7 @@ impl<'a> Refills<'a> {
             .map(|position| self.entry(position).refill(self.total_before(position)))
     }
 
-    /// Takes the head out.
+    /// Removes the head.
     fn pop(&mut self) -> Refill {
         let head = self.head();
         self.origin = self.entry(0).total;
@@ -73,7 +73,7 @@ impl<'a> Refills<'a> {
         };
     }
 
-    /// An empty list.
+    /// Empties the list.
     fn clear(&mut self, capacity: usize) {
         *self.ring = RefillRing::new(capacity);
     }
@@ -96,8 +96,8 @@ impl<'a> Refills<'a> {
         });
     }
 
-    /// Changes budget and period of a context in use without giving it more than either allows: what
-    /// is available now, up to the new budget, stays, and the rest comes one new period later.
+    /// Changes budget and period of a context in use without supplying more than either allows: the amount
+    /// available now stays, up to the new budget, and the remainder is replenished one new period later.
     pub fn update(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
         let mut head = self.head();
         if self.is_ready(now) {
@@ -120,12 +120,12 @@ impl<'a> Refills<'a> {
         self.head().time <= now
     }
 
-    /// Whether, with `usage` taken off, the head still holds the smallest budget.
+    /// Whether the head, less `usage`, still holds the smallest budget.
     pub fn is_sufficient(&self, usage: Ticks, minimum: Ticks) -> bool {
         self.head().amount.saturating_sub(usage) >= minimum
     }
 
-    /// Adds a replenishment behind all others, or merges it into the last one.
+    /// Adds a replenishment at the end, or merges it into the last one.
     fn schedule(&mut self, refill: Refill) {
         let full = self.ring.len() == self.ring.capacity();
         let last = self.ring.len() - 1;
@@ -134,23 +134,23 @@ impl<'a> Refills<'a> {
         let total = before.total.wrapping_add(refill.amount.0);
         let (entry, time) = match (tail.end() < refill.time, full) {
             (true, false) => (self.ring.extend(), refill.time),
-            // Delayed, so that it neither begins early nor ends late: it ends where the new one would.
+            // The list is full. The last one is delayed, so that together they end when the new one would.
             (true, true) => (self.ring.index(last), Ticks(refill.time.0 - tail.amount.0)),
             (false, _) => (self.ring.index(last), tail.time),
         };
         self.entries[entry] = Entry { time, total };
     }
 
-    /// Charges the whole budget `times` over, which delays everything by as many periods.
+    /// Charges the whole budget `times` times, which delays all replenishments by as many periods.
     ///
-    /// It happens where the machine itself stood still, as an emulator does whose host is busy;
+    /// This happens when the machine itself stood still, as an emulator does on a busy host;
     /// [`Refills::charge`] alone would take a step for each budget.
     pub fn charge_budgets(&mut self, times: u64, budget: Ticks, period: Ticks) {
         let delay = Ticks(period.0.saturating_mul(times));
         self.advance(delay, Ticks(budget.0.wrapping_mul(times)));
     }
 
-    /// All that there is was used and comes back later: the totals go on.
+    /// All replenishments were used and come back later: adds the used amount to all totals.
     fn advance(&mut self, delay: Ticks, used: Ticks) {
         for position in 0..self.ring.len() {
             let entry = self.entry_mut(position);
@@ -160,11 +160,11 @@ impl<'a> Refills<'a> {
         self.origin = self.origin.wrapping_add(used.0);
     }
 
-    /// Charges `usage`: what was used comes back one period after it became available.
+    /// Charges `usage`: the used amount is replenished one period after it became available.
     ///
-    /// Whole replenishments are taken from the head first; a part is split off the last one. A head
-    /// below `minimum` would not pay for entering and leaving the kernel, so it is merged into its
-    /// successor. The sum of all amounts must be at least `minimum`.
+    /// Whole replenishments are taken from the head first; the last one is split. A head below `minimum`
+    /// would not suffice to enter and leave the kernel, so it is merged into its successor. The sum of all
+    /// amounts must be at least `minimum`.
     pub fn charge(&mut self, mut usage: Ticks, period: Ticks, minimum: Ticks) {
         while self.head().amount <= usage {
             let amount = self.head().amount;
@@ -195,8 +195,9 @@ impl<'a> Refills<'a> {
         }
     }
 
-    /// All of the head was used, after the one before it: it goes behind that, as far away as it was. Only
-    /// those that were first and last can come to touch each other.
+    /// All of the head was used, right after its predecessor: it moves to the end and keeps its distance to
+    /// that, so that no merge is needed. Only the former first and last replenishment can come to touch each
+    /// other.
     fn turn(&mut self, budget: Ticks, period: Ticks) {
         let Entry { time, total } = self.entry(0);
         self.origin = total;
@@ -223,9 +224,9 @@ impl<'a> Refills<'a> {
         self.schedule(used);
     }
 
-    /// The head if all before `position` were merged into the replenishment there, which is brought
-    /// forward so that it ends where it did: what comes before is used first, and reaches up to its
-    /// old beginning.
+    /// The head that results if all replenishments before `position` are merged into the one there. This is
+    /// brought forward so that its end stays the same: the earlier amounts are used first, and reach up to
+    /// its old start.
     fn merged(&self, position: usize) -> Entry {
         let before = Ticks(self.total_before(position).wrapping_sub(self.origin));
         let entry = self.entry(position);
@@ -241,13 +242,13 @@ impl<'a> Refills<'a> {
         *self.entry_mut(0) = head;
     }
 
-    /// Merges as many replenishments as it takes for the head to hold `amount`, or all, unless it
-    /// would be due later than at `latest` then. Returns whether it did.
+    /// Merges as many replenishments as needed for the head to hold `amount`, or all, unless the head would
+    /// then be due later than `latest`. Returns whether it did.
     ///
-    /// The totals are in order, so the steps are the logarithm of the length of the list.
+    /// The totals are in order, so the number of steps is the logarithm of the length of the list.
     pub fn gather(&mut self, amount: Ticks, latest: Ticks) -> bool {
         let (mut low, mut high) = (0, self.ring.len() - 1);
-        // The second is nearly always enough.
+        // Two replenishments nearly always suffice.
         if high > 1 && self.entry(1).total.wrapping_sub(self.origin) >= amount.0 {
             high = 1;
         }
@@ -266,11 +267,11 @@ impl<'a> Refills<'a> {
         true
     }
 
-    /// Time is used as soon as it is available, from `since` until `now`. Returns how much that was.
+    /// Charges time that is used as soon as it is available, from `since` until `now`. Returns the time used.
     ///
-    /// What is due at the beginning counts from then on. All that there is ends within one period, since it
-    /// was used before, and so every period is like the first: whole periods are skipped. The steps are
-    /// the length of the list.
+    /// Replenishments that are due at `since` count from then on. All replenishments end within one period,
+    /// because each was scheduled one period after its use. So every period is like the first, and whole
+    /// periods are skipped. The number of steps is the length of the list.
     pub fn idle(
         &mut self,
         since: Ticks,
@@ -311,11 +312,11 @@ impl<'a> Refills<'a> {
         used
     }
 
-    /// The thread becomes able to use its time now: what has waited unused counts from now on, and
-    /// replenishments that are due by the time the head is used up join it.
+    /// The thread can use its budget from now on: unused budget counts from `now`, and replenishments that
+    /// are due by the time the head is used up are merged into it.
     ///
-    /// They do not overlap, so what is due too late for the one before is too late for all before; the
-    /// steps are the logarithm of the length of the list.
+    /// Replenishments do not overlap, so all that follow one that is due too late are due too late as well: a
+    /// binary search finds it, and the number of steps is the logarithm of the length of the list.
     pub fn unblock(&mut self, now: Ticks) {
         if !self.is_ready(now) {
             return;

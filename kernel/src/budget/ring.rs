@@ -1,4 +1,4 @@
-//! How a list of replenishments is kept: a ring in an array.
+//! The representation of a list of replenishments: a ring in an array.
 
 use crate::time::Ticks;
 
@@ -6,24 +6,24 @@ use crate::time::Ticks;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Refill {
-    /// When.
+    /// The time from which it can be used.
     pub time: Ticks,
-    /// How much.
+    /// Its amount.
     pub amount: Ticks,
 }
 
 impl Refill {
-    /// The earliest moment at which all of it can have been used.
+    /// The earliest time at which all of it can have been used.
     pub(super) const fn end(self) -> Ticks {
         self.time.saturating_add(self.amount)
     }
 }
 
-/// A replenishment as it is kept: with the total of all amounts up to and including its own, counted
-/// from some origin. The sum of any run of replenishments is then a difference of two totals, and
-/// merging a run into its last one is forgetting the others.
+/// A replenishment as it is stored: with the total of all amounts up to and including its own, counted from
+/// some origin. The sum of consecutive replenishments is then a difference of two totals, and merging them
+/// into the last one only drops the others.
 ///
-/// Totals wrap; only differences mean anything.
+/// Totals wrap around; only differences are meaningful.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Entry {
@@ -52,16 +52,16 @@ pub(super) const fn origin(tail: Entry, budget: Ticks) -> u64 {
     tail.total.wrapping_sub(budget.0)
 }
 
-/// Counts entries. On 32-bit machines the header of a scheduling context has room for no more.
+/// An entry count. On 32-bit machines the header of a scheduling context has no room for more bits.
 #[cfg(target_pointer_width = "64")]
 type Count = u32;
 #[cfg(not(target_pointer_width = "64"))]
 type Count = u16;
 
-/// The most entries that a ring can have.
+/// The largest number of entries of a ring.
 pub const MAX_REFILLS: usize = Count::MAX as usize / 2;
 
-/// Which entries of the array are in use.
+/// The part of the array that is in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RefillRing {
@@ -86,12 +86,12 @@ impl RefillRing {
         self.count as usize
     }
 
-    /// Entries that the ring may use.
+    /// The number of entries that the ring may use.
     pub const fn capacity(&self) -> usize {
         self.capacity as usize
     }
 
-    /// The entry at a position, counted from the head.
+    /// The index of the entry at a position, counted from the head.
     #[inline(always)]
     pub(super) const fn index(&self, position: usize) -> usize {
         let index = self.head as usize + position;
@@ -102,24 +102,24 @@ impl RefillRing {
         }
     }
 
-    /// The entry of the tail, if there is any.
+    /// The index of the tail, if there is any entry.
     pub(super) fn tail(&self) -> Option<usize> {
         Some(self.index(self.len().checked_sub(1)?))
     }
 
-    /// The entries of head and tail.
+    /// The indexes of head and tail.
     #[inline(always)]
     pub const fn ends(&self) -> (usize, usize) {
         let tail = self.index(self.len().saturating_sub(1));
         (self.head as usize, tail)
     }
 
-    /// The total of all amounts that were ever used up. It advances with what is charged.
+    /// Total consumed: the sum of all amounts ever used up. It advances with each charge.
     pub fn odometer(&self, entries: &[Entry], budget: Ticks) -> u64 {
         self.tail().map_or(0, |tail| origin(entries[tail], budget))
     }
 
-    /// The list in `entries`, of which all amounts add up to `budget`.
+    /// The list in `entries`, the amounts of which add up to `budget`.
     pub fn iter<'a>(
         &'a self,
         entries: &'a [Entry],
@@ -132,13 +132,13 @@ impl RefillRing {
         })
     }
 
-    /// Drops the first entries, but not all.
+    /// Drops the first `count` entries, but not all.
     pub(super) fn forget(&mut self, count: usize) {
         self.head = self.index(count) as Count;
         self.count -= count as Count;
     }
 
-    /// Takes one more entry into use, behind the others; returns which.
+    /// Takes one more entry at the end into use; returns its index.
     pub(super) fn extend(&mut self) -> usize {
         self.count += 1;
         self.index(self.len() - 1)

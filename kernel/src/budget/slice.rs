@@ -1,27 +1,27 @@
-//! Round robin: a slice of time without replenishments.
+//! Round robin: timeslices without replenishments.
 
 use super::Entry;
 use crate::time::Ticks;
 
-/// The two entries of a round-robin context, kept like a list of replenishments: the first is what is
-/// left of the slice, the second what was used of it.
+/// The two entries of a round-robin context, stored like a list of replenishments: the first is the
+/// remaining timeslice, the second the part that was used.
 #[derive(Debug)]
 pub struct Slice<'a> {
     /// The entries.
     pub entries: &'a mut [Entry; 2],
-    /// What both add up to.
+    /// The sum of both.
     pub budget: Ticks,
 }
 
 impl Slice<'_> {
-    /// What is left.
+    /// The remaining timeslice.
     #[inline(always)]
     pub const fn rest(&self) -> Ticks {
         let [left, used] = *self.entries;
         left.head(used, self.budget).amount
     }
 
-    /// Moves `usage` from what is left to what was used.
+    /// Moves `usage` from the remaining to the used part.
     #[inline(always)]
     pub fn charge(&mut self, usage: Ticks) {
         let usage = usage.min(self.rest());
@@ -29,16 +29,16 @@ impl Slice<'_> {
         used.total = used.total.wrapping_add(usage.0);
     }
 
-    /// What is left is given up, and the slice is full again.
+    /// Gives up the remaining timeslice, and starts a full one.
     #[inline(always)]
     pub const fn give_up(&mut self) {
-        // The total of what is left ends where what is used does when all of it is.
+        // If all of it were used, the used total would exceed the remaining total by the budget.
         let total = self.entries[0].total.wrapping_add(self.budget.0);
         self.entries[0].total = total;
         self.entries[1].total = total;
     }
 
-    /// A full slice again.
+    /// Starts a full timeslice.
     #[inline(always)]
     pub const fn renew(&mut self) {
         self.entries[0].total = self.entries[1].total;

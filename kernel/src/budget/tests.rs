@@ -1,4 +1,4 @@
-//! Lists of replenishments in the cases that matter, and through random histories.
+//! Lists of replenishments in specific cases and in random histories.
 
 use super::{Entry, Refill, RefillRing, Refills, Slice};
 use crate::time::Ticks;
@@ -48,7 +48,7 @@ impl Context {
         }
         assert!(
             list[0].amount >= MINIMUM,
-            "the head pays for the kernel: {list:?}"
+            "the head holds the smallest budget: {list:?}"
         );
     }
 }
@@ -100,7 +100,7 @@ fn a_part_is_split_off() {
     );
 }
 
-/// Moments and amounts.
+/// Times and amounts.
 fn list(context: &mut Context) -> Vec<(u64, u64)> {
     let refills = context.refills();
     refills
@@ -140,7 +140,7 @@ fn time_is_gathered_if_it_comes_soon_enough() {
     assert_eq!(list(&mut context), [(930, 100)]);
 }
 
-/// Limits are readings of the odometer.
+/// Limits are readings of the total consumed.
 #[test]
 fn the_odometer_counts_what_is_charged() {
     let reading = |context: &Context| context.ring.odometer(&context.entries, context.budget);
@@ -151,7 +151,7 @@ fn the_odometer_counts_what_is_charged() {
         for usage in [100, 30, 40, 100, 7, 250, 100] {
             context.refills().charge(Ticks(usage), Ticks(1000), MINIMUM);
             charged += usage;
-            // Too small a rest is charged with what comes next.
+            // A remainder below the minimum is merged with the next replenishment.
             assert!(reading(&context).abs_diff(charged) < MINIMUM.0, "{charged}");
         }
         let before = reading(&context);
@@ -171,7 +171,7 @@ fn idling_uses_a_budget_to_its_end() {
     };
     assert_eq!(idle(&mut context, 100), Ticks(100));
     assert_eq!(list(&mut context), [(1000, 100)]);
-    // A rest that pays for nothing joins what comes next.
+    // A remainder below the minimum is merged with the next replenishment.
     let mut context = Context::new(4, 100);
     assert_eq!(idle(&mut context, 90), Ticks(90));
     assert_eq!(list(&mut context), [(990, 100)]);
@@ -252,14 +252,14 @@ fn gathering_waits_for_enough_and_no_more() {
     };
     assert_eq!(head_for(1), (210, 40));
     assert_eq!(head_for(40), (210, 40));
-    // Used from the front, it reaches the later ones when they would begin.
+    // Used from the front, the merged head lasts until the later ones would begin.
     assert_eq!(head_for(41), (960, 60));
     assert_eq!(head_for(80), (1010, 80));
     assert_eq!(head_for(100), (1060, 100));
     assert_eq!(
         head_for(1000),
         (1060, 100),
-        "more than there is: all there is"
+        "more than the budget: all of it"
     );
 }
 
@@ -346,7 +346,7 @@ proptest! {
                 context.check();
                 prop_assert!(context.refills().head().amount.0 >= amount.min(budget));
             }
-            // Wait, as the release queue does, until the head is ready.
+            // Wait, as in the release queue, until the head is ready.
             now = now.max(context.refills().head().time);
             if sporadic || pause > 0 {
                 context.refills().unblock(now);
@@ -371,7 +371,7 @@ proptest! {
 }
 
 proptest! {
-    /// Skipping whole periods makes no difference: not to what was used, nor to what comes back and when.
+    /// Skipping whole periods changes neither the time used, nor the amounts and times of replenishments.
     #[test]
     fn idling_at_once_is_idling_step_by_step(
         charges in prop::collection::vec((1u64..60, 0u64..300), 0..12),
@@ -413,7 +413,7 @@ proptest! {
     }
 }
 
-/// A list in which replenishments that follow one another without a gap are one.
+/// The list with adjacent replenishments merged.
 fn without_seams(refills: Refills<'_>) -> Vec<Refill> {
     let mut list: Vec<Refill> = Vec::new();
     for refill in refills.iter() {

@@ -1,14 +1,14 @@
-//! The set of priorities at which somebody is ready.
+//! The set of priorities at which a thread is ready.
 
 use abi::PRIORITIES;
 
 const WORD: usize = usize::BITS as usize;
 const WORDS: usize = PRIORITIES / WORD;
-/// The word of the marks.
+/// The index of the word of marks.
 const MARKS: usize = WORDS;
 
-/// A two-level bitmap: the greatest member is found by counting leading zeros twice. Beside priorities it
-/// holds *marks*, which are greater than all of them.
+/// A two-level bitmap: the greatest member is found by counting leading zeros twice. In addition to
+/// priorities it holds *marks*, which are greater than all priorities.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PriorityBitmap {
@@ -17,9 +17,9 @@ pub struct PriorityBitmap {
 }
 
 impl PriorityBitmap {
-    /// Offset of the word that tells which of the others are not 0, for fast paths in assembly.
+    /// Offset of the summary word, with a bit for each other word that is not 0, for fast paths in assembly.
     pub const SUMMARY: usize = core::mem::offset_of!(Self, summary);
-    /// Offset of the others.
+    /// Offset of the other words.
     pub const WORDS: usize = core::mem::offset_of!(Self, words);
 
     /// The empty set.
@@ -35,7 +35,7 @@ impl PriorityBitmap {
         self.summary |= 1 << word;
     }
 
-    /// Takes a priority out.
+    /// Removes a priority.
     pub fn remove(&mut self, priority: u8) {
         let (word, bit) = (priority as usize / WORD, priority as usize % WORD);
         self.words[word] &= !(1 << bit);
@@ -50,7 +50,7 @@ impl PriorityBitmap {
         self.words[word] >> bit & 1 != 0
     }
 
-    /// The most urgent priority of the set; with a mark, more than any priority.
+    /// The highest priority of the set; with a mark, more than any priority.
     #[inline(always)]
     pub fn highest(&self) -> Option<u16> {
         let word = self.summary.checked_ilog2()? as usize;
@@ -58,20 +58,20 @@ impl PriorityBitmap {
         Some((word * WORD + bit) as u16)
     }
 
-    /// The most urgent priority of the set, whatever marks it has.
+    /// The highest priority of the set, regardless of marks.
     pub fn highest_priority(&self) -> Option<u8> {
         let word = (self.summary & !(1 << MARKS)).checked_ilog2()? as usize;
         let bit = self.words[word].checked_ilog2()? as usize;
         Some((word * WORD + bit) as u8)
     }
 
-    /// Adds a mark, below the number of bits of a word.
+    /// Adds a mark. Its number is less than the number of bits of a word.
     pub fn mark(&mut self, mark: usize) {
         self.words[MARKS] |= 1 << mark;
         self.summary |= 1 << MARKS;
     }
 
-    /// Takes a mark out.
+    /// Removes a mark.
     pub fn unmark(&mut self, mark: usize) {
         self.words[MARKS] &= !(1 << mark);
         if !self.has_marks() {
@@ -85,7 +85,7 @@ impl PriorityBitmap {
         self.words[MARKS] != 0
     }
 
-    /// Whether a mark is there.
+    /// Whether a mark is set.
     #[cfg(any(test, feature = "invariants"))]
     pub const fn is_marked(&self, mark: usize) -> bool {
         self.words[MARKS] >> mark & 1 != 0

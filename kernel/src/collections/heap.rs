@@ -1,12 +1,12 @@
-//! Least key first, first come first served among equals, with a number of steps that is logarithmic
-//! in the number of members.
+//! Least key first, first come first served among equals. The number of steps is logarithmic in the number of
+//! members.
 //!
-//! A leftist heap (Crane 1972; Knuth, The Art of Computer Programming, vol. 3, section 5.2.3): a
-//! binary tree in which no member precedes its parent, and in which the *rank* of a member, the length
-//! of the way to the right until nobody follows, is never greater on the right than on the left. So the
-//! way to the right is logarithmic in the number of members, and everything happens on it: two heaps
-//! are merged along it. Inserting is merging with a heap of one; what is taken out leaves two heaps,
-//! which are merged in its place. The first member is the root.
+//! A leftist heap (Crane 1972; Knuth, The Art of Computer Programming, vol. 3, section 5.2.3): a binary tree
+//! in which no member precedes its parent. The *rank* of a member is the length of its right spine, and is
+//! never greater in the right child than in the left. So right spines are logarithmic in the number of
+//! members, and all operations work along them: two heaps are merged along their right spines. An insertion
+//! merges with a heap of one member; a removal leaves two heaps, which are merged in its place. The first
+//! member is the root.
 
 use super::Linked;
 use crate::token::{Objects, Ptr};
@@ -36,7 +36,7 @@ impl<T: Linked> Heap<T> {
         self.root
     }
 
-    /// Adds a member that is in no queue. Turns are given out in ascending order and may wrap.
+    /// Adds a member that is in no queue. Turns are assigned in ascending order and may wrap around.
     pub fn insert(&mut self, objects: &mut Objects, member: Ptr<T>, key: u64, turn: u32) {
         let links = objects[member].links_mut();
         (links.key, links.turn, links.rank) = (key, turn, 1);
@@ -44,7 +44,7 @@ impl<T: Linked> Heap<T> {
         self.root = merge(objects, self.root, Some(member));
     }
 
-    /// Takes out a member of this queue.
+    /// Removes a member of this queue.
     pub fn remove(&mut self, objects: &mut Objects, member: Ptr<T>) {
         let links = objects[member].links_mut();
         let parent = links.parent.take();
@@ -63,8 +63,8 @@ impl<T: Linked> Heap<T> {
         let children = &mut objects[parent].links_mut().children;
         let side = usize::from(children[RIGHT] == Some(member));
         children[side] = heir;
-        // Above a rank that stays nothing changes, and a rank that changes does so by the change of
-        // the smaller side, of which there are no more than ranks.
+        // Nodes above a rank that stays the same do not change. A rank can only change through its smaller
+        // side, so the number of changed nodes is at most the number of ranks.
         let mut place = Some(parent);
         while let Some(node) = place
             && rank_anew(objects, node)
@@ -88,7 +88,7 @@ fn rank<T: Linked>(objects: &Objects, node: Option<Ptr<T>>) -> u32 {
     node.map_or(0, |node| objects[node].links().rank)
 }
 
-/// Merges two heaps, whose roots have no parent, along their ways to the right.
+/// Merges two heaps along their right spines. Their roots have no parent.
 fn merge<T: Linked>(
     objects: &mut Objects,
     mut one: Option<Ptr<T>>,
@@ -129,7 +129,7 @@ fn merge<T: Linked>(
     root
 }
 
-/// Puts the smaller rank of a node's children to the right, and returns whether the node's own changed.
+/// Moves the child of smaller rank to the right. Returns whether the rank of the node itself changed.
 fn rank_anew<T: Linked>(objects: &mut Objects, node: Ptr<T>) -> bool {
     let [left, right] = objects[node].links().children;
     let (left_rank, right_rank) = (rank(objects, left), rank(objects, right));
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Steps to the right from the root.
+    /// The length of the right spine of the root.
     fn way_right<T: Linked>(objects: &Objects, heap: &Heap<T>) -> u32 {
         let (mut steps, mut place) = (0, heap.first());
         while let Some(node) = place {
@@ -159,8 +159,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any history of insertions and removals agrees with a stable sort by key, and the way to the
-        /// right stays logarithmic.
+        /// Any sequence of insertions and removals agrees with a stable sort by key, and the right spine
+        /// stays logarithmic.
         #[test]
         fn agrees_with_a_sorted_list(
             steps in prop::collection::vec((0usize..60, 0u64..12), 1..400),
@@ -199,8 +199,8 @@ mod tests {
         }
     }
 
-    /// Removing from anywhere in a large heap repairs a logarithmic number of ranks only; here, that
-    /// it works at all on every shape that ascending, descending and mixed keys give.
+    /// Removal from anywhere in a large heap repairs a logarithmic number of ranks. This tests that it works
+    /// on all shapes that ascending, descending and mixed keys give.
     #[test]
     fn large_heaps_stay_in_shape() {
         const COUNT: usize = 1 << 10;

@@ -16,38 +16,38 @@ pub use tournament::Tournament;
 
 use crate::token::Ptr;
 
-/// What a member of a queue carries. A member is in one queue at a time.
+/// The links of a member of a queue. A member is in one queue at a time.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Links<T> {
-    /// Where the member stands in the tree of an [`OrderedQueue`] or [`Heap`]; unused in a [`Ring`].
+    /// The position in the tree of an [`OrderedQueue`] or [`Heap`]; unused in a [`Ring`].
     parent: Option<Ptr<T>>,
     children: [Option<Ptr<T>>; 2],
     /// Neighbours among members of the same key.
     next: Option<Ptr<T>>,
     previous: Option<Ptr<T>>,
     key: u64,
-    /// In a [`Heap`]: the length of the way to the right, and who came first among equals.
+    /// In a [`Heap`]: the length of the right spine, and the order among equals.
     rank: u32,
     turn: u32,
 }
 
-/// What fast paths in assembly know of links.
+/// Offsets for fast paths in assembly.
 impl<T> Links<T> {
-    /// Offset of the parent; behind it are the two children.
+    /// Offset of the parent; the two children follow it.
     pub const PARENT: usize = core::mem::offset_of!(Self, parent);
     /// Offset of the first child.
     pub const CHILDREN: usize = core::mem::offset_of!(Self, children);
     /// Offset of the next member of the same key.
     pub const NEXT: usize = core::mem::offset_of!(Self, next);
-    /// Offset of the previous one.
+    /// Offset of the previous member of the same key.
     pub const PREVIOUS: usize = core::mem::offset_of!(Self, previous);
     /// Offset of the key.
     pub const KEY: usize = core::mem::offset_of!(Self, key);
 }
 
 impl<T> Links<T> {
-    /// Those of a member of no queue.
+    /// The links of a member of no queue.
     pub const NONE: Self = Self {
         parent: None,
         children: [None; 2],
@@ -58,35 +58,35 @@ impl<T> Links<T> {
         turn: 0,
     };
 
-    /// The key under which the member was inserted into an [`OrderedQueue`] or [`Heap`], or that was
-    /// noted for it.
+    /// The key under which the member was inserted into an [`OrderedQueue`] or [`Heap`], or that was set for
+    /// it.
     pub const fn key(&self) -> u64 {
         self.key
     }
 
-    /// Leaves a queue of which this is the only member.
+    /// Removes the only member from its queue.
     #[inline(always)]
     pub const fn leave_alone(&mut self) {
         (self.next, self.previous) = (None, None);
     }
 
-    /// Notes a key for a member of a [`Ring`], which itself has no use for it.
+    /// Sets a key for a member of a [`Ring`], which does not use it itself.
     pub const fn set_key(&mut self, key: u64) {
         self.key = key;
     }
 }
 
-/// A type whose values can be members of queues.
+/// A type of members of queues.
 pub trait Linked: Sized {
-    /// Its links.
+    /// The links.
     fn links(&self) -> &Links<Self>;
-    /// Its links.
+    /// The links.
     fn links_mut(&mut self) -> &mut Links<Self>;
 }
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! Members for the tests of this room.
+    //! Members for the tests of this module.
 
     use super::{Linked, Links};
     use crate::token::Ptr;
@@ -109,7 +109,7 @@ pub(crate) mod testing {
         (0..count)
             .map(|_| {
                 let member = Box::leak(Box::new(Member { links: Links::NONE }));
-                // SAFETY: leaked, so it lives on and nobody else refers to it.
+                // SAFETY: leaked, so it is never freed, and there is no other reference to it.
                 unsafe { Ptr::new(NonNull::from(member)) }
             })
             .collect()

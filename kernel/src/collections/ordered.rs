@@ -1,18 +1,17 @@
-//! Least key first, first come first served among equals, whatever the number of members.
+//! Least key first, first come first served among equals. The number of steps is bounded by the length of a
+//! key, whatever the number of members.
 //!
-//! A digital search tree: members of equal key form a ring, and one member of each ring, its *leader*,
-//! is a node of a binary tree in which the path below depth *d* is chosen by the *d*-th bit of the key,
-//! most significant first (Knuth, The Art of Computer Programming, vol. 3, section 6.3). A path is
-//! thus never longer than a key, eight steps for priorities, however many members there are; and
-//! nothing is ever rebalanced. Taking out a node puts any leaf below it in
-//! its place. The least key is found on one path: everything to the left of a node is less than
-//! everything to its right, and only the nodes on the leftmost path compete.
+//! A digital search tree: members of equal key form a ring, and one member of each ring, its *leader*, is a
+//! node of a binary tree in which the path below depth *d* is chosen by the *d*-th bit of the key, most
+//! significant first (Knuth, The Art of Computer Programming, vol. 3, section 6.3). So a path is never longer
+//! than a key, eight steps for priorities, and the tree is never rebalanced. A removed node is replaced by
+//! any leaf below it. The least key is found on one path: all keys in the left subtree of a node are less
+//! than all in its right subtree, so that only the nodes on the leftmost path compete.
 
 use super::{Linked, Ring};
 use crate::token::{Objects, Ptr};
 
-/// A queue ordered by keys of `BITS` bits. It is a single pointer, so that objects with little room
-/// can pack it.
+/// A queue ordered by keys of `BITS` bits. It is a single pointer, so that small objects can pack it.
 #[derive(Debug)]
 pub struct OrderedQueue<T, const BITS: u32> {
     root: Option<Ptr<T>>,
@@ -29,12 +28,12 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
     /// The empty queue.
     pub const EMPTY: Self = Self { root: None };
 
-    /// The queue whose root is `root`, as [`OrderedQueue::root`] gave it.
+    /// The queue with root `root`, which [`OrderedQueue::root`] returned.
     pub const fn from_root(root: Option<Ptr<T>>) -> Self {
         Self { root }
     }
 
-    /// The root of the tree: all that there is to remember.
+    /// The root of the tree: the complete state of the queue.
     pub const fn root(&self) -> Option<Ptr<T>> {
         self.root
     }
@@ -48,7 +47,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         (key >> (BITS - 1 - depth) & 1) as usize
     }
 
-    /// Adds a member that is in no queue, behind all of the same key.
+    /// Adds a member that is in no queue, after all members of the same key.
     pub fn insert(&mut self, objects: &mut Objects, member: Ptr<T>, key: u64) {
         debug_assert!(BITS == 64 || key >> BITS == 0);
         if self.is_empty() {
@@ -89,7 +88,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         (left.is_none() && right.is_none() && Ptr::is_same(links.next, self.root)).then_some(root)
     }
 
-    /// Adds a member that is in no queue to this one, which has no other.
+    /// Adds a member that is in no queue to this empty queue.
     #[inline(always)]
     pub fn insert_only(&mut self, objects: &mut Objects, member: Ptr<T>, key: u64) {
         debug_assert!(self.is_empty());
@@ -101,16 +100,16 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         self.root = Some(member);
     }
 
-    /// The member that came first of those with the least key.
+    /// The first member of those with the least key.
     #[inline]
     pub fn first(&self, objects: &Objects) -> Option<Ptr<T>> {
         Some(Self::first_below(objects, self.root?))
     }
 
-    /// The member that comes behind one of this queue.
+    /// The member after a member of this queue.
     pub fn after(&self, objects: &Objects, member: Ptr<T>) -> Option<Ptr<T>> {
         let next = objects[member].links().next?;
-        // A ring ends where it comes back to its leader.
+        // A ring ends where its leader follows.
         let is_leader = self.root == Some(next) || objects[next].links().parent.is_some();
         if is_leader {
             self.first_above(objects, objects[member].links().key)
@@ -119,7 +118,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         }
     }
 
-    /// The member that came first of those with the least key above `key`.
+    /// The first member of those with the least key above `key`.
     fn first_above(&self, objects: &Objects, key: u64) -> Option<Ptr<T>> {
         let (mut best, mut right): (Option<Ptr<T>>, Option<Ptr<T>>) = (None, None);
         let mut place = self.root;
@@ -133,8 +132,8 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
                 best = Some(node);
             }
             let children = objects[node].links().children;
-            // Everything to the right of the path is greater, the least of it where the path was left
-            // last.
+            // All keys to the right of the path are greater. The least of them is in the right subtree of the
+            // node where the path last went left.
             let side = if depth < BITS {
                 Self::side(key, depth)
             } else {
@@ -158,7 +157,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         let mut node = node;
         loop {
             let [left, right] = objects[node].links().children;
-            // Left of a node everything is less than right of it; the node itself may be either.
+            // The left subtree has lesser keys than the right one; the node itself may compare either way.
             let Some(next) = left.or(right) else {
                 return least;
             };
@@ -169,7 +168,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         }
     }
 
-    /// Takes out a member of this queue.
+    /// Removes a member of this queue.
     pub fn remove(&mut self, objects: &mut Objects, member: Ptr<T>) {
         if self.only(objects) == Some(member) {
             self.root = None;
@@ -192,7 +191,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         links.children = [None; 2];
     }
 
-    /// Cuts off some leaf of the tree below `node`, if there is any.
+    /// Detaches a leaf of the tree below `node`, if there is any.
     fn detach_leaf_below(&self, objects: &mut Objects, node: Ptr<T>) -> Option<Ptr<T>> {
         let mut leaf = node;
         while let [Some(next), _] | [None, Some(next)] = objects[leaf].links().children {
@@ -211,7 +210,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         Some(leaf)
     }
 
-    /// Puts `heir` where `node` stands in the tree.
+    /// Puts `heir` at the position of `node` in the tree.
     fn replace(&mut self, objects: &mut Objects, node: Ptr<T>, heir: Option<Ptr<T>>) {
         let (parent, children) = {
             let links = objects[node].links();
@@ -243,7 +242,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The path to a member, to see that it is as short as promised.
+    /// The length of the path to a member, to test its bound.
     fn depth<T: Linked>(objects: &Objects, mut member: Ptr<T>) -> usize {
         let mut depth = 0;
         while let Some(parent) = objects[member].links().parent {
@@ -254,7 +253,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any history of insertions and removals agrees with a stable sort by key.
+        /// Any sequence of insertions and removals agrees with a stable sort by key.
         #[test]
         fn agrees_with_a_sorted_list(steps in prop::collection::vec((0usize..40, 0u64..16), 1..300)) {
             // SAFETY: the only token of this test's members.

@@ -1,9 +1,9 @@
-//! First come, first served: a doubly linked ring.
+//! First-come-first-served queue: a doubly linked ring.
 
 use super::Linked;
 use crate::token::{Objects, Ptr};
 
-/// A queue of members, all of whose operations take constant time.
+/// A queue of members. All operations take constant time.
 #[derive(Debug)]
 pub struct Ring<T> {
     first: Option<Ptr<T>>,
@@ -35,7 +35,7 @@ impl<T: Linked> Ring<T> {
         self.first.is_none()
     }
 
-    /// Adds a member behind all others.
+    /// Adds a member at the end.
     pub fn push_back(&mut self, objects: &mut Objects, member: Ptr<T>) {
         let Some(first) = self.first else {
             let links = objects[member].links_mut();
@@ -50,13 +50,13 @@ impl<T: Linked> Ring<T> {
         (links.next, links.previous) = (Some(first), Some(last));
     }
 
-    /// Adds a member in front of all others.
+    /// Adds a member at the front.
     pub fn push_front(&mut self, objects: &mut Objects, member: Ptr<T>) {
         self.push_back(objects, member);
         self.first = Some(member);
     }
 
-    /// Takes out a member of this queue.
+    /// Removes a member of this queue.
     pub fn remove(&mut self, objects: &mut Objects, member: Ptr<T>) {
         let links = objects[member].links_mut();
         let (next, previous) = (links.next.take(), links.previous.take());
@@ -74,7 +74,7 @@ impl<T: Linked> Ring<T> {
         }
     }
 
-    /// The member behind `member`, unless that is the last.
+    /// The member after `member`, unless that is the last.
     pub fn after(&self, objects: &Objects, member: Ptr<T>) -> Option<Ptr<T>> {
         objects[member]
             .links()

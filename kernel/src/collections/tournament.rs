@@ -1,16 +1,15 @@
-//! For each priority the moment at which something happens there, and which comes first.
+//! For each priority a time at which an event happens there, and the earliest of these times.
 
 use abi::PRIORITIES;
 
 use crate::time::Ticks;
 
-/// A tournament: a complete binary tree whose leaves are the priorities and in which every inner node
-/// names the winner below it: the priority with the earliest moment; of equals, the most urgent. A
-/// change replays the matches on one path, and both questions are answered on one path, of as many
-/// steps as a priority has bits.
+/// A tournament tree: a complete binary tree. Its leaves are the priorities, and every inner node names the
+/// winner below it: the priority with the earliest time; of equals, the highest priority. A change replays
+/// the matches on one path, and each query follows one path, of as many steps as a priority has bits.
 ///
-/// Inner nodes are numbered from 1, the root; the children of *n* are *2n* and *2n+1*; the numbers
-/// from [`PRIORITIES`] on are the leaves.
+/// Inner nodes are numbered from 1, the root; the children of *n* are *2n* and *2n+1*; the numbers from
+/// [`PRIORITIES`] on are the leaves.
 #[derive(Debug)]
 pub struct Tournament {
     moments: [Ticks; PRIORITIES],
@@ -20,7 +19,7 @@ pub struct Tournament {
 const ROOT: usize = 1;
 
 impl Tournament {
-    /// Nothing ever happens anywhere.
+    /// No event at any priority.
     pub const fn new() -> Self {
         let mut winners = [0; PRIORITIES];
         let mut node = PRIORITIES - 1;
@@ -52,7 +51,7 @@ impl Tournament {
         self.moments[usize::from(priority)]
     }
 
-    /// Changes the moment of a priority; [`Ticks::NEVER`] where nothing happens.
+    /// Changes the time of a priority; [`Ticks::NEVER`] for no event.
     pub fn set(&mut self, priority: u8, moment: Ticks) {
         self.moments[usize::from(priority)] = moment;
         let (mut winner, mut earliest) = (priority, moment);
@@ -65,19 +64,19 @@ impl Tournament {
             }
             node /= 2;
             let before = core::mem::replace(&mut self.winners[node], winner);
-            // Nobody above has noticed.
+            // The nodes above are not affected.
             if winner != priority && before != priority {
                 return;
             }
         }
     }
 
-    /// The earliest moment of all.
+    /// The earliest time of all.
     pub fn earliest(&self) -> Ticks {
         self.moment(self.winners[ROOT])
     }
 
-    /// The earliest moment at `lowest` or above (256: nowhere), and a priority that has it.
+    /// The earliest time at `lowest` or above (256: none), and a priority that has it.
     #[inline(always)]
     pub fn earliest_from(&self, lowest: u16) -> Option<(u8, Ticks)> {
         let first = self.winners[ROOT];
@@ -110,7 +109,7 @@ impl Tournament {
         Some(best)
     }
 
-    /// The most urgent priority whose moment has come, and that moment.
+    /// The highest priority with a time that has come, and that time.
     pub fn most_urgent_due(&self, now: Ticks) -> Option<(u8, Ticks)> {
         if self.earliest() > now {
             return None;

@@ -1,13 +1,13 @@
-//! Looking along queues, for those who check them. The kernel itself never does.
+//! Traversal of queues, for invariant checks and tests. The kernel itself never does this.
 //!
-//! Each look has a `reach`, the number of members that it looks at; what lies further is taken to be in
-//! order. `usize::MAX` sees everything.
+//! Each check has a `reach`, the largest number of members that it reads; members beyond it are assumed to be
+//! in order. `usize::MAX` checks all members.
 
 use super::{Heap, Linked, OrderedQueue, Ring};
 use crate::token::{Objects, Ptr};
 
 impl<T: Linked> Ring<T> {
-    /// Whether neighbours agree about each other.
+    /// Whether the links of neighbours match.
     pub fn is_well_formed(&self, objects: &Objects, reach: usize) -> bool {
         let Some(first) = self.first() else {
             return true;
@@ -43,10 +43,10 @@ impl<T: Linked> Ring<T> {
 }
 
 impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
-    /// Shows members to `visit`, in no particular order, until it returns an error.
+    /// Calls `visit` for members, in no particular order, until it returns an error.
     ///
     /// # Errors
-    /// That of `visit`.
+    /// The error of `visit`.
     pub fn for_each<E>(
         &self,
         objects: &Objects,
@@ -71,8 +71,8 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         Ok(())
     }
 
-    /// Whether every leader stands where the bits of its key lead, leads a well-formed ring of equal
-    /// keys, and knows its parent.
+    /// Whether every leader is at the position that its key determines, leads a well-formed ring of equal
+    /// keys, and its parent link matches.
     pub fn is_well_formed(&self, objects: &Objects, mut reach: usize) -> bool {
         let mut next = self.root();
         while let Some(leader) = next
@@ -120,7 +120,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         true
     }
 
-    /// Whether the leader of a ring stands in the tree where the bits of its key lead.
+    /// Whether the leader of a ring is at the position in the tree that its key determines.
     fn is_in_place(&self, objects: &Objects, leader: Ptr<T>) -> bool {
         let key = objects[leader].links().key;
         let Some(mut depth) = self.depth(objects, leader) else {
@@ -138,7 +138,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         self.root() == Some(node)
     }
 
-    /// How far a node is from the root; no path is longer than a key.
+    /// The distance of a node from the root; no path is longer than a key.
     fn depth(&self, objects: &Objects, mut node: Ptr<T>) -> Option<u32> {
         for depth in 0..=BITS {
             match objects[node].links().parent {
@@ -151,10 +151,10 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
 }
 
 impl<T: Linked> Heap<T> {
-    /// Shows every member to `visit`, in no particular order, until it returns an error.
+    /// Calls `visit` for every member, in no particular order, until it returns an error.
     ///
     /// # Errors
-    /// That of `visit`.
+    /// The error of `visit`.
     pub fn for_each<E>(
         &self,
         objects: &Objects,
@@ -170,7 +170,7 @@ impl<T: Linked> Heap<T> {
         Ok(())
     }
 
-    /// Whether nobody precedes their parent, who knows them, and ranks are as they should be.
+    /// Whether no member precedes its parent, links match, and ranks are correct.
     pub fn is_well_formed(&self, objects: &Objects, reach: usize) -> bool {
         let rank = |node: Option<Ptr<T>>| node.map_or(0, |node| objects[node].links().rank);
         let agrees = |member: Ptr<T>| {
@@ -209,7 +209,7 @@ impl<T: Linked> Heap<T> {
     }
 }
 
-/// Whether a member of a ring and its neighbours agree about each other.
+/// Whether the links of a member of a ring and of its neighbours match.
 fn is_linked<T: Linked>(objects: &Objects, member: Ptr<T>) -> bool {
     let links = objects[member].links();
     let (Some(next), Some(previous)) = (links.next, links.previous) else {
@@ -218,7 +218,7 @@ fn is_linked<T: Linked>(objects: &Objects, member: Ptr<T>) -> bool {
     objects[next].links().previous == Some(member) && objects[previous].links().next == Some(member)
 }
 
-/// The node that follows in a walk that visits parents before children.
+/// The next node in a traversal of parents before children.
 fn after_in_tree<T: Linked>(objects: &Objects, node: Ptr<T>) -> Option<Ptr<T>> {
     let [left, right] = objects[node].links().children;
     if let Some(child) = left.or(right) {
@@ -237,16 +237,16 @@ fn after_in_tree<T: Linked>(objects: &Objects, node: Ptr<T>) -> Option<Ptr<T>> {
 
 #[cfg(test)]
 mod tests {
-    //! What was broken behind a queue's back is found out, as far as one looks.
+    //! Corrupted queues are detected, as far as the check reaches.
 
     use super::super::Links;
     use super::super::testing::{Member, members};
     use super::*;
 
-    /// Far enough to see everything, and not for ever where a walk goes in circles.
+    /// Far enough to reach all members, and finite where a traversal has a cycle.
     const FAR: usize = 100;
 
-    /// A queue with its members, to be broken.
+    /// A queue with its members, to be corrupted.
     struct Scene<Q> {
         objects: Objects,
         all: Vec<Ptr<Member>>,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     impl<Q> Scene<Q> {
-        /// The members that `insert` puts into the queue, and one more.
+        /// A queue with a member for each key, and one member more.
         fn new(
             mut queue: Q,
             keys: &[u64],
@@ -277,7 +277,7 @@ mod tests {
             self.objects[self.all[index]].links_mut()
         }
 
-        /// The one that is in no queue.
+        /// The member that is in no queue.
         fn stranger(&self) -> Ptr<Member> {
             self.all[self.all.len() - 1]
         }
@@ -312,7 +312,7 @@ mod tests {
         assert!((0..3).all(|index| has(&scene, scene.all[index])));
         let stranger = scene.stranger();
         assert!(!has(&scene, stranger));
-        // Linked, but elsewhere. Who looks at as many as there are has seen all.
+        // It is linked, but in another queue. A check that reads as many members as there are has read all.
         let mut other = Ring::EMPTY;
         other.push_back(&mut scene.objects, stranger);
         assert!(!has(&scene, stranger));
@@ -361,7 +361,8 @@ mod tests {
         );
     }
 
-    /// What is broken, the number of members that one has to look at to see it, and how it is broken.
+    /// The corruption, the number of members that a check must read to detect it, and the code that causes
+    /// it.
     type Break<'a, Q> = (&'a str, usize, &'a dyn Fn(&mut Scene<Q>));
 
     #[test]
@@ -385,10 +386,10 @@ mod tests {
             ("a leader that belongs elsewhere", 7, &|scene| {
                 scene.links(5).key = 7;
             }),
-            ("a leader whose parent is another", 4, &|scene| {
+            ("a leader with another node as parent", 4, &|scene| {
                 scene.links(1).parent = Some(scene.all[2]);
             }),
-            ("a way up without end", 1, &|scene| {
+            ("a cycle of parents", 1, &|scene| {
                 scene.links(0).parent = Some(scene.all[1]);
             }),
         ];
@@ -414,10 +415,10 @@ mod tests {
         let stranger = scene.stranger();
         other.insert(&mut scene.objects, stranger, 8);
         assert!(!has(&scene, 11));
-        // Another tree has none of this one's.
+        // Another tree has no member of this one.
         scene.queue = other;
         assert!((0..11).all(|index| !has(&scene, index)));
-        // Nobody knows it any more.
+        // No child link leads to it any more.
         let mut scene = tree();
         scene.links(1).children[0] = None;
         assert!(!has(&scene, 5) && !has(&scene, 8) && has(&scene, 7));
@@ -445,7 +446,7 @@ mod tests {
             ("a root with a parent", 0, &|scene| {
                 scene.links(0).parent = Some(scene.all[2]);
             }),
-            ("a child that knows another parent", 1, &|scene| {
+            ("a child with a link to another parent", 1, &|scene| {
                 scene.links(1).parent = Some(scene.all[2]);
             }),
             ("a child with a lesser key", 3, &|scene| {

@@ -1,4 +1,4 @@
-//! The way into the kernel and out of it, where there are several cores.
+//! Kernel entry and exit with several cores.
 
 use core::mem::offset_of;
 
@@ -10,7 +10,7 @@ use crate::object::{Endpoint, ThreadState, core_bits};
 use crate::sync::spin_loop;
 use crate::time::Ticks;
 
-/// Where a core stands.
+/// How a core holds the entry lock: not at all, in shared mode, or in exclusive mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Outside,
@@ -18,41 +18,41 @@ enum Standing {
     Alone,
 }
 
-/// A core's side of the gate. What fast paths in assembly use stands first.
+/// A core's side of the entry lock. The fields that fast paths in assembly use come first.
 #[repr(C)]
 pub struct Gate<A: Arch> {
-    /// Where others see where this core is.
+    /// Address of the word in which this core announces its state to other cores.
     place: *const usize,
-    /// Where it stands whether the world is stopped.
+    /// Address of the byte that says whether a core holds the entry lock exclusively.
     stopped: *const u8,
-    /// The core as it stands in the words of endpoints and reply objects,
+    /// This core, as encoded in the words of endpoints and reply objects.
     bits: usize,
-    /// and with the mark of receivers.
+    /// The same with the receivers' mark.
     receiving: usize,
-    /// Somebody who was alone has been here since this core entered the kernel the last time.
+    /// Another core has modified this core's state since this core's last kernel entry.
     pub(super) visited: bool,
     pub(super) kernels: &'static Kernels<A>,
     core: usize,
     standing: Standing,
-    /// Who was here found that the slice of the current thread is over, and has charged it.
+    /// A remote access found the current head replenishment used up, and has charged it.
     pub(super) slice_is_over: bool,
-    /// The moment for which it was asked whether the time stays on this core.
+    /// The clock reading with which `time_stays` has decided.
     pub(super) looked: Option<Ticks>,
-    /// Where this core has been while it is alone.
+    /// The cores that this core has modified in exclusive mode.
     pub(super) visits: CoreSet,
 }
 
-/// What fast paths in assembly know.
+/// Offsets for fast paths in assembly.
 impl<A: Arch> Gate<A> {
-    /// Offset of the address of the word that tells where this core is.
+    /// Offset of the address of the word with this core's state.
     pub const PLACE: usize = offset_of!(Self, place);
-    /// Offset of the address of the byte that tells whether the world is stopped.
+    /// Offset of the address of the byte that says whether a core holds the entry lock exclusively.
     pub const STOPPED: usize = offset_of!(Self, stopped);
-    /// Offset of the core, as it stands in the words of endpoints and reply objects.
+    /// Offset of this core, as encoded in the words of endpoints and reply objects.
     pub const BITS: usize = offset_of!(Self, bits);
-    /// Offset of the same, with the mark of receivers.
+    /// Offset of the same with the receivers' mark.
     pub const RECEIVING: usize = offset_of!(Self, receiving);
-    /// Offset of the byte that tells whether somebody has been here.
+    /// Offset of the byte that says whether this core was remotely modified.
     pub const VISITED: usize = offset_of!(Self, visited);
 }
 
@@ -89,7 +89,7 @@ impl<A: Arch> Gate<A> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The first entry of a core other than that which has booted: from now on it runs whom it is given.
+    /// The first kernel entry of a secondary core: from now on it runs the threads that it is given.
     pub fn join(&mut self) {
         self.core.now = self.arch.now();
         self.come_in_alone();
@@ -98,8 +98,8 @@ impl<A: Arch> Kernel<A> {
         self.go_out();
     }
 
-    /// Goes inside, for what concerns this core alone, if nobody has stopped the world or been here. Else
-    /// nothing has changed.
+    /// Enters in shared mode, if no core holds the entry lock exclusively and this core was not remotely
+    /// modified. Otherwise changes nothing.
     #[inline(always)]
     pub(crate) fn come_in_quickly(&mut self) -> bool {
         if BIG_LOCK || !self.gate.kernels.world.try_enter(self.gate.core) {
@@ -113,14 +113,14 @@ impl<A: Arch> Kernel<A> {
         true
     }
 
-    /// A fast path in assembly has gone inside.
+    /// A fast path in assembly has entered in shared mode.
     #[inline(always)]
     pub(crate) fn came_in(&mut self) {
         self.gate.standing = Standing::Inside;
     }
 
-    /// Goes inside. Returns whether everything is as it was when the current thread entered the kernel; else
-    /// another core was here, which may have changed anything.
+    /// Enters in shared mode, unless this core is in the kernel already. Returns false if another core has
+    /// modified this core's state since the current thread entered the kernel; it may have changed anything.
     #[inline(always)]
     pub(crate) fn come_in(&mut self) -> bool {
         if BIG_LOCK {
@@ -139,26 +139,29 @@ impl<A: Arch> Kernel<A> {
         self.is_as_it_was()
     }
 
-    /// Becomes alone unless the entry stays on this core. Returns the same as [`Kernel::come_in`].
+    /// Enters, in exclusive mode unless the entry is core-local. Returns the same as [`Kernel::come_in`].
     #[inline(always)]
     pub(crate) fn come_in_for(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
         self.come_in()
             && (self.gate.standing == Standing::Alone || stays(self) || self.come_in_alone())
     }
 
-    /// Becomes alone unless what the current thread has entered the kernel for stays on this core. Returns
-    /// whether that is to be done now; else the entry is over, and the thread asks again when it runs again.
+    /// Enters, in exclusive mode unless the current thread's request is core-local. Returns whether to handle
+    /// the request now; otherwise the entry is over, and the thread restarts its system call when it next
+    /// runs.
     #[inline(always)]
     pub(crate) fn enter_for(&mut self, stays: fn(&mut Self) -> bool) -> bool {
         self.come_in_for(stays) || self.enter_after_visit(stays)
     }
 
-    /// The same, after another core was here. What it has changed counts first: that ends as a kernel entry
-    /// does, with the choice of a thread. If the current one goes on, it is served in this entry. If it had to
-    /// ask again from user mode, a core that is here all the time would keep it from its system calls for ever.
+    /// The same after this core was remotely modified. The modifications take effect first: that ends like a
+    /// kernel entry, with the choice of a thread. If the current thread continues, its request is handled in
+    /// this same entry. If it had to restart from user mode, a core that keeps entering in exclusive mode
+    /// could starve it.
     ///
-    /// An entry waits at the gate three times at most: at its beginning; in order to tell others about the time
-    /// that has passed; and in order to do what it is for. After the second it is alone.
+    /// An entry waits for the entry lock three times at most: at its beginning, in `catch_up` for the effects
+    /// of the time that has passed, and for its request. After the second wait this core holds the lock
+    /// exclusively.
     #[cold]
     fn enter_after_visit(&mut self, stays: fn(&mut Self) -> bool) -> bool {
         loop {
@@ -170,8 +173,8 @@ impl<A: Arch> Kernel<A> {
             });
             self.catch_up();
             self.check_budget();
-            // One that a visitor has stopped is in another state, and so is one of which it has asked for the
-            // registers: these may have been written, and count.
+            // A thread that a remote access has stopped is in another state. So is one that it has stalled:
+            // its registers may have been written, and the new values count.
             let asked = asked.filter(|&(thread, _)| {
                 self.core.current == Some(thread)
                     && matches!(self[thread].state, ThreadState::Running)
@@ -190,7 +193,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The time. Who has asked whether the time stays on this core goes by the moment of the question.
+    /// Reads the clock. In shared mode, after `time_stays` has decided, returns the reading of that decision.
     pub(crate) fn look_at_clock(&mut self) -> Ticks {
         match self.gate.looked.take() {
             Some(moment) if self.gate.standing == Standing::Inside => moment,
@@ -198,7 +201,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Becomes alone. Returns the same as [`Kernel::come_in`].
+    /// Enters in exclusive mode. Returns the same as [`Kernel::come_in`].
     pub(crate) fn come_in_alone(&mut self) -> bool {
         if self.gate.standing == Standing::Alone {
             return true;
@@ -209,8 +212,8 @@ impl<A: Arch> Kernel<A> {
         })
     }
 
-    /// Waits for its turn, in which the core stands elsewhere. Who is alone meanwhile finds the current thread
-    /// as if it had not entered the kernel yet.
+    /// Waits for the entry lock by `wait`, to hold it as `then` says. In the meantime, remote accesses see
+    /// the current thread as if it had not entered the kernel yet.
     fn wait_at_gate(&mut self, then: Standing, wait: impl FnOnce(&mut Self, usize)) -> bool {
         let current = self.core.current;
         let next = current.map(|thread| {
@@ -218,11 +221,11 @@ impl<A: Arch> Kernel<A> {
             self[thread].context.restart();
             next
         });
-        // Who was asked before it waits does not answer for the time afterwards.
+        // A clock reading from before the wait does not decide about the time after it.
         self.gate.looked = None;
         wait(self, self.gate.core);
         self.gate.standing = then;
-        // One that was stopped or moved, or whose registers were asked for, goes on as its context says.
+        // A thread that was stopped, stalled or migrated continues as its context says.
         if let (Some(thread), Some(next)) = (current, next)
             && self.core.current == current
             && matches!(self[thread].state, ThreadState::Running)
@@ -236,11 +239,11 @@ impl<A: Arch> Kernel<A> {
         !core::mem::take(&mut self.gate.visited)
     }
 
-    /// Does what the time asks for, after others were here. It is alone for it if somebody else has to be
-    /// told.
+    /// Applies the effects of the time that has passed, after remote accesses. Enters in exclusive mode
+    /// unless these effects are core-local.
     pub(crate) fn catch_up(&mut self) {
         while !self.gate.is_alone() && (self.gate.slice_is_over || !self.time_stays()) {
-            // Whoever comes meanwhile is caught up with, too.
+            // Remote accesses during this wait are covered, too.
             self.come_in_alone();
         }
         self.settle();
@@ -248,30 +251,30 @@ impl<A: Arch> Kernel<A> {
         self.forget_limits();
     }
 
-    /// Whether somebody who was alone has been here.
+    /// Whether another core has modified this core's state since its last kernel entry.
     pub fn is_visited(&self) -> bool {
         self.gate.visited
     }
 
     fn wait_and_attend(&mut self) {
         self.attend();
-        // An emulator of which the cores take turns lets another one go on.
+        // An emulator that runs the cores in turns switches to another one here.
         spin_loop();
     }
 
-    /// Does what another core asks for, if it does, while this one waits at the gate.
+    /// Handles a remote call to this core, if there is one, while this core waits for the entry lock.
     pub fn attend(&mut self) {
         let (kernels, core) = (self.gate.kernels, self.gate.core);
-        // SAFETY: these are this core's.
+        // SAFETY: only this core handles the requests of its mailbox.
         unsafe { kernels.requests[core].serve(|request| self.perform(request)) };
     }
 
-    /// Whether this core may use what belongs to it, as nobody else does.
+    /// Whether this core holds the entry lock, in either mode, and may use the state that it owns.
     pub fn is_in(&self) -> bool {
         self.gate.standing != Standing::Outside
     }
 
-    /// Leaves the kernel. From here on nothing may be used but what is the core's alone.
+    /// Releases the entry lock. From here on this core uses only state that no other core accesses.
     #[inline(always)]
     pub(crate) fn go_out(&mut self) {
         match core::mem::replace(&mut self.gate.standing, Standing::Outside) {
@@ -281,17 +284,17 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Lets the others go on, and those that were visited find out soon.
+    /// Leaves exclusive mode, and sends an IPI to the modified cores, so that they find out soon.
     fn resume_world(&mut self) {
         let kernels = self.gate.kernels;
         let mut visits = core::mem::replace(&mut self.gate.visits, CoreSet::EMPTY);
-        // Who waits at the gate finds out by itself.
+        // A core that waits for the entry lock finds out by itself.
         visits.retain(|core| !kernels.world.is_at_gate(core));
         kernels.world.resume(self.gate.core);
         visits.for_each(|core| self.arch.interrupt_core(core));
     }
 
-    /// Whether anybody waits for this core, which is alone.
+    /// Whether another core waits for the entry lock, which this core holds exclusively.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.gate.is_alone() && self.gate.kernels.world.is_waited_for(self.gate.core)
     }

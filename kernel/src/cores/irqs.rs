@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use crate::arch::Arch;
 use crate::object::IrqEntry;
 
-/// A handle of the interrupt lines.
+/// A handle of the table of interrupt lines.
 pub struct Irqs<A: Arch>(NonNull<[IrqEntry<A>]>);
 
 impl<A: Arch> Irqs<A> {
@@ -27,8 +27,8 @@ impl<A: Arch> Deref for Irqs<A> {
     type Target = [IrqEntry<A>];
 
     fn deref(&self) -> &[IrqEntry<A>] {
-        // SAFETY: the table is static, and the kernel's alone; of several cores one at a time uses it,
-        // which is alone.
+        // SAFETY: the table is static, and only the kernel uses it; with several cores, only the one that
+        // holds the entry lock exclusively.
         unsafe { self.0.as_ref() }
     }
 }

@@ -1,13 +1,13 @@
 //! The cores of the machine: each has a [`Kernel`] of its own.
 //!
-//! A core works on what is its own: its threads, its queues, its time. What there is only one of and what
-//! is small and rarely changed, every kernel has a copy of ([`Kernel::each_core`]). So the way of a system
-//! call that stays on its core writes nothing that another core reads.
+//! A core works on the state that it owns: its threads, its queues, its clock. Small state that rarely
+//! changes and exists once in the system is replicated in every kernel ([`Kernel::each_core`]). So a
+//! core-local system call writes nothing that another core reads.
 //!
-//! Whoever needs more stops the world (`World` in `sync`) and is *alone*: then it may *visit* the
-//! kernels of other cores, which find out what has changed when they enter the kernel the next time; at
-//! the end they get an interrupt, so that this is soon. `gate` is the way in and out, `visit` what can be
-//! done alone.
+//! An operation that needs more takes the entry lock (`World` in `sync`) in *exclusive mode*. Then it may
+//! access the kernels of other cores: a *remote access*. Those cores find out what has changed at their next
+//! kernel entry; an IPI at the end of the operation makes this soon. `gate` has kernel entry and exit,
+//! `visit` the remote accesses.
 //!
 //! A kernel for one core has none of this: `Kernel::home` is the kernel itself.
 
@@ -43,14 +43,14 @@ pub use single::{INSIDE, OUTSIDE};
 #[cfg(feature = "smp")]
 use visit::Request;
 
-/// The most cores that this kernel runs on.
+/// The largest number of cores that this kernel runs on.
 pub const CORES: usize = if cfg!(feature = "smp") {
     cores_asked_for()
 } else {
     1
 };
 
-/// Whether every kernel entry is alone, as with one lock around the kernel: to compare.
+/// Whether every kernel entry takes the entry lock exclusively, as with one big lock: for comparison.
 pub const BIG_LOCK: bool = cfg!(feature = "big-lock");
 
 /// The number in the environment variable `ESCAPEMENT_CORES` when the kernel was built; else 4.
@@ -78,30 +78,30 @@ const fn cores_asked_for() -> usize {
 /// Sets of cores are words of 64 bits.
 const MOST_CORES: usize = 64;
 
-/// Where the kernel of a core is. No cache line of it is another core's: where they work side by side, none
-/// waits for what the other writes.
+/// Storage of one core's kernel, aligned so that two cores' kernels never share a cache line (no false
+/// sharing).
 #[cfg_attr(feature = "smp", repr(align(64)))]
 struct Place<A: Arch>(UnsafeCell<MaybeUninit<Kernel<A>>>);
 
-/// The kernels of all cores, and what is between them.
+/// The kernels of all cores, and the state between them.
 pub struct Kernels<A: Arch> {
     places: [Place<A>; CORES],
-    /// How many there are.
+    /// The number of cores.
     #[cfg(feature = "smp")]
     count: AtomicUsize,
     #[cfg(feature = "smp")]
     world: World<CORES>,
-    /// What each shall do for others.
+    /// The pending remote call of each core.
     #[cfg(feature = "smp")]
     requests: [Mailbox<Request<A>>; CORES],
 }
 
-// SAFETY: a core uses its own kernel while it is inside, and those of others while it is alone; see
+// SAFETY: a core uses its own kernel in shared mode, and those of other cores only in exclusive mode; see
 // `crate::sync::World`.
 unsafe impl<A: Arch> Sync for Kernels<A> {}
 
 impl<A: Arch> Kernels<A> {
-    /// None yet.
+    /// No kernel yet.
     pub const fn new() -> Self {
         Self {
             places: [const { Place(UnsafeCell::new(MaybeUninit::uninit())) }; CORES],
@@ -130,14 +130,14 @@ impl<A: Arch> Kernels<A> {
         self.count.store(core + 1, Ordering::Relaxed);
         // SAFETY: by contract there is no other reference.
         let place = unsafe { &mut *self.places[core].0.get() };
-        // SAFETY: the objects are one set, at which the cores take turns as `World` says.
+        // SAFETY: the cores share one set of objects; the entry lock orders their accesses.
         unsafe { Kernel::make_in(place, arch, irqs, Gate::new(self, core)) }
     }
 
     /// The kernel of a core.
     ///
     /// # Safety
-    /// It was made; and it is the core's own kernel entry, or the calling core is alone.
+    /// It was made; and the calling core is this core, in the kernel, or holds the entry lock exclusively.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     pub unsafe fn get(&self, core: usize) -> &mut Kernel<A> {
@@ -145,12 +145,12 @@ impl<A: Arch> Kernels<A> {
         unsafe { (*self.places[core].0.get()).assume_init_mut() }
     }
 
-    /// Where the kernel of a core is.
+    /// The address of the kernel of a core.
     pub fn address(&self, core: usize) -> usize {
         self.places[core].0.get() as usize
     }
 
-    /// How many cores there are.
+    /// The number of cores.
     #[cfg(feature = "smp")]
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)

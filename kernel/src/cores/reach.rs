@@ -1,12 +1,12 @@
-//! How far a kernel entry reaches: whether it stays on its core.
+//! Decides whether a kernel entry is core-local.
 //!
-//! It does if every object that it uses belongs to the core: threads and scheduling contexts say which
-//! core they belong to, and so do endpoints, notifications and reply objects ([`crate::object::NO_CORE`]).
-//! At what belongs to a core only threads of this core wait. What nothing here is about, and whatever is
-//! unusual, does not stay; then the core becomes alone, and does the same.
+//! It is if this core owns every object that the entry uses. Threads, scheduling contexts, endpoints,
+//! notifications and reply objects name their owning core (or [`crate::object::NO_CORE`]); only threads of
+//! that core wait at them. Rare cases and all cases not listed here count as not core-local: the core then
+//! takes the entry lock exclusively, and handles the entry in the same way.
 //!
-//! Capabilities are only looked at: who changes one is alone. Nor are they looked for far away: the way would
-//! be gone twice, and here without a look for an interrupt.
+//! Capabilities can be read in shared mode, because they are changed in exclusive mode only. Lookups that
+//! take many levels count as not core-local: they would be done twice, and here without a preemption point.
 
 use abi::config::DOMAINS;
 use abi::registers::{CAP, DESTINATION, INFO, REPLY, SYSCALL};
@@ -24,7 +24,7 @@ use crate::syscall::Interrupt;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Whether the system call of the current thread stays on this core.
+    /// Whether the system call of the current thread is core-local.
     pub(crate) fn system_call_stays(&mut self) -> bool {
         let Some(thread) = self.core.current else {
             return true;
@@ -52,7 +52,7 @@ impl<A: Arch> Kernel<A> {
         stays && self.time_stays()
     }
 
-    /// Whether a fault of the current thread stays on this core.
+    /// Whether a fault of the current thread is core-local.
     pub(crate) fn fault_stays(&mut self) -> bool {
         let Some(thread) = self.core.current else {
             return true;
@@ -60,8 +60,8 @@ impl<A: Arch> Kernel<A> {
         self.fault_is_told_here(thread) && self.time_stays()
     }
 
-    /// Whether an interrupt stays on this core. Those of devices do not: what tells who waits for them is
-    /// shared, and so may be the controller's registers.
+    /// Whether an interrupt is core-local. Device interrupts are not: the table of the threads and
+    /// notifications that they signal is shared, and the registers of the interrupt controller may be.
     pub(crate) fn interrupt_stays(&mut self, interrupt: Interrupt) -> bool {
         !matches!(interrupt, Interrupt::Line(_)) && self.time_stays()
     }
@@ -70,8 +70,8 @@ impl<A: Arch> Kernel<A> {
         usize::from(core) == self.core.id
     }
 
-    /// Whether what follows from the time that has passed stays on this core. If it does, this is the
-    /// moment that counts.
+    /// Whether the effects of the time that has passed are core-local. If so, the clock reading of this
+    /// decision is the time of this entry.
     pub(super) fn time_stays(&mut self) -> bool {
         let now = self.arch.now();
         self.gate.looked = Some(now);
@@ -84,7 +84,7 @@ impl<A: Arch> Kernel<A> {
                 && self.is_plain(context)
     }
 
-    /// Whether nobody has to be told what happens to a scheduling context.
+    /// Whether a change of a scheduling context's budget has effects on this core only.
     fn is_plain(&self, context: Ptr<SchedContext<A>>) -> bool {
         let object = &self[context];
         self.is_mine(object.core)
@@ -93,7 +93,7 @@ impl<A: Arch> Kernel<A> {
             && object.yielded_from.is_none()
     }
 
-    /// Whether it stays here when a thread goes on.
+    /// Whether waking a thread is core-local.
     fn wakes_here(&self, thread: Ptr<Thread<A>>) -> bool {
         let object = &self[thread];
         let context = object.sched_context;
@@ -102,16 +102,16 @@ impl<A: Arch> Kernel<A> {
             && context.is_none_or(|context| self.is_plain(context))
     }
 
-    /// Whether telling the handler of a thread about a fault stays here.
+    /// Whether reporting a fault to the handler of a thread is core-local.
     fn fault_is_told_here(&self, thread: Ptr<Thread<A>>) -> bool {
         match self[thread].cap(ThreadSlot::FaultHandler) {
             Cap::Endpoint(cap) => is_handler(&cap) && self.endpoint_stays(cap.object),
-            // Somebody reads about it on the console.
+            // A fault without a handler is reported on the console, which is shared.
             _ => false,
         }
     }
 
-    /// Whether what happens when a thread sends to an address stays here.
+    /// Whether a send by a thread to an address is core-local.
     fn send_stays(&self, thread: Ptr<Thread<A>>, address: usize) -> bool {
         let info = MessageInfo(self[thread].context.get(INFO));
         if info.extra_caps() > 0 {
@@ -130,7 +130,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether sending to an endpoint, or receiving from it, stays here.
+    /// Whether a send to an endpoint, or a receive from it, is core-local.
     fn endpoint_stays(&self, endpoint: Ptr<Endpoint<A>>) -> bool {
         let object = &self[endpoint];
         if !self.is_mine(object.core()) || object.is_guarded() || object.is_swept() {
@@ -155,7 +155,7 @@ impl<A: Arch> Kernel<A> {
         reply_stays && self.wakes_here(first)
     }
 
-    /// Whether a signal stays here.
+    /// Whether a signal is core-local.
     fn signal_stays(&self, notification: Ptr<Notification<A>>) -> bool {
         let object = &self[notification];
         if !self.is_mine(object.core) || !self.lends_here(notification) {
@@ -183,13 +183,13 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether the time that a notification lends is of this core.
+    /// Whether this core owns the scheduling context that a notification lends.
     fn lends_here(&self, notification: Ptr<Notification<A>>) -> bool {
         let context = self[notification].sched_context;
         context.is_none_or(|context| self.is_plain(context))
     }
 
-    /// Whether a reply stays here.
+    /// Whether a reply is core-local.
     fn reply_stays(&self, reply: Ptr<Reply<A>>) -> bool {
         let object = &self[reply];
         if !self.is_mine(object.core()) {
@@ -218,7 +218,7 @@ impl<A: Arch> Kernel<A> {
             && !mends
     }
 
-    /// Whether it stays here when a thread receives from an address.
+    /// Whether a receive by a thread from an address is core-local.
     fn receive_stays(&self, thread: Ptr<Thread<A>>, address: usize, reply: Option<usize>) -> bool {
         let root = self[thread].cap(ThreadSlot::CSpace);
         let slot = match lookup_near(self, root, address) {
@@ -251,8 +251,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether a thread can receive with a reply object and nothing else follows from that: nobody else waits
-    /// for a call with it. A caller that waits for the reply gets it first.
+    /// Whether receiving with a reply object is core-local: no other thread receives with it. A caller that
+    /// waits for the reply is replied to first.
     fn is_at_hand(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
         self.is_mine(self[reply].core())
             && self[reply].thread().is_none_or(|user| {

@@ -1,4 +1,4 @@
-//! One core: everything is its own.
+//! A kernel for one core: all state is local, and the entry lock does nothing.
 
 use core::marker::PhantomData;
 
@@ -11,15 +11,15 @@ use crate::syscall::Interrupt;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// As on several cores; nobody asks.
+/// Unused in a kernel for one core.
 pub const OUTSIDE: usize = 0;
-/// As on several cores; nobody asks.
+/// Unused in a kernel for one core.
 pub const INSIDE: usize = 1;
 
-/// Nothing is between one core and itself.
+/// The entry lock of a kernel for one core: empty.
 pub struct Gate<A: Arch>(PhantomData<A>);
 
-#[allow(missing_docs, reason = "as on several cores; nobody asks")]
+#[allow(missing_docs, reason = "unused in a kernel for one core")]
 impl<A: Arch> Gate<A> {
     pub const PLACE: usize = 0;
     pub const STOPPED: usize = 0;
@@ -33,13 +33,13 @@ impl<A: Arch> Gate<A> {
         Self(PhantomData)
     }
 
-    #[expect(clippy::unused_self, reason = "as on many cores")]
+    #[expect(clippy::unused_self, reason = "the same interface as on several cores")]
     pub(crate) const fn core(&self) -> usize {
         0
     }
 }
 
-#[expect(clippy::unused_self, reason = "the same questions as on many cores")]
+#[expect(clippy::unused_self, reason = "the same interface as on several cores")]
 impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn home(&mut self, _thread: Ptr<Thread<A>>) -> &mut Self {
@@ -56,12 +56,12 @@ impl<A: Arch> Kernel<A> {
         self
     }
 
-    /// Whether this core may use what belongs to it, as nobody else does.
+    /// Whether this core holds the entry lock: always.
     pub fn is_in(&self) -> bool {
         true
     }
 
-    /// Does something in the kernel of each core.
+    /// Calls `work` for the kernel of each core.
     #[inline(always)]
     pub fn each_core(&mut self, mut work: impl FnMut(&mut Self)) {
         work(self);
@@ -106,7 +106,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn move_context(&mut self, _context: Ptr<SchedContext<A>>, _core: u8) {}
 
-    /// No core holds anything of a thread, which is deleted.
+    /// A thread is deleted: its registers on this core are released.
     pub(crate) fn forget(&mut self, thread: Ptr<Thread<A>>) {
         A::release_thread(self, thread);
     }

@@ -1,4 +1,4 @@
-//! What a core that is alone does to others.
+//! Remote accesses: operations of a core in exclusive mode on other cores.
 
 use super::CORES;
 use crate::Kernel;
@@ -16,7 +16,7 @@ pub(super) struct CoreSet(u64);
 impl CoreSet {
     pub(super) const EMPTY: Self = Self(0);
 
-    /// Adds a core. Returns whether it is new.
+    /// Adds a core. Returns whether it was absent.
     fn insert(&mut self, core: usize) -> bool {
         let before = self.0;
         self.0 |= 1 << core;
@@ -40,26 +40,27 @@ impl CoreSet {
     }
 }
 
-/// What a core does for one that is alone.
+/// A remote call.
 pub(super) enum Request<A: Arch> {
     /// To write back what methods of a thread can read and set.
     WriteBack(Ptr<Thread<A>>),
     /// To write back all that it holds of a thread, and to forget the thread.
     Release(Ptr<Thread<A>>),
-    /// Something of the architecture's.
+    /// An operation of the architecture.
     Arch(A::Remote),
 }
 
-// SAFETY: handles may be used by whoever is alone, and this is done in its name.
+// SAFETY: a core in exclusive mode may use all handles; the other core carries out the request for it, while
+// it waits.
 unsafe impl<A: Arch> Send for Request<A> {}
 
 impl<A: Arch> Kernel<A> {
-    /// How many cores there are.
+    /// The number of cores.
     pub fn cores(&self) -> usize {
         self.gate.kernels.count()
     }
 
-    /// The kernel of a core: this one, or that of another, which finds out.
+    /// The kernel of a core: this one, or that of another core, which is marked as remotely modified.
     #[inline(always)]
     pub(crate) fn at(&mut self, core: usize) -> &mut Self {
         if core == self.core.id {
@@ -68,13 +69,13 @@ impl<A: Arch> Kernel<A> {
         self.visit(core)
     }
 
-    /// The kernel of the core that a thread belongs to.
+    /// The kernel of the owning core of a thread.
     #[inline(always)]
     pub(crate) fn home(&mut self, thread: Ptr<Thread<A>>) -> &mut Self {
         self.at(self[thread].core.into())
     }
 
-    /// The kernel of the core that a scheduling context belongs to.
+    /// The kernel of the owning core of a scheduling context.
     #[inline(always)]
     pub(crate) fn home_of(&mut self, context: Ptr<SchedContext<A>>) -> &mut Self {
         self.at(self[context].core.into())
@@ -86,8 +87,8 @@ impl<A: Arch> Kernel<A> {
         self.home(thread);
     }
 
-    /// A context is about to be taken from its thread: if that runs on another core, this charges what was
-    /// used of it, and nothing later, when it may be in somebody else's use.
+    /// A context is about to be taken from its thread. If it is charged on another core, this charges the
+    /// time consumed so far and stops charging it there, as another thread may use it from now on.
     #[inline(always)]
     pub(crate) fn settle_payer(&mut self, context: Ptr<SchedContext<A>>) {
         let core = usize::from(self[context].core);
@@ -107,10 +108,10 @@ impl<A: Arch> Kernel<A> {
         other
     }
 
-    /// Brings the time of a core up to date that somebody visits, or has visited since it entered the
-    /// kernel. A thread that visitors have stopped pays no longer, as they know what is left of its time:
-    /// it waits for more by that, or somebody else has it. And of what is used up no budget is left from now
-    /// on, although the thread goes on until its core notices.
+    /// Brings the accounting of this core up to date, for a remote access or after one. If the access has
+    /// put the current thread into a queue or taken its context, charging stops here, because the remaining
+    /// budget has been relied on: the thread waits by it, or another thread uses it. A head replenishment
+    /// that is used up is charged at once, although the thread runs until its core notices.
     pub(super) fn settle(&mut self) {
         if let Some(context) = self.core.current_context
             && !self.core.current.is_some_and(|thread| {
@@ -130,15 +131,15 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Ends the slice of the current thread, if that was over when somebody was here.
+    /// Ends the current thread's turn, if a remote access found its head replenishment used up.
     pub(super) fn end_slice_that_is_over(&mut self) {
         if core::mem::take(&mut self.gate.slice_is_over)
             && let (Some(thread), Some(context)) = (self.core.current, self.core.current_context)
             && self.is_schedulable(thread)
             && self[thread].membership == Membership::None
         {
-            // What it has used since then is charged before it waits for more, and nothing later: this entry
-            // may go on for a while.
+            // The time consumed since then is charged before the thread waits for more budget, and later time
+            // is not: this entry may take a while.
             self.stop_paying(context);
             self.end_slice(thread, context, true);
             self.choose_again();
@@ -147,11 +148,12 @@ impl<A: Arch> Kernel<A> {
 
     /// The kernel of another core.
     fn other(&self, core: usize) -> &'static mut Self {
-        // SAFETY: this core is alone, so that no other is inside, and uses one at a time.
+        // SAFETY: this core is in exclusive mode, so that no other core is in the kernel, and it uses one
+        // reference at a time.
         unsafe { self.gate.kernels.get(core) }
     }
 
-    /// Does something in the kernel of each core, while this one is alone.
+    /// Calls `work` for the kernel of each core, in exclusive mode.
     pub fn each_core(&mut self, mut work: impl FnMut(&mut Self)) {
         for core in 0..self.cores() {
             if core == self.core.id {
@@ -162,21 +164,22 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The same, where the others shall find out.
+    /// The same, and marks the other cores as remotely modified.
     pub(crate) fn each_visited_core(&mut self, mut work: impl FnMut(&mut Self)) {
         for core in 0..self.cores() {
             work(self.at(core));
         }
     }
 
-    /// Lets another core do something, and waits until it is done. It waits at the gate then.
+    /// Remote call: another core carries out a request while it waits for the entry lock. Returns when it
+    /// has.
     fn ask(&mut self, core: usize, request: Request<A>) {
         debug_assert!(self.gate.is_alone() && core != self.core.id);
         let kernels = self.gate.kernels;
         if !kernels.world.is_at_gate(core) {
             self.arch.interrupt_core(core);
         }
-        // SAFETY: who is alone is the only one who asks.
+        // SAFETY: only the core in exclusive mode makes remote calls.
         unsafe { kernels.requests[core].ask(request, || A::wait_for(core)) };
     }
 
@@ -188,7 +191,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Lets all other cores do something of the architecture's, and waits until they have done it.
+    /// Remote call of an operation of the architecture on all other cores. Returns when they have carried it
+    /// out.
     pub fn on_other_cores(&mut self, remote: A::Remote) {
         for core in 0..self.cores() {
             if core != self.core.id {
@@ -197,7 +201,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Lets one core do something of the architecture's: this one or another.
+    /// Carries out an operation of the architecture on one core: this one or another.
     pub fn on_core(&mut self, core: usize, remote: A::Remote) {
         if core == self.core.id {
             A::perform(self, remote);
@@ -206,8 +210,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Makes sure that another core neither runs a thread nor holds anything of it in its registers. If it
-    /// ran it, it goes on with it, or with what has become of it, when it leaves the gate.
+    /// Stalls a remote thread: makes sure that another core neither runs it nor holds any of its registers.
+    /// If the core ran it, it reloads the thread, if that can still run, when it next leaves the kernel.
     pub(crate) fn seize(&mut self, thread: Ptr<Thread<A>>) {
         self.seize_with(thread, Request::WriteBack(thread));
     }
@@ -240,7 +244,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A thread belongs to a core from now on. It is in no queue of the scheduler.
+    /// Migrates a thread to a core. The thread is in no queue of the scheduler.
     pub(crate) fn move_to(&mut self, thread: Ptr<Thread<A>>, core: u8) {
         let before = self[thread].core;
         if before == core {
@@ -248,7 +252,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.leave_core(thread, before.into());
         self[thread].core = core;
-        // What it waits for has got a thread of another core.
+        // The object at which it is blocked now has a waiting thread of another core.
         match self[thread].state {
             ThreadState::BlockedOnSend { endpoint, .. } => self[endpoint].set_core(NO_CORE),
             ThreadState::BlockedOnReceive { endpoint, reply } => {
@@ -264,8 +268,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A thread can run no longer. If it runs on another core, that chooses anew, even if it finds that
-    /// the thread can run again.
+    /// A thread can no longer run. If it is the current one of its core, that core chooses again, even if the
+    /// thread has become able to run by then.
     pub(crate) fn stop_if_current(&mut self, thread: Ptr<Thread<A>>) {
         let home = self.home(thread);
         if home.core.current == Some(thread) {
@@ -273,7 +277,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The current thread may have got time of another core with what it has received: it goes on there.
+    /// The message may have brought the current thread a context of another core: it continues on that core.
     #[inline(always)]
     pub(crate) fn follow_time(&mut self, thread: Ptr<Thread<A>>) {
         if usize::from(self[thread].core) != self.core.id {
@@ -281,7 +285,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A scheduling context, with the thread that runs on it, belongs to a core from now on.
+    /// Migrates a scheduling context, with the thread that runs on it.
     pub(crate) fn move_context(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
         self.finish_pending_yield(context);
         self[context].core = core;
@@ -293,12 +297,12 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// No core holds anything of a thread, which is deleted.
+    /// A thread is deleted: no core may hold its registers any longer.
     pub(crate) fn forget(&mut self, thread: Ptr<Thread<A>>) {
         self.leave_core(thread, self[thread].core.into());
     }
 
-    /// The state of a core: this one, or, while this one is alone, another.
+    /// The state of a core: this one or, in exclusive mode, another.
     #[inline(always)]
     pub(crate) fn core_of(&self, core: u8) -> &Core<A> {
         let core = usize::from(core);
@@ -309,13 +313,13 @@ impl<A: Arch> Kernel<A> {
         &self.other(core).core
     }
 
-    /// Whether this core may look at what belongs to others.
+    /// Whether this core may read the state of other cores.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn sees_everything(&self) -> bool {
         !self.gate.is_inside()
     }
 
-    /// The same, if this core may look at it, and nobody has changed there what it does not know yet.
+    /// The state of a core, if this core may read it and no remote modification is pending there.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn settled_core(&self, core: u8) -> Option<&Core<A>> {
         if usize::from(core) == self.core.id {
@@ -325,7 +329,7 @@ impl<A: Arch> Kernel<A> {
             return None;
         }
         let other = self.other(core.into());
-        // One that waits at the gate may have to decide something, too.
+        // A core that waits for the entry lock may have a pending decision, too.
         let settled = !other.gate.visited && matches!(other.core.decision, Decision::Resume);
         settled.then_some(&other.core)
     }

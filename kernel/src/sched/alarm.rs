@@ -1,12 +1,12 @@
-//! What the timer is armed for: only what can change who runs.
+//! The timer deadline: the timer is programmed only for events that can change which thread runs.
 //!
-//! That is the end of the current context's budget, the end of the domain's turn, or the release of a
-//! thread that would preempt the current one. Which releases would preempt depends on the rank of
-//! the current thread, so the alarm remembers for which ranks it is right: a switch within these
-//! needs no look at the release queues and no access to the timer.
+//! These are the end of the current context's budget, the end of the domain's time slot, and the release of a
+//! thread that would preempt the current one. Which releases would preempt depends on the rank of the current
+//! thread, so the deadline records for which ranks it is valid: a switch within these ranks needs neither the
+//! release queues nor the timer.
 //!
-//! The rank of the current thread is counted as a *level* here: that of the least urgent thread that
-//! would preempt it. Idling is level 0, where everybody preempts; at the highest level nobody does.
+//! Here the rank of the current thread is counted as a *level*: the lowest rank that would preempt it. The
+//! idle loop has level 0, at which every thread preempts; at the highest level none does.
 
 use super::charge::Budget;
 use crate::Kernel;
@@ -15,18 +15,18 @@ use crate::object::Thread;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// The moment that the timer is armed for.
+/// The timer deadline, and the levels for which it is valid.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Alarm {
     time: Ticks,
-    /// From which level on no earlier release would preempt.
+    /// At this level or above, no thread that would preempt is released earlier.
     lowest: u16,
-    /// From which level on it may be too early, because nobody is released then who would preempt.
+    /// At this level or above, it may be too early, because the thread released then would not preempt.
     end: u16,
 }
 
-/// Beyond all levels.
+/// Above all levels.
 const TOP: u16 = 2 * abi::PRIORITIES as u16 + 1;
 
 /// The level of a rank.
@@ -34,18 +34,18 @@ pub(crate) const fn level(rank: u16) -> u16 {
     rank + 1
 }
 
-/// What fast paths in assembly know of alarms: see the fields.
+/// Offsets for fast paths in assembly.
 impl Alarm {
-    /// Offset of the moment.
+    /// Offset of the time.
     pub const TIME: usize = core::mem::offset_of!(Self, time);
     /// Offset of the lowest level.
     pub const LOWEST: usize = core::mem::offset_of!(Self, lowest);
-    /// Offset of the level at which it may be too early.
+    /// Offset of the level from which on the deadline may be too early.
     pub const END: usize = core::mem::offset_of!(Self, end);
 }
 
 impl Alarm {
-    /// None, right for nobody.
+    /// No deadline, valid for no level.
     pub const NONE: Self = Self {
         time: Ticks::ZERO,
         lowest: TOP,
@@ -57,26 +57,27 @@ impl Alarm {
         self.lowest <= level && level < self.end
     }
 
-    /// When it comes.
+    /// The time of the deadline.
     pub const fn time(&self) -> Ticks {
         self.time
     }
 
-    /// Whether nobody can be due at `level` or above, because the alarm is in the future and would be
-    /// earlier otherwise.
+    /// Whether no thread can be due at `level` or above, because the deadline is in the future and would
+    /// otherwise be earlier.
     #[inline(always)]
     pub fn rules_out(&self, now: Ticks, level: u16) -> bool {
         now < self.time && self.lowest <= level
     }
 
-    /// Somebody who would run at a level is going to be released at a moment.
+    /// A thread of level `level` waits for a release at `moment`. If that is before the deadline,
+    /// the deadline is too late for lower levels.
     pub fn expect(&mut self, level: u16, moment: Ticks) {
         if moment < self.time {
             self.lowest = self.lowest.max(level);
         }
     }
 
-    /// Somebody is not going to be released at that moment any more.
+    /// A thread no longer waits for a release at `moment`, so that the deadline may be too early.
     pub fn expect_no_more(&mut self, moment: Ticks) {
         if moment == self.time {
             self.end = 0;
@@ -85,14 +86,14 @@ impl Alarm {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The level of a thread that runs, or of the idle loop.
+    /// The level of the current thread, or of the idle loop.
     #[inline(always)]
     pub(super) fn level_of(&self, thread: Option<Ptr<Thread<A>>>) -> u16 {
         thread.map_or(0, |thread| level(self.rank(thread)))
     }
 
-    /// Arms the timer for the first thing that will happen by itself and matter, if that may have
-    /// changed. `level` is that of who runs.
+    /// Programs the timer for the next event, if that may have changed. `level` is that of the current
+    /// thread.
     pub(crate) fn update_alarm(&mut self, level: u16) {
         self.arm(level);
     }
@@ -119,7 +120,7 @@ impl<A: Arch> Kernel<A> {
         };
     }
 
-    /// The next alarm for a level, and from which level on it would be too early.
+    /// The next deadline for a level, and from which level on it would be too early.
     #[inline(always)]
     fn next_alarm(&self, budget: &Budget, level: u16) -> (Ticks, u16) {
         let end = self.budget_end(budget).min(self.domain_end());
@@ -137,15 +138,15 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Others may have changed how long the current context may be used, and who waits for what: from now
-    /// on what is true now counts, and at the end of this entry the timer is armed anew.
+    /// Other cores may have changed the budget of the current context and the release queues: computes the
+    /// budget check threshold again, and makes the end of this entry program the timer again.
     #[cfg(feature = "smp")]
     pub(crate) fn forget_limits(&mut self) {
         self.core.allowance = self.allowance(&self.budget());
         self.core.alarm = Alarm::NONE;
     }
 
-    /// Whether the timer is armed for exactly what it should be: for those who check.
+    /// Whether the timer deadline is the right one: for invariant checks.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn alarm_is_right(&self) -> bool {
         let level = self.level_of(self.core.current);
@@ -153,18 +154,18 @@ impl<A: Arch> Kernel<A> {
             && self.core.alarm.time == self.next_alarm(&self.budget(), level).0
     }
 
-    /// The moment that the timer is armed for.
+    /// The time for which the timer is programmed.
     #[cfg(any(test, feature = "invariants"))]
     pub fn alarm(&self) -> Ticks {
         self.core.alarm.time
     }
 
-    /// Whether somebody is due at `level` or above.
+    /// Whether a thread is due at `level` or above.
     pub(crate) fn is_due_from(&self, level: u16) -> bool {
         !self.core.alarm.rules_out(self.core.now, level) && self.is_first_due_from(level)
     }
 
-    /// The same, where the alarm says nothing about it.
+    /// The slow path, where the deadline does not rule it out.
     #[inline(never)]
     fn is_first_due_from(&self, level: u16) -> bool {
         let domain = self.core.current_domain();

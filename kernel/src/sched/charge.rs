@@ -1,4 +1,4 @@
-//! Accounting: whose time passes, and what happens when it is used up.
+//! Accounting: charging scheduling contexts, and the end of budgets and timeslices.
 
 use abi::fault::timeout_flags;
 
@@ -9,38 +9,38 @@ use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 use crate::trace::debug;
 
-/// Whether the current thread may do what it asks for.
+/// The result of the budget check: whether the current thread may make its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// It has the time.
+    /// It has the budget.
     Paid,
-    /// It has, but there is something special about it.
+    /// It has the budget, but its context needs a budget check at each entry.
     Watched,
-    /// It has not, and its slice has ended.
+    /// It has not, and its timeslice has ended.
     Over,
 }
 
-/// What a context may still use; nothing without a context.
+/// The remaining budget of the current context; nothing without a context.
 pub(super) struct Budget {
-    /// The current replenishment, without what was used of it and not charged yet.
+    /// The head replenishment, before the consumed time that is not charged yet.
     head: Option<Ticks>,
-    /// If every entry looks: when something else ends its use.
+    /// If each entry needs a budget check: the time at which a limit or timer ends the use of the context.
     watch: Option<Ticks>,
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The smallest budget: what it takes to enter and to leave the kernel once.
+    /// The smallest budget: the time to enter and leave the kernel once.
     pub(crate) fn min_budget(&self) -> Ticks {
         self.arch.clock().min_budget()
     }
 
-    /// Reads the clock: the time since the last entry is on the current context.
+    /// Reads the clock, and adds the time since the last entry to what the current context has consumed.
     pub(crate) fn update_time(&mut self) {
         let now = self.look_at_clock();
         let passed = now.saturating_sub(self.core.now);
         self.core.now = now;
         if self.core.current_context.is_some() {
-            // Part of the time since boot, as all that is consumed.
+            // Cannot overflow: consumed time is part of the time since boot.
             self.core.consumed += passed;
         }
         if Self::has_domains() {
@@ -48,8 +48,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether the current thread has time left for what it asks. If not, its slice ends and it asks
-    /// again when it runs again.
+    /// Whether the current thread has budget for its request. If not, its timeslice ends, and it restarts its
+    /// system call when it next runs.
     #[inline(always)]
     pub(crate) fn check_budget(&mut self) -> Standing {
         if self.core.consumed < self.core.allowance && !self.domain_expired() {
@@ -58,7 +58,7 @@ impl<A: Arch> Kernel<A> {
         self.examine_budget()
     }
 
-    /// The allowance is used up, or there is something special about it.
+    /// The slow path of the budget check.
     #[cold]
     fn examine_budget(&mut self) -> Standing {
         let (Some(thread), Some(context)) = (self.core.current, self.core.current_context) else {
@@ -90,8 +90,8 @@ impl<A: Arch> Kernel<A> {
         standing
     }
 
-    /// Whether there is still a reason to look at each entry of a thread that runs on `context`: a limit or
-    /// a timer, that it idles, or that its thread sends again what it had too little time for.
+    /// Whether entries on `context` still need a budget check: it has a limit or a timer, it is idling, or
+    /// its thread repeats a deferred send.
     fn keeps_watch(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) -> bool {
         if !self[context].has(ContextFlag::Watched) {
             return false;
@@ -107,7 +107,7 @@ impl<A: Arch> Kernel<A> {
         watch
     }
 
-    /// What the current context may still use.
+    /// The remaining budget of the current context.
     #[inline(always)]
     pub(super) fn budget(&self) -> Budget {
         match self.core.current_context {
@@ -122,8 +122,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// What the current context may use before it must be looked at again: as long as the smallest
-    /// budget is left. Under watch every entry looks, and where entries are measured, none is as usual.
+    /// The budget check threshold: below it, the smallest budget is left. Zero if each entry needs a budget
+    /// check, or if entries are measured, so that none takes a fast path.
     #[inline(always)]
     pub(super) fn allowance(&self, budget: &Budget) -> Ticks {
         match *budget {
@@ -136,19 +136,19 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// When the current context can be used no longer.
+    /// The time at which the current context can no longer be used.
     #[inline(always)]
     pub(super) fn budget_end(&self, budget: &Budget) -> Ticks {
         let Some(head) = budget.head else {
             return Ticks::NEVER;
         };
         let left = head.saturating_sub(self.core.consumed);
-        // No budget is longer than the longest period, of which some may be added to any moment.
+        // Cannot overflow: no budget exceeds the longest period, which can be added to any time.
         let end = self.core.now + left;
         budget.watch.map_or(end, |other| end.min(other))
     }
 
-    /// When something else than its budget ends the use of a context that is watched.
+    /// The time at which a limit or timer ends the use of a context that needs a budget check.
     #[inline(always)]
     fn watch_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
         if !self[context].may_be_watched() {
@@ -157,8 +157,9 @@ impl<A: Arch> Kernel<A> {
         self.watched_end(context)
     }
 
-    /// When the limit or the timer of a context ends its use. What is critical is watched at levels at
-    /// which that matters: fast paths compare no more than priorities, and decline under watch.
+    /// The time at which the limit or the timer of a context ends its use. At a raised criticality level,
+    /// contexts with a criticality need a budget check, too: fast paths compare priorities only, and are not
+    /// eligible then.
     #[cold]
     fn watched_end(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
         if !self[context].has(ContextFlag::Watched) && self.core.level == 0 {
@@ -169,9 +170,9 @@ impl<A: Arch> Kernel<A> {
         Some(limit.min(self.timer_of(context).max(self.core.now)))
     }
 
-    /// Charges the current context and ends the slice of its thread.
+    /// Charges the current context and ends the timeslice of its thread.
     ///
-    /// Of round-robin contexts a slice is over whatever was used of it.
+    /// The timeslice of a round-robin context ends however little of it was used.
     fn charge_current(&mut self, usage: Ticks, may_time_out: bool) {
         let Some(context) = self.core.current_context else {
             return;
@@ -185,7 +186,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Charges a slice of the current context that is over.
+    /// Charges the current context, of which the timeslice or head replenishment is used up.
     #[inline(always)]
     pub(crate) fn charge_slice(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
         let minimum = self.min_budget();
@@ -197,7 +198,8 @@ impl<A: Arch> Kernel<A> {
         self.core.reprogram = true;
     }
 
-    /// The slice of the current thread is over: its handler is told, or it waits its turn, or for time.
+    /// The timeslice of the current thread is over: raises a timeout fault, or puts the thread at the end of
+    /// its ready queue, or lets it wait for a replenishment.
     pub(crate) fn end_slice(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -216,7 +218,7 @@ impl<A: Arch> Kernel<A> {
         self.wait_for_turn(thread);
     }
 
-    /// The moment has come at which the run of the current thread ends, by `YieldToTimeout`.
+    /// The time has come at which `YieldToTimeout` ends the run of the current thread.
     #[cold]
     fn end_by_timer(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         self.commit_time();
@@ -228,7 +230,7 @@ impl<A: Arch> Kernel<A> {
         self.choose_again();
     }
 
-    /// A thread that ran goes behind its equals, or waits for its next replenishment.
+    /// Puts a thread that ran at the end of its ready queue, or lets it wait for its next replenishment.
     pub(super) fn wait_for_turn(&mut self, thread: Ptr<Thread<A>>) {
         if self.has_budget(thread) {
             self.ready_back(thread);
@@ -237,19 +239,19 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether somebody runs on a context now.
+    /// Whether a context is the current one of its core.
     #[inline(always)]
     pub(crate) fn is_paying(&self, context: Ptr<SchedContext<A>>) -> bool {
         self.core_of(self[context].core).current_context == Some(context)
     }
 
-    /// Whether a thread runs now.
+    /// Whether a thread is the current one of its core.
     pub(crate) fn is_current(&self, thread: Ptr<Thread<A>>) -> bool {
         self.core_of(self[thread].core).current == Some(thread)
     }
 
-    /// A context goes away, from its thread, from the core or from everywhere; if it pays here, nobody does
-    /// from now on.
+    /// A context is taken from its thread, migrated or deleted: if it is the current one of this core, it is
+    /// charged up to now and no longer.
     pub(crate) fn stop_paying(&mut self, context: Ptr<SchedContext<A>>) {
         if self.core.current_context == Some(context) {
             self.commit_time();
@@ -258,7 +260,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Charges what was used so far, without ending a slice.
+    /// Charges the time consumed so far, without ending a timeslice.
     #[inline(always)]
     pub(crate) fn commit_time(&mut self) {
         let usage = core::mem::take(&mut self.core.consumed);
@@ -271,7 +273,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The current thread gives up the rest of its slice (`Yield`).
+    /// The current thread gives up its remaining timeslice (`Yield`).
     pub(crate) fn yield_slice(&mut self) {
         let Some(context) = self.core.current_context else {
             return;
@@ -282,28 +284,29 @@ impl<A: Arch> Kernel<A> {
             Some(limit) if self.core.consumed + limit <= rest => self.give_up_limit(context, limit),
             _ => self.charge_current(rest, false),
         }
-        // Giving time up is not using it.
+        // Time that is given up does not count as consumed.
         self[context].consumed = consumed;
     }
 
-    /// The current thread gives up what is left of the limit of borrowed time: the rest is the caller's.
+    /// The current thread gives up the remaining limit of a donated context; its remaining budget is the
+    /// caller's.
     #[cold]
     fn give_up_limit(&mut self, context: Ptr<SchedContext<A>>, limit: Ticks) {
         self.core.consumed += limit;
         if let Some(thread) = self.core.current {
-            // It has yielded: when it has time again, it goes on behind that.
+            // It has yielded: when it has budget again, it continues at the next instruction.
             self[thread].context.forget_restart();
             self.end_limit(thread, context);
         }
     }
 
-    /// Takes and resets what was charged to a context.
+    /// Takes and resets the consumed time of a context.
     pub(crate) fn take_consumed(&mut self, context: Ptr<SchedContext<A>>) -> Microseconds {
         let consumed = core::mem::take(&mut self[context].consumed);
         self.arch.clock().microseconds(consumed)
     }
 
-    /// A thread becomes able to run by an event: a sporadic context's time counts from now on.
+    /// A thread is woken by an event: unused budget of a sporadic context counts from now on.
     #[inline(always)]
     pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
         if let Some(context) = self[thread].sched_context
@@ -314,8 +317,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The same, where there is something special about the context. What was over while the thread
-    /// waited is told now.
+    /// The slow path, for contexts that need a wake-up check. A timer or budget that ended while the thread
+    /// was blocked is reported now.
     fn wake_special(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         let idled = self.stop_idling(thread);
         if self[context].has(ContextFlag::Sporadic) {
@@ -332,7 +335,8 @@ impl<A: Arch> Kernel<A> {
         } else {
             return;
         };
-        // What it waited for is done; when the timeout is answered, it goes on behind that.
+        // The operation that it waited for is complete: after the reply to the timeout it continues at the
+        // next instruction.
         if let ThreadState::Running = self[thread].state {
             self[thread].context.forget_restart();
         }

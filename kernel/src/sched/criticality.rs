@@ -1,15 +1,15 @@
-//! Criticality: who keeps running when there is not enough time for all.
+//! Criticality: which threads keep running when there is not enough time for all.
 //!
-//! A core has a *level* of criticality. Threads at or above it run in a band above all threads below it;
-//! at level 0, where all begin, there is one band. The *rank* of a thread is its priority, and
-//! [`PRIORITIES`] more in the upper band.
+//! A core has a criticality *level*. Threads at or above it run in a band above all threads below it. At
+//! level 0, at which all cores start, there is one band. The *rank* of a thread is its priority, plus
+//! [`PRIORITIES`] in the upper band.
 //!
-//! Ready and release queues are kept apart by criticality, and which of them are in the upper band
-//! follows from the level. So a change of the level changes one number, and the choice is made anew.
+//! Ready and release queues are separate for each criticality, and the level determines which of them are in
+//! the upper band. So a change of the level changes one number, and the scheduler chooses again.
 //!
-//! A thread runs at the criticality of its scheduling context, which comes from the thread that it was
-//! bound or lent to, and goes along with calls. So a server runs at that of the client it serves, with
-//! nothing to be done when the context moves.
+//! A thread runs at the criticality of its scheduling context. The context has it from the thread that it is
+//! bound or lent to, and keeps it in calls. So a server runs at the criticality of the client that it serves,
+//! without further work when the context moves.
 
 use abi::{CRITICALITIES, PRIORITIES};
 
@@ -19,7 +19,7 @@ use crate::arch::Arch;
 use crate::object::{Membership, SchedContext, Thread};
 use crate::token::{Objects, Ptr};
 
-/// What is added to the priorities of threads of a criticality, at a level.
+/// The number that is added to the priorities of threads of a criticality, at a level.
 pub(crate) const fn band(criticality: u8, level: u8) -> u16 {
     if level > 0 && criticality >= level {
         PRIORITIES as u16
@@ -28,7 +28,7 @@ pub(crate) const fn band(criticality: u8, level: u8) -> u16 {
     }
 }
 
-/// Domain, criticality and priority of a thread: where it stands in ready and release queues.
+/// Domain, criticality and priority of a thread: its queue among the ready and release queues.
 #[inline(always)]
 pub(super) fn place<A: Arch>(objects: &Objects, thread: Ptr<Thread<A>>) -> (usize, usize, u8) {
     let thread = &objects[thread];
@@ -45,7 +45,7 @@ pub(super) fn place<A: Arch>(objects: &Objects, thread: Ptr<Thread<A>>) -> (usiz
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Its priority, in its band.
+    /// The preemption rank of a thread: its priority, plus its band.
     #[inline(always)]
     pub(crate) fn rank(&self, thread: Ptr<Thread<A>>) -> u16 {
         if self.core.level == 0 {
@@ -60,7 +60,7 @@ impl<A: Arch> Kernel<A> {
         band(criticality as u8, self.core.level) + u16::from(priority)
     }
 
-    /// Changes the level of this core.
+    /// Changes the criticality level of this core.
     pub(crate) fn set_level(&mut self, level: u8) {
         self.core.level = level;
         self.core.alarm = Alarm::NONE;
@@ -68,11 +68,12 @@ impl<A: Arch> Kernel<A> {
         self.choose_again();
     }
 
-    /// Changes the criticality of a thread, and of the context that has its criticality from it, whoever
-    /// runs on that now.
+    /// Changes the criticality of a thread, and of the context that has its criticality from it, even if
+    /// another thread runs on that context now.
     pub(crate) fn set_criticality(&mut self, thread: Ptr<Thread<A>>, criticality: u8) {
         self[thread].criticality = criticality;
-        // What runs on nobody's context, without having got it by a call, may give its own.
+        // A thread on a context that is bound to no thread and was not donated by a call determines that
+        // context's criticality.
         let nobodys = self[thread]
             .sched_context
             .filter(|context| self[*context].owner.is_none() && self[*context].reply.is_none());
@@ -105,8 +106,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A context is bound to a thread, and has its criticality from now on. Neither has been the other's
-    /// before, or is any longer.
+    /// A context is bound to a thread, and has the criticality of that thread from now on. Earlier bindings
+    /// of both end.
     pub(crate) fn own(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         self.disown(context);
         if let Some(before) = self[thread].own_context.replace(context) {

@@ -13,8 +13,8 @@ use crate::token::Ptr;
 use crate::trace::debug;
 
 impl<A: Arch> Kernel<A> {
-    /// Ends a kernel entry: picks who runs, charges and arms the timer where that changed, and tells
-    /// the architecture.
+    /// Ends a kernel entry: picks the next thread, charges and programs the timer if that changed, and
+    /// switches the architecture to the thread.
     #[inline(always)]
     pub(crate) fn leave(&mut self) {
         if self.goes_on() {
@@ -26,8 +26,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether nothing has happened in this entry that matters to the question who runs, on what time,
-    /// and until when; so that [`Kernel::leave_anew`] would change nothing.
+    /// Whether nothing in this entry affects which thread runs, on which context and until when, so that
+    /// [`Kernel::leave_anew`] would change nothing.
     #[inline(always)]
     fn goes_on(&self) -> bool {
         let Some(current) = self.core.current else {
@@ -75,15 +75,15 @@ impl<A: Arch> Kernel<A> {
         self.check_after_entry();
     }
 
-    /// Ends the run if nothing can ever happen again: nobody is ready or waits for time, and no
-    /// interrupt line belongs to a user. A person would wait for such a system in vain.
+    /// Ends the run if nothing can ever happen again: no thread is ready or waits for a replenishment, and no
+    /// interrupt line belongs to a user. Otherwise the system would only hang.
     ///
-    /// It has ended well if `last`, the thread that ran last, stopped of its own will; not if it
-    /// waits for somebody, or if any fault found no handler.
+    /// The run succeeds if `last`, the thread that ran last, stopped itself. It fails if that thread is
+    /// blocked, or if any fault found no handler.
     fn end_if_dead(&self, last: Option<Ptr<Thread<A>>>) {
         let time_comes = self.core.release.is_awaited();
         let interrupts = self.irqs.iter().any(|line| line.state == IrqState::Issued);
-        // What other cores will do is not known here.
+        // The future of other cores and domains is not known here.
         if time_comes || interrupts || abi::config::DOMAINS > 1 || crate::cores::CORES > 1 {
             return;
         }
@@ -98,8 +98,8 @@ impl<A: Arch> Kernel<A> {
         A::exit(exit);
     }
 
-    /// The current thread may have got other time in this entry, by a call that waited for it or from
-    /// a notification. If that is used up, it waits like everybody else.
+    /// The current thread may have got another context in this entry, by donation from a caller that was
+    /// waiting or from a notification. If that has no budget left, the thread waits for a replenishment.
     fn check_new_context(&mut self) {
         if let Some(current) = self.core.current
             && self[current].sched_context != self.core.current_context
@@ -112,7 +112,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Makes the decision of this entry.
+    /// Decides which thread runs next.
     fn pick(&mut self) {
         let current = self
             .core
@@ -152,14 +152,14 @@ impl<A: Arch> Kernel<A> {
         self.core.current = next;
     }
 
-    /// Whether the current thread, which could run, goes on in spite of all who are ready or due.
+    /// Whether the current thread, which can run, continues before all ready and due threads.
     fn stays(&self, current: Option<Ptr<Thread<A>>>) -> bool {
         let Some(current) = current else { return false };
         self[current].membership == Membership::None && !self.is_overtaken(self.rank(current))
     }
 
-    /// The thread to run next, of those that are ready and those that are due: the most urgent; of
-    /// equals the one that is ready for the longest time.
+    /// The highest-ranked thread among the ready and the due ones. Of equals, the one that has been ready
+    /// longest.
     fn most_urgent(&self) -> Option<Ptr<Thread<A>>> {
         let core = &self.core;
         let domain = core.current_domain();
@@ -184,7 +184,7 @@ impl<A: Arch> Kernel<A> {
             .or(thread)
     }
 
-    /// Whether somebody who is ready or due is more urgent than a rank.
+    /// Whether a ready or due thread has a higher rank.
     fn is_overtaken(&self, rank: u16) -> bool {
         let core = &self.core;
         let highest = core.ready.highest_rank(core.current_domain(), core.level);
@@ -199,7 +199,7 @@ impl<A: Arch> Kernel<A> {
     ) -> Option<Ptr<Thread<A>>> {
         let rank = self.rank(candidate);
         match current {
-            // Waking an equal does not preempt: it comes behind those that wait already.
+            // A woken thread of equal rank does not preempt: it goes to the end of the queue.
             Some(current) if self.rank(current) == rank => {
                 self.ready_back(candidate);
                 None
@@ -216,14 +216,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Lets the context of the chosen thread pay from now on, and arms the timer for it.
+    /// Makes the context of the chosen thread the current one, and programs the timer for it.
     #[inline(never)]
     pub(crate) fn switch_payer(&mut self, level: u16) {
         self.switch_context();
         self.arm(level);
     }
 
-    /// Lets the context of the chosen thread pay from now on.
+    /// Makes the context of the chosen thread the current one.
     #[inline(always)]
     fn switch_context(&mut self) {
         let next = self
@@ -240,7 +240,7 @@ impl<A: Arch> Kernel<A> {
         if !pays_already {
             self.core.current_context = next;
             let now = self.core.now;
-            // Constant bandwidth: what was not used while others ran is not made up for.
+            // Constant bandwidth: budget that was not used while other threads ran is not made up for.
             if let Some(context) = next
                 && !self[context].has(ContextFlag::Sporadic)
             {

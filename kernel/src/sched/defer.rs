@@ -1,4 +1,4 @@
-//! Waiting until there is enough time: replenishments are merged until the head of the list suffices.
+//! Waiting until there is enough budget: replenishments are merged until the head of the list suffices.
 
 use abi::WORD_BITS;
 
@@ -9,26 +9,26 @@ use crate::object::{SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 
-/// Whether a context has the time that somebody asks for.
+/// Whether a context has the budget that a thread needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Funding {
     /// It has.
     AtHand,
-    /// It will have, when its head is due, or in its next slice.
+    /// It will have, when its head is due, or in its next timeslice.
     Later,
-    /// It has not, and was not to wait.
+    /// It has not, and the thread was not to wait.
     Missing,
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The most that a context can ever have at hand: its budget, or what is left of the limit that it was
-    /// lent with.
+    /// The most that a context can ever have available: its budget, or the remaining limit that it was
+    /// donated with.
     pub(crate) fn whole_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);
         self[context].budget.min(limit)
     }
 
-    /// Somebody asks for more than can ever be at hand.
+    /// The error for a request of more than a context can ever have available.
     pub(crate) fn too_small(&self, needed: Microseconds, most: Ticks) -> Error {
         let word = |time: Microseconds| time.0.try_into().unwrap_or(usize::MAX);
         Error::BudgetTooSmall {
@@ -37,8 +37,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The current context has not enough at hand. Of what is due already as much as needed is merged;
-    /// if that is too little, so are later replenishments, unless its thread is not to wait.
+    /// The current context has too little budget available. Merges as many due replenishments as needed. If
+    /// they do not suffice, merges later ones, too, unless the thread may not wait.
     pub(crate) fn gather(
         &mut self,
         context: Ptr<SchedContext<A>>,
@@ -65,13 +65,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Lets a thread that runs wait for the time that was gathered, or for its next slice.
+    /// Lets the current thread wait for the merged replenishment, or for its next timeslice.
     pub(crate) fn wait_for_time(&mut self, thread: Ptr<Thread<A>>) {
         self.wait_for_turn(thread);
         self.choose_again();
     }
 
-    /// `YieldUntilBudget`: the current thread goes on when the head of its context holds an amount.
+    /// `YieldUntilBudget`: the current thread continues when the head replenishment of its context holds an
+    /// amount.
     pub(crate) fn yield_until_budget(&mut self, thread: Ptr<Thread<A>>) {
         let Some(context) = self.core.current_context else {
             return;
@@ -82,9 +83,9 @@ impl<A: Arch> Kernel<A> {
         }
         let clock = self.arch.clock();
         let amount = Microseconds(amount);
-        // What no budget can be need not convert either.
+        // An amount beyond the longest period exceeds all budgets; it is not converted, to avoid overflow.
         let needed = clock.ticks(amount.min(clock.max_period()));
-        // The replenishments of borrowed time with a limit are not merged: the lender would have to wait.
+        // The replenishments of a donated context with a limit are not merged: the caller would have to wait.
         let most = match self.limit_of(context) {
             Some(_) => self.at_hand(context),
             None => self[context].budget,

@@ -1,11 +1,11 @@
-//! Whose turn it is among domains, and for how long.
+//! The domain schedule of a core: which domain runs, and for how long.
 
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::DomainSchedule;
 use crate::time::Ticks;
 
-/// A core's place in the schedule of domains.
+/// A core's position in the domain schedule.
 #[derive(Debug)]
 pub struct DomainTime {
     index: usize,
@@ -24,7 +24,7 @@ impl DomainTime {
 
     #[inline(always)]
     pub const fn current(&self) -> u8 {
-        // Known where there is only one, so that nobody looks for its queues.
+        // A constant with one domain, so that its queues need no lookup.
         if abi::config::DOMAINS == 1 {
             0
         } else {
@@ -32,7 +32,7 @@ impl DomainTime {
         }
     }
 
-    /// Time passes, whether somebody runs or not.
+    /// Time passes, whether a thread runs or the core idles.
     pub fn pass(&mut self, time: Ticks) {
         self.remaining = self.remaining.saturating_sub(time);
     }
@@ -49,12 +49,12 @@ impl<A: Arch> Kernel<A> {
         abi::config::DOMAINS > 1
     }
 
-    /// Whether the turn of the current domain is over: what remains would not pay for a kernel entry.
+    /// Whether the time slot of the current domain is over: less than the smallest budget remains.
     pub(crate) fn domain_expired(&self) -> bool {
         Self::has_domains() && self.core.domain.remaining < self.min_budget()
     }
 
-    /// The moment at which the turn of the current domain ends.
+    /// The time at which the slot of the current domain ends.
     pub(super) fn domain_end(&self) -> Ticks {
         if Self::has_domains() {
             self.core.now.saturating_add(self.core.domain.remaining)
@@ -63,7 +63,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Gives the next domain its turn.
+    /// Switches to the next domain.
     pub(super) fn next_domain(&mut self) {
         let next = self.domains.after(self.core.domain.index);
         self.core.domain.enter(&self.domains, next);

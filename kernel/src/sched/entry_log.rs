@@ -1,8 +1,8 @@
-//! The log of kernel entries that a benchmark asks for with `BenchmarkSetLogBuffer`: what each entry
-//! was, when it began and how long it took, in a frame of the user's. In kernels of kind `bench` only.
+//! The log of kernel entries that a benchmark requests with `BenchmarkSetLogBuffer`: kind, start and duration
+//! of each entry, in a frame of the user. In kernels of kind `bench` only.
 //!
-//! The form of an entry is that of seL4's kernels that track kernel entries
-//! (`benchmark_track_types.h`); times are in ticks.
+//! The format of an entry is that of seL4's kernels that track kernel entries (`benchmark_track_types.h`);
+//! times are in ticks.
 
 use super::usage::Entry;
 use crate::Kernel;
@@ -15,17 +15,17 @@ use abi::{MessageInfo, Rights, Syscall};
 
 /// Bytes of an entry.
 const ENTRY_BYTES: usize = 24;
-/// Where in it the duration and the two parts of the description are.
+/// Offsets of the duration and of the two parts of the description.
 const DURATION: usize = 8;
 const PATH: usize = 12;
 const DETAILS: usize = 13;
-/// The width of each detail: the lower bits of what is wider.
+/// The width of each detail: of wider values, the lower bits.
 const WORD_BITS: u32 = 26;
 const SYSCALL_BITS: u32 = 4;
 const CAP_BITS: u32 = 5;
 const LABEL_BITS: u32 = 19;
 
-/// Why the kernel was entered.
+/// The reason for a kernel entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Path {
     Interrupt = 1,
@@ -36,7 +36,7 @@ enum Path {
     Syscall = 6,
 }
 
-/// What a kernel entry is, as the log tells it.
+/// The description of a kernel entry in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Description {
     path: Path,
@@ -49,7 +49,7 @@ const fn low(value: usize, bits: u32) -> u32 {
 
 impl Description {
     const fn of_word(path: Path, word: usize) -> Self {
-        // Below the word is the number of the core.
+        // The bits below the word are the number of the core.
         let details = low(word, WORD_BITS) << 3;
         Self { path, details }
     }
@@ -72,7 +72,7 @@ impl Description {
     const fn syscall(call: Syscall, tag: u8, label: usize) -> Self {
         let number = low(call.number().wrapping_neg(), SYSCALL_BITS);
         let cap = low(tag as usize, CAP_BITS) << SYSCALL_BITS;
-        // Between them is the mark of fast paths, which do not work while the log is written.
+        // The bit between them marks fast paths, which are not taken while the log is written.
         let label = low(label, LABEL_BITS) << (SYSCALL_BITS + CAP_BITS + 1);
         let details = number | cap | label;
         Self {
@@ -87,7 +87,7 @@ impl Description {
 pub(super) struct EntryLog {
     frame: Option<Frame>,
     entries: usize,
-    /// What the kernel is in for.
+    /// The description of the current kernel entry.
     entry: Option<Description>,
 }
 
@@ -104,12 +104,12 @@ impl EntryLog {
         (self.entries, self.entry) = (0, None);
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(super) const fn len(&self) -> usize {
         self.entries
     }
 
-    /// Adds an entry, if there is room and something to write.
+    /// Adds an entry, if there is room and a description.
     pub(super) fn write<A: Arch>(&mut self, start: u64, duration: u64) {
         let (Some(frame), Some(entry)) = (self.frame, self.entry.take()) else {
             return;
@@ -126,14 +126,15 @@ impl EntryLog {
         bytes[PATH] = entry.path as u8;
         bytes[DETAILS..DETAILS + 4].copy_from_slice(&entry.details.to_ne_bytes());
         let place = (A::to_virtual(frame.address) + offset) as *mut [u8; ENTRY_BYTES];
-        // SAFETY: the entry lies in a frame of RAM to which a capability exists: when one is deleted, the
-        // log forgets it. User memory holds nothing of the kernel's; volatile, because users read it.
+        // SAFETY: the entry lies in a frame of RAM to which a capability exists: when one is deleted,
+        // `forget_log` drops the log. User memory holds no kernel data; volatile, because user programs read
+        // it.
         unsafe { place.write_volatile(bytes) }
     }
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Makes a frame the log; returns whether it can be: it must be RAM that the caller may write to.
+    /// Makes a frame the log. Returns false unless it is RAM to which the caller has read and write access.
     pub(crate) fn set_log(&mut self, root: Cap<A>, address: usize) -> bool {
         let cap = lookup_cap(self, root, address).map(|slot| self[slot].cap());
         let Ok(Cap::Arch(cap)) = cap else {
@@ -151,7 +152,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A capability is deleted: if it is to the frame of the log, the log is no more.
+    /// A capability is deleted: if it refers to the frame of the log, logging ends.
     pub(crate) fn forget_log(&mut self, deleted: A::Cap) {
         let log = &mut self.core.measurement.log;
         if let (Some(frame), Some(deleted)) = (log.frame, deleted.frame())
@@ -161,7 +162,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Keeps what the kernel is in for, if there is a log.
+    /// Stores the description of the current kernel entry, if there is a log.
     pub(super) fn describe_entry(&mut self, entry: &Entry) {
         if self.core.measurement.log.frame.is_none() {
             return;

@@ -1,8 +1,8 @@
-//! Contexts that idle: budget is used while the thread waits at an endpoint, as some protocols want it of
-//! their reservations.
+//! Idling contexts: their budget is charged while the thread waits at an endpoint, as some reservation
+//! protocols require.
 //!
-//! Nothing happens while the thread waits. When it stops waiting, or somebody wants to know, its context
-//! is charged for the time since.
+//! Nothing happens while the thread waits. When it stops waiting, or the context is read or changed, the
+//! context is charged for the time since.
 
 use crate::Kernel;
 use crate::arch::Arch;
@@ -10,7 +10,7 @@ use crate::object::{ContextFlag, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Notes that a thread with a context that idles begins to wait at an endpoint, if it does.
+    /// If a thread with an idling context has begun to wait at an endpoint, notes the time.
     pub(crate) fn start_idling(&mut self, thread: Ptr<Thread<A>>) {
         let waits = matches!(
             self[thread].state,
@@ -24,7 +24,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Charges a context up to now, if its thread waits.
+    /// Charges an idling context up to now, if its thread waits.
     pub(crate) fn settle_idling(&mut self, context: Ptr<SchedContext<A>>) {
         if let Some(thread) = self[context].thread
             && self.stop_idling(thread)
@@ -33,8 +33,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Charges the context of a thread for the time that the thread has waited. Returns whether it
-    /// idled.
+    /// Charges the context of a thread for the time that the thread has waited. Returns whether the context
+    /// was idling.
     pub(crate) fn stop_idling(&mut self, thread: Ptr<Thread<A>>) -> bool {
         let since = self[thread].idling.take();
         let (Some(since), Some(context)) = (since, self[thread].sched_context) else {

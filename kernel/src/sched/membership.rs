@@ -1,4 +1,4 @@
-//! Putting threads into queues and taking them out, so that a thread is never in two.
+//! Putting threads into scheduler queues and taking them out, so that a thread is never in two.
 
 use super::Decision;
 use crate::Kernel;
@@ -9,7 +9,7 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Whether the thread could run if it were chosen: it wants to, and has time.
+    /// Whether the thread could run if it were chosen: it is runnable, and has budget.
     pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
         self[thread].is_runnable()
             && !self.is_postponed(thread)
@@ -18,14 +18,13 @@ impl<A: Arch> Kernel<A> {
                 .is_some_and(|context| self[context].is_configured())
     }
 
-    /// Whether the thread waits for a moment that has not come yet. One whose moment has come is as
-    /// good as ready.
+    /// Whether the thread waits for a release in the future. A thread with a due release counts as ready.
     pub(crate) fn is_postponed(&self, thread: Ptr<Thread<A>>) -> bool {
         self[thread].membership == Membership::Release
             && Ticks(self[thread].links().key()) > self.core.now
     }
 
-    /// Whether the thread's context, if it has one, may be used now.
+    /// Whether the thread has a context that may be used now.
     pub(crate) fn has_budget(&self, thread: Ptr<Thread<A>>) -> bool {
         self[thread].sched_context.is_some_and(|context| {
             self[context].is_configured()
@@ -33,7 +32,7 @@ impl<A: Arch> Kernel<A> {
         })
     }
 
-    /// Puts a thread in front of the ready ones of its priority.
+    /// Puts a thread at the front of its ready queue.
     pub(crate) fn ready_front(&mut self, thread: Ptr<Thread<A>>) {
         let home = self.home(thread);
         home.prepare_for_queue(thread);
@@ -41,7 +40,7 @@ impl<A: Arch> Kernel<A> {
         home.core.ready.push_front(&mut home.objects, thread);
     }
 
-    /// Puts a thread behind the ready ones of its priority.
+    /// Puts a thread at the end of its ready queue.
     pub(crate) fn ready_back(&mut self, thread: Ptr<Thread<A>>) {
         let home = self.home(thread);
         home.prepare_for_queue(thread);
@@ -75,8 +74,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Changes something of a thread on which its place among the ready or the postponed depends. One
-    /// that could run is put in front of its new equals, and the choice is made anew.
+    /// Changes a property of a thread that determines its queue. A thread that can run is put at the front of
+    /// its new queue, and the scheduler chooses again.
     pub(crate) fn change_place(&mut self, thread: Ptr<Thread<A>>, change: impl FnOnce(&mut Self)) {
         let home = self.home(thread);
         let schedulable = home.is_schedulable(thread);
@@ -86,7 +85,7 @@ impl<A: Arch> Kernel<A> {
         }
         home.leave_scheduler(thread);
         change(home);
-        // The slice of a thread that runs on another core may be over, before that core has noticed.
+        // A thread that runs on another core may have used up its budget before that core has noticed.
         if schedulable && (!cfg!(feature = "smp") || home.has_budget(thread)) {
             home.ready_front(thread);
         } else if schedulable || membership == Membership::Release {
@@ -94,7 +93,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Takes a thread out of the ready or release queue; it is offered no longer either.
+    /// Takes a thread out of its ready or release queue, or out of the pending decision.
     pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
         let home = self.home(thread);
         match home[thread].membership {
@@ -119,14 +118,14 @@ impl<A: Arch> Kernel<A> {
         self.core.alarm.expect_no_more(time);
     }
 
-    /// A thread may run now: it wants to, and may be more urgent than the current one. Out of budget
-    /// it waits for its next replenishment; without time nothing happens.
+    /// Possible switch: a thread has become able to run, and may have a higher rank than the current one.
+    /// Without budget it waits for its next replenishment; without a scheduling context nothing happens.
     #[inline(always)]
     pub(crate) fn offer(&mut self, thread: Ptr<Thread<A>>) {
         self.home(thread).offer_here(thread);
     }
 
-    /// The same of a thread of this core.
+    /// The same for a thread of this core.
     fn offer_here(&mut self, thread: Ptr<Thread<A>>) {
         if !self.is_schedulable(thread) || self.core.current == Some(thread) {
             return;
@@ -154,7 +153,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The current choice may be wrong: make it anew among all.
+    /// The pending decision may be wrong: choose among all threads.
     pub(crate) fn choose_again(&mut self) {
         if let Decision::Candidate(candidate) = self.core.decision {
             self.core.decision = Decision::Choose;

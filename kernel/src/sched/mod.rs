@@ -1,11 +1,10 @@
-//! Who runs.
+//! The scheduler.
 //!
-//! Threads that could run now stand in the ready queues (`ready`), those that wait for time in the
-//! release queues (`release`), where they stay when it has come until the processor turns to them; the
-//! current thread stands in neither. While the kernel works it only notes what should happen
-//! ([`Decision`]); the choice is made once, at the end of the kernel entry (`decide`), and time is
-//! accounted for at entry and at the choice (`charge`). The timer is armed for what can change who
-//! runs (`alarm`).
+//! Threads that can run now are in the ready queues (`ready`). Threads that wait for a replenishment are in
+//! the release queues (`release`), and stay there when it is due, until the scheduler picks them. The current
+//! thread is in neither. While the kernel works it only notes what should happen ([`Decision`]); the choice
+//! is made once, at the end of the kernel entry (`decide`). Time is charged at entry and at the choice
+//! (`charge`). The timer is programmed for events that can change which thread runs (`alarm`).
 
 mod alarm;
 mod charge;
@@ -43,13 +42,13 @@ pub use usage::Usage;
 
 pub use crate::cores::{BIG_LOCK, CORES};
 
-/// What the end of the kernel entry shall do.
+/// The decision that is left for the end of the kernel entry.
 pub enum Decision<A: Arch> {
-    /// Go on with the current thread.
+    /// Continue with the current thread.
     Resume,
-    /// One thread was offered: it is compared with the current one. It is in no queue.
+    /// A possible switch to one thread, which is compared with the current one. It is in no queue.
     Candidate(Ptr<Thread<A>>),
-    /// Choose among all.
+    /// Choose among all threads.
     Choose,
 }
 
@@ -60,45 +59,44 @@ impl<A: Arch> Clone for Decision<A> {
 }
 impl<A: Arch> Copy for Decision<A> {}
 
-/// What belongs to one core. What fast paths in assembly look at stands first.
+/// The scheduling state of one core. The fields that fast paths in assembly use come first.
 #[repr(C)]
 pub struct Core<A: Arch> {
-    /// What it may use, counted like `consumed`, without being looked at.
+    /// The budget check threshold, compared with `consumed`.
     pub(crate) allowance: Ticks,
     /// The time of this kernel entry.
     pub now: Ticks,
     pub(crate) alarm: Alarm,
-    /// The thread that it runs; `None`: it idles.
+    /// The thread that this core runs; `None` while it idles.
     pub current: Option<Ptr<Thread<A>>>,
-    /// The scheduling context that pays.
+    /// The current scheduling context: the one that is charged.
     pub current_context: Option<Ptr<SchedContext<A>>>,
     pub(crate) ready: ReadyQueues<A>,
-    /// Its number.
+    /// The number of this core.
     pub id: usize,
-    /// What the current context has used and was not charged for yet.
+    /// Time consumed by the current context and not charged yet.
     pub consumed: Ticks,
-    /// If the current thread sends again what it had too little time for: the odometer of its context when
-    /// it began to wait.
+    /// If the current thread repeats a deferred send: the total consumed of its context when it was deferred.
     pub again: Option<u64>,
-    /// What the end of this entry shall do.
+    /// The decision for the end of this entry.
     pub decision: Decision<A>,
-    /// Whether the timer must be armed anew, because another context pays or its budget changed, the
-    /// domain's turn changed, or the timer fired.
+    /// Whether the timer must be programmed again, because the current context or its budget changed, the
+    /// domain changed, or the timer fired.
     pub reprogram: bool,
-    /// Whether the address space or registers of the current thread were changed under it, so that
-    /// the architecture must load them again.
+    /// Whether the address space or registers of the current thread were changed, so that the architecture
+    /// must load them again.
     pub reload: bool,
-    /// The level of criticality; see `criticality`.
+    /// The criticality level; see `criticality`.
     pub level: u8,
-    /// Whether any thread stopped with a fault that nobody handles.
+    /// Whether any thread has stopped with a fault that no handler received.
     pub unhandled_fault: bool,
-    /// Work since somebody looked last at what else waits, and levels of capability spaces walked
-    /// through, which are work, too; see [`work`].
+    /// Work since the last preemption point, and levels of capability lookups, which count as work, too; see
+    /// [`work`].
     work: usize,
     levels: core::cell::Cell<usize>,
-    /// What was found for the messages that are about to be transferred.
+    /// The resolved capability transfers of the messages of this entry.
     pub(crate) parcels: Parcels<A>,
-    /// How many ways through the senders of endpoints have begun; see `ipc::sweep`.
+    /// How many badge cancellations have begun; see `ipc::sweep`.
     pub(crate) sweeps: u64,
     pub(crate) release: ReleaseQueues<A>,
     domain: DomainTime,
@@ -106,8 +104,7 @@ pub struct Core<A: Arch> {
 }
 
 impl<A: Arch> Core<A> {
-    /// Makes a core that idles and has nothing to run, piece by piece where it shall be: the queues are too
-    /// large for the stack of a kernel.
+    /// Makes an idle core in place, field by field: the queues are too large for the kernel stack.
     ///
     /// # Safety
     /// `place` can be written to.
@@ -140,7 +137,7 @@ impl<A: Arch> Core<A> {
         }
     }
 
-    /// The domain whose turn it is.
+    /// The current domain.
     pub fn current_domain(&self) -> u8 {
         self.domain.current()
     }

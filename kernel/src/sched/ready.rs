@@ -1,12 +1,12 @@
-//! Threads that could run now: one first-come-first-served queue per domain, criticality and priority.
+//! Threads that can run now: one first-come-first-served queue per domain, criticality and priority.
 //!
-//! Each thread keeps the moment since which it is ready, so that those of one priority and different
-//! criticality take their turns by it, and those who are due in the release queues among them. Who is put
-//! in front has precedence over all of them.
+//! Each thread keeps the time since which it is ready. It gives the order among threads of one priority and
+//! different criticalities, and the order between these and due threads in the release queues. A thread that
+//! is put at the front of its queue comes before all of them.
 //!
-//! Threads without criticality are found as if there were no other: the bitmap of their priorities has a
-//! mark behind its end for each other criticality at which somebody is ready. Only if it finds a mark is
-//! there more to look at.
+//! Threads without criticality are found as fast as if there were no others: the bitmap of their priorities
+//! has a mark above all priorities for each other criticality at which a thread is ready. Only if there is a
+//! mark are other queues searched.
 
 use core::cmp::Reverse;
 use core::mem::offset_of;
@@ -29,13 +29,13 @@ pub struct ReadyQueues<A: Arch> {
 /// The queues of one domain and criticality.
 #[repr(C)]
 struct Queues<A: Arch> {
-    /// Of criticality 0: the others, too, by marks.
+    /// The priorities with ready threads. At criticality 0 also a mark for each other criticality with some.
     occupied: PriorityBitmap,
     queues: [Ring<Thread<A>>; PRIORITIES],
 }
 
 impl<A: Arch> ReadyQueues<A> {
-    /// Offset of the set of priorities at which somebody of the first domain is ready, and of the marks for
+    /// Offset of the bitmap of priorities at which a thread of the first domain is ready, with the marks for
     /// other criticalities.
     pub const OCCUPIED: usize = offset_of!(Self, domains) + offset_of!(Queues<A>, occupied);
 
@@ -67,7 +67,7 @@ impl<A: Arch> ReadyQueues<A> {
         self.queue_for(objects, thread).push_back(objects, thread);
     }
 
-    /// The queue for a thread, which is going to be in it.
+    /// The queue that a thread is about to join.
     #[inline(always)]
     fn queue_for(&mut self, objects: &Objects, thread: Ptr<Thread<A>>) -> &mut Ring<Thread<A>> {
         let (domain, criticality, priority) = place(objects, thread);
@@ -92,14 +92,14 @@ impl<A: Arch> ReadyQueues<A> {
         }
     }
 
-    /// The rank of the most urgent who are ready in a domain if none of them has a criticality; if
-    /// somebody has, more than any priority.
+    /// The highest rank that is ready in a domain, if no thread with a criticality is ready; otherwise more
+    /// than any priority.
     #[inline(always)]
     pub fn hint(&self, domain: u8) -> Option<u16> {
         self.domains[domain as usize][0].occupied.highest()
     }
 
-    /// The rank of the most urgent who are ready in a domain, at a level of criticality.
+    /// The highest rank that is ready in a domain, at a criticality level.
     #[inline(always)]
     pub fn highest_rank(&self, domain: u8, level: u8) -> Option<u16> {
         let hint = self.hint(domain)?;
@@ -126,7 +126,7 @@ impl<A: Arch> ReadyQueues<A> {
         self.domains[domain as usize][criticality as usize].queues[priority as usize]
     }
 
-    /// Whether somebody is ready there, as the bitmap says, and as the marks allow.
+    /// Whether the bitmap and the marks say that a thread is ready there.
     #[cfg(any(test, feature = "invariants"))]
     pub fn is_occupied(&self, domain: u8, criticality: u8, priority: u8) -> bool {
         let queues = &self.domains[domain as usize];
@@ -134,7 +134,7 @@ impl<A: Arch> ReadyQueues<A> {
         queues[criticality as usize].occupied.contains(priority) && marked
     }
 
-    /// The thread that is next of those of one domain and rank, at a level of criticality.
+    /// The first thread of one domain and rank, at a criticality level.
     #[inline(always)]
     pub fn first(
         &self,
@@ -150,8 +150,8 @@ impl<A: Arch> ReadyQueues<A> {
         normal.queues[usize::from(rank) % PRIORITIES].first()
     }
 
-    /// The thread that is next of those of one domain and priority, unless somebody with a criticality may
-    /// be: the inner `None` if there is nobody.
+    /// The first thread of one domain and priority, or the inner `None`. The outer `None` means that a thread
+    /// with a criticality may come first.
     #[inline(always)]
     pub fn first_normal(&self, domain: u8, priority: u8) -> Option<Option<Ptr<Thread<A>>>> {
         let normal = &self.domains[domain as usize][0];
@@ -169,7 +169,8 @@ impl<A: Arch> ReadyQueues<A> {
         let priority = usize::from(rank) % PRIORITIES;
         let here = usize::from(rank) - priority;
         let all = self.domains[domain as usize].iter().zip(0..);
-        // Of those that are ready since the same moment, or were put in front, the most critical.
+        // Among threads that are ready since the same time, or were put in front, the one with the highest
+        // criticality.
         all.filter(|(_, criticality)| usize::from(band(*criticality, level)) == here)
             .filter_map(|(queues, criticality)| {
                 let first = queues.queues[priority].first()?;
@@ -180,7 +181,7 @@ impl<A: Arch> ReadyQueues<A> {
     }
 }
 
-/// The queue for a thread with a criticality, which is going to be in it.
+/// The queue that a thread with a criticality is about to join.
 #[cold]
 fn critical_queue_for<A: Arch>(
     queues: &mut [Queues<A>; CRITICALITIES],

@@ -1,11 +1,10 @@
-//! Threads that wait for their next replenishment, or whose replenishment is due and whose turn it is
-//! not yet.
+//! Threads that wait for their next replenishment, or have it already but have not been picked yet.
 //!
-//! Nobody is moved when a moment comes. A thread stays here until the processor turns to its rank, and is
-//! then taken directly; so any number of replenishments that are due at one moment cost those who are
-//! more urgent nothing, and each is paid for when it is used. For each domain, criticality and priority
-//! there is a queue ordered by time, and for each criticality a tournament among the priorities tells the
-//! two things that matter: the next release that would preempt, and the most urgent thread that is due.
+//! No thread is moved at the time of its release. It stays here until the scheduler picks its rank, and is
+//! then taken directly. So any number of replenishments that are due at the same time cost higher-priority
+//! threads nothing: each is handled when it is used. Each domain, criticality and priority has a queue
+//! ordered by time. For each criticality, a tournament tree over the priorities gives the next release that
+//! would preempt and the highest-priority thread that is due.
 
 use core::cmp::Reverse;
 
@@ -19,19 +18,19 @@ use crate::object::Thread;
 use crate::time::Ticks;
 use crate::token::{Objects, Ptr};
 
-/// The release queues of a core. An operation takes as many steps as the logarithm of the number of
-/// threads of the same priority and as a priority has bits; and for each criticality so many, if anybody
+/// The release queues of a core. An operation takes as many steps as the logarithm of the number of threads
+/// of the same priority, plus the number of bits of a priority; and that for each criticality, if any thread
 /// has one.
 pub struct ReleaseQueues<A: Arch> {
     domains: [DomainQueues<A>; DOMAINS],
-    /// Who comes next comes behind those of the same moment.
+    /// Counter that orders threads with the same release time by insertion.
     turn: u32,
 }
 
 struct DomainQueues<A: Arch> {
-    /// The first release of all.
+    /// The earliest release in this domain.
     earliest: Ticks,
-    /// Whether somebody of a criticality above 0 is here.
+    /// Whether a thread of a criticality above 0 is here.
     has_critical: bool,
     criticalities: [Queues<A>; CRITICALITIES],
 }
@@ -42,18 +41,18 @@ struct Queues<A: Arch> {
     first: Tournament,
 }
 
-/// Those of one rank whose moment has come.
+/// The due threads of one rank.
 pub struct Due<A: Arch> {
     /// Their rank.
     pub rank: u16,
-    /// The earliest moment.
+    /// The earliest release time among them.
     pub moment: Ticks,
-    /// Whose it is.
+    /// The thread with that time.
     pub thread: Option<Ptr<Thread<A>>>,
 }
 
 impl<A: Arch> Queues<A> {
-    /// The most urgent who are due; `band` is added to priorities.
+    /// The due threads of the highest rank; `band` is added to priorities.
     #[inline(always)]
     fn most_urgent_due(&self, now: Ticks, band: u16) -> Option<Due<A>> {
         let (priority, moment) = self.first.most_urgent_due(now)?;
@@ -64,7 +63,7 @@ impl<A: Arch> Queues<A> {
         })
     }
 
-    /// The first release at rank `lowest` or above.
+    /// The earliest release at rank `lowest` or above.
     #[inline(always)]
     fn earliest_from(&self, lowest: u16, band: u16) -> Option<(u16, Ticks)> {
         let found = self.first.earliest_from(lowest.saturating_sub(band));
@@ -73,7 +72,7 @@ impl<A: Arch> Queues<A> {
 }
 
 impl<A: Arch> DomainQueues<A> {
-    /// The first of the queue at a place has changed.
+    /// The first thread of a queue has changed.
     fn update(&mut self, objects: &Objects, criticality: usize, priority: u8) {
         let queues = &mut self.criticalities[criticality];
         let first = queues.queues[usize::from(priority)].first();
@@ -145,20 +144,19 @@ impl<A: Arch> ReleaseQueues<A> {
         }
     }
 
-    /// Whether anybody, of any domain, waits for a moment that comes.
+    /// Whether any thread of any domain waits for a release.
     pub fn is_awaited(&self) -> bool {
         let mut domains = self.domains.iter();
         domains.any(|domain| domain.earliest < Ticks::NEVER)
     }
 
-    /// The first release in a domain.
+    /// The earliest release in a domain.
     #[inline(always)]
     pub fn earliest(&self, domain: u8) -> Ticks {
         self.domains[usize::from(domain)].earliest
     }
 
-    /// The first release in a domain at rank `lowest` or above, and at which rank; at a level of
-    /// criticality.
+    /// The earliest release in a domain at rank `lowest` or above, with its rank, at a criticality level.
     #[inline(always)]
     pub fn earliest_from(&self, domain: u8, lowest: u16, level: u8) -> Option<(u16, Ticks)> {
         let queues = &self.domains[usize::from(domain)];
@@ -168,7 +166,7 @@ impl<A: Arch> ReleaseQueues<A> {
         queues.criticalities[0].earliest_from(lowest, 0)
     }
 
-    /// The most urgent of a domain whose moment has come, at a level of criticality.
+    /// The due threads of the highest rank in a domain, at a criticality level.
     #[inline(always)]
     pub fn most_urgent_due(&self, domain: u8, now: Ticks, level: u8) -> Option<Due<A>> {
         let queues = &self.domains[usize::from(domain)];
@@ -199,7 +197,7 @@ impl<A: Arch> DomainQueues<A> {
         .min_by_key(|(rank, moment)| (*moment, Reverse(*rank)))
     }
 
-    /// Of several of one rank and moment, the most critical.
+    /// Of several with one rank and time, the one with the highest criticality.
     #[cold]
     fn most_urgent_due_of_all(&self, now: Ticks, level: u8) -> Option<Due<A>> {
         let all = self.criticalities.iter().zip(0..);

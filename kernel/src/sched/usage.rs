@@ -1,8 +1,8 @@
 //! How much processor time threads use: for benchmarks, in kernels of kind `bench` only.
 //!
 //! Unlike the time charged to scheduling contexts this is a measurement: it includes idle time, counts
-//! switches and kernel entries, and nothing depends on it. In other kernels [`Usage`] is empty and the
-//! hooks do nothing.
+//! switches and kernel entries, and nothing depends on it. In other kernels [`Usage`] is empty and the hooks
+//! do nothing.
 
 use crate::Kernel;
 use crate::arch::Arch;
@@ -14,21 +14,21 @@ use abi::Syscall;
 #[cfg(feature = "bench")]
 use super::entry_log::EntryLog;
 
-/// Why the kernel was entered.
+/// The reason for a kernel entry.
 #[cfg_attr(
     not(feature = "bench"),
     expect(dead_code, reason = "other kernels do not measure")
 )]
 pub(crate) enum Entry {
-    /// For a system call, if it is one.
+    /// A system call; `None` for an unknown number.
     Syscall(Option<Syscall>),
-    /// For a fault of the current thread.
+    /// A fault of the current thread.
     Fault(Fault),
-    /// For an interrupt.
+    /// An interrupt.
     Interrupt(Interrupt),
 }
 
-/// What one thread, or all, have used since the last reset. Times are in ticks.
+/// The processor time of one thread, or of all, since the last reset. Times are in ticks.
 #[cfg_attr(
     not(feature = "bench"),
     allow(dead_code, reason = "other kernels do not measure")
@@ -49,7 +49,7 @@ struct Counters {
 }
 
 impl Usage {
-    /// Nothing used.
+    /// No time.
     pub const NONE: Self = Self {
         #[cfg(feature = "bench")]
         counters: Counters {
@@ -61,14 +61,14 @@ impl Usage {
     };
 }
 
-/// A core's measurement.
+/// The measurement of one core.
 #[cfg(feature = "bench")]
 #[derive(Debug, Default)]
 pub(super) struct Measurement {
     running: bool,
     start: u64,
     end: u64,
-    /// When the current thread was switched to, and when the kernel was entered.
+    /// When the current thread was switched to, and when the kernel was entered last.
     switched: u64,
     entered: u64,
     idle: Usage,
@@ -126,13 +126,13 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether anything is measured now.
+    /// Whether a measurement is running.
     #[inline(always)]
     pub(crate) fn is_measured(&self) -> bool {
         self.core.measurement.running
     }
 
-    /// The kernel was entered.
+    /// Called at kernel entry.
     #[inline(always)]
     pub(crate) fn measure_entry(&mut self, entry: Entry) {
         if self.core.measurement.running {
@@ -141,7 +141,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The kernel is left; `before` is who ran when it was entered.
+    /// Called at kernel exit; `before` is the thread that ran at the entry.
     pub(super) fn measure_exit(&mut self, before: Option<Ptr<Thread<A>>>) {
         if !self.core.measurement.running {
             return;
@@ -188,7 +188,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Stops measuring (`BenchmarkFinalizeLog`); returns how many entries the log has.
+    /// Stops measuring (`BenchmarkFinalizeLog`); returns the number of entries in the log.
     pub(crate) fn stop_measuring(&mut self) -> usize {
         let now = self.arch.now().0;
         let current = self.core.current;
@@ -201,7 +201,7 @@ impl<A: Arch> Kernel<A> {
         self.core.measurement.log.len()
     }
 
-    /// The counters of a thread, the idle loop and all, in the ABI's order.
+    /// The counters of a thread, of the idle loop and of all threads, in the ABI's order.
     pub(crate) fn usage_words(&self, thread: Ptr<Thread<A>>) -> [u64; 13] {
         let measurement = &self.core.measurement;
         let own = self[thread].usage.counters;
@@ -229,7 +229,7 @@ impl<A: Arch> Kernel<A> {
         ]
     }
 
-    /// Forgets what a thread has used.
+    /// Resets the counters of a thread.
     pub(crate) fn reset_usage(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].usage = Usage::NONE;
     }

@@ -1,43 +1,42 @@
-//! Preemption points: how long an operation may go on before it looks at what else waits.
+//! Preemption points: how long an operation may run before it checks for pending interrupts.
 //!
-//! Interrupts are off in the kernel. An operation that can be long is therefore made of pieces, counts
-//! the work that each is, and looks after [`Arch::WORK_PER_LOOK`] of it whether an interrupt waits or the
-//! time of its thread is over. If so it stops, in a state from which it can go on, and the thread
-//! executes its system call again. Work is counted in instructions, roughly: what matters is that no
-//! piece is long, and that looks are neither far apart nor so frequent that they cost more than the
-//! work.
+//! Interrupts are disabled in the kernel. A long operation is therefore divided into pieces. It counts the
+//! work of each, and after [`Arch::WORK_PER_LOOK`] checks whether an interrupt is pending or its thread's
+//! budget is used up. If so it stops, in a state from which it can continue, and the thread restarts its
+//! system call. Work is counted in instructions, roughly. It suffices that no piece is long, and that
+//! preemption points are neither far apart nor so frequent that they cost more than the work.
 
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::sched::Core;
 
-/// Taking a capability away.
+/// Revoking or deleting a capability.
 pub const CAPABILITY: usize = 500;
-/// Taking a thread out of a waiting queue, and perhaps waking it.
+/// Removing a thread from a wait queue, and possibly waking it.
 pub const WAITER: usize = 400;
-/// Clearing so much memory as is cleared between two looks at most.
+/// Clearing the largest amount of memory between two preemption points.
 pub const CHUNK: usize = 250;
-/// Looking whether a slot is empty.
+/// Testing whether a slot is empty.
 pub const SLOT: usize = 8;
 /// Checking a request that is long to check and long to perform.
 pub(crate) const CHECKS: usize = 1000;
-/// Looking whether an identifier is free.
+/// Testing whether an identifier is free.
 pub const IDENTIFIER: usize = 16;
-/// Making an object in cleared memory: that of a thread is the largest.
+/// Making an object in cleared memory: a thread takes longest.
 pub const OBJECT: usize = 1000;
-/// One level on the way through a capability space.
+/// One level of a capability lookup.
 const LEVEL: usize = 32;
 
 impl<A: Arch> Core<A> {
-    /// A system call begins: until now interrupts were on, so that no look is missing.
+    /// A system call begins. Interrupts were enabled until now, so no work is pending.
     #[inline(always)]
     pub(crate) fn begin_work(&mut self) {
         self.work = 0;
         self.levels.set(0);
     }
 
-    /// Counts a lookup of one level. It is too short to be counted, except where every piece of work is
-    /// followed by a look.
+    /// Counts a lookup of one level. It is too short to count, except where each piece of work is followed by
+    /// a preemption point.
     #[inline(always)]
     pub(crate) fn count_one_level(&self) {
         if A::WORK_PER_LOOK <= LEVEL {
@@ -53,9 +52,9 @@ impl<A: Arch> Core<A> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Between two pieces of a long operation, of which the first was so much work: whether it should
-    /// stop here and be taken up later, because an interrupt waits or the time of the current thread
-    /// is over.
+    /// Preemption point between two pieces of a long operation, after so much work: whether the operation
+    /// should stop here and continue later, because an interrupt is pending, another core waits for the entry
+    /// lock, or the current thread's budget is used up.
     pub(crate) fn should_preempt(&mut self, work: usize) -> bool {
         if !self.is_time_to_look(work) {
             return false;
@@ -70,21 +69,21 @@ impl<A: Arch> Kernel<A> {
         waits || exhausted || self.domain_expired()
     }
 
-    /// After a lookup in a capability space, before anything has changed: whether an interrupt waits,
-    /// so that the system call should begin again afterwards.
+    /// Preemption point after a capability lookup, before anything has changed: whether an interrupt is
+    /// pending, so that the system call should restart after it.
     #[inline(always)]
     pub(crate) fn is_interrupted(&mut self) -> bool {
         let levels = self.core.levels.take();
         levels > 0 && self.is_interrupted_after(levels * LEVEL)
     }
 
-    /// Before anything has changed and after so much work: the same.
+    /// The same after so much work.
     pub fn is_interrupted_after(&mut self, work: usize) -> bool {
         self.is_time_to_look(work) && self.interrupt_waits()
     }
 
-    /// Whether an interrupt waits. A function of its own, so that who watches the kernel from outside
-    /// (`cargo xtask bench --suite delay`) sees when it looks.
+    /// Whether an interrupt is pending. A function of its own, so that a debugger (`cargo xtask bench --suite
+    /// delay`) can see the preemption points.
     #[inline(never)]
     fn interrupt_waits(&mut self) -> bool {
         self.arch.interrupt_pending()

@@ -1,13 +1,12 @@
-//! What locks are made of. Tests put another module in this one's place, whose atomics are watched.
+//! The atomics that locks are made of. Tests replace this module by loom's atomics.
 
 pub use core::cell::UnsafeCell;
 pub use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
-/// Says that the core waits for another one. An emulator that plays the cores in turns lets the next one
-/// go on.
+/// Tells the processor, or an emulator that runs the cores in turns, that this core waits for another one.
 #[inline(always)]
 pub fn spin_loop() {
-    // The library has another instruction for it, a barrier, of which emulators think nothing.
+    // The library uses a barrier (`isb`) on AArch64, at which emulators do not switch to another core.
     #[cfg(target_arch = "aarch64")]
     // SAFETY: a hint.
     unsafe {
@@ -17,14 +16,14 @@ pub fn spin_loop() {
     core::hint::spin_loop();
 }
 
-/// A function that can be evaluated at compile time, where atomics can be made then.
+/// A function that is `const` where atomics can be made at compile time.
 macro_rules! constant {
     ($(#[$attribute:meta])* $visibility:vis fn $($rest:tt)*) => {
         $(#[$attribute])* $visibility const fn $($rest)*
     };
 }
 
-/// An array of what can be made at compile time.
+/// An array of values that can be made at compile time.
 macro_rules! each {
     ($value:expr; $count:expr) => {
         [const { $value }; $count]
@@ -33,10 +32,10 @@ macro_rules! each {
 
 pub(super) use {constant, each};
 
-/// Lets `work` use what a cell holds.
+/// Lets `work` use the value of a cell.
 ///
 /// # Safety
-/// Nobody else uses it meanwhile.
+/// No other reference to the value is in use.
 pub unsafe fn with_mut<T, R>(cell: &UnsafeCell<T>, work: impl FnOnce(&mut T) -> R) -> R {
     // SAFETY: the caller's promise.
     work(unsafe { &mut *cell.get() })

@@ -1,10 +1,10 @@
-//! The CLH lock: cores stand in a queue, and each looks at the place of the one before (Craig, *Building
-//! FIFO and Priority-Queuing Spin Locks from Atomic Swap*, University of Washington TR 93-02-02, 1993;
-//! Magnussen, Landin and Hagersten, *Queue Locks on Cache Coherent Multiprocessors*, IPPS 1994).
+//! The CLH lock: cores form a queue, and each spins on the node of its predecessor (Craig, *Building FIFO and
+//! Priority-Queuing Spin Locks from Atomic Swap*, University of Washington TR 93-02-02, 1993; Magnussen,
+//! Landin and Hagersten, *Queue Locks on Cache Coherent Multiprocessors*, IPPS 1994).
 //!
-//! A release is one write to a place of one's own, without a word about who comes next: no
-//! compare-and-swap, and no wait for somebody who is about to queue up. In return places change their
-//! owners: a core leaves its place to whoever waits at it, and takes over that of the one before.
+//! A release is one write to the core's own node and does not depend on the successor: no compare-and-swap,
+//! and no wait for a core that is about to enqueue. In return nodes change their owners: a core leaves its
+//! node to its successor, and takes over that of its predecessor.
 
 use super::Lock;
 use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each};
@@ -12,28 +12,29 @@ use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each};
 /// A CLH lock.
 #[derive(Debug)]
 pub struct Clh<const CORES: usize> {
-    /// The place of who came last, see [`Clh::place`].
+    /// The node of the last core in the queue, see [`Clh::place`].
     tail: AtomicUsize,
-    /// A place more than there are cores: the one that the next to come waits at.
+    /// There is one node more than there are cores: at first, the one that the next core waits at.
     spare: Place,
     places: [Place; CORES],
     owners: [Owner; CORES],
 }
 
-/// Somebody has the lock or waits for it. A cache line, as one core looks at it and another writes.
+/// A queue node: set while its core holds the lock or waits for it. A cache line of its own, because one core
+/// reads it and another writes it.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Place {
     busy: AtomicBool,
 }
 
-/// What a core remembers. Nobody else looks at it, so that all accesses are relaxed.
+/// The state of one core. Only that core accesses it, so that all accesses are relaxed.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Owner {
-    /// Its place plus one; 0 for the one that it has in the beginning, which has its own number.
+    /// Its node plus one; 0 for its initial node, the one with the core's number.
     place: AtomicUsize,
-    /// The place at which it waited last.
+    /// The node at which it waited last.
     before: AtomicUsize,
 }
 
@@ -52,7 +53,7 @@ impl Owner {
         }
     }
 
-    /// The place of core number `core`.
+    /// The node of core number `core`.
     fn place(&self, core: usize) -> usize {
         self.place
             .load(Ordering::Relaxed)
@@ -63,7 +64,7 @@ impl Owner {
 
 impl<const CORES: usize> Clh<CORES> {
     constant! {
-        /// A lock that nobody has.
+        /// A free lock.
         pub fn new() -> Self {
             Self {
                 tail: AtomicUsize::new(CORES),
@@ -74,7 +75,7 @@ impl<const CORES: usize> Clh<CORES> {
         }
     }
 
-    /// A place by its number.
+    /// A node by its number.
     fn place(&self, number: usize) -> &Place {
         self.places.get(number).unwrap_or(&self.spare)
     }
@@ -86,19 +87,20 @@ impl<const CORES: usize> Default for Clh<CORES> {
     }
 }
 
-// SAFETY: `tail` makes one queue of all cores that want the lock: each swap tells the place of the one
-// before. A core has the lock when that place is not busy, which it becomes as the last thing that its
-// owner does under the lock. A place is owned by one core at a time: an owner leaves it at its release,
-// and whoever waited there takes it at its own.
+// SAFETY: `tail` makes one queue of all cores that want the lock: each swap returns the predecessor's node. A
+// core has the lock when that node is not busy, and clearing it is the last thing that its owner does under
+// the lock. A node is owned by one core at a time: its owner gives it up at its release, and the core that
+// waited there takes it at its own release.
 unsafe impl<const CORES: usize> Lock for Clh<CORES> {
     unsafe fn acquire_with(&self, core: usize, mut wait: impl FnMut()) {
         let owner = &self.owners[core];
         let own = owner.place(core);
         // Relaxed: the swap releases it.
         self.place(own).busy.store(true, Ordering::Relaxed);
-        // Release: who comes next sees that our place is busy. Acquire: we see that the one before is.
+        // Release: the successor sees that this core's node is busy. Acquire: this core sees its
+        // predecessor's.
         let before = self.tail.swap(own, Ordering::AcqRel);
-        // Acquire: what was done under the lock.
+        // Acquire: the writes made under the lock.
         while self.place(before).busy.load(Ordering::Acquire) {
             wait();
         }
@@ -106,7 +108,7 @@ unsafe impl<const CORES: usize> Lock for Clh<CORES> {
     }
 
     fn is_waited_for(&self, core: usize) -> bool {
-        // Relaxed: who waits is seen some time.
+        // Relaxed: a waiting core is seen eventually.
         self.tail.load(Ordering::Relaxed) != self.owners[core].place(core)
     }
 
@@ -116,7 +118,7 @@ unsafe impl<const CORES: usize> Lock for Clh<CORES> {
         owner
             .place
             .store(owner.before.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        // Release: to whoever waits here, all that was done under the lock.
+        // Release: to the core that waits here, all writes made under the lock.
         self.place(own).busy.store(false, Ordering::Release);
     }
 }

@@ -1,24 +1,24 @@
-//! What cores share, behind a lock.
+//! Values that cores share, each behind a lock.
 
 use core::marker::PhantomData;
 
 use super::Lock;
 use super::atomic::{UnsafeCell, constant, with_mut};
 
-/// A core's right to use locks. It is borrowed while a lock is held, so that a core that waits for
-/// itself, or holds one lock while it waits for another, does not compile.
+/// A core's right to use locks. It is mutably borrowed while a lock is held: acquiring a lock twice, or a
+/// second one while one is held, does not compile.
 #[derive(Debug)]
 pub struct CoreToken {
     number: usize,
-    /// It stays on its core.
+    /// Not `Send`: a token must not leave its core.
     stays: PhantomData<*const ()>,
 }
 
 impl CoreToken {
-    /// That of a core.
+    /// The token of a core.
     ///
     /// # Safety
-    /// There is no other for this number, and it is used by this core only.
+    /// There is no other token with this number, and only this core uses it.
     pub const unsafe fn new(number: usize) -> Self {
         Self {
             number,
@@ -39,19 +39,19 @@ pub struct Guarded<T, L> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one core at a time at the value, and what it wrote is seen by the next.
+// SAFETY: the lock gives one core at a time access to the value, and the next core sees its writes.
 unsafe impl<T: Send, L: Lock> Sync for Guarded<T, L> {}
 
 impl<T, L: Lock> Guarded<T, L> {
     constant! {
-        /// A value behind a lock that nobody has.
+        /// A value behind a free lock.
         pub fn new(lock: L, value: T) -> Self {
             Self { lock, value: UnsafeCell::new(value) }
         }
     }
 
-    /// Waits for the lock, lets `work` use the value, and lets go. A panic in `work` is the kernel's end,
-    /// so that the lock is kept then.
+    /// Acquires the lock, lets `work` use the value, and releases the lock. A panic in `work` halts the
+    /// kernel, so the lock is not released then.
     pub fn with<R>(&self, core: &mut CoreToken, work: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: the token is the only one for this number, and is borrowed while the lock is held.
         unsafe { self.lock.acquire(core.number) };

@@ -1,55 +1,55 @@
-//! A place where one core leaves work for another, and waits until it is done.
+//! A place where one core leaves a request for another, and waits until it is handled.
 
 use super::atomic::{AtomicBool, Ordering, UnsafeCell, constant, with_mut};
 
-/// A mailbox. One core at a time asks, by agreement; one core serves.
+/// A mailbox. By agreement, one core at a time makes requests, and one core handles them.
 #[derive(Debug)]
 pub struct Mailbox<T> {
     asked: AtomicBool,
     work: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: `asked` says whose turn it is: of the core that asks while it is not set, of the one that serves
-// while it is.
+// SAFETY: `asked` says which core may use `work`: the requesting core while it is clear, the handling core
+// while it is set.
 unsafe impl<T: Send> Sync for Mailbox<T> {}
 
 impl<T> Mailbox<T> {
     constant! {
-        /// Nothing is asked for.
+        /// No request.
         pub fn new() -> Self {
             Self { asked: AtomicBool::new(false), work: UnsafeCell::new(None) }
         }
     }
 
-    /// Asks for something, and waits until it is done. Each time that it is not yet, calls `wait`.
+    /// Makes a request, and waits until it is handled. Calls `wait` as long as it is not.
     ///
     /// # Safety
-    /// Nobody else asks meanwhile.
+    /// No other core makes a request at the same time.
     pub unsafe fn ask(&self, work: T, mut wait: impl FnMut()) {
-        // SAFETY: nobody else asks, and who serves looks only behind the next store.
+        // SAFETY: no other core makes a request, and the handling core reads it only after the next store.
         unsafe { with_mut(&self.work, |place| *place = Some(work)) };
-        // Release: the work, and all that it is about.
+        // Release: the request, and all data that it is about.
         self.asked.store(true, Ordering::Release);
-        // Acquire: what was done.
+        // Acquire: the effects of the request.
         while self.asked.load(Ordering::Acquire) {
             wait();
         }
     }
 
-    /// Does what somebody asks for, if anybody does.
+    /// Handles a request, if there is one.
     ///
     /// # Safety
-    /// Nobody else serves meanwhile.
+    /// No other core handles requests at the same time.
     pub unsafe fn serve(&self, perform: impl FnOnce(T)) {
-        // Acquire: the work, and all that it is about.
+        // Acquire: the request, and all data that it is about.
         if !self.asked.load(Ordering::Acquire) {
             return;
         }
-        // SAFETY: who asks waits.
+        // SAFETY: the requesting core waits.
         if let Some(work) = unsafe { with_mut(&self.work, Option::take) } {
             perform(work);
         }
-        // Release: what was done.
+        // Release: the effects of the request.
         self.asked.store(false, Ordering::Release);
     }
 }

@@ -1,21 +1,21 @@
 //! Locks between cores.
 //!
-//! A kernel for one core has none of this; the feature `smp` compiles it, and chooses with `mcs` or
-//! `clh` another lock than the default. All three are *fair*: cores get the lock in the order in which
-//! they asked for it, so that a core waits for each other core once at most. This is what a bound on
-//! the delay takes: with a lock that is not fair there is none.
+//! A kernel for one core has none of this. The feature `smp` compiles it; the features `mcs` and `clh` select
+//! another lock than the default. All three are *fair*: cores get the lock in the order of their requests, so
+//! that a core waits for each other core at most once. A bound on the delay requires this: an unfair lock has
+//! none.
 //!
-//! | lock | a core waits at | memory | whoever lets go writes to |
+//! | lock | a core spins on | memory | a release writes to |
 //! |---|---|---|---|
-//! | [`Ticket`] | one word that all look at | two words | that word, which all others then read |
-//! | [`Mcs`] | a word of its own | a line for each core | the word of the next |
-//! | [`Clh`] | the word of the one before | a line for each core and one more | its own word |
+//! | [`Ticket`] | one word that all cores read | two words | that word, which all others then read |
+//! | [`Mcs`] | a word of its own | a line for each core | the word of the successor |
+//! | [`Clh`] | the word of the predecessor | a line for each core and one more | its own word |
 //!
-//! Nothing is allocated: what a core needs in order to wait is a place in the lock, found by the core's
-//! number. So there are no pointers either, and no unsafe code but the one access to what is guarded.
+//! Nothing is allocated: each core's queue node is part of the lock, and is found by the core's number. So
+//! there are no pointers, and no unsafe code but the one access to the protected value.
 //!
-//! The same files run under loom, which tries all orders in which cores can see each other's writes;
-//! see `tests/loom/`.
+//! The same files run under loom, which tries all orders in which cores can see each other's writes; see
+//! `tests/loom/`.
 
 mod atomic;
 mod clh;
@@ -35,12 +35,12 @@ pub use mcs::Mcs;
 pub use ticket::Ticket;
 pub use world::{INSIDE, OUTSIDE, World};
 
-/// The lock of this build.
+/// The lock selected for this build.
 #[cfg(not(any(feature = "mcs", feature = "clh")))]
 pub type KernelLock<const CORES: usize> = Ticket<CORES>;
-/// The lock of this build.
+/// The lock selected for this build.
 #[cfg(feature = "mcs")]
 pub type KernelLock<const CORES: usize> = Mcs<CORES>;
-/// The lock of this build.
+/// The lock selected for this build.
 #[cfg(all(feature = "clh", not(feature = "mcs")))]
 pub type KernelLock<const CORES: usize> = Clh<CORES>;

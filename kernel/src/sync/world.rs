@@ -1,48 +1,51 @@
-//! Who may be in the kernel: every core in what is its own, or one alone in everything.
+//! The entry lock, which a core takes at each kernel entry: *shared*, to use the state that it owns, or
+//! *exclusive*, to use the state of all cores. It is a per-core reader-writer lock (a big-reader lock;
+//! *brlock* in Linux).
 //!
-//! A core that enters the kernel says so in a place of its own and looks whether somebody has stopped the
-//! world. Usually nobody has: then it is *inside*, and may use what belongs to it. No lock is taken, and
-//! nothing is written that another core reads unless that one wants to stop the world.
+//! A core that enters the kernel announces this in a word of its own, and checks whether another core holds
+//! the lock exclusively. Usually none does: the core is then in shared mode. No lock is taken, and nothing is
+//! written that another core reads, unless that core wants exclusive mode.
 //!
-//! Who needs more becomes *alone*: it queues up for a lock, stops the world, and waits until nobody else is
-//! inside. Who comes meanwhile waits *at the gate*, in the same queue, so that everybody gets its turn in
-//! the order of coming. User programs of other cores go on as long as they do not enter the kernel.
+//! For exclusive mode a core queues up for a fair lock, sets the flag `stopped`, and waits until no other
+//! core is in shared mode. A core that finds the flag set waits in the same queue, so that all cores get
+//! their turn in order of arrival. User programs of other cores continue as long as they do not enter the
+//! kernel.
 //!
 //! ```text
-//!             enter                    leave
-//!   outside --------> inside --------------------> outside
-//!      |                | stop: at the gate, then ...
-//!      |   stopped      v                 leave
-//!      +------------> at the gate -> alone ------> outside
+//!             try_enter                        leave
+//!   outside ------------> shared --------------------------> outside
+//!      |                     | stop
+//!      |  flag is set        v                   resume
+//!      +-------------> wait for the lock -> exclusive -------> outside
 //! ```
 //!
-//! That nobody is inside while another is alone rests on Dekker's idea: each of the two first writes
-//! what it wants and then looks at what the other one wants (Dijkstra, *Cooperating Sequential Processes*,
-//! EWD 123, 1965, section 2.1). So one of them at least sees the other.
+//! That no core is in shared mode while another is in exclusive mode rests on Dekker's idea: each of the two
+//! first writes what it wants and then reads what the other one wants (Dijkstra, *Cooperating Sequential
+//! Processes*, EWD 123, 1965, section 2.1). So at least one of them sees the other.
 
 use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each, fence, spin_loop};
 use super::{KernelLock, Lock};
 
-/// Whereabouts of a core: in a program, or idle.
+/// State of a core: in a program, or idle.
 pub const OUTSIDE: usize = 0;
-/// Whereabouts of a core: in the kernel, for what is its own.
+/// State of a core: in the kernel, in shared mode.
 pub const INSIDE: usize = 1;
-/// Whereabouts of a core: waiting, or alone.
+/// State of a core: waiting for the lock, or in exclusive mode.
 const AT_GATE: usize = 2;
 
-/// Where a core is. A cache line, as others look at it only when they stop the world.
+/// The state of a core. A cache line of its own, because other cores read it only for exclusive mode.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Place {
     whereabouts: AtomicUsize,
 }
 
-/// A word that is read by all and rarely written.
+/// A flag that all cores read and that is rarely written.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Stopped(AtomicBool);
 
-/// Who may be in the kernel, of so many cores.
+/// The entry lock of so many cores.
 #[derive(Debug)]
 pub struct World<const CORES: usize> {
     stopped: Stopped,
@@ -60,7 +63,7 @@ impl Place {
 
 impl<const CORES: usize> World<CORES> {
     constant! {
-        /// Nobody is in the kernel.
+        /// No core is in the kernel.
         pub fn new() -> Self {
             Self {
                 stopped: Stopped(AtomicBool::new(false)),
@@ -70,93 +73,93 @@ impl<const CORES: usize> World<CORES> {
         }
     }
 
-    /// Goes inside, unless somebody has stopped the world. Returns whether it did.
+    /// Enters in shared mode, unless another core holds the lock exclusively. Returns whether it did.
     #[inline(always)]
     pub fn try_enter(&self, core: usize) -> bool {
         let place = &self.places[core].whereabouts;
         // Relaxed, because of the fence.
         place.store(INSIDE, Ordering::Relaxed);
-        // Sequentially consistent, like the one in `stop`: of the two stores before them one comes first
-        // for both cores, and who comes second sees it.
+        // Sequentially consistent, like the fence in `stop`: the stores before the two fences have one order
+        // for both cores, and the core with the later store sees the earlier one.
         fence(Ordering::SeqCst);
-        // Acquire: what was done by the last who was alone.
+        // Acquire: the writes of the last core in exclusive mode.
         if !self.stopped.0.load(Ordering::Acquire) {
             return true;
         }
-        // Nothing was done inside.
+        // Nothing was done in shared mode.
         place.store(OUTSIDE, Ordering::Relaxed);
         false
     }
 
-    /// A core that is outside waits at the gate until it is its turn, and goes inside. While it waits it
-    /// calls `serve`.
+    /// Called outside the kernel: waits for the lock, and enters in shared mode. Calls `serve` while it
+    /// waits.
     pub fn wait(&self, core: usize, serve: impl FnMut()) {
         let place = &self.places[core].whereabouts;
-        // Release: who is alone may look at what this core has left.
+        // Release: a core in exclusive mode may read what this core has written.
         place.store(AT_GATE, Ordering::Release);
-        // SAFETY: a core has its own number, and does not have the lock outside.
+        // SAFETY: a core uses its own number, and does not hold the lock while it is outside the kernel.
         unsafe { self.lock.acquire_with(core, serve) };
-        // Relaxed: the release of the lock is behind it, and the next to stop the world has acquired it.
+        // Relaxed: the release of the lock follows, and the next core in exclusive mode has acquired it.
         place.store(INSIDE, Ordering::Relaxed);
         // SAFETY: acquired above.
         unsafe { self.lock.release(core) };
     }
 
-    /// A core that is inside or outside waits at the gate until it is its turn, and is alone then. While it
-    /// waits for its turn it calls `serve`.
+    /// Called outside the kernel or in shared mode: waits for the lock, and enters in exclusive mode. Calls
+    /// `serve` while it waits for the lock.
     pub fn stop(&self, core: usize, serve: impl FnMut()) {
         // Release: as in `wait`.
         self.places[core]
             .whereabouts
             .store(AT_GATE, Ordering::Release);
-        // SAFETY: a core has its own number, and has the lock only while it is alone.
+        // SAFETY: a core uses its own number, and holds the lock only in exclusive mode.
         unsafe { self.lock.acquire_with(core, serve) };
         // Relaxed, because of the fence; see `try_enter`.
         self.stopped.0.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         for (_, other) in self.places.iter().enumerate().filter(|it| it.0 != core) {
-            // Acquire: what was done inside.
+            // Acquire: the writes made in shared mode.
             while other.whereabouts.load(Ordering::Acquire) == INSIDE {
                 spin_loop();
             }
         }
     }
 
-    /// A core that is inside leaves the kernel.
+    /// A core in shared mode exits.
     #[inline(always)]
     pub fn leave(&self, core: usize) {
-        // Release: what was done inside, to the next who is alone.
+        // Release: the writes made in shared mode, to the next core in exclusive mode.
         self.places[core]
             .whereabouts
             .store(OUTSIDE, Ordering::Release);
     }
 
-    /// A core that is alone leaves the kernel, and the world goes on.
+    /// A core in exclusive mode exits and releases the lock.
     pub fn resume(&self, core: usize) {
         self.leave(core);
-        // Release: what was done alone, to all who enter.
+        // Release: the writes made in exclusive mode, to all cores that enter.
         self.stopped.0.store(false, Ordering::Release);
-        // SAFETY: who is alone has the lock.
+        // SAFETY: a core in exclusive mode holds the lock.
         unsafe { self.lock.release(core) };
     }
 
-    /// Where the whereabouts of a core are, for fast paths in assembly.
+    /// The address of the word with the state of a core, for fast paths in assembly.
     pub fn place_of(&self, core: usize) -> *const usize {
         core::ptr::from_ref(&self.places[core].whereabouts).cast()
     }
 
-    /// Where it stands whether the world is stopped: a byte.
+    /// The address of the byte that says whether a core holds the lock exclusively.
     pub fn stopped(&self) -> *const u8 {
         core::ptr::from_ref(&self.stopped.0).cast()
     }
 
-    /// Whether another core waits at the gate, as seen by one that is there, too.
+    /// Whether another core waits for the lock, as seen by the core in exclusive mode.
     pub fn is_at_gate(&self, core: usize) -> bool {
-        // Acquire: what it has left.
+        // Acquire: the writes made before it began to wait.
         self.places[core].whereabouts.load(Ordering::Acquire) == AT_GATE
     }
 
-    /// Whether anybody waits for the core that is alone.
+    /// Whether another core waits for the lock, which this core holds exclusively.
     pub fn is_waited_for(&self, core: usize) -> bool {
         self.lock.is_waited_for(core)
     }

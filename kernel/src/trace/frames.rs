@@ -1,4 +1,4 @@
-//! The way of frames to a platform's channel.
+//! The transfer of log frames to a platform's channel.
 
 use core::cell::UnsafeCell;
 
@@ -7,7 +7,7 @@ use crate::cores::CORES;
 #[cfg(feature = "smp")]
 use crate::sync::{Lock, Ticket};
 
-/// What a `defmt::Logger` has and does, but for the channel; see [`log_to!`](crate::log_to).
+/// The implementation of a `defmt::Logger`, except for the channel; see [`log_to!`](crate::log_to).
 pub struct Frames {
     encoder: UnsafeCell<defmt::Encoder>,
     send: fn(&[u8]),
@@ -15,12 +15,12 @@ pub struct Frames {
     lock: Ticket<CORES>,
 }
 
-// SAFETY: the kernel is not interrupted, so that frames of a core do not overlap; and of several cores, who
-// has the lock uses the encoder.
+// SAFETY: the kernel is not interrupted, so that frames of a core do not overlap. With several cores, only
+// the core that holds the lock uses the encoder.
 unsafe impl Sync for Frames {}
 
 impl Frames {
-    /// Frames that `send` takes away, in pieces.
+    /// Frames that `send` transfers, in pieces.
     pub const fn new(send: fn(&[u8])) -> Self {
         Self {
             encoder: UnsafeCell::new(defmt::Encoder::new()),
@@ -30,14 +30,14 @@ impl Frames {
         }
     }
 
-    /// Begins a frame, when no other core is in the middle of one.
+    /// Begins a frame, after any frame of another core has ended.
     pub fn acquire(&self) {
-        // SAFETY: this core is not in the middle of a frame. This kind of lock does not ask who it is.
+        // SAFETY: this core is not within a frame. A ticket lock ignores the core's number.
         #[cfg(feature = "smp")]
         unsafe {
             self.lock.acquire(0);
         }
-        // SAFETY: nobody else uses the encoder now.
+        // SAFETY: no other code uses the encoder now.
         unsafe { (*self.encoder.get()).start_frame(self.send) }
     }
 
@@ -46,7 +46,7 @@ impl Frames {
     /// # Safety
     /// This core has begun one and not ended it.
     pub unsafe fn write(&self, bytes: &[u8]) {
-        // SAFETY: the caller's promise: nobody else uses the encoder now.
+        // SAFETY: the caller's promise, so that no other code uses the encoder now.
         unsafe { (*self.encoder.get()).write(bytes, self.send) }
     }
 
@@ -55,9 +55,9 @@ impl Frames {
     /// # Safety
     /// As for [`Frames::write`].
     pub unsafe fn release(&self) {
-        // SAFETY: the caller's promise: nobody else uses the encoder now.
+        // SAFETY: the caller's promise, so that no other code uses the encoder now.
         unsafe { (*self.encoder.get()).end_frame(self.send) }
-        // SAFETY: this core has the lock since it began.
+        // SAFETY: this core has held the lock since it began the frame.
         #[cfg(feature = "smp")]
         unsafe {
             self.lock.release(0);
@@ -65,7 +65,7 @@ impl Frames {
     }
 }
 
-/// Lets the kernel's log go to a function that takes bytes. A platform with a log says this once.
+/// Sends the kernel's log to a function that takes bytes. A platform with a log uses this once.
 #[macro_export]
 macro_rules! log_to {
     ($send:path) => {

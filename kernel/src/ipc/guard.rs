@@ -85,11 +85,11 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Unbinds an orphaned context from a server that is about to wait at an endpoint with a threshold.
+    /// Takes an orphaned context from a server that is about to wait at an endpoint with a threshold.
         ///
         /// A caller that is deleted while it is served leaves its context with the server (seL4 reference
-        /// manual, section "Scheduling Context Donation"). With this context, which may have little budget, the
-        /// server would not be passive, and would take no donation from later callers.
+        /// manual, section "Scheduling Context Donation"). With this context, which may have little budget,
+        /// the server would not be passive, and would take no donation from later callers.
     fn abandon_orphan(&mut self, server: Ptr<Thread<A>>, waits: bool) {
         if let Some(context) = self[server].sched_context
             && waits
@@ -188,9 +188,9 @@ impl<A: Arch> Kernel<A> {
     fn delivered(&mut self, receiver: Ptr<Thread<A>>, guard: Guard, donated: bool) {
         let context = self[receiver].sched_context.filter(|_| donated);
         if let Some(context) = context {
-            // An idling context may have been charged since the sender was checked, while it waited. The
-                        // receiver then waits for replenishments that make up for it, so that it is not interrupted
-                        // during the request. A deferred sender may have used up to the smallest budget to send again.
+            // An idling context may have been charged while its sender waited after the check. The
+                        // receiver then waits for replenishments that make up for it, so that it is not cut short.
+                        // A deferred sender may have used up to the smallest budget to send again.
             let least = guard.needed.saturating_sub(self.min_budget());
             if self[context].head().amount < least && !self[context].is_round_robin() {
                 self[context].refills().gather(guard.needed, Ticks::NEVER);

@@ -104,7 +104,7 @@ impl<A: Arch> Kernel<A> {
         let below = self[reply].below;
         let outer = self[caller].outer_limit.take();
         if self[caller].sched_context.is_some() && (outer.is_none() || below.is_none()) {
-            // The caller has got another context meanwhile. The server that has the old one keeps the limit.
+            // The caller has got another context meanwhile; the server keeps the old one and its limit.
             return self.unlink_call(caller, reply);
         }
         self[context].limit = outer;

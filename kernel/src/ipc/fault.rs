@@ -284,7 +284,7 @@ impl<A: Arch> Kernel<A> {
         }
         let goes_on = MessageInfo(self[handler].context.get(INFO)).label() == 0;
         match fault {
-            // The reply has the number of instructions to step over; without it, one.
+            // The reply may have the number of instructions until the next fault; one without it.
             Fault::Debug {
                 reason: SINGLE_STEP,
                 ..

@@ -23,7 +23,7 @@ pub struct Buffer {
 impl Buffer {
     fn read(self, word: usize) -> usize {
         // SAFETY: `Kernel::buffer` has checked that the whole buffer lies in one frame of RAM to which a
-                // capability exists; the access is volatile, because users write to it.
+        // capability exists; the access is volatile, because users write to it.
         unsafe { self.words.add(word).read_volatile() }
     }
 
@@ -45,7 +45,7 @@ impl Buffer {
     }
 
     /// Word `index` of the buffer's message, also if messages have this word in a register: for system calls
-        /// with arguments in the buffer.
+    /// with arguments in the buffer.
     pub fn raw_message(self, index: usize) -> usize {
         self.read(MESSAGE + index)
     }

@@ -10,7 +10,7 @@ use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
     /// Cancels the operation that a thread is blocked on; the thread becomes inactive. Its pending fault is
-        /// discarded. No scheduling context moves.
+    /// discarded. No scheduling context moves.
     pub(crate) fn cancel_ipc(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].fault = PendingFault::None;
         self.stop_idling(thread);
@@ -100,7 +100,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Restarts a thread whose blocking operation was cancelled; a thread with a pending fault becomes
-        /// inactive instead.
+    /// inactive instead.
     pub(crate) fn restart_or_give_up(&mut self, thread: Ptr<Thread<A>>) {
         self.stop_idling(thread);
         if self[thread].fault.is_some() {
@@ -124,7 +124,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Restarts the first thread that waits at an endpoint, which is being deleted: the thread's lookup will
-        /// fail. Returns whether there was one.
+    /// fail. Returns whether there was one.
     pub(crate) fn wake_one_at_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>) -> bool {
         let (EndpointState::Sending(queue) | EndpointState::Receiving(queue)) =
             self[endpoint].state()
@@ -141,7 +141,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Restarts the first thread that waits for a notification, which is being deleted: the thread's lookup
-        /// will fail. Returns whether there was one.
+    /// will fail. Returns whether there was one.
     pub(crate) fn wake_one_at_notification(&mut self, notification: Ptr<Notification<A>>) -> bool {
         let NotificationState::Waiting(queue) = self[notification].state else {
             return false;
@@ -177,7 +177,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Unlinks a reply object whose last capability is being deleted from its thread. If the thread waits
-        /// for a reply in the innermost call, it gets its context back. A call with a limit fails instead.
+    /// for a reply in the innermost call, it gets its context back. A call with a limit fails instead.
     pub(crate) fn clear_reply(&mut self, reply: Ptr<Reply<A>>) {
         let Some(thread) = self[reply].thread() else {
             return;
@@ -191,7 +191,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Takes a reply object from the thread `user`, because another thread receives with it. The wait of
-        /// `user` is cancelled; a call with a limit fails instead.
+    /// `user` is cancelled; a call with a limit fails instead.
     #[cold]
     pub(super) fn take_reply(&mut self, user: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         if self.is_limited(reply) {

@@ -15,7 +15,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Takes a context from its thread, if it has one; the thread becomes passive. An idling context is
-        /// charged for the time that its thread has waited.
+    /// charged for the time that its thread has waited.
     pub(crate) fn take_context(&mut self, context: Ptr<SchedContext<A>>) {
         self.settle_payer(context);
         if let Some(thread) = self[context].thread.take() {
@@ -26,7 +26,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Links a caller with the reply object of its server. Donates the caller's scheduling context if the
-        /// server is passive and `may_donate`.
+    /// server is passive and `may_donate`.
     pub(crate) fn push_call(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -60,7 +60,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Ends a call: unlinks the caller from its reply object. If the call is the innermost of its call
-        /// chain, the context returns to the caller, unless the caller has got another one meanwhile.
+    /// chain, the context returns to the caller, unless the caller has got another one meanwhile.
     pub(crate) fn pop_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         let above = self[reply].above;
         if let Above::Limited(context) = above {
@@ -74,7 +74,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Returns a context to `caller`. `below`, the reply object of the next outer call, becomes the
-        /// innermost of the call chain, with `above` as its link to the context.
+    /// innermost of the call chain, with `above` as its link to the context.
     pub(super) fn pop_context(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -94,7 +94,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Cancels a call: no context moves, and the call chain is cut at this call. If it lies between two
-        /// calls with limits, these are joined instead.
+    /// calls with limits, these are joined instead.
     pub(crate) fn unlink_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         self[caller].state = ThreadState::Inactive;
         let below = self[reply].below;
@@ -165,9 +165,9 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Binds a context that has no notification to a notification that has no context, which lends it.
-        ///
-        /// The bound thread of the notification may have taken a signal while the notification had no context
-            /// to lend. It would stay without one for ever (seL4 issues 1617 and 1618), so it gets this one.
+    ///
+    /// The bound thread of the notification may have taken a signal while the notification had no context
+    /// to lend. It would stay without one for ever (seL4 issues 1617 and 1618), so it gets this one.
     pub(crate) fn bind_lender(
         &mut self,
         context: Ptr<SchedContext<A>>,

@@ -85,7 +85,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Blocks a caller after its message was delivered. If no reply is possible, the caller becomes
-        /// inactive, as the ABI requires.
+    /// inactive, as the ABI requires.
     fn expect_reply(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -196,7 +196,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Receives after the endpoint threshold was checked and removed for this operation. Not inlined, to keep
-        /// it out of the code for endpoints without a threshold.
+    /// it out of the code for endpoints without a threshold.
     #[cold]
     pub(super) fn receive_behind_guard(
         &mut self,
@@ -208,7 +208,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Makes the core of `receiver` the owning core of an endpoint without waiting threads, after a
-        /// non-blocking receive.
+    /// non-blocking receive.
     fn claim(&mut self, endpoint: Ptr<Endpoint<A>>, receiver: Ptr<Thread<A>>) {
         if self[endpoint].is_unguarded_and_idle() {
             let core = self[receiver].core;

@@ -63,7 +63,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Reports to the timeout handler of a thread, if there is one, that its budget has run out or what
-        /// `flags` say ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
+    /// `flags` say ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
     pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {
         let Some(context) = self[thread].sched_context else {
             return false;
@@ -79,7 +79,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread, if
-        /// there is one. Returns whether there is.
+    /// there is one. Returns whether there is.
     pub(super) fn report_timeout(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -87,7 +87,7 @@ impl<A: Arch> Kernel<A> {
         more: Option<usize>,
     ) -> bool {
         // The context is not donated, because it has no budget left: the handler needs its own context, and
-                // its endpoint must have no threshold.
+        // its endpoint must have no threshold.
         let Some(handler) = self
             .handler(thread, ThreadSlot::TimeoutHandler)
             .filter(|handler| self[handler.object].guard().is_none())
@@ -196,7 +196,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Writes the consumed time of a timeout message after the badge, and the additional words of the
-        /// long format; returns the length of the message.
+    /// long format; returns the length of the message.
     fn write_times(
         &mut self,
         sender: Ptr<Thread<A>>,
@@ -218,7 +218,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Replies to the caller that `reply` tracks with the message of `replier`; does nothing if there is
-        /// no caller.
+    /// no caller.
     pub(crate) fn reply(&mut self, replier: Ptr<Thread<A>>, reply: Ptr<Reply<A>>, grant: bool) {
         let Some(caller) = self[reply].thread() else {
             return;

@@ -86,10 +86,10 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Takes an orphaned context from a server that is about to wait at an endpoint with a threshold.
-        ///
-        /// A caller that is deleted while it is served leaves its context with the server (seL4 reference
-        /// manual, section "Scheduling Context Donation"). With this context, which may have little budget,
-        /// the server would not be passive, and would take no donation from later callers.
+    ///
+    /// A caller that is deleted while it is served leaves its context with the server (seL4 reference
+    /// manual, section "Scheduling Context Donation"). With this context, which may have little budget,
+    /// the server would not be passive, and would take no donation from later callers.
     fn abandon_orphan(&mut self, server: Ptr<Thread<A>>, waits: bool) {
         if let Some(context) = self[server].sched_context
             && waits
@@ -148,8 +148,8 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The time that a deferred sender has consumed since it was deferred, if it is at most the smallest
-        /// budget: leaving the kernel and entering it again takes no more. Otherwise zero: the sender did
-        /// something else (its registers or its program may have been changed), and is treated as any other.
+    /// budget: leaving the kernel and entering it again takes no more. Otherwise zero: the sender did
+    /// something else (its registers or its program may have been changed), and is treated as any other.
     fn way_back(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let used = |since| Ticks(self.odometer(context).wrapping_sub(since));
         let used = self.core.again.map_or(Ticks::ZERO, used);
@@ -174,7 +174,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Reports to a caller why its message was not sent. Other senders get no error, as the ABI requires. A
-        /// thread whose fault message is refused stops.
+    /// thread whose fault message is refused stops.
     fn refuse(&mut self, sender: Ptr<Thread<A>>, options: SendOptions, error: Error) {
         if let Some(fault) = self[sender].fault.take() {
             self.stop_with(sender, fault);
@@ -189,8 +189,8 @@ impl<A: Arch> Kernel<A> {
         let context = self[receiver].sched_context.filter(|_| donated);
         if let Some(context) = context {
             // An idling context may have been charged while its sender waited after the check. The
-                        // receiver then waits for replenishments that make up for it, so that it is not cut short.
-                        // A deferred sender may have used up to the smallest budget to send again.
+            // receiver then waits for replenishments that make up for it, so that it is not cut short.
+            // A deferred sender may have used up to the smallest budget to send again.
             let least = guard.needed.saturating_sub(self.min_budget());
             if self[context].head().amount < least && !self[context].is_round_robin() {
                 self[context].refills().gather(guard.needed, Ticks::NEVER);

@@ -60,7 +60,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Limits the call that has just donated `context` to a server: to `allowed`, or to the remaining outer
-        /// limit if that is lower, as it may be if an idling context was charged while the caller waited.
+    /// limit if that is lower, as it may be if an idling context was charged while the caller waited.
     pub(super) fn set_limit(&mut self, context: Ptr<SchedContext<A>>, allowed: Ticks) {
         let Some(reply) = self[context].reply else {
             return;
@@ -93,7 +93,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Ends the innermost call, which has a limit: the context returns to the caller, and the limit of the
-        /// next outer call, if it has one, is in force again.
+    /// next outer call, if it has one, is in force again.
     #[cold]
     pub(super) fn pop_limited(
         &mut self,
@@ -120,8 +120,8 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// `server`, the caller of `reply`, drops out of a call chain. Returns whether it served a call with a
-        /// limit that was joined with its own; `reply` then stays in use and tracks the outer caller. In a chain
-        /// that has lost its context, calls are not joined.
+    /// limit that was joined with its own; `reply` then stays in use and tracks the outer caller. In a chain
+    /// that has lost its context, calls are not joined.
     #[cold]
     pub(super) fn join_below(&mut self, server: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) -> bool {
         let is_limited =
@@ -139,7 +139,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Joins two calls with limits, because the server between them drops out: the caller of `outer` waits
-        /// for its context to return by `inner`, to which the outer limit now applies.
+    /// for its context to return by `inner`, to which the outer limit now applies.
     fn join_calls(&mut self, outer: Ptr<Reply<A>>, inner: Ptr<Reply<A>>) {
         let (Some(caller), Some(server)) = (self[outer].thread(), self[inner].thread()) else {
             return;
@@ -169,7 +169,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The current thread, `server`, has reached the limit of its donated context. The context returns to
-        /// the caller, whose call fails; the timeout is reported to the server's timeout handler.
+    /// the caller, whose call fails; the timeout is reported to the server's timeout handler.
     #[cold]
     pub(crate) fn end_limit(&mut self, server: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         self.commit_time();
@@ -186,15 +186,15 @@ impl<A: Arch> Kernel<A> {
         }
         self.choose_again();
         // If the caller has got another context meanwhile, the server keeps this one with its limit, and the
-                // next budget check ends the limit again.
+        // next budget check ends the limit again.
         if self[server].sched_context.is_none() {
             self.report_timeout(server, badge, None);
         }
     }
 
     /// A call with a limit fails. If it is the innermost call, the context returns to the caller at once.
-        /// Otherwise the inner servers continue on the context, the server of this call drops out of the chain,
-        /// and its own nested call fails.
+    /// Otherwise the inner servers continue on the context, the server of this call drops out of the chain,
+    /// and its own nested call fails.
     #[cold]
     pub(super) fn fail_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         // The capabilities of the reply, which is not sent.
@@ -228,7 +228,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Takes a context with a limit from `server`, if no call is left to return it. It goes to the thread it
-        /// is bound to, if that has no other context; otherwise it is unbound.
+    /// is bound to, if that has no other context; otherwise it is unbound.
     #[cold]
     pub(super) fn return_to_owner(
         &mut self,

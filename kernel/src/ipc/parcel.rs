@@ -45,7 +45,7 @@ impl<A: Arch> Parcels<A> {
 
 impl<A: Arch> Kernel<A> {
     /// Resolves the capability transfer of a message that `sender` is about to send; `extra` are the extra
-        /// capabilities of its invocation.
+    /// capabilities of its invocation.
     ///
     /// # Errors
     /// [`Failure::Preempted`]; nothing has changed.
@@ -68,7 +68,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Resolves the capability transfer of the message that `receiver` is about to receive, if a sender
-        /// waits.
+    /// waits.
     ///
     /// # Errors
     /// As for [`Kernel::prepare_send`].
@@ -140,8 +140,8 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Takes the resolved capability transfer from `sender` to `receiver`. There is none if the send phase
-        /// of this system call has changed from which thread the caller receives. The message then arrives
-        /// without capabilities, because preemption points are not possible after the send phase.
+    /// of this system call has changed from which thread the caller receives. The message then arrives
+    /// without capabilities, because preemption points are not possible after the send phase.
     pub(super) fn parcel(
         &mut self,
         sender: Ptr<Thread<A>>,

@@ -19,7 +19,7 @@ use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
     /// Restarts all threads that wait to send with this badge. Returns whether the operation is complete;
-        /// if not, `caller` must restart its system call.
+    /// if not, `caller` must restart its system call.
     pub(crate) fn cancel_badged_sends(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -44,7 +44,7 @@ impl<A: Arch> Kernel<A> {
                 (Some(sweep), _) => {
                     let is_over = self.step(endpoint, sweep);
                     // No preemption point between the end of another thread's cancellation and the start
-                                        // of this one.
+                    // of this one.
                     if !is_over && self.should_preempt(work::WAITER) {
                         if let Some(number) = own {
                             self[caller].progress = Progress::Sweep { endpoint, number };
@@ -134,7 +134,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Takes a sender out of the queue of an endpoint that has a cursor. The removal may change the root of
-        /// the queue, in which the cursor is stored, and the cursor must not point to the removed sender.
+    /// the queue, in which the cursor is stored, and the cursor must not point to the removed sender.
     #[cold]
     pub(super) fn leave_swept(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
         let mut sweep = self.sweep_of(endpoint);

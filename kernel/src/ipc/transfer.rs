@@ -15,8 +15,8 @@ use crate::token::Ptr;
 pub(crate) type ExtraCaps<A> = [Option<Ptr<Slot<A>>>; MAX_EXTRA_CAPS];
 
 impl<A: Arch> Kernel<A> {
-    /// Transfers the message of `sender`, or its pending fault, to `receiver`. `endpoint` is the endpoint that
-        /// it is sent through, `None` for replies. Extra capabilities are transferred if `grant`.
+    /// Transfers the message of `sender`, or its pending fault, to `receiver`. `endpoint` is the endpoint
+    /// that it is sent through, `None` for replies. Extra capabilities are transferred if `grant`.
     pub(crate) fn transfer(
         &mut self,
         sender: Ptr<Thread<A>>,
@@ -83,7 +83,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Transfers extra capabilities; returns how many were transferred, and as a bit mask which of them were
-        /// unwrapped (seL4 reference manual, section "Capability Transfer").
+    /// unwrapped (seL4 reference manual, section "Capability Transfer").
     fn transfer_caps(
         &mut self,
         receiver: Ptr<Thread<A>>,
@@ -118,7 +118,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The badge of a capability to the endpoint that the message is sent through. Such a capability is
-        /// unwrapped: the receiver gets its badge only.
+    /// unwrapped: the receiver gets its badge only.
     #[inline(always)]
     pub(super) fn unwrapped(
         &self,
@@ -135,7 +135,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// [`Kernel::write_message`], inlined, for messages of constant length: the compiler can then keep the
-        /// words in registers.
+    /// words in registers.
     #[inline(always)]
     pub(crate) fn write_words(&mut self, receiver: Ptr<Thread<A>>, words: &[usize]) -> usize {
         for (register, word) in MR.into_iter().zip(words) {
@@ -185,7 +185,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The length of the message that a thread sends, limited to the registers if it has no IPC buffer, and
-        /// the buffer with the words that are not in registers.
+    /// the buffer with the words that are not in registers.
     pub(crate) fn message_extent(&self, thread: Ptr<Thread<A>>) -> (usize, Option<Buffer>) {
         let length = MessageInfo(self[thread].context.get(INFO)).length();
         if length <= MESSAGE_REGISTERS {

@@ -80,7 +80,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Answers the thread that is linked with `context`, if there is one, and removes its timer, because
-        /// the context is deleted, migrates, or is the target of another `YieldTo`.
+    /// the context is deleted, migrates, or is the target of another `YieldTo`.
     pub(crate) fn finish_pending_yield(&mut self, context: Ptr<SchedContext<A>>) {
         if let Some(caller) = self[context].yielded_from {
             self.finish_yield_to(caller);
@@ -89,7 +89,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Answers a `YieldTo`. The answer always has the state of the target: in the short answer, for which
-        /// seL4 defines only the consumed time, in the register behind the message.
+    /// seL4 defines only the consumed time, in the register behind the message.
     pub(crate) fn answer_yield(
         &mut self,
         caller: Ptr<Thread<A>>,

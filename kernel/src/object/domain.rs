@@ -26,7 +26,7 @@ impl DomainEntry {
     }
 }
 
-/// The longest time that an entry can hold: 56 bits.
+/// The longest duration of an entry: 56 bits.
 pub const MAX_DURATION: Ticks = Ticks((1 << 56) - 1);
 
 /// The schedule, which repeats from its start index.

@@ -55,8 +55,8 @@ pub enum ThreadState<A: Arch> {
     /// Runnable; executes its instruction again.
     Restart = 2,
     /// In the queue of senders of an endpoint.
-        BlockedOnSend {
-            /// The endpoint.
+    BlockedOnSend {
+        /// The endpoint.
         endpoint: Ptr<Endpoint<A>>,
         /// Badge of the capability that was used.
         badge: usize,
@@ -85,7 +85,7 @@ pub enum ThreadState<A: Arch> {
         notification: Ptr<Notification<A>>,
     } = 6,
     /// Has called with a limit, and its server has dropped out of the call chain, so that there will be no
-        /// reply. An inner server still has the context; when that server returns it, the call fails.
+    /// reply. An inner server still has the context; when that server returns it, the call fails.
     BlockedOnReturn {
         /// The reply object by which the context returns.
         reply: Ptr<Reply<A>>,
@@ -106,10 +106,10 @@ pub enum Fault {
     /// A capability address did not resolve.
     Cap {
         /// The address.
-                address: usize,
-                /// Whether the lookup was for the receive phase of a system call.
-                in_receive_phase: bool,
-                /// The lookup error.
+        address: usize,
+        /// Whether the lookup was for the receive phase of a system call.
+        in_receive_phase: bool,
+        /// The lookup error.
         failure: LookupFailure,
     },
     /// A system call that does not exist.
@@ -204,7 +204,7 @@ pub enum Membership {
     /// The release queue, to wait for a replenishment.
     Release,
     /// The wait queue of an endpoint or notification.
-        Waiting,
+    Waiting,
 }
 
 /// The badge cancellation cursor of an endpoint; see `ipc::sweep`.
@@ -232,10 +232,10 @@ pub enum Progress<A: Arch> {
     #[default]
     None,
     /// A cancellation of badged sends that the thread has started.
-        Sweep {
-            /// The endpoint.
-            endpoint: Ptr<Endpoint<A>>,
-            /// The number of the cancellation.
+    Sweep {
+        /// The endpoint.
+        endpoint: Ptr<Endpoint<A>>,
+        /// The number of the cancellation.
         number: u64,
     },
     /// A message that is deferred until the context has enough budget.
@@ -296,7 +296,7 @@ pub struct Thread<A: Arch> {
     /// Its domain.
     pub domain: u8,
     /// The criticality that it gives to scheduling contexts that are bound or lent to it. It runs at the
-        /// criticality of its scheduling context.
+    /// criticality of its scheduling context.
     pub criticality: u8,
     /// The highest criticality that it may give to others.
     pub max_controlled_criticality: u8,
@@ -365,9 +365,9 @@ impl<A: Arch> Thread<A> {
     }
 
     /// The thread to which a register context belongs.
-        ///
-        /// # Safety
-        /// The register context must be part of a thread for which [`Ptr::new`] can be called.
+    ///
+    /// # Safety
+    /// The register context must be part of a thread for which [`Ptr::new`] can be called.
     #[inline(always)]
     pub const unsafe fn of_context(context: NonNull<A::Context>) -> Ptr<Self> {
         // SAFETY: the caller's promise.

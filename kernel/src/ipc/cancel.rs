@@ -187,7 +187,7 @@ impl<A: Arch> Kernel<A> {
             ThreadState::BlockedOnReply { .. } => self.pop_call(thread, reply),
             _ => self.cancel_ipc(thread),
         }
-        debug_assert!(self[reply].thread().is_none(), "the reply object is unlinked");
+        debug_assert!(self[reply].thread().is_none(), "it is unlinked");
     }
 
     /// Takes a reply object from the thread `user`, because another thread receives with it. The wait of

@@ -103,7 +103,7 @@ impl<A: Arch> SchedContext<A> {
         self.flags != 0
     }
 
-    /// Whether it has a flag other than `Sporadic`, or a criticality: its budget or its timer may have run out
+    /// Whether it has a flag other than `Sporadic`, or a criticality: its budget or timer may have run out
     /// while its thread waited.
     pub const fn is_used_waiting(&self) -> bool {
         self.flags & !(ContextFlag::Sporadic as u8) != 0

@@ -42,7 +42,7 @@ impl<A: Arch> Layout<A> {
 
     const GATE: usize = offset_of!(Kernel<A>, gate);
     /// Address of the word that tells other cores whether this core holds the entry lock. This and the other
-    /// constants of the entry lock exist in multicore kernels only.
+    /// constants of the entry lock are used in multicore kernels only.
     pub const GATE_PLACE: usize = Self::GATE + Gate::<A>::PLACE;
     /// Address of the byte that tells whether the entry lock is taken or requested exclusively.
     pub const GATE_STOPPED: usize = Self::GATE + Gate::<A>::STOPPED;

@@ -16,7 +16,8 @@ pub(super) struct Look {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Reads the clock. Not eligible if the current scheduling context needs a budget check.
+    /// Reads the clock. Not eligible if the current scheduling context needs a budget check, or in kernels
+    /// with several domains.
     #[inline(always)]
     pub(super) fn look(&self) -> Way<Look> {
         usual(abi::config::DOMAINS == 1)?;
@@ -64,7 +65,7 @@ impl<A: Arch> Kernel<A> {
         usual(before <= after || self.is_nobody_above(after))
     }
 
-    /// Whether no thread of higher priority is ready, or was due when the clock was last read.
+    /// Whether no higher-priority thread is ready or was due when the clock was last read.
     fn is_nobody_above(&self, priority: u8) -> bool {
         !self.is_anybody_above(priority) && !self.is_due_from(level(priority.into()))
     }

@@ -18,7 +18,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The capability at an address, packed; the caller decodes the kind that it expects. A CNode may mean
-    /// that the lookup has another level, so callers accept none.
+    /// that the lookup has another level, so callers do not accept it.
     #[inline(always)]
     pub(super) fn find(&self, space: &CNode<A>, address: usize) -> Way<RawCap> {
         let slot = space.slot_at(address).ok_or(Declined)?;

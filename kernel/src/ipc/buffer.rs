@@ -50,7 +50,7 @@ impl Buffer {
         self.read(MESSAGE + index)
     }
 
-    /// Sets word `index` of the buffer's message, also if messages have this word in a register.
+    /// Sets word `index` of the message in the buffer, even if IPC passes this word in a register.
     pub fn set_raw_message(self, index: usize, value: usize) {
         self.write(MESSAGE + index, value);
     }

@@ -99,7 +99,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Restarts a thread whose blocking operation was cancelled; a thread with a pending fault becomes
+    /// Restarts a thread after its blocking operation was cancelled; a thread with a pending fault becomes
     /// inactive instead.
     pub(crate) fn restart_or_give_up(&mut self, thread: Ptr<Thread<A>>) {
         self.stop_idling(thread);
@@ -176,8 +176,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Unlinks a reply object whose last capability is being deleted from its thread. If the thread waits
-    /// for a reply in the innermost call, it gets its context back. A call with a limit fails instead.
+    /// Unlinks a reply object from its thread, because its last capability is being deleted. If the thread
+    /// is the caller of the innermost call, it gets its context back. A call with a limit fails instead.
     pub(crate) fn clear_reply(&mut self, reply: Ptr<Reply<A>>) {
         let Some(thread) = self[reply].thread() else {
             return;

@@ -36,7 +36,7 @@ impl<A: Arch> Kernel<A> {
         match self.handler(thread, ThreadSlot::FaultHandler) {
             Some(handler) => {
                 let donate = self[thread].sched_context.is_some_and(|context| {
-                    // A context with a limit is only donated with a limit, which needs a threshold.
+                    // A context with a limit is donated only to endpoints that set one, which have a threshold.
                     self[context].limit.is_none() || self[handler.object].guard().is_some()
                 });
                 self[thread].fault = PendingFault::Some(fault);
@@ -284,7 +284,7 @@ impl<A: Arch> Kernel<A> {
         }
         let goes_on = MessageInfo(self[handler].context.get(INFO)).label() == 0;
         match fault {
-            // The reply may have the number of instructions until the next fault; one without it.
+            // The reply may say how many instructions to execute until the next fault; the default is 1.
             Fault::Debug {
                 reason: SINGLE_STEP,
                 ..

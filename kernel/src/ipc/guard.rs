@@ -173,8 +173,8 @@ impl<A: Arch> Kernel<A> {
         self.wait_for_time(sender);
     }
 
-    /// Reports to a caller why its message was not sent. Other senders get no error, as the ABI requires. A
-    /// thread whose fault message is refused stops.
+    /// Reports to a caller why its message was not sent. Other senders get no error, as the ABI requires. If
+    /// a fault message is refused, its thread stops.
     fn refuse(&mut self, sender: Ptr<Thread<A>>, options: SendOptions, error: Error) {
         if let Some(fault) = self[sender].fault.take() {
             self.stop_with(sender, fault);

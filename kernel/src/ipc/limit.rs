@@ -169,7 +169,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The current thread, `server`, has reached the limit of its donated context. The context returns to
-    /// the caller, whose call fails; the timeout is reported to the server's timeout handler.
+    /// the caller and the call fails; the timeout is reported to the server's timeout handler.
     #[cold]
     pub(crate) fn end_limit(&mut self, server: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         self.commit_time();
@@ -185,8 +185,8 @@ impl<A: Arch> Kernel<A> {
             None => self.return_to_owner(server, context),
         }
         self.choose_again();
-        // If the caller has got another context meanwhile, the server keeps this one with its limit, and the
-        // next budget check ends the limit again.
+        // If the caller has got another context meanwhile, the server keeps this one with its limit, and
+        // the next budget check comes here again.
         if self[server].sched_context.is_none() {
             self.report_timeout(server, badge, None);
         }

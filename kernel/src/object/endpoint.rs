@@ -122,9 +122,9 @@ impl Guard {
     }
 }
 
-/// An endpoint: 16 bytes. The first word has the root of the wait queue, whose alignment leaves bits for the
-/// state, for whether there is a threshold, and for the owning core. So a single load of this word is enough
-/// for endpoints without a threshold.
+/// An endpoint: 16 bytes. The first word has the root of the wait queue, aligned so that bits are left for
+/// the state, for whether there is a threshold, and for the owning core. So a single load of this word is
+/// enough for endpoints without a threshold.
 #[repr(C)]
 pub struct Endpoint<A: Arch> {
     queue: usize,

@@ -13,7 +13,7 @@ use crate::token::Ptr;
 /// the layout, so the tags are explicit.
 #[repr(usize)]
 pub enum Above<A: Arch> {
-    /// It is in no call chain.
+    /// It is in no call chain, or cut off from its context.
     None = 0,
     /// The reply object of the next inner call.
     Reply(Ptr<Reply<A>>) = 1,

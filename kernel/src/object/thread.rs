@@ -35,7 +35,7 @@ pub enum ThreadSlot {
 }
 
 impl ThreadSlot {
-    /// All of them, in order.
+    /// All slots, in order.
     pub const ALL: [Self; THREAD_SLOTS] = [
         Self::CSpace,
         Self::VSpace,
@@ -69,7 +69,7 @@ pub enum ThreadState<A: Arch> {
     } = 3,
     /// In the queue of receivers of an endpoint.
     BlockedOnReceive {
-        /// Where.
+        /// The endpoint.
         endpoint: Ptr<Endpoint<A>>,
         /// The reply object that will track the caller.
         reply: Option<Ptr<Reply<A>>>,
@@ -81,7 +81,7 @@ pub enum ThreadState<A: Arch> {
     } = 5,
     /// In the queue of a notification.
     BlockedOnNotification {
-        /// Where.
+        /// The notification.
         notification: Ptr<Notification<A>>,
     } = 6,
     /// Has called with a limit, and its server has dropped out of the call chain, so that there will be no
@@ -314,7 +314,7 @@ pub struct Thread<A: Arch> {
     pub sweep: Option<Sweep<A>>,
     /// The scheduling context that is bound to it. It may be donated to another thread.
     pub own_context: Option<Ptr<SchedContext<A>>>,
-    /// Its processor time in measurements of kernels with `bench`.
+    /// Its processor time, as measured in `bench` kernels.
     pub usage: Usage,
     /// Its links in the list of all threads, in debug kernels.
     pub(crate) neighbours: Neighbours<A>,
@@ -370,7 +370,7 @@ impl<A: Arch> Thread<A> {
     /// The register context must be part of a thread for which [`Ptr::new`] can be called.
     #[inline(always)]
     pub const unsafe fn of_context(context: NonNull<A::Context>) -> Ptr<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { Ptr::new(context.byte_sub(offset_of!(Self, context)).cast()) }
     }
 
@@ -386,7 +386,7 @@ impl<A: Arch> Thread<A> {
         self.cap(ThreadSlot::VSpace)
     }
 
-    /// Whether it could run with a scheduling context and budget.
+    /// Whether it is runnable; to run, it also needs a scheduling context with budget.
     pub const fn is_runnable(&self) -> bool {
         matches!(self.state, ThreadState::Running | ThreadState::Restart)
     }

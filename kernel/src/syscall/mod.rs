@@ -29,7 +29,7 @@ pub enum Interrupt {
     /// An IPI: another core has remotely modified this core.
     #[cfg(feature = "smp")]
     Core,
-    /// No source that the kernel knows.
+    /// A spurious interrupt: there is nothing to handle.
     Spurious,
 }
 
@@ -148,8 +148,8 @@ impl<A: Arch> Kernel<A> {
         self.start_idling(thread);
     }
 
-    /// Ends the deferral of the thread's message, if it was deferred, and returns the total consumed of its
-    /// context at the time when it was.
+    /// Ends the deferral of the thread's message, if it was deferred, and returns what the total consumed
+    /// of its context was at the start of the deferral.
     fn tries_again(&mut self, thread: Ptr<Thread<A>>) -> Option<u64> {
         let Progress::Deferred { since } = self[thread].progress else {
             return None;

@@ -28,8 +28,8 @@ impl<A: Arch> Kernel<A> {
         Ok(Look { now, consumed })
     }
 
-    /// Reads the clock on architectures on which each fast path does so, although the current scheduling
-    /// context does not change.
+    /// Reads the clock if the architecture requires this of every fast path, for fast paths on which the
+    /// current scheduling context does not change.
     #[inline(always)]
     pub(super) fn glance(&self) -> Way<Option<Look>> {
         // If every entry needs a budget check, its threshold is zero. This includes contexts with a

@@ -44,8 +44,8 @@ impl Buffer {
         self.write(MESSAGE + index, value);
     }
 
-    /// Word `index` of the buffer's message, also if messages have this word in a register: for system calls
-    /// with arguments in the buffer.
+    /// Word `index` of the message in the buffer, even if IPC passes this word in a register: for system
+    /// calls with arguments in the buffer.
     pub fn raw_message(self, index: usize) -> usize {
         self.read(MESSAGE + index)
     }

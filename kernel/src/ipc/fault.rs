@@ -36,7 +36,7 @@ impl<A: Arch> Kernel<A> {
         match self.handler(thread, ThreadSlot::FaultHandler) {
             Some(handler) => {
                 let donate = self[thread].sched_context.is_some_and(|context| {
-                    // A context with a limit is donated only to endpoints that set one, which have a threshold.
+                    // A context with a limit is donated only to endpoints that set one: with a threshold.
                     self[context].limit.is_none() || self[handler.object].guard().is_some()
                 });
                 self[thread].fault = PendingFault::Some(fault);

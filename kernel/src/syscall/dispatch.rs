@@ -48,8 +48,8 @@ impl<A: Arch> Kernel<A> {
     /// Performs a system call of the current thread.
     #[inline(always)]
     pub(super) fn dispatch(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
-        // Until it is complete, the system call will be restarted: an operation that stops the thread
-        // before then keeps this state.
+        // Until the system call is complete, it counts as not executed: if an operation stops the thread
+        // before then, the thread executes the system call again when it is resumed.
         self[thread].state = ThreadState::Restart;
         self.core.parcels = Parcels::NONE;
         let register = |kernel: &Self, register| kernel[thread].context.get(register);

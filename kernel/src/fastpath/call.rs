@@ -1,4 +1,4 @@
-//! Messages to receivers that wait: Call and Send.
+//! Call and Send to waiting receivers.
 
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS};
 use abi::{MessageInfo, Rights};
@@ -15,17 +15,17 @@ use crate::object::{
 };
 use crate::token::Ptr;
 
-/// What a call tells.
+/// The content of a call.
 #[derive(Clone, Copy)]
 pub(super) enum What {
-    /// A message of the caller, without capabilities.
+    /// The message of the caller, without extra capabilities.
     Message(MessageInfo),
-    /// That the caller has a fault.
+    /// The message of a fault of the caller.
     Fault(Fault),
 }
 
 impl<A: Arch> Kernel<A> {
-    /// A call: the receiver runs, on the caller's time or on its own.
+    /// Calls a waiting receiver, which runs on the caller's context or on its own.
     #[inline(always)]
     pub(super) fn fast_call(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
         let caller = call.thread;
@@ -38,7 +38,7 @@ impl<A: Arch> Kernel<A> {
         self.call_waiting(caller, &cap, What::Message(call.info))
     }
 
-    /// A call through a capability that has the rights for it.
+    /// Calls by a capability with the necessary rights.
     #[inline(always)]
     pub(super) fn call_waiting(
         &mut self,
@@ -83,7 +83,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A message that nobody answers, or a signal.
+    /// Sends a message without a reply, or signals a notification.
     #[inline(always)]
     pub(super) fn fast_send(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
         require_plain(call.info)?;
@@ -119,7 +119,7 @@ impl<A: Arch> Kernel<A> {
         Ok(self.wake_beside(sender, receiver, look))
     }
 
-    /// The receiver that is served next, and whether it is the only one.
+    /// The first receiver of the wait queue, and whether it is the only one.
     #[inline(always)]
     fn first_receiver(&self, endpoint: Ptr<Endpoint<A>>) -> Way<(Ptr<Thread<A>>, bool)> {
         let root = self[endpoint].unguarded_receivers().ok_or(Declined)?;
@@ -132,7 +132,7 @@ impl<A: Arch> Kernel<A> {
         first.map(|first| (first, false)).ok_or(Declined)
     }
 
-    /// The reply object that a receiver waits with.
+    /// The reply object of a thread that is blocked on receive.
     #[inline(always)]
     fn reply_of(&self, receiver: Ptr<Thread<A>>) -> Way<Option<Ptr<Reply<A>>>> {
         match self[receiver].state {
@@ -141,7 +141,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A receiver stops waiting.
+    /// Takes a receiver out of the wait queue.
     #[inline(always)]
     fn take_receiver(
         &mut self,
@@ -159,14 +159,14 @@ impl<A: Arch> Kernel<A> {
         self[receiver].state = ThreadState::Running;
     }
 
-    /// The caller waits for the reply.
+    /// Blocks the caller until the reply.
     #[inline(always)]
     fn track_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         self[reply].set_thread(Some(caller));
         self[caller].state = ThreadState::BlockedOnReply { reply };
     }
 
-    /// The context goes along with the call; `reply` is the new top of its call stack.
+    /// Donates the context with the call; `reply` becomes the innermost of its call chain.
     #[inline(always)]
     fn lend(
         &mut self,
@@ -184,7 +184,7 @@ impl<A: Arch> Kernel<A> {
         self.pass_context(context, caller, server);
     }
 
-    /// A context changes hands; neither thread is in a queue of the scheduler.
+    /// Moves a context from one thread to another; neither is in a scheduler queue.
     #[inline(always)]
     pub(super) fn pass_context(
         &mut self,
@@ -198,7 +198,7 @@ impl<A: Arch> Kernel<A> {
         self[context].thread = Some(to);
     }
 
-    /// Copies a message without capabilities.
+    /// Copies a message without extra capabilities.
     #[inline(always)]
     pub(super) fn deliver_message(
         &mut self,

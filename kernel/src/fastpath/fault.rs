@@ -1,4 +1,4 @@
-//! Faults, which are calls to handlers.
+//! Faults, which are calls to fault handlers.
 
 use super::call::What;
 use super::{Declined, Way, usual};
@@ -10,8 +10,8 @@ use crate::object::{Fault, Thread, ThreadSlot};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Tells a fault of the current thread to a handler that waits for it. Returns who runs then; if
-    /// there is no fast path, nothing has changed.
+    /// Reports a fault of the current thread to a waiting handler. Returns the thread to run; `None` if the
+    /// fast path is not eligible and nothing has changed.
     #[inline(always)]
     pub(crate) fn take_fast_path_of_fault(
         &mut self,

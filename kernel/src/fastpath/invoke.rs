@@ -1,4 +1,4 @@
-//! Calls on memory: on untyped memory, and on what the architecture makes of memory.
+//! Invocations of capabilities to memory: untyped memory and the objects of the architecture.
 
 use abi::registers::{CAP, INFO};
 use abi::{MessageInfo, Method};
@@ -11,18 +11,19 @@ use crate::invoke::{Failure, invoke_memory};
 use crate::object::{Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
-/// Whether a label is that of a method of memory, so that it is worth a look at the capability: that of
-/// untyped memory is the first of all, and those of the architecture come behind all others.
+/// Whether a label is that of a method of memory, which makes a capability lookup worthwhile:
+/// `Untyped_Retype` is the first method, and the methods of the architecture come after all others.
 const fn is_about_memory(label: usize) -> bool {
     label == Method::UntypedRetype.number() || label > Method::SchedContextYieldTo.number()
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Performs a Call of the current thread on memory. Returns whether it did; if there is no fast path,
-    /// nothing has changed.
+    /// Performs a Call of the current thread on memory. Returns whether it did; if the fast path is not
+    /// eligible, nothing has changed.
     ///
-    /// The operation itself is the one of the general path. None of its kind makes a thread ready, or takes
-    /// the processor or time from one; so nobody looks at the clock before, and nobody chooses afterwards.
+    /// The operation itself is that of the slow path. No operation of this kind wakes a thread, or takes the
+    /// processor or a context from one; so there is no read of the clock before it and no scheduling
+    /// decision after it.
     #[inline(never)]
     pub(crate) fn take_fast_path_of_invocation(&mut self, thread: Ptr<Thread<A>>) -> bool {
         if !self.takes_fast_paths() {
@@ -59,8 +60,8 @@ impl<A: Arch> Kernel<A> {
         Ok(thread)
     }
 
-    /// A long operation stopped at a preemption point: what has waited for that comes now, and what was
-    /// done is paid for.
+    /// Ends the kernel entry after an operation was preempted: charges the work done so far. The thread
+    /// restarts its system call after the pending interrupt.
     #[cold]
     fn stop_invocation(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].state = ThreadState::Restart;

@@ -1,8 +1,7 @@
-//! What fast paths in assembly must know of the kernel's objects: where their fields lie, and the
-//! numbers of what is written into them.
+//! The layout of kernel objects for fast paths in assembly: offsets of fields, and values of enum tags.
 //!
-//! Offsets follow from the types themselves, so that nobody can change those without changing the
-//! assembly. The tags of enums with fields are written down, as the language has no name for them; a test
+//! Offsets are computed from the types, so that the assembly follows a change of the types. The tags of
+//! enum variants with fields are literals, as the language has no name for them; a test
 //! (`tests/host/tests/suite/layout.rs`) compares them with the enums. Offsets are in bytes, from the
 //! beginning of the object that the name begins with.
 
@@ -19,15 +18,15 @@ use crate::object::{
 };
 use crate::sched::{Alarm, Core, ReadyQueues};
 
-/// A thread's membership in no queue.
+/// The membership of a thread that is in no queue.
 pub const NO_MEMBER: u8 = Membership::None as u8;
 
 /// The tag of a value.
 ///
 /// # Safety
-/// The type is a `repr(usize)` enum, which begins with its tag (RFC 2195).
+/// `T` must be a `repr(usize)` enum, which begins with its tag (RFC 2195).
 const unsafe fn tag<T>(value: &T) -> usize {
-    // SAFETY: the caller vouches for the tag.
+    // SAFETY: the caller guarantees that the value begins with its tag.
     unsafe { core::ptr::from_ref(value).cast::<usize>().read() }
 }
 
@@ -42,39 +41,39 @@ impl<A: Arch> Layout<A> {
         Self::KERNEL_CORE + offset_of!(Core<A>, ready) + ReadyQueues::<A>::OCCUPIED;
 
     const GATE: usize = offset_of!(Kernel<A>, gate);
-    /// The address of the word that tells others where this core is. This and what follows is there on
-    /// several cores only.
+    /// Address of the word that tells other cores whether this core holds the entry lock. This and the other
+    /// constants of the entry lock are used in multicore kernels only.
     pub const GATE_PLACE: usize = Self::GATE + Gate::<A>::PLACE;
-    /// The address of the byte that tells whether the world is stopped.
+    /// Address of the byte that tells whether the entry lock is taken or requested exclusively.
     pub const GATE_STOPPED: usize = Self::GATE + Gate::<A>::STOPPED;
-    /// Whether somebody has been here; 8 bits.
+    /// Whether this core was remotely modified; 8 bits.
     pub const GATE_VISITED: usize = Self::GATE + Gate::<A>::VISITED;
-    /// The core, as it stands in the words of endpoints and reply objects.
+    /// The core number, in the format of the words of endpoints and reply objects.
     pub const GATE_BITS: usize = Self::GATE + Gate::<A>::BITS;
-    /// The same, with the mark of receivers.
+    /// The core number in that format, combined with the state of an endpoint with receivers.
     pub const GATE_RECEIVING: usize = Self::GATE + Gate::<A>::RECEIVING;
 
-    /// What belongs to the core; most of what follows is near its beginning.
+    /// The state of the core; most of the fields below are near its beginning.
     pub const KERNEL_CORE: usize = offset_of!(Kernel<A>, core);
-    /// The architecture's own state.
+    /// The state of the architecture.
     pub const KERNEL_ARCH: usize = offset_of!(Kernel<A>, arch);
     /// The current thread.
     pub const KERNEL_CURRENT: usize = Self::KERNEL_CORE + offset_of!(Core<A>, current);
-    /// The scheduling context that pays.
+    /// The current scheduling context.
     pub const KERNEL_CONTEXT: usize = Self::KERNEL_CORE + offset_of!(Core<A>, current_context);
-    /// The time of the last kernel entry that looked at the clock; 64 bits.
+    /// The time of the last kernel entry that read the clock; 64 bits.
     pub const KERNEL_NOW: usize = Self::KERNEL_CORE + offset_of!(Core<A>, now);
-    /// What may be used until somebody must look; 64 bits.
+    /// The budget check threshold; 64 bits.
     pub const KERNEL_ALLOWANCE: usize = Self::KERNEL_CORE + offset_of!(Core<A>, allowance);
-    /// The moment that the timer is armed for; 64 bits.
+    /// The timer deadline; 64 bits.
     pub const KERNEL_ALARM_TIME: usize = Self::ALARM + Alarm::TIME;
-    /// The level from which on no earlier alarm is wanted; 16 bits.
+    /// The preemption level from which no earlier deadline is needed; 16 bits.
     pub const KERNEL_ALARM_LOWEST: usize = Self::ALARM + Alarm::LOWEST;
-    /// The level from which on the alarm may be too early; 16 bits.
+    /// The preemption level from which the deadline may be too early; 16 bits.
     pub const KERNEL_ALARM_END: usize = Self::ALARM + Alarm::END;
-    /// Which of the words that follow have bits, of the priorities at which somebody is ready.
+    /// The upper level of the bitmap of priorities with ready threads: a bit per word that is not zero.
     pub const KERNEL_READY_SUMMARY: usize = Self::OCCUPIED + PriorityBitmap::SUMMARY;
-    /// These words.
+    /// The lower level of that bitmap: the words with a bit per priority.
     pub const KERNEL_READY_WORDS: usize = Self::OCCUPIED + PriorityBitmap::WORDS;
 }
 
@@ -86,20 +85,19 @@ impl<A: Arch> Layout<A> {
         offset_of!(Thread<A>, slots) + slot as usize * size_of::<Slot<A>>() + Slot::<A>::CAP
     }
 
-    /// The registers and whatever else the architecture keeps.
+    /// The register context.
     pub const THREAD_CONTEXT: usize = offset_of!(Thread<A>, context);
     /// The capability to the root of the capability space: two words.
     pub const THREAD_CSPACE: usize = Self::slot(ThreadSlot::CSpace) + RawCap::offset(0);
     /// The capability to the root of the address space: two words.
     pub const THREAD_VSPACE: usize = Self::slot(ThreadSlot::VSpace) + RawCap::offset(0);
-    /// What it is doing.
+    /// The state.
     pub const THREAD_STATE: usize = offset_of!(Thread<A>, state);
-    /// Where it is blocked on receive: the endpoint. Behind the tag stand the fields in order, as in C
-    /// (RFC 2195).
+    /// The endpoint, in the state blocked on receive. The fields follow the tag in order, as in C (RFC 2195).
     pub const THREAD_RECEIVES_FROM: usize = Self::THREAD_STATE + size_of::<usize>();
-    /// Where it is blocked on receive: what will track the caller.
+    /// The reply object that will track the caller, in the state blocked on receive.
     pub const THREAD_RECEIVES_WITH: usize = Self::THREAD_STATE + 2 * size_of::<usize>();
-    /// Where it is blocked on reply: what tracks the call.
+    /// The reply object that tracks the call, in the state blocked on reply.
     pub const THREAD_CALLS_WITH: usize = Self::THREAD_STATE + size_of::<usize>();
     /// [`ThreadState::Running`](crate::object::ThreadState::Running).
     // SAFETY: the enum is `repr(usize)`.
@@ -108,7 +106,7 @@ impl<A: Arch> Layout<A> {
     pub const BLOCKED_ON_RECEIVE: usize = 4;
     /// [`ThreadState::BlockedOnReply`](crate::object::ThreadState::BlockedOnReply).
     pub const BLOCKED_ON_REPLY: usize = 5;
-    /// What went wrong.
+    /// The pending fault.
     pub const THREAD_FAULT: usize = offset_of!(Thread<A>, fault);
     /// [`PendingFault::None`](crate::object::PendingFault::None).
     // SAFETY: the enum is `repr(usize)`.
@@ -119,35 +117,35 @@ impl<A: Arch> Layout<A> {
     pub const THREAD_NOTIFICATION: usize = offset_of!(Thread<A>, bound_notification);
     /// The queue that it is in, or [`NO_MEMBER`]; 8 bits.
     pub const THREAD_MEMBERSHIP: usize = offset_of!(Thread<A>, membership);
-    /// That of an endpoint.
+    /// The membership in the wait queue of an endpoint.
     pub const WAITING: u8 = Membership::Waiting as u8;
     /// The priority; 8 bits.
     pub const THREAD_PRIORITY: usize = offset_of!(Thread<A>, priority);
     /// See [`abi::thread_flags`]; 8 bits.
     pub const THREAD_FLAGS: usize = offset_of!(Thread<A>, flags);
-    /// The core; 8 bits.
+    /// The owning core; 8 bits.
     pub const THREAD_CORE: usize = offset_of!(Thread<A>, core);
-    /// Its links: the member above it.
+    /// Links: the parent in the tree.
     pub const THREAD_PARENT: usize = Self::LINKS + Links::<Thread<A>>::PARENT;
-    /// Its links: the first of two members below it.
+    /// Links: the first of the two children in the tree.
     pub const THREAD_CHILDREN: usize = Self::LINKS + Links::<Thread<A>>::CHILDREN;
-    /// Its links: the next member of its priority.
+    /// Links: the next member of the same priority.
     pub const THREAD_NEXT: usize = Self::LINKS + Links::<Thread<A>>::NEXT;
-    /// Its links: the previous one.
+    /// Links: the previous member of the same priority.
     pub const THREAD_PREVIOUS: usize = Self::LINKS + Links::<Thread<A>>::PREVIOUS;
-    /// Its links: the key, 64 bits, which is [`u8::MAX`] less the priority.
+    /// Links: the sort key, 64 bits, which is [`u8::MAX`] minus the priority.
     pub const THREAD_KEY: usize = Self::LINKS + Links::<Thread<A>>::KEY;
 }
 
 /// Reply object.
 impl<A: Arch> Layout<A> {
-    /// The thread that waits.
+    /// The thread that is blocked with it, and the owning core.
     pub const REPLY_THREAD: usize = Reply::<A>::USER;
     /// The reply object of the next outer call.
     pub const REPLY_BELOW: usize = offset_of!(Reply<A>, below);
-    /// What lies above.
+    /// The link to the next inner call or the context.
     pub const REPLY_ABOVE: usize = offset_of!(Reply<A>, above);
-    /// Which reply object, or context, lies above.
+    /// The reply object or context of that link.
     pub const REPLY_ABOVE_WHICH: usize = Self::REPLY_ABOVE + size_of::<usize>();
     /// [`Above::None`](crate::object::Above::None).
     // SAFETY: the enum is `repr(usize)`.
@@ -162,8 +160,8 @@ impl<A: Arch> Layout<A> {
 impl<A: Arch> Layout<A> {
     /// The thread that runs on it.
     pub const SCHED_CONTEXT_THREAD: usize = offset_of!(SchedContext<A>, thread);
-    /// Top of its call stack.
+    /// The innermost reply object of its call chain.
     pub const SCHED_CONTEXT_REPLY: usize = offset_of!(SchedContext<A>, reply);
-    /// Its core; 8 bits.
+    /// The owning core; 8 bits.
     pub const SCHED_CONTEXT_CORE: usize = offset_of!(SchedContext<A>, core);
 }

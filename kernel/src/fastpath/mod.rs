@@ -1,30 +1,30 @@
-//! Fast paths through the kernel for what programs do all the time.
+//! Fast paths for the common cases of frequent operations.
 //!
-//! Everything here could be left out, and nothing would change but the time that it takes: a fast path
-//! looks first, without any effect, whether its case is the usual one, and if anything is unusual it
-//! declines, so that the general path is taken. If it does not decline, it does what the general path
-//! would do, only without looking again at what it knows already. `tests/host` runs histories with and
-//! without the fast paths and compares what comes of them.
+//! Fast paths are optional: without them only timing changes. A fast path first checks, without side
+//! effects, whether its case is the common one. If not, it is not eligible, and the slow path runs. If
+//! so, it has the same effect as the slow path, but skips checks with results that it already knows.
+//! `tests/host` runs histories with and without the fast paths and compares the results.
 //!
-//! | way | usual is |
+//! | fast path | common case |
 //! |---|---|
-//! | `call` | a receiver waits with a reply object; it has no time, or its own and enough |
-//! | `reply_recv` | a caller, or a thread with a fault, waits for the reply and nobody waits to send |
-//! | `send` | a receiver waits that has its own time |
-//! | `signal` | nobody waits, or a thread that has its own time |
-//! | `wait` | there is a signal, or somebody is ready who runs meanwhile |
-//! | `yield_slice` | the time is a round-robin slice, and nobody waits for time |
+//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget |
+//! | `reply_recv` | a caller, or a faulted thread, waits for the reply, and no sender waits |
+//! | `send` | a receiver waits that has its own context |
+//! | `signal` | no thread waits, or one that has its own context |
+//! | `wait` | a signal is pending, or another thread is ready to run |
+//! | `yield_slice` | the context is round robin, and no thread in the release queue is due |
 //! | `fault` | the handler waits, as for a call |
 //! | `invoke` | the capability is one to memory |
 //!
-//! None of them takes messages that carry capabilities, endpoints with thresholds, time with a limit or
-//! a timer, time that idles, or capability spaces of several levels.
+//! None of them is eligible for messages with extra capabilities, endpoints with thresholds, contexts with
+//! a limit or a timer, idling contexts, or capability lookups of several levels.
 //!
 //! # Time
-//! Where a call takes its time along, the scheduling context that pays stays the same, and so does the
-//! moment when its budget ends. These ways do not look at the clock; what has passed is on the context
-//! when somebody looks next, and the timer interrupts when the budget ends, wherever the context is by
-//! then. Where another context pays, time is accounted for as on the general path.
+//! If a call donates its context, the current scheduling context stays the same, and so does the time at
+//! which its budget ends. These fast paths do not read the clock: the next kernel entry that reads it
+//! charges the time to the context, and the timer interrupts when the budget ends, whichever thread has
+//! the context by then. If the current scheduling context changes, time is accounted for as on the slow
+//! path.
 
 mod call;
 mod fault;
@@ -46,27 +46,27 @@ use crate::cores::CORES;
 use crate::object::Thread;
 use crate::token::Ptr;
 
-/// A system call as it enters the kernel. The other registers are in the thread's context; these are
-/// there, too.
+/// The registers that fast paths need of a system call. All registers are also in the thread's register
+/// context.
 pub struct SystemCall<A: Arch> {
     /// The current thread.
     pub thread: Ptr<Thread<A>>,
-    /// Its number.
+    /// The system call number.
     pub number: usize,
-    /// The capability that it is about.
+    /// The address of the capability.
     pub cap: usize,
-    /// The description of the message.
+    /// The message information.
     pub info: MessageInfo,
 }
 
-/// The way declines: nothing has changed.
+/// The fast path is not eligible; nothing has changed.
 #[derive(Debug)]
 struct Declined;
 
-/// What comes of a fast path: in the end, who runs.
+/// The result of a fast path or of a part of it; a complete one returns the thread to run.
 type Way<T> = Result<T, Declined>;
 
-/// Declines unless something usual holds.
+/// Not eligible unless `holds`.
 #[inline(always)]
 fn usual(holds: bool) -> Way<()> {
     if holds { Ok(()) } else { Err(Declined) }
@@ -78,8 +78,8 @@ impl<A: Arch> Kernel<A> {
         self.arch.has_fast_paths() && !self.is_measured()
     }
 
-    /// Performs a system call of the current thread if there is a fast path for it. Returns who runs
-    /// then; if there is none, nothing has changed.
+    /// Performs a system call of the current thread if a fast path is eligible. Returns the thread to run;
+    /// `None` if no fast path is eligible and nothing has changed.
     #[inline(always)]
     pub fn take_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
         const CALL: usize = Syscall::Call.number();
@@ -102,7 +102,7 @@ impl<A: Arch> Kernel<A> {
         Some(next)
     }
 
-    /// Declines where something belongs to another core.
+    /// Not eligible unless `core`, the owning core of an object, is this core.
     #[inline(always)]
     fn is_here(&self, core: u8) -> Way<()> {
         usual(CORES == 1 || usize::from(core) == self.core.id)
@@ -115,7 +115,7 @@ impl<A: Arch> Kernel<A> {
         Some(next)
     }
 
-    /// What kernels that check themselves do at the end of a fast path in assembly.
+    /// Checks the invariants after a fast path in assembly, in kernels that check them.
     #[inline(always)]
     pub fn after_assembly(&mut self) {
         self.came_in();
@@ -123,14 +123,14 @@ impl<A: Arch> Kernel<A> {
         self.go_out();
     }
 
-    /// What kernels that check themselves do at the end of a fast path.
+    /// Checks the invariants after a fast path, in kernels that check them.
     #[inline(always)]
     fn after_fast_path(&mut self) {
         #[cfg(any(test, feature = "invariants"))]
         {
             self.watch.fast_paths += 1;
-            // A long operation on memory may have seen that the timer's moment has come. Its interrupt
-            // waits, and decides who runs.
+            // A long operation on memory may have read the clock after the timer deadline. Then the timer
+            // interrupt is pending, and its handler chooses the thread to run.
             if self.core.now < self.core.alarm.time() {
                 self.check_after_entry();
             }

@@ -1,4 +1,4 @@
-//! Replying, and waiting for the next call.
+//! ReplyRecv.
 
 use abi::registers::REPLY;
 use abi::{MessageInfo, Rights};
@@ -15,7 +15,7 @@ use crate::object::{
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// A reply to a caller that waits for it, after which the server waits for the next call.
+    /// Replies to a waiting caller, and blocks the server until the next call.
     #[inline(always)]
     pub(super) fn fast_reply_recv(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
         let server = call.thread;
@@ -80,7 +80,7 @@ impl<A: Arch> Kernel<A> {
         Ok(caller)
     }
 
-    /// The handler has answered a fault, and the thread goes on.
+    /// Applies the reply to a fault; the thread restarts.
     #[inline(never)]
     fn mend(&mut self, handler: Ptr<Thread<A>>, thread: Ptr<Thread<A>>, fault: Fault) {
         self.apply_fault_reply(handler, thread, fault);
@@ -88,8 +88,8 @@ impl<A: Arch> Kernel<A> {
         self[thread].context.restart();
     }
 
-    /// Declines where a receiver gets a signal instead of a message, or gives time back that a
-    /// notification has lent it.
+    /// Not eligible if the receiver would get a signal instead of a message, or may have to give back a
+    /// context that its bound notification has lent.
     #[inline(always)]
     fn receives_no_signal(&self, receiver: Ptr<Thread<A>>) -> Way<()> {
         let Some(notification) = self[receiver].bound_notification else {
@@ -126,7 +126,7 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-/// Whether a reply to a fault says that the thread goes on, where there is nothing special about it.
+/// Whether the reply to a fault continues the thread and the fast path can apply it.
 fn is_mended(fault: Fault, info: MessageInfo) -> bool {
     match fault {
         Fault::Cap { .. } | Fault::Vm { .. } => true,

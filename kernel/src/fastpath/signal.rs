@@ -1,4 +1,4 @@
-//! Signals, and waiting for those that have come.
+//! Signal and Wait.
 
 use abi::registers::CAP;
 use abi::{Rights, Syscall};
@@ -15,8 +15,8 @@ use crate::object::{
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Signals an interrupt that has come while a thread ran. Returns who runs then; if there is no
-    /// fast path, nothing has changed.
+    /// Signals the notification of an interrupt that has interrupted a thread. Returns the thread to run;
+    /// `None` if the fast path is not eligible and nothing has changed.
     #[inline(always)]
     pub(crate) fn take_fast_path_of_interrupt(&mut self, irq: Irq) -> Option<Ptr<Thread<A>>> {
         if !self.takes_fast_paths() {
@@ -38,7 +38,7 @@ impl<A: Arch> Kernel<A> {
         Ok(next)
     }
 
-    /// A signal to nobody, or to a thread that waits for it and has its own time.
+    /// Signals a notification for which no thread waits, or for which a thread with its own context waits.
     #[inline(always)]
     pub(super) fn fast_signal(
         &mut self,
@@ -83,8 +83,8 @@ impl<A: Arch> Kernel<A> {
         Ok(self.wake_beside(sender, thread, look))
     }
 
-    /// A thread that is in no queue becomes ready, and runs at once if it is more urgent than the
-    /// current one. Returns who runs.
+    /// Makes a thread that is in no queue ready, and switches to it if it has a higher priority than the
+    /// current one. Returns the thread to run.
     #[inline(always)]
     pub(super) fn wake_beside(
         &mut self,
@@ -108,7 +108,7 @@ impl<A: Arch> Kernel<A> {
         current
     }
 
-    /// Waiting for a signal that has come, or on own time for one that will.
+    /// Takes a pending signal, or waits for one at a notification that has no context to lend.
     #[inline(always)]
     pub(super) fn fast_wait(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
         const WAIT: usize = Syscall::Wait.number();
@@ -136,7 +136,7 @@ impl<A: Arch> Kernel<A> {
         Ok(thread)
     }
 
-    /// The current thread waits for a signal, and the most urgent of those who are ready runs.
+    /// Blocks the current thread on a notification, and switches to the highest-priority ready thread.
     #[inline(always)]
     fn wait_beside(
         &mut self,
@@ -145,7 +145,7 @@ impl<A: Arch> Kernel<A> {
         mut queue: WaitQueue<A>,
     ) -> Way<Ptr<Thread<A>>> {
         let look = self.look()?;
-        // Time that the notification has lent goes back.
+        // The slow path takes back a context that the notification has lent.
         usual(self[notification].sched_context.is_none())?;
         let next = self.first_ready(look)?;
 

@@ -1,4 +1,4 @@
-//! Who runs afterwards, and who pays.
+//! The switch at the end of a fast path: the thread to run, and the current scheduling context.
 
 use super::{Declined, Way, usual};
 use crate::Kernel;
@@ -8,7 +8,7 @@ use crate::sched::level;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// A look at the clock that has had no effect yet.
+/// A reading of the clock that is not yet stored in the kernel's state.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     pub(super) now: Ticks,
@@ -16,7 +16,8 @@ pub(super) struct Look {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Looks at the clock. Declines where the current thread's time has to be looked at, too.
+    /// Reads the clock. Not eligible if the current scheduling context needs a budget check, or in kernels
+    /// with several domains.
     #[inline(always)]
     pub(super) fn look(&self) -> Way<Look> {
         usual(abi::config::DOMAINS == 1)?;
@@ -27,11 +28,12 @@ impl<A: Arch> Kernel<A> {
         Ok(Look { now, consumed })
     }
 
-    /// Looks at the clock where that is wanted although the same context goes on paying.
+    /// Reads the clock if the architecture requires this of every fast path, for fast paths on which the
+    /// current scheduling context does not change.
     #[inline(always)]
     pub(super) fn glance(&self) -> Way<Option<Look>> {
-        // Where every entry has to be looked at, there is no allowance. That includes critical time at
-        // levels above 0, so that here priorities tell who is more urgent.
+        // If every entry needs a budget check, its threshold is zero. This includes contexts with a
+        // criticality at levels above 0; so comparing priorities is enough here.
         usual(!cfg!(feature = "thresholds") || self.core.allowance != Ticks::ZERO)?;
         if !self.arch.always_looks() {
             return Ok(None);
@@ -42,20 +44,20 @@ impl<A: Arch> Kernel<A> {
         Ok(Some(look))
     }
 
-    /// The scheduling context that pays.
+    /// The current scheduling context.
     #[inline(always)]
     pub(super) fn paying_context(&self) -> Way<Ptr<SchedContext<A>>> {
         self.core.current_context.ok_or(Declined)
     }
 
-    /// Whether `next` may run in this core's present turn.
+    /// Whether `next` is in the current domain of this core.
     #[inline(always)]
     fn is_its_turn(&self, next: Ptr<Thread<A>>) -> bool {
         abi::config::DOMAINS == 1 || self[next].domain == self.core.current_domain()
     }
 
-    /// Whether nobody who is ready would run instead of `next` when the current thread has blocked and
-    /// `next` has its time. Whoever is released makes the timer interrupt, see [`Kernel::go_on_with`].
+    /// Not eligible unless `next` is the thread to run when the current thread has blocked and `next` has its
+    /// context. Later releases make the timer interrupt, see [`Kernel::go_on_with`].
     #[inline(always)]
     pub(super) fn inherits(&self, current: Ptr<Thread<A>>, next: Ptr<Thread<A>>) -> Way<()> {
         let (before, after) = (self[current].priority, self[next].priority);
@@ -63,20 +65,19 @@ impl<A: Arch> Kernel<A> {
         usual(before <= after || self.is_nobody_above(after))
     }
 
-    /// Whether nobody is ready, or was due when the clock was read last, who is more urgent than a
-    /// priority.
+    /// Whether no higher-priority thread is ready or was due when the clock was last read.
     fn is_nobody_above(&self, priority: u8) -> bool {
         !self.is_anybody_above(priority) && !self.is_due_from(level(priority.into()))
     }
 
-    /// Whether somebody is ready who is more urgent than a priority, or has a criticality.
+    /// Whether a thread is ready that has a higher priority or a criticality.
     #[inline(always)]
     fn is_anybody_above(&self, priority: u8) -> bool {
         let highest = self.core.ready.hint(self.core.current_domain());
         highest.is_some_and(|highest| highest > u16::from(priority))
     }
 
-    /// Whether `next` can run on the time that it has.
+    /// Not eligible unless `next` can run on its own context.
     #[inline(always)]
     pub(super) fn can_run(&self, next: Ptr<Thread<A>>, now: Ticks) -> Way<()> {
         let context = self[next].sched_context.ok_or(Declined)?;
@@ -85,8 +86,8 @@ impl<A: Arch> Kernel<A> {
         usual(self[context].is_available(now, Ticks::ZERO, self.min_budget()))
     }
 
-    /// Who runs when the current thread blocks, if that is one of those who are ready: nobody is due who
-    /// would run instead.
+    /// The ready thread that runs when the current thread blocks. Not eligible if a thread is due that would
+    /// run instead.
     #[inline(always)]
     pub(super) fn first_ready(&self, look: Look) -> Way<Ptr<Thread<A>>> {
         let domain = self.core.current_domain();
@@ -100,14 +101,14 @@ impl<A: Arch> Kernel<A> {
         Ok(next)
     }
 
-    /// Whether nobody is due who would run at a level or above.
+    /// Not eligible if a thread may be due that would run at a preemption level or above.
     #[inline(always)]
     fn is_nobody_due(&self, level: u16, now: Ticks) -> Way<()> {
         let domain = self.core.current_domain();
         usual(self.core.alarm.rules_out(now, level) || self.core.release.earliest(domain) > now)
     }
 
-    /// Whether nobody but `next` would run instead of the current thread if that blocks now.
+    /// Not eligible unless `next` is the thread to run when the current thread blocks now.
     #[inline(always)]
     pub(super) fn follows(
         &self,
@@ -120,13 +121,13 @@ impl<A: Arch> Kernel<A> {
         self.is_nobody_due(level(after.into()), now)
     }
 
-    /// The level of a thread that runs by a fast path: it is in the lower band, or there is only one.
+    /// The preemption level of a thread that runs by a fast path. Its criticality does not raise it.
     #[inline(always)]
     fn fast_level(&self, next: Ptr<Thread<A>>) -> u16 {
         level(self[next].priority.into())
     }
 
-    /// `next` runs from now on, on the time of the thread that ran.
+    /// Switches to `next`, which has got the context of the thread `before`.
     #[inline(always)]
     pub(super) fn go_on_with(&mut self, before: Ptr<Thread<A>>, next: Ptr<Thread<A>>) {
         self.core.current = Some(next);
@@ -136,8 +137,7 @@ impl<A: Arch> Kernel<A> {
         A::switch_to(self, Some(next));
     }
 
-    /// Whether nobody but the current thread and one that wakes can be the one that runs now: nobody else
-    /// is due.
+    /// Not eligible unless the thread to run is either the current thread or `other`, which wakes up.
     #[inline(always)]
     pub(super) fn is_decided_between(
         &self,
@@ -153,7 +153,7 @@ impl<A: Arch> Kernel<A> {
         self.follows(current, more_urgent, now)
     }
 
-    /// The look at the clock, if there was one, counts.
+    /// Stores the reading of the clock, if there is one, in the kernel's state.
     #[inline(always)]
     pub(super) fn note(&mut self, look: Option<Look>) {
         if let Some(look) = look {
@@ -161,7 +161,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// `next` runs from now on, on its own time.
+    /// Switches to `next`, which wakes up, on its own context.
     #[inline(always)]
     pub(super) fn switch_at(&mut self, look: Look, next: Ptr<Thread<A>>) {
         self.note(Some(look));
@@ -171,7 +171,7 @@ impl<A: Arch> Kernel<A> {
         A::switch_to(self, Some(next));
     }
 
-    /// `next`, who was ready, runs from now on, on its own time.
+    /// Switches to `next`, which was ready, on its own context.
     #[inline(always)]
     pub(super) fn switch_to_ready(&mut self, next: Ptr<Thread<A>>) {
         self.leave_scheduler(next);

@@ -1,4 +1,4 @@
-//! Giving up the rest of a round-robin slice.
+//! Yield: gives up the remaining budget of a round-robin timeslice.
 
 use super::{Declined, SystemCall, Way, usual};
 use crate::Kernel;
@@ -10,7 +10,7 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Yield: the next thread of the same priority runs, if there is one.
+    /// Ends the timeslice of the current thread; the next thread of the same priority runs, if there is one.
     #[inline(always)]
     pub(super) fn fast_yield(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
         let thread = call.thread;
@@ -33,7 +33,7 @@ impl<A: Arch> Kernel<A> {
 
         let level = level(self[thread].priority.into());
         self.note(Some(look));
-        // Giving time up is not using it.
+        // Budget that is given up is not counted as consumed.
         let used = self.core.consumed;
         self[context].consumed += used;
         self[context].slice().give_up();

@@ -1,4 +1,4 @@
-//! IPC buffers, reached through the frame that the thread holds, never through the user's mapping.
+//! IPC buffers, accessed by the kernel's mapping of the thread's frame, never by the user's mapping.
 
 use abi::registers::MESSAGE_REGISTERS;
 use abi::{IpcBuffer, Rights};
@@ -13,8 +13,8 @@ const MESSAGE: usize = offset_of!(IpcBuffer, message) / size_of::<usize>();
 const CAPS: usize = offset_of!(IpcBuffer, caps_or_badges) / size_of::<usize>();
 const RECEIVE: usize = offset_of!(IpcBuffer, receive_cnode) / size_of::<usize>();
 
-/// The IPC buffer of a thread, as the kernel reaches it. User memory: its content may change at any
-/// time, so every word is read or written once.
+/// The IPC buffer of a thread in the kernel's address space. Its content is user memory and may change at
+/// any time, so each word is read or written once.
 #[derive(Clone, Copy)]
 pub struct Buffer {
     words: *mut usize,
@@ -22,49 +22,50 @@ pub struct Buffer {
 
 impl Buffer {
     fn read(self, word: usize) -> usize {
-        // SAFETY: `Kernel::buffer` made sure that the whole buffer lies in one frame of RAM, to which a
-        // capability exists; volatile, because users write to it.
+        // SAFETY: `Kernel::buffer` has checked that the whole buffer lies in one frame of RAM to which a
+        // capability exists; the access is volatile, because users write to it.
         unsafe { self.words.add(word).read_volatile() }
     }
 
     fn write(self, word: usize, value: usize) {
-        // SAFETY: as for `read`; user memory holds nothing of the kernel's.
+        // SAFETY: as for `read`; user memory has no kernel data.
         unsafe { self.words.add(word).write_volatile(value) }
     }
 
-    /// Message word `index`, of those that have no register.
+    /// Message word `index`, which is not in a register.
     pub fn message(self, index: usize) -> usize {
         debug_assert!(index >= MESSAGE_REGISTERS);
         self.read(MESSAGE + index)
     }
 
-    /// Sets message word `index`, of those that have no register.
+    /// Sets message word `index`, which is not in a register.
     pub fn set_message(self, index: usize, value: usize) {
         debug_assert!(index >= MESSAGE_REGISTERS);
         self.write(MESSAGE + index, value);
     }
 
-    /// Any message word, registers or not: for calls whose argument lies in the buffer.
+    /// Word `index` of the message in the buffer, even if IPC passes this word in a register: for system
+    /// calls with arguments in the buffer.
     pub fn raw_message(self, index: usize) -> usize {
         self.read(MESSAGE + index)
     }
 
-    /// Sets any message word, registers or not.
+    /// Sets word `index` of the message in the buffer, even if IPC passes this word in a register.
     pub fn set_raw_message(self, index: usize, value: usize) {
         self.write(MESSAGE + index, value);
     }
 
-    /// Address of the capability to send as number `index`.
+    /// Address of extra capability `index`.
     pub fn extra_cap(self, index: usize) -> usize {
         self.read(CAPS + index)
     }
 
-    /// Tells the badge of a capability that was unwrapped.
+    /// Writes the badge of an unwrapped capability.
     pub fn set_badge(self, index: usize, badge: usize) {
         self.write(CAPS + index, badge);
     }
 
-    /// Where a capability is to be received: CNode, index, depth.
+    /// The receive slot: CNode, index, depth.
     pub fn receive_slot(self) -> (usize, usize, usize) {
         (
             self.read(RECEIVE),
@@ -75,7 +76,7 @@ impl Buffer {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The IPC buffer of a thread, if it has one with these rights.
+    /// The IPC buffer of a thread, if it has a frame with these rights.
     pub(crate) fn buffer(&self, thread: Ptr<Thread<A>>, rights: Rights) -> Option<Buffer> {
         let frame = A::Cap::packed_frame(self[thread].slots[ThreadSlot::Buffer as usize].raw())?;
         if frame.device || !frame.rights.contains(rights) {

@@ -1,4 +1,4 @@
-//! Taking threads out of whatever they wait for.
+//! Cancellation of blocking operations.
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
@@ -9,8 +9,8 @@ use crate::object::{
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Ends what a blocked thread waits for; it is inactive then. Its fault is forgotten. No time
-    /// changes hands.
+    /// Cancels the operation that a thread is blocked on; the thread becomes inactive. Its pending fault is
+    /// discarded. No scheduling context moves.
     pub(crate) fn cancel_ipc(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].fault = PendingFault::None;
         self.stop_idling(thread);
@@ -36,7 +36,7 @@ impl<A: Arch> Kernel<A> {
         self.without_guard(endpoint, |kernel| kernel.leave_unguarded(endpoint, thread));
     }
 
-    /// Takes a thread out of the queue of an endpoint without guard.
+    /// Takes a thread out of the queue of an endpoint without a threshold.
     pub(crate) fn leave_unguarded(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
         if self[endpoint].is_swept() {
             self.leave_swept(endpoint, thread);
@@ -65,7 +65,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A thread in a waiting queue has a new priority: it is served accordingly.
+    /// Sets the priority of a thread, and moves a thread in a wait queue to the place of its new priority.
     pub(crate) fn requeue_waiting(&mut self, thread: Ptr<Thread<A>>, priority: u8) {
         match self[thread].state {
             ThreadState::BlockedOnSend { endpoint, .. } => {
@@ -75,7 +75,7 @@ impl<A: Arch> Kernel<A> {
                 self.without_guard(endpoint, |kernel| {
                     kernel.wait_at(endpoint, thread, EndpointState::Sending);
                 });
-                // A sweep may have passed the place where it stands now.
+                // The cursor of a badge cancellation may be past the new place.
                 if let Some(sweep) = sweep {
                     self.sweep_out(endpoint, thread, &sweep);
                 }
@@ -99,8 +99,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A thread whose wait was ended executes its system call again, or gives up if it waited with a
-    /// fault.
+    /// Restarts a thread after its blocking operation was cancelled; a thread with a pending fault becomes
+    /// inactive instead.
     pub(crate) fn restart_or_give_up(&mut self, thread: Ptr<Thread<A>>) {
         self.stop_idling(thread);
         if self[thread].fault.is_some() {
@@ -113,18 +113,18 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether anybody waits at an endpoint.
+    /// Whether a thread waits at an endpoint.
     pub(crate) fn anybody_waits_at(&self, endpoint: Ptr<Endpoint<A>>) -> bool {
         !matches!(self[endpoint].state(), EndpointState::Idle)
     }
 
-    /// Whether anybody waits for a notification.
+    /// Whether a thread waits for a notification.
     pub(crate) fn anybody_waits_for(&self, notification: Ptr<Notification<A>>) -> bool {
         matches!(self[notification].state, NotificationState::Waiting(_))
     }
 
-    /// The endpoint goes away: the first of those who wait there tries again and finds out. Returns
-    /// whether there was one.
+    /// Restarts the first thread that waits at an endpoint, which is being deleted: the thread's lookup will
+    /// fail. Returns whether there was one.
     pub(crate) fn wake_one_at_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>) -> bool {
         let (EndpointState::Sending(queue) | EndpointState::Receiving(queue)) =
             self[endpoint].state()
@@ -140,8 +140,8 @@ impl<A: Arch> Kernel<A> {
         true
     }
 
-    /// The notification goes away: the first of those who wait for it tries again and finds out.
-    /// Returns whether there was one.
+    /// Restarts the first thread that waits for a notification, which is being deleted: the thread's lookup
+    /// will fail. Returns whether there was one.
     pub(crate) fn wake_one_at_notification(&mut self, notification: Ptr<Notification<A>>) -> bool {
         let NotificationState::Waiting(queue) = self[notification].state else {
             return false;
@@ -166,7 +166,7 @@ impl<A: Arch> Kernel<A> {
         self.stop_if_current(thread);
     }
 
-    /// Lets a stopped thread go on: it executes its instruction again.
+    /// Resumes a stopped thread: it executes its instruction again.
     pub(crate) fn resume(&mut self, thread: Ptr<Thread<A>>) {
         if self[thread].is_stopped() {
             self.cancel_ipc(thread);
@@ -176,8 +176,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The last capability to a reply object goes away: the caller that it tracks is given up; if its
-    /// call was the innermost one, it gets its time back. With a limit the call fails instead.
+    /// Unlinks a reply object from its thread, because its last capability is being deleted. If the thread
+    /// is the caller of the innermost call, it gets its context back. A call with a limit fails instead.
     pub(crate) fn clear_reply(&mut self, reply: Ptr<Reply<A>>) {
         let Some(thread) = self[reply].thread() else {
             return;
@@ -187,11 +187,11 @@ impl<A: Arch> Kernel<A> {
             ThreadState::BlockedOnReply { .. } => self.pop_call(thread, reply),
             _ => self.cancel_ipc(thread),
         }
-        debug_assert!(self[reply].thread().is_none(), "it goes away");
+        debug_assert!(self[reply].thread().is_none(), "it is unlinked");
     }
 
-    /// A receiver takes a reply object with which `user` waits, which is given up; if it waits in a call
-    /// with a limit, the call fails.
+    /// Takes a reply object from the thread `user`, because another thread receives with it. The wait of
+    /// `user` is cancelled; a call with a limit fails instead.
     #[cold]
     pub(super) fn take_reply(&mut self, user: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         if self.is_limited(reply) {

@@ -1,4 +1,4 @@
-//! Lending time along calls, and giving it back.
+//! Donation of scheduling contexts with calls, and their return with replies.
 
 use crate::Kernel;
 use crate::arch::Arch;
@@ -6,7 +6,7 @@ use crate::object::{Above, Notification, Progress, Reply, SchedContext, Thread, 
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Moves a scheduling context to a thread that has none; its holder becomes passive.
+    /// Moves a scheduling context to a passive thread; the thread that had it becomes passive.
     pub(crate) fn donate(&mut self, context: Ptr<SchedContext<A>>, to: Ptr<Thread<A>>) {
         self.take_context(context);
         self[context].thread = Some(to);
@@ -14,8 +14,8 @@ impl<A: Arch> Kernel<A> {
         self.move_to(to, self[context].core);
     }
 
-    /// Takes a context from the thread that has it, if one has: that is passive from now on. If it idles, the
-    /// context is charged for that.
+    /// Takes a context from its thread, if it has one; the thread becomes passive. An idling context is
+    /// charged for the time that its thread has waited.
     pub(crate) fn take_context(&mut self, context: Ptr<SchedContext<A>>) {
         self.settle_payer(context);
         if let Some(thread) = self[context].thread.take() {
@@ -25,8 +25,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Links a caller with the reply object of its server, and lends the server the caller's time if
-    /// it has none of its own and the caller may lend.
+    /// Links a caller with the reply object of its server. Donates the caller's scheduling context if the
+    /// server is passive and `may_donate`.
     pub(crate) fn push_call(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -59,8 +59,8 @@ impl<A: Arch> Kernel<A> {
         self[reply].set_core(core);
     }
 
-    /// Ends a call: unlinks the caller from its reply object. From the top of a call stack the context
-    /// goes back to the caller, unless it has got another one meanwhile.
+    /// Ends a call: unlinks the caller from its reply object. If the call is the innermost of its call
+    /// chain, the context returns to the caller, unless the caller has got another one meanwhile.
     pub(crate) fn pop_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         let above = self[reply].above;
         if let Above::Limited(context) = above {
@@ -73,8 +73,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A context is given back to `caller`. What lay below the popped reply object is the top now, and
-    /// has `above` above it.
+    /// Returns a context to `caller`. `below`, the reply object of the next outer call, becomes the
+    /// innermost of the call chain, with `above` as its link to the context.
     pub(super) fn pop_context(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -93,8 +93,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Gives a call up: no context moves, and the call stack is cut where the call stood. Between calls
-    /// with limits the two servers that are left are joined instead.
+    /// Cancels a call: no context moves, and the call chain is cut at this call. If it lies between two
+    /// calls with limits, these are joined instead.
     pub(crate) fn unlink_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         self[caller].state = ThreadState::Inactive;
         let below = self[reply].below;
@@ -104,7 +104,7 @@ impl<A: Arch> Kernel<A> {
             Above::Context(context) => self[context].reply = None,
             Above::Reply(_) | Above::Limited(_) if self.join_below(caller, reply) => return,
             Above::Reply(above) => self[above].below = None,
-            // The limit stays in force until the time goes back.
+            // The limit stays in force until the context is returned.
             Above::Limited(context) => self[context].reply = None,
         }
         if let Some(below) = below {
@@ -113,7 +113,7 @@ impl<A: Arch> Kernel<A> {
         self[reply].clear();
     }
 
-    /// A call is cut off from the context: neither that nor a limit comes back by its reply object.
+    /// Cuts a call off from the context: its reply object returns neither a context nor a limit any more.
     pub(super) fn sever(&mut self, reply: Ptr<Reply<A>>) {
         self[reply].above = Above::None;
         if let Some(caller) = self[reply].thread() {
@@ -121,7 +121,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Takes the reply object away from a thread that waits for a call with it.
+    /// Unlinks the reply object from a thread that is blocked on receive.
     pub(crate) fn detach_reply(&mut self, receiver: Ptr<Thread<A>>) -> Option<Ptr<Reply<A>>> {
         let ThreadState::BlockedOnReceive {
             reply: Some(reply), ..
@@ -136,7 +136,7 @@ impl<A: Arch> Kernel<A> {
 
 /// Binding a scheduling context to a thread by an explicit operation.
 impl<A: Arch> Kernel<A> {
-    /// Gives a thread without time a context without thread.
+    /// Binds a context that has no thread to a thread that has no context.
     pub(crate) fn bind_thread(&mut self, context: Ptr<SchedContext<A>>, thread: Ptr<Thread<A>>) {
         self[context].thread = Some(thread);
         self.own(thread, context);
@@ -147,10 +147,9 @@ impl<A: Arch> Kernel<A> {
         self.run_on_new_time(thread);
     }
 
-    /// A thread that has got time, and is in no queue of the scheduler, may run if nothing else is in
-    /// its way.
+    /// Schedules a thread that has got a context and is in no scheduler queue, if it is runnable.
     pub(super) fn run_on_new_time(&mut self, thread: Ptr<Thread<A>>) {
-        // What it gathered was another context's.
+        // It deferred its message to gather budget of another context.
         if let Progress::Deferred { .. } = self[thread].progress {
             self[thread].progress = Progress::None;
         }
@@ -165,10 +164,10 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Gives a notification without time a context without notification, to lend from now on.
+    /// Binds a context that has no notification to a notification that has no context, which lends it.
     ///
-    /// The thread that is bound to the notification may have taken a signal when there was no time to
-    /// lend, and nobody would ever lend it any (seL4 issues 1617 and 1618): the first loan is for it.
+    /// The bound thread of the notification may have taken a signal while the notification had no context
+    /// to lend. It would stay without one for ever (seL4 issues 1617 and 1618), so it gets this one.
     pub(crate) fn bind_lender(
         &mut self,
         context: Ptr<SchedContext<A>>,
@@ -185,14 +184,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Takes a context from its thread, which is passive then and keeps its place in waiting queues.
+    /// Unbinds a context from its thread, which becomes passive and keeps its place in wait queues.
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
         self.take_context(context);
         self.disown(context);
         self.forget_orphan_limit(context);
     }
 
-    /// Takes a context from everything it is bound to: thread, notification and call stack.
+    /// Unbinds a context from its thread, its notification and its call chain.
     pub(crate) fn unbind_all(&mut self, context: Ptr<SchedContext<A>>) {
         self.unbind_thread(context);
         if let Some(notification) = self[context].notification.take() {

@@ -12,23 +12,23 @@ use crate::object::{
 };
 use crate::token::Ptr;
 
-/// How something is sent.
+/// The options of a send operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendOptions {
     /// Wait for a receiver.
     pub blocking: bool,
     /// Wait for a reply.
     pub call: bool,
-    /// Lend the sender's time.
+    /// Donate the sender's scheduling context.
     pub donate: bool,
 }
 
-/// How something is received.
+/// The options of a receive operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Receiver<A: Arch> {
     /// Wait for a sender.
     pub blocking: bool,
-    /// What tracks the caller.
+    /// The reply object that will track the caller.
     pub reply: Option<Ptr<Reply<A>>>,
 }
 
@@ -84,8 +84,8 @@ impl<A: Arch> Kernel<A> {
         self.wake(receiver);
     }
 
-    /// The message of a caller was delivered: it waits for the reply if that can come, else it is
-    /// stuck, which is what the ABI asks for.
+    /// Blocks a caller after its message was delivered. If no reply is possible, the caller becomes
+    /// inactive, as the ABI requires.
     fn expect_reply(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -100,7 +100,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A blocked thread has got what it waited for.
+    /// Makes a blocked thread runnable, because the operation that it waits for is complete.
     pub(crate) fn wake(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].state = ThreadState::Running;
         self.wake_context(thread);
@@ -136,7 +136,7 @@ impl<A: Arch> Kernel<A> {
         self.receive_message(receiver, endpoint, how);
     }
 
-    /// The same, where no signal comes first: waits for a sender, or takes what one has to say.
+    /// Receives when no signal is pending: takes the message of the first sender, or waits for one.
     #[inline(always)]
     fn receive_message(
         &mut self,
@@ -195,7 +195,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The same, where a guard was asked and put aside: apart from the ways that have none.
+    /// Receives after the endpoint threshold was checked and removed for this operation. Not inlined, to keep
+    /// it out of the code for endpoints without a threshold.
     #[cold]
     pub(super) fn receive_behind_guard(
         &mut self,
@@ -206,7 +207,8 @@ impl<A: Arch> Kernel<A> {
         self.receive_message(receiver, endpoint, how);
     }
 
-    /// A thread has looked for messages at an endpoint: if nobody waits there, it belongs to its core.
+    /// Makes the core of `receiver` the owning core of an endpoint without waiting threads, after a
+    /// non-blocking receive.
     fn claim(&mut self, endpoint: Ptr<Endpoint<A>>, receiver: Ptr<Thread<A>>) {
         if self[endpoint].is_unguarded_and_idle() {
             let core = self[receiver].core;
@@ -214,7 +216,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Puts a blocked thread into the queue of an endpoint without guard.
+    /// Puts a blocked thread into the queue of an endpoint without a threshold.
     pub(super) fn wait_at(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,
@@ -234,7 +236,8 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-/// The core that something belongs to, where `queue` waits, when a thread of core `new` joins them.
+/// The owning core of an endpoint or notification with this wait queue, after a thread of core `new` has
+/// joined the queue; `before` is the owning core until then.
 pub(super) const fn core_of_all<A: Arch>(queue: &WaitQueue<A>, before: u8, new: u8) -> u8 {
     if queue.is_empty() || before == new {
         new

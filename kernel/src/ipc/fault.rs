@@ -1,4 +1,4 @@
-//! Faults as messages: to handlers, and back.
+//! Fault messages to handlers, and their replies.
 
 use abi::breakpoint::{SINGLE_STEP, SOFTWARE};
 use abi::fault::{
@@ -22,7 +22,7 @@ use crate::token::Ptr;
 use crate::trace::info;
 
 impl<A: Arch> Kernel<A> {
-    /// The endpoint in a thread's handler slot, if it can take faults.
+    /// The endpoint capability in a handler slot of a thread, if it is valid for fault messages.
     fn handler(&self, thread: Ptr<Thread<A>>, slot: ThreadSlot) -> Option<EndpointCap<A>> {
         match self[thread].cap(slot) {
             Cap::Endpoint(cap) if is_handler(&cap) => Some(cap),
@@ -30,13 +30,13 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Reports a fault of a thread to its handler; without one the thread stops.
+    /// Reports a fault of a thread to its handler; without a handler the thread stops.
     pub(crate) fn raise(&mut self, thread: Ptr<Thread<A>>, fault: Fault) {
         info!("core {}: fault of {:#x}", self.core.id, thread.address());
         match self.handler(thread, ThreadSlot::FaultHandler) {
             Some(handler) => {
                 let donate = self[thread].sched_context.is_some_and(|context| {
-                    // Time with a limit is not lent without one.
+                    // A context with a limit is donated only to endpoints that set one: with a threshold.
                     self[context].limit.is_none() || self[handler.object].guard().is_some()
                 });
                 self[thread].fault = PendingFault::Some(fault);
@@ -54,7 +54,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Stops a thread with a fault that nobody handles.
+    /// Stops a thread with a fault for which it has no handler.
     pub(super) fn stop_with(&mut self, thread: Ptr<Thread<A>>, fault: Fault) {
         self.report(thread, fault);
         self.core.unhandled_fault = true;
@@ -62,8 +62,8 @@ impl<A: Arch> Kernel<A> {
         self[thread].state = ThreadState::Inactive;
     }
 
-    /// Tells the timeout handler of a thread, if there is one, that its time is over: the budget, or
-    /// what `flags` say ([`abi::fault::timeout_flags`]).
+    /// Reports to the timeout handler of a thread, if there is one, that its budget has run out or what
+    /// `flags` say ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
     pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {
         let Some(context) = self[thread].sched_context else {
             return false;
@@ -78,16 +78,16 @@ impl<A: Arch> Kernel<A> {
         told
     }
 
-    /// Tells the timeout handler of a thread, if there is one, that the time of the scheduling context
-    /// with this badge is over for it.
+    /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread, if
+    /// there is one. Returns whether there is.
     pub(super) fn report_timeout(
         &mut self,
         thread: Ptr<Thread<A>>,
         badge: usize,
         more: Option<usize>,
     ) -> bool {
-        // The message lends no time, for there is none left: the handler must have its own, and its
-        // endpoint must not ask for any.
+        // The context is not donated, because it has no budget left: the handler needs its own context, and
+        // its endpoint must have no threshold.
         let Some(handler) = self
             .handler(thread, ThreadSlot::TimeoutHandler)
             .filter(|handler| self[handler.object].guard().is_none())
@@ -107,7 +107,7 @@ impl<A: Arch> Kernel<A> {
         true
     }
 
-    /// Tells a person about a fault that nobody handles.
+    /// Prints a fault for which a thread has no handler to the console.
     fn report(&self, thread: Ptr<Thread<A>>, fault: Fault) {
         let name = self[thread].name;
         let end = name
@@ -122,7 +122,7 @@ impl<A: Arch> Kernel<A> {
         ));
     }
 
-    /// Writes the message of the sender's fault to a handler.
+    /// Writes the fault message of `sender` to its handler.
     pub(crate) fn transfer_fault(
         &mut self,
         sender: Ptr<Thread<A>>,
@@ -195,8 +195,8 @@ impl<A: Arch> Kernel<A> {
         context.set_result(CAP, badge);
     }
 
-    /// The consumed time in a timeout message, behind the badge, and what the longer message tells;
-    /// returns the message's length.
+    /// Writes the consumed time of a timeout message after the badge, and the additional words of the
+    /// long format; returns the length of the message.
     fn write_times(
         &mut self,
         sender: Ptr<Thread<A>>,
@@ -217,8 +217,8 @@ impl<A: Arch> Kernel<A> {
         LONG_TIMEOUT_LENGTH
     }
 
-    /// Replies to the caller that `reply` tracks, with the message of `replier`; nothing happens if
-    /// there is none.
+    /// Replies to the caller that `reply` tracks with the message of `replier`; does nothing if there is
+    /// no caller.
     pub(crate) fn reply(&mut self, replier: Ptr<Thread<A>>, reply: Ptr<Reply<A>>, grant: bool) {
         let Some(caller) = self[reply].thread() else {
             return;
@@ -262,7 +262,7 @@ impl<A: Arch> Kernel<A> {
         self.offer(caller);
     }
 
-    /// Applies the reply of a fault handler; returns whether the thread goes on.
+    /// Applies the reply of a fault handler; returns whether the thread continues.
     pub(crate) fn apply_fault_reply(
         &mut self,
         handler: Ptr<Thread<A>>,
@@ -284,7 +284,7 @@ impl<A: Arch> Kernel<A> {
         }
         let goes_on = MessageInfo(self[handler].context.get(INFO)).label() == 0;
         match fault {
-            // The handler says how many instructions shall be executed next; one if it says nothing.
+            // The reply may say how many instructions to execute until the next fault; the default is 1.
             Fault::Debug {
                 reason: SINGLE_STEP,
                 ..
@@ -300,7 +300,7 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-/// Whether an endpoint capability can serve as a handler: faults are calls.
+/// Whether an endpoint capability has the rights for fault messages, which are calls.
 pub(crate) fn is_handler<A: Arch>(cap: &EndpointCap<A>) -> bool {
     cap.rights.contains(Rights::WRITE)
         && (cap.rights.contains(Rights::GRANT) || cap.rights.contains(Rights::GRANT_REPLY))

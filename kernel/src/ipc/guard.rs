@@ -1,11 +1,11 @@
-//! Endpoints that ask senders for time: thresholds.
+//! Endpoint thresholds: the budget that a sender must have.
 //!
-//! A server behind a threshold serves only callers who can pay for it, so that running out of time in
-//! the middle of a request is an error of somebody, not a matter of course. The idea is that of
+//! A server behind a threshold serves only callers with enough budget, so that a budget that runs out
+//! during a request is an error of the caller or the server, not a normal event. The idea is that of
 //! Johnston's endpoint budget thresholds for seL4's MCS kernel.
 //!
-//! None of this is on the way of a message through an endpoint without guard: `send` and `receive`
-//! come here when they find one, and are run again with the guard put aside.
+//! Messages through endpoints without a threshold do not use this code: if `send` or `receive` finds a
+//! threshold, it calls functions of this module, which remove the threshold and run it again.
 
 use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::registers::INFO;
@@ -24,18 +24,18 @@ use crate::sched::Funding;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// What becomes of a message that needs funding.
+/// The result of the check of a sender against an endpoint threshold.
 enum Admission {
-    /// It is sent.
+    /// The message is sent.
     Pass,
-    /// The sender waits until it has gathered the time, and tries again.
+    /// The sender waits for replenishments, and restarts its system call when it has enough budget.
     Defer,
-    /// It is not sent.
+    /// The message is not sent.
     Refuse(Error),
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Sends to an endpoint with a guard. `sender` is the current thread.
+    /// Sends to an endpoint with a threshold. `sender` is the current thread.
     #[cold]
     pub(super) fn send_guarded(
         &mut self,
@@ -62,7 +62,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Receives from an endpoint with a guard.
+    /// Receives from an endpoint with a threshold.
     #[cold]
     pub(super) fn receive_guarded(
         &mut self,
@@ -85,10 +85,11 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Callers may go away while they are served, and leave their time with the server (seL4 reference
-    /// manual, section "Scheduling Context Donation"). With that it would be a server with time of its
-    /// own, little time maybe, and take no more from those who come. So it gives such time up when it
-    /// waits for them.
+    /// Takes an orphaned context from a server that is about to wait at an endpoint with a threshold.
+    ///
+    /// A caller that is deleted while it is served leaves its context with the server (seL4 reference
+    /// manual, section "Scheduling Context Donation"). With this context, which may have little budget,
+    /// the server would not be passive, and would take no donation from later callers.
     fn abandon_orphan(&mut self, server: Ptr<Thread<A>>, waits: bool) {
         if let Some(context) = self[server].sched_context
             && waits
@@ -104,7 +105,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Does something with an endpoint whose guard, if there is one, is put aside.
+    /// Runs `work` with the threshold of an endpoint, if it has one, removed, and restores it afterwards.
     pub(super) fn without_guard(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,
@@ -120,7 +121,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether what a sender asks for may happen.
+    /// Checks a sender against an endpoint threshold.
     fn admit(&mut self, sender: Ptr<Thread<A>>, guard: Guard, options: SendOptions) -> Admission {
         let Some(context) = self[sender].sched_context.filter(|_| options.donate) else {
             return Admission::Refuse(Error::IllegalOperation);
@@ -146,9 +147,9 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// What a deferred sender has used since it was released: it had to leave the kernel and to enter it
-    /// again, which takes no more than the smallest budget. One that has used more did something else
-    /// on the way (its registers or its program may have been changed), and is asked like any other.
+    /// The time that a deferred sender has consumed since it was deferred, if it is at most the smallest
+    /// budget: leaving the kernel and entering it again takes no more. Otherwise zero: the sender did
+    /// something else (its registers or its program may have been changed), and is treated as any other.
     fn way_back(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let used = |since| Ticks(self.odometer(context).wrapping_sub(since));
         let used = self.core.again.map_or(Ticks::ZERO, used);
@@ -159,7 +160,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Lets a sender wait for time, or for its turn, and then do again what it did.
+    /// Lets a sender wait for a replenishment, or for its next timeslice, and then restart its system call.
     fn defer(&mut self, sender: Ptr<Thread<A>>) {
         self[sender].fault = PendingFault::None;
         self[sender].context.restart();
@@ -172,8 +173,8 @@ impl<A: Arch> Kernel<A> {
         self.wait_for_time(sender);
     }
 
-    /// Tells a caller why nothing was sent; others learn nothing, as the ABI wants it. A fault that
-    /// can't be told stops its thread.
+    /// Reports to a caller why its message was not sent. Other senders get no error, as the ABI requires. If
+    /// a fault message is refused, its thread stops.
     fn refuse(&mut self, sender: Ptr<Thread<A>>, options: SendOptions, error: Error) {
         if let Some(fault) = self[sender].fault.take() {
             self.stop_with(sender, fault);
@@ -183,13 +184,13 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A message came through the endpoint. `donated`: time came with it.
+    /// Applies the threshold's flags after a message was delivered; `donated`: with the sender's context.
     fn delivered(&mut self, receiver: Ptr<Thread<A>>, guard: Guard, donated: bool) {
         let context = self[receiver].sched_context.filter(|_| donated);
         if let Some(context) = context {
-            // What it had when it was sent may have gone since: contexts that idle use it up while
-            // they wait. Then the receiver waits for the rest, instead of being cut short. What a deferred
-            // sender needed for its way back is not missing.
+            // An idling context may have been charged while its sender waited after the check. The
+            // receiver then waits for replenishments that make up for it, so that it is not cut short.
+            // A deferred sender may have used up to the smallest budget to send again.
             let least = guard.needed.saturating_sub(self.min_budget());
             if self[context].head().amount < least && !self[context].is_round_robin() {
                 self[context].refills().gather(guard.needed, Ticks::NEVER);
@@ -205,14 +206,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// What may be used of a context before it ends or reaches a limit.
+    /// The time that may be consumed from the head replenishment of a context, up to its limit.
     pub(crate) fn at_hand(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let head = self[context].head().amount;
         let head = head.saturating_sub(self.uncharged(context));
         head.min(self.limit_of(context).unwrap_or(Ticks::NEVER))
     }
 
-    /// Writes a length of time behind the message that a receiver has got.
+    /// Appends a budget to the message that a receiver has got.
     fn tell_budget(&mut self, receiver: Ptr<Thread<A>>, budget: Ticks) {
         let budget = self.arch.clock().microseconds(budget).0;
         let end = MessageInfo(self[receiver].context.get(INFO)).length();

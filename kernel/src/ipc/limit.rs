@@ -1,16 +1,16 @@
-//! Budget limits: how much of a caller's time a server may use.
+//! Budget limits: how much of a caller's budget a server may use for one call.
 //!
-//! A limit is a reading of the odometer of a scheduling context: of the time that was ever charged to
-//! it. So charging does not know about limits, and of nested limits the outer one stays in force by
-//! itself while an inner one, which is never later, is looked at. A limit belongs to the call that
-//! brought it: it is put aside in the caller of a nested call, and comes back with the reply. All calls
-//! above one with a limit have one, so what is below needs no look.
+//! A limit is a value of the total consumed of a scheduling context: when the total reaches it, the limit
+//! is reached. So charging needs to know nothing about limits. Of nested limits, the inner one is never
+//! later than the outer one, so only the inner one is checked. A limit belongs to the call that set it: a
+//! nested call saves it in its caller, and the reply restores it. All calls nested in a call with a limit
+//! have one too, so outer calls need no check.
 //!
-//! Servers have no way to lift a limit: what ends a call without reply (its reply object is deleted, or
-//! used to receive again; its caller is stopped) ends it here as the limit would. Where a server in the
-//! middle of a call stack drops out, its caller waits for the time of the next inner server instead, and
-//! fails then ([`Kernel::join_calls`]). Each of these is a few steps at one place of the stack: nothing
-//! here walks along it.
+//! A server cannot lift a limit: each event that ends a call without a reply (the reply object is deleted
+//! or used for another receive, the caller is stopped) has the effect of the limit being reached. If a
+//! server in the middle of a call chain drops out, its caller waits until the next inner server returns
+//! the context, and its call fails then ([`Kernel::join_calls`]). Each of these cases takes a constant
+//! number of steps at one position of the chain; there are no loops over the chain.
 
 use core::num::NonZeroU64;
 
@@ -23,7 +23,7 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// What may still be used of a context before its limit is reached; `None`: it has no limit.
+    /// The time that may be consumed from a context until its limit is reached; `None` if it has no limit.
     #[inline]
     pub(crate) fn limit_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
         let end = self[context].limit?;
@@ -32,13 +32,13 @@ impl<A: Arch> Kernel<A> {
         Some(Ticks((end.get().wrapping_sub(used) as i64).max(0) as u64))
     }
 
-    /// All time ever used of a context.
+    /// The total consumed of a context, including time that is not yet charged.
     pub(super) fn odometer(&self, context: Ptr<SchedContext<A>>) -> u64 {
         let charged = self[context].odometer();
         charged.wrapping_add(self.uncharged(context).0)
     }
 
-    /// What was used of a context and not charged to it yet.
+    /// The time consumed from a context and not yet charged to it.
     pub(super) fn uncharged(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         if self.is_paying(context) {
             self.core_of(self[context].core).consumed
@@ -47,7 +47,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A caller on limited time calls: the nested call has the same limit, unless a lower one is set.
+    /// Applies the limit of the caller's context to a nested call, for which a lower one may be set later.
     #[cold]
     pub(super) fn inherit_limit(
         &mut self,
@@ -59,15 +59,15 @@ impl<A: Arch> Kernel<A> {
         self[reply].above = Above::Limited(context);
     }
 
-    /// The call that has just brought `context` to a server brought no more than `allowed` of it, nor
-    /// more than is left of an outer limit: of that, the caller may have idled some away in a queue.
+    /// Limits the call that has just donated `context` to a server: to `allowed`, or to the remaining outer
+    /// limit if that is lower, as it may be if an idling context was charged while the caller waited.
     pub(super) fn set_limit(&mut self, context: Ptr<SchedContext<A>>, allowed: Ticks) {
         let Some(reply) = self[context].reply else {
             return;
         };
         if self.limit_of(context).is_none_or(|outer| allowed < outer) {
             let end = self.odometer(context).wrapping_add(allowed.0);
-            // A reading of exactly zero comes once in centuries: then the limit is a tick longer.
+            // Zero means no limit. The total wraps to it once in centuries; then the limit is a tick longer.
             self[context].limit = Some(NonZeroU64::new(end).unwrap_or(NonZeroU64::MIN));
         }
         self[context].set(ContextFlag::Watched, true);
@@ -75,7 +75,7 @@ impl<A: Arch> Kernel<A> {
         self.home_of(context).core.reprogram = true;
     }
 
-    /// Whether a reply object tracks a call that fails when it ends without an answer: one with a limit.
+    /// Whether a reply object tracks a call with a limit, which fails if it ends without a reply.
     pub(super) fn is_limited(&self, reply: Ptr<Reply<A>>) -> bool {
         let state = self[reply].thread().map(|caller| self[caller].state);
         matches!(self[reply].above, Above::Limited(_))
@@ -83,7 +83,7 @@ impl<A: Arch> Kernel<A> {
             || self.is_limited_inside(reply)
     }
 
-    /// Whether a reply object tracks a call with a limit that is not the innermost one.
+    /// Whether a reply object tracks a call with a limit that is not the innermost call.
     pub(crate) fn is_limited_inside(&self, reply: Ptr<Reply<A>>) -> bool {
         let Above::Reply(inner) = self[reply].above else {
             return false;
@@ -92,8 +92,8 @@ impl<A: Arch> Kernel<A> {
         server.is_some_and(|server| self[server].outer_limit.is_some())
     }
 
-    /// The innermost call, which came with a limit, ends: the context goes back to the caller, and if the
-    /// next outer call has a limit, too, that is the one to look at from now on.
+    /// Ends the innermost call, which has a limit: the context returns to the caller, and the limit of the
+    /// next outer call, if it has one, is in force again.
     #[cold]
     pub(super) fn pop_limited(
         &mut self,
@@ -104,7 +104,7 @@ impl<A: Arch> Kernel<A> {
         let below = self[reply].below;
         let outer = self[caller].outer_limit.take();
         if self[caller].sched_context.is_some() && (outer.is_none() || below.is_none()) {
-            // It has got other time meanwhile. The server that has its old one keeps the limit.
+            // The caller has got another context meanwhile; the server keeps the old one and its limit.
             return self.unlink_call(caller, reply);
         }
         self[context].limit = outer;
@@ -119,9 +119,9 @@ impl<A: Arch> Kernel<A> {
         self.home_of(context).core.reprogram = true;
     }
 
-    /// `server`, the caller of `reply`, drops out of a call stack. Whether it served a call with a limit,
-    /// which was joined with its own; then the reply object goes on to track a call. In a stack that has lost
-    /// its context there is nothing to join for.
+    /// `server`, the caller of `reply`, drops out of a call chain. Returns whether it served a call with a
+    /// limit that was joined with its own; `reply` then stays in use and tracks the outer caller. In a chain
+    /// that has lost its context, calls are not joined.
     #[cold]
     pub(super) fn join_below(&mut self, server: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) -> bool {
         let is_limited =
@@ -138,8 +138,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The server between two calls with limits drops out: the caller of the `outer` one waits for its
-    /// time to come back by the `inner` one, where the outer limit is in force from now on.
+    /// Joins two calls with limits, because the server between them drops out: the caller of `outer` waits
+    /// for its context to return by `inner`, to which the outer limit now applies.
     fn join_calls(&mut self, outer: Ptr<Reply<A>>, inner: Ptr<Reply<A>>) {
         let (Some(caller), Some(server)) = (self[outer].thread(), self[inner].thread()) else {
             return;
@@ -150,7 +150,7 @@ impl<A: Arch> Kernel<A> {
                 self[context].limit = limit;
                 self.home_of(context).core.reprogram = true;
             }
-            // With nothing above it, the context is gone from the stack, and the limits with it.
+            // If `next` is linked to nothing, the chain has lost its context, and the limits with it.
             Above::Reply(next) if !matches!(self[next].above, Above::None) => {
                 if let Some(next) = self[next].thread() {
                     self[next].outer_limit = limit;
@@ -168,8 +168,8 @@ impl<A: Arch> Kernel<A> {
         self[caller].state = ThreadState::BlockedOnReturn { reply: inner };
     }
 
-    /// The current thread, `server`, has used what it may of the time that was lent to it. The caller
-    /// gets its time back, and an error; the server's timeout handler is told.
+    /// The current thread, `server`, has reached the limit of its donated context. The context returns to
+    /// the caller and the call fails; the timeout is reported to the server's timeout handler.
     #[cold]
     pub(crate) fn end_limit(&mut self, server: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         self.commit_time();
@@ -185,17 +185,19 @@ impl<A: Arch> Kernel<A> {
             None => self.return_to_owner(server, context),
         }
         self.choose_again();
-        // It keeps it where the caller has got other time. Then it is found here again.
+        // If the caller has got another context meanwhile, the server keeps this one with its limit, and
+        // the next budget check comes here again.
         if self[server].sched_context.is_none() {
             self.report_timeout(server, badge, None);
         }
     }
 
-    /// A call with a limit comes to nothing. From the innermost one the time goes back at once; else the
-    /// inner servers go on, and the server of this call is out of the way.
+    /// A call with a limit fails. If it is the innermost call, the context returns to the caller at once.
+    /// Otherwise the inner servers continue on the context, the server of this call drops out of the chain,
+    /// and its own nested call fails.
     #[cold]
     pub(super) fn fail_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
-        // What an answer would have brought along.
+        // The capabilities of the reply, which is not sent.
         self.core.parcels.sent = None;
         let failed = match self[reply].above {
             Above::Reply(inner) if self.is_limited_inside(reply) => {
@@ -213,7 +215,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Tells a caller that its call has come to nothing. One that called with a fault faults again.
+    /// Reports the failure of its call to a caller. A caller that waits for a fault handler faults again.
     fn tell_failure(&mut self, caller: Ptr<Thread<A>>) {
         if self[caller].fault.take().is_some() {
             self[caller].state = ThreadState::Restart;
@@ -225,8 +227,8 @@ impl<A: Arch> Kernel<A> {
         self.offer(caller);
     }
 
-    /// `server` gives up time that it was lent with a limit, where no call is left to return it: its owner
-    /// gets it, if that has no other; else no thread has it.
+    /// Takes a context with a limit from `server`, if no call is left to return it. It goes to the thread it
+    /// is bound to, if that has no other context; otherwise it is unbound.
     #[cold]
     pub(super) fn return_to_owner(
         &mut self,
@@ -247,8 +249,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A context has no thread any more. What limited the last one ends with that, unless a call is left
-    /// to return it.
+    /// Removes the limit of a context that has no thread any more, unless a call is left to return it.
     pub(super) fn forget_orphan_limit(&mut self, context: Ptr<SchedContext<A>>) {
         if self[context].reply.is_none() {
             self[context].limit = None;

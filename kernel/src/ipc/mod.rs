@@ -1,4 +1,4 @@
-//! What happens between threads: messages, donated time, signals, faults.
+//! Interaction between threads: messages, donation of scheduling contexts, signals, faults.
 
 mod buffer;
 mod cancel;

@@ -1,9 +1,11 @@
-//! The capabilities that go with a message, and the place for the one that is handed over.
+//! Resolved capability transfers: the extra capabilities of a message and the receive slot, looked up
+//! before the message is transferred.
 //!
-//! The ways to them lead through the capability spaces of both sides and can be long: up to five of as
-//! many levels as an address has bits. They are gone before anything changes, and after each of them
-//! there is a preemption point; the transfer in the same kernel entry finds the result here. A system
-//! call that sends and receives transfers two messages, so there is room for one each way.
+//! A transfer with extra capabilities needs up to five lookups in the capability spaces of sender and
+//! receiver, each with up to as many levels as an address has bits. All lookups come before the first
+//! change of state, with a preemption point after each; the transfer, in the same kernel entry, uses the
+//! result that is kept here. A system call that sends and receives transfers two messages, so there is
+//! room for one result per direction.
 
 use abi::registers::INFO;
 use abi::{MAX_EXTRA_CAPS, MessageInfo};
@@ -16,24 +18,25 @@ use crate::invoke::{Failure, look_after_checks, look_up};
 use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
-/// What was found for a message.
+/// The resolved capability transfer of one message.
 pub(super) struct Parcel<A: Arch> {
     sender: Ptr<Thread<A>>,
     receiver: Ptr<Thread<A>>,
-    /// The capabilities.
+    /// The slots of the extra capabilities.
     extra: ExtraCaps<A>,
-    /// An empty slot of the receiver's, if it has set one aside and it is needed.
+    /// The empty slot that the receiver has named for a capability, if one is needed.
     place: Option<Ptr<Slot<A>>>,
 }
 
-/// What was found for the messages that are about to be transferred.
+/// The resolved capability transfers of the current system call.
 pub(crate) struct Parcels<A: Arch> {
     pub(super) sent: Option<Parcel<A>>,
     received: Option<Parcel<A>>,
 }
 
 impl<A: Arch> Parcels<A> {
-    /// As each system call begins: slots may be gone after it.
+    /// The state at the start of each system call. Results do not outlive a system call, because slots can
+    /// be deleted between two.
     pub(crate) const NONE: Self = Self {
         sent: None,
         received: None,
@@ -41,7 +44,8 @@ impl<A: Arch> Parcels<A> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Before a thread sends to an endpoint; `extra` is what its invocation brings along.
+    /// Resolves the capability transfer of a message that `sender` is about to send; `extra` are the extra
+    /// capabilities of its invocation.
     ///
     /// # Errors
     /// [`Failure::Preempted`]; nothing has changed.
@@ -63,7 +67,8 @@ impl<A: Arch> Kernel<A> {
         Ok(())
     }
 
-    /// Before a thread receives from an endpoint.
+    /// Resolves the capability transfer of the message that `receiver` is about to receive, if a sender
+    /// waits.
     ///
     /// # Errors
     /// As for [`Kernel::prepare_send`].
@@ -84,7 +89,7 @@ impl<A: Arch> Kernel<A> {
         Ok(())
     }
 
-    /// Before a thread replies; `extra` is what its invocation brings along.
+    /// Resolves the capability transfer of a reply; `extra` are the extra capabilities of the invocation.
     ///
     /// # Errors
     /// As for [`Kernel::prepare_send`].
@@ -105,13 +110,13 @@ impl<A: Arch> Kernel<A> {
         Ok(())
     }
 
-    /// Whether capabilities go with what a thread sends.
+    /// Whether the message of a thread has extra capabilities. Fault messages have none.
     fn sends_capabilities(&self, sender: Ptr<Thread<A>>) -> bool {
         let info = MessageInfo(self[sender].context.get(INFO));
         info.extra_caps() > 0 && !self[sender].fault.is_some()
     }
 
-    /// Finds the place for one of the capabilities.
+    /// Looks up the receive slot, unless all capabilities are unwrapped.
     fn pack(
         &mut self,
         sender: Ptr<Thread<A>>,
@@ -134,9 +139,9 @@ impl<A: Arch> Kernel<A> {
         })
     }
 
-    /// What was found for the message of `sender` to `receiver`. Nothing was if the first phase of this
-    /// system call has changed from where the thread receives; then no capabilities come, because it is
-    /// too late for preemption points.
+    /// Takes the resolved capability transfer from `sender` to `receiver`. There is none if the send phase
+    /// of this system call has changed from which thread the caller receives. The message then arrives
+    /// without capabilities, because preemption points are not possible after the send phase.
     pub(super) fn parcel(
         &mut self,
         sender: Ptr<Thread<A>>,
@@ -151,7 +156,7 @@ impl<A: Arch> Kernel<A> {
         })
     }
 
-    /// The slots of the capabilities that a message sends along; none if any does not resolve.
+    /// The slots of the extra capabilities of a message; none if any address does not resolve.
     fn find_extra_caps(&mut self, sender: Ptr<Thread<A>>) -> Result<ExtraCaps<A>, Failure> {
         let mut slots = [None; MAX_EXTRA_CAPS];
         let Some(buffer) = self.send_buffer(sender) else {
@@ -170,7 +175,7 @@ impl<A: Arch> Kernel<A> {
         Ok(slots)
     }
 
-    /// The empty slot that a receiver has set aside.
+    /// The receive slot that a receiver names in its IPC buffer, if the slot is empty.
     fn find_place(&mut self, receiver: Ptr<Thread<A>>) -> Result<Option<Ptr<Slot<A>>>, Failure> {
         let Some(buffer) = self.receive_buffer(receiver) else {
             return Ok(None);

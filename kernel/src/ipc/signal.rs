@@ -1,4 +1,4 @@
-//! Notifications: signals, waiting for them, and the time that a notification lends.
+//! Notifications: signal, wait, and lending of a notification's scheduling context.
 
 use abi::registers::CAP;
 
@@ -88,7 +88,7 @@ impl<A: Arch> Kernel<A> {
         self.set_waiters(notification, queue);
     }
 
-    /// Changes who waits for a notification.
+    /// Sets the wait queue of a notification.
     pub(crate) fn set_waiters(&mut self, notification: Ptr<Notification<A>>, queue: WaitQueue<A>) {
         self[notification].state = if queue.is_empty() {
             NotificationState::Idle
@@ -97,7 +97,7 @@ impl<A: Arch> Kernel<A> {
         };
     }
 
-    /// Lends a passive thread the notification's scheduling context, if nobody has it.
+    /// Lends the notification's scheduling context to a passive thread, unless another thread has it.
     pub(crate) fn lend_context(
         &mut self,
         notification: Ptr<Notification<A>>,
@@ -116,7 +116,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A thread that is about to block gives back the context that a notification has lent it.
+    /// Takes a lent context back from a thread that is about to block.
     pub(crate) fn return_lent_context(
         &mut self,
         thread: Ptr<Thread<A>>,

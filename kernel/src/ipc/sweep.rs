@@ -1,13 +1,15 @@
-//! `CNode_CancelBadgedSends`: going through all senders of an endpoint, a few at a time.
+//! `CNode_CancelBadgedSends`: cancels the sends of all senders with one badge, preemptibly.
 //!
-//! The senders that a sweep has passed stay where they are, so a sweep that stops must remember its
-//! place. It is the next sender to be looked at, noted with the root of the queue, and the endpoint is
-//! marked so that nobody else has to look for the note. Whoever leaves the queue moves the place on.
+//! Senders with another badge stay in the queue, so a cancellation that is preempted needs a cursor: the
+//! next sender to examine. The cursor is stored in the thread at the root of the queue, and a bit in the
+//! endpoint tells whether there is one. If the next sender leaves the queue, the cursor advances.
 //!
-//! An endpoint has one sweep at a time. Who wants another one completes the first and begins their own,
-//! without a pause in between. A thread that stopped in its own knows it by its number: when it comes
-//! back and that sweep is gone, somebody has completed it. A thread that begins to send while a sweep
-//! goes on is not meant by it, so each sender notes the number of the last sweep that it has not missed.
+//! An endpoint has one cursor at a time. A thread that starts another cancellation first completes the
+//! one in progress, and then starts its own without a preemption point in between. Cancellations are
+//! numbered. A preempted caller keeps its number; if, when it continues, the endpoint has no cursor with
+//! this number, another thread has completed the cancellation. Senders that begin to wait after the start
+//! of a cancellation are not affected by it: each sender stores the number of the latest cancellation at
+//! that time.
 
 use crate::Kernel;
 use crate::arch::Arch;
@@ -16,8 +18,8 @@ use crate::sched::work;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Threads that wait to send with this badge try again. Returns whether all is done; if not,
-    /// `caller` shall ask again.
+    /// Restarts all threads that wait to send with this badge. Returns whether the operation is complete;
+    /// if not, `caller` must restart its system call.
     pub(crate) fn cancel_badged_sends(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -41,7 +43,8 @@ impl<A: Arch> Kernel<A> {
                 (Some(sweep), Some(number)) if sweep.number != number => return true,
                 (Some(sweep), _) => {
                     let is_over = self.step(endpoint, sweep);
-                    // Between the end of another's sweep and our own there is no pause.
+                    // No preemption point between the end of another thread's cancellation and the start
+                    // of this one.
                     if !is_over && self.should_preempt(work::WAITER) {
                         if let Some(number) = own {
                             self[caller].progress = Progress::Sweep { endpoint, number };
@@ -53,7 +56,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The sweep that an endpoint is in.
+    /// The badge cancellation cursor of an endpoint.
     pub(super) fn sweep_of(&self, endpoint: Ptr<Endpoint<A>>) -> Option<Sweep<A>> {
         if !self[endpoint].is_swept() {
             return None;
@@ -75,7 +78,7 @@ impl<A: Arch> Kernel<A> {
         self[endpoint].set_swept(root.is_some() && sweep.is_some());
     }
 
-    /// Begins a sweep and returns its number, if anybody waits to send.
+    /// Begins a cancellation and returns its number; `None` if no sender waits.
     fn begin_sweep(&mut self, endpoint: Ptr<Endpoint<A>>, badge: usize) -> Option<u64> {
         let EndpointState::Sending(queue) = self[endpoint].state() else {
             return None;
@@ -92,7 +95,7 @@ impl<A: Arch> Kernel<A> {
         Some(number)
     }
 
-    /// Looks at one sender. Returns whether it was the last.
+    /// Examines one sender. Returns whether it was the last.
     fn step(&mut self, endpoint: Ptr<Endpoint<A>>, sweep: Sweep<A>) -> bool {
         let thread = sweep.next;
         let next = self.sender_behind(endpoint, thread);
@@ -112,7 +115,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Sends a sender back to where it came from, if a sweep means it.
+    /// Takes a sender out of the queue and restarts it, if the cancellation applies to it.
     pub(super) fn sweep_out(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,
@@ -130,8 +133,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Takes a sender out of the queue of an endpoint that is being swept: the note of the sweep's
-    /// place stays with the root, and the place with somebody in the queue.
+    /// Takes a sender out of the queue of an endpoint that has a cursor. The removal may change the root of
+    /// the queue, in which the cursor is stored, and the cursor must not point to the removed sender.
     #[cold]
     pub(super) fn leave_swept(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
         let mut sweep = self.sweep_of(endpoint);

@@ -1,4 +1,4 @@
-//! Moving messages and capabilities from one thread to another.
+//! Transfer of messages and capabilities between threads.
 
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS, MR};
 use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
@@ -11,12 +11,12 @@ use crate::invoke::derive;
 use crate::object::{Endpoint, Thread};
 use crate::token::Ptr;
 
-/// The slots of the capabilities that come with a message.
+/// The slots of the extra capabilities of a message.
 pub(crate) type ExtraCaps<A> = [Option<Ptr<Slot<A>>>; MAX_EXTRA_CAPS];
 
 impl<A: Arch> Kernel<A> {
-    /// Transfers what `sender` has in its message registers and buffer. `endpoint`: the one that it
-    /// goes through, `None` for replies. Capabilities go along if `grant`.
+    /// Transfers the message of `sender`, or its pending fault, to `receiver`. `endpoint` is the endpoint
+    /// that it is sent through, `None` for replies. Extra capabilities are transferred if `grant`.
     pub(crate) fn transfer(
         &mut self,
         sender: Ptr<Thread<A>>,
@@ -43,7 +43,7 @@ impl<A: Arch> Kernel<A> {
         context.set_result(CAP, badge);
     }
 
-    /// Copies those message words that travel in registers.
+    /// Copies the message words that are in registers.
     #[inline(always)]
     pub(crate) fn copy_registers(
         &mut self,
@@ -60,7 +60,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Copies message words; returns how many arrived.
+    /// Copies message words; returns how many were copied.
     pub(crate) fn copy_words(
         &mut self,
         sender: Ptr<Thread<A>>,
@@ -82,8 +82,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Hands capabilities over; returns how many arrived and which of them as badges (seL4 reference
-    /// manual, section "Capability Transfer").
+    /// Transfers extra capabilities; returns how many were transferred, and as a bit mask which of them were
+    /// unwrapped (seL4 reference manual, section "Capability Transfer").
     fn transfer_caps(
         &mut self,
         receiver: Ptr<Thread<A>>,
@@ -104,7 +104,7 @@ impl<A: Arch> Kernel<A> {
                 unwrapped |= 1 << index;
                 continue;
             }
-            // One slot, one capability; the message before may have filled it, too.
+            // The receive slot takes one capability. An earlier message may have filled it, too.
             let Some(target) = place.filter(|place| self[*place].is_empty()) else {
                 return (index, unwrapped);
             };
@@ -117,7 +117,8 @@ impl<A: Arch> Kernel<A> {
         (MAX_EXTRA_CAPS, unwrapped)
     }
 
-    /// The badge of a capability to the endpoint that it is sent through, which is not handed over.
+    /// The badge of a capability to the endpoint that the message is sent through. Such a capability is
+    /// unwrapped: the receiver gets its badge only.
     #[inline(always)]
     pub(super) fn unwrapped(
         &self,
@@ -128,13 +129,13 @@ impl<A: Arch> Kernel<A> {
         (Some(cap.object) == endpoint).then_some(cap.badge)
     }
 
-    /// Writes message words that the kernel itself sends; returns how many fit.
+    /// Writes the words of a message from the kernel; returns how many fit.
     pub(crate) fn write_message(&mut self, receiver: Ptr<Thread<A>>, words: &[usize]) -> usize {
         self.write_words(receiver, words)
     }
 
-    /// The same, inlined, for messages whose length is known: their words go straight from register to
-    /// register, and only what has none to the buffer.
+    /// [`Kernel::write_message`], inlined, for messages of constant length: the compiler can then keep the
+    /// words in registers.
     #[inline(always)]
     pub(crate) fn write_words(&mut self, receiver: Ptr<Thread<A>>, words: &[usize]) -> usize {
         for (register, word) in MR.into_iter().zip(words) {
@@ -152,7 +153,7 @@ impl<A: Arch> Kernel<A> {
         words.len()
     }
 
-    /// Writes message word `index` of a thread, if it has the means to receive it.
+    /// Writes message word `index` of a thread, if a register or its IPC buffer has room for it.
     pub(crate) fn set_message_word(&mut self, thread: Ptr<Thread<A>>, index: usize, word: usize) {
         match (MR.get(index), self.receive_buffer(thread)) {
             (Some(register), _) => self[thread].context.set_result(*register, word),
@@ -161,7 +162,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Message word `index` of a thread's own message.
+    /// Word `index` of the message that a thread sends.
     pub(crate) fn message_word(&self, thread: Ptr<Thread<A>>, index: usize) -> usize {
         match MR.get(index) {
             Some(register) => self[thread].context.get(*register),
@@ -169,7 +170,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The same for those who ask for many words, and know the thread's buffer.
+    /// [`Kernel::message_word`] with the thread's IPC buffer already looked up, to read many words.
     #[inline(always)]
     pub(crate) fn message_word_in(
         &self,
@@ -183,8 +184,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The length of a thread's own message, as far as it has the means to send it, and the buffer with
-    /// what does not fit into registers.
+    /// The length of the message that a thread sends, limited to the registers if it has no IPC buffer, and
+    /// the buffer with the words that are not in registers.
     pub(crate) fn message_extent(&self, thread: Ptr<Thread<A>>) -> (usize, Option<Buffer>) {
         let length = MessageInfo(self[thread].context.get(INFO)).length();
         if length <= MESSAGE_REGISTERS {
@@ -196,7 +197,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Writes the answer to a Call on a kernel object.
+    /// Writes the result of a Call on a kernel object.
     #[inline(always)]
     pub(crate) fn answer_call(&mut self, caller: Ptr<Thread<A>>, label: usize, words: &[usize]) {
         let length = if words.is_empty() {

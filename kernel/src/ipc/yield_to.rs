@@ -1,8 +1,8 @@
-//! `SchedContext_YieldTo` and `SchedContext_YieldToTimeout`: running a scheduling context's thread, and
-//! learning what it used.
+//! `SchedContext_YieldTo` and `SchedContext_YieldToTimeout`: run the thread of a scheduling context, and
+//! report how much of the context was consumed.
 //!
-//! Who yields is linked with the context as long as it waits for the answer, or has set a timer. A
-//! thread has one timer at the most, and so has a context.
+//! The caller stays linked with the context while it waits for the answer or has a timer set. A thread
+//! has at most one timer, and so has a context.
 
 use abi::yield_target;
 
@@ -16,7 +16,7 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Notes that `caller` waits for the use of `context`.
+    /// Links `caller` with `context`, to be answered with the time consumed from it.
     pub(crate) fn begin_yield_to(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -28,7 +28,7 @@ impl<A: Arch> Kernel<A> {
         self[context].yielded_from = Some(caller);
     }
 
-    /// The run of `context` ends at a moment, if it has not ended before.
+    /// Sets the timer of `context`: the run of its thread ends at `moment` at the latest.
     pub(crate) fn start_timer(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -41,13 +41,13 @@ impl<A: Arch> Kernel<A> {
         self[context].set(ContextFlag::Watched, true);
     }
 
-    /// The moment at which the run of a context ends.
+    /// The time at which the timer of a context expires.
     pub(crate) fn timer_of(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let setter = self[context].yielded_from;
         setter.map_or(Ticks::NEVER, |thread| self[thread].yield_timer)
     }
 
-    /// The timer of a context has done its work.
+    /// Removes the timer of a context.
     pub(crate) fn stop_timer(&mut self, context: Ptr<SchedContext<A>>) {
         if let Some(caller) = self[context].yielded_from {
             self[caller].yield_timer = Ticks::NEVER;
@@ -57,7 +57,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Nobody learns the result any more, and there is no timer.
+    /// Unlinks `caller` from its context: it gets no answer, and its timer is removed.
     pub(crate) fn cancel_yield_to(&mut self, caller: Ptr<Thread<A>>) {
         if let Some(context) = self[caller].yielding_to.take() {
             self[context].yielded_from = None;
@@ -66,8 +66,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// `caller` runs again, or the context it waits for goes away: it learns the time used. Its timer
-    /// goes on.
+    /// Answers `caller`, because it runs again or its context is deleted. Its timer stays set.
     pub(crate) fn finish_yield_to(&mut self, caller: Ptr<Thread<A>>) {
         let Some(context) = self[caller].yielding_to else {
             return;
@@ -80,8 +79,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Somebody waits for the use of `context`, which goes away or is asked for again: they learn the
-    /// result now, and their timer ends.
+    /// Answers the thread that is linked with `context`, if there is one, and removes its timer, because
+    /// the context is deleted, migrates, or is the target of another `YieldTo`.
     pub(crate) fn finish_pending_yield(&mut self, context: Ptr<SchedContext<A>>) {
         if let Some(caller) = self[context].yielded_from {
             self.finish_yield_to(caller);
@@ -89,8 +88,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Answers a `YieldTo`. The state of the target is always told: where seL4 tells the time used only,
-    /// in the register behind the message.
+    /// Answers a `YieldTo`. The answer always has the state of the target: in the short answer, for which
+    /// seL4 defines only the consumed time, in the register behind the message.
     pub(crate) fn answer_yield(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -115,7 +114,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// What the thread of a context is doing; see [`abi::yield_target`].
+    /// The state of the thread of a context; see [`abi::yield_target`].
     fn target_state(&self, context: Ptr<SchedContext<A>>) -> usize {
         let Some(thread) = self[context].thread else {
             return yield_target::STOPPED;
@@ -133,7 +132,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether `reply` stands for the timeout message of `thread`.
+    /// Whether `reply` tracks the timeout message of `thread`.
     pub(crate) fn answers_timeout_of(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
         self[reply].thread() == Some(thread)
             && matches!(self[thread].state, ThreadState::BlockedOnReply { .. })
@@ -143,7 +142,7 @@ impl<A: Arch> Kernel<A> {
             )
     }
 
-    /// A thread that waits for the answer to its timeout message goes on.
+    /// Ends the timeout fault of a thread that waits for the reply to it; the thread restarts.
     pub(crate) fn answer_timeout(&mut self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) {
         self.pop_call(thread, reply);
         self[thread].fault = PendingFault::None;

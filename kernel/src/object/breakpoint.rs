@@ -1,9 +1,9 @@
-//! What a thread shall be stopped at.
+//! Hardware breakpoints of threads.
 
 use abi::breakpoint::{INSTRUCTION, READ, READ_WRITE, WRITE};
 use core::ops::Range;
 
-/// What a breakpoint waits for.
+/// The kind of access that triggers a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// The instruction at the address is about to be executed.
@@ -12,12 +12,12 @@ pub enum Access {
     Read,
     /// Data is written.
     Write,
-    /// Either.
+    /// Data is read or written.
     ReadWrite,
 }
 
 impl Access {
-    /// Kind and direction as the ABI numbers them.
+    /// Type and access as numbered by the ABI.
     pub const fn words(self) -> (usize, usize) {
         match self {
             Self::Execute => (INSTRUCTION, READ),
@@ -31,21 +31,21 @@ impl Access {
 /// A breakpoint of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Breakpoint {
-    /// Where; aligned to the size.
+    /// Its address; aligned to the size.
     pub address: usize,
     /// Bytes of data: 1, 2, 4 or 8; 0 for instructions.
     pub size: usize,
-    /// At what.
+    /// The access that triggers it.
     pub access: Access,
 }
 
-/// The breakpoints that an architecture has.
+/// The numbers of the breakpoints of an architecture.
 #[derive(Clone, Debug)]
 pub struct BreakpointNumbers {
-    /// Those that can stop at instructions.
+    /// The breakpoints for instructions.
     pub instruction: Range<usize>,
-    /// Those that can stop at data: the same, or those that follow.
+    /// The breakpoints for data: the same numbers, or the following ones.
     pub data: Range<usize>,
-    /// The first address that is not a user's.
+    /// The end of the user address range.
     pub address_end: usize,
 }

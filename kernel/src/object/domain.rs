@@ -1,4 +1,4 @@
-//! The schedule of domains: time partitions that share nothing but the clock.
+//! The domain schedule: time partitions that share nothing but the clock.
 
 use abi::config::DOMAIN_SCHEDULE_LENGTH;
 
@@ -7,14 +7,14 @@ use crate::time::Ticks;
 /// One entry of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DomainEntry {
-    /// Whose turn it is.
+    /// The domain that runs.
     pub domain: u8,
-    /// For how long; zero marks the end of the schedule.
+    /// The time for which it runs; zero marks the end of the schedule.
     pub duration: Ticks,
 }
 
 impl DomainEntry {
-    /// Behind the last entry.
+    /// The marker after the last entry.
     pub const END: Self = Self {
         domain: 0,
         duration: Ticks::ZERO,
@@ -26,7 +26,7 @@ impl DomainEntry {
     }
 }
 
-/// The longest time that an entry can hold: 56 bits.
+/// The longest duration of an entry: 56 bits.
 pub const MAX_DURATION: Ticks = Ticks((1 << 56) - 1);
 
 /// The schedule, which repeats from its start index.
@@ -34,7 +34,7 @@ pub const MAX_DURATION: Ticks = Ticks((1 << 56) - 1);
 pub struct DomainSchedule {
     /// The entries; the last one is always an end marker.
     pub entries: [DomainEntry; DOMAIN_SCHEDULE_LENGTH],
-    /// Where it starts.
+    /// The index of its first entry.
     pub start: usize,
 }
 
@@ -46,7 +46,7 @@ impl DomainSchedule {
         Self { entries, start: 0 }
     }
 
-    /// The entry that follows `index`.
+    /// The index of the entry that follows the one at `index`.
     pub fn after(&self, index: usize) -> usize {
         let next = index + 1;
         if next >= self.entries.len() || self.entries[next].is_end() {

@@ -1,4 +1,4 @@
-//! Endpoints: where senders and receivers meet.
+//! Endpoints.
 
 use core::ptr::NonNull;
 
@@ -9,7 +9,7 @@ use crate::collections::OrderedQueue;
 use crate::time::Ticks;
 use crate::token::{Objects, Ptr};
 
-/// Threads that wait for each other, the most urgent first, first come first served among equals.
+/// A wait queue: threads in order of priority, and in FIFO order at the same priority.
 pub struct WaitQueue<A: Arch>(OrderedQueue<Thread<A>, 8>);
 
 impl<A: Arch> Clone for WaitQueue<A> {
@@ -20,7 +20,7 @@ impl<A: Arch> Clone for WaitQueue<A> {
 impl<A: Arch> Copy for WaitQueue<A> {}
 
 impl<A: Arch> WaitQueue<A> {
-    /// Nobody waits.
+    /// The empty queue.
     pub const EMPTY: Self = Self(OrderedQueue::EMPTY);
 
     /// The queue with this root.
@@ -33,23 +33,23 @@ impl<A: Arch> WaitQueue<A> {
         self.0.root()
     }
 
-    /// Whether nobody waits.
+    /// Whether the queue is empty.
     pub const fn is_empty(&self) -> bool {
         self.root().is_none()
     }
 
-    /// The thread that is served next.
+    /// The first thread of the queue.
     pub fn first(&self, objects: &Objects) -> Option<Ptr<Thread<A>>> {
         self.0.first(objects)
     }
 
-    /// The thread, if there is exactly one.
+    /// The only thread of the queue; `None` if it has none or several.
     #[inline(always)]
     pub fn only(&self, objects: &Objects) -> Option<Ptr<Thread<A>>> {
         self.0.only(objects)
     }
 
-    /// Makes a thread the only one of a queue; returns that queue.
+    /// A queue with a single thread.
     #[inline(always)]
     pub fn of_one(objects: &mut Objects, thread: Ptr<Thread<A>>) -> Self {
         let mut queue = Self::EMPTY;
@@ -58,13 +58,13 @@ impl<A: Arch> WaitQueue<A> {
         queue
     }
 
-    /// Adds a thread at its priority.
+    /// Adds a thread, according to its priority.
     pub fn insert(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
         let key = Self::key(objects[thread].priority);
         self.0.insert(objects, thread, key);
     }
 
-    /// The place in the queue that a priority asks for.
+    /// The sort key of a priority.
     pub const fn key(priority: u8) -> u64 {
         (u8::MAX - priority) as u64
     }
@@ -74,15 +74,15 @@ impl<A: Arch> WaitQueue<A> {
         self.0
     }
 
-    /// Takes out a thread of this queue.
+    /// Removes a thread, which must be in this queue.
     pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
         self.0.remove(objects, thread);
     }
 }
 
-/// Who waits at an endpoint.
+/// The threads that wait at an endpoint.
 pub enum EndpointState<A: Arch> {
-    /// Nobody.
+    /// None.
     Idle,
     /// Senders.
     Sending(WaitQueue<A>),
@@ -90,19 +90,18 @@ pub enum EndpointState<A: Arch> {
     Receiving(WaitQueue<A>),
 }
 
-/// What an endpoint asks of those who send; see `CNode_EndpointSetThreshold`.
+/// The threshold of an endpoint; see `CNode_EndpointSetThreshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
-    /// The time that a sender must have: the threshold, and what it takes to enter and leave the
-    /// kernel.
+    /// The budget that a sender must have: the threshold plus the smallest budget.
     pub needed: Ticks,
     /// See [`abi::endpoint_flags`].
     pub flags: usize,
 }
 
 impl Guard {
-    /// Times fit into an eighth of a word's range ([`Clock::max_period`](crate::time::Clock)), which
-    /// leaves three bits.
+    /// Budgets are less than an eighth of the range of 64 bits
+    /// ([`Clock::max_period`](crate::time::Clock)), which leaves three bits for flags.
     const FLAGS_SHIFT: u32 = 61;
 
     const fn encode(self) -> u64 {
@@ -123,9 +122,9 @@ impl Guard {
     }
 }
 
-/// An endpoint: 16 bytes. The first word holds who waits: the root of the queue, which is aligned and
-/// leaves bits for the state, for whether there is a guard, and for the core. So one look at this word
-/// tells everything about an endpoint without guard.
+/// An endpoint: 16 bytes. The first word has the root of the wait queue, aligned so that bits are left for
+/// the state, for whether there is a threshold, and for the owning core. So a single load of this word is
+/// enough for endpoints without a threshold.
 #[repr(C)]
 pub struct Endpoint<A: Arch> {
     queue: usize,
@@ -135,27 +134,27 @@ pub struct Endpoint<A: Arch> {
 
 const SENDING: usize = 1;
 const RECEIVING: usize = 2;
-/// Senders, and somebody goes through them.
+/// Senders, and a badge cancellation is in progress.
 const SWEPT: usize = 3;
 const WAITING: usize = SENDING | RECEIVING;
 const GUARDED: usize = 4;
-/// All that is not the root.
+/// The bits that are not part of the root.
 const MARKS: usize = WAITING | GUARDED | CORE_MASK;
 
-/// What fast paths in assembly know of endpoints.
+/// The layout of endpoints, for fast paths in assembly.
 impl<A: Arch> Endpoint<A> {
-    /// Offset of the word that tells who waits.
+    /// Offset of the word with the wait queue.
     pub const QUEUE: usize = core::mem::offset_of!(Self, queue);
-    /// Bits of that word that tell the state, and whether there is a guard.
+    /// Bits of that word with the state, whether there is a threshold, and the owning core.
     pub const STATE_MASK: usize = GUARDED | WAITING | CORE_MASK;
-    /// Receivers wait, and there is no guard; the rest of the word is the root of their queue.
+    /// Receivers wait, and there is no threshold; the other bits of the word are the root of their queue.
     pub const RECEIVING: usize = RECEIVING;
     /// Bits of that word that are not the root.
     pub const MARKS: usize = MARKS;
 }
 
 impl<A: Arch> Endpoint<A> {
-    /// An endpoint as retype makes it.
+    /// An endpoint as retype creates it.
     pub const fn new() -> Self {
         const { assert!(size_of::<Self>() == 1 << abi::sizes::ENDPOINT_BITS) };
         Self {
@@ -165,47 +164,47 @@ impl<A: Arch> Endpoint<A> {
         }
     }
 
-    /// The root of the queue of receivers, if some wait here and there is no guard.
+    /// The root of the queue of receivers, if receivers wait here and there is no threshold.
     #[inline(always)]
     pub fn unguarded_receivers(&self) -> Option<Ptr<Thread<A>>> {
         if self.queue & (GUARDED | WAITING) != RECEIVING {
             return None;
         }
         let root = core::ptr::without_provenance_mut((self.queue - RECEIVING) & !CORE_MASK);
-        // SAFETY: as in `state`; where the queue is empty, there is no mark.
+        // SAFETY: as in `state`; the root is not null, because an empty queue has the state idle.
         Some(unsafe { Ptr::new(NonNull::new_unchecked(root)) })
     }
 
-    /// Whether nobody sends, and there is no guard: then a receiver waits.
+    /// Whether no senders wait here, and there is no threshold.
     #[inline(always)]
     pub const fn is_unguarded_without_senders(&self) -> bool {
         self.queue & (GUARDED | SENDING) == 0
     }
 
-    /// Whether nobody waits here, and there is no guard.
+    /// Whether no threads wait here, and there is no threshold.
     #[inline(always)]
     pub const fn is_unguarded_and_idle(&self) -> bool {
         self.queue & !CORE_MASK == 0
     }
 
-    /// Whether there is a guard. A kernel without thresholds knows that there is none.
+    /// Whether there is a threshold. Constant in kernels without the feature `thresholds`.
     #[inline(always)]
     pub const fn is_guarded(&self) -> bool {
         cfg!(feature = "thresholds") && self.queue & GUARDED != 0
     }
 
-    /// Makes an endpoint at which nobody waits that of one receiver, whose links say that it is alone; or
-    /// takes away the only one who waited. There is no guard.
+    /// Replaces the empty wait queue by a single receiver, or the queue with a single receiver by the empty
+    /// one. The caller initialises the links of the thread. There must be no threshold.
     #[inline(always)]
     pub fn set_only_receiver(&mut self, thread: Option<Ptr<Thread<A>>>) {
         let root = thread.map_or(0, |thread| thread.address() | RECEIVING);
         self.queue = root | self.queue & CORE_MASK;
     }
 
-    /// Who waits here.
+    /// The threads that wait here.
     pub fn state(&self) -> EndpointState<A> {
-        // SAFETY: only `set_state` wrote this: a thread in the queue, which leaves it before it
-        // dies.
+        // SAFETY: the root is a thread in the queue, which leaves the queue before it is deleted; only
+        // `set_state` and `set_only_receiver` write it.
         let root = unsafe { Ptr::from_address(self.queue & !MARKS) };
         match self.queue & WAITING {
             SENDING | SWEPT => EndpointState::Sending(WaitQueue::from_root(root)),
@@ -214,8 +213,8 @@ impl<A: Arch> Endpoint<A> {
         }
     }
 
-    /// Changes who waits here; an empty queue makes the endpoint idle. The guard, if there is one, is
-    /// put aside meanwhile.
+    /// Sets the threads that wait here; an empty queue makes the endpoint idle. There must be no threshold:
+    /// callers remove it and restore it afterwards.
     pub fn set_state(&mut self, state: EndpointState<A>) {
         debug_assert!(self.guard().is_none());
         let (queue, mark) = match state {
@@ -228,7 +227,7 @@ impl<A: Arch> Endpoint<A> {
         self.queue = root | self.queue & CORE_MASK;
     }
 
-    /// The guard, if there is one.
+    /// The threshold, if there is one.
     pub const fn guard(&self) -> Option<Guard> {
         if self.is_guarded() {
             Some(Guard::decode(self.guard))
@@ -237,7 +236,7 @@ impl<A: Arch> Endpoint<A> {
         }
     }
 
-    /// Sets or removes the guard.
+    /// Sets or removes the threshold.
     pub fn set_guard(&mut self, guard: Option<Guard>) {
         self.queue &= !GUARDED;
         self.guard = 0;
@@ -249,12 +248,12 @@ impl<A: Arch> Endpoint<A> {
 }
 
 impl<A: Arch> Endpoint<A> {
-    /// Whether somebody goes through the senders that wait here.
+    /// Whether a badge cancellation of the senders that wait here is in progress.
     pub const fn is_swept(&self) -> bool {
         self.queue & 3 == SWEPT
     }
 
-    /// Marks that somebody begins, or has ended, to go through the senders that wait here.
+    /// Sets whether a badge cancellation of the senders that wait here is in progress.
     pub fn set_swept(&mut self, swept: bool) {
         if let EndpointState::Sending(_) = self.state() {
             self.queue = self.queue & !3 | if swept { SWEPT } else { SENDING };
@@ -263,13 +262,13 @@ impl<A: Arch> Endpoint<A> {
 }
 
 impl<A: Arch> Endpoint<A> {
-    /// The core that it belongs to, if it belongs to one.
+    /// The owning core, or [`NO_CORE`](super::NO_CORE).
     #[inline(always)]
     pub const fn core(&self) -> u8 {
         core_in(self.queue)
     }
 
-    /// It belongs to a core from now on, or to none.
+    /// Sets the owning core.
     #[inline(always)]
     pub const fn set_core(&mut self, core: u8) {
         self.queue = self.queue & !CORE_MASK | core_bits(core);

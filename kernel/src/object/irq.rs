@@ -3,25 +3,25 @@
 use crate::arch::Arch;
 use crate::cap::Slot;
 
-/// Who owns an interrupt line.
+/// The owner of an interrupt line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IrqState {
-    /// Nobody.
+    /// None: no handler capability exists.
     Free,
-    /// A user, by a handler capability.
+    /// A user has a handler capability.
     Issued,
 }
 
 /// One interrupt line.
 pub struct IrqEntry<A: Arch> {
-    /// The notification that is signalled.
+    /// The capability to the notification that is signalled.
     pub notification: Slot<A>,
-    /// Who owns it.
+    /// Its owner.
     pub state: IrqState,
 }
 
 impl<A: Arch> IrqEntry<A> {
-    /// A line that nobody has asked for.
+    /// A line without a handler.
     pub const EMPTY: Self = Self {
         notification: Slot::EMPTY,
         state: IrqState::Free,

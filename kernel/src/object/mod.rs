@@ -1,5 +1,5 @@
-//! Kernel objects: the state of each and the rules that concern it alone. An object never wakes or
-//! switches anybody; that is the work of the floors above.
+//! Kernel objects: the state of each and the rules that concern a single object. The methods of objects
+//! never wake or switch threads; layers above do that.
 
 mod breakpoint;
 mod domain;
@@ -28,7 +28,7 @@ pub use thread::{
 
 use abi::sizes;
 
-/// Makes sure at compile time that the objects of an architecture fit the sizes of the interface.
+/// Checks at compile time that the objects of an architecture fit into the object sizes of the ABI.
 pub const fn check_sizes<A: crate::arch::Arch>() {
     assert!(
         size_of::<Thread<A>>() <= 1 << sizes::TCB_BITS,

@@ -1,16 +1,16 @@
-//! Notifications: words of binary semaphores.
+//! Notifications: each is a word of binary semaphores.
 
 use super::{SchedContext, Thread, WaitQueue};
 use crate::arch::Arch;
 use crate::token::Ptr;
 
-/// What a notification holds.
+/// The state of a notification.
 pub enum NotificationState<A: Arch> {
-    /// Nothing.
+    /// No signal is pending, and no thread waits.
     Idle,
-    /// Threads that wait.
+    /// Threads wait for a signal.
     Waiting(WaitQueue<A>),
-    /// The badges of the signals that nobody has taken yet.
+    /// Signals are pending; their badges, combined.
     Active(usize),
 }
 
@@ -23,18 +23,18 @@ impl<A: Arch> Copy for NotificationState<A> {}
 
 /// A notification.
 pub struct Notification<A: Arch> {
-    /// What it holds.
+    /// Its state.
     pub state: NotificationState<A>,
     /// The thread that receives signals while it waits at an endpoint.
     pub bound_thread: Option<Ptr<Thread<A>>>,
-    /// The time that a passive thread gets when it is woken.
+    /// The scheduling context that is lent to a passive thread when a signal wakes it.
     pub sched_context: Option<Ptr<SchedContext<A>>>,
-    /// The core that it belongs to, if it belongs to one.
+    /// The owning core, or [`NO_CORE`](super::NO_CORE).
     pub core: u8,
 }
 
 impl<A: Arch> Notification<A> {
-    /// A notification as retype makes it.
+    /// A notification as retype creates it.
     pub const fn new() -> Self {
         Self {
             state: NotificationState::Idle,

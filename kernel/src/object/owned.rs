@@ -1,22 +1,22 @@
-//! Which core an object belongs to.
+//! The owning cores of objects.
 //!
-//! Where there are several cores, endpoints, notifications and reply objects belong to one: threads of this
-//! core may use them without asking anybody. It is the core of whoever waits there, or of whoever
-//! received there last; so objects that are used on one core are there after the first use. Whoever uses
-//! one that belongs elsewhere has to be alone (see [`crate::cores`]).
+//! On multicore machines, endpoints, notifications and reply objects have an owning core: threads of this
+//! core may use them in shared mode. It is the core of the threads that wait there, or of the thread that
+//! received there last, so an object that is used on one core only is owned by it after the first use.
+//! Using an object of another core needs exclusive mode (see [`crate::cores`]).
 //!
-//! Endpoints and reply objects have no room for a number. But they hold a handle of a thread, and the
-//! addresses of threads are multiples of 1024, or more.
+//! Endpoints and reply objects have no room for a core number. But they hold a handle of a thread, and
+//! threads are aligned to 1024 bytes or more, which leaves the low bits of the handle free.
 
 use crate::cores::CORES;
 use crate::token::Ptr;
 
-/// The number that stands for no core: an object at which threads of several cores wait.
+/// The core number that means no owning core: threads of several cores wait at the object.
 pub const NO_CORE: u8 = 127;
 
-/// Where the number stands in a word with a handle of a thread; below are three bits for other uses.
+/// The position of the core number in a word with a handle of a thread; the three bits below have other uses.
 pub const CORE_SHIFT: u32 = 3;
-/// The bits of the number; none where there is one core.
+/// The mask of the core number; empty in single-core kernels.
 pub const CORE_MASK: usize = if CORES > 1 {
     (NO_CORE as usize) << CORE_SHIFT
 } else {
@@ -26,19 +26,19 @@ pub const CORE_MASK: usize = if CORES > 1 {
 const _: () = assert!(CORES <= NO_CORE as usize);
 const _: () = assert!(CORE_MASK < 1 << abi::sizes::TCB_BITS);
 
-/// The bits for a core.
+/// A core number at its position in the word.
 #[inline(always)]
 pub(crate) const fn core_bits(core: u8) -> usize {
     (core as usize) << CORE_SHIFT & CORE_MASK
 }
 
-/// The core in a word.
+/// The core number in a word.
 #[inline(always)]
 pub(super) const fn core_in(word: usize) -> u8 {
     ((word & CORE_MASK) >> CORE_SHIFT) as u8
 }
 
-/// An optional handle of a thread, and a core.
+/// An optional handle of a thread and a core number, in one word.
 #[repr(transparent)]
 pub struct Owned<T> {
     word: usize,
@@ -55,7 +55,7 @@ impl<T> Owned<T> {
     /// The handle.
     #[inline(always)]
     pub const fn get(&self) -> Option<Ptr<T>> {
-        // SAFETY: only `set` wrote this.
+        // SAFETY: only `set` writes the handle.
         unsafe { Ptr::from_address(self.word & !CORE_MASK) }
     }
 

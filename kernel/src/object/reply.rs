@@ -1,8 +1,7 @@
-//! Reply objects: each tracks one caller and, with it, the way that a donated scheduling context takes
-//! back.
+//! Reply objects: each tracks one caller, and the return of its donated scheduling context.
 //!
-//! The reply objects of nested calls that run on one scheduling context form its *call stack*: the
-//! top one belongs to the innermost call. Replying pops the stack and the context goes back to the
+//! The reply objects of nested calls on one scheduling context form its *call chain*, in which the innermost
+//! call is on top. A reply to it removes its reply object from the chain, and the context returns to the
 //! caller.
 
 use super::owned::Owned;
@@ -10,17 +9,17 @@ use super::{SchedContext, Thread};
 use crate::arch::Arch;
 use crate::token::Ptr;
 
-/// What lies above a reply object in a call stack. Fast paths in assembly know how it is laid out, so its
-/// tags are written down.
+/// The link of a reply object towards the innermost call of its call chain. Fast paths in assembly depend on
+/// the layout, so the tags are explicit.
 #[repr(usize)]
 pub enum Above<A: Arch> {
-    /// It is in no stack.
+    /// It is in no call chain, or cut off from its context.
     None = 0,
     /// The reply object of the next inner call.
     Reply(Ptr<Reply<A>>) = 1,
-    /// Nothing: it is the top of this context's stack.
+    /// It is the innermost of the call chain of this context.
     Context(Ptr<SchedContext<A>>) = 2,
-    /// The same, and of the context no more than a limit may be used until the reply.
+    /// It is the innermost of the call chain of this context, which has a limit for the call.
     Limited(Ptr<SchedContext<A>>) = 3,
 }
 
@@ -34,16 +33,16 @@ impl<A: Arch> Copy for Above<A> {}
 /// A reply object.
 #[repr(C)]
 pub struct Reply<A: Arch> {
-    /// Who waits, and the core that it belongs to.
+    /// The waiting thread, and the owning core of the reply object.
     user: Owned<Thread<A>>,
     /// The reply object of the next outer call.
     pub below: Option<Ptr<Reply<A>>>,
-    /// What lies above.
+    /// The next inner call, or the context.
     pub above: Above<A>,
 }
 
 impl<A: Arch> Reply<A> {
-    /// A reply object as retype makes it.
+    /// A reply object as retype creates it.
     pub const fn new() -> Self {
         Self {
             user: Owned::NONE,
@@ -52,40 +51,40 @@ impl<A: Arch> Reply<A> {
         }
     }
 
-    /// The thread that waits: for a call, with this object at hand, or for a reply.
+    /// The thread that is blocked with this object: on receive, or on the reply to its call.
     #[inline(always)]
     pub const fn thread(&self) -> Option<Ptr<Thread<A>>> {
         self.user.get()
     }
 
-    /// Changes who waits.
+    /// Sets the thread that is blocked with this object.
     #[inline(always)]
     pub fn set_thread(&mut self, thread: Option<Ptr<Thread<A>>>) {
         self.user.set(thread);
     }
 
-    /// Nobody waits, and it is in no stack.
+    /// Removes the thread and all links of the call chain.
     pub fn clear(&mut self) {
         self.user.set(None);
         (self.below, self.above) = (None, Above::None);
     }
 
-    /// The core that it belongs to.
+    /// The owning core.
     #[inline(always)]
     pub const fn core(&self) -> u8 {
         self.user.core()
     }
 
-    /// It belongs to a core from now on.
+    /// Sets the owning core.
     #[inline(always)]
     pub const fn set_core(&mut self, core: u8) {
         self.user.set_core(core);
     }
 }
 
-/// What fast paths in assembly know.
+/// The layout of reply objects, for fast paths in assembly.
 impl<A: Arch> Reply<A> {
-    /// Offset of the word that holds the thread, and the core.
+    /// Offset of the word with the thread and the owning core.
     pub const USER: usize = core::mem::offset_of!(Self, user);
 }
 

@@ -1,4 +1,4 @@
-//! Scheduling contexts: rights to processor time.
+//! Scheduling contexts.
 
 use core::num::NonZeroU64;
 
@@ -10,60 +10,60 @@ use crate::budget::{Entry, Refill, RefillRing, Refills, Slice};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// A scheduling context. Its replenishments follow it in memory, up to the size of the object.
+/// A scheduling context. Its replenishments follow this header in memory, up to the size of the object.
 #[repr(C)]
 pub struct SchedContext<A: Arch> {
-    /// Time between uses of the same replenishment; zero for round robin.
+    /// The period, after which consumed budget is replenished; zero for round robin.
     pub period: Ticks,
-    /// What may be used in a period.
+    /// The budget per period.
     pub budget: Ticks,
-    /// What was charged since somebody last asked.
+    /// The time charged since it was last reported to a user.
     pub consumed: Ticks,
-    /// The reading of the odometer up to which it may be used, if it was lent with a limit.
+    /// The total consumed up to which it may be used, if it was donated with a limit.
     pub limit: Option<NonZeroU64>,
-    /// Which replenishments are in use.
+    /// The positions of the replenishments in use.
     ring: RefillRing,
     flags: u8,
-    /// The core whose time it is.
+    /// The owning core.
     pub core: u8,
     /// The thread that runs on it.
     pub thread: Option<Ptr<Thread<A>>>,
-    /// The thread that it was bound to, by somebody who may: whoever else runs on it has borrowed it.
-    /// The thread knows it as its own context.
+    /// The thread that it is bound to by an invocation. Another thread that runs on it has it by donation.
+    /// The thread refers to it as `own_context`.
     pub owner: Option<Ptr<Thread<A>>>,
-    /// Top of the stack of calls along which it was donated.
+    /// The innermost reply object of the call chain along which it was donated.
     pub reply: Option<Ptr<Reply<A>>>,
     /// The notification that lends it to passive threads.
     pub notification: Option<Ptr<Notification<A>>>,
-    /// The thread that waits in `YieldTo` for this context's use.
+    /// The thread that has yielded to it and waits for the answer, or has set its timer.
     pub yielded_from: Option<Ptr<Thread<A>>>,
-    /// Tells timeout handlers whose budget ran out.
+    /// Identifies the context to timeout handlers.
     pub badge: usize,
 }
 
-/// What a scheduling context is, or what is to be known about it.
+/// Flags of a scheduling context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ContextFlag {
-    /// Its time counts from wake-ups ([`abi::sched_context_flags::SPORADIC`]).
+    /// Replenishments follow wake-ups ([`abi::sched_context_flags::SPORADIC`]).
     Sporadic = 1 << 0,
-    /// It is used while its thread waits at an endpoint ([`abi::sched_context_flags::IDLING`]).
+    /// It is charged while its thread waits at an endpoint ([`abi::sched_context_flags::IDLING`]).
     Idling = 1 << 2,
-    /// Whoever runs on it is looked at more closely at each kernel entry. Set where there may be a reason;
-    /// who looks and finds none takes it back.
+    /// Each kernel entry of the thread that runs on it needs the full budget check. Set where there may be a
+    /// reason for it; a budget check that finds no reason clears it.
     Watched = 1 << 1,
 }
 
-/// The criticality is in the upper bits of the flags: 32-bit machines have no byte left.
+/// The criticality is in the upper bits of the flags: on 32-bit machines the header has no byte left.
 const CRITICALITY_SHIFT: u32 = 5;
 const CRITICALITY: u8 = (abi::MAX_CRITICALITY) << CRITICALITY_SHIFT;
 
-/// Bytes before the first replenishment. The ABI counts 56 on 32-bit machines, where every size of
-/// object then leaves half a replenishment unused; so there is room for 64.
+/// Offset of the first replenishment. The ABI defines 56 bytes on 32-bit machines, where every object size
+/// then leaves half a replenishment unused, so that 64 bytes fit.
 pub(super) const HEADER_BYTES: usize = SCHED_CONTEXT_HEADER_BYTES.next_multiple_of(REFILL_BYTES);
 
 impl<A: Arch> SchedContext<A> {
-    /// A scheduling context as retype makes it.
+    /// A scheduling context as retype creates it.
     pub const fn new() -> Self {
         const { assert!(size_of::<Self>() <= HEADER_BYTES) };
         Self {
@@ -83,12 +83,12 @@ impl<A: Arch> SchedContext<A> {
         }
     }
 
-    /// Whether it has a budget at all.
+    /// Whether it has a budget.
     pub const fn is_configured(&self) -> bool {
         self.budget.0 > 0
     }
 
-    /// Whether it is a time slice without replenishments.
+    /// Whether it is a round-robin timeslice.
     pub const fn is_round_robin(&self) -> bool {
         self.period.0 == 0
     }
@@ -98,29 +98,30 @@ impl<A: Arch> SchedContext<A> {
         self.flags & flag as u8 != 0
     }
 
-    /// Whether there is anything special about it.
+    /// Whether it needs a wake-up check: it has a flag or a criticality.
     pub const fn is_special(&self) -> bool {
         self.flags != 0
     }
 
-    /// Whether something may have happened to it while its thread waited.
+    /// Whether it has a flag other than `Sporadic`, or a criticality: its budget or timer may have run out
+    /// while its thread waited.
     pub const fn is_used_waiting(&self) -> bool {
         self.flags & !(ContextFlag::Sporadic as u8) != 0
     }
 
-    /// Whether entries of whoever runs on it may have to be looked at.
+    /// Whether kernel entries of the thread that runs on it may need the full budget check.
     #[inline(always)]
     pub const fn may_be_watched(&self) -> bool {
         self.flags & (ContextFlag::Watched as u8 | CRITICALITY) != 0
     }
 
-    /// At which criticality whoever runs on it runs.
+    /// The criticality of the thread that runs on it.
     #[inline(always)]
     pub const fn criticality(&self) -> u8 {
         self.flags >> CRITICALITY_SHIFT
     }
 
-    /// Changes that; nobody who runs on it is in a ready or release queue.
+    /// Sets the criticality; the thread that runs on it must be in no ready or release queue.
     pub const fn set_criticality(&mut self, criticality: u8) {
         self.flags = self.flags & !CRITICALITY | criticality << CRITICALITY_SHIFT;
     }
@@ -133,21 +134,21 @@ impl<A: Arch> SchedContext<A> {
         }
     }
 
-    /// Forgets its parameters, as if it had never been configured.
+    /// Resets its parameters to those of a context that was never configured.
     pub fn unconfigure(&mut self) {
         (self.period, self.budget) = (Ticks::ZERO, Ticks::ZERO);
         self.ring = RefillRing::new(0);
         self.limit = None;
     }
 
-    /// Its replenishments. `capacity`: how many it may use from now on; `budget`: what they add up to.
+    /// Its replenishments. `capacity` is the number of entries that they may use, `budget` their sum.
     fn refills_with(&mut self, capacity: usize, budget: Ticks) -> Refills<'_> {
         let start = core::ptr::from_mut(self)
             .cast::<u8>()
             .wrapping_add(HEADER_BYTES);
-        // SAFETY: the object's memory goes on behind the header for as many entries as its size allows;
-        // `SchedControl_ConfigureFlags` checks the capacity against the size before it comes here.
-        // Zeroed by retype, any content is a valid entry. The header borrow covers the entries too.
+        // SAFETY: the object's memory after the header has as many entries as its size allows;
+        // `SchedControl_ConfigureFlags` checks the capacity against the size first. Any content is a valid
+        // entry, and retype has zeroed the memory. The borrow of the header covers the entries, too.
         let entries = unsafe { core::slice::from_raw_parts_mut(start.cast(), capacity) };
         Refills::new(&mut self.ring, entries, budget)
     }
@@ -156,7 +157,7 @@ impl<A: Arch> SchedContext<A> {
         let start = core::ptr::from_ref(self)
             .cast::<u8>()
             .wrapping_add(HEADER_BYTES);
-        // SAFETY: as in `refills_with`, for the ring's present capacity.
+        // SAFETY: as in `refills_with`, for the current capacity of the ring.
         unsafe { core::slice::from_raw_parts(start.cast(), self.ring.capacity()) }
     }
 
@@ -165,14 +166,14 @@ impl<A: Arch> SchedContext<A> {
         self.refills_with(self.ring.capacity(), self.budget)
     }
 
-    /// The current replenishment of a configured context.
+    /// The head replenishment of a configured context.
     #[inline(always)]
     pub fn head(&self) -> Refill {
         let (head, tail) = self.ring.ends();
         self.entry(head).head(self.entry(tail), self.budget)
     }
 
-    /// An entry in use; of a context that has none, the first.
+    /// The entry at `index`, which must be in use or 0.
     #[inline(always)]
     fn entry(&self, index: usize) -> Entry {
         debug_assert!(index == 0 || index < self.ring.capacity());
@@ -181,12 +182,11 @@ impl<A: Arch> SchedContext<A> {
         unsafe { start.add(HEADER_BYTES).cast::<Entry>().add(index).read() }
     }
 
-    /// Round robin: its slice.
+    /// The timeslice of a round-robin context.
     #[inline(always)]
     pub fn slice(&mut self) -> Slice<'_> {
         let start = core::ptr::from_mut(self).cast::<u8>();
-        // SAFETY: as in `refills_with`; there is room for at least two entries, which are those of a
-        // slice.
+        // SAFETY: as in `refills_with`; there is room for at least two entries, and a timeslice uses two.
         let entries = unsafe { &mut *start.add(HEADER_BYTES).cast::<[Entry; 2]>() };
         Slice {
             entries,
@@ -194,12 +194,12 @@ impl<A: Arch> SchedContext<A> {
         }
     }
 
-    /// How many replenishments it may use.
+    /// The maximum number of replenishments.
     pub const fn refill_capacity(&self) -> usize {
         self.ring.capacity()
     }
 
-    /// All time that was ever charged to it, counted from some origin. Wraps.
+    /// The total consumed: all time ever charged to it, from an arbitrary origin. Wraps.
     pub fn odometer(&self) -> u64 {
         self.ring.odometer(self.entries(), self.budget)
     }
@@ -209,14 +209,14 @@ impl<A: Arch> SchedContext<A> {
         self.ring.iter(self.entries(), self.budget)
     }
 
-    /// Whether it may be used now, and for at least `minimum` beyond `usage`.
+    /// Whether its head replenishment is due and has at least `minimum` left after `usage`.
     #[inline(always)]
     pub fn is_available(&self, now: Ticks, usage: Ticks, minimum: Ticks) -> bool {
         let head = self.head();
         head.time <= now && head.amount.saturating_sub(usage) >= minimum
     }
 
-    /// Gives it a budget anew, or round robin where `period` is zero.
+    /// Configures it with a full budget available from `now`; round robin if `period` is zero.
     pub fn start(&mut self, capacity: usize, now: Ticks, budget: Ticks, period: Ticks) {
         let before = core::mem::replace(&mut self.budget, budget);
         self.period = period;
@@ -238,10 +238,10 @@ impl<A: Arch> SchedContext<A> {
             .update(capacity, now, budget, period);
     }
 
-    /// Charges time that was used.
+    /// Charges consumed time.
     #[inline(always)]
     pub fn charge(&mut self, usage: Ticks, minimum: Ticks) {
-        // What was consumed is part of the time since boot, which no sum of this kind exceeds.
+        // Cannot overflow: consumed time is part of the time since boot.
         self.consumed += usage;
         if self.is_round_robin() {
             self.slice().charge(usage);
@@ -262,7 +262,7 @@ impl<A: Arch> SchedContext<A> {
         self.refills().charge(usage, period, minimum);
     }
 
-    /// It was used by a thread that waited since a moment; see [`Refills::idle`].
+    /// Charges an idling context, because its thread has waited from `since` to `now`; see [`Refills::idle`].
     pub fn idle(&mut self, since: Ticks, now: Ticks, minimum: Ticks) {
         if self.is_configured() && !self.is_round_robin() {
             let parameters = (self.budget, self.period);
@@ -271,7 +271,7 @@ impl<A: Arch> SchedContext<A> {
         }
     }
 
-    /// Its thread becomes able to use it now; see [`Refills::unblock`].
+    /// Lets its replenishments count from `now`, because its thread unblocks; see [`Refills::unblock`].
     #[inline(always)]
     pub fn unblock(&mut self, now: Ticks) {
         if self.is_configured() && !self.is_round_robin() {

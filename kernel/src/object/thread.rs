@@ -28,14 +28,14 @@ pub enum ThreadSlot {
     VSpace,
     /// Frame of the IPC buffer.
     Buffer,
-    /// Endpoint for faults.
+    /// Endpoint of the fault handler.
     FaultHandler,
-    /// Endpoint for timeouts.
+    /// Endpoint of the timeout handler.
     TimeoutHandler,
 }
 
 impl ThreadSlot {
-    /// All of them, in order.
+    /// All slots, in order.
     pub const ALL: [Self; THREAD_SLOTS] = [
         Self::CSpace,
         Self::VSpace,
@@ -45,49 +45,49 @@ impl ThreadSlot {
     ];
 }
 
-/// What a thread is doing. Fast paths in assembly know how it is laid out, so its tags are written down.
+/// The state of a thread. Fast paths in assembly depend on the layout, so the tags are explicit.
 #[repr(usize)]
 pub enum ThreadState<A: Arch> {
-    /// Suspended, or gave up.
+    /// Suspended, or stopped by a fault that no handler takes or by a call that can have no reply.
     Inactive = 0,
-    /// Continues behind its last system call.
+    /// Runnable; continues after its last system call.
     Running = 1,
-    /// Executes its instruction again.
+    /// Runnable; executes its instruction again.
     Restart = 2,
     /// In the queue of senders of an endpoint.
     BlockedOnSend {
-        /// Where.
+        /// The endpoint.
         endpoint: Ptr<Endpoint<A>>,
         /// Badge of the capability that was used.
         badge: usize,
-        /// Its right Grant.
+        /// Whether that capability has the right Grant.
         grant: bool,
-        /// Its right GrantReply.
+        /// Whether that capability has the right GrantReply.
         grant_reply: bool,
         /// Whether a reply is expected.
         call: bool,
     } = 3,
     /// In the queue of receivers of an endpoint.
     BlockedOnReceive {
-        /// Where.
+        /// The endpoint.
         endpoint: Ptr<Endpoint<A>>,
-        /// What will track the caller.
+        /// The reply object that will track the caller.
         reply: Option<Ptr<Reply<A>>>,
     } = 4,
-    /// Called, and waits for the reply.
+    /// Has called, and waits for the reply.
     BlockedOnReply {
-        /// What tracks the call.
+        /// The reply object that tracks the call.
         reply: Ptr<Reply<A>>,
     } = 5,
     /// In the queue of a notification.
     BlockedOnNotification {
-        /// Where.
+        /// The notification.
         notification: Ptr<Notification<A>>,
     } = 6,
-    /// Called with a limit, and its server is out of the way: there will be no answer. An inner server
-    /// still has the time, which comes back by the reply object of that server; then the call fails.
+    /// Has called with a limit, and its server has dropped out of the call chain, so that there will be no
+    /// reply. An inner server still has the context; when that server returns it, the call fails.
     BlockedOnReturn {
-        /// What brings the time back.
+        /// The reply object by which the context returns.
         reply: Ptr<Reply<A>>,
     } = 7,
 }
@@ -99,7 +99,7 @@ impl<A: Arch> Clone for ThreadState<A> {
 }
 impl<A: Arch> Copy for ThreadState<A> {}
 
-/// What went wrong with a thread; the message to its handler follows from it.
+/// The fault of a thread, from which the message to its handler is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Fault {
@@ -107,9 +107,9 @@ pub enum Fault {
     Cap {
         /// The address.
         address: usize,
-        /// Whether it was to be received from.
+        /// Whether the lookup was for the receive phase of a system call.
         in_receive_phase: bool,
-        /// Why.
+        /// The lookup error.
         failure: LookupFailure,
     },
     /// A system call that does not exist.
@@ -119,28 +119,28 @@ pub enum Fault {
     },
     /// A processor exception.
     UserException {
-        /// Which (x86: vector).
+        /// Its number (x86: vector).
         number: usize,
         /// Its code.
         code: usize,
     },
-    /// A breakpoint, a single step, or an instruction that exists to stop.
+    /// A breakpoint, a single step, or a software breakpoint instruction.
     Debug {
-        /// Which of them, see [`abi::breakpoint`].
+        /// The reason, see [`abi::breakpoint`].
         reason: usize,
-        /// What the breakpoint waits for.
+        /// The address at which the breakpoint is set.
         address: usize,
-        /// The breakpoint.
+        /// The number of the breakpoint.
         number: usize,
     },
     /// The budget ran out.
     Timeout {
         /// Badge of the scheduling context.
         badge: usize,
-        /// What the longer message tells, see [`abi::fault::timeout_flags`].
+        /// The flags of the long message format, see [`abi::fault::timeout_flags`].
         more: Option<usize>,
     },
-    /// A memory access without mapping.
+    /// A memory access that the page tables do not allow.
     Vm {
         /// The address.
         address: usize,
@@ -151,14 +151,14 @@ pub enum Fault {
     },
 }
 
-/// The fault of a thread that is not handled yet. Fast paths in assembly look at its tag, so the tag is
-/// written down: an `Option<Fault>` has none, and the compiler chooses what stands for nothing.
+/// The fault of a thread that is not handled yet. Fast paths in assembly test its tag, so the tag is
+/// explicit: for an `Option<Fault>`, the compiler would choose the representation of `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum PendingFault {
-    /// There is none.
+    /// No fault is pending.
     None = 0,
-    /// This one.
+    /// This fault is pending.
     Some(Fault) = 1,
 }
 
@@ -172,48 +172,48 @@ impl PendingFault {
         }
     }
 
-    /// Whether there is one.
+    /// Whether a fault is pending.
     #[must_use]
     pub const fn is_some(&self) -> bool {
         matches!(self, Self::Some(_))
     }
 
-    /// The fault, which is no longer pending.
+    /// Takes the fault, which is no longer pending.
     pub const fn take(&mut self) -> Option<Fault> {
         core::mem::replace(self, Self::None).get()
     }
 }
 
-/// How much the answer to a `YieldTo` tells.
+/// The format of the answer to a `YieldTo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YieldAnswer {
-    /// The time used.
+    /// The consumed time.
     Short,
-    /// The state of the target and the time as well.
+    /// The consumed time, the state of the target and the current time.
     Long,
 }
 
-/// The queue that a thread is in; one at most.
+/// The queue that a thread is in. A thread is in at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Membership {
-    /// None.
+    /// No queue.
     None,
     /// A ready queue.
     Ready,
-    /// The release queue: waits for time.
+    /// The release queue, to wait for a replenishment.
     Release,
-    /// The queue of an endpoint or notification.
+    /// The wait queue of an endpoint or notification.
     Waiting,
 }
 
-/// A way through the senders of an endpoint; see `ipc::sweep`.
+/// The badge cancellation cursor of an endpoint; see `ipc::sweep`.
 pub struct Sweep<A: Arch> {
-    /// The sender to be looked at next.
+    /// The sender to examine next.
     pub next: Ptr<Thread<A>>,
-    /// Whose senders are meant.
+    /// The badge of the sends to cancel.
     pub badge: usize,
-    /// Its number among all sweeps.
+    /// The number of the cancellation.
     pub number: u64,
 }
 
@@ -224,35 +224,35 @@ impl<A: Arch> Clone for Sweep<A> {
 }
 impl<A: Arch> Copy for Sweep<A> {}
 
-/// How far a thread has come in a long operation that it is going to take up again, where the objects
-/// themselves do not tell. What is named here may be gone meanwhile; it is compared and never followed.
+/// The progress of a thread in a preempted operation, if the objects themselves do not tell it. The objects
+/// named here may have been deleted since: their handles are compared and never dereferenced.
 #[derive(Default)]
 pub enum Progress<A: Arch> {
-    /// It is in none, or at its beginning.
+    /// No operation is in progress, or it starts from its beginning.
     #[default]
     None,
-    /// Its own sweep of an endpoint.
+    /// A cancellation of badged sends that the thread has started.
     Sweep {
-        /// Where.
+        /// The endpoint.
         endpoint: Ptr<Endpoint<A>>,
-        /// The number of the sweep.
+        /// The number of the cancellation.
         number: u64,
     },
-    /// A message that it waits to have the time for.
+    /// A message that is deferred until the context has enough budget.
     Deferred {
-        /// The odometer of its context when it began to wait.
+        /// The total consumed of its context when it was deferred.
         since: u64,
     },
-    /// Something that is done to a range of addresses.
+    /// An operation on a range of addresses.
     Range {
-        /// Where it goes on.
+        /// The address at which it continues.
         next: usize,
     },
     /// A retype.
     Retype {
         /// The slot of the untyped memory.
         untyped: Ptr<Slot<A>>,
-        /// How many objects there are already.
+        /// The number of objects created so far.
         done: usize,
     },
 }
@@ -260,32 +260,32 @@ pub enum Progress<A: Arch> {
 /// A thread.
 #[repr(C)]
 pub struct Thread<A: Arch> {
-    /// Its capability slots; first, so that they are aligned as slots must be.
+    /// Its capability slots. They are the first field, because slots need the alignment of the object.
     pub slots: [Slot<A>; THREAD_SLOTS],
     /// Its registers.
     pub context: A::Context,
-    /// What it is doing.
+    /// Its state.
     pub state: ThreadState<A>,
-    /// What went wrong, while a handler has not mended it.
+    /// The fault that its handler has not yet replied to.
     pub fault: PendingFault,
-    /// The time that it runs on; without, it is *passive*.
+    /// The scheduling context that it runs on; without one it is *passive*.
     pub sched_context: Option<Ptr<SchedContext<A>>>,
     /// The scheduling context that it yielded to, while it waits for the answer or has set a timer.
     pub yielding_to: Option<Ptr<SchedContext<A>>>,
     /// The answer that it waits for.
     pub yield_answer: Option<YieldAnswer>,
-    /// The moment at which the run of what it yielded to ends; never if that is not set.
+    /// The time at which the run of the thread that it yielded to ends; never if no timer is set.
     pub yield_timer: Ticks,
-    /// While it waits at an endpoint, on time that idles: until when that was charged.
+    /// While it waits at an endpoint with an idling context: the time up to which that was charged.
     pub idling: Option<Ticks>,
     /// While it waits for the reply to a call with a budget limit: the limit of the call that it
     /// serves itself.
     pub outer_limit: Option<NonZeroU64>,
     /// The notification that is delivered when it receives.
     pub bound_notification: Option<Ptr<Notification<A>>>,
-    /// Address of its IPC buffer, as it sees it.
+    /// Virtual address of its IPC buffer in its own address space.
     pub buffer_address: usize,
-    /// Its place in the queue that `membership` names.
+    /// Its links in the queue that `membership` names.
     pub links: Links<Thread<A>>,
     /// The queue that it is in.
     pub membership: Membership,
@@ -295,28 +295,28 @@ pub struct Thread<A: Arch> {
     pub max_controlled_priority: u8,
     /// Its domain.
     pub domain: u8,
-    /// What it gives to scheduling contexts that are bound or lent to it; it runs at that of the context
-    /// that it runs on.
+    /// The criticality that it gives to scheduling contexts that are bound or lent to it. It runs at the
+    /// criticality of its scheduling context.
     pub criticality: u8,
     /// The highest criticality that it may give to others.
     pub max_controlled_criticality: u8,
     /// See [`abi::thread_flags`].
     pub flags: u8,
-    /// The core that it belongs to: that of its scheduling context, while it has one.
+    /// The owning core: that of its scheduling context, while it has one.
     pub core: u8,
-    /// Its name, for people who debug it.
+    /// Its name, for debugging.
     pub name: [u8; 16],
-    /// How far it has come in a long operation.
+    /// Its progress in a preempted operation.
     pub progress: Progress<A>,
-    /// As a sender: the last sweep that began before.
+    /// As a sender: the number of the latest badge cancellation that began before it waited.
     pub last_sweep: u64,
-    /// As the root of an endpoint's queue: the sweep that goes through it.
+    /// As the root of an endpoint's wait queue: the badge cancellation cursor of the endpoint.
     pub sweep: Option<Sweep<A>>,
-    /// The scheduling context that was bound to it, while nothing undid that; it may be lent to another.
+    /// The scheduling context that is bound to it. It may be donated to another thread.
     pub own_context: Option<Ptr<SchedContext<A>>>,
-    /// What it has used, for people who measure.
+    /// Its processor time, as measured in `bench` kernels.
     pub usage: Usage,
-    /// Its place among all threads, in debug kernels.
+    /// Its links in the list of all threads, in debug kernels.
     pub(crate) neighbours: Neighbours<A>,
 }
 
@@ -330,7 +330,7 @@ impl<A: Arch> Linked for Thread<A> {
 }
 
 impl<A: Arch> Thread<A> {
-    /// A thread as retype makes it.
+    /// A thread as retype creates it.
     pub fn new(domain: u8, core: u8) -> Self {
         Self {
             slots: [Slot::EMPTY; THREAD_SLOTS],
@@ -364,13 +364,13 @@ impl<A: Arch> Thread<A> {
         }
     }
 
-    /// The thread that has a context.
+    /// The thread to which a register context belongs.
     ///
     /// # Safety
-    /// The context is part of a thread, for which [`Ptr::new`] can be called.
+    /// The register context must be part of a thread for which [`Ptr::new`] can be called.
     #[inline(always)]
     pub const unsafe fn of_context(context: NonNull<A::Context>) -> Ptr<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { Ptr::new(context.byte_sub(offset_of!(Self, context)).cast()) }
     }
 
@@ -386,12 +386,12 @@ impl<A: Arch> Thread<A> {
         self.cap(ThreadSlot::VSpace)
     }
 
-    /// Whether it would run if it had time.
+    /// Whether it is runnable; to run, it also needs a scheduling context with budget.
     pub const fn is_runnable(&self) -> bool {
         matches!(self.state, ThreadState::Running | ThreadState::Restart)
     }
 
-    /// Whether it waits for another thread.
+    /// Whether it is blocked on another thread or a notification.
     pub const fn is_blocked(&self) -> bool {
         matches!(
             self.state,
@@ -403,18 +403,18 @@ impl<A: Arch> Thread<A> {
         )
     }
 
-    /// Whether it does not run and will not by itself.
+    /// Whether it is inactive or blocked.
     pub const fn is_stopped(&self) -> bool {
         !self.is_runnable()
     }
 
-    /// Whether the floating-point unit is withheld from it.
+    /// Whether it may not use the floating-point unit.
     pub const fn fpu_disabled(&self) -> bool {
         self.flags as usize & abi::thread_flags::FPU_DISABLED != 0
     }
 }
 
-/// The handle of one of a thread's slots.
+/// The handle of a slot of a thread.
 pub fn thread_slot<A: Arch>(thread: Ptr<Thread<A>>, slot: ThreadSlot) -> Ptr<Slot<A>> {
     let address = thread.address() + slot as usize * size_of::<Slot<A>>();
     // SAFETY: the slots are the first field of a `repr(C)` thread, which outlives its handles.

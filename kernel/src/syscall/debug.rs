@@ -1,4 +1,4 @@
-//! System calls for people who debug or measure; kernels of kind `release` have none of them.
+//! System calls for debugging and benchmarks, which kernels of kind `release` do not have.
 
 use abi::Syscall;
 use abi::registers::{CAP, MESSAGE_REGISTERS};
@@ -11,8 +11,7 @@ use crate::object::{Thread, ThreadSlot};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Handles a debug or benchmark call; returns whether it is one that this kernel has. The current
-    /// thread continues.
+    /// Handles a debug or benchmark call; returns whether this kernel has it. The current thread continues.
     pub(super) fn handle_debug_syscall(&mut self, call: Syscall) -> bool {
         if !cfg!(any(feature = "debug", feature = "bench"))
             || call.number() >= Syscall::Yield.number()
@@ -56,7 +55,7 @@ impl<A: Arch> Kernel<A> {
         true
     }
 
-    /// The tag of a capability; 0 for none.
+    /// The tag of a capability; 0 if the lookup fails.
     fn identify(&self, thread: Ptr<Thread<A>>, address: usize) -> usize {
         let root = self[thread].cap(ThreadSlot::CSpace);
         lookup_cap(self, root, address).map_or(0, |slot| self[slot].raw().tag().into())
@@ -71,7 +70,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Names a thread with the text at the start of the caller's message.
+    /// Sets the name of a thread to the text at the start of the caller's message buffer.
     fn name(&mut self, caller: Ptr<Thread<A>>, address: usize) {
         let (Some(named), Some(buffer)) = (
             self.lookup_thread(caller, address),

@@ -11,14 +11,15 @@ use crate::ipc::{Buffer, ExtraCaps, Parcels, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
-/// How a capability is invoked.
+/// The invocation flags.
 #[derive(Clone, Copy)]
 struct Manner {
-    /// Wait where that is possible, and report addresses that do not resolve.
+    /// Block where that is possible, and report lookup errors.
     blocking: bool,
-    /// Expect an answer.
+    /// Expect a reply.
     call: bool,
-    /// The first of two phases: lend time, and refuse what might disturb the second phase.
+    /// The send phase of a system call that also receives: donate the context, and refuse operations that
+    /// could interfere with the receive phase.
     first_phase: bool,
 }
 
@@ -47,8 +48,8 @@ impl<A: Arch> Kernel<A> {
     /// Performs a system call of the current thread.
     #[inline(always)]
     pub(super) fn dispatch(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
-        // Until it is done the call counts as to be done again: whoever stops the thread in the
-        // middle leaves it there.
+        // Until the system call is complete, it counts as not executed: if an operation stops the thread
+        // before then, the thread executes the system call again when it is resumed.
         self[thread].state = ThreadState::Restart;
         self.core.parcels = Parcels::NONE;
         let register = |kernel: &Self, register| kernel[thread].context.get(register);
@@ -83,8 +84,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A system call has stopped at a preemption point. The work done so far is paid for, by ending the
-    /// slice if need be; not where the call itself has deleted the time of its thread.
+    /// Charges the work done by a system call that was preempted, and ends the timeslice if the budget is
+    /// used up; not if the system call has itself deleted the context of its thread.
     #[inline(never)]
     fn stop_call(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
         #[cfg(any(test, feature = "invariants"))]
@@ -102,14 +103,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The same, where there is something special about the time.
+    /// [`Kernel::dispatch`], not inlined, for contexts that need a budget check at each entry.
     #[cold]
     pub(super) fn dispatch_specially(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
         self.dispatch(thread, call);
     }
 
-    /// Performs a system call of the current thread, which runs on time that was lent with a limit: it
-    /// may lend that only to endpoints that set a limit themselves.
+    /// Performs a system call of the current thread, which runs on a context that was donated with a limit.
+    /// It may donate the context only to endpoints with a threshold.
     pub(super) fn dispatch_limited(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
         let register = |register| self[thread].context.get(register);
         let (target, without) = match call {
@@ -129,13 +130,13 @@ impl<A: Arch> Kernel<A> {
         });
         match without {
             _ if !lends_freely => self.dispatch_specially(thread, call),
-            // What can't be sent without waiting is dropped, as the ABI drops it.
+            // The message is dropped, as the ABI does with messages that cannot be sent without blocking.
             Some(receive) => self.dispatch_specially(thread, receive),
             None => self.answer_error(thread, Error::IllegalOperation),
         }
     }
 
-    /// Receives.
+    /// Performs a system call that only receives.
     fn receive_only(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -148,7 +149,7 @@ impl<A: Arch> Kernel<A> {
         Ok(())
     }
 
-    /// Sends, and then receives.
+    /// Performs a system call that sends and then receives.
     fn send_and_receive(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -195,7 +196,7 @@ impl<A: Arch> Kernel<A> {
         Ok(())
     }
 
-    /// Finds a capability that a thread invokes, and those that it sends along. Nothing changes by it.
+    /// Looks up the capability that a thread invokes, and its extra capabilities. Has no side effects.
     #[inline(always)]
     fn find_invoked(
         &mut self,
@@ -204,7 +205,7 @@ impl<A: Arch> Kernel<A> {
     ) -> Result<Invoked<A>, Unfound> {
         let root = self[thread].cap(ThreadSlot::CSpace);
         let found = lookup_quickly(self, root, address);
-        // The way through deep capability spaces is long, and may be interrupted.
+        // Lookups in deep capability spaces are long, so there is a preemption point.
         if self.is_interrupted() {
             return Err(Unfound::Preempted);
         }
@@ -212,7 +213,7 @@ impl<A: Arch> Kernel<A> {
         self.with_extra(thread, root, slot)
     }
 
-    /// Finds what a thread with this capability space sends along to the capability in `slot`.
+    /// Looks up the extra capabilities of an invocation of the capability in `slot`.
     #[inline(always)]
     pub(crate) fn with_extra(
         &mut self,
@@ -221,7 +222,7 @@ impl<A: Arch> Kernel<A> {
         slot: Ptr<Slot<A>>,
     ) -> Result<Invoked<A>, Unfound> {
         let info = MessageInfo(self[thread].context.get(INFO));
-        // Looked for once, and only where something is in it.
+        // Looked up once, and only if the message uses it.
         let buffer = if info.length() > MESSAGE_REGISTERS || info.extra_caps() > 0 {
             self.send_buffer(thread)
         } else {
@@ -247,7 +248,7 @@ impl<A: Arch> Kernel<A> {
         })
     }
 
-    /// An address, of the invoked capability or of one that comes along, did not resolve.
+    /// Reports a lookup error of the invoked capability or of an extra capability.
     #[cold]
     fn miss(
         &mut self,
@@ -266,7 +267,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Invokes a capability by which the message, or a signal, goes on to somebody.
+    /// Invokes a capability that passes a message or a signal on to another thread.
     fn pass_on(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -306,7 +307,7 @@ impl<A: Arch> Kernel<A> {
             cap.rights.contains(Rights::GRANT),
             extra,
         )?;
-        // Calls lend time, and so does the first phase of a combined call.
+        // Calls donate the context, and so does the send phase of a system call that also receives.
         let options = SendOptions {
             blocking,
             call,
@@ -328,7 +329,7 @@ impl<A: Arch> Kernel<A> {
         Ok(Answer::Nothing)
     }
 
-    /// Tells a caller what came of its invocation.
+    /// Writes the result of an invocation to its caller.
     #[inline(always)]
     pub(crate) fn answer(&mut self, thread: Ptr<Thread<A>>, outcome: &Outcome) {
         match outcome {
@@ -346,7 +347,7 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-/// What is invoked, and what comes with the message.
+/// The results of the lookups for an invocation.
 pub(crate) struct Invoked<A: Arch> {
     slot: Ptr<Slot<A>>,
     info: MessageInfo,
@@ -355,11 +356,11 @@ pub(crate) struct Invoked<A: Arch> {
 }
 
 impl<A: Arch> Invoked<A> {
-    /// What a kernel object is asked for.
+    /// The invocation, for the methods of kernel objects.
     #[inline(always)]
     pub(crate) fn invocation(&self, caller: Ptr<Thread<A>>, is_call: bool) -> Invocation<A> {
         let (length, buffer) = match self.buffer {
-            // Beyond its end a message has nothing, whatever is in the buffer.
+            // Words after the end of the message are not read from the buffer.
             Some(buffer) if self.info.length() > MESSAGE_REGISTERS => {
                 (self.info.length(), Some(buffer))
             }
@@ -380,15 +381,15 @@ impl<A: Arch> Invoked<A> {
 /// The operation stopped at a preemption point.
 pub(super) struct Preempted;
 
-/// Why nothing is invoked.
+/// The reason why no capability is invoked.
 pub(crate) enum Unfound {
     /// The operation stopped at a preemption point.
     Preempted,
     /// An address did not resolve.
     Missing {
-        /// Which.
+        /// The address.
         address: usize,
-        /// Why.
+        /// The lookup error.
         failure: LookupFailure,
     },
 }

@@ -1,8 +1,8 @@
-//! The ways into the kernel: system calls, faults, interrupts.
+//! The kernel entries: system calls, faults, interrupts.
 //!
-//! The architecture's trap handlers save the registers of the current thread into its context and
-//! call one of the `handle_` functions, with interrupts disabled. When it returns, the thread to
-//! return to is chosen and its address space is in place.
+//! The architecture's trap handlers save the registers of the current thread into its register context
+//! and call one of the `handle_` functions, with interrupts disabled. When it returns, the thread to run
+//! is chosen and its address space is active.
 
 mod debug;
 mod dispatch;
@@ -19,27 +19,27 @@ use crate::sched::{Entry, Standing};
 use crate::token::Ptr;
 use crate::trace::trace;
 
-/// What interrupted.
+/// The source of an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupt {
     /// The core's timer.
     Timer,
-    /// A line that belongs to users.
+    /// An interrupt line for users.
     Line(Irq),
-    /// Another core has changed something here.
+    /// An IPI: another core has remotely modified this core.
     #[cfg(feature = "smp")]
     Core,
-    /// Nothing that anybody waits for.
+    /// A spurious interrupt: there is nothing to handle.
     Spurious,
 }
 
-/// Whether it is one of the eleven that [`Kernel::dispatch`] performs.
+/// Whether it is one of the eleven system calls that [`Kernel::dispatch`] performs.
 fn is_dispatched(call: &Syscall) -> bool {
     call.number() >= Syscall::Yield.number()
 }
 
 impl<A: Arch> Kernel<A> {
-    /// A system call of the current thread, whose registers are in its context.
+    /// Handles a system call of the current thread, with the registers in its register context.
     #[inline(always)]
     pub fn handle_syscall(&mut self) {
         let Some(thread) = self.core.current else {
@@ -57,7 +57,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A system call of the current thread for which there is no fast path.
+    /// Handles a system call of the current thread on the slow path.
     #[inline(never)]
     pub fn handle_syscall_in_general(&mut self) {
         self.core.begin_work();
@@ -83,7 +83,7 @@ impl<A: Arch> Kernel<A> {
             return;
         }
         let call = Syscall::from_number(number);
-        // Calls for people who debug or measure are outside of time.
+        // Debug and benchmark calls need no budget check.
         if let Some(call) = call
             && self.handle_debug_syscall(call)
         {
@@ -92,7 +92,7 @@ impl<A: Arch> Kernel<A> {
         self.handle_syscall_in_time(thread, call, number);
     }
 
-    /// The same, of those that take time.
+    /// Handles a system call that needs a budget check.
     #[inline(never)]
     fn handle_syscall_in_time(
         &mut self,
@@ -110,7 +110,7 @@ impl<A: Arch> Kernel<A> {
         self.leave();
     }
 
-    /// Performs a system call of the current thread, which has the time for it.
+    /// Performs a system call of the current thread after a passed budget check.
     #[inline(always)]
     fn serve(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         match call.filter(is_dispatched) {
@@ -119,7 +119,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Performs another system call, if it is one.
+    /// Performs a system call that [`Kernel::dispatch`] does not; an unknown number is a fault.
     #[inline(never)]
     fn serve_other(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         match call {
@@ -135,7 +135,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The same as [`Kernel::serve`], where there is something special about the time.
+    /// [`Kernel::serve`] for a thread with a scheduling context that needs a budget check at each entry.
     #[cold]
     fn serve_watched(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         self.core.again = self.tries_again(thread);
@@ -148,8 +148,8 @@ impl<A: Arch> Kernel<A> {
         self.start_idling(thread);
     }
 
-    /// Whether the thread sends again what it had too little time for, and what the odometer of its context
-    /// was when it began to wait; from now on it does not.
+    /// Ends the deferral of the thread's message, if it was deferred, and returns what the total consumed
+    /// of its context was at the start of the deferral.
     fn tries_again(&mut self, thread: Ptr<Thread<A>>) -> Option<u64> {
         let Progress::Deferred { since } = self[thread].progress else {
             return None;
@@ -163,9 +163,9 @@ impl<A: Arch> Kernel<A> {
         context.is_some_and(|context| self[context].limit.is_some())
     }
 
-    /// The current thread uses a unit of the processor that is off for it. `give` turns it on, if the thread
-    /// may have it; else `fault` is the thread's. Whom the unit is taken from may be a thread that another
-    /// core is about to move, so that even this is done inside.
+    /// Handles the use of a processor unit that is disabled for the current thread. `give` enables it if the
+    /// thread may have it; otherwise the thread gets `fault`. Needs shared mode, because the unit may be
+    /// taken from a thread that another core is about to migrate.
     pub fn handle_unit_off(&mut self, give: impl FnOnce(&mut Self) -> bool, fault: Fault) {
         if self.enter_for(|_| true) && !give(self) {
             return self.handle_fault(fault);
@@ -173,7 +173,7 @@ impl<A: Arch> Kernel<A> {
         self.go_out();
     }
 
-    /// A fault of the current thread.
+    /// Handles a fault of the current thread.
     pub fn handle_fault(&mut self, fault: Fault) {
         if self.enter_for(Self::fault_stays) {
             self.handle_fault_inside(fault);
@@ -205,10 +205,10 @@ impl<A: Arch> Kernel<A> {
         self.leave();
     }
 
-    /// An interrupt, from user mode or from the idle loop.
+    /// Handles an interrupt from user mode or from the idle loop.
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         let mut is_as_usual = true;
-        // Whatever has happened meanwhile, the interrupt has come.
+        // After remote modifications, the interrupt still has to be handled.
         while !self.come_in_for(|kernel| kernel.interrupt_stays(interrupt)) {
             self.catch_up();
             is_as_usual = false;
@@ -229,7 +229,7 @@ impl<A: Arch> Kernel<A> {
         self.update_time();
         self.check_budget();
         match interrupt {
-            // Whatever is due is found on the way out; the timer wants to be armed again.
+            // Due threads are found at kernel exit. The timer must be programmed again.
             Interrupt::Timer => self.core.reprogram = true,
             Interrupt::Line(irq) => self.deliver_interrupt(irq),
             #[cfg(feature = "smp")]

@@ -1,10 +1,10 @@
-//! Receiving, in two steps: what a thread needs for it is found first.
+//! Receiving, in two steps: the capability lookups, and the operation itself.
 //!
-//! Each lookup can be interrupted, and then the system call begins again. A system call that sends and
-//! receives must not be interrupted between the two: the message may have taken the thread's time
-//! along, and without time the thread would never come to receive. So everything is found before
-//! anything is sent. The message can put a capability into a slot that was found empty, so the slots
-//! are read when the thread receives; it cannot take one away.
+//! Each lookup may be preempted, and then the system call restarts. A system call that sends and receives
+//! must not be preempted between the two: the message may have donated the thread's context, and without
+//! one the thread would never run again to receive. So all lookups come before the send. The message may
+//! put a capability into a slot that was empty at the lookup, so the slots are read when the thread
+//! receives; it cannot remove a capability.
 
 use abi::{LookupFailure, Rights};
 
@@ -16,19 +16,19 @@ use crate::ipc::Receiver;
 use crate::object::{Fault, Thread, ThreadSlot};
 use crate::token::Ptr;
 
-/// What a thread needs to receive, as far as it was found.
+/// The results of the lookups for a receive operation.
 pub(super) struct Footprint<A: Arch> {
     source: Found<A>,
     reply: Option<Found<A>>,
 }
 
-/// What a lookup found.
+/// The result of one lookup.
 struct Found<A: Arch> {
     address: usize,
     slot: Result<Ptr<Slot<A>>, LookupFailure>,
 }
 
-/// An address does not resolve to what is needed.
+/// An address does not resolve to a capability of the required type.
 struct Missing {
     address: usize,
     failure: LookupFailure,
@@ -45,7 +45,7 @@ impl<A: Arch> Found<A> {
         }
     }
 
-    /// There is a capability, of the wrong kind.
+    /// The error for a capability of the wrong type.
     const fn unfit(&self) -> Missing {
         Missing {
             address: self.address,
@@ -55,9 +55,8 @@ impl<A: Arch> Found<A> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Finds what a thread needs to receive from the endpoint or notification at the address `source`,
-    /// with the reply object at the address `reply`. Addresses that do not resolve are told when it
-    /// receives.
+    /// Looks up what a thread needs to receive from the endpoint or notification at the address `source`,
+    /// with the reply object at the address `reply`. Lookup errors are reported when the thread receives.
     pub(super) fn find_footprint(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -91,7 +90,7 @@ impl<A: Arch> Kernel<A> {
         Ok(Found { address, slot })
     }
 
-    /// Receives by what was found. It can't be interrupted.
+    /// Receives with the results of the lookups. Has no preemption points.
     pub(super) fn receive_by(
         &mut self,
         thread: Ptr<Thread<A>>,

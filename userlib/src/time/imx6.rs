@@ -87,7 +87,7 @@ impl Clock {
     /// # Panics
     /// When this clock was given by a parent, not started.
     pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
-        let frame = self.frame.expect("only who started the clock can give it");
+        let frame = self.frame.expect("only the process that started the clock can give it");
         process.map(environment, NAME, frame, Rights::READ, Attributes::DEVICE)?;
         Ok(())
     }

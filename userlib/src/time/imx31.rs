@@ -45,7 +45,7 @@ impl Clock {
     /// # Panics
     /// If this clock was given by a parent, not started.
     pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
-        let frame = self.frame.expect("only the clock that was started can be given");
+        let frame = self.frame.expect("only a started clock can be given");
         process.map(environment, NAME, frame, Rights::READ, Attributes::DEVICE)?;
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Fault reports.
 //!
-//! Four components fail in different ways. Their parent receives fault messages and prints reports. Then the
-//! parent itself overflows its stack: this ends the run as failed, although other threads could continue.
+//! Four components fail in different ways. Their parent receives the fault messages and prints reports. Then
+//! the parent itself overflows its stack. This ends the run as failed, although other threads could continue
+//! to run.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

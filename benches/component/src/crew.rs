@@ -153,7 +153,7 @@ impl Crew {
 /// Does the turns of one thread in a round.
 #[expect(
     clippy::missing_spin_loop,
-    reason = "emulators would pause, and one core could be through before the next begins"
+    reason = "emulators would pause, and one core could finish before the next starts"
 )]
 fn work(counter: Counter, turns: usize, turn: &mut impl FnMut()) {
     let active = ACTIVE.0.load(Ordering::Acquire);

@@ -16,7 +16,7 @@ mod suites;
 /// The kernel's locks, compiled for user programs.
 #[path = "../../../kernel/src/sync"]
 pub mod sync {
-    #[expect(unused_imports, reason = "these locks do not need all of it")]
+    #[expect(unused_imports, reason = "these locks use only a part of it")]
     mod atomic;
     mod clh;
     mod guarded;

@@ -41,13 +41,13 @@ register_structs! {
 pub struct Epit(&'static Registers);
 
 impl Epit {
-    /// The timer whose register page is mapped permanently at `address`.
+    /// The timer with its register page mapped permanently at `address`.
     pub(crate) fn at(address: usize) -> Self {
         // SAFETY: by contract.
         Self(unsafe { &*(address as *const Registers) })
     }
 
-    /// The timer whose register page was shared as words.
+    /// The timer with its register page shared as words.
     pub fn shared(words: &'static [core::sync::atomic::AtomicUsize]) -> Self {
         Self::at(words.as_ptr() as usize)
     }

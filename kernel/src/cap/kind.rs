@@ -273,7 +273,7 @@ impl<A: Arch> Cap<A> {
         matches!(self, Self::Null)
     }
 
-    /// The kernel memory behind the capability, as physical start and log2 of the size.
+    /// The kernel memory of the object, as physical start and log2 of the size.
     #[inline]
     pub fn memory(&self) -> Option<(PhysAddr, usize)> {
         let (address, bits) = match self {
@@ -324,7 +324,7 @@ impl<A: Arch> Cap<A> {
         }
     }
 
-    /// The badge, for the kinds whose derivation depends on it.
+    /// The badge, for the kinds with a derivation that depends on it.
     pub(super) const fn badge(&self) -> Option<usize> {
         match self {
             Self::Endpoint(cap) => Some(cap.badge),

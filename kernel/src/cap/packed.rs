@@ -98,7 +98,7 @@ impl Field {
         Self::aligned(word, low, width, 0)
     }
 
-    /// A number whose low `shift` bits are zero, such as a physical address.
+    /// A number with `shift` low zero bits, such as a physical address.
     pub const fn aligned(word: u8, low: u8, width: u8, shift: u8) -> Self {
         Self {
             word,
@@ -109,7 +109,7 @@ impl Field {
         }
     }
 
-    /// A kernel address whose low `shift` bits are zero.
+    /// A kernel address with `shift` low zero bits.
     pub const fn pointer(word: u8, low: u8, width: u8, shift: u8) -> Self {
         Self {
             word,

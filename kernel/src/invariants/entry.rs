@@ -31,7 +31,7 @@ impl<A: Arch> Kernel<A> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Checks a thread whose system call has stopped at a preemption point.
+    /// Checks a thread with a system call that has stopped at a preemption point.
     ///
     /// # Panics
     /// As [`Kernel::check_after_entry`].

@@ -83,7 +83,7 @@ fn require(holds: bool, object: usize, rule: &'static str) -> Check {
     }
 }
 
-/// Checks the object behind a capability.
+/// Checks the object of a capability.
 ///
 /// # Errors
 /// The first violation found.

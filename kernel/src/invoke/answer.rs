@@ -4,7 +4,7 @@ use abi::{ErrorCode, LookupFailure, WORD_BITS};
 
 use crate::time::Microseconds;
 
-/// Why an invocation failed, with the details that its caller is told.
+/// Why an invocation failed, with the details for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The argument word with this index is invalid.

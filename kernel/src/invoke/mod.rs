@@ -123,7 +123,7 @@ pub fn look_up<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Preemption point after the checks of a request whose checks and execution both take long.
+/// Preemption point after the checks of a request for which both the checks and the execution take long.
 ///
 /// # Errors
 /// As for [`look_up`].

@@ -254,7 +254,7 @@ pub fn reset<A: Arch>(
 
 /// Clears used memory from offset `start` up to the watermark.
 fn clear<A: Arch>(untyped: &UntypedCap, start: usize) {
-    /// A unit whose size divides that of the smallest object.
+    /// A unit with a size that divides that of the smallest object.
     type Line = [usize; 16 / size_of::<usize>()];
     let address = PhysAddr(untyped.address.0 + start);
     let used = untyped.watermark - start;

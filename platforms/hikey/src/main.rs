@@ -1,4 +1,4 @@
-//! The kernel image for the HiKey, whose cores are Cortex-A53.
+//! The kernel image for the HiKey, with Cortex-A53 cores.
 //!
 //! QEMU does not emulate the board itself; its machine *virt* with the same core and the same version of the
 //! interrupt controller is used instead. Addresses are those of [`arch_arm::virt`].

@@ -1,4 +1,4 @@
-//! The kernel image for the HiKey, whose cores are Cortex-A53, in the 32-bit state.
+//! The kernel image for the HiKey, with Cortex-A53 cores, in the 32-bit state.
 //!
 //! QEMU's machine *virt* is used instead of the board: it has the same cores, and other devices. The core
 //! starts in the 64-bit state at EL2; a stub (`stub/`) before this image switches to the 32-bit state. The

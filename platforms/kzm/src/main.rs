@@ -1,4 +1,4 @@
-//! The kernel image for the KZM-ARM11-01 board: an i.MX31, whose core is an ARM1136.
+//! The kernel image for the KZM-ARM11-01 board: an i.MX31 with an ARM1136 core.
 //!
 //! Addresses and interrupts are those of the *MCIMX31 and MCIMX31L Applications Processors Reference
 //! Manual* (MCIMX31RM), chapters "Memory Map" and "ARM11 Vectored Interrupt Controller (AVIC)".

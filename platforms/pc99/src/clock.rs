@@ -1,7 +1,7 @@
 //! Frequency of the time stamp counter.
 //!
 //! If the processor does not report it, it is measured by channel 2 of the interval timer (Intel 8254 data
-//! sheet, order number 231164), whose gate and output are in port 0x61.
+//! sheet, order number 231164), with gate and output in port 0x61.
 
 use arch_x86_64::timer::time_stamp;
 use raw_cpuid::{CpuId, CpuIdReaderNative};

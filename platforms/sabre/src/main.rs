@@ -1,4 +1,4 @@
-//! The kernel image for the Sabre Lite: an i.MX 6Quad, whose cores are Cortex-A9.
+//! The kernel image for the Sabre Lite: an i.MX 6Quad with Cortex-A9 cores.
 //!
 //! Addresses and interrupts are those of the *i.MX 6Dual/6Quad Applications Processor Reference Manual*
 //! (IMX6DQRM), chapters 2 (memory map) and 3 (interrupts), and of the *Cortex-A9 MPCore Technical

@@ -1,4 +1,4 @@
-//! The kernel image for the Jetson TX1, whose cores are Cortex-A57.
+//! The kernel image for the Jetson TX1, with Cortex-A57 cores.
 //!
 //! QEMU does not emulate the board itself; its machine *virt* with the same core is used instead, entered at
 //! EL2, and with version 3 of the interrupt controller, which the board does not have. Addresses are those of

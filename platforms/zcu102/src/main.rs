@@ -1,5 +1,4 @@
-//! The kernel image for the ZCU102 board: a Zynq UltraScale+ MPSoC, whose application cores are
-//! Cortex-A53.
+//! The kernel image for the ZCU102 board: a Zynq UltraScale+ MPSoC with Cortex-A53 application cores.
 //!
 //! Addresses and interrupts are those of the *Zynq UltraScale+ Device Technical Reference Manual*
 //! (UG1085), chapters "System Addresses" and "Interrupts".

@@ -20,7 +20,7 @@ pub fn initial_registers(
     registers
 }
 
-/// The stack pointer at the start of a function whose stack ends at `top`.
+/// The initial stack pointer of a function with a stack that ends at `top`.
 pub fn initial_stack(top: usize) -> usize {
     top & !15
 }

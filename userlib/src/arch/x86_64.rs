@@ -23,7 +23,7 @@ pub fn initial_registers(
     registers
 }
 
-/// The stack pointer at the start of a function whose stack ends at `top`: as after a call instruction.
+/// The initial stack pointer of a function with a stack that ends at `top`: as after a call instruction.
 pub fn initial_stack(top: usize) -> usize {
     (top & !15) - size_of::<usize>()
 }

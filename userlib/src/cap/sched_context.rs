@@ -57,7 +57,7 @@ impl SchedParameters {
         Self { badge, ..self }
     }
 
-    /// The same with room for more replenishments.
+    /// The same with space for more replenishments.
     pub const fn with_extra_refills(self, extra_refills: usize) -> Self {
         Self {
             extra_refills,
@@ -65,7 +65,7 @@ impl SchedParameters {
         }
     }
 
-    /// log2 of the size in bytes of a scheduling context with room for these replenishments.
+    /// log2 of the size in bytes of a scheduling context with space for these replenishments.
     pub const fn size_bits(&self) -> usize {
         let mut bits = abi::sizes::MIN_SCHED_CONTEXT_BITS;
         while abi::sizes::refill_capacity(bits) < self.extra_refills + 2 {

@@ -81,7 +81,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// The kind whose absence makes a mapping fail with so many address bits left.
+    /// The kind that is missing if a mapping fails with so many address bits left.
     pub const fn missing(bits_left: usize) -> Option<Self> {
         match bits_left {
             39 => Some(Self::Pdpt),

@@ -20,7 +20,7 @@ pub struct StackUse {
 }
 
 impl StackUse {
-    /// Whether a quarter of the stack was never used: a margin for compilers whose code needs more.
+    /// Whether a quarter of the stack was never used: a margin for compilers that generate larger frames.
     pub fn has_margin(self) -> bool {
         self.used < self.size / 4 * 3
     }

@@ -33,7 +33,7 @@ pub mod page {
 pub enum Counter {
     /// The processor's cycle counter.
     Cycles,
-    /// A timer whose counter has this address.
+    /// A timer; the address of its counter.
     Timer(usize),
     /// The emulator's count.
     Emulator,

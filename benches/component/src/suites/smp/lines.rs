@@ -137,7 +137,7 @@ fn yield_now(bench: &mut Bench, name: &'static str) -> Result {
     watch(bench, name, |bench, core| {
         let start: Notification = own(bench)?.create()?;
         bench.run_on(core, move || {
-            // Starts and ends with the other thread; alone it would only yield to itself, at length.
+            // Starts and ends with the other thread. Without it, each yield would select this thread again.
             start.wait();
             (0..WARM_UP + TURNS).for_each(|_| syscall::yield_now());
             start.wait();

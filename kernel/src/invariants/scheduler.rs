@@ -76,7 +76,7 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
         require(
             kernel.core.ready.highest_rank(domain, kernel.core.level) == highest,
             domain.into(),
-            "the most urgent ready queue is found",
+            "the highest-priority ready queue is found",
         )?;
         require(
             kernel.core.release.earliest(domain).0 == earliest,
@@ -142,7 +142,7 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
     let due = core.release.most_urgent_due(domain, core.now, core.level);
     require(
         due.is_none_or(|due| due.rank <= kernel.rank(thread)),
-        "nobody more urgent than the current thread is due",
+        "no higher-priority thread than the current one is due",
     )?;
     check_thread(kernel, thread, reach)
 }

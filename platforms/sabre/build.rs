@@ -1,4 +1,4 @@
-//! Tells the linker how the image is laid out, and writes the device tree.
+//! Passes the linker scripts of the image, and writes the device tree.
 
 mod device_tree;
 

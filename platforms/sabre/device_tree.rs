@@ -1,8 +1,8 @@
-//! The description of the board that root tasks get with their boot information: its devices, in the
-//! form and by the names of the *Devicetree Specification* 0.4 and of the bindings that operating
-//! systems share. Addresses and interrupts are those of the IMX6DQRM, chapters 2 and 3.
+//! The description of the board that root tasks get with their boot information: its devices, in the form and
+//! with the names of the *Devicetree Specification* 0.4 and of the bindings that operating systems share.
+//! Addresses and interrupts are those of the IMX6DQRM, chapters 2 and 3.
 //!
-//! RAM is not in it. The kernel finds out how much there is, and tells by untyped memory.
+//! RAM is not included. The kernel detects its size, and reports it by untyped memory.
 
 use vm_fdt::{Error, FdtWriter};
 
@@ -15,7 +15,7 @@ const fn shared(line: u32) -> [u32; 3] {
 /// One device: node, compatible, address, size, interrupt line.
 type Device = (&'static str, &'static [&'static str], u32, u32, u32);
 
-/// Behind the first bridge to the peripherals.
+/// Devices on the first bridge to the peripherals.
 const AIPS1: &[Device] = &[
     (
         "serial",
@@ -61,7 +61,7 @@ const AIPS1: &[Device] = &[
     ),
 ];
 
-/// Behind the second.
+/// Devices on the second bridge.
 const AIPS2: &[Device] = &[
     ("ethernet", &["fsl,imx6q-fec"], 0x0218_8000, 0x4000, 118),
     (
@@ -73,7 +73,7 @@ const AIPS2: &[Device] = &[
     ),
 ];
 
-/// The tree as a blob.
+/// The device tree blob.
 pub fn blob() -> Result<Vec<u8>, Error> {
     let mut tree = FdtWriter::new()?;
     let root = tree.begin_node("")?;
@@ -125,7 +125,7 @@ fn interrupt_controller(tree: &mut FdtWriter) -> Result<(), Error> {
     tree.end_node(node)
 }
 
-/// A bus that leaves addresses as they are.
+/// A bus without address translation.
 fn bus(tree: &mut FdtWriter, compatible: &[&str]) -> Result<(), Error> {
     tree.property_string_list("compatible", strings(compatible))?;
     tree.property_u32("#address-cells", 1)?;

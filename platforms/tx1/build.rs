@@ -1,4 +1,4 @@
-//! Tells the linker how the image is laid out.
+//! Passes the linker scripts of the image.
 
 use std::env;
 

@@ -1,4 +1,4 @@
-//! What the initial thread finds when it starts.
+//! Capabilities and boot information of the initial thread.
 
 use crate::cap::{
     AsidControl, AsidPool, CNode, CPtr, DomainSet, Frame, IrqControl, SchedContext, SchedControl,
@@ -12,13 +12,13 @@ pub const TCB: Tcb = Tcb(CPtr(slots::INIT_THREAD_TCB));
 pub const CNODE: CNode = CNode(CPtr(slots::INIT_THREAD_CNODE));
 /// Its address space.
 pub const VSPACE: VSpace = VSpace(CPtr(slots::INIT_THREAD_VSPACE));
-/// Interrupts.
+/// The right to issue interrupt handlers.
 pub const IRQ_CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
-/// ASID pools.
+/// The right to create ASID pools.
 pub const ASID_CONTROL: AsidControl = AsidControl(CPtr(slots::ASID_CONTROL));
-/// The pool that its address space belongs to.
+/// The ASID pool of its address space.
 pub const ASID_POOL: AsidPool = AsidPool(CPtr(slots::INIT_THREAD_ASID_POOL));
-/// I/O ports.
+/// The right to issue I/O port capabilities.
 #[cfg(target_arch = "x86_64")]
 pub const IO_PORT_CONTROL: crate::cap::IoPortControl =
     crate::cap::IoPortControl(CPtr(slots::IO_PORT_CONTROL));
@@ -26,26 +26,26 @@ pub const IO_PORT_CONTROL: crate::cap::IoPortControl =
 pub const BOOT_INFO_FRAME: Frame = Frame(CPtr(slots::BOOT_INFO_FRAME));
 /// The frame of its IPC buffer.
 pub const IPC_BUFFER_FRAME: Frame = Frame(CPtr(slots::INIT_THREAD_IPC_BUFFER));
-/// Domains.
+/// The right to set domains and their schedule.
 pub const DOMAIN: DomainSet = DomainSet(CPtr(slots::DOMAIN));
 /// Its scheduling context.
 pub const SCHED_CONTEXT: SchedContext = SchedContext(CPtr(slots::INIT_THREAD_SC));
 
-/// The right to hand out time on the first core.
+/// The right to configure scheduling contexts on the first core.
 pub fn sched_control(boot: &BootInfo) -> SchedControl {
     SchedControl(CPtr(boot.sched_control.start))
 }
 
-/// The rights to hand out time on each core.
+/// The rights to configure scheduling contexts, for each core.
 pub fn sched_controls(boot: &BootInfo) -> impl Iterator<Item = SchedControl> + use<> {
     let SlotRegion { start, end } = boot.sched_control;
     (start..end).map(|slot| SchedControl(CPtr(slot)))
 }
 
-/// The records of extra boot information: each one's kind and contents.
+/// The records of extra boot information: kind and contents of each.
 pub fn extra_records(boot: &'static BootInfo) -> impl Iterator<Item = (usize, &'static [u8])> {
     let first = boot as *const BootInfo as usize + (1 << abi::sizes::PAGE_BITS);
-    // SAFETY: the kernel mapped so many bytes behind the page of the boot information.
+    // SAFETY: the kernel mapped so many bytes after the page of the boot information.
     let bytes = unsafe { core::slice::from_raw_parts(first as *const u8, boot.extra_length) };
     records(bytes)
 }

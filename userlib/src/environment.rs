@@ -1,6 +1,6 @@
-//! What a parent needs to make objects, map memory and start threads and processes.
+//! The capabilities with which a parent creates objects, maps memory and starts threads and processes.
 //!
-//! The root task has all of it from the kernel; a component has what its parent gave it
+//! The root task has all of them from the kernel; a component has those that its parent gave it
 //! ([`Process::give_own_capabilities`](crate::Process::give_own_capabilities) and untyped memory).
 
 use crate::allocator::Allocator;
@@ -15,7 +15,7 @@ use core::sync::atomic::AtomicUsize;
 /// Bytes of a page.
 pub const PAGE: usize = 1 << PAGE_BITS;
 
-/// Where [`Environment::map`] starts: far above any program.
+/// The first address of [`Environment::map`]: far above any program.
 const FREE_ADDRESSES: usize = 0x6000_0000;
 
 /// Names of the capabilities that a component needs to be a parent; see [`Environment::from_startup`].
@@ -28,11 +28,11 @@ pub mod names {
     pub const VSPACE: &str = "vspace";
     /// A pool for the address spaces of its children.
     pub const ASID_POOL: &str = "asid-pool";
-    /// The right to hand out time.
+    /// The right to configure scheduling contexts.
     pub const SCHED_CONTROL: &str = "sched-control";
 }
 
-/// The means of a parent.
+/// The resources of a parent.
 pub struct Environment {
     /// Slots and memory.
     pub allocator: Allocator,
@@ -40,15 +40,15 @@ pub struct Environment {
     pub tcb: Tcb,
     /// The parent's address space.
     pub vspace: VSpace,
-    /// Where children's address spaces are registered.
+    /// The ASID pool for children's address spaces.
     pub asid_pool: AsidPool,
-    /// The right to hand out time.
+    /// The right to configure scheduling contexts.
     pub sched_control: SchedControl,
     scratch: usize,
     next_address: usize,
 }
 
-/// Memory that the parent and others see.
+/// A page of memory that the parent shares with other components.
 #[derive(Clone, Copy)]
 pub struct SharedPage {
     /// The frame, mapped in the parent.
@@ -58,7 +58,7 @@ pub struct SharedPage {
 }
 
 impl Environment {
-    /// That of the initial thread.
+    /// The environment of the initial thread.
     pub fn from_boot_info(boot: &BootInfo) -> Self {
         Self::new(
             Allocator::from_boot_info(boot),
@@ -69,8 +69,8 @@ impl Environment {
         )
     }
 
-    /// That of a component which was given capabilities under the names in [`names`], and untyped
-    /// memory. What was not given is missing when it is needed: the kernel then returns an error.
+    /// The environment of a component that was given capabilities under the names in [`names`], and untyped
+    /// memory. The use of a capability that was not given returns an error of the kernel.
     pub fn from_startup(startup: &Startup) -> Self {
         fn find<T: Capability>(startup: &Startup, name: &str) -> T {
             let given = startup.find_capability(name);
@@ -109,14 +109,14 @@ impl Environment {
         }
     }
 
-    /// Addresses for `pages` pages that nothing is mapped at, behind a page that stays empty.
+    /// Reserves addresses for `pages` unmapped pages, after a guard page; returns the first address.
     pub fn reserve(&mut self, pages: usize) -> usize {
         let address = self.next_address + PAGE;
         self.next_address = address + pages * PAGE;
         address
     }
 
-    /// Maps a frame of the smallest size at a free address; the address.
+    /// Maps a frame of the smallest size at a free address; returns the address.
     pub fn map(&mut self, frame: Frame, rights: Rights, attributes: Attributes) -> Result<usize> {
         let address = self.reserve(1);
         self.vspace
@@ -124,7 +124,7 @@ impl Environment {
         Ok(address)
     }
 
-    /// Maps new memory of `pages` pages in a row; the address.
+    /// Maps `pages` contiguous pages of new memory; returns their address.
     pub fn map_new(&mut self, pages: usize) -> Result<usize> {
         let address = self.reserve(pages);
         for page in 0..pages {
@@ -140,18 +140,18 @@ impl Environment {
         Ok(address)
     }
 
-    /// A new page of zeros that can be shared.
+    /// Creates a zeroed page that can be shared.
     pub fn create_shared_page(&mut self) -> Result<SharedPage> {
         let frame = self.allocator.create::<Frame>()?;
         let address = self.map(frame, Rights::READ_WRITE, Attributes::NO_EXECUTE)?;
-        // SAFETY: the page is mapped for good, and only atomics reach it.
+        // SAFETY: the page is mapped permanently, and only atomics access it.
         let words = unsafe {
             core::slice::from_raw_parts(address as *const AtomicUsize, PAGE / size_of::<usize>())
         };
         Ok(SharedPage { frame, words })
     }
 
-    /// Maps a page of device registers; the address of `physical_address` itself.
+    /// Maps a page of device registers; returns its frame and the virtual address of `physical_address`.
     pub fn map_device(&mut self, physical_address: usize) -> Result<(Frame, usize)> {
         let offset = physical_address % PAGE;
         let frame = self
@@ -161,7 +161,7 @@ impl Environment {
         Ok((frame, address + offset))
     }
 
-    /// A scheduling context with parameters.
+    /// Creates a scheduling context with these parameters.
     pub fn create_sched_context(&mut self, parameters: &SchedParameters) -> Result<SchedContext> {
         let bits = parameters.size_bits();
         let context = self.allocator.create_sized::<SchedContext>(bits)?;
@@ -169,7 +169,7 @@ impl Environment {
         Ok(context)
     }
 
-    /// Lets `edit` change the contents of a frame of the smallest size that is mapped nowhere.
+    /// Maps an unmapped frame of the smallest size temporarily, so that `edit` can change its contents.
     pub(crate) fn edit_frame<T>(
         &mut self,
         frame: Frame,
@@ -184,9 +184,9 @@ impl Environment {
             Rights::READ_WRITE,
             Attributes::NO_EXECUTE,
         )?;
-        // SAFETY: the page was just mapped, nothing else is there, and it stays until `edit` is done.
+        // SAFETY: this function has just mapped the page; nothing else accesses it until `edit` returns.
         let result = edit(unsafe { &mut *(scratch as *mut [u8; PAGE]) });
-        // Instruction fetches do not look into the data cache on Arm.
+        // Instruction fetches do not snoop the data cache on Arm.
         #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
         if execute {
             frame.cache(crate::cap::CacheOperation::UnifyInstruction, 0, PAGE)?;

@@ -10,10 +10,10 @@ use tock_registers::{register_bitfields, register_structs};
 register_bitfields! [u32,
     Control [
         ENABLE OFFSET(0) NUMBITS(1) [],
-        /// Counting starts at the load register, or else at the largest number, when enabled.
+        /// When enabled, counting starts at the load register (without RELOAD: at the largest number).
         ENABLE_MODE OFFSET(1) NUMBITS(1) [],
         COMPARE_INTERRUPT OFFSET(2) NUMBITS(1) [],
-        /// Counting starts over at the load register when it ends, or else at the largest number.
+        /// At the end, counting restarts at the load register (if clear: at the largest number).
         RELOAD OFFSET(3) NUMBITS(1) [],
         /// Divides by this plus one.
         PRESCALER OFFSET(4) NUMBITS(12) [],
@@ -41,18 +41,18 @@ register_structs! {
 pub struct Epit(&'static Registers);
 
 impl Epit {
-    /// The timer whose page is mapped at `address` for good.
+    /// The timer with its register page mapped permanently at `address`.
     pub(crate) fn at(address: usize) -> Self {
         // SAFETY: by contract.
         Self(unsafe { &*(address as *const Registers) })
     }
 
-    /// The timer whose page was shared, as words.
+    /// The timer with its register page shared as words.
     pub fn shared(words: &'static [core::sync::atomic::AtomicUsize]) -> Self {
         Self::at(words.as_ptr() as usize)
     }
 
-    /// The peripheral clock, divided.
+    /// A configuration with the peripheral clock, divided.
     fn configuration(divisor: u32) -> FieldValue<u32, Control::Register> {
         Control::CLOCK_SOURCE::Peripheral
             + Control::PRESCALER.val(divisor - 1)
@@ -64,7 +64,7 @@ impl Epit {
         self.0.control.write(configuration + Control::ENABLE::SET);
     }
 
-    /// Interrupts after some microseconds, at least one, and again and again.
+    /// Interrupts periodically, after so many microseconds each, at least one.
     pub fn start(self, microseconds: u32) {
         self.stop();
         let configuration = Self::configuration(PERIPHERAL_MEGAHERTZ)
@@ -76,10 +76,10 @@ impl Epit {
         self.enable(configuration);
     }
 
-    /// Stops, and takes the interrupt back.
+    /// Stops the timer and clears its interrupt.
     pub fn stop(self) {
         self.0.control.set(0);
-        // Writing a one clears.
+        // Writing one clears the status bit.
         self.0.status.set(1);
     }
 

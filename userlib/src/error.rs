@@ -7,14 +7,14 @@ use abi::{ErrorCode, LookupFailure};
 /// The result of an invocation.
 pub type Result<T = ()> = core::result::Result<T, Error>;
 
-/// Why an invocation failed, with what the kernel adds.
+/// Why an invocation failed, with the details from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// An argument word is bad; its number.
+    /// The argument word with this index is invalid.
     InvalidArgument(usize),
-    /// A capability is bad; its number, 0 for the one invoked.
+    /// The capability with this index is invalid; 0 is the invoked one.
     InvalidCapability(usize),
-    /// The object refuses this now, or never.
+    /// The object does not allow the operation in its state, or at all.
     IllegalOperation,
     /// A value is not in the range allowed.
     Range {
@@ -29,36 +29,36 @@ pub enum Error {
     FailedLookup {
         /// Whether the source failed, not the destination.
         source: bool,
-        /// How.
+        /// The lookup error.
         failure: LookupFailure,
     },
     /// Too few words or capabilities.
     TruncatedMessage,
-    /// Something is in the place.
+    /// The destination slot or address is not empty.
     DeleteFirst,
-    /// Something was made from it.
+    /// The object has children in the derivation tree.
     RevokeFirst,
-    /// Not enough memory in the untyped: the bytes left.
+    /// Not enough memory in the untyped; the number of free bytes.
     NotEnoughMemory(usize),
-    /// The endpoint asks for more time than the caller's scheduling context can ever lend.
+    /// The endpoint's threshold is more than the budget of the caller's scheduling context.
     BudgetTooSmall {
-        /// What it takes.
+        /// The budget that is needed.
         needed: Microseconds,
-        /// What there is at most.
+        /// The context's whole budget.
         budget: Microseconds,
     },
-    /// The server has used as much of the caller's time as the endpoint allows.
+    /// The server has used as much of the caller's budget as the endpoint's limit allows.
     LimitReached,
-    /// A label that is not in the ABI.
+    /// An error code that is not in the ABI.
     Unknown(usize),
-    /// Not from the kernel: the parent's own allocator has no slot or no memory left.
+    /// Not from the kernel: the parent's own allocator is out of slots or memory.
     OutOfResources,
-    /// Not from the kernel: the program to be loaded is not a proper ELF file of this machine.
+    /// Not from the kernel: the program to be loaded is not a valid ELF file for this machine.
     BadProgram(&'static str),
 }
 
 impl Error {
-    /// The error that an answer with a nonzero label stands for.
+    /// The error that a reply with a nonzero label reports.
     #[cold]
     pub fn from_answer(answer: &Message) -> Self {
         match ErrorCode::from_number(answer.label()) {

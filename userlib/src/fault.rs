@@ -1,4 +1,4 @@
-//! Faults, and how components end.
+//! Faults, and how components exit.
 
 use crate::Microseconds;
 use crate::message::Message;
@@ -6,54 +6,54 @@ use abi::LookupFailure;
 use abi::fault::{FaultLabel, LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH, timeout_flags};
 use abi::registers::{CAP, UNKNOWN_SYSCALL};
 
-/// The system call by which a component ends; its argument is the exit code. No kernel has such a
-/// call, so it arrives at the component's fault handler, and at nobody else.
+/// The system call by which a component exits; its argument is the exit code. No kernel has this system call,
+/// so it raises a fault, which only the component's fault handler receives.
 pub const EXIT: usize = (-2000isize) as usize;
 
 /// The exit code of a panic.
 pub const PANIC: usize = 101;
 
-/// What a fault message says.
+/// The contents of a fault message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A capability address did not resolve.
+    /// A capability lookup failed.
     Capability {
-        /// Where.
+        /// The program counter.
         pc: usize,
         /// The address.
         address: usize,
-        /// While receiving.
+        /// Whether the thread was receiving.
         receiving: bool,
-        /// How.
+        /// The lookup error.
         failure: Option<LookupFailure>,
     },
     /// A system call that does not exist.
     UnknownSyscall {
-        /// Where.
+        /// The program counter.
         pc: usize,
-        /// Its number.
+        /// The number of the system call.
         number: usize,
-        /// What was in the capability register.
+        /// The contents of the capability register.
         argument: usize,
     },
     /// A processor exception.
     UserException {
-        /// Where.
+        /// The program counter.
         pc: usize,
         /// The stack pointer.
         sp: usize,
         /// The flags.
         flags: usize,
-        /// Which exception.
+        /// The exception.
         number: usize,
-        /// What the processor adds.
+        /// The processor's error code.
         code: usize,
     },
     /// A breakpoint, watchpoint or single step.
     Debug {
-        /// Where.
+        /// The program counter.
         pc: usize,
-        /// Why.
+        /// The reason.
         reason: usize,
         /// The address that triggered it.
         trigger: usize,
@@ -64,18 +64,18 @@ pub enum Fault {
     Timeout {
         /// The badge of the scheduling context.
         badge: usize,
-        /// Time used since the last time that somebody asked.
+        /// Time used since it was last queried.
         consumed: Microseconds,
-        /// What the longer message of Escapement tells, where something is used that seL4 has not.
+        /// The additional words of Escapement's longer message, for features that seL4 does not have.
         more: Option<MoreOnTimeout>,
     },
     /// A memory access without mapping.
     Memory {
-        /// Where.
+        /// The program counter.
         pc: usize,
         /// The address accessed.
         address: usize,
-        /// It was an instruction fetch.
+        /// Whether it was an instruction fetch.
         instruction: bool,
         /// The processor's status word.
         status: usize,
@@ -84,13 +84,13 @@ pub enum Fault {
     Other(usize),
 }
 
-/// What the longer timeout message tells: that of an idling scheduling context, or of one that was yielded
-/// to with a timeout.
+/// Contents of the longer timeout message, for an idling scheduling context, or one that was yielded to with
+/// a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MoreOnTimeout {
-    /// The thread was waiting when its time was over.
+    /// The thread was blocked when the timeout occurred.
     pub blocked: bool,
-    /// The moment of the timeout has come; otherwise the budget is used up.
+    /// The time of the timeout has come; otherwise the budget is used up.
     pub moment: bool,
     /// The time of the kernel's clock.
     pub now: Microseconds,
@@ -165,14 +165,14 @@ impl Fault {
     }
 }
 
-/// How a component ended, or what else its fault handler heard.
+/// How a component ended, or which fault its handler received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It ended by itself; 0 is success.
     Exited(usize),
     /// It panicked.
     Panicked,
-    /// It did something that it must not.
+    /// It raised a fault.
     Faulted(Fault),
 }
 

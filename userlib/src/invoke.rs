@@ -4,7 +4,7 @@ use crate::cap::CPtr;
 use crate::message::Message;
 use crate::{Error, Result, syscall};
 
-/// The label of a method, as a constant of the build.
+/// The label of a method as a compile-time constant.
 macro_rules! label {
     ($method:ident) => {
         const { abi::Method::$method.number() }
@@ -12,7 +12,8 @@ macro_rules! label {
 }
 pub(crate) use label;
 
-/// The label of a method that not every build has. Without it, the kernel's answer is given here.
+/// The label of a method that is an option of the build. If this build lacks it, returns the error that the
+/// kernel would.
 macro_rules! optional_label {
     ($method:ident) => {
         const { abi::Method::$method.checked_number() }.ok_or($crate::Error::IllegalOperation)?
@@ -20,7 +21,7 @@ macro_rules! optional_label {
 }
 pub(crate) use optional_label;
 
-/// Invokes `object` and waits for the answer.
+/// Invokes `object` and waits for the reply.
 #[inline(always)]
 pub fn invoke(
     object: CPtr,
@@ -37,7 +38,7 @@ pub fn invoke(
     }
 }
 
-/// Invokes `object` for its effect only.
+/// Invokes `object`, for methods without a result.
 #[inline(always)]
 pub fn perform(object: CPtr, label: usize, words: &[usize], capabilities: &[CPtr]) -> Result {
     invoke(object, label, words, capabilities).map(drop)

@@ -1,8 +1,8 @@
 //! The calling thread's IPC buffer.
 //!
-//! The TLS register of a thread points at its IPC buffer (x86-64: FS, and the buffer's first word
-//! holds its own address; Arm: TPIDRURW). The runtime of each thread sees to it before any other
-//! code runs. All accesses are volatile: the kernel reads and writes the buffer in system calls.
+//! The TLS register of a thread points at its IPC buffer (x86-64: FS, and the buffer's first word holds its
+//! own address; Arm: TPIDRURW). The runtime of each thread sets it before any other code runs. All accesses
+//! are volatile, because the kernel reads and writes the buffer in system calls.
 
 use crate::cap::{CPtr, Slot};
 use abi::IpcBuffer;
@@ -26,21 +26,21 @@ pub fn set_message_word(index: usize, value: usize) {
     unsafe { addr_of_mut!((*buffer()).message[index]).write_volatile(value) }
 }
 
-/// The badge of received capability `index` when it was unwrapped.
+/// The badge of received capability `index`, if it was unwrapped.
 pub fn unwrapped_badge(index: usize) -> usize {
     assert!(index < abi::MAX_EXTRA_CAPS);
     // SAFETY: as for `message_word`.
     unsafe { addr_of!((*buffer()).caps_or_badges[index]).read_volatile() }
 }
 
-/// Names capability `index` of the next message.
+/// Sets capability `index` of the next message.
 pub fn set_capability(index: usize, capability: CPtr) {
     assert!(index < abi::MAX_EXTRA_CAPS);
     // SAFETY: as for `message_word`.
     unsafe { addr_of_mut!((*buffer()).caps_or_badges[index]).write_volatile(capability.0) }
 }
 
-/// Says where the next received capability goes. `slot.root` is looked up in the thread's own CSpace.
+/// Sets the slot for the next received capability. `slot.root` is looked up in the thread's own CSpace.
 pub fn set_receive_slot(slot: Slot) {
     let buffer = buffer();
     // SAFETY: as for `message_word`.
@@ -51,11 +51,11 @@ pub fn set_receive_slot(slot: Slot) {
     }
 }
 
-/// Writes `name`, cut to what fits, as a NUL-terminated string at the start of the message words.
+/// Writes `name`, truncated to fit, as a NUL-terminated string at the start of the message words.
 pub(crate) fn set_string(name: &str) {
     const ROOM: usize = abi::MAX_MESSAGE_LENGTH * size_of::<usize>() - 1;
     let length = name.len().min(ROOM);
-    // SAFETY: as for `message_word`; the string ends inside the message words.
+    // SAFETY: as for `message_word`; the string fits into the message words.
     unsafe {
         let start = addr_of_mut!((*buffer()).message).cast::<u8>();
         for (index, byte) in name.bytes().take(length).enumerate() {

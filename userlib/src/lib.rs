@@ -1,14 +1,14 @@
-//! What a user component of Escapement stands on.
+//! Library for user components of Escapement.
 //!
-//! From the ground up: [`arch`] has the system-call instructions, [`syscall`] and [`cap`] the typed
-//! calls and capabilities, [`message`] and [`fault`] what travels in them, [`runtime`] the way into
-//! `main`. On top stand the parts of a parent: [`allocator`], [`mapping`], [`loader`], [`process`]
-//! and [`thread`], and those of a server: [`server`] and [`time`].
+//! From the lowest layer up: [`arch`] has the system-call instructions, [`syscall`] and [`cap`] typed system
+//! calls and capabilities, [`message`] and [`fault`] the contents of messages, [`runtime`] the entry into
+//! `main`. Above them are the modules for parents: [`allocator`], [`mapping`], [`loader`], [`process`] and
+//! [`thread`], and those for servers: [`server`] and [`time`].
 //!
 //! # Safety
-//! Capability invocations are safe functions here, although a component that holds its own address
-//! space can unmap the memory it stands on. As with `/proc/self/mem`, Rust's guarantees end where a
-//! program reaches around the language; what the kernel guarantees is that it hurts nobody else.
+//! Capability invocations are safe functions here, although a component with a capability to its own address
+//! space can unmap its own memory. As with `/proc/self/mem`, Rust's guarantees do not cover a program that
+//! circumvents the language; the kernel guarantees that such a program harms no other component.
 #![cfg_attr(target_os = "none", no_std)]
 
 pub mod allocator;

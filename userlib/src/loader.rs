@@ -1,4 +1,4 @@
-//! Reading the ELF file of a component.
+//! Reader of components' ELF files.
 
 use crate::Error;
 use abi::Rights;
@@ -22,23 +22,23 @@ const CLASS: Class = if abi::WORD_BITS == 64 {
     Class::ELF32
 };
 
-/// A program that can be loaded.
+/// A valid program for this machine.
 pub struct Program<'a> {
     file: ElfBytes<'a, LittleEndian>,
 }
 
-/// A part of a program that is loaded as it is.
+/// A loadable segment of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// Where it goes.
+    /// Its virtual address.
     pub address: usize,
-    /// How many bytes it takes there.
+    /// Its size in memory.
     pub size: usize,
-    /// What the first of them are; the rest is zero.
+    /// The contents of its first bytes; the remaining ones are zero.
     pub contents: &'a [u8],
-    /// Read, and write if the program may.
+    /// Its access rights: read, and write if the segment is writable.
     pub rights: Rights,
-    /// Whether it is code.
+    /// Whether it is executable.
     pub execute: bool,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Program<'a> {
         Ok(program)
     }
 
-    /// Where it starts.
+    /// Its entry point.
     pub fn entry(&self) -> usize {
         self.file.ehdr.e_entry as usize
     }
@@ -102,7 +102,7 @@ impl<'a> Program<'a> {
 mod tests {
     use super::*;
 
-    /// A file with one segment of 3 bytes at 0x40_0000, as the host's word size wants it.
+    /// A file with one segment of 3 bytes at 0x40_0000, for the host's word size.
     fn file() -> Vec<u8> {
         let mut bytes = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         for half in [ET_EXEC, MACHINE] {

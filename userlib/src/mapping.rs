@@ -1,15 +1,15 @@
-//! Address spaces: mapping frames, with the paging structures that they need.
+//! Address spaces: mapping frames, including the paging structures that this needs.
 
 use crate::allocator::Allocator;
 use crate::cap::{Attributes, Capability, Frame, PageTable, Table, VSpace};
 use crate::{Error, Result};
 use abi::{LookupFailure, Rights};
 
-/// The deepest walk that a mapping can need new structures for.
+/// The most paging structures that a mapping can lack.
 const LEVELS: usize = 4;
 
 impl VSpace {
-    /// Maps a frame; makes the paging structures that are missing.
+    /// Maps a frame and creates missing paging structures.
     pub fn map<const REGIONS: usize>(
         self,
         allocator: &mut Allocator<REGIONS>,
@@ -33,7 +33,7 @@ impl VSpace {
         Err(Error::IllegalOperation)
     }
 
-    /// Makes a paging structure and puts it where `address` needs it.
+    /// Creates a paging structure and maps it for `address`.
     pub fn add_table<const REGIONS: usize>(
         self,
         allocator: &mut Allocator<REGIONS>,

@@ -7,32 +7,33 @@ use crate::time::Microseconds;
 use abi::MessageInfo;
 use abi::registers::MESSAGE_REGISTERS;
 
-/// A message that is about to be sent, or has just arrived.
+/// A message to be sent, or one that was received.
 ///
-/// The first words travel in registers and are here by value; further words and capabilities lie in
-/// the thread's IPC buffer, where the next system call may overwrite them.
+/// The first words are transferred in registers and stored here by value; further words and capabilities are
+/// in the thread's IPC buffer, which the next system call may overwrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Label, length and numbers of capabilities.
     pub info: MessageInfo,
-    /// The words that travel in registers.
+    /// The message registers.
     pub registers: [usize; MESSAGE_REGISTERS],
 }
 
-/// What a receive brought.
+/// The result of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Badge of the capability that was used to send, or the word of a notification.
+    /// Badge of the sender's capability, or the word of a notification.
     pub badge: usize,
-    /// The message; `None` when a notification was received.
+    /// The message; `None` if a notification was received.
     pub message: Option<Message>,
 }
 
 impl Message {
-    /// A message of `words` under `label`. Words beyond the registers go to the IPC buffer now.
+    /// A message of `words` with this label. Words that do not fit into registers are written to the IPC
+    /// buffer immediately.
     ///
     /// # Panics
-    /// When there are more than [`abi::MAX_MESSAGE_LENGTH`] words.
+    /// If there are more than [`abi::MAX_MESSAGE_LENGTH`] words.
     #[inline(always)]
     pub fn new(label: usize, words: &[usize]) -> Self {
         let mut registers = [0; MESSAGE_REGISTERS];
@@ -57,10 +58,10 @@ impl Message {
         }
     }
 
-    /// The same message with up to three capabilities. They go to the IPC buffer now.
+    /// The same message with up to three capabilities, which are written to the IPC buffer immediately.
     ///
     /// # Panics
-    /// When there are more than [`abi::MAX_EXTRA_CAPS`].
+    /// If there are more than [`abi::MAX_EXTRA_CAPS`].
     #[inline(always)]
     pub fn with_capabilities(self, capabilities: &[CPtr]) -> Self {
         for (index, &capability) in capabilities.iter().enumerate() {
@@ -70,7 +71,7 @@ impl Message {
         Self { info, ..self }
     }
 
-    /// What the message is about.
+    /// The label.
     pub const fn label(&self) -> usize {
         self.info.label()
     }
@@ -80,12 +81,12 @@ impl Message {
         self.info.length()
     }
 
-    /// Number of capabilities that arrived.
+    /// Number of received capabilities.
     pub const fn capabilities(&self) -> usize {
         self.info.extra_caps()
     }
 
-    /// Word `index`, or 0 when the message is shorter.
+    /// Word `index`, or 0 if the message is shorter.
     #[inline(always)]
     pub fn word(&self, index: usize) -> usize {
         if index >= self.length() {
@@ -102,8 +103,8 @@ impl Message {
         }
     }
 
-    /// The time that was lent with the message, if it came through an endpoint with the flag
-    /// [`abi::endpoint_flags::TELL_BUDGET`]: it stands behind the message.
+    /// The budget available to the server, if the message came through an endpoint with the flag
+    /// [`abi::endpoint_flags::TELL_BUDGET`]: the kernel stores it after the message.
     pub fn lent_time(&self) -> Microseconds {
         let mut words = [0; crate::time::WORDS];
         for (index, word) in words.iter_mut().enumerate() {
@@ -112,14 +113,14 @@ impl Message {
         Microseconds::from_words(words)
     }
 
-    /// The badge of capability `index`, when it came through the endpoint that the message came
-    /// through and so arrived as a badge.
+    /// The badge of capability `index`, if it was unwrapped: it refers to the endpoint through which the
+    /// message came, and was received as a badge.
     pub fn unwrapped_badge(&self, index: usize) -> Option<usize> {
         (index < abi::MAX_EXTRA_CAPS && self.info.unwrapped() >> index & 1 == 1)
             .then(|| ipc_buffer::unwrapped_badge(index))
     }
 
-    /// The message in registers that come back from the kernel.
+    /// The message in registers returned by the kernel.
     pub(crate) fn from_registers(registers: &Registers) -> Self {
         Self {
             info: MessageInfo(registers.info),
@@ -128,19 +129,19 @@ impl Message {
     }
 }
 
-/// What the message information register holds before a receive. The kernel leaves it there when a
-/// notification, or nothing, is received; and no message that arrives is 127 words long.
+/// Value of the message information register before a receive. The kernel leaves it unchanged if a
+/// notification, or nothing, was received; no received message has a length of 127 words.
 pub(crate) const NO_MESSAGE: usize = usize::MAX;
 
-/// The information word for a call that sends and receives. The kernel ignores the unwrapped bits of
-/// what is sent, and no message arrives with all of them set and fewer than three capabilities; so
-/// the word is recognised when it comes back untouched.
+/// The information word for a system call that sends and receives. The kernel ignores the unwrapped bits of a
+/// sent message, and no received message has all of them set with fewer than three capabilities. So an
+/// unchanged word is recognised when the call returns.
 pub(crate) const fn marked(info: MessageInfo) -> MessageInfo {
     info.with_unwrapped(7)
 }
 
 impl Received {
-    /// What registers that come back from a receive say.
+    /// The result of a receive, from its registers.
     pub(crate) fn from_registers(registers: &Registers) -> Self {
         Self {
             badge: registers.cap,
@@ -148,8 +149,8 @@ impl Received {
         }
     }
 
-    /// What registers that come back from a send and receive in one call say, when `sent` was in the
-    /// information register before.
+    /// The result of a system call that sends and receives, from its registers; `sent` was in the information
+    /// register before.
     #[inline(always)]
     pub(crate) fn from_sent(registers: &Registers, sent: MessageInfo) -> Self {
         Self {
@@ -158,7 +159,7 @@ impl Received {
         }
     }
 
-    /// The same for a receive that does not block.
+    /// The same for a non-blocking receive.
     pub(crate) fn from_registers_if_any(registers: &Registers) -> Option<Self> {
         let received = Self::from_registers(registers);
         (received.badge != 0 || received.message.is_some()).then_some(received)

@@ -1,6 +1,6 @@
-//! Faults in words.
+//! Fault reports in plain language.
 //!
-//! A line has a fixed form, so that the tool can add the names of functions to its addresses:
+//! A report is one line of a fixed form, so that the tool can add the names of functions to its addresses:
 //! `post-mortem PROGRAM: WORDS, pc 0x…, address 0x…`.
 
 use crate::cap::{Endpoint, Reply, SchedParameters};
@@ -10,11 +10,11 @@ use crate::{Environment, Fault, Microseconds, Result, arch, println, runtime};
 use core::fmt;
 use core::ops::Range;
 
-/// Below a stack nothing is mapped, one page at least. The frame of a function may be larger, so an access
-/// some pages below counts as an overflow, too.
+/// Below a stack is at least one unmapped page. The frame of a function may be larger, so an access up to
+/// this many bytes below the stack counts as an overflow, too.
 const GUARD: usize = 4 * PAGE;
 
-/// What there is to say about a program that has failed.
+/// The failure of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostMortem<'a> {
     /// The name of the program.
@@ -30,7 +30,7 @@ impl PostMortem<'_> {
         (self.stack.start.saturating_sub(GUARD)..self.stack.start).contains(&address)
     }
 
-    /// What the thread did to the memory at `address`.
+    /// Description of the access of the thread to the memory at `address`.
     fn access(&self, address: usize, instruction: bool, status: usize) -> &'static str {
         let access = arch::memory_access(status);
         match (instruction, access.forbidden, access.write) {
@@ -47,7 +47,7 @@ impl PostMortem<'_> {
         }
     }
 
-    /// What has happened, in words.
+    /// Description of the fault.
     pub fn words(&self) -> &'static str {
         match self.fault {
             Fault::Memory {
@@ -98,13 +98,13 @@ impl fmt::Display for PostMortem<'_> {
     }
 }
 
-/// The time of the thread that waits for the root task's end: enough for a line.
+/// Scheduling parameters of the thread that waits for a fault of the root task: enough to print a line.
 const TIME: SchedParameters =
     SchedParameters::new(Microseconds::from_millis(5), Microseconds::from_millis(50));
 
 impl Environment {
-    /// From now on a fault of the root task's first thread is told in words and ends the run, which has
-    /// failed then. Without this its other threads and components would go on alone.
+    /// Makes a fault of the root task's first thread print a report and end the run as failed. Without this,
+    /// its other threads and components would continue.
     pub fn end_with_root_task(&mut self, program: &'static str) -> Result {
         let faults: Endpoint = self.allocator.create()?;
         let reply: Reply = self.allocator.create()?;
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     const STACK: Range<usize> = 0x40_0000..0x41_0000;
-    /// User, and one of: present, write.
+    /// Error code bits: user access; page present; write access.
     const USER: usize = 4;
     const PRESENT: usize = 1;
     const WRITE: usize = 2;

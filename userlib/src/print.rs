@@ -1,7 +1,7 @@
 //! `print!` and `println!`.
 //!
-//! They write to the kernel's console, one character a system call, which kernels of kind `release`
-//! do not offer; a system for those is built without the feature `debug-console` and prints nothing.
+//! They write to the kernel's console, one system call per character. Kernels of kind `release` do not have
+//! this system call; a system for those is built without the feature `debug-console` and prints nothing.
 
 use core::fmt::{self, Write};
 
@@ -14,7 +14,7 @@ impl Write for Console {
     }
 }
 
-/// Writes bytes to the console as they are.
+/// Writes bytes to the console unchanged.
 pub fn print_bytes(bytes: &[u8]) {
     if cfg!(feature = "debug-console") {
         for &byte in bytes {
@@ -25,7 +25,7 @@ pub fn print_bytes(bytes: &[u8]) {
 
 #[doc(hidden)]
 pub fn _print(arguments: fmt::Arguments) {
-    // The console itself never fails, and a failing Display is not worth a panic.
+    // The console itself never fails, and a failing Display does not justify a panic.
     let _ = Console.write_fmt(arguments);
 }
 
@@ -35,7 +35,7 @@ macro_rules! print {
     ($($argument:tt)*) => { $crate::_print(::core::format_args!($($argument)*)) };
 }
 
-/// Prints to the console, and ends the line.
+/// Prints to the console, followed by a newline.
 #[macro_export]
 macro_rules! println {
     () => { $crate::print!("\n") };

@@ -1,17 +1,16 @@
 //! Servers.
 //!
-//! A *passive* server has no time of its own: it runs on that of its callers. To get as far as its
-//! first receive it needs some nevertheless, and after a reset again. [`Passive`] lends it: the lent
-//! scheduling context is bound to the server and at the same time to a notification that is bound to
-//! the server. In the very receive in which the server starts to wait, the kernel then gives the
-//! context back to the notification, before it takes a caller that may be waiting already; so that
-//! caller's time goes to the server as if it had called later.
+//! A *passive* server has no scheduling context of its own: it runs on those of its callers. It nevertheless
+//! needs one until its first receive, and again after a reset. [`Passive`] lends it: the context is bound to
+//! the server and to a notification that is bound to the server. In the receive in which the server begins to
+//! wait, the kernel returns the context to the notification before it accepts a caller that is already
+//! waiting; so the caller's context is donated to the server as if it had called later.
 
 use crate::cap::{Endpoint, Notification, Reply, SchedContext, Tcb};
 use crate::message::{Message, Received};
 use crate::{Environment, Process, Result};
 
-/// Answers calls on `endpoint` for ever. The answer to a signal or to a plain send goes nowhere.
+/// Replies to calls on `endpoint` forever. The reply to a signal or a plain send is discarded.
 pub fn serve(endpoint: Endpoint, reply: Reply, mut handler: impl FnMut(Received) -> Message) -> ! {
     let mut received = endpoint.recv(reply);
     loop {
@@ -19,7 +18,7 @@ pub fn serve(endpoint: Endpoint, reply: Reply, mut handler: impl FnMut(Received)
     }
 }
 
-/// A server that runs on its callers' time, seen by its parent.
+/// The parent's handle of a passive server.
 #[derive(Clone, Copy, Debug)]
 pub struct Passive {
     tcb: Tcb,
@@ -27,7 +26,7 @@ pub struct Passive {
 }
 
 impl Passive {
-    /// Starts `process` as a passive server on `lent` time, which must be its alone.
+    /// Starts `process` as a passive server on the context `lent`, which must have no other use.
     pub fn start(
         environment: &mut Environment,
         process: &Process,
@@ -45,7 +44,8 @@ impl Passive {
         Ok(server)
     }
 
-    /// Lends time until the next receive: to a server that was reset and has lost its caller's.
+    /// Lends the context until the next receive, to a server that was reset and has lost its caller's
+    /// context.
     pub fn lend_time(&self) -> Result {
         self.lent.bind(self.tcb)
     }

@@ -1,7 +1,7 @@
-//! The startup page: what a parent hands to a component.
+//! The startup page, by which a parent passes resources to a component.
 //!
-//! It is one page of named records, mapped read-only. Capabilities lie in the component's CSpace,
-//! shared memory in its address space; the records say where.
+//! It is one page of named records, mapped read-only. The records have the addresses of capabilities in the
+//! component's CSpace, and of shared memory in its address space.
 
 use crate::cap::{CPtr, Capability};
 use abi::SlotRegion;
@@ -9,26 +9,26 @@ use core::fmt::{self, Debug};
 use core::ops::Range;
 use core::sync::atomic::AtomicUsize;
 
-/// Bytes of a name.
+/// Length of a name in bytes.
 pub const NAME_LENGTH: usize = 16;
 /// Records on a startup page.
 pub const RECORDS: usize = 64;
 
 const MAGIC: usize = 0x5354_4152;
 
-/// What a record stands for.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum RecordKind {
-    /// Nothing.
+    /// An unused record.
     None = 0,
     /// A capability: its address.
     Capability,
-    /// Mapped memory: address and bytes.
+    /// Mapped memory: address and size in bytes.
     Memory,
     /// A number.
     Number,
-    /// Untyped memory: address of the capability and log2 of the bytes.
+    /// Untyped memory: address of the capability and log2 of the size in bytes.
     Untyped,
 }
 
@@ -47,7 +47,7 @@ pub struct Record {
 pub struct Startup {
     magic: usize,
     ipc_buffer: usize,
-    /// Where the stack of the first thread begins and ends.
+    /// Start and end of the first thread's stack.
     stack: [usize; 2],
     cnode_size_bits: usize,
     empty: SlotRegion,
@@ -57,7 +57,7 @@ pub struct Startup {
 const _: () = assert!(size_of::<Startup>() <= 4096);
 
 impl Startup {
-    /// An empty page.
+    /// A page without records.
     pub const fn new(
         ipc_buffer: usize,
         stack: Range<usize>,
@@ -79,12 +79,12 @@ impl Startup {
         }
     }
 
-    /// Whether this is a startup page at all.
+    /// Whether this is a valid startup page.
     pub(crate) fn is_valid(&self) -> bool {
         self.magic == MAGIC
     }
 
-    /// Where the IPC buffer of the first thread is.
+    /// Address of the first thread's IPC buffer.
     pub fn ipc_buffer(&self) -> usize {
         self.ipc_buffer
     }
@@ -95,17 +95,17 @@ impl Startup {
         start..end
     }
 
-    /// log2 of the slots of the component's CNode.
+    /// log2 of the number of slots of the component's CNode.
     pub fn cnode_size_bits(&self) -> usize {
         self.cnode_size_bits
     }
 
-    /// Slots that are free.
+    /// The free slots.
     pub fn empty(&self) -> SlotRegion {
         self.empty
     }
 
-    /// Adds a record; false when there is no place.
+    /// Adds a record; returns false if the page is full.
     pub(crate) fn add(&mut self, name: &str, kind: RecordKind, value: usize, size: usize) -> bool {
         let free = self
             .records
@@ -124,7 +124,7 @@ impl Startup {
         true
     }
 
-    /// Says which slots are still free.
+    /// Sets which slots are free.
     pub(crate) fn set_empty(&mut self, empty: SlotRegion) {
         self.empty = empty;
     }
@@ -147,7 +147,7 @@ impl Startup {
     /// The capability of this name.
     ///
     /// # Panics
-    /// When the parent did not give it.
+    /// If the parent did not give it.
     pub fn capability<T: Capability>(&self, name: &str) -> T {
         match self.find_capability(name) {
             Some(capability) => capability,
@@ -163,7 +163,7 @@ impl Startup {
     /// The number of this name.
     ///
     /// # Panics
-    /// When the parent did not give it.
+    /// If the parent did not give it.
     pub fn number(&self, name: &str) -> usize {
         match self.find_number(name) {
             Some(number) => number,
@@ -171,7 +171,7 @@ impl Startup {
         }
     }
 
-    /// Address and bytes of the memory of this name, if the parent gave it.
+    /// Address and size of the memory of this name, if the parent gave it.
     pub fn find_memory(&self, name: &str) -> Option<(usize, usize)> {
         let record = self.find(name, RecordKind::Memory)?;
         Some((record.value, record.size))
@@ -180,19 +180,19 @@ impl Startup {
     /// The shared memory of this name, as words.
     ///
     /// # Panics
-    /// When the parent did not give it.
+    /// If the parent did not give it.
     pub fn shared(&'static self, name: &str) -> &'static [AtomicUsize] {
         let Some((address, bytes)) = self.find_memory(name) else {
             panic!("the parent gave no memory named `{name}`");
         };
-        // SAFETY: the parent mapped the pages before the component started and leaves them mapped;
-        // any word is an AtomicUsize, and all who share them use atomics.
+        // SAFETY: the parent mapped the pages before the component started and leaves them mapped; any word
+        // is a valid AtomicUsize, and all components that share them use atomics.
         unsafe {
             core::slice::from_raw_parts(address as *const AtomicUsize, bytes / size_of::<usize>())
         }
     }
 
-    /// All untyped memory that the parent gave: capability and log2 of the bytes.
+    /// All untyped memory that the parent gave: capability and log2 of the size in bytes.
     pub fn untypeds(&self) -> impl Iterator<Item = (crate::cap::Untyped, usize)> + '_ {
         self.records
             .iter()

@@ -1,4 +1,4 @@
-//! The system calls. Endpoints, notifications and replies offer them as methods; here they take any
+//! The system calls. Endpoints, notifications and reply objects offer them as methods; here they take any
 //! capability address, as the kernel does.
 
 use crate::arch::{self, Registers};
@@ -29,7 +29,7 @@ fn receiving(source: CPtr, reply: CPtr) -> Registers {
     }
 }
 
-/// Sends and waits for the reply; invokes a kernel object and waits for its answer.
+/// Sends and waits for the reply; or invokes a kernel object and waits for its result.
 #[inline(always)]
 pub fn call(target: CPtr, message: Message) -> Message {
     let mut registers = sending(target, message);
@@ -37,7 +37,7 @@ pub fn call(target: CPtr, message: Message) -> Message {
     Message::from_registers(&registers)
 }
 
-/// Sends, and waits until the message is taken.
+/// Sends, and waits until the message has been received.
 #[inline(always)]
 pub fn send(target: CPtr, message: Message) {
     arch::syscall(Syscall::Send, &mut sending(target, message));
@@ -49,7 +49,7 @@ pub fn nb_send(target: CPtr, message: Message) {
     arch::syscall(Syscall::NBSend, &mut sending(target, message));
 }
 
-/// Receives; `reply` will stand for the caller.
+/// Receives; a caller is stored in the reply object `reply`.
 #[inline(always)]
 pub fn recv(source: CPtr, reply: CPtr) -> Received {
     let mut registers = receiving(source, reply);
@@ -57,7 +57,7 @@ pub fn recv(source: CPtr, reply: CPtr) -> Received {
     Received::from_registers(&registers)
 }
 
-/// Receives if something is there. (A notification with an empty word counts as nothing.)
+/// Receives if a message or signal is pending. (An empty notification counts as none.)
 #[inline(always)]
 pub fn nb_recv(source: CPtr, reply: CPtr) -> Option<Received> {
     let mut registers = receiving(source, reply);
@@ -65,7 +65,7 @@ pub fn nb_recv(source: CPtr, reply: CPtr) -> Option<Received> {
     Received::from_registers_if_any(&registers)
 }
 
-/// Receives without a reply object: a caller cannot be answered.
+/// Receives without a reply object: no reply to a caller is possible.
 #[inline(always)]
 pub fn wait(source: CPtr) -> Received {
     let mut registers = receiving(source, CPtr::NULL);
@@ -73,7 +73,7 @@ pub fn wait(source: CPtr) -> Received {
     Received::from_registers(&registers)
 }
 
-/// [`wait`] if something is there.
+/// [`wait`] if a message or signal is pending.
 #[inline(always)]
 pub fn nb_wait(source: CPtr) -> Option<Received> {
     let mut registers = receiving(source, CPtr::NULL);
@@ -81,7 +81,7 @@ pub fn nb_wait(source: CPtr) -> Option<Received> {
     Received::from_registers_if_any(&registers)
 }
 
-/// Replies by `reply` and receives from `source` in one step.
+/// Replies through `reply` and receives from `source` in one system call.
 #[inline(always)]
 pub fn reply_recv(source: CPtr, message: Message, reply: CPtr) -> Received {
     let sent = marked(message.info);
@@ -97,8 +97,8 @@ pub fn reply_recv(source: CPtr, message: Message, reply: CPtr) -> Received {
     Received::from_sent(&registers, sent)
 }
 
-/// Sends to `destination` if its receiver is waiting, and receives from `source` in one step. The
-/// scheduling context of the caller goes along to a passive receiver.
+/// Sends to `destination` if a receiver is waiting there, and receives from `source`, in one system call. The
+/// caller's scheduling context is donated to a passive receiver.
 #[inline(always)]
 pub fn nb_send_recv(destination: CPtr, message: Message, source: CPtr, reply: CPtr) -> Received {
     let sent = marked(message.info);
@@ -131,18 +131,18 @@ pub fn nb_send_wait(destination: CPtr, message: Message, source: CPtr) -> Receiv
     Received::from_sent(&registers, sent)
 }
 
-/// Gives up what is left of the current replenishment: the thread sleeps until the next one, or goes
-/// behind its equals when it is round robin.
+/// Gives up the remaining budget of the head replenishment: the thread sleeps until the next one, or, if it
+/// is round robin, goes to the end of the ready queue of its priority.
 #[inline(always)]
 pub fn yield_now() {
     arch::syscall(Syscall::Yield, &mut Registers::default());
 }
 
-/// Waits until the current replenishment holds an amount of time: replenishments that are there or come
-/// are merged until that suffices. Returns at once if it is there already.
+/// Waits until the head replenishment holds at least `amount`; replenishments are merged until that suffices.
+/// Returns immediately if it does already.
 ///
 /// # Errors
-/// [`Error::BudgetTooSmall`] where the whole budget does not suffice.
+/// [`Error::BudgetTooSmall`] if `amount` exceeds the budget.
 #[inline(always)]
 pub fn yield_until_budget(amount: Microseconds) -> Result {
     let mut registers = sending(CPtr::NULL, Message::new(0, &amount.words()));
@@ -155,7 +155,7 @@ pub fn yield_until_budget(amount: Microseconds) -> Result {
     }
 }
 
-/// A call with one argument and one result in the capability register.
+/// A system call with one argument and one result, both in the capability register.
 fn simple(call: Syscall, argument: usize) -> usize {
     let mut registers = Registers {
         cap: argument,
@@ -168,7 +168,7 @@ fn simple(call: Syscall, argument: usize) -> usize {
 /// Sets this thread's TLS base register.
 ///
 /// # Safety
-/// This library keeps the address of the IPC buffer there.
+/// This library keeps the address of the IPC buffer in that register.
 pub unsafe fn set_tls_base(base: usize) {
     simple(Syscall::SetTlsBase, base);
 }
@@ -188,17 +188,17 @@ pub fn debug_halt() {
     simple(Syscall::DebugHalt, 0);
 }
 
-/// Kernel kind `debug`: prints a snapshot of the capabilities.
+/// Kernel kind `debug`: prints a dump of the capabilities.
 pub fn debug_snapshot() {
     simple(Syscall::DebugSnapshot, 0);
 }
 
-/// Kernel kind `debug`: the type tag of a capability, 0 when there is none.
+/// Kernel kind `debug`: the type tag of a capability, 0 if there is none.
 pub fn debug_cap_identify(capability: CPtr) -> usize {
     simple(Syscall::DebugCapIdentify, capability.0)
 }
 
-/// Kernel kinds `debug` and `bench`: names a thread for the kernel's reports. Overwrites message words.
+/// Kernel kinds `debug` and `bench`: names a thread for the kernel's messages. Overwrites message words.
 pub fn debug_name_thread(thread: crate::cap::Tcb, name: &str) {
     ipc_buffer::set_string(name);
     simple(Syscall::DebugNameThread, crate::Capability::cptr(thread).0);
@@ -212,8 +212,8 @@ pub fn debug_thread_affinity(thread: crate::cap::Tcb) -> usize {
     )
 }
 
-/// Kernel kind `debug`, for several cores on Arm: raises a software-generated interrupt on a core. What is not
-/// there is not raised.
+/// Kernel kind `debug`, for several cores on Arm: raises a software-generated interrupt on a core. Has no
+/// effect for a core or number that does not exist.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn debug_send_ipi(core: usize, number: usize) {
     let mut registers = Registers {
@@ -229,7 +229,7 @@ pub fn debug_exit(code: usize) {
     simple(Syscall::DebugExit, code);
 }
 
-/// Kernel kind `bench`: enters and leaves the kernel.
+/// Kernel kind `bench`: enters and exits the kernel.
 pub fn benchmark_null() {
     simple(Syscall::BenchmarkNullSyscall, 0);
 }

@@ -1,7 +1,7 @@
-//! Reading the archive of components that is part of a root task's image.
+//! Reader of the archive of components that is part of a root task's image.
 //!
-//! The format is POSIX ustar: 512-byte headers, file contents padded to 512 bytes. Only plain files
-//! with short names count.
+//! The format is POSIX ustar: 512-byte headers, file contents padded to 512 bytes. Only plain files with
+//! short names are found.
 
 const BLOCK: usize = 512;
 
@@ -13,14 +13,14 @@ macro_rules! components {
     };
 }
 
-/// The contents of the file `name`, if the archive has it.
+/// The contents of the file `name`, if it is in the archive.
 pub fn find<'a>(archive: &'a [u8], name: &str) -> Option<&'a [u8]> {
     files(archive)
         .find(|(found, _)| *found == name)
         .map(|(_, contents)| contents)
 }
 
-/// Names and contents of all files. Ends at the first header that is none.
+/// Names and contents of all files, up to the first invalid header.
 pub fn files(archive: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
     let mut rest = archive;
     core::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Further threads of the caller's own address space.
+//! Further threads in the caller's own address space.
 
 use crate::cap::{Attributes, CPtr, Frame, SchedContext, SchedParameters, Tcb};
 use crate::environment::PAGE;
@@ -7,29 +7,29 @@ use crate::{Environment, Result, Rights, arch};
 /// Pages of a thread's stack.
 const STACK_PAGES: usize = 4;
 
-/// A thread of the caller's own address space and CSpace.
+/// A thread in the caller's own address space and CSpace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// The thread itself.
+    /// Its TCB.
     pub tcb: Tcb,
     /// Its scheduling context; null for a passive thread.
     pub sched_context: SchedContext,
 }
 
-/// What a new thread is given.
+/// Parameters of a new thread.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadParameters {
     /// Its priority.
     pub priority: u8,
-    /// Its time; `None` for a passive thread.
+    /// Its scheduling parameters; `None` for a passive thread.
     pub time: Option<SchedParameters>,
-    /// Who hears of its faults and its end: an endpoint or null.
+    /// The endpoint that receives its faults and its exit; may be null.
     pub fault_endpoint: CPtr,
 }
 
 impl Environment {
-    /// Makes a thread that will run `work`; [`Thread::start`] lets it. When `work` returns, the
-    /// thread ends with an exit fault. Stack and objects are not taken back before the component ends.
+    /// Creates a thread that will run `work` after [`Thread::start`]. When `work` returns, the thread exits
+    /// with a fault. Its stack and objects are freed only with the component.
     pub fn create_thread<F: FnOnce() + Send + 'static>(
         &mut self,
         parameters: &ThreadParameters,
@@ -40,11 +40,11 @@ impl Environment {
             self.map(ipc_buffer, Rights::READ_WRITE, Attributes::NO_EXECUTE)?;
         let stack = self.map_new(STACK_PAGES)?;
 
-        // The closure waits at the top of the stack that it will run on.
+        // The closure is stored at the top of the stack on which it will run.
         let top = stack + STACK_PAGES * PAGE - size_of::<F>();
         let top = top & !(align_of::<F>().max(16) - 1);
         assert!(top > stack, "the closure is larger than a stack");
-        // SAFETY: the memory is mapped, large enough, aligned, and nobody else knows it.
+        // SAFETY: the memory is mapped, large enough and aligned, and nothing else accesses it.
         unsafe { (top as *mut F).write(work) };
 
         let tcb: Tcb = self.allocator.create()?;
@@ -71,7 +71,7 @@ impl Environment {
         Ok(Thread { tcb, sched_context })
     }
 
-    /// Makes a thread and lets it run.
+    /// Creates and starts a thread.
     pub fn spawn<F: FnOnce() + Send + 'static>(
         &mut self,
         parameters: &ThreadParameters,
@@ -84,12 +84,12 @@ impl Environment {
 }
 
 impl Thread {
-    /// Names the thread for what debug kernels print.
+    /// Names the thread for messages of debug kernels.
     pub fn set_name(&self, name: &str) {
         self.tcb.set_name(name);
     }
 
-    /// Lets the thread run.
+    /// Starts the thread.
     pub fn start(&self) -> Result {
         self.tcb.resume()
     }
@@ -97,9 +97,9 @@ impl Thread {
 
 /// The first function of a new thread.
 extern "C" fn run<F: FnOnce()>(work: usize, ipc_buffer: usize) -> ! {
-    // SAFETY: the creator mapped the buffer and told the kernel.
+    // SAFETY: the creator mapped the buffer and registered it with the kernel.
     unsafe { arch::set_ipc_buffer_address(ipc_buffer) };
-    // SAFETY: the creator wrote the closure there, and this is the only time that it is read.
+    // SAFETY: the creator wrote the closure there, and it is read only here, once.
     let work = unsafe { (work as *const F).read() };
     work();
     crate::runtime::exit_thread(0)

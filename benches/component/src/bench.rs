@@ -1,4 +1,4 @@
-//! What a benchmark is given.
+//! The environment of a benchmark.
 
 use crate::measure::Counter;
 use crate::partner::{Peer, Place, Shared};
@@ -10,40 +10,40 @@ use userlib::cap::{
 use userlib::thread::ThreadParameters;
 use userlib::{CPtr, Capability, Environment, Message, Microseconds, Result, Rights, Startup};
 
-/// While the benchmark's first thread has this priority, everybody else goes first.
+/// While the benchmark's first thread has this priority, all other threads run before it.
 const LAST: u8 = 1;
 
-/// Benchmarks use no more cores than these.
+/// The most cores that benchmarks use.
 pub const MOST_CORES: usize = 8;
 
-/// Long turns: nothing but the measured operation happens.
+/// Long timeslices, so that none ends during a measured operation.
 pub const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
 
-/// Whose time a peer runs on.
+/// The scheduling context that a peer runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
     /// Its own.
     Own,
-    /// Its callers': it has some until it first waits.
+    /// Those of its callers. Until it first waits, it runs on a context lent to it.
     Callers,
 }
 
-/// What a benchmark is given: the means of a parent, and a partner.
+/// The environment of a benchmark: the resources of a parent, and a partner.
 pub struct Bench {
     /// The suite that the benchmark belongs to.
     pub suite: &'static str,
-    /// What both have.
+    /// The objects that the benchmark and its partner share.
     pub peer: Peer,
     /// The notification of the interrupt.
     pub interrupt: Notification,
-    /// The most attackers that there shall be, if there is a limit.
+    /// The most attackers, if there is a limit.
     pub attackers: Option<usize>,
-    /// How many cores there are.
+    /// The number of cores.
     pub cores: usize,
-    /// How often the counter counts in a microsecond where nobody counts instructions.
+    /// Counter frequency in megahertz, for runs in which instructions are not counted.
     pub megahertz: usize,
     environment: Environment,
-    /// The rights to hand out time on the first core; those of the others lie behind it.
+    /// The `SchedControl` capability of the first core; those of the other cores are in the slots after it.
     controls: SchedControl,
     time: Option<SchedContext>,
     partner: Tcb,
@@ -88,12 +88,12 @@ impl Bench {
         self.peer.counter
     }
 
-    /// The page that all see.
+    /// The shared page.
     pub fn shared(&self) -> Shared {
         self.peer.shared
     }
 
-    /// Lets a peer perform `role` and waits until it waits.
+    /// Starts a peer with `role` and waits until it blocks.
     pub fn start(
         &mut self,
         place: Place,
@@ -118,7 +118,7 @@ impl Bench {
         Ok(tcb)
     }
 
-    /// A thread of this address space, without its time.
+    /// A thread in this address space, and a context for it that is not bound.
     fn thread(&mut self, priority: u8, role: fn(&Peer)) -> Result<(Tcb, SchedContext)> {
         let parameters = ThreadParameters {
             priority,
@@ -130,7 +130,7 @@ impl Bench {
         Ok((thread.tcb, self.create_sched_context(&TIME)?))
     }
 
-    /// Lets a thread of this address space, with time of its own, do some work on a core.
+    /// Runs `work` on a core, in a thread of this address space with a scheduling context of its own.
     pub fn run_on(
         &mut self,
         core: usize,
@@ -139,7 +139,7 @@ impl Bench {
         self.run_with(core, PRIORITY, &TIME, work)
     }
 
-    /// The same with another priority, and other time.
+    /// The same with another priority and other scheduling parameters.
     pub fn run_with(
         &mut self,
         core: usize,
@@ -160,7 +160,7 @@ impl Bench {
         Ok((tcb, context))
     }
 
-    /// Goes on on another core, and so do those that it makes from now on without saying where.
+    /// Migrates this thread to another core. Threads that it creates later without a core run there, too.
     pub fn move_to(&mut self, core: usize) -> Result {
         let control = self.sched_control_of(core);
         if let Some(time) = self.time {
@@ -170,7 +170,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What gives out the time of a core.
+    /// The `SchedControl` capability of a core.
     pub fn sched_control_of(&self, core: usize) -> SchedControl {
         SchedControl(CPtr(self.controls.cptr().0 + core))
     }
@@ -188,18 +188,18 @@ impl Bench {
         )
     }
 
-    /// Lets all others run until they wait, or have no time.
+    /// Lets all other threads run until they are blocked or out of budget.
     pub fn settle(&self) -> Result {
         self.tcb.set_priority(self.tcb, LAST)?;
         self.tcb.set_priority(self.tcb, PRIORITY)
     }
 
-    /// Asks for an interrupt.
+    /// Requests an interrupt after a time.
     pub fn interrupt_in(&self, time: Microseconds) {
         self.runner.call(Message::new(ALARM, &[time.0 as usize]));
     }
 
-    /// Lets the next interrupt come.
+    /// Acknowledges an interrupt, so that the next one can arrive.
     pub fn acknowledge(&self) {
         self.runner.call(Message::new(ALARM, &[0]));
     }

@@ -1,9 +1,11 @@
-//! A crew: on each core a thread, all of which do the same at the same time, and how long that takes.
+//! A crew: one thread per core, which all do the same at the same time, and a measurement of how long that
+//! takes.
 //!
-//! An emulator that gives each core a thread of the host counts no instructions. What is measured is time,
-//! and others use the host, too. So rounds are short, and numbers of cores take turns from round to round: what
-//! disturbs one disturbs the others as well. A round ends for all when the first is through with its turns; what
-//! counts is what all have done until then, so that nobody is measured in quiet.
+//! An emulator with one host thread per core does not count instructions, so this measures time, and other
+//! programs use the host, too. Therefore rounds are short, and numbers of cores alternate from round to
+//! round, so that a disturbance affects all of them alike. A round ends for all threads when the first one
+//! has completed its turns; the result is the number of turns that all have completed by then, so that no
+//! thread is measured without the load of the others.
 
 use crate::bench::{Bench, MOST_CORES};
 use crate::measure::Counter;
@@ -13,25 +15,25 @@ use userlib::{CPtr, Capability, Result};
 
 /// Rounds that are not counted.
 const WARM_UP: usize = 2;
-/// Rounds that are counted.
+/// Measured rounds.
 pub const ROUNDS: usize = 31;
 
-/// How often a round is tried in which the host does not let all cores run.
+/// How often a round is repeated in which the host does not run all cores.
 const ATTEMPTS: usize = 10;
 
-/// One sample a round.
+/// One sample per round.
 pub type Samples = [usize; ROUNDS];
 
-/// What several cores did, each as the number of the round.
+/// Results of several cores, one per round.
 #[derive(Clone, Copy)]
 pub struct Pace {
-    /// Turns a second, of all cores together.
+    /// Turns per second, of all cores together.
     pub rate: Samples,
-    /// Picoseconds a turn, the mean of the cores.
+    /// Picoseconds per turn, the mean of the cores.
     pub time: Samples,
 }
 
-/// A word by itself, so that nobody is disturbed by others.
+/// A word in a cache line of its own, against false sharing.
 #[repr(align(64))]
 struct Line(AtomicUsize);
 
@@ -41,17 +43,17 @@ impl Line {
     }
 }
 
-/// How many take part in this round.
+/// Number of threads in this round.
 static ACTIVE: Line = Line::new();
-/// How many of them have come,
+/// How many of them have started.
 static COME: Line = Line::new();
-/// and have stopped.
+/// How many of them have stopped.
 static STOPPED: Line = Line::new();
-/// How long the first took for its turns; 0 while nobody is through with them.
+/// Ticks that the first thread to complete its turns took; 0 until then.
 static TICKS: Line = Line::new();
-/// What all have done until then.
+/// Turns that all threads together have completed by then.
 static DONE: Line = Line::new();
-/// What the slowest has done until then.
+/// Turns that the slowest thread has completed by then.
 static LEAST: Line = Line::new();
 
 /// A thread on each core.
@@ -64,8 +66,8 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Puts a thread on each core. `member` says what the one of a core does in each turn. There are at most
-    /// so many turns a round for each.
+    /// Creates a thread on each core. `member` returns the operation of a core's turn. Each thread does at
+    /// most `turns` turns per round.
     pub fn gather<F: FnMut() + Send + 'static>(
         bench: &mut Bench,
         turns: usize,
@@ -94,7 +96,7 @@ impl Crew {
         Ok(crew)
     }
 
-    /// Lets one core work, two, and so on up to all, again and again; `report` is called with each number.
+    /// Measures one active core, two, and so on up to all, in each round; calls `report` for each number.
     pub fn measure(&self, mut report: impl FnMut(usize, &Pace)) {
         const NOTHING: Pace = Pace {
             rate: [0; ROUNDS],
@@ -114,8 +116,8 @@ impl Crew {
         }
     }
 
-    /// A round in which all cores had their part, if the host lets them: each did half as much as it
-    /// could at least. If it never does, the last one counts.
+    /// Runs a round in which each core did at least half of its turns. If no attempt succeeds because of the
+    /// host's scheduling, returns the last one.
     fn fair_round(&self, active: usize) -> (usize, usize) {
         for _ in 1..ATTEMPTS {
             let pace = self.round(active);
@@ -126,13 +128,13 @@ impl Crew {
         self.round(active)
     }
 
-    /// Lets so many cores work. Returns turns a second, and picoseconds a turn.
+    /// Runs a round with so many active cores. Returns turns per second, and picoseconds per turn.
     fn round(&self, active: usize) -> (usize, usize) {
         for line in [&COME, &STOPPED, &TICKS, &DONE] {
             line.0.store(0, Ordering::Relaxed);
         }
         LEAST.0.store(usize::MAX, Ordering::Relaxed);
-        // What is said by signals comes behind this.
+        // Release: the signals publish the stores above.
         ACTIVE.0.store(active, Ordering::Release);
         for start in &self.start[..active] {
             start.signal();
@@ -148,14 +150,14 @@ impl Crew {
     }
 }
 
-/// Does its turns together with the others.
+/// Does the turns of one thread in a round.
 #[expect(
     clippy::missing_spin_loop,
-    reason = "emulators would pause, and one core could be through before the next begins"
+    reason = "emulators would pause, and one core could finish before the next starts"
 )]
 fn work(counter: Counter, turns: usize, turn: &mut impl FnMut()) {
     let active = ACTIVE.0.load(Ordering::Acquire);
-    // Relaxed, as nothing is handed over before the last line.
+    // Relaxed, because no data are published before the last line.
     COME.0.fetch_add(1, Ordering::Relaxed);
     while COME.0.load(Ordering::Relaxed) < active {}
     let from = counter.now();
@@ -166,13 +168,13 @@ fn work(counter: Counter, turns: usize, turn: &mut impl FnMut()) {
     }
     if done == turns {
         let ticks = counter.between(from, counter.now()).max(1);
-        // If two are through at the same time, the first counts.
+        // If two threads finish at the same time, the first one counts.
         let _ = TICKS
             .0
             .compare_exchange(0, ticks, Ordering::Relaxed, Ordering::Relaxed);
     }
     DONE.0.fetch_add(done, Ordering::Relaxed);
     LEAST.0.fetch_min(done, Ordering::Relaxed);
-    // Release: all of that.
+    // Release: publishes the stores above.
     STOPPED.0.fetch_add(1, Ordering::Release);
 }

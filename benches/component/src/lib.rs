@@ -1,9 +1,8 @@
 //! The on-target benchmarks, one file for each suite.
 //!
-//! A benchmark is a function that a suite names in its list, together with the number of its variants.
-//! Each variant runs in a fresh component, whose first thread calls the function ([`perform`]); the root
-//! task only knows the names ([`SUITES`]). A second component of the same program stands by as its
-//! partner: the same code in another address space.
+//! A benchmark is a function in the list of its suite, with the number of its variants. Each variant runs in
+//! a fresh component, in which the first thread calls the function ([`perform`]); the root task knows only
+//! the names ([`SUITES`]). A second component, the partner, runs the same program in another address space.
 #![no_std]
 
 mod bench;
@@ -14,10 +13,10 @@ mod partner;
 pub mod protocol;
 mod report;
 mod suites;
-/// The kernel's locks, compiled once more for programs.
+/// The kernel's locks, compiled for user programs.
 #[path = "../../../kernel/src/sync"]
 pub mod sync {
-    #[expect(unused_imports, reason = "these locks do not need all of it")]
+    #[expect(unused_imports, reason = "these locks use only a part of it")]
     mod atomic;
     mod clh;
     mod guarded;
@@ -44,15 +43,15 @@ use userlib::{Result, Startup};
 
 /// A benchmark.
 pub struct Benchmark {
-    /// Its name; what it reports may have other names.
+    /// Its name; its results may have other names.
     pub name: &'static str,
-    /// In how many variants it comes.
+    /// The number of its variants.
     pub variants: usize,
-    /// Performs one.
+    /// Performs one variant.
     run: fn(&mut Bench, usize) -> Result,
 }
 
-/// Performs the benchmark that the runner chose, or stands by as its partner.
+/// Performs the benchmark that the runner chose, or acts as its partner.
 pub fn perform(startup: &'static Startup) -> Result {
     let Some(suite) = startup.find_number(names::SUITE) else {
         return partner::stand_by(startup);

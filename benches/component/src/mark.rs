@@ -1,28 +1,29 @@
-//! What benchmarks tell the emulator: instructions that do nothing, by a number in them.
+//! Marks: no-operation instructions with a number, by which benchmarks notify the emulator.
 //!
-//! The plugin that looks for them is `xtask/plugin`; it must know the same instructions.
+//! The emulator's plugin `xtask/plugin` detects them; it must know the same instructions.
 
 use core::arch::asm;
 
 /// The end of a benchmark.
 pub const DONE: u16 = 0;
-/// From now on releases count.
+/// Releases are counted from here on.
 pub const WATCH: u16 = 1;
-/// The urgent thread runs.
+/// The high-priority thread runs.
 pub const RELEASED: u16 = 2;
-/// From now on the cache lines count that the kernel touches on this core.
+/// From here on, cache lines that the kernel accesses on this core are recorded.
 pub const TOUCH: u16 = 3;
-/// Until now.
+/// End of that record.
 pub const TOUCHED: u16 = 4;
 /// The end of a benchmark of cache lines.
 pub const LINES: u16 = 5;
 
-/// Says something to the emulator.
+/// Executes a mark.
 #[inline(always)]
 pub fn mark<const NUMBER: u16>() {
-    /// The number of a mark is added to this.
+    /// The number of a mark is added to this base.
     const FIRST: u16 = 0x450;
-    // SAFETY: the instruction does nothing. That it may touch memory keeps it in its place.
+    // SAFETY: the instruction does nothing. The asm block may access memory, so the compiler does not move
+    // it.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         asm!(

@@ -1,8 +1,8 @@
-//! The other side of a benchmark: a thread of the same address space, or the partner's first thread.
+//! The peer of a benchmark: a thread in the same address space, or the partner's first thread.
 //!
-//! Both perform a role, which is a function that is given the same things under the same names; so a
-//! benchmark has one text for both. The partner learns its role from the page that both see: it is the
-//! same program at the same addresses.
+//! Both perform a role, a function that receives the same objects under the same names; so a benchmark has
+//! the same code for both. The partner reads its role from the shared page: it runs the same program at the
+//! same addresses.
 
 use crate::measure::{Counter, ROUNDS, Stamps};
 use crate::protocol::names;
@@ -10,12 +10,12 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{Endpoint, Notification, Reply};
 use userlib::{Result, Startup};
 
-/// Where a peer lives.
+/// The address space of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the benchmark's own address space.
+    /// That of the benchmark.
     Same,
-    /// In the partner's.
+    /// That of the partner.
     Other,
 }
 
@@ -29,18 +29,18 @@ impl Place {
     }
 }
 
-/// What a peer has.
+/// The objects of a peer.
 #[derive(Clone, Copy)]
 pub struct Peer {
-    /// An endpoint that all have.
+    /// A shared endpoint.
     pub endpoint: Endpoint,
-    /// A notification that all have.
+    /// A shared notification.
     pub notification: Notification,
-    /// A second one.
+    /// A second shared notification.
     pub back: Notification,
     /// A reply object.
     pub reply: Reply,
-    /// A page that all see.
+    /// A shared page.
     pub shared: Shared,
     /// The counter of instructions or cycles.
     pub counter: Counter,
@@ -66,7 +66,7 @@ pub(crate) fn stand_by(startup: &'static Startup) -> Result {
     Ok(())
 }
 
-/// A page that all see: the partner's role, its arguments, and two stamps for each round.
+/// The shared page: the partner's role, its arguments, and two stamps for each round.
 #[derive(Clone, Copy)]
 pub struct Shared(&'static [AtomicUsize]);
 
@@ -95,12 +95,12 @@ impl Shared {
         self.0[Self::ARGUMENTS + index].load(Relaxed)
     }
 
-    /// Where an argument is.
+    /// The location of an argument.
     pub fn argument_place(self, index: usize) -> &'static AtomicUsize {
         &self.0[Self::ARGUMENTS + index]
     }
 
-    /// Notes the stamps of a round, unless there is no room left.
+    /// Records the stamps of a round, if there is space left.
     pub fn log(self, round: usize, stamps: Stamps) {
         if round <= ROUNDS {
             let place = Self::LOG + 2 * round;

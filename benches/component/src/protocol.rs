@@ -1,53 +1,54 @@
-//! What the runner gives to a benchmark and to its partner.
+//! Resources that the runner gives to a benchmark and to its partner.
 
-/// Names of what is given.
+/// Names of the resources.
 pub mod names {
-    /// Which suite; the partner has none.
+    /// Index of the suite; the partner has none.
     pub const SUITE: &str = "suite";
-    /// Which benchmark of the suite.
+    /// Index of the benchmark in the suite.
     pub const BENCHMARK: &str = "benchmark";
-    /// Which variant of the benchmark.
+    /// Index of the variant.
     pub const VARIANT: &str = "variant";
-    /// An endpoint that both have.
+    /// A shared endpoint.
     pub const ENDPOINT: &str = "endpoint";
-    /// A notification that both have.
+    /// A shared notification.
     pub const NOTIFICATION: &str = "notification";
-    /// A second notification that both have.
+    /// A second shared notification.
     pub const BACK: &str = "back";
     /// A reply object of its own.
     pub const REPLY: &str = "reply";
-    /// A page that both see.
+    /// A shared page.
     pub const SHARED: &str = "shared";
     /// The partner's thread.
     pub const PARTNER: &str = "partner";
-    /// The partner's scheduling context, which nothing is bound to.
+    /// The partner's scheduling context, which is not bound.
     pub const PARTNER_TIME: &str = "partner-time";
-    /// Where one asks for an interrupt ([`ALARM`](super::ALARM)).
+    /// The endpoint for requests for an interrupt ([`ALARM`](super::ALARM)).
     pub const RUNNER: &str = "runner";
-    /// Its own scheduling context, if there are several cores.
+    /// The component's own scheduling context, if there are several cores.
     pub const TIME: &str = "time";
     /// The notification of that interrupt.
     pub const INTERRUPT: &str = "interrupt";
-    /// The page of a timer that counts instructions where the processor has no counter.
+    /// The page of a timer that is used to count instructions if the processor has no counter.
     pub const COUNTER: &str = "counter";
-    /// Where in that page the counter is.
+    /// Offset of the counter in that page.
     pub const COUNTER_OFFSET: &str = "counter-offset";
-    /// How many cores there are. The rights to hand out time on them lie side by side.
+    /// Number of cores. Their `SchedControl` capabilities are in contiguous slots.
     pub const CORES: &str = "cores";
-    /// How often the counter counts in a microsecond where nobody counts instructions.
+    /// Counter frequency in megahertz, for runs in which instructions are not counted.
     pub const MEGAHERTZ: &str = "megahertz";
-    /// The most attackers that benchmarks shall have, if there is a limit.
+    /// The most attackers that benchmarks may have, if there is a limit.
     pub const ATTACKERS: &str = "attackers";
 }
 
-/// Label of a call for an interrupt after so many microseconds: the first word. 0 acknowledges one.
+/// Label of a request for an interrupt after so many microseconds, the first word; 0 acknowledges an
+/// interrupt.
 pub const ALARM: usize = 1;
 
-/// Badge of the benchmark's faults, among which is its end.
+/// Badge of the benchmark's faults, which include its exit.
 pub const BY_BENCHMARK: usize = 1;
 /// Badge of the partner's faults.
 pub const BY_PARTNER: usize = 2;
-/// Badge of calls for an interrupt.
+/// Badge of requests for an interrupt.
 pub const BY_CALLER: usize = 3;
 
 /// The priority of a benchmark's first thread. Its maximum controlled priority is 254.

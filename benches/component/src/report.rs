@@ -1,4 +1,4 @@
-//! Results: each is one line on the console, an object in JSON.
+//! Results: each is one line on the console, a JSON object.
 
 use crate::bench::Bench;
 use userlib::{print, println};
@@ -25,12 +25,12 @@ impl From<usize> for Value {
 }
 
 impl Bench {
-    /// Reports what an operation cost, counted in instructions or cycles.
+    /// Reports the cost of an operation, counted in instructions or cycles.
     pub fn report(&self, operation: &str, parameters: &[(&str, Value)], samples: &[usize]) {
         self.report_as(operation, parameters, "count", samples);
     }
 
-    /// Reports what an operation cost, in some unit.
+    /// Reports the cost of an operation, in any unit.
     pub fn report_as(
         &self,
         operation: &str,

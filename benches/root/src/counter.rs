@@ -1,4 +1,4 @@
-//! A timer to count instructions with, on boards whose emulated processor has no counter.
+//! A timer to count instructions on boards with an emulated processor without a counter.
 
 use userlib::cap::Frame;
 use userlib::{BootInfo, Environment, Result};
@@ -6,7 +6,7 @@ use userlib::{BootInfo, Environment, Result};
 /// A page of device registers, and the offset of the counter in it.
 pub type Counter = (Frame, usize);
 
-/// The global timer of the Cortex-A9, unless its cycle counter counts. On kzm the emulator counts.
+/// The global timer of the Cortex-A9, if its cycle counter does not advance. On kzm the emulator counts.
 #[cfg(target_arch = "arm")]
 pub fn find(environment: &mut Environment) -> Result<Option<Counter>> {
     /// Cortex-A9 MPCore technical reference manual, section 1.5.
@@ -26,19 +26,19 @@ pub fn find(environment: &mut Environment) -> Result<Option<Counter>> {
     Ok(Some((frame, GLOBAL_TIMER)))
 }
 
-/// The processor has one.
+/// These processors have a counter.
 #[cfg(not(target_arch = "arm"))]
 pub fn find(_: &mut Environment) -> Result<Option<Counter>> {
     Ok(None)
 }
 
-/// How often the counter counts in a microsecond where nobody counts instructions.
+/// Counter frequency in megahertz, for runs in which instructions are not counted.
 #[cfg(target_arch = "x86_64")]
 pub fn megahertz(boot: &'static BootInfo) -> usize {
     userlib::boot::tsc_megahertz(boot).map_or(1, |megahertz| megahertz as usize)
 }
 
-/// The emulator's processors have a gigahertz, and the timer is read so that it seems to have one.
+/// The emulated processors run at one gigahertz, and the timer is read so that it appears to, too.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn megahertz(_: &'static BootInfo) -> usize {
     1000

@@ -1,8 +1,8 @@
 //! The root task of the on-target benchmarks.
 //!
-//! It runs each variant of each benchmark in a fresh component, so that no result depends on what was
-//! measured before. The results are lines that the component prints; what the root task adds is one
-//! line at the end, `N benchmarks done`, or one that tells what went wrong.
+//! It runs each variant of each benchmark in a fresh component, so that no result depends on earlier
+//! measurements. The component prints the results; the root task adds one line at the end, `N benchmarks
+//! done` or an error.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -14,17 +14,17 @@ use runner::Runner;
 use suites::SUITES;
 use userlib::{BootInfo, Environment, Outcome, Result, println, runtime};
 
-/// Only benchmarks whose `suite/name` contains this text are run, or all but those of the suite behind a
-/// `!`; all if it is empty.
+/// Only benchmarks with this text in their `suite/name` are run; with `!SUITE`, all except those of that
+/// suite; if empty, all.
 const FILTER: &str = match option_env!("ESCAPEMENT_BENCH_FILTER") {
     Some(filter) => filter,
     None => "",
 };
 
-/// Suites that need several cores, and a clock: they are run only if the filter begins with their names.
+/// Suites that need several cores and a clock: they are run only if the filter begins with their name.
 const ON_REQUEST: [&str; 2] = ["locks", "smp"];
 
-/// Only this variant of each is run; all if it is empty.
+/// Only this variant of each benchmark is run; if empty, all.
 const VARIANT: &str = match option_env!("ESCAPEMENT_BENCH_VARIANT") {
     Some(variant) => variant,
     None => "",
@@ -60,7 +60,7 @@ fn main(boot: &'static BootInfo) -> Result {
     Ok(())
 }
 
-/// Whether `filter` is part of `suite/name`, or `!` and another suite.
+/// Whether a benchmark is selected by `filter` (see [`FILTER`]).
 fn matches(suite: &str, name: &str, filter: &str) -> bool {
     if ON_REQUEST.contains(&suite) && !filter.starts_with(suite) {
         return false;

@@ -1,4 +1,4 @@
-//! Running one variant of a benchmark.
+//! Runs one variant of a benchmark.
 
 use crate::counter::{self, Counter};
 use suites::MOST_CORES;
@@ -12,36 +12,36 @@ use userlib::{
     Result, Rights, boot, tar,
 };
 
-/// How large a benchmark's component is: the program, and memory for what it makes.
+/// Size of a benchmark's component: the program, and memory for its objects.
 const SIZE: ProcessSize = ProcessSize {
     memory_bits: 25,
     slots: 1024,
     cnode_bits: 13,
     stack_pages: 16,
 };
-/// Memory for what a benchmark makes.
+/// Memory for the objects that a benchmark creates.
 const UNTYPED_BITS: usize = 24;
-/// The benchmark's partner makes nothing.
+/// The benchmark's partner creates no objects.
 const PARTNER_SIZE: ProcessSize = ProcessSize {
     memory_bits: 21,
     slots: 256,
     ..SIZE
 };
 
-/// Long turns: nothing but the measured operation happens.
+/// Long timeslices, so that none ends during a measured operation.
 const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
 
-/// Benchmarks have no more attackers; as many as they want if it is empty.
+/// The most attackers of a benchmark; if empty, there is no limit.
 const ATTACKERS: &str = match option_env!("ESCAPEMENT_BENCH_ATTACKERS") {
     Some(most) => most,
     None => "",
 };
 
-/// The means to run benchmarks.
+/// The resources for running benchmarks.
 pub struct Runner<'a> {
     environment: &'a mut Environment,
     program: &'static [u8],
-    /// Where benchmarks tell their end, and ask for interrupts.
+    /// Receives exits of benchmarks and requests for interrupts.
     endpoint: Endpoint,
     reply: Reply,
     alarm: Alarm,
@@ -51,7 +51,7 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Takes all that the machine has.
+    /// Takes the program, objects and devices that are needed.
     pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
         let program = tar::find(userlib::components!(), "benches-component");
         Ok(Self {
@@ -93,7 +93,7 @@ impl<'a> Runner<'a> {
         outcome
     }
 
-    /// Gives both what they share.
+    /// Gives both components their shared objects.
     fn connect(
         &mut self,
         process: &mut Process,
@@ -130,7 +130,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Gives the benchmark its means, among them its partner, which waits to be started.
+    /// Gives the benchmark its resources, including its partner, which is ready to be started.
     fn prepare(&mut self, process: &mut Process, partner: &mut Process) -> Result {
         let environment = &mut *self.environment;
         partner
@@ -156,7 +156,7 @@ impl<'a> Runner<'a> {
         ] {
             process.give(environment, name, capability, Rights::ALL)?;
         }
-        // Under one name, and side by side.
+        // All under one name, in contiguous slots.
         let first = environment.sched_control.cptr().0;
         for core in 0..self.cores.min(MOST_CORES) {
             let control = CPtr(first + core);
@@ -164,12 +164,12 @@ impl<'a> Runner<'a> {
         }
         let endpoint = self.endpoint;
         process.give_badged(environment, names::RUNNER, endpoint, Rights::ALL, BY_CALLER)?;
-        // The last, because it takes what is left.
+        // Last, because it takes the remaining memory.
         process.give_untyped(environment, UNTYPED_BITS)?;
         Ok(())
     }
 
-    /// Answers calls for interrupts until the benchmark has ended.
+    /// Handles requests for interrupts until the benchmark has exited.
     fn serve(&mut self) -> Result<Outcome> {
         loop {
             let received = self.endpoint.recv(self.reply);

@@ -1,4 +1,4 @@
-//! Memory and capability slots while the initial thread is made.
+//! Allocation of memory and capability slots during the creation of the initial thread.
 
 use core::cmp::Reverse;
 use core::ops::Range;
@@ -11,10 +11,10 @@ use crate::cap::{CNode, Cap, Slot, insert_root};
 use crate::invoke::place;
 use crate::token::Ptr;
 
-/// How many separate regions of RAM are kept track of; memory maps have a handful.
+/// The most separate regions of RAM that are tracked; memory maps have only a few.
 const REGIONS: usize = 64;
 
-/// Hands out RAM and the slots of the initial CNode.
+/// Allocates RAM and the slots of the initial CNode.
 pub struct BootAllocator<A: Arch> {
     regions: [Range<usize>; REGIONS],
     cnode: CNode<A>,
@@ -25,7 +25,7 @@ impl<A: Arch> BootAllocator<A> {
     /// An allocator over the given RAM, with a new initial CNode of `2^radix` slots in it.
     ///
     /// # Panics
-    /// Where there is not enough RAM for the CNode.
+    /// If there is not enough RAM for the CNode.
     pub(super) fn new(ram: &[Range<PhysAddr>], radix: usize) -> Self {
         let mut regions = [const { 0..0 }; REGIONS];
         for (region, range) in regions.iter_mut().zip(ram) {
@@ -51,7 +51,7 @@ impl<A: Arch> BootAllocator<A> {
     /// Cleared RAM of `2^bits` bytes, aligned to its size.
     ///
     /// # Panics
-    /// Where there is none: the machine can't be booted.
+    /// If there is none: the machine cannot boot.
     pub fn alloc(&mut self, bits: usize) -> PhysAddr {
         take::<A>(&mut self.regions, bits)
     }
@@ -76,26 +76,26 @@ impl<A: Arch> BootAllocator<A> {
         self.cnode
     }
 
-    /// One of its slots.
+    /// A slot of the initial CNode.
     pub(super) fn slot(&self, index: usize) -> Ptr<Slot<A>> {
         self.cnode.slot(index)
     }
 
-    /// The first slot that is not in use yet.
+    /// The index of the first unused slot.
     pub(super) const fn next_slot(&self) -> usize {
         self.next_slot
     }
 
-    /// What is left of RAM, ascending.
+    /// The remaining regions of RAM, ascending.
     pub(super) fn free_regions(&mut self) -> &[Range<usize>] {
         self.regions.sort_unstable_by_key(|region| region.start);
         &self.regions
     }
 }
 
-/// Cuts an aligned block off the end of a region; what lies behind it becomes a region of its own. The
-/// region with the most ragged end is taken, the highest of equals: so large aligned blocks stay whole,
-/// and low memory too, which devices may need.
+/// Cuts an aligned block off the end of a region; memory after the block becomes a region of its own. Takes
+/// it from the region with the least aligned end, or the highest of several. This keeps large aligned blocks
+/// intact, and low memory, which devices may need.
 fn take<A: Arch>(regions: &mut [Range<usize>; REGIONS], bits: usize) -> PhysAddr {
     let size = 1usize << bits;
     let block = |region: &Range<usize>| {
@@ -113,7 +113,7 @@ fn take<A: Arch>(regions: &mut [Range<usize>; REGIONS], bits: usize) -> PhysAddr
     {
         *free = behind;
     }
-    // SAFETY: the block was free RAM and is handed out once.
+    // SAFETY: the block was free RAM and is allocated only once.
     unsafe { (A::to_virtual(PhysAddr(start)) as *mut u8).write_bytes(0, size) };
     A::clean_new_memory(PhysAddr(start), size);
     PhysAddr(start)

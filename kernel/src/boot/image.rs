@@ -1,11 +1,11 @@
-//! Where the root task is.
+//! The root task's image.
 
 use core::ops::Range;
 
 use crate::arch::PhysAddr;
 
-/// The record by which whoever assembles the boot image tells the kernel about the root task. The
-/// platform exports one as the symbol `ROOT_TASK`, in data that is loaded.
+/// The record that describes the root task to the kernel, filled in by the tool that assembles the boot
+/// image. The platform exports one as the symbol `ROOT_TASK`, in loaded data.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RootTaskImage {
@@ -21,7 +21,7 @@ impl RootTaskImage {
     /// "ESCAPEMT".
     const MAGIC: u64 = 0x4553_4341_5045_4d54;
 
-    /// The record before anybody has filled it in.
+    /// The record before it is filled in.
     pub const EMPTY: Self = Self {
         magic: Self::MAGIC,
         physical_start: 0,
@@ -31,8 +31,8 @@ impl RootTaskImage {
         entry: 0,
     };
 
-    /// The record of a root task in memory at `physical`, linked at `virtual_start`; both page
-    /// aligned. For those who make their boot image themselves.
+    /// The record of a root task in memory at `physical`, linked at `virtual_start`; both page aligned. For
+    /// platforms that assemble their boot image themselves.
     pub const fn new(physical: Range<PhysAddr>, virtual_start: usize, entry: usize) -> Self {
         let size = physical.end.0 - physical.start.0;
         Self {
@@ -50,17 +50,17 @@ impl RootTaskImage {
         self.magic == Self::MAGIC && self.physical_end > self.physical_start
     }
 
-    /// The memory that it occupies, page aligned.
+    /// Its memory, page aligned.
     pub const fn physical(&self) -> Range<PhysAddr> {
         PhysAddr(self.physical_start as usize)..PhysAddr(self.physical_end as usize)
     }
 
-    /// The addresses at which it is linked, page aligned.
+    /// Its virtual addresses as linked, page aligned.
     pub const fn addresses(&self) -> Range<usize> {
         self.virtual_start as usize..self.virtual_end as usize
     }
 
-    /// Where it starts.
+    /// Its entry point.
     pub const fn entry(&self) -> usize {
         self.entry as usize
     }

@@ -1,4 +1,4 @@
-//! Making the initial thread.
+//! Creation of the initial thread.
 
 use core::ops::Range;
 
@@ -22,29 +22,29 @@ use crate::token::Ptr;
 const PAGE: usize = 1 << PAGE_BITS;
 const MAX_PRIORITY: u8 = (PRIORITIES - 1) as u8;
 
-/// What the platform found.
+/// The platform's description of the machine.
 pub struct BootParameters<'a> {
     /// The root task.
     pub root_task: RootTaskImage,
-    /// RAM that the kernel can reach and nobody uses: neither the kernel nor the root task's image.
-    /// Ascending, page aligned.
+    /// RAM that the kernel can access and that neither the kernel nor the root task's image uses. Ascending,
+    /// page aligned.
     pub ram: &'a [Range<PhysAddr>],
-    /// What must not appear as device memory: RAM in use, and devices that the kernel keeps.
+    /// Regions that must not become device memory: RAM in use, and devices of the kernel.
     pub reserved: &'a [Range<PhysAddr>],
-    /// The end of physical addresses that are given out as device memory.
+    /// The end of the physical addresses that become device memory.
     pub device_top: u64,
     /// Extra boot information.
     pub extra: &'a [(BootInfoRecord, &'a [u8])],
     /// Number of cores.
     pub nodes: usize,
-    /// Levels of I/O page tables; all ones without I/O memory management.
+    /// Levels of I/O page tables; all ones if there is no I/O memory management.
     pub io_page_table_levels: usize,
 }
 
-/// Makes the initial thread and chooses it to run.
+/// Creates the initial thread and makes it the current thread.
 ///
 /// # Panics
-/// Where the machine has not enough memory, or there is no root task.
+/// If the machine has too little memory, or there is no root task.
 pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
     const { crate::object::check_sizes::<A>() };
     assert!(
@@ -82,7 +82,7 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
 
     let info = provide_everything(kernel, &mut boot, parameters, &layout);
     let page = A::to_virtual(layout.boot_info_frame(kernel, &boot)) as *mut BootInfo;
-    // SAFETY: the frame was allocated and cleared for this, and nobody else uses it yet.
+    // SAFETY: the frame was allocated and cleared for this, and has no other user yet.
     unsafe { page.write(info) };
 
     start_thread(
@@ -114,7 +114,7 @@ impl Layout {
             .iter()
             .map(|(_, data)| record_length(data))
             .sum();
-        // On x86 the area is a power of two, all of which is given out.
+        // On x86 the size of the area is a power of two, and all of its frames are provided.
         let size = match length {
             0 => 0,
             _ if A::SCHED_CONTROL_FIRST => length.next_power_of_two().max(PAGE),
@@ -130,14 +130,14 @@ impl Layout {
         }
     }
 
-    /// log2 of the slots of the initial CNode: as configured, or more where the frames of a large
+    /// log2 of the number of slots of the initial CNode: as configured, or more if the frames of a large
     /// image would leave too few for the thread's own use.
     fn cnode_radix(&self) -> usize {
-        /// Untyped memory, paging structures, and room to work.
+        /// Slots for untyped memory, paging structures, and the thread's own use.
         const OTHERS: usize = MAX_BOOT_UNTYPEDS + 1024;
         let frames = (self.extra.end - self.image.start) / PAGE;
         let needed = (frames + OTHERS).next_power_of_two().ilog2() as usize;
-        // seL4's benchmarks are configured for this many and use most of them.
+        // seL4's benchmarks are configured for this size and use most of the slots.
         const BENCHMARKS: usize = 15;
         let configured = if cfg!(feature = "bench") {
             BENCHMARKS
@@ -156,12 +156,12 @@ impl Layout {
     }
 }
 
-/// Bytes of a record. The next one follows at once, whatever that does to its alignment.
+/// Bytes of a record. The next one follows directly, without alignment.
 const fn record_length(data: &[u8]) -> usize {
     size_of::<BootInfoHeader>() + data.len()
 }
 
-/// Fills the initial slots, in the ABI's order.
+/// Fills the initial slots in the ABI's order.
 fn provide_everything<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
@@ -254,7 +254,7 @@ fn provide_sched_control<A: Arch>(
     }
 }
 
-/// Maps the pages of `addresses` to consecutive frames from `physical` on and gives their caps.
+/// Maps the pages of `addresses` to consecutive frames from `physical` on and provides their capabilities.
 fn provide_frames<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
@@ -275,7 +275,7 @@ fn provide_frames<A: Arch>(
     }
 }
 
-/// Writes the extra boot information and gives the frames that hold it.
+/// Writes the extra boot information and provides the frames that hold it.
 fn provide_extra<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,

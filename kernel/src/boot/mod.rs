@@ -1,8 +1,8 @@
-//! The first thread: what it gets, and in which order.
+//! Creation of the initial thread and its capabilities.
 //!
-//! The architecture calls [`start`] once the machine is ready. Everything that the initial thread
-//! needs is taken from RAM; all that is left becomes untyped memory. Layout and order are those of the
-//! user interface (seL4 reference manual, chapter "System Bootstrapping").
+//! The architecture calls [`start`] once the machine is initialised. Memory for the initial thread is taken
+//! from RAM; all of the remaining RAM becomes untyped memory. Layout and order are those of the user
+//! interface (seL4 reference manual, chapter "System Bootstrapping").
 
 mod allocator;
 mod image;

@@ -1,4 +1,4 @@
-//! All memory that is left becomes untyped.
+//! Untyped capabilities to all remaining memory.
 
 use core::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::arch::{Arch, PhysAddr};
 use crate::cap::{Cap, UntypedCap};
 use crate::console::debug_line;
 
-/// The untyped capabilities of the initial thread, as they are handed out.
+/// The untyped capabilities of the initial thread.
 pub(super) struct Untypeds {
     pub list: [UntypedDescriptor; MAX_BOOT_UNTYPEDS],
     count: usize,
@@ -31,7 +31,7 @@ impl Untypeds {
         }
     }
 
-    /// Device memory: everything below `top` that is in none of the ranges.
+    /// Adds device memory: everything below `top` that is in none of the ranges.
     pub fn add_devices<A: Arch>(
         &mut self,
         kernel: &mut Kernel<A>,
@@ -61,7 +61,7 @@ impl Untypeds {
         }
     }
 
-    /// One region, cut greedily from its start into aligned powers of two.
+    /// Adds one region, split greedily from its start into aligned powers of two.
     pub fn add<A: Arch>(
         &mut self,
         kernel: &mut Kernel<A>,
@@ -93,7 +93,7 @@ impl Untypeds {
         bits: usize,
         device: bool,
     ) {
-        // "Full" but without children: the first retype clears it.
+        // The watermark marks all of it as used, without children: the first retype clears it.
         let cap = UntypedCap {
             address,
             bits,

@@ -1,8 +1,8 @@
 //! The derivation tree: which capability was made from which.
 //!
-//! The tree is a list in depth-first order. Who is whose child is not stored but follows from the
-//! capabilities themselves and two marks: the children of A are the entries right behind A of which A
-//! *is a parent*. That takes no memory beyond the list, and every step takes constant time.
+//! The tree is a list in depth-first order. The parent of an entry is not stored but follows from the
+//! capabilities themselves and two marks: the children of A are the entries directly after A of which A *is a
+//! parent*. This needs no memory beyond the list, and each step takes constant time.
 
 use super::slot::Marks;
 use super::{Cap, RawCap, Slot};
@@ -10,7 +10,7 @@ use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
 use crate::token::Ptr;
 
-/// Kernels that check themselves look at this slot at the end of the entry.
+/// Records a changed slot. Kernels with invariant checks check it at the end of the kernel entry.
 #[inline(always)]
 fn note_change<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) {
     #[cfg(any(test, feature = "invariants"))]
@@ -57,7 +57,7 @@ pub fn is_last<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
         .any(|other| kernel[other].cap().same_object(&cap))
 }
 
-/// Fills an empty slot and links it right behind `before`.
+/// Fills an empty slot and inserts it in the list directly after `before`.
 fn insert_behind<A: Arch>(
     kernel: &mut Kernel<A>,
     before: Ptr<Slot<A>>,
@@ -75,7 +75,7 @@ fn insert_behind<A: Arch>(
     }
 }
 
-/// Puts a capability that has no ancestor into an empty slot (at boot).
+/// Puts a capability without an ancestor into an empty slot (at boot).
 pub(crate) fn insert_root<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>, cap: Cap<A>) {
     debug_assert!(kernel[slot].is_empty());
     note_change(kernel, slot);
@@ -93,7 +93,7 @@ pub fn insert_child<A: Arch>(
     insert_packed_child(kernel, parent, slot, cap.pack());
 }
 
-/// The same for a capability that is packed already.
+/// The same for a packed capability.
 pub(crate) fn insert_packed_child<A: Arch>(
     kernel: &mut Kernel<A>,
     parent: Ptr<Slot<A>>,
@@ -103,7 +103,7 @@ pub(crate) fn insert_packed_child<A: Arch>(
     insert_behind(kernel, parent, slot, cap, Marks::HEAD);
 }
 
-/// Puts a copy, or what was issued from a control capability, into an empty slot behind its source.
+/// Puts a copy, or a capability issued from a control capability, into an empty slot after its source.
 pub fn insert_copy<A: Arch>(
     kernel: &mut Kernel<A>,
     source: Ptr<Slot<A>>,
@@ -111,7 +111,7 @@ pub fn insert_copy<A: Arch>(
     cap: Cap<A>,
 ) {
     let original = kernel[source].cap();
-    // A copy is a family head only where it differs from its source in what families are made of.
+    // A copy heads a family of its own only if it differs from its source in what defines a family.
     let heads_family = match (&original, &cap) {
         (Cap::Untyped(_), Cap::Untyped(_)) => true,
         (Cap::IrqControl, _) => true,
@@ -119,7 +119,7 @@ pub fn insert_copy<A: Arch>(
         _ => cap.badge().is_some() && cap.badge() != original.badge(),
     };
     if let (Cap::Untyped(mut parent), Cap::Untyped(_)) = (original, &cap) {
-        // The copy has the memory now; the source has it again when the copy is gone.
+        // The copy owns the memory now; the source owns it again when the copy has been deleted.
         parent.watermark = parent.size();
         kernel[source].set_cap(Cap::Untyped(parent));
     }
@@ -130,7 +130,7 @@ pub fn insert_copy<A: Arch>(
     insert_behind(kernel, source, slot, cap.pack(), marks);
 }
 
-/// Empties a slot and takes it out of the tree; its children become children of its ancestor.
+/// Empties a slot and removes it from the tree; its children become children of its ancestor.
 pub fn remove_cap<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) {
     let (previous, next) = (kernel[slot].previous(), kernel[slot].next());
     if let Some(neighbour) = previous.or(next) {
@@ -141,7 +141,7 @@ pub fn remove_cap<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) {
     }
     if let Some(next) = next {
         kernel[next].set_previous(previous);
-        // Whoever headed a badge's family hands that on, lest the next entry join the one before.
+        // The next entry inherits the badge mark. Otherwise it would join the family before it.
         let (marks, mut heir) = (kernel[slot].marks(), kernel[next].marks());
         heir.first_badged |= marks.first_badged;
         kernel[next].set_marks(heir);
@@ -149,8 +149,8 @@ pub fn remove_cap<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) {
     kernel[slot] = Slot::EMPTY;
 }
 
-/// Moves the capability in `source` to the empty slot `target`, changed to `cap`; its place in the
-/// tree stays.
+/// Moves the capability in `source` to the empty slot `target`, changed to `cap`. Its position in the tree
+/// does not change.
 pub fn move_cap<A: Arch>(
     kernel: &mut Kernel<A>,
     source: Ptr<Slot<A>>,
@@ -187,8 +187,8 @@ fn transplant<A: Arch>(
     kernel[source] = Slot::EMPTY;
 }
 
-/// Exchanges what two slots hold, each capability changed to the one given for it; their places in
-/// the tree stay. Either may be empty.
+/// Exchanges the contents of two slots, each capability changed to the one given for it. Their positions in
+/// the tree do not change. Either slot may be empty.
 pub fn swap_slots<A: Arch>(
     kernel: &mut Kernel<A>,
     first: (Ptr<Slot<A>>, Cap<A>),
@@ -197,7 +197,7 @@ pub fn swap_slots<A: Arch>(
     if first.0 == second.0 {
         return;
     }
-    // By way of a third place, so that neighbours in the tree need no special case.
+    // Uses a third slot, so that two neighbours in the tree need no special case.
     let mut aside = Slot::<A>::EMPTY;
     // SAFETY: `aside` lives until the end of this function and is empty again by then.
     let aside = unsafe { Ptr::new(core::ptr::NonNull::from(&mut aside)) };

@@ -12,11 +12,11 @@ use crate::token::Ptr;
 pub enum Cap<A: Arch> {
     /// None: the slot is empty.
     Null,
-    /// Memory that is not yet an object.
+    /// Memory in which objects can be created.
     Untyped(UntypedCap),
-    /// A rendezvous point.
+    /// An endpoint.
     Endpoint(EndpointCap<A>),
-    /// A word of binary semaphores.
+    /// A notification: a word of binary semaphores.
     Notification(NotificationCap<A>),
     /// A reply object.
     Reply {
@@ -25,7 +25,7 @@ pub enum Cap<A: Arch> {
         /// Whether a reply may carry capabilities.
         grant: bool,
     },
-    /// A table of slots.
+    /// A table of capability slots.
     CNode(CNode<A>),
     /// A thread.
     Thread(Ptr<Thread<A>>),
@@ -33,23 +33,23 @@ pub enum Cap<A: Arch> {
     IrqControl,
     /// An interrupt line.
     IrqHandler(Irq),
-    /// The right to move threads between domains and to change their schedule.
+    /// The right to assign threads to domains and to change the domain schedule.
     Domain,
-    /// A right to processor time.
+    /// A scheduling context.
     SchedContext {
         /// The object.
         object: Ptr<SchedContext<A>>,
         /// log2 of its size.
         bits: usize,
     },
-    /// The right to fill scheduling contexts with a core's time.
+    /// The right to configure scheduling contexts with time of a core.
     SchedControl {
         /// The core.
         core: usize,
     },
-    /// What is left of a CNode or thread that is being deleted.
+    /// A deleted object with occupied slots or blocked threads.
     Zombie(Zombie<A>),
-    /// Something of the architecture.
+    /// An architecture-specific capability.
     Arch(A::Cap),
 }
 
@@ -60,9 +60,10 @@ pub struct UntypedCap {
     pub address: PhysAddr,
     /// log2 of the size.
     pub bits: usize,
-    /// Device memory: never touched by the kernel.
+    /// Whether it is device memory, which the kernel never accesses.
     pub device: bool,
-    /// Bytes from the start that are, or were, given out.
+    /// Bytes from the start that are allocated, or that were and are not cleared yet.
+    /// cleared.
     pub watermark: usize,
 }
 
@@ -72,7 +73,7 @@ impl UntypedCap {
         1 << self.bits
     }
 
-    /// Whether the memory of another capability's object is part of this.
+    /// Whether the memory of the other capability's object is part of this region.
     #[inline(always)]
     pub(super) fn contains<A: Arch>(&self, other: &Cap<A>) -> bool {
         other.memory().is_some_and(|(start, bits)| {
@@ -87,9 +88,9 @@ impl UntypedCap {
 pub struct EndpointCap<A: Arch> {
     /// The object.
     pub object: Ptr<Endpoint<A>>,
-    /// What receivers learn about the sender.
+    /// The badge that receivers get with a message.
     pub badge: usize,
-    /// What the holder may do.
+    /// The rights of its holder.
     pub rights: Rights,
 }
 
@@ -99,7 +100,7 @@ pub struct NotificationCap<A: Arch> {
     pub object: Ptr<Notification<A>>,
     /// The bits that a signal sets.
     pub badge: usize,
-    /// What the holder may do.
+    /// The rights of its holder.
     pub rights: Rights,
 }
 
@@ -119,12 +120,12 @@ impl<A: Arch> CNode<A> {
         1 << self.radix
     }
 
-    /// Whether its guard and index leave bits of an address to other CNodes.
+    /// Whether its guard and index leave bits of an address for further CNodes.
     pub const fn is_split(&self) -> bool {
         self.guard.size + self.radix != WORD_BITS
     }
 
-    /// Never: a CNode has at least two slots.
+    /// Always false: a CNode has at least two slots.
     pub const fn is_empty(&self) -> bool {
         false
     }
@@ -135,8 +136,9 @@ impl<A: Arch> CNode<A> {
         Slot::at(self.slots, index)
     }
 
-    /// Where an address of all bits leads first, if the guard agrees: to the slot that it means, unless
-    /// there is a CNode. No CNode consumes more bits than an address has, so there are enough.
+    /// The slot in this CNode that a full-width address selects, if the guard matches. The lookup ends there
+    /// unless the slot holds a CNode and bits are left. The guard and radix of a CNode have at most as many
+    /// bits as an address, so there are enough.
     #[inline(always)]
     pub(crate) fn slot_at(&self, address: usize) -> Option<Ptr<Slot<A>>> {
         let GuardData { guard, size } = self.guard;
@@ -148,7 +150,7 @@ impl<A: Arch> CNode<A> {
     }
 }
 
-/// What a zombie was: something with slots to be emptied, or something with threads to be woken.
+/// What a zombie was: an object with slots to be emptied, or with blocked threads to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZombieKind {
     /// A CNode of this radix.
@@ -164,19 +166,19 @@ pub enum ZombieKind {
     Notification,
 }
 
-/// A CNode or thread whose slots are being emptied, the last one first; or an endpoint or notification
-/// whose waiting threads are being woken.
+/// A CNode or thread during its deletion: its slots are emptied, the last one first. Or an endpoint or
+/// notification during its deletion: its blocked threads are woken.
 pub struct Zombie<A: Arch> {
-    /// The first slot; of objects without slots, the object itself.
+    /// The first slot; for objects without slots, the object itself.
     pub slots: Ptr<Slot<A>>,
-    /// What it was.
+    /// The kind of the former object.
     pub kind: ZombieKind,
-    /// How many slots, counted from the first, may still hold something; 1 without slots.
+    /// How many slots, counted from the first, may still be occupied; 1 for objects without slots.
     pub remaining: usize,
 }
 
 impl<A: Arch> Zombie<A> {
-    /// What remains of a CNode.
+    /// The zombie of a CNode.
     pub fn of_cnode(cnode: CNode<A>) -> Self {
         let kind = ZombieKind::CNode { radix: cnode.radix };
         Self {
@@ -186,7 +188,7 @@ impl<A: Arch> Zombie<A> {
         }
     }
 
-    /// What remains of a thread.
+    /// The zombie of a thread.
     pub fn of_thread(slots: Ptr<Slot<A>>) -> Self {
         Self {
             slots,
@@ -195,18 +197,18 @@ impl<A: Arch> Zombie<A> {
         }
     }
 
-    /// An endpoint that somebody may wait at.
+    /// The zombie of an endpoint.
     pub fn of_endpoint(endpoint: Ptr<Endpoint<A>>) -> Self {
         Self::without_slots(endpoint.address(), ZombieKind::Endpoint)
     }
 
-    /// A notification that somebody may wait for.
+    /// The zombie of a notification.
     pub fn of_notification(notification: Ptr<Notification<A>>) -> Self {
         Self::without_slots(notification.address(), ZombieKind::Notification)
     }
 
     fn without_slots(address: usize, kind: ZombieKind) -> Self {
-        // SAFETY: the address of an object that exists. Nobody looks for slots there: see `kind`.
+        // SAFETY: the address of an object that exists. `kind` prevents its use as slots.
         let slots = unsafe { Ptr::from_address(address) }.unwrap_or_else(|| unreachable!());
         Self {
             slots,
@@ -215,12 +217,12 @@ impl<A: Arch> Zombie<A> {
         }
     }
 
-    /// Whether it was something with slots.
+    /// Whether the former object has slots.
     pub const fn has_slots(&self) -> bool {
         matches!(self.kind, ZombieKind::CNode { .. } | ZombieKind::Thread)
     }
 
-    /// The endpoint, if it was one.
+    /// The former endpoint, if it was one.
     pub fn endpoint(&self) -> Option<Ptr<Endpoint<A>>> {
         match self.kind {
             // SAFETY: made by `of_endpoint`.
@@ -229,7 +231,7 @@ impl<A: Arch> Zombie<A> {
         }
     }
 
-    /// The notification, if it was one.
+    /// The former notification, if it was one.
     pub fn notification(&self) -> Option<Ptr<Notification<A>>> {
         match self.kind {
             // SAFETY: made by `of_notification`.
@@ -266,12 +268,12 @@ macro_rules! copyable {
 copyable!(Cap, EndpointCap, NotificationCap, CNode, Zombie);
 
 impl<A: Arch> Cap<A> {
-    /// Whether the slot is empty.
+    /// Whether it is null, the capability of an empty slot.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// The kernel memory behind the capability, as physical start and log2 of the size.
+    /// The kernel memory of the object, as physical start and log2 of the size.
     #[inline]
     pub fn memory(&self) -> Option<(PhysAddr, usize)> {
         let (address, bits) = match self {
@@ -293,8 +295,8 @@ impl<A: Arch> Cap<A> {
         Some((A::to_physical(address), bits))
     }
 
-    /// Whether a capability of this kind, if it is original, can be a parent of `other`: both refer to
-    /// the same object, or this one to what `other` was made from.
+    /// Whether this capability, if it is original, can be a parent of `other`: both refer to the same object,
+    /// or this one refers to the origin of `other`.
     pub(super) fn same_region(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Untyped(untyped), _) => untyped.contains(other),
@@ -305,7 +307,7 @@ impl<A: Arch> Cap<A> {
         }
     }
 
-    /// Whether both refer to the same object, so that neither is the last capability to it.
+    /// Whether both refer to the same object, in which case neither is the last capability to it.
     pub fn same_object(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Endpoint(a), Self::Endpoint(b)) => a.object == b.object,
@@ -322,7 +324,7 @@ impl<A: Arch> Cap<A> {
         }
     }
 
-    /// The badge, of the kinds that are told apart by it.
+    /// The badge, for the kinds with a derivation that depends on it.
     pub(super) const fn badge(&self) -> Option<usize> {
         match self {
             Self::Endpoint(cap) => Some(cap.badge),
@@ -331,8 +333,8 @@ impl<A: Arch> Cap<A> {
         }
     }
 
-    /// The capability with rights reduced to what is in both (seL4 reference manual, section
-    /// "Capability Rights").
+    /// The capability with its rights reduced to the intersection with `rights` (seL4 reference manual,
+    /// section "Capability Rights").
     #[must_use]
     pub fn mask_rights(self, rights: Rights) -> Self {
         match self {
@@ -353,8 +355,8 @@ impl<A: Arch> Cap<A> {
         }
     }
 
-    /// The capability with a new badge or guard, `None` where the data is not acceptable. `moved`
-    /// tells that the capability changes its place instead of being copied; badges can't change then.
+    /// The capability with a new badge or guard; `None` if the data is invalid. `moved`: the capability is
+    /// moved, not copied, and its badge cannot change.
     pub fn update_data(self, moved: bool, data: usize) -> Option<Self> {
         match self {
             Self::Endpoint(cap) if !moved && cap.badge == 0 => Some(Self::Endpoint(EndpointCap {

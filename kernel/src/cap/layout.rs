@@ -1,4 +1,4 @@
-//! Where the fields of each kind of capability lie; see [`super::packed`] for the idea.
+//! Bit layout of each kind of capability; [`super::packed`] explains the encoding.
 
 use core::ptr::NonNull;
 
@@ -10,7 +10,7 @@ use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
 use crate::object::Reply;
 use crate::token::Ptr;
 
-/// Tags of the kernel's kinds: the numbers of `DebugCapIdentify`. Those of the architecture are odd.
+/// Tags of the kernel's kinds: the numbers of `DebugCapIdentify`. Tags of the architecture's kinds are odd.
 mod tag {
     use abi::WORD_BITS;
 
@@ -33,7 +33,7 @@ mod tag {
     pub const SCHED_CONTROL: u8 = tag(24, 94);
 }
 
-/// 64-bit machines: the object's address (48 bits, 16-byte aligned) ends word 0.
+/// 64-bit machines: the object's address (48 bits, 16-byte aligned) is in the upper bits of word 0.
 #[cfg(target_pointer_width = "64")]
 mod field {
     use super::super::Field;
@@ -48,9 +48,9 @@ mod field {
     pub const UNTYPED_WATERMARK: Field = Field::aligned(1, 0, 60, 4);
     pub const RADIX: Field = Field::number(0, 5, 6);
     pub const GUARD_SIZE: Field = Field::number(0, 11, 6);
-    /// Whether guard and radix leave bits of an address over, so that nobody need add them.
+    /// Whether guard and radix leave bits of an address over. Stored, so that lookups need not compute it.
     pub const SPLIT: Field = Field::number(0, 17, 1);
-    /// Guards have 58 bits; nothing else is in the word.
+    /// Guards have up to 58 bits and are the only field of this word.
     pub const GUARD: Field = Field::number(1, 0, 64);
     pub const SCHED_CONTEXT: Field = OBJECT;
     pub const SCHED_CONTEXT_BITS: Field = Field::number(0, 5, 6);
@@ -72,7 +72,7 @@ mod field {
     pub const UNTYPED_DEVICE: Field = Field::number(1, 31, 1);
     pub const GUARD_SIZE: Field = Field::number(1, 0, 5);
     pub const RADIX: Field = Field::number(1, 5, 5);
-    /// Whether guard and radix leave bits of an address over, so that nobody need add them.
+    /// Whether guard and radix leave bits of an address over. Stored, so that lookups need not compute it.
     pub const SPLIT: Field = Field::number(1, 13, 1);
     pub const GUARD: Field = Field::number(1, 14, 18);
     pub const SCHED_CONTEXT: Field = Field::pointer(1, 7, 25, 7);
@@ -80,45 +80,46 @@ mod field {
     pub const ZOMBIE_KIND: Field = Field::number(0, 8, 6);
 }
 
-/// The second word of a zombie: address of the first slot plus number of slots that remain. A CNode
-/// is aligned to its size, so the count fits into the bits that the address leaves free.
+/// The second word of a zombie: the address of the first slot plus the number of remaining slots. A CNode is
+/// aligned to its size, so the count fits into the low bits of the address.
 const ZOMBIE_PLACE: super::Field = super::Field::number(1, 0, usize::BITS as u8);
 /// The interrupt line, or the core.
 const NUMBER: super::Field = super::Field::number(1, 0, usize::BITS as u8);
-/// The kinds of zombies that were not CNodes; no CNode has such a radix.
+/// The values of the kind field of zombies that were not CNodes; no CNode has such a radix.
 const ZOMBIE_THREAD: usize = 63;
 const ZOMBIE_ENDPOINT: usize = 62;
 const ZOMBIE_NOTIFICATION: usize = 61;
 
-/// How the capabilities are packed that fast paths in assembly look at.
+/// The encoding of those capabilities that fast paths in assembly read.
 #[derive(Debug)]
 pub struct Packing;
 
 impl Packing {
-    /// The bits of the first word that tell the kind, of kinds with short tags.
+    /// Mask for the tag in the first word, for kinds with short tags.
     pub const KIND: usize = if WORD_BITS == 64 { 0x1f } else { 0xf };
-    /// The kind of CNodes.
+    /// The tag of CNodes.
     pub const CNODE: usize = tag::CNODE as usize;
-    /// The kind of endpoints.
+    /// The tag of endpoints.
     pub const ENDPOINT: usize = tag::ENDPOINT as usize;
-    /// The kind of reply objects.
+    /// The tag of reply objects.
     pub const REPLY: usize = tag::REPLY as usize;
-    /// The object of all of these: its address above four zeros fills the first word from here on.
+    /// The object of all of these kinds: its address, without its four low zero bits, in the upper bits of
+    /// word 0.
     pub const OBJECT: super::Field = field::OBJECT;
     /// A CNode's radix.
     pub const RADIX: super::Field = field::RADIX;
-    /// Whether its guard and radix leave bits of an address over.
+    /// Whether a CNode's guard and radix leave bits of an address over.
     pub const SPLIT: super::Field = field::SPLIT;
-    /// Its guard.
+    /// A CNode's guard.
     pub const GUARD: super::Field = field::GUARD;
     /// An endpoint's badge.
     pub const BADGE: super::Field = field::BADGE;
-    /// What one may do with it.
+    /// An endpoint capability's rights.
     pub const RIGHTS: super::Field = field::RIGHTS;
 }
 
 impl<A: Arch> Cap<A> {
-    /// Packs the capability. Inlined, so that whoever packs one kind pays for no other.
+    /// Packs the capability. Inlined, so that a caller that packs one kind contains no code for others.
     #[inline(always)]
     pub fn encode(self) -> RawCap {
         use field::*;
@@ -169,19 +170,19 @@ impl<A: Arch> Cap<A> {
         }
     }
 
-    /// Packs a capability of any kind: for who does not know which.
+    /// Packs a capability of any kind. Not inlined, for callers that do not know the kind.
     #[inline(never)]
     pub(super) fn pack(self) -> RawCap {
         self.encode()
     }
 
-    /// Whether what is sent to it goes on to somebody: endpoints, notifications and reply objects.
+    /// Whether an invocation sends to another thread: of endpoints, notifications and reply objects.
     #[inline(always)]
     pub(crate) const fn is_passed_on(raw: RawCap) -> bool {
         matches!(raw.tag(), tag::ENDPOINT | tag::NOTIFICATION | tag::REPLY)
     }
 
-    /// Whether it is untyped memory, or something of the architecture.
+    /// Whether it is untyped memory or architecture-specific.
     #[inline(always)]
     pub(crate) const fn is_memory(raw: RawCap) -> bool {
         let tag = raw.tag();
@@ -194,8 +195,7 @@ impl<A: Arch> Cap<A> {
         raw.tag() == tag::CNODE
     }
 
-    /// The CNode, if it is one, without a look at other kinds: for the way through deep capability
-    /// spaces.
+    /// The CNode, if it is one, without a test for other kinds: for lookups in deep capability spaces.
     #[inline(always)]
     pub(crate) fn decode_cnode(raw: RawCap) -> Option<CNode<A>> {
         use field::*;
@@ -237,8 +237,8 @@ impl<A: Arch> Cap<A> {
         (raw.tag() == tag::REPLY).then(|| object(raw.get(field::OBJECT)))
     }
 
-    /// Unpacks what [`Cap::encode`] packed. Inlined, so that whoever looks for one kind pays for no
-    /// other.
+    /// Unpacks the result of [`Cap::encode`]. Inlined, so that a caller that needs one kind contains no code
+    /// for others.
     #[inline(always)]
     pub fn decode(raw: RawCap) -> Self {
         use field::*;
@@ -294,13 +294,13 @@ impl<A: Arch> Cap<A> {
     }
 }
 
-/// The handle of an object whose address is in a capability. Without any check, so that unpacking a
-/// kind of capability that somebody does not ask for costs nothing.
+/// The handle of an object at an address from a capability. Unchecked, so that the compiler can remove it
+/// where a decoded kind is not used.
 #[inline(always)]
 const fn object<T>(address: usize) -> Ptr<T> {
     let pointer = core::ptr::without_provenance_mut::<T>(address);
-    // SAFETY: a capability exists only as long as its object: retype and boot make both, and memory
-    // is used again only when the last capability is gone. `encode` stored this address, which is not
+    // SAFETY: a capability exists only as long as its object: retype and boot create both, and memory is
+    // reused only after the last capability has been deleted. `encode` stored this address, which is not
     // zero.
     unsafe { Ptr::new(NonNull::new_unchecked(pointer)) }
 }

@@ -1,4 +1,4 @@
-//! From capability addresses to slots (seL4 reference manual, section "Capability Address Lookup").
+//! Capability lookup: from addresses to slots (seL4 reference manual, section "Capability Address Lookup").
 
 use abi::{LookupFailure, WORD_BITS};
 
@@ -8,12 +8,12 @@ use crate::arch::Arch;
 use crate::invoke::Error;
 use crate::token::Ptr;
 
-/// A way through CNodes.
+/// State of a lookup that descends through CNodes.
 struct Way<A: Arch> {
-    /// Where it has come to.
+    /// The CNode reached so far.
     cnode: CNode<A>,
     bits_left: usize,
-    /// The bits that are left, at the top of the word.
+    /// The address bits that are left, at the top of the word.
     rest: usize,
 }
 
@@ -30,7 +30,7 @@ impl<A: Arch> Way<A> {
         })
     }
 
-    /// Goes through one CNode: to which of its slots.
+    /// Resolves one level: the slot in the current CNode.
     #[inline(always)]
     fn step(&mut self) -> Result<Ptr<Slot<A>>, LookupFailure> {
         let Self {
@@ -39,7 +39,7 @@ impl<A: Arch> Way<A> {
             rest,
         } = self;
         let guard = cnode.guard;
-        // Long ways have no guards.
+        // Long lookups usually have no guards.
         if guard.size | guard.guard != 0 {
             let found = (*rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
             if guard.size > *bits_left || found != guard.guard {
@@ -59,13 +59,13 @@ impl<A: Arch> Way<A> {
             });
         }
         *bits_left -= level;
-        // A table has two slots at least.
+        // A CNode has at least two slots.
         let slot = cnode.slot(rest.wrapping_shr((WORD_BITS - cnode.radix) as u32));
         *rest = rest.wrapping_shl(cnode.radix as u32);
         Ok(slot)
     }
 
-    /// Whether it leads on through a slot; then it is there.
+    /// Whether the lookup continues through a slot; if so, descends to the CNode in it.
     #[inline(always)]
     fn goes_on(&mut self, kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
         match Cap::decode_cnode(kernel[slot].raw()) {
@@ -78,13 +78,13 @@ impl<A: Arch> Way<A> {
     }
 }
 
-/// Resolves the low `bits` bits of `address` from the CNode `root` as far as CNodes lead.
+/// Resolves the low `bits` bits of `address`, starting at the CNode `root`, for as long as slots hold CNodes.
 ///
-/// Returns the slot reached and how many bits were left when something other than a CNode stopped the
-/// way. Each level consumes at least one bit, so cyclic capability spaces end too.
+/// Returns the slot reached and the number of bits left when a capability other than a CNode ended the
+/// lookup. Each level consumes at least one bit, so the lookup terminates in cyclic capability spaces, too.
 ///
 /// # Errors
-/// Why there is no such slot.
+/// The lookup error if there is no such slot.
 pub fn resolve<A: Arch>(
     kernel: &Kernel<A>,
     root: Cap<A>,
@@ -100,16 +100,16 @@ pub fn resolve<A: Arch>(
             end => break end,
         }
     };
-    // A way that leads nowhere is as long.
+    // A lookup that fails has taken the same time.
     kernel.core.count_levels(levels);
     Ok((end?, way.bits_left))
 }
 
-/// The slot that a thread means by a capability address: all bits of the word; what is left over when
-/// a capability other than a CNode is reached does not matter.
+/// The slot at a capability address of a thread, which has a full word of bits. Bits left when a capability
+/// other than a CNode is reached are ignored.
 ///
 /// # Errors
-/// Why there is no such slot.
+/// The lookup error if there is no such slot.
 pub fn lookup_cap<A: Arch>(
     kernel: &Kernel<A>,
     root: Cap<A>,
@@ -118,7 +118,7 @@ pub fn lookup_cap<A: Arch>(
     resolve(kernel, root, address, WORD_BITS).map(|(slot, _)| slot)
 }
 
-/// The same for who only wants to know whether it is near: nothing if it is not.
+/// The same, limited to a few levels, for decisions that only need a short lookup; `None` if it takes more.
 ///
 /// # Errors
 /// As for [`lookup_cap`].
@@ -128,7 +128,7 @@ pub(crate) fn lookup_near<A: Arch>(
     root: Cap<A>,
     address: usize,
 ) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
-    /// Few spaces have more levels.
+    /// Few capability spaces have more levels.
     const LEVELS: usize = 4;
     let mut way = Way::begin(root, address, WORD_BITS)?;
     for level in 1..=LEVELS {
@@ -141,7 +141,7 @@ pub(crate) fn lookup_near<A: Arch>(
     Ok(None)
 }
 
-/// The same for who looks often, and mostly in spaces of one level.
+/// The same, optimised for frequent lookups in capability spaces of one level.
 ///
 /// # Errors
 /// As for [`lookup_cap`].
@@ -160,7 +160,7 @@ pub(crate) fn lookup_quickly<A: Arch>(
     lookup_cap(kernel, root, address)
 }
 
-/// The slot at an address of all bits, if the way ends in this CNode, as it nearly always does.
+/// The slot at a full-width address, if the lookup ends in this CNode, which is the common case.
 #[inline(always)]
 pub(crate) fn only_level<A: Arch>(
     kernel: &Kernel<A>,
@@ -172,12 +172,11 @@ pub(crate) fn only_level<A: Arch>(
     (!leads_on).then_some(slot)
 }
 
-/// The slot that an argument (root, index, depth) names; it may be empty. `source` tells which of two
-/// such arguments failed.
+/// The slot that an argument (root, index, depth) names; it may be empty. `source` is reported in the error
+/// and tells which of two such arguments failed.
 ///
 /// # Errors
-/// [`Error::Range`] for an impossible depth, [`Error::Lookup`] where the way does not end exactly
-/// at a slot.
+/// [`Error::Range`] for an impossible depth, [`Error::Lookup`] if the lookup does not end exactly at a slot.
 pub fn lookup_slot<A: Arch>(
     kernel: &Kernel<A>,
     root: Cap<A>,

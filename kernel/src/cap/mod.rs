@@ -1,5 +1,4 @@
-//! Capabilities: what they are, how they pack into a slot, where slots stand in the derivation tree,
-//! and how addresses lead to slots.
+//! Capabilities: their kinds, their packed form in slots, the derivation tree, and capability lookup.
 
 mod derivation;
 mod kind;

@@ -1,10 +1,10 @@
-//! Capabilities as two machine words.
+//! Capabilities packed into two machine words.
 //!
-//! A slot is 32 bytes on 64-bit machines and 16 on 32-bit ones; half of it is the place in the
-//! derivation tree. What remains is tight on 32-bit machines, so each kind of capability has a layout
-//! of bit fields, given as constants ([`Field`]) by the kernel for its own kinds and by the
-//! architecture for the others. The tag that tells the kinds apart is the number that
-//! `DebugCapIdentify` shows to users: even for kinds of the kernel, odd for those of the architecture.
+//! A slot has 32 bytes on 64-bit machines and 16 on 32-bit ones; half of it holds the links of the derivation
+//! tree. The other half is scarce on 32-bit machines, so each kind of capability has a layout of bit fields,
+//! defined as constants ([`Field`]) by the kernel for its own kinds and by the architecture for the others.
+//! The tag that identifies the kind is the number that `DebugCapIdentify` returns to users: even for kinds of
+//! the kernel, odd for those of the architecture.
 
 /// The two words of a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -16,7 +16,7 @@ pub struct RawCap {
 const WIDE: bool = usize::BITS == 64;
 
 impl RawCap {
-    /// The empty slot.
+    /// The capability of an empty slot.
     pub const NULL: Self = Self { words: [0, 0] };
 
     /// A capability of the kind `tag` with all fields zero.
@@ -26,7 +26,7 @@ impl RawCap {
         }
     }
 
-    /// The kind. 64-bit: five bits. 32-bit: four bits, or eight where those four are 14 or 15, so
+    /// The tag of the kind. 64-bit: five bits. 32-bit: four bits, or eight if those four are 14 or 15, so
     /// that the kinds with the largest payload have the shortest tag.
     #[inline(always)]
     pub const fn tag(self) -> u8 {
@@ -39,13 +39,13 @@ impl RawCap {
         }
     }
 
-    /// The first word, with the tag.
+    /// The first word, including the tag.
     #[inline(always)]
     pub const fn first_word(self) -> usize {
         self.words[0]
     }
 
-    /// The same with one field set.
+    /// The capability with one field set.
     #[must_use]
     #[inline(always)]
     pub const fn with(mut self, field: Field, value: usize) -> Self {
@@ -60,13 +60,13 @@ impl RawCap {
         self
     }
 
-    /// The value of one field. Inlined, so that a constant field costs a shift or two.
+    /// The value of one field. Inlined, so that a constant field costs one or two shifts.
     #[inline(always)]
     pub const fn get(self, field: Field) -> usize {
         let value = (self.words[field.word as usize] >> field.low & field.mask()) << field.shift;
         let top = field.width + field.shift;
         if field.pointer && (top as u32) < usize::BITS {
-            // Canonical addresses: the highest bit stored is repeated above it.
+            // Canonical addresses: the highest stored bit is sign-extended.
             let unused = usize::BITS - top as u32;
             (((value << unused) as isize) >> unused) as usize
         } else {
@@ -76,7 +76,7 @@ impl RawCap {
 }
 
 impl RawCap {
-    /// Offset of a word, for fast paths in assembly.
+    /// Offset of a word in memory, for fast paths in assembly.
     pub const fn offset(word: usize) -> usize {
         core::mem::offset_of!(Self, words) + word * size_of::<usize>()
     }
@@ -98,7 +98,7 @@ impl Field {
         Self::aligned(word, low, width, 0)
     }
 
-    /// A number whose low `shift` bits are zero, such as a physical address.
+    /// A number with `shift` low zero bits, such as a physical address.
     pub const fn aligned(word: u8, low: u8, width: u8, shift: u8) -> Self {
         Self {
             word,
@@ -109,7 +109,7 @@ impl Field {
         }
     }
 
-    /// A kernel address whose low `shift` bits are zero.
+    /// A kernel address with `shift` low zero bits.
     pub const fn pointer(word: u8, low: u8, width: u8, shift: u8) -> Self {
         Self {
             word,
@@ -120,12 +120,12 @@ impl Field {
         }
     }
 
-    /// The word that it is part of, and its lowest bit.
+    /// The index of the word that contains it, and its lowest bit.
     pub const fn place(self) -> (usize, u32) {
         (self.word as usize, self.low as u32)
     }
 
-    /// How many bits it has.
+    /// Its width in bits.
     pub const fn width(self) -> u32 {
         self.width as u32
     }

@@ -1,4 +1,4 @@
-//! Slots: the places for capabilities.
+//! Capability slots.
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -7,11 +7,11 @@ use super::{Cap, RawCap};
 use crate::arch::Arch;
 use crate::token::Ptr;
 
-/// A place for one capability, with its neighbours in the derivation tree.
+/// A slot for one capability, with its links in the derivation tree.
 ///
-/// The tree is kept as one list per family of capabilities, in which descendants follow their ancestor
-/// directly; see `derivation.rs` beside this file. Slots are aligned to their size, so the list's pointers have
-/// room for two marks.
+/// The tree is stored as one list per family of capabilities, in which descendants directly follow their
+/// ancestor; see `derivation.rs` beside this file. Slots are aligned to their size, so the list's pointers
+/// have spare bits for two marks.
 #[repr(C)]
 #[cfg_attr(target_pointer_width = "64", repr(align(32)))]
 #[cfg_attr(target_pointer_width = "32", repr(align(16)))]
@@ -29,14 +29,14 @@ const MARKS: usize = ORIGINAL | FIRST_BADGED;
 /// The marks of an entry in the derivation tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
-    /// May have children.
+    /// The capability may have children.
     pub original: bool,
-    /// The first with its badge: not a child of an entry with the same badge.
+    /// The first of several with the same badge: not a child of an entry with that badge.
     pub first_badged: bool,
 }
 
 impl Marks {
-    /// Those of the head of a family.
+    /// The marks of the head of a family.
     pub(super) const HEAD: Self = Self {
         original: true,
         first_badged: true,
@@ -53,7 +53,7 @@ impl<A: Arch> Slot<A> {
     /// Offset of the capability, for fast paths in assembly.
     pub const CAP: usize = core::mem::offset_of!(Self, raw);
 
-    /// A slot with nothing in it.
+    /// An empty slot.
     pub const EMPTY: Self = Self {
         raw: RawCap::NULL,
         next: 0,
@@ -61,7 +61,7 @@ impl<A: Arch> Slot<A> {
         kind: PhantomData,
     };
 
-    /// A slot with a capability that stands between two others in the derivation tree's list.
+    /// A slot with a capability between two others in the derivation tree's list.
     #[inline(always)]
     pub(super) fn new(
         raw: RawCap,
@@ -77,12 +77,12 @@ impl<A: Arch> Slot<A> {
         }
     }
 
-    /// The slot `index` places behind `first` in the same CNode.
+    /// The slot `index` positions after `first` in the same CNode.
     #[inline(always)]
     pub(super) fn at(first: Ptr<Self>, index: usize) -> Ptr<Self> {
         let address = first.address() + index * size_of::<Self>();
         let pointer = core::ptr::without_provenance_mut(address);
-        // SAFETY: callers stay within the CNode or thread of `first`, whose slots are contiguous.
+        // SAFETY: callers stay within the CNode or thread of `first`, which has contiguous slots.
         unsafe { Ptr::new(NonNull::new_unchecked(pointer)) }
     }
 
@@ -97,13 +97,13 @@ impl<A: Arch> Slot<A> {
         self.raw
     }
 
-    /// Whether there is none.
+    /// Whether the slot is empty.
     pub const fn is_empty(&self) -> bool {
         self.raw.tag() == 0
     }
 
-    /// Changes the capability and leaves it where it stands in the tree: for what an object remembers
-    /// in its capability (watermarks, mappings).
+    /// Changes the capability and keeps its position in the tree: for state of an object that is stored in
+    /// its capability (watermarks, mappings).
     #[inline(always)]
     pub fn set_cap(&mut self, cap: Cap<A>) {
         self.raw = cap.encode();
@@ -113,8 +113,8 @@ impl<A: Arch> Slot<A> {
         self.raw = raw;
     }
 
-    /// Whether the capability was not copied from another one to the same object, or heads a family of
-    /// its own (seL4 reference manual, section "Capability Derivation Tree").
+    /// Whether the capability is not a copy of another one to the same object, or heads a family of its own
+    /// (seL4 reference manual, section "Capability Derivation Tree").
     pub fn is_original(&self) -> bool {
         self.marks().original
     }
@@ -130,13 +130,14 @@ impl<A: Arch> Slot<A> {
         self.next = self.next & !MARKS | marks.bits();
     }
 
-    /// The entry behind this one in the derivation tree's list.
+    /// The next entry in the derivation tree's list.
     pub fn next(&self) -> Option<Ptr<Self>> {
-        // SAFETY: only `set_next` wrote this: a slot in the same list, which leaves it before it dies.
+        // SAFETY: only `set_next` wrote this: a slot in the same list, which is unlinked before its memory is
+        // freed.
         unsafe { Ptr::from_address(self.next & !MARKS) }
     }
 
-    /// The entry before this one in the derivation tree's list.
+    /// The previous entry in the derivation tree's list.
     pub fn previous(&self) -> Option<Ptr<Self>> {
         // SAFETY: as for `next`.
         unsafe { Ptr::from_address(self.previous) }

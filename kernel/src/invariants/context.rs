@@ -1,4 +1,4 @@
-//! Scheduling contexts: who holds them, and their replenishments.
+//! Scheduling contexts: their bindings and their replenishments.
 
 use super::{Check, Reach, require};
 use crate::Kernel;
@@ -7,7 +7,7 @@ use crate::object::{Above, ContextFlag, SchedContext};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// Checks a scheduling context; `bits` is log2 of its size, where it is known.
+/// Checks a scheduling context; `bits` is log2 of its size, if known.
 ///
 /// # Errors
 /// The first violation found.
@@ -82,7 +82,7 @@ pub fn check_context<A: Arch>(
     check_refills(kernel, context, reach)
 }
 
-/// The rules of [`crate::budget`].
+/// Checks the rules of [`crate::budget`].
 fn check_refills<A: Arch>(
     kernel: &Kernel<A>,
     context: Ptr<SchedContext<A>>,

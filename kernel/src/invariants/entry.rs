@@ -1,7 +1,7 @@
-//! What a kernel that checks itself looks at after each entry.
+//! The checks that a kernel built with them makes after each entry.
 //!
-//! The cost does not depend on how much exists: what the entry had to do with, as far as
-//! [`Reach::NEAR`], and one thing more, so that everything gets its turn.
+//! Their cost does not depend on the number of objects: they cover the objects that the entry concerned, as
+//! far as [`Reach::NEAR`], and one more object, so that over time all objects are checked.
 
 use abi::config::DOMAINS;
 use abi::{CRITICALITIES, PRIORITIES, Syscall};
@@ -19,10 +19,10 @@ use crate::token::Ptr;
 const REACH: Reach = Reach::NEAR;
 
 impl<A: Arch> Kernel<A> {
-    /// Checks what this entry had to do with.
+    /// Checks the objects that this kernel entry concerned.
     ///
     /// # Panics
-    /// Where something that should always hold does not.
+    /// If an invariant is violated.
     pub(crate) fn check_after_entry(&mut self) {
         if let Err(violation) = check_entry(self) {
             panic!("{violation}");
@@ -31,7 +31,7 @@ impl<A: Arch> Kernel<A> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Checks a thread whose system call has stopped at a preemption point.
+    /// Checks a thread with a system call that has stopped at a preemption point.
     ///
     /// # Panics
     /// As [`Kernel::check_after_entry`].
@@ -42,8 +42,8 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-/// Checks the current thread, its time and its call stack, the first of the ready and of the release
-/// queue, the timer, the slots that changed, and the next object of the round through all.
+/// Checks the current thread, its scheduling context and call chain, the heads of the ready and release
+/// queues, the timer, the changed slots, and the next object of the scan through all objects.
 ///
 /// # Errors
 /// The first violation found.
@@ -80,14 +80,13 @@ pub fn check_entry<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     check_next(kernel)
 }
 
-/// Checks a slot and what is behind its capability.
+/// Checks a slot and the object of its capability.
 fn check_place<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
     check_slot(kernel, slot)?;
     check_cap(kernel, &kernel[slot].cap(), REACH)
 }
 
-/// Checks one ready and one release queue, one interrupt line and one capability after the other, one
-/// of each at a time.
+/// Checks the next ready queue, release queue, interrupt line and capability of the scan, one of each.
 fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
     let round = kernel.watch.round;
@@ -98,7 +97,7 @@ fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     let line = Irq(round % kernel.irqs.len());
     let stored = notification_slot(kernel, line);
     check_slot(kernel, stored)?;
-    // What other cores may be changing now is looked at another time.
+    // In shared mode other cores may be changing objects; they are checked in a later entry.
     if !kernel.sees_everything() {
         return Ok(());
     }

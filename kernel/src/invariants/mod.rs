@@ -1,12 +1,11 @@
-//! What holds between kernel entries, written once: for tests on the host, for the simulator and for
-//! debug kernels.
+//! The invariants that hold between kernel entries, for tests on the host, the simulator and debug kernels.
 //!
-//! Each check looks at one object and at what it points to; it needs no memory and changes nothing.
-//! Nearly every structure of the kernel is held together from both ends, so that it is right as a
-//! whole where every object agrees with its neighbours. [`check_core`] starts from what a core knows,
-//! [`check_cap`] from a capability. Whoever can enumerate all capabilities, as tests on the host can,
-//! checks everything that exists. The kernel itself, where it is built with these checks, looks after
-//! every entry at what the entry had to do with, and at one thing more (the module `entry`).
+//! Each check reads one object and the objects that it points to; it allocates no memory and changes nothing.
+//! Nearly all of the kernel's data structures are linked in both directions, so a structure as a whole is
+//! consistent if each object agrees with its neighbours. [`check_core`] starts from the state of a core,
+//! [`check_cap`] from a capability. Tests on the host can enumerate all capabilities and check every object.
+//! The kernel itself, if built with these checks, checks after each entry the objects that the entry
+//! concerned, and one more (module `entry`).
 
 mod context;
 mod entry;
@@ -32,12 +31,12 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
 
-/// Something that should always hold does not.
+/// A violated invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// What should hold.
+    /// The invariant.
     pub rule: &'static str,
-    /// The kernel's address of the object that it does not hold for; for queues and cores their number.
+    /// The kernel address of the object that violates it; for queues and cores their number.
     pub object: usize,
 }
 
@@ -51,25 +50,25 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What comes of a check.
+/// Result of a check.
 pub type Check = Result<(), Violation>;
 
-/// How far a check looks along lists; what lies further is taken to be in order.
+/// How far a check follows lists; entries beyond that are not checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
-    /// Members of a queue, or calls of a call stack.
+    /// Members of a queue, or calls of a call chain.
     pub members: usize,
     /// Replenishments of a scheduling context.
     pub refills: usize,
 }
 
 impl Reach {
-    /// To the end.
+    /// Without a limit.
     pub const WHOLE: Self = Self {
         members: usize::MAX,
         refills: usize::MAX,
     };
-    /// As far as a kernel can afford at each entry.
+    /// Short enough for a check at each kernel entry.
     pub const NEAR: Self = Self {
         members: 3,
         refills: 12,
@@ -84,7 +83,7 @@ fn require(holds: bool, object: usize, rule: &'static str) -> Check {
     }
 }
 
-/// Checks the object behind a capability.
+/// Checks the object of a capability.
 ///
 /// # Errors
 /// The first violation found.

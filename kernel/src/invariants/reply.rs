@@ -1,4 +1,4 @@
-//! Reply objects and the call stacks that they form.
+//! Reply objects and the call chains that they form.
 
 use super::{Check, Reach, require};
 use crate::Kernel;
@@ -7,7 +7,7 @@ use crate::cores::CORES;
 use crate::object::{Above, Reply, ThreadState};
 use crate::token::Ptr;
 
-/// Checks a reply object and its place in a call stack.
+/// Checks a reply object and its position in a call chain.
 ///
 /// # Errors
 /// The first violation found.
@@ -60,8 +60,8 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Rea
     require(ends(kernel, reply, reach), "a call stack has an end")
 }
 
-/// Whether the way down ends: two walkers, one twice as fast, meet only in a circle (Knuth, The Art of
-/// Computer Programming, vol. 2, section 3.1, exercise 6).
+/// Whether the call chain below ends: of two iterators, one twice as fast, both meet only in a cycle (Knuth,
+/// The Art of Computer Programming, vol. 2, section 3.1, exercise 6).
 fn ends<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Reach) -> bool {
     let below = |reply: Option<Ptr<Reply<A>>>| reply.and_then(|reply| kernel[reply].below);
     let (mut slow, mut fast) = (Some(reply), below(Some(reply)));

@@ -1,4 +1,4 @@
-//! Cores: who runs, who could, who waits for time.
+//! Cores: the current thread, ready queues, release queues, timer.
 
 use abi::config::DOMAINS;
 use abi::{CRITICALITIES, PRIORITIES};
@@ -11,7 +11,7 @@ use crate::object::{Membership, Thread, ThreadState};
 use crate::sched::band;
 use crate::token::Ptr;
 
-/// Where threads stand that could run or wait for time.
+/// The queues of threads with the same core, domain, criticality and priority.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     core: u8,
@@ -21,7 +21,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// One of a domain's places on this core, by its number.
+    /// The place on this core with this number within a domain.
     pub(super) const fn new<A: Arch>(kernel: &Kernel<A>, domain: u8, number: usize) -> Self {
         Self {
             core: kernel.core.id as u8,
@@ -31,7 +31,7 @@ impl Place {
         }
     }
 
-    /// That of a thread.
+    /// The place of a thread.
     pub(super) fn of<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Self {
         let object = &kernel[thread];
         let context = object.sched_context;
@@ -43,13 +43,13 @@ impl Place {
         }
     }
 
-    /// The threads there that could run.
+    /// The ready queue of this place.
     pub(super) fn ring<A: Arch>(self, kernel: &Kernel<A>) -> Ring<Thread<A>> {
         let ready = &kernel.core_of(self.core).ready;
         ready.ring(self.domain, self.criticality, self.priority)
     }
 
-    /// The threads there that wait for time.
+    /// The release queue of this place.
     pub(super) fn queue<A: Arch>(self, kernel: &Kernel<A>) -> Heap<Thread<A>> {
         let release = &kernel.core_of(self.core).release;
         release.queue(self.domain, self.criticality, self.priority)
@@ -76,7 +76,7 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
         require(
             kernel.core.ready.highest_rank(domain, kernel.core.level) == highest,
             domain.into(),
-            "the most urgent ready queue is found",
+            "the highest-priority ready queue is found",
         )?;
         require(
             kernel.core.release.earliest(domain).0 == earliest,
@@ -87,7 +87,7 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
     check_alarm(kernel)
 }
 
-/// Checks that the timer is armed as it should be.
+/// Checks that the timer is programmed for the correct deadline.
 pub(super) fn check_alarm<A: Arch>(kernel: &Kernel<A>) -> Check {
     require(
         kernel.alarm_is_right(),
@@ -96,7 +96,7 @@ pub(super) fn check_alarm<A: Arch>(kernel: &Kernel<A>) -> Check {
     )
 }
 
-/// Checks the thread that runs, and that it is the right one.
+/// Checks the current thread, and that it is the one to be scheduled.
 pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check {
     let core = &kernel.core;
     let context = core.current.and_then(|thread| kernel[thread].sched_context);
@@ -142,12 +142,12 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
     let due = core.release.most_urgent_due(domain, core.now, core.level);
     require(
         due.is_none_or(|due| due.rank <= kernel.rank(thread)),
-        "nobody more urgent than the current thread is due",
+        "no higher-priority thread than the current one is due",
     )?;
     check_thread(kernel, thread, reach)
 }
 
-/// Checks the threads of one place that could run.
+/// Checks the ready queue of one place.
 pub(super) fn check_ready_queue<A: Arch>(kernel: &Kernel<A>, place: Place, reach: Reach) -> Check {
     let ready = &kernel.core.ready;
     let ring = place.ring(kernel);
@@ -180,8 +180,7 @@ pub(super) fn check_ready_queue<A: Arch>(kernel: &Kernel<A>, place: Place, reach
     Ok(())
 }
 
-/// Checks the threads of one place that wait for time, and returns the moment of the
-/// first.
+/// Checks the release queue of one place, and returns the time of its first release.
 pub(super) fn check_release_queue<A: Arch>(
     kernel: &Kernel<A>,
     place: Place,

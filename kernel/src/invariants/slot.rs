@@ -1,4 +1,4 @@
-//! Places in the derivation tree, and the memory of what stands there.
+//! Slots: their links in the derivation tree, and the memory of their objects.
 
 use super::{Check, require};
 use crate::Kernel;
@@ -6,8 +6,8 @@ use crate::arch::Arch;
 use crate::cap::{Cap, Slot};
 use crate::token::Ptr;
 
-/// Checks that the neighbours of a slot in the derivation tree know it, and that its object and the
-/// next one do not share memory.
+/// Checks that the neighbours of a slot in the derivation tree link back to it, and that the objects of
+/// neighbours do not share memory.
 ///
 /// # Errors
 /// The first violation found.
@@ -45,8 +45,8 @@ pub fn check_slot<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
     Ok(())
 }
 
-/// Whether the memory of two neighbours in the derivation tree goes together: they are apart, or refer
-/// to one object, or the second was made of the first.
+/// Whether the memory of two neighbours in the derivation tree is consistent: disjoint, or of one object, or
+/// the second was created in the first.
 fn may_follow<A: Arch>(before: &Cap<A>, behind: &Cap<A>) -> bool {
     let (Some((start, bits)), Some((other, other_bits))) = (before.memory(), behind.memory())
     else {
@@ -58,7 +58,7 @@ fn may_follow<A: Arch>(before: &Cap<A>, behind: &Cap<A>) -> bool {
         return true;
     }
     match before {
-        // Memory may end where addresses end.
+        // A region may end at the highest address, so its exclusive end may not be representable.
         Cap::Untyped(untyped) => start <= other && other_last - start.0 < untyped.watermark,
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! Threads: what they do, where they stand, what they hold.
+//! Threads: their state, queues and bindings.
 
 use abi::Syscall;
 
@@ -22,9 +22,9 @@ pub fn check_thread<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: 
     check_wait(kernel, thread, reach)
 }
 
-/// Checks a thread whose system call was preempted. The call goes on when the thread runs again, for which
-/// it needs time. A call that deletes capabilities may have ended the time of its own thread; one that
-/// receives deletes nothing, and gives time away only when it can no longer be preempted.
+/// Checks a thread with a preempted system call. The thread restarts the call when it runs again, for which
+/// it needs a scheduling context. A call that deletes capabilities may have deleted that of its own thread. A
+/// receive deletes nothing, and donates a context back only after its last preemption point.
 ///
 /// # Errors
 /// The violation found.
@@ -41,7 +41,7 @@ pub fn check_preempted<A: Arch>(
     )
 }
 
-/// Who points to it is pointed to.
+/// Checks that each object that the thread points to points back.
 fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check {
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];
@@ -106,7 +106,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
     )
 }
 
-/// It is in the queue that its state asks for.
+/// Checks that the thread is in the queue that its state requires.
 fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];
@@ -121,7 +121,7 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
         Membership::Waiting => Ok(()),
         Membership::Ready => {
             let ring = Place::of(kernel, thread).ring(kernel);
-            // By its own core's time: another core may not have looked at the clock for longer.
+            // By the time of the thread's own core: this core may have read the clock later.
             let has_budget = configured.is_some_and(|context| {
                 kernel[context].is_available(core.now, Ticks::ZERO, kernel.min_budget())
             });
@@ -161,7 +161,7 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
     }
 }
 
-/// What it waits for knows that it waits.
+/// Checks that the object at which the thread is blocked has it in its wait queue.
 fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];

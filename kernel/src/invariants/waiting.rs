@@ -1,4 +1,4 @@
-//! Those who wait at endpoints and notifications.
+//! Wait queues of endpoints and notifications.
 
 use super::{Check, Reach, Violation, require};
 use crate::Kernel;
@@ -11,7 +11,7 @@ use crate::object::{
 };
 use crate::token::Ptr;
 
-/// Checks an endpoint and who waits there.
+/// Checks an endpoint and its wait queue.
 ///
 /// # Errors
 /// The first violation found.
@@ -43,7 +43,7 @@ pub fn check_endpoint<A: Arch>(
     }
 }
 
-/// Checks a notification, what it is bound to and who waits for it.
+/// Checks a notification, its bindings and its wait queue.
 ///
 /// # Errors
 /// The first violation found.
@@ -76,7 +76,8 @@ pub fn check_notification<A: Arch>(
     })
 }
 
-/// Everybody in a queue waits for it, at the right place, and where it belongs to a core is of that.
+/// Checks that each thread in a wait queue is blocked at its object, is at the position of its priority, and
+/// is on the object's core if the object belongs to one.
 fn check_queue<A: Arch>(
     kernel: &Kernel<A>,
     object: usize,

@@ -1,9 +1,10 @@
-//! What a kernel that checks itself remembers for it: the slots that this entry has changed, and how
-//! far its round through all objects has come.
+//! State of the kernel's own invariant checks: the slots that this entry has changed, and the progress of a
+//! scan through all objects.
 //!
-//! The round goes through the slots of a CNode in order, beginning with that of some thread that runs,
-//! and into CNodes that it finds there. It needs no memory of its own but a few places, which are
-//! given up when their CNode is deleted. So whatever somebody can reach gets its turn.
+//! The scan goes through the slots of a CNode in order, beginning with the CSpace root of some current
+//! thread, and descends into the CNodes that it finds. It needs no memory except a few positions, which are
+//! dropped when their CNode is deleted. So over time the scan covers the objects in the CSpaces of running
+//! threads.
 
 use crate::Kernel;
 use crate::arch::Arch;
@@ -11,32 +12,32 @@ use crate::cap::{CNode, Cap, Slot};
 use crate::object::ThreadSlot;
 use crate::token::Ptr;
 
-/// How many changed slots are remembered: as many as the last steps of any operation change.
+/// How many changed slots are recorded: as many as the last steps of any operation change.
 const CHANGES: usize = 6;
-/// How deep the round goes into CNodes within CNodes.
+/// How deep the scan descends into nested CNodes.
 const LEVELS: usize = 4;
-/// How many empty slots the round passes at once.
+/// How many empty slots one step of the scan skips.
 const STEPS: usize = 16;
 
-/// What a kernel that checks itself remembers.
+/// State of the kernel's own invariant checks.
 pub struct Watch<A: Arch> {
     changed: [Option<Ptr<Slot<A>>>; CHANGES],
     next_change: usize,
     places: [Option<Place<A>>; LEVELS],
     /// Counts kernel entries.
     pub(super) round: usize,
-    /// Counts the fast paths that were taken.
+    /// Counts executed fast paths.
     pub fast_paths: usize,
 }
 
-/// A CNode that the round is in, and the index of the next slot.
+/// A CNode in which the scan is, and the index of the next slot.
 struct Place<A: Arch> {
     cnode: CNode<A>,
     next: usize,
 }
 
 impl<A: Arch> Watch<A> {
-    /// Nothing has happened yet.
+    /// The state before the first kernel entry.
     pub const fn new() -> Self {
         Self {
             changed: [None; CHANGES],
@@ -47,7 +48,7 @@ impl<A: Arch> Watch<A> {
         }
     }
 
-    /// The slots that changed last, which are forgotten.
+    /// Returns the slots that changed last and clears the record.
     pub(super) fn take_changes(&mut self) -> impl Iterator<Item = Ptr<Slot<A>>> + use<A> {
         core::mem::replace(&mut self.changed, [None; CHANGES])
             .into_iter()
@@ -62,7 +63,7 @@ impl<A: Arch> Default for Watch<A> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// A slot changes. Should its CNode be deleted in the same entry, it is empty by the end.
+    /// Records that a slot changes. If its CNode is deleted in the same entry, the slot is empty by the end.
     pub(crate) fn note_change(&mut self, slot: Ptr<Slot<A>>) {
         let watch = &mut self.watch;
         if !watch.changed.contains(&Some(slot)) {
@@ -71,7 +72,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// A CNode is being deleted: the rounds of all cores leave it, and what they found inside.
+    /// Makes the scans of all cores leave a CNode that is being deleted, and those that they found in it.
     pub(crate) fn note_deletion(&mut self, cnode: &CNode<A>) {
         let is_here =
             |place: &Option<Place<A>>| place.as_ref().is_some_and(|place| place.is_in(cnode));
@@ -83,7 +84,7 @@ impl<A: Arch> Kernel<A> {
         });
     }
 
-    /// The next slot of the round that is not empty, unless that is far.
+    /// The next slot of the scan that is not empty; `None` if there is none among the next few.
     pub(super) fn next_of_round(&mut self) -> Option<Ptr<Slot<A>>> {
         for _ in 0..STEPS {
             let level = self.watch.places.iter().rposition(Option::is_some);
@@ -114,7 +115,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The round goes into a CNode, if it is not there already.
+    /// Makes the scan descend into a CNode, unless it is there already.
     fn enter_cnode(&mut self, cnode: CNode<A>) {
         let places = &mut self.watch.places;
         let is_there = places.iter().flatten().any(|place| place.is_in(&cnode));

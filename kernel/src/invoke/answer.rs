@@ -1,17 +1,17 @@
-//! What an invocation answers.
+//! Results of invocations.
 
 use abi::{ErrorCode, LookupFailure, WORD_BITS};
 
 use crate::time::Microseconds;
 
-/// Why an invocation failed, with what its caller learns about it.
+/// Why an invocation failed, with the details for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Argument word number so-and-so is bad.
+    /// The argument word with this index is invalid.
     InvalidArgument(usize),
-    /// Capability number so-and-so is bad; 0 is the invoked one.
+    /// The capability with this index is invalid; 0 is the invoked one.
     InvalidCapability(usize),
-    /// The object refuses this now, or never.
+    /// The object does not allow the operation in its state, or at all.
     IllegalOperation,
     /// A number is out of range.
     Range {
@@ -31,17 +31,17 @@ pub enum Error {
     },
     /// Too few words or capabilities.
     Truncated,
-    /// Something is in the place.
+    /// The destination slot or address is not empty.
     DeleteFirst,
-    /// Something was made from it.
+    /// The object has children in the derivation tree.
     RevokeFirst,
-    /// So many bytes are left.
+    /// Too little memory is left; the number of free bytes.
     NotEnoughMemory(usize),
-    /// The caller can never lend as much time as the endpoint asks for; in microseconds.
+    /// The caller can never have the budget that the endpoint's threshold asks for; in microseconds.
     BudgetTooSmall {
-        /// What it takes.
+        /// The budget that is needed.
         needed: usize,
-        /// What there is at most.
+        /// The caller's whole budget.
         budget: usize,
     },
 }
@@ -77,26 +77,26 @@ impl Error {
     }
 }
 
-/// What a caller gets.
+/// A successful invocation's result for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// An empty answer.
+    /// An empty message.
     Nothing,
-    /// Some words.
+    /// The first so many of these words.
     Words([usize; 8], usize),
-    /// The operation has written the answer itself.
+    /// The operation has written the reply message itself.
     Written,
-    /// The answer comes later.
+    /// The reply follows in a later kernel entry.
     Later,
 }
 
 impl Answer {
-    /// One word.
+    /// A result of one word.
     pub const fn word(word: usize) -> Self {
         Self::Words([word, 0, 0, 0, 0, 0, 0, 0], 1)
     }
 
-    /// A length of time.
+    /// A result that is a length of time.
     pub fn time(time: Microseconds) -> Self {
         let ([a, b], count) = time_words(time);
         Self::Words([a, b, 0, 0, 0, 0, 0, 0], count)
@@ -112,12 +112,12 @@ pub(crate) const fn time_words(time: Microseconds) -> ([usize; 2], usize) {
     }
 }
 
-/// Why an invocation has no answer yet.
+/// Why an invocation has no result yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It failed.
     Error(Error),
-    /// It stopped at a preemption point; the thread will ask again.
+    /// It stopped at a preemption point; the thread restarts its system call.
     Preempted,
 }
 
@@ -127,5 +127,5 @@ impl From<Error> for Failure {
     }
 }
 
-/// What comes of an invocation.
+/// Outcome of an invocation.
 pub type Outcome = Result<Answer, Failure>;

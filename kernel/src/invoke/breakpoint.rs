@@ -10,7 +10,7 @@ use crate::arch::Arch;
 use crate::object::{Access, Breakpoint, BreakpointNumbers, Thread};
 use crate::token::Ptr;
 
-/// Numbers are this wide in the interface.
+/// Mask: the interface passes breakpoint numbers in 16 bits.
 const NUMBER: usize = 0xffff;
 
 pub(super) fn invoke<A: Arch>(
@@ -63,7 +63,7 @@ pub(super) fn invoke<A: Arch>(
     }
 }
 
-/// The number in the first word.
+/// The breakpoint number in message word 0.
 fn number<A: Arch>(
     kernel: &Kernel<A>,
     invocation: &Invocation<A>,
@@ -84,7 +84,7 @@ fn check_number(number: usize, hardware: &BreakpointNumbers) -> Result<usize, Er
     Ok(number)
 }
 
-/// The breakpoint that a message describes, in the ABI's order of checks.
+/// The breakpoint that a message describes. The checks are in the ABI's order.
 fn decode<A: Arch>(
     kernel: &Kernel<A>,
     invocation: &Invocation<A>,

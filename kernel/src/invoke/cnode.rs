@@ -1,4 +1,4 @@
-//! Methods of CNodes: moving capabilities around, and taking them away.
+//! Methods of CNodes: to copy, move, revoke and delete capabilities.
 
 use abi::{LookupFailure, Method, Rights};
 
@@ -114,7 +114,7 @@ fn occupied<A: Arch>(
     Ok(kernel[slot].cap())
 }
 
-/// Pivot to target, source to pivot; both may get new guards.
+/// Moves the pivot to the target and the source to the pivot. Both may get new guards.
 fn rotate<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,

@@ -1,30 +1,30 @@
-//! Taking capabilities away: delete and revoke.
+//! Deletion and revocation of capabilities.
 //!
-//! When the last capability to an object goes, the object is finalised. CNodes and threads hold
-//! capabilities themselves, which go with them, and those may be the last to further CNodes and
-//! threads, in any depth and even in cycles. The kernel has neither a deep stack nor the right to take
-//! long, so such a deletion is a walk in single steps, each of which leaves a state from which anybody
-//! can go on:
+//! When the last capability to an object is deleted, the object is finalised. CNodes and threads hold
+//! capabilities themselves, which are deleted with them. Those may be the last to further CNodes and threads,
+//! at any depth and even in cycles. The kernel has a small stack and must stay preemptible, so such a
+//! deletion is a graph traversal in single steps. After each step the state is consistent, and any thread can
+//! continue the deletion:
 //!
-//! * The capability becomes a *zombie*: it counts the slots that may still hold something and empties
+//! * The capability becomes a *zombie*: it counts the slots that may still be occupied and empties
 //!   them from the last to the first.
-//! * Where the last slot holds a further zombie (the child), the walk descends: the child's zombie
-//!   takes the place of ours, ours is parked in the child's first slot, and what was there moves to
-//!   our last slot. So the zombie in the slot where the deletion began, the *root*, is always the one
-//!   at work, and every other is reached from it.
-//! * Where all that remains of a zombie is one slot with a zombie in it, the walk ascends: that one
-//!   becomes the root, and ours is gone.
+//! * If the last slot holds another zombie (the child), the traversal descends: the child's zombie takes the
+//!   place of ours, ours is kept in the child's first slot, and the former content of that slot moves to our
+//!   last slot. So each step works on the zombie in the slot where the deletion began, the *root*, and every
+//!   other zombie is reachable from it.
+//! * If only one slot of a zombie remains and it holds a zombie, the traversal ascends: that zombie becomes
+//!   the root, and ours is removed.
 //!
-//! It is the pointer reversal of Schorr and Waite (Communications of the ACM 10(8), 1967): the way
-//! back is kept in the places that the walk has no more use for.
+//! This is the pointer reversal of Schorr and Waite (Communications of the ACM 10(8), 1967): the path back is
+//! stored in slots that the traversal no longer needs.
 //!
-//! Endpoints and notifications on which threads wait become zombies, too, which have no slots: each step
-//! wakes one thread. Nobody can begin to wait meanwhile, because a zombie is no way to the object.
+//! Endpoints and notifications with blocked threads become zombies, too, which have no slots: each step wakes
+//! one thread. No further thread can block there, because a zombie cannot be invoked.
 //!
-//! Slots that a zombie no longer counts are empty, so when it counts none its memory is free. The one
-//! difficulty is a root that lies in what it deletes, as a revocation meets it where CNodes hold their
-//! own last capabilities. Such a zombie must not go before the root is empty: the root moves to its
-//! first slot, and only when that alone is left the zombie goes, and the root with it.
+//! Slots that a zombie no longer counts are empty, so when it counts none, its memory is free. The difficult
+//! case is a root slot inside the object that it deletes. It occurs in a revocation where CNodes hold their
+//! own last capabilities. Such a zombie must not be removed before the root slot is empty: the root moves to
+//! the zombie's first slot, and the zombie is removed with it when only that slot is left.
 
 use super::Failure;
 use crate::Kernel;
@@ -37,7 +37,7 @@ use crate::token::Ptr;
 /// Deletes the children of a capability.
 ///
 /// # Errors
-/// [`Failure::Preempted`]: do it again.
+/// [`Failure::Preempted`]: the caller must repeat the operation.
 pub(crate) fn revoke<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
     while let Some(child) = child_of(kernel, slot) {
         delete(kernel, child)?;
@@ -51,7 +51,7 @@ pub(crate) fn revoke<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Res
 /// Deletes the capability in a slot.
 ///
 /// # Errors
-/// [`Failure::Preempted`]: do it again.
+/// [`Failure::Preempted`]: the caller must repeat the operation.
 pub(crate) fn delete<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
     finalise(kernel, slot)?;
     let mut root = slot;
@@ -64,8 +64,8 @@ pub(crate) fn delete<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Res
     Ok(())
 }
 
-/// Finalises the object of a capability if it is the last one, and empties its slot; CNodes, threads
-/// and objects that threads wait for leave a zombie there.
+/// Finalises the object of a capability if it is the last one, and empties its slot. For CNodes, threads, and
+/// endpoints and notifications with blocked threads it leaves a zombie in the slot.
 fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
     let cap = kernel[slot].cap();
     let last = is_last(kernel, slot);
@@ -106,7 +106,7 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
             kernel.arch.mask_interrupt(irq, true);
             let stored = super::irq::notification_slot(kernel, irq);
             delete(kernel, stored)?;
-            // Only now, because the step before can be interrupted.
+            // Only after the deletion above, which can be preempted.
             kernel.irqs[irq.0].state = IrqState::Free;
         }
         Cap::Arch(cap) => {
@@ -144,7 +144,7 @@ fn finalise_context<A: Arch>(kernel: &mut Kernel<A>, context: Ptr<SchedContext<A
     kernel[context].unconfigure();
 }
 
-/// One step of the walk: see the module. Returns where the root is now.
+/// One step of the traversal (see the module). Returns the new root.
 fn step<A: Arch>(
     kernel: &mut Kernel<A>,
     root: Ptr<Slot<A>>,
@@ -188,7 +188,7 @@ fn step<A: Arch>(
     }
 }
 
-/// Wakes one of those who wait for what a zombie was; returns whether there was one.
+/// Wakes one thread that is blocked at the former endpoint or notification; returns whether there was one.
 fn wake_one<A: Arch>(kernel: &mut Kernel<A>, zombie: Zombie<A>) -> bool {
     match (zombie.endpoint(), zombie.notification()) {
         (Some(endpoint), _) => kernel.wake_one_at_endpoint(endpoint),
@@ -197,7 +197,7 @@ fn wake_one<A: Arch>(kernel: &mut Kernel<A>, zombie: Zombie<A>) -> bool {
     }
 }
 
-/// The slot to be emptied is the root itself: it comes last.
+/// The slot to be emptied is the root itself, which must be emptied last.
 fn step_at_root<A: Arch>(
     kernel: &mut Kernel<A>,
     root: Ptr<Slot<A>>,
@@ -213,7 +213,7 @@ fn step_at_root<A: Arch>(
     first
 }
 
-/// Lets the zombie in `slot`, the last slot of `zombie`, take the root's place.
+/// Moves the zombie in `slot`, the last slot of `zombie`, to the root.
 fn descend<A: Arch>(
     kernel: &mut Kernel<A>,
     root: Ptr<Slot<A>>,
@@ -230,10 +230,10 @@ fn descend<A: Arch>(
         (root, Cap::Zombie(zombie)),
         (slot, Cap::Zombie(child)),
     );
-    // The root may itself lie in the child; the parking place is the next slot then.
+    // The root may itself be the child's first slot; ours is kept in the next slot then.
     let park = usize::from(child.slot(0) == root);
     if child.remaining <= park {
-        // Nothing else is left of the child, which goes with the root; we go on from our own slot.
+        // Nothing else is left of the child, which is removed with the root; our own slot becomes the root.
         remove_cap(kernel, root);
         return slot;
     }

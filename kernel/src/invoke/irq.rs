@@ -1,4 +1,4 @@
-//! Interrupts: issuing handlers, and what their holders do with them.
+//! Methods of interrupt capabilities: issuing handlers, and the methods of handlers.
 
 use abi::{Method, Rights};
 
@@ -9,26 +9,26 @@ use crate::cap::{Cap, Slot, insert_copy, lookup_slot};
 use crate::object::{IrqEntry, IrqState};
 use crate::token::Ptr;
 
-/// The slot in which an interrupt line keeps its notification.
+/// The slot in which an interrupt line holds the capability to its notification.
 pub(crate) fn notification_slot<A: Arch>(kernel: &mut Kernel<A>, irq: Irq) -> Ptr<Slot<A>> {
     let entry: &mut IrqEntry<A> = &mut kernel.irqs[irq.0];
     let slot = core::ptr::NonNull::from(&mut entry.notification);
-    // SAFETY: the table is static, and its slots are reached only through handles while capabilities
-    // are in them.
+    // SAFETY: the table is static, and its slots are accessed only through handles while they hold
+    // capabilities.
     unsafe { Ptr::new(slot) }
 }
 
-/// Whether a handler for this line can't be issued now.
+/// Whether no handler for this line can be issued now.
 pub(crate) fn is_taken<A: Arch>(kernel: &Kernel<A>, irq: Irq) -> bool {
     kernel.arch.is_reserved(irq) || kernel.irqs[irq.0].state == IrqState::Issued
 }
 
 impl<A: Arch> Kernel<A> {
     /// Checks that a handler for `irq` can be issued into the slot that `root`, `index` and `depth`
-    /// name: for the methods of `IRQControl` that architectures have.
+    /// name. For the architectures' own methods of `IRQControl`.
     ///
     /// # Errors
-    /// [`Error::RevokeFirst`] where the line is taken, [`Error::DeleteFirst`] where the slot is.
+    /// [`Error::RevokeFirst`] if the line is in use, [`Error::DeleteFirst`] if the slot is.
     pub fn check_irq_slot(
         &self,
         irq: Irq,
@@ -47,7 +47,8 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Issues the handler of a line, as a child of the capability in `control`, and unmasks it.
+    /// Issues the handler of a line into `slot`, as a child of the capability in `control`, and unmasks the
+    /// line.
     pub fn issue_irq_handler(&mut self, irq: Irq, control: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
         self.irqs[irq.0].state = IrqState::Issued;
         insert_copy(self, control, slot, Cap::IrqHandler(irq));
@@ -102,7 +103,7 @@ pub(super) fn invoke_handler<A: Arch>(
 }
 
 impl<A: Arch> Kernel<A> {
-    /// An interrupt arrived on a line of a user: it is signalled, and masked until acknowledged.
+    /// Handles an interrupt on a line that a user owns: masks it until it is acknowledged, and signals.
     pub(crate) fn deliver_interrupt(&mut self, irq: Irq) {
         self.arch.mask_interrupt(irq, true);
         let Some(entry) = self.irqs.get(irq.0) else {

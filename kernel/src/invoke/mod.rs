@@ -1,7 +1,7 @@
-//! Requests to objects.
+//! Invocations of objects.
 //!
-//! One file per object. Each decodes the message into a request, makes all checks, and only then
-//! performs it, so an operation that fails leaves nothing behind.
+//! There is one file per object. Each decodes the message into a request, makes all checks, and only then
+//! performs the request, so that an operation that fails changes nothing.
 
 mod answer;
 mod breakpoint;
@@ -35,10 +35,10 @@ use crate::cap::{Cap, RawCap, Slot, has_children};
 use crate::sched::work;
 use crate::token::Ptr;
 
-/// Performs an invocation of `cap`, which is anything but an endpoint, a notification or a reply object.
+/// Performs an invocation of `cap`, of any kind except endpoint, notification and reply object.
 ///
 /// # Errors
-/// The error for the caller, or that the operation was preempted.
+/// The error for the caller, or [`Failure::Preempted`].
 pub(crate) fn invoke<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
@@ -61,7 +61,7 @@ pub(crate) fn invoke<A: Arch>(
     }
 }
 
-/// Performs an invocation of untyped memory, or of something of the architecture.
+/// Performs an invocation of untyped memory, or of an architecture-specific object.
 ///
 /// # Errors
 /// As for [`invoke`].
@@ -77,9 +77,9 @@ pub(crate) fn invoke_memory<A: Arch>(
     }
 }
 
-/// Whether a capability of this kind refuses to be invoked without waiting for an answer, in the
-/// first phase of `ReplyRecv`, `NBSendRecv` and `NBSendWait`: the operation might block, or destroy,
-/// the thread between the phases.
+/// Whether a capability of this kind cannot be invoked in the send phase of `ReplyRecv`, `NBSendRecv` and
+/// `NBSendWait`, which expects no reply: the operation could block or destroy the thread before the receive
+/// phase.
 #[cold]
 pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap) -> bool {
     matches!(
@@ -92,10 +92,10 @@ pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap) -> bool {
     )
 }
 
-/// The capability that a copy of `cap`, which is in `slot`, shall be; null where it can't be copied.
+/// The capability that a copy of `cap`, which is in `slot`, becomes; null if it cannot be copied.
 ///
 /// # Errors
-/// [`Error::RevokeFirst`] for untyped memory in use; what the architecture says for its own kinds.
+/// [`Error::RevokeFirst`] for untyped memory in use; the architecture's errors for its own kinds.
 pub(crate) fn derive<A: Arch>(
     kernel: &mut Kernel<A>,
     slot: Ptr<Slot<A>>,
@@ -112,10 +112,10 @@ pub(crate) fn derive<A: Arch>(
     }
 }
 
-/// After a lookup, which may have been long, and before anything has changed: whether to go on.
+/// Preemption point after a lookup, which may have been long, and before any change.
 ///
 /// # Errors
-/// [`Failure::Preempted`] if an interrupt waits.
+/// [`Failure::Preempted`] if an interrupt is pending.
 pub fn look_up<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
     if kernel.is_interrupted() {
         return Err(Failure::Preempted);
@@ -123,7 +123,7 @@ pub fn look_up<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// After the checks of a request that takes long to check and long to perform: whether to go on.
+/// Preemption point after the checks of a request for which both the checks and the execution take long.
 ///
 /// # Errors
 /// As for [`look_up`].
@@ -134,7 +134,7 @@ pub fn look_after_checks<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure>
     Ok(())
 }
 
-/// The method that a label asks for, if this build has it.
+/// The method with this label, if this build has it.
 pub(crate) fn method(label: usize) -> Method {
     Method::from_number(label).unwrap_or(Method::InvalidInvocation)
 }

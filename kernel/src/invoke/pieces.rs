@@ -1,4 +1,4 @@
-//! Operations on a range of addresses, piece by piece: the maintenance of caches.
+//! Preemptible operations on a range of addresses: cache maintenance.
 
 use core::ops::Range;
 
@@ -7,9 +7,9 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::Progress;
 
-/// Does something to all of a range, a piece at a time, and stops between two pieces if something else
-/// waits; when the caller asks again it goes on there. `size`: the bytes of a piece, a power of two, and
-/// about how many instructions it takes.
+/// Applies `action` to a range, piece by piece, with a preemption point between two pieces. When the caller
+/// restarts its system call, the operation continues where it was preempted. `size`: the bytes of a piece, a
+/// power of two, and the approximate number of instructions per piece.
 ///
 /// # Errors
 /// [`Failure::Preempted`].

@@ -1,4 +1,4 @@
-//! An invocation as it arrives: the method, and the means to read its arguments.
+//! An invocation as it arrives: its method, and access to its arguments.
 
 use abi::Method;
 
@@ -13,24 +13,24 @@ use crate::token::Ptr;
 
 /// An invocation.
 pub struct Invocation<A: Arch> {
-    /// Who asks.
+    /// The invoking thread.
     pub caller: Ptr<Thread<A>>,
-    /// Where the capability is that was invoked.
+    /// The slot of the invoked capability.
     pub slot: Ptr<Slot<A>>,
-    /// What is asked.
+    /// The method.
     pub method: Method,
-    /// Words of the message.
+    /// Length of the message in words.
     pub length: usize,
-    /// Where those are that have no register, if there are some.
+    /// The IPC buffer, if there is one, with the message words that are not in registers.
     pub buffer: Option<Buffer>,
-    /// Slots of the capabilities that came along.
+    /// Slots of the extra capabilities.
     pub extra: ExtraCaps<A>,
-    /// Whether somebody waits for the answer.
+    /// Whether the caller waits for a reply.
     pub is_call: bool,
 }
 
 impl<A: Arch> Invocation<A> {
-    /// Checks that the message has so many words and capabilities.
+    /// Checks that the message has at least so many words and capabilities.
     ///
     /// # Errors
     /// [`Error::Truncated`].
@@ -44,14 +44,14 @@ impl<A: Arch> Invocation<A> {
         }
     }
 
-    /// Message word `index`. User memory may change meanwhile: read each word once.
+    /// Message word `index`. Another thread may write user memory at any time: read each word only once.
     #[inline(always)]
     pub fn word(&self, kernel: &Kernel<A>, index: usize) -> usize {
         kernel.message_word_in(self.caller, self.buffer, index)
     }
 
-    /// A length of time: one word on 64-bit machines, two on 32-bit ones, low word first. `index` and
-    /// the result count words of the message.
+    /// A length of time: one word on 64-bit machines, two on 32-bit ones, low word first. `index` is its
+    /// first message word; the returned index is that of the word after it.
     pub fn time(&self, kernel: &Kernel<A>, index: usize) -> (Microseconds, usize) {
         let low = self.word(kernel, index) as u64;
         if abi::WORD_BITS == 64 {
@@ -61,7 +61,7 @@ impl<A: Arch> Invocation<A> {
         (Microseconds(high << 32 | low), index + 2)
     }
 
-    /// Message word `index`, which is a number up to `maximum`.
+    /// Message word `index`, a number of at most `maximum`.
     ///
     /// # Errors
     /// [`Error::Range`].
@@ -76,13 +76,13 @@ impl<A: Arch> Invocation<A> {
             })
     }
 
-    /// The slot of extra capability `index`; [`Invocation::require`] has made sure that it exists.
+    /// The slot of extra capability `index`; [`Invocation::require`] has checked that it exists.
     #[inline(always)]
     pub fn extra_slot(&self, index: usize) -> Ptr<Slot<A>> {
         self.extra[index].unwrap_or(self.slot)
     }
 
-    /// Extra capability `index`, packed: for who looks for one kind.
+    /// Extra capability `index`, packed. For callers that accept one kind only.
     #[inline(always)]
     pub fn packed_extra(&self, kernel: &Kernel<A>, index: usize) -> RawCap {
         self.extra[index].map_or(RawCap::NULL, |slot| kernel[slot].raw())

@@ -92,9 +92,9 @@ fn unbind_object<A: Arch>(
 struct YieldTo<A: Arch> {
     target: Ptr<Thread<A>>,
     answer: YieldAnswer,
-    /// When the run shall end.
+    /// When the timeout of the caller expires.
     timer: Option<Ticks>,
-    /// The timeout message of the target that is answered first.
+    /// The timeout fault of the target that is replied to first.
     reply: Option<Ptr<Reply<A>>>,
 }
 
@@ -189,7 +189,7 @@ fn yield_to<A: Arch>(
         kernel.ready_front(target);
         return answer_now(kernel);
     }
-    // The target runs first; the caller is next in line and learns the result when it runs again.
+    // The target runs first. The caller is next in the ready queue and gets the result when it runs again.
     kernel.begin_yield_to(caller, context, answer);
     kernel.ready_front(caller);
     kernel.ready_front(target);

@@ -1,5 +1,5 @@
-//! Methods on a core's time: filling a scheduling context with it (`SchedControl_ConfigureFlags`), and
-//! the level of criticality (`SchedControl_SetCriticalityLevel`).
+//! Methods of `SchedControl`: configuring a scheduling context with time of a core
+//! (`SchedControl_ConfigureFlags`), and the criticality level (`SchedControl_SetCriticalityLevel`).
 
 use abi::sizes::refill_capacity;
 use abi::{MAX_CRITICALITY, Method, WORD_BITS, sched_context_flags};
@@ -16,14 +16,14 @@ use crate::token::Ptr;
 /// Replenishments that every scheduling context has.
 const BASE_REFILLS: usize = 2;
 
-/// The most that a context uses that idles, however many are asked for: when its thread has waited, each
-/// is looked at.
+/// The most that an idling context uses, however many are requested: all of them are processed each time its
+/// thread has waited.
 const MOST_IDLING_REFILLS: usize = 3;
 
 struct Configure<A: Arch> {
     context: Ptr<SchedContext<A>>,
     budget: Ticks,
-    /// Zero for round robin.
+    /// Zero means round robin.
     period: Ticks,
     refills: usize,
     badge: usize,
@@ -50,7 +50,7 @@ pub(super) fn invoke<A: Arch>(
 
 fn configure<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, core: usize) -> Outcome {
     let request = decode(kernel, invocation)?;
-    // Where times are converted by software that divides.
+    // On machines without a divide instruction, the conversion of times takes long.
     look_after_checks(kernel)?;
     perform(kernel, &request, core);
     Ok(Answer::Nothing)

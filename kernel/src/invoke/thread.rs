@@ -1,4 +1,4 @@
-//! Methods of threads: registers, priorities, state.
+//! Methods of threads: registers, priorities, bindings, suspend and resume.
 
 use abi::registers::{COUNT, FRAME_COUNT};
 use abi::{Method, Rights, thread_flags};
@@ -92,7 +92,7 @@ pub(super) fn invoke<A: Arch>(
     }
 }
 
-/// The registers of the running thread were changed under it.
+/// If the thread is current on its core, makes that core load the changed registers at kernel exit.
 pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
     let home = kernel.home(thread);
     home.core.reload |= home.core.current == Some(thread);
@@ -149,7 +149,7 @@ fn write_registers<A: Arch>(
         let word = invocation.word(kernel, register + 2);
         kernel[thread].context.set(register, word);
     }
-    // The thread continues exactly where its program counter says, not behind a system call.
+    // The thread continues at exactly its program counter, not after a system call.
     kernel[thread].context.continue_at_pc();
     kernel[thread].progress = Progress::None;
     if resume {
@@ -196,7 +196,7 @@ fn copy_registers<A: Arch>(
     Ok(Answer::Nothing)
 }
 
-/// The thread in the first extra capability, whose authority limits what may be set.
+/// The thread in the first extra capability; its authority limits the values that can be set.
 fn authority<'a, A: Arch>(
     kernel: &'a Kernel<A>,
     invocation: &Invocation<A>,
@@ -218,7 +218,7 @@ fn controlled_priority<A: Arch>(
     invocation.number_up_to(kernel, index, limit)
 }
 
-/// A criticality, limited by the authority.
+/// A criticality argument, limited by the authority.
 fn controlled_criticality<A: Arch>(
     kernel: &Kernel<A>,
     invocation: &Invocation<A>,
@@ -243,7 +243,7 @@ fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priorit
     }
 }
 
-/// Checks that extra capability `extra` can be a handler; `number` is what the ABI calls it.
+/// Checks that extra capability `extra` can be a handler; `number` is its number in the ABI's error.
 pub(super) fn check_handler<A: Arch>(
     kernel: &Kernel<A>,
     invocation: &Invocation<A>,
@@ -337,7 +337,8 @@ fn decode_binding<A: Arch>(
     }
 }
 
-/// A blocked thread can only be bound to a context that has budget: it might be woken directly.
+/// A blocked thread can be bound only to a context with available budget: an IPC may wake and run it
+/// directly.
 pub(super) fn check_released<A: Arch>(
     kernel: &Kernel<A>,
     thread: Ptr<Thread<A>>,

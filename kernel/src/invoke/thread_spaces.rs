@@ -1,4 +1,4 @@
-//! What a thread sees: capability space, address space, IPC buffer.
+//! Methods of threads: capability space, address space, IPC buffer.
 
 use abi::IPC_BUFFER_BITS;
 
@@ -10,14 +10,14 @@ use crate::cap::{Cap, Slot, insert_copy, is_last};
 use crate::object::{Thread, ThreadSlot, thread_slot};
 use crate::token::Ptr;
 
-/// A capability to be installed in a thread: where from, as it was there, and as it shall be.
+/// A capability to be installed in a thread: its source slot, its value there, and the value to install.
 struct Source<A: Arch> {
     slot: Ptr<Slot<A>>,
     before: Cap<A>,
     cap: Cap<A>,
 }
 
-/// `TCB_Configure`: all three.
+/// `TCB_Configure`: capability space, address space and IPC buffer.
 pub(super) fn configure<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
@@ -91,7 +91,7 @@ fn decode_buffer<A: Arch>(
     Ok(Some(Source { slot, before, cap }))
 }
 
-/// The roots in extra capabilities `first` and the next; message words 0 and 1 are their data.
+/// The roots in extra capabilities `first` and `first + 1`; message words 0 and 1 are their data.
 fn decode_spaces<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
@@ -130,7 +130,8 @@ fn decode_spaces<A: Arch>(
     Ok((cspace, Source { slot, before, cap }))
 }
 
-/// Replacing the capability in this slot would take long, because much goes with it.
+/// Whether replacing the capability in this slot would take long, because it is the last one to a CNode or
+/// thread, or a zombie.
 fn is_being_deleted<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
     match kernel[slot].cap() {
         Cap::CNode(_) | Cap::Thread(_) => is_last(kernel, slot),
@@ -182,8 +183,8 @@ fn perform_buffer<A: Arch>(
     Ok(Answer::Nothing)
 }
 
-/// Installs a capability in a thread, if neither its source nor the thread's own capability went away
-/// with what was deleted for it.
+/// Installs a capability in a thread, unless the preceding deletion has also deleted its source or the
+/// capability to the thread.
 pub(super) fn insert_if_unchanged<A: Arch>(
     kernel: &mut Kernel<A>,
     thread_cap: Ptr<Slot<A>>,

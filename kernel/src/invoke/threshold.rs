@@ -1,4 +1,4 @@
-//! `CNode_EndpointSetThreshold`: what an endpoint asks of senders. An addition of Escapement.
+//! `CNode_EndpointSetThreshold`: the threshold of an endpoint. An extension of Escapement.
 
 use abi::endpoint_flags::{LIMIT, MASK};
 use abi::{Rights, WORD_BITS};
@@ -11,9 +11,9 @@ use crate::object::Guard;
 use crate::time::{MIN_BUDGET, Microseconds};
 use crate::token::Ptr;
 
-/// Sets the guard of the endpoint in `slot`. Who waits there already has been let in and stays.
+/// Sets the threshold of the endpoint in `slot`. Threads that already wait there remain in the wait queue.
 ///
-/// Words 0 and 1 name the slot, as in all methods of CNodes; then the threshold and the flags.
+/// Words 0 and 1 name the slot, as in all methods of CNodes; the threshold and the flags follow.
 pub(super) fn set<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
@@ -23,7 +23,7 @@ pub(super) fn set<A: Arch>(
     let (threshold, next) = invocation.time(kernel, 2);
     let flags = invocation.word(kernel, next);
 
-    // Whoever may forge badges of the endpoint decides what it asks for, and nobody else.
+    // Only a holder of the original capability, which can mint badges, may set the threshold.
     let endpoint = match kernel[slot].cap() {
         Cap::Endpoint(EndpointCap {
             object,

@@ -1,7 +1,7 @@
-//! `Untyped_Retype`: memory becomes objects.
+//! `Untyped_Retype`: creates objects in untyped memory.
 //!
-//! It may stop while memory is cleared, which the watermark tells, and between any two objects, which
-//! the caller notes ([`Progress`]).
+//! It has preemption points while memory is cleared (the watermark records the progress) and between two
+//! objects (the caller's [`Progress`] records how many exist).
 
 use core::ops::Range;
 
@@ -22,17 +22,17 @@ use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Threa
 use crate::sched::work;
 use crate::token::Ptr;
 
-/// A checked request.
+/// A checked invocation.
 struct Retype<A: Arch> {
     kind: ObjectType,
-    /// The argument, for objects of variable size.
+    /// The size argument, for objects of variable size.
     size_bits: usize,
     /// log2 of an object's size in bytes.
     object_bits: usize,
     cnode: CNode<A>,
     offset: usize,
     count: usize,
-    /// How many of the objects were made before the operation was interrupted.
+    /// How many of the objects were created before the operation was preempted.
     done: usize,
     /// Whether the memory must be cleared first.
     reset: bool,
@@ -51,7 +51,7 @@ pub(super) fn invoke<A: Arch>(
         _ => 0,
     };
     let outcome = retype(kernel, invocation, untyped, done);
-    // Who is interrupted again has come no less far.
+    // An invocation that is preempted again keeps the progress recorded before.
     if !matches!(outcome, Err(Failure::Preempted)) {
         kernel[invocation.caller].progress = Progress::None;
     }
@@ -133,7 +133,7 @@ fn decode<A: Arch>(
         }
         .into());
     }
-    // What was made already is not in its own way.
+    // The slots of objects that were created before the preemption are not empty.
     let done = if done < count { done } else { 0 };
     require_empty(kernel, cnode, offset + done..offset + count)?;
 
@@ -161,7 +161,7 @@ fn decode<A: Arch>(
     })
 }
 
-/// The slots for the new capabilities must be empty.
+/// Checks that the slots for the new capabilities are empty.
 fn require_empty<A: Arch>(
     kernel: &mut Kernel<A>,
     cnode: CNode<A>,
@@ -185,7 +185,7 @@ fn require_empty<A: Arch>(
     }
 }
 
-/// The CNode that the new capabilities go to.
+/// The CNode that receives the new capabilities.
 fn destination<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
@@ -222,8 +222,8 @@ fn object_bits<A: Arch>(kind: ObjectType, size_bits: usize) -> usize {
     }
 }
 
-/// Clears memory that was used before and is free again, from the top down; what is done is remembered in
-/// the watermark.
+/// Clears memory that was used before and is free again, from the top down. The watermark records the
+/// progress.
 ///
 /// # Errors
 /// [`Failure::Preempted`].
@@ -252,15 +252,15 @@ pub fn reset<A: Arch>(
     Ok(())
 }
 
-/// Clears used memory from `start` on.
+/// Clears used memory from offset `start` up to the watermark.
 fn clear<A: Arch>(untyped: &UntypedCap, start: usize) {
-    /// A piece that divides the smallest object.
+    /// A unit with a size that divides that of the smallest object.
     type Line = [usize; 16 / size_of::<usize>()];
     let address = PhysAddr(untyped.address.0 + start);
     let used = untyped.watermark - start;
     let memory = A::to_virtual(address) as *mut Line;
     for line in 0..used / size_of::<Line>() {
-        // SAFETY: no capability to any object in this memory exists, so nobody else uses it. Objects and
+        // SAFETY: no capability to any object in this memory exists, so nothing else accesses it. Objects and
         // their sizes are multiples of a line.
         unsafe { memory.add(line).write_volatile(Line::default()) };
     }
@@ -296,7 +296,7 @@ fn create<A: Arch>(
     }
 }
 
-/// Makes one object in cleared memory, and its capability, packed.
+/// Creates one object in cleared memory. Returns its capability, packed.
 fn create_object<A: Arch>(
     kernel: &mut Kernel<A>,
     request: &Retype<A>,
@@ -345,10 +345,10 @@ fn create_object<A: Arch>(
     cap.encode()
 }
 
-/// Makes an object of the kernel's at a physical address.
+/// Constructs a kernel object at a physical address.
 pub(crate) fn place<A: Arch, T>(address: PhysAddr, value: T) -> Ptr<T> {
     let pointer = A::to_virtual(address) as *mut T;
-    // SAFETY: retype and boot give memory that nobody else uses, large enough and aligned for the
+    // SAFETY: retype and boot pass memory that is otherwise unused, large enough and aligned for the
     // object, and keep it as long as there are capabilities to it.
     unsafe {
         pointer.write(value);

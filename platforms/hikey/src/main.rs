@@ -1,7 +1,7 @@
-//! The kernel image for the HiKey, whose cores are Cortex-A53.
+//! The kernel image for the HiKey, with Cortex-A53 cores.
 //!
-//! QEMU has no model of the board itself; its machine *virt* with the same core and the same version of
-//! the interrupt controller stands in. Addresses are those of [`arch_arm::virt`].
+//! QEMU does not emulate the board itself; its machine *virt* with the same core and the same version of the
+//! interrupt controller is used instead. Addresses are those of [`arch_arm::virt`].
 #![no_std]
 #![no_main]
 
@@ -17,16 +17,16 @@ use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv8::kernel_image!(HiKey);
 
-/// Where the kernel sees a device.
+/// The kernel's virtual address of a device.
 const fn device(address: usize) -> usize {
     device_address(HiKey::DEVICES, address)
 }
 
-// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+// SAFETY: the registers of a serial port are at this address.
 static CONSOLE: Console = Console(unsafe { Pl011::at(device(virt::UART)) });
 
 struct Console(Pl011);
-// SAFETY: one core runs the kernel.
+// SAFETY: each access is one volatile access to a device register, which any core may make.
 unsafe impl Sync for Console {}
 
 struct HiKey;
@@ -43,7 +43,7 @@ impl Platform for HiKey {
 
     fn start() -> (Self::Controller, Self::Timer) {
         CONSOLE.0.start();
-        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        // SAFETY: these are the addresses of the devices, and only these drivers use them.
         unsafe {
             let controller = Gic::start(device(virt::GIC_DISTRIBUTOR), device(virt::GIC_INTERFACE));
             (controller, GenericTimer::start())

@@ -1,8 +1,8 @@
-//! The kernel image for the HiKey, whose cores are Cortex-A53, in the 32-bit state.
+//! The kernel image for the HiKey, with Cortex-A53 cores, in the 32-bit state.
 //!
-//! QEMU's machine *virt* plays the board: it has the same cores, and other devices. The core starts in
-//! the 64-bit state at EL2; a stub (`stub/`) in front of this image brings it here. The stub stays,
-//! since every further core starts in the same way.
+//! QEMU's machine *virt* is used instead of the board: it has the same cores, and other devices. The core
+//! starts in the 64-bit state at EL2; a stub (`stub/`) before this image switches to the 32-bit state. The
+//! stub stays in memory, because further cores start in the same way.
 #![no_std]
 #![no_main]
 
@@ -19,26 +19,26 @@ use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv7::kernel_image!(Hikey32);
 
-/// Where the stub begins; see its link script.
+/// Address of the stub; see its link script.
 #[cfg(feature = "smp")]
 const STUB: usize = virt::RAM + (512 << 10);
-/// Where the kernel is loaded, behind the stub.
+/// Load address of the kernel, after the stub.
 const LOAD: usize = virt::RAM + (1 << 20);
 
 const GIC_DISTRIBUTOR: usize = device(virt::GIC_DISTRIBUTOR);
 const GIC_INTERFACE: usize = device(virt::GIC_INTERFACE);
 const UART: usize = device(virt::UART);
 
-/// Where the kernel sees a device.
+/// The kernel's virtual address of a device.
 const fn device(address: usize) -> usize {
     device_address(Hikey32::DEVICES, address)
 }
 
-// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+// SAFETY: the registers of a serial port are at this address.
 static CONSOLE: Console = Console(unsafe { Pl011::at(UART) });
 
 struct Console(Pl011);
-// SAFETY: one core runs the kernel.
+// SAFETY: each access is one volatile access to a device register, which any core may make.
 unsafe impl Sync for Console {}
 
 struct Hikey32;
@@ -47,7 +47,7 @@ impl Platform for Hikey32 {
     type Controller = Gic<{ virt::INTERRUPTS }>;
     type Timer = GenericTimer;
 
-    /// The end is that of `platform.toml`: looking for RAM behind its end is an abort on this machine.
+    /// The end is that of `platform.toml`: on this machine, an access beyond the end of RAM is an abort.
     const RAM: Range<PhysAddr> = PhysAddr(LOAD)..PhysAddr(virt::RAM + (512 << 20));
     const DEVICES: &'static [PhysAddr] = &[PhysAddr(virt::GIC_DISTRIBUTOR), PhysAddr(virt::UART)];
     const RESERVED: &'static [Range<PhysAddr>] = &[virt::GIC, PhysAddr(virt::RAM)..PhysAddr(LOAD)];
@@ -55,7 +55,7 @@ impl Platform for Hikey32 {
 
     fn start() -> (Self::Controller, Self::Timer) {
         CONSOLE.0.start();
-        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        // SAFETY: these are the addresses of the devices, and only these drivers use them.
         unsafe {
             (
                 Gic::start(GIC_DISTRIBUTOR, GIC_INTERFACE),
@@ -76,7 +76,7 @@ impl Platform for Hikey32 {
     /// The affinity of a core is its number: there is one cluster.
     #[cfg(feature = "smp")]
     fn power_on(core: usize, entry: PhysAddr) -> bool {
-        // Further cores begin in the stub, too.
+        // Further cores start in the stub, too.
         psci::cpu_on(Conduit::Monitor, core, STUB, entry.0)
     }
 
@@ -87,7 +87,7 @@ impl Platform for Hikey32 {
     fn exit(exit: Exit) {
         match exit {
             Exit::Success => psci::system_off(Conduit::Monitor),
-            // Firmware has no code to tell a failure by.
+            // Firmware cannot report a failure.
             Exit::Failure => semihosting::exit(exit),
         }
     }

@@ -1,4 +1,4 @@
-//! Tells the linker how the stub is laid out.
+//! Passes the linker script of the stub.
 
 use std::env;
 

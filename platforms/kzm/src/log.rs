@@ -4,10 +4,10 @@ use arch_arm::imx::Uart;
 
 use crate::UART2;
 
-// SAFETY: a serial port is there, which belongs to the log.
+// SAFETY: the registers of a serial port are at this address, and only the log uses it.
 static PORT: Uart = unsafe { Uart::at(UART2) };
 
-/// Switches the port on.
+/// Enables the port.
 pub(crate) fn start() {
     PORT.start();
 }

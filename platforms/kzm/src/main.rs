@@ -1,4 +1,4 @@
-//! The kernel image for the KZM-ARM11-01 board: an i.MX31, whose core is an ARM1136.
+//! The kernel image for the KZM-ARM11-01 board: an i.MX31 with an ARM1136 core.
 //!
 //! Addresses and interrupts are those of the *MCIMX31 and MCIMX31L Applications Processors Reference
 //! Manual* (MCIMX31RM), chapters "Memory Map" and "ARM11 Vectored Interrupt Controller (AVIC)".
@@ -18,11 +18,11 @@ use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv6::kernel_image!(Kzm);
 
-/// The general purpose timer, and behind it nothing in its page.
+/// The page of the general purpose timer, which has no other registers.
 const GPT_PAGE: usize = 0x53f9_0000;
 /// The interrupt controller's page.
 const AVIC_PAGE: usize = 0x6800_0000;
-/// The page of the clock controller: who changes clocks changes the kernel's time.
+/// The page of the clock controller. It is reserved, because changing clocks changes the kernel's time.
 const CLOCK_PAGE: usize = 0x53f8_0000;
 const PAGE: usize = 0x1000;
 
@@ -34,7 +34,7 @@ const UART1: usize = device(0x43f9_0000);
 #[cfg(feature = "log")]
 const UART2: usize = device(0x43f9_4000);
 
-/// Where the kernel sees a device.
+/// The kernel's virtual address of a device.
 const fn device(address: usize) -> usize {
     device_address(Kzm::DEVICES, address)
 }
@@ -43,11 +43,11 @@ const fn page(address: usize) -> Range<PhysAddr> {
     PhysAddr(address)..PhysAddr(address + PAGE)
 }
 
-// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+// SAFETY: the registers of a serial port are at this address.
 static CONSOLE: Console = Console(unsafe { Uart::at(UART1) });
 
 struct Console(Uart);
-// SAFETY: one core runs the kernel.
+// SAFETY: each access is one volatile access to a device register, and only one core runs the kernel.
 unsafe impl Sync for Console {}
 
 struct Kzm;
@@ -71,7 +71,7 @@ impl Platform for Kzm {
         CONSOLE.0.start();
         #[cfg(feature = "log")]
         log::start();
-        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        // SAFETY: these are the addresses of the devices, and only these drivers use them.
         unsafe {
             let epit = Epit::start(EPIT1);
             let timer = ExtendedGpt::start(GPT, |counter| epit.measure(counter));
@@ -85,9 +85,9 @@ impl Platform for Kzm {
 
     fn exit(exit: Exit) {
         match exit {
-            // SAFETY: the watchdog is there; nobody goes on after this.
+            // SAFETY: the watchdog is at this address; the reset ends the execution.
             Exit::Success => unsafe { Watchdog::at(WATCHDOG).reset() },
-            // The watchdog has no code to tell a failure by.
+            // A reset cannot report a failure.
             Exit::Failure => semihosting::exit(exit),
         }
     }

@@ -1,21 +1,21 @@
-//! How fast the time stamp counter runs.
+//! Frequency of the time stamp counter.
 //!
-//! Where the processor does not tell, it is measured against channel 2 of the interval timer (Intel
-//! 8254 data sheet, order number 231164), whose gate and output are in port 0x61.
+//! If the processor does not report it, it is measured by channel 2 of the interval timer (Intel 8254 data
+//! sheet, order number 231164), with gate and output in port 0x61.
 
 use arch_x86_64::timer::time_stamp;
 use raw_cpuid::{CpuId, CpuIdReaderNative};
 use x86_64::instructions::port::Port;
 
-/// Hz of the interval timer.
+/// Frequency of the interval timer in hertz.
 const PIT_FREQUENCY: u64 = 1_193_182;
-/// Its ticks in about 20 ms, less than half of what it can count.
+/// Its ticks in about 20 ms, less than half of its counting range.
 const DURATION: u16 = 23_864;
 
 const MEGAHERTZ: u64 = 1_000_000;
 
-/// The frequency of the time stamp counter in MHz. It is a whole number because users get it in this
-/// unit, and kernel and users must agree.
+/// The frequency of the time stamp counter in whole MHz, the unit of the ABI, so that kernel and users
+/// convert times equally.
 pub fn time_stamp_megahertz() -> u64 {
     let told = CpuId::with_cpuid_reader(CpuIdReaderNative)
         .get_tsc_info()
@@ -24,7 +24,7 @@ pub fn time_stamp_megahertz() -> u64 {
     (frequency + MEGAHERTZ / 2) / MEGAHERTZ
 }
 
-/// Counts both clocks between two moments.
+/// Calibrates the counter: counts both clocks between two times.
 fn measure() -> u64 {
     loop {
         let timer = IntervalTimer::start();
@@ -35,7 +35,7 @@ fn measure() -> u64 {
                 break end;
             }
         };
-        // Who was away for too long counts again.
+        // If an interruption was so long that the count has ended, repeat the measurement.
         if timer.stop() {
             let ticks = (end.before + end.after - start.before - start.after) / 2;
             return ticks * PIT_FREQUENCY / u64::from(start.count - end.count);
@@ -48,11 +48,11 @@ struct IntervalTimer {
     channel: Port<u8>,
     command: Port<u8>,
     control: Port<u8>,
-    /// What else is in the control port.
+    /// The other bits of the control port.
     others: u8,
 }
 
-/// A count, read at some time between two stamps.
+/// A count, read between two time stamps.
 struct Sample {
     before: u64,
     count: u16,
@@ -67,7 +67,7 @@ impl IntervalTimer {
         const COUNT_DOWN: u8 = 0b1011_0000;
         let (mut control, mut command) = (Port::new(0x61), Port::new(0x43));
         let mut channel = Port::new(0x42);
-        // SAFETY: nobody uses this channel of the timer.
+        // SAFETY: this is the only user of this timer channel.
         let others = unsafe {
             let others = control.read() & !(GATE | SPEAKER);
             control.write(others | GATE);
@@ -85,7 +85,7 @@ impl IntervalTimer {
     }
 
     fn sample(&self) -> Sample {
-        /// Holds the count of channel 2 until it is read.
+        /// Latches the count of channel 2 until it is read.
         const LATCH: u8 = 0b1000_0000;
         let (mut channel, mut command) = (self.channel.clone(), self.command.clone());
         // SAFETY: as above.
@@ -102,7 +102,7 @@ impl IntervalTimer {
         }
     }
 
-    /// The most certain of some samples: on a virtual machine any of them may be interrupted.
+    /// The most accurate of several samples: on a virtual machine any of them may be interrupted.
     fn best_sample(&self) -> Sample {
         const SAMPLES: usize = 16;
         let mut best = self.sample();
@@ -115,7 +115,7 @@ impl IntervalTimer {
         best
     }
 
-    /// Returns whether the count has not ended yet.
+    /// Restores the control port; returns whether the count has not ended yet.
     fn stop(mut self) -> bool {
         /// The output rises at the end of the count.
         const OUTPUT: u8 = 1 << 5;

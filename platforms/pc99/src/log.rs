@@ -10,5 +10,5 @@ fn send(bytes: &[u8]) {
 
 kernel::log_to!(send);
 
-// Stamps are ticks of the time stamp counter.
+// Timestamps are ticks of the time stamp counter.
 defmt::timestamp!("{=u64}", arch_x86_64::timer::time_stamp());

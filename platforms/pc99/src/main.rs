@@ -1,4 +1,4 @@
-//! The kernel image for PCs with x86-64 processors: boot, console, clock, and the end of a run.
+//! The kernel image for PCs with x86-64 processors: boot, console, clock, and end of a run.
 #![no_std]
 #![no_main]
 
@@ -25,7 +25,7 @@ struct Pc99;
 
 impl Platform for Pc99 {
     unsafe fn kernel() -> &'static mut Kernel<X86_64<Self>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { state::kernel() }
     }
 
@@ -40,20 +40,20 @@ impl Platform for Pc99 {
 
 arch_x86_64::entry_points!(Pc99);
 
-/// Filled in when the boot image is assembled.
+/// The tool fills it in when it assembles the boot image.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".data")]
 static ROOT_TASK: RootTaskImage = RootTaskImage::EMPTY;
 
 fn root_task() -> RootTaskImage {
-    // SAFETY: the static is valid; reading it as volatile keeps the compiler from believing that it
-    // still has its initial value.
+    // SAFETY: the static is valid; the volatile read prevents the compiler from assuming that it still has
+    // its initial value.
     unsafe { (&raw const ROOT_TASK).read_volatile() }
 }
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    // A console cannot fail, and there is nobody else to tell.
+    // A console cannot fail, and an error could not be reported anyway.
     let _ = writeln!(Console::<X86_64<Pc99>>::new(), "\nkernel panic: {info}");
     power::exit(Exit::Failure)
 }

@@ -19,21 +19,21 @@ mod register {
     pub const LINE_CONTROL: u16 = 3;
     pub const MODEM_CONTROL: u16 = 4;
     pub const LINE_STATUS: u16 = 5;
-    /// While [`super::DIVISOR_LATCH`] is set.
+    /// Accessible while [`super::DIVISOR_LATCH`] is set.
     pub const DIVISOR: u16 = 0;
 }
 
 const DIVISOR_LATCH: u8 = 1 << 7;
 /// 8 data bits, no parity, one stop bit.
 const LINE_8N1: u8 = 3;
-/// Line status: room for a byte.
+/// Line status: the transmit register is free.
 const HOLDING_EMPTY: u8 = 1 << 5;
-/// Line status: all bytes are on the wire.
+/// Line status: all bytes have been transmitted.
 const ALL_SENT: u8 = 1 << 6;
 
 impl Serial {
     fn write_register(self, register: u16, value: u8) {
-        // SAFETY: the registers of a serial port do nothing to memory.
+        // SAFETY: accesses to the registers of a serial port do not affect memory.
         unsafe { Port::new(self.0 + register).write(value) }
     }
 
@@ -48,14 +48,14 @@ impl Serial {
         }
     }
 
-    /// 115200 baud, no interrupts.
+    /// Configures 115200 baud, no interrupts.
     pub fn init(self) {
         self.write_register(register::INTERRUPT_ENABLE, 0);
         self.write_register(register::LINE_CONTROL, DIVISOR_LATCH);
         self.write_register(register::DIVISOR, 1);
         self.write_register(register::DIVISOR + 1, 0);
         self.write_register(register::LINE_CONTROL, LINE_8N1);
-        // On, and empty.
+        // FIFOs enabled and cleared.
         self.write_register(register::FIFO_CONTROL, 7);
         // Data terminal ready, request to send, interrupt line connected.
         self.write_register(register::MODEM_CONTROL, 0xb);
@@ -67,7 +67,7 @@ impl Serial {
         self.write_register(register::DATA, byte);
     }
 
-    /// Waits until everything is sent.
+    /// Waits until all bytes have been transmitted.
     pub fn flush(self) {
         self.wait_for(ALL_SENT);
     }

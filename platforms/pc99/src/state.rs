@@ -1,4 +1,4 @@
-//! Where the kernel's state is.
+//! The kernel's state.
 
 use arch_x86_64::{X86_64, lines};
 use kernel::cores::Irqs;
@@ -10,17 +10,17 @@ use crate::Pc99;
 static KERNELS: Kernels<X86_64<Pc99>> = Kernels::new();
 static mut IRQS: [IrqEntry<X86_64<Pc99>>; lines::COUNT] = [IrqEntry::EMPTY; lines::COUNT];
 
-/// Makes the kernel of the first core.
+/// Initialises the kernel of the first core.
 ///
 /// # Safety
 /// Called once, at boot.
 pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
     let irqs = &raw mut IRQS;
-    // SAFETY: this is the only reference to the table, and there is one kernel so far.
+    // SAFETY: this is the only reference to the table, and only one kernel exists so far.
     unsafe { make(0, arch, Irqs::new(&mut *irqs)) }
 }
 
-/// Makes the kernel of a core.
+/// Initialises the kernel of a core.
 ///
 /// # Safety
 /// Called once for each core, by one core at a time, with the same interrupt lines.
@@ -29,7 +29,7 @@ pub unsafe fn make(
     arch: X86_64<Pc99>,
     irqs: Irqs<X86_64<Pc99>>,
 ) -> &'static mut Kernel<X86_64<Pc99>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     let kernel = unsafe { KERNELS.make(core, arch, irqs) };
     #[cfg(feature = "smp")]
     kernel.arch.set_kernel(KERNELS.address(core));
@@ -47,8 +47,8 @@ pub unsafe fn kernel() -> &'static mut Kernel<X86_64<Pc99>> {
     {
         let address = arch_x86_64::core_local::CoreLocal::kernel();
         let kernel = core::ptr::with_exposed_provenance_mut::<Kernel<_>>(address);
-        // SAFETY: `make` has written the address down; interrupts are disabled in the kernel, so entries
-        // do not nest.
+        // SAFETY: `make` has stored the address; interrupts are disabled in the kernel, so entries do not
+        // nest.
         unsafe { &mut *kernel }
     }
     // SAFETY: interrupts are disabled in the kernel, so entries do not nest, and `init` was called.

@@ -1,11 +1,12 @@
-//! The kernel image for the Sabre Lite: an i.MX 6Quad, whose cores are Cortex-A9.
+//! The kernel image for the Sabre Lite: an i.MX 6Quad with Cortex-A9 cores.
 //!
 //! Addresses and interrupts are those of the *i.MX 6Dual/6Quad Applications Processor Reference Manual*
 //! (IMX6DQRM), chapters 2 (memory map) and 3 (interrupts), and of the *Cortex-A9 MPCore Technical
 //! Reference Manual* (ARM DDI 0407), section 1.5 (private memory region).
 //!
-//! The kernel is told nothing about RAM. It looks for as much as the board has at most; what does not
-//! fit its window is given to users as device memory, which they can map but not make objects of.
+//! The kernel gets no information about RAM. It probes for the most that the board can have; RAM outside the
+//! kernel's window is given to users as device memory, which they can map but in which they cannot create
+//! objects.
 #![no_std]
 #![no_main]
 
@@ -33,9 +34,9 @@ const PRIVATE: usize = 0x00a0_0000;
 const GIC_INTERFACE: usize = device(PRIVATE + 0x100);
 const GLOBAL_TIMER: usize = device(PRIVATE + 0x200);
 const GIC_DISTRIBUTOR: usize = device(PRIVATE + 0x1000);
-/// With the controller of the outer cache behind the private memory region.
+/// The end of the region, including the outer cache's controller after the private memory region.
 const PRIVATE_END: usize = PRIVATE + 0x3000;
-/// Benchmarks read the global timer themselves, where the processor has no cycle counter (QEMU 7.2).
+/// Benchmarks read the global timer themselves if the processor has no cycle counter (QEMU 7.2).
 const RESERVED: usize = if cfg!(feature = "bench") {
     PRIVATE + 0x1000
 } else {
@@ -48,23 +49,23 @@ const UART2: usize = device(0x021e_8000);
 
 #[cfg(feature = "smp")]
 const RESET_CONTROLLER: usize = device(0x020d_8000);
-// SAFETY: the unit is there, and the kernel has the page.
+// SAFETY: the unit is at this address, and the page is mapped for the kernel.
 #[cfg(feature = "smp")]
 const SCU: Scu = unsafe { Scu::at(device(PRIVATE)) };
 
-/// 128 shared lines behind the 32 of each core.
+/// 32 private lines of each core, then 128 shared lines.
 const INTERRUPTS: usize = 160;
 
-/// Where the kernel sees a device.
+/// The kernel's virtual address of a device.
 const fn device(address: usize) -> usize {
     device_address(Sabre::DEVICES, address)
 }
 
-// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+// SAFETY: the registers of a serial port are at this address.
 static CONSOLE: Console = Console(unsafe { Uart::at(UART1) });
 
 struct Console(Uart);
-// SAFETY: one core runs the kernel.
+// SAFETY: each access is one volatile access to a device register, which any core may make.
 unsafe impl Sync for Console {}
 
 struct Sabre;
@@ -87,7 +88,7 @@ impl Platform for Sabre {
         CONSOLE.0.start();
         #[cfg(feature = "log")]
         log::start();
-        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        // SAFETY: these are the addresses of the devices, and only these drivers use them.
         unsafe {
             let gpt = Gpt::start(GPT);
             let timer = GlobalTimer::start(GLOBAL_TIMER, |counter| gpt.measure(counter));
@@ -113,7 +114,7 @@ impl Platform for Sabre {
     fn power_on(core: usize, entry: PhysAddr) -> bool {
         let exists = core < SCU.cores();
         if exists {
-            // SAFETY: the address of the device.
+            // SAFETY: this is the address of the device.
             unsafe { Src::at(RESET_CONTROLLER) }.start(core, entry);
         }
         exists

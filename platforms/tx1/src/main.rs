@@ -1,8 +1,8 @@
-//! The kernel image for the Jetson TX1, whose cores are Cortex-A57.
+//! The kernel image for the Jetson TX1, with Cortex-A57 cores.
 //!
-//! QEMU has no model of the board itself; its machine *virt* with the same core stands in, entered at
-//! level 2, and with version 3 of the interrupt controller, which the board does not have. Addresses
-//! are those of [`arch_arm::virt`].
+//! QEMU does not emulate the board itself; its machine *virt* with the same core is used instead, entered at
+//! EL2, and with version 3 of the interrupt controller, which the board does not have. Addresses are those of
+//! [`arch_arm::virt`].
 #![no_std]
 #![no_main]
 
@@ -18,16 +18,16 @@ use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv8::kernel_image!(Tx1);
 
-/// Where the kernel sees a device.
+/// The kernel's virtual address of a device.
 const fn device(address: usize) -> usize {
     device_address(Tx1::DEVICES, address)
 }
 
-// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+// SAFETY: the registers of a serial port are at this address.
 static CONSOLE: Console = Console(unsafe { Pl011::at(device(virt::UART)) });
 
 struct Console(Pl011);
-// SAFETY: one core runs the kernel.
+// SAFETY: each access is one volatile access to a device register, which any core may make.
 unsafe impl Sync for Console {}
 
 struct Tx1;
@@ -44,7 +44,7 @@ impl Platform for Tx1 {
 
     fn start() -> (Self::Controller, Self::Timer) {
         CONSOLE.0.start();
-        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        // SAFETY: these are the addresses of the devices, and only these drivers use them.
         unsafe {
             let controller = GicV3::start(
                 device(virt::GIC_DISTRIBUTOR),

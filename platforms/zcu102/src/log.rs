@@ -4,10 +4,10 @@ use arch_arm::cadence_uart::CadenceUart;
 
 use crate::UART1;
 
-// SAFETY: a serial port is there, which belongs to the log.
+// SAFETY: the registers of a serial port are at this address, and only the log uses it.
 static PORT: CadenceUart = unsafe { CadenceUart::at(UART1) };
 
-/// Switches the port on.
+/// Enables the port.
 pub(crate) fn start() {
     PORT.start();
 }

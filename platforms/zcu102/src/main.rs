@@ -1,5 +1,4 @@
-//! The kernel image for the ZCU102 board: a Zynq UltraScale+ MPSoC, whose application cores are
-//! Cortex-A53.
+//! The kernel image for the ZCU102 board: a Zynq UltraScale+ MPSoC with Cortex-A53 application cores.
 //!
 //! Addresses and interrupts are those of the *Zynq UltraScale+ Device Technical Reference Manual*
 //! (UG1085), chapters "System Addresses" and "Interrupts".
@@ -22,7 +21,7 @@ use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv8::kernel_image!(Zcu102);
 
-/// The interrupt controller: distributor, CPU interface and what belongs to virtual machines.
+/// The interrupt controller: distributor, CPU interface and the registers for virtual machines.
 const GIC: Range<PhysAddr> = PhysAddr(0xf900_0000)..PhysAddr(0xf908_0000);
 const GIC_DISTRIBUTOR: usize = device(0xf901_0000);
 const GIC_INTERFACE: usize = device(0xf902_0000);
@@ -30,19 +29,19 @@ const UART0: usize = device(0xff00_0000);
 #[cfg(feature = "log")]
 const UART1: usize = device(0xff01_0000);
 
-/// 160 shared lines behind the 32 of each core.
+/// 32 private lines of each core, then 160 shared lines.
 const INTERRUPTS: usize = 192;
 
-/// Where the kernel sees a device.
+/// The kernel's virtual address of a device.
 const fn device(address: usize) -> usize {
     device_address(Zcu102::DEVICES, address)
 }
 
-// SAFETY: a serial port is there, which the kernel writes to one byte at a time.
+// SAFETY: the registers of a serial port are at this address.
 static CONSOLE: Console = Console(unsafe { CadenceUart::at(UART0) });
 
 struct Console(CadenceUart);
-// SAFETY: one core runs the kernel.
+// SAFETY: each access is one volatile access to a device register, which any core may make.
 unsafe impl Sync for Console {}
 
 struct Zcu102;
@@ -51,19 +50,19 @@ impl Platform for Zcu102 {
     type Controller = Gic<INTERRUPTS>;
     type Timer = GenericTimer;
 
-    /// RAM of the lower two GiB, of which the emulator has as much as it is told. The first 2 MiB are left
-    /// to firmware.
+    /// RAM in the lower two GiB; its size is set on the emulator's command line. The first 2 MiB are left to
+    /// firmware.
     const RAM: Range<PhysAddr> = PhysAddr(0x20_0000)..PhysAddr(512 << 20);
     const DEVICES: &'static [PhysAddr] = &[PhysAddr(0xf900_0000), PhysAddr(0xff00_0000)];
     const RESERVED: &'static [Range<PhysAddr>] = &[GIC];
-    /// The virtual timer's.
+    /// The interrupt of the virtual timer.
     const TIMER_INTERRUPT: Irq = Irq(27);
 
     fn start() -> (Self::Controller, Self::Timer) {
         CONSOLE.0.start();
         #[cfg(feature = "log")]
         log::start();
-        // SAFETY: these are the addresses of the devices, and nobody else uses them.
+        // SAFETY: these are the addresses of the devices, and only these drivers use them.
         unsafe {
             let controller = Gic::start(GIC_DISTRIBUTOR, GIC_INTERFACE);
             (controller, GenericTimer::start())
@@ -91,7 +90,7 @@ impl Platform for Zcu102 {
 
     fn exit(exit: Exit) {
         if exit == Exit::Success {
-            // Firmware is a monitor, whichever level it let the kernel have.
+            // Firmware is at the monitor level, whichever level the kernel was started at.
             psci::system_off(Conduit::Monitor);
         }
         semihosting::exit(exit);

@@ -1,7 +1,7 @@
-//! Allocation of what a parent deals in: slots and untyped memory.
+//! Allocation of slots and of objects from untyped memory.
 //!
-//! The bookkeeping ([`SlotMap`], [`Pool`]) is plain data and runs on the host; [`Allocator`] joins it
-//! to the kernel's objects.
+//! The bookkeeping ([`SlotMap`], [`Pool`]) does not invoke the kernel and runs on the host; [`Allocator`]
+//! connects it to kernel objects.
 
 mod pool;
 mod slots;
@@ -13,11 +13,11 @@ use crate::cap::{CNode, CPtr, Capability, FixedObject, Frame, FrameSize, Object,
 use crate::{Error, Result};
 use abi::{BootInfo, Rights};
 
-/// The regions that an allocator of all memory knows: what the kernel may describe, and what device
-/// memory is cut into.
+/// The regions that an allocator of all memory can hold: as many as the kernel may describe, plus those that
+/// device memory is split into.
 pub const ALL_REGIONS: usize = abi::MAX_BOOT_UNTYPEDS + 90;
 
-/// Makes objects from untyped memory, in free slots of the caller's own CNode.
+/// Creates objects from untyped memory, in free slots of the caller's own CNode.
 pub struct Allocator<const REGIONS: usize = ALL_REGIONS> {
     cnode: CNode,
     slots: SlotMap,
@@ -25,7 +25,7 @@ pub struct Allocator<const REGIONS: usize = ALL_REGIONS> {
 }
 
 impl Allocator {
-    /// All memory and all empty slots of the initial thread.
+    /// An allocator of all memory and all empty slots of the initial thread.
     pub fn from_boot_info(boot: &BootInfo) -> Self {
         let mut allocator = Self::new(crate::boot::CNODE, boot.empty.start..boot.empty.end);
         for (index, slot) in (boot.untyped.start..boot.untyped.end).enumerate() {
@@ -69,40 +69,40 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
         self.cnode.slot(address.cptr())
     }
 
-    /// A slot that is free until [`free_slot`](Self::free_slot).
+    /// Allocates a slot; [`free_slot`](Self::free_slot) frees it.
     pub fn allocate_slot(&mut self) -> Result<Slot> {
         let index = self.slots.allocate(1).ok_or(Error::OutOfResources)?;
         Ok(self.cnode.slot(CPtr(index)))
     }
 
-    /// Gives back a slot, which must be empty.
+    /// Frees a slot, which must be empty.
     pub fn free_slot(&mut self, slot: Slot) {
         self.slots.free(slot.index, 1);
     }
 
-    /// Makes an object of a type that has one size.
+    /// Creates an object of a type with a fixed size.
     pub fn create<T: FixedObject>(&mut self) -> Result<T> {
         self.create_sized(0)
     }
 
-    /// Makes an object with a size argument.
+    /// Creates an object with a size argument.
     pub fn create_sized<T: Object>(&mut self, size_argument: usize) -> Result<T> {
         let bits = T::size_bits(size_argument);
         self.create_any(T::TYPE, size_argument, bits).map(T::at)
     }
 
-    /// Makes a CNode of 2^`radix` slots, without a guard.
+    /// Creates a CNode of 2^`radix` slots, without a guard.
     pub fn create_cnode(&mut self, radix: usize) -> Result<CNode> {
         self.create_sized(radix)
     }
 
-    /// Makes a frame.
+    /// Creates a frame.
     pub fn create_frame(&mut self, size: FrameSize) -> Result<Frame> {
         self.create_any(size.object_type(), 0, size.bits())
             .map(Frame)
     }
 
-    /// Makes any object, which takes 2^`bits` bytes.
+    /// Creates any object, which takes 2^`bits` bytes.
     pub fn create_any(
         &mut self,
         object: abi::ObjectType,
@@ -143,10 +143,10 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
         untyped.retype(object, size_argument, destination, 1)
     }
 
-    /// Makes the frame of the smallest size that covers a device's registers at a physical address.
+    /// Creates a frame of the smallest size that covers a device's registers at a physical address.
     ///
-    /// Device memory comes in large pieces; the one in question is halved until the page is left, and
-    /// the other halves stay for other devices.
+    /// Device memory comes in large regions; the region in question is halved until the page is left, and the
+    /// other halves are kept for other devices.
     pub fn create_device_frame(&mut self, physical_address: usize) -> Result<Frame> {
         let page = FrameSize::SMALLEST;
         loop {
@@ -202,7 +202,7 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
         }
     }
 
-    /// Deletes a capability and frees its slot. The object's memory comes back with the whole region.
+    /// Deletes a capability and frees its slot. The object's memory is reused only when its whole region is.
     pub fn delete(&mut self, capability: impl Capability) -> Result {
         let slot = self.slot(capability);
         slot.delete()?;
@@ -210,7 +210,7 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
         Ok(())
     }
 
-    /// Splits off an allocator of its own: 2^`size_bits` bytes and `slots` slots.
+    /// Splits off an arena of 2^`size_bits` bytes and `slots` slots, with an allocator of its own.
     pub fn split(&mut self, size_bits: usize, slots: usize) -> Result<Arena> {
         let untyped: Untyped = match self.pool.reuse(size_bits) {
             Some(untyped) => untyped,
@@ -230,10 +230,10 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
         })
     }
 
-    /// Takes an arena back: everything that was made in it is deleted.
+    /// Takes an arena back and deletes all objects in it.
     pub fn reclaim(&mut self, arena: Arena) -> Result {
         self.slot(arena.untyped).revoke()?;
-        // Copies of what is not made from the arena are still there.
+        // The revocation leaves copies of capabilities to objects outside the arena.
         for slot in arena.slots.clone() {
             if !arena.allocator.slots.is_free(slot) {
                 self.slot(CPtr(slot)).delete()?;
@@ -245,12 +245,12 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
     }
 }
 
-/// A part of an allocator that can be taken back as a whole: its memory is one untyped, and its slots
-/// lie side by side.
+/// A part of an allocator that can be taken back as a whole: its memory is one untyped, and its slots are
+/// contiguous.
 pub struct Arena {
     untyped: Untyped,
     size_bits: usize,
     slots: core::ops::Range<usize>,
-    /// Makes objects from the arena.
+    /// Creates objects in the arena.
     pub allocator: Allocator<1>,
 }

@@ -1,8 +1,8 @@
-//! Which untyped memory is free.
+//! Bookkeeping of free untyped memory.
 //!
-//! The kernel allocates inside an untyped from its start on, each object at a multiple of its size,
-//! and frees nothing until all of it is revoked. The pool follows that watermark, so that it knows
-//! before asking whether an object fits, and asks where it costs the least.
+//! The kernel allocates in an untyped from its start on, each object at a multiple of its size, and frees
+//! nothing until all of it is revoked. The pool tracks that watermark, so that it knows before an invocation
+//! whether an object fits, and in which region with the least waste.
 
 use crate::cap::Untyped;
 
@@ -11,22 +11,22 @@ use crate::cap::Untyped;
 pub struct Region {
     untyped: Untyped,
     size_bits: usize,
-    /// Bytes from the start that are used, or lost to alignment.
+    /// Bytes from the start that are used, or wasted by alignment.
     used: usize,
     kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Memory to make objects from.
+    /// Memory for objects.
     Memory,
-    /// An arena that came back; kept whole.
+    /// The memory of a reclaimed arena, which is reused as a whole.
     Kept,
     /// Device memory at this physical address.
     Device(usize),
 }
 
-/// Where an object goes: see [`Pool::choose`].
+/// The region for a new object: see [`Pool::choose`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The untyped to retype.
@@ -47,7 +47,7 @@ impl<const CAPACITY: usize> Default for Pool<CAPACITY> {
 }
 
 impl<const CAPACITY: usize> Pool<CAPACITY> {
-    /// No memory.
+    /// An empty pool.
     pub const fn new() -> Self {
         Self {
             regions: [None; CAPACITY],
@@ -61,7 +61,7 @@ impl<const CAPACITY: usize> Pool<CAPACITY> {
             used: 0,
             kind,
         };
-        // What does not fit is memory that stays unused, not an error.
+        // If all entries are in use, the memory stays unused; this is not an error.
         if let Some(free) = self.regions.iter_mut().find(|region| region.is_none()) {
             *free = Some(region);
         }
@@ -77,12 +77,12 @@ impl<const CAPACITY: usize> Pool<CAPACITY> {
         self.insert(untyped, size_bits, Kind::Device(physical_address));
     }
 
-    /// Keeps an untyped from which nothing is made any more for [`reuse`](Self::reuse).
+    /// Keeps an untyped without objects for [`reuse`](Self::reuse).
     pub fn keep(&mut self, untyped: Untyped, size_bits: usize) {
         self.insert(untyped, size_bits, Kind::Kept);
     }
 
-    /// A kept untyped of exactly this size.
+    /// Removes and returns a kept untyped of exactly this size.
     pub fn reuse(&mut self, size_bits: usize) -> Option<Untyped> {
         self.remove(|region| region.kind == Kind::Kept && region.size_bits == size_bits)
             .map(|region| region.untyped)
@@ -96,8 +96,8 @@ impl<const CAPACITY: usize> Pool<CAPACITY> {
         place.take()
     }
 
-    /// Where an object of 2^`bits` bytes fits with the least loss: as little as possible to alignment,
-    /// then in the smallest remainder.
+    /// The region in which an object of 2^`bits` bytes wastes the least: first the least for alignment, then
+    /// the smallest remainder.
     pub fn choose(&self, bits: usize) -> Option<Choice> {
         let size = 1usize.checked_shl(bits as u32)?;
         let mut best: Option<((usize, usize), Choice)> = None;
@@ -124,14 +124,14 @@ impl<const CAPACITY: usize> Pool<CAPACITY> {
         best.map(|(_, choice)| choice)
     }
 
-    /// Notes that the kernel has made the object of a choice.
+    /// Records that the kernel has created the object of a choice.
     pub fn take(&mut self, choice: Choice) {
         if let Some(region) = &mut self.regions[choice.region] {
             region.used = choice.used;
         }
     }
 
-    /// Takes the device region that covers the page at `physical_address`: untyped and size.
+    /// Removes the device region that covers the page at `physical_address`; returns its untyped and size.
     pub fn take_device(
         &mut self,
         physical_address: usize,

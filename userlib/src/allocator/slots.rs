@@ -1,4 +1,4 @@
-//! Which slots are free.
+//! Bookkeeping of free slots.
 
 use core::ops::Range;
 
@@ -6,14 +6,14 @@ use core::ops::Range;
 const CAPACITY: usize = 4096;
 const WORD: usize = u32::BITS as usize;
 
-/// A set of free slots; hands out the lowest run that is long enough.
+/// A set of free slots; allocates the lowest run that is long enough.
 pub struct SlotMap {
     range: Range<usize>,
     taken: [u32; CAPACITY / WORD],
 }
 
 impl SlotMap {
-    /// All of `range` is free; of a long range, only its first 4096 slots are used.
+    /// A map in which all of `range` is free; of a long range, only the first 4096 slots are used.
     pub fn new(range: Range<usize>) -> Self {
         let end = range.end.min(range.start.saturating_add(CAPACITY));
         Self {
@@ -26,7 +26,7 @@ impl SlotMap {
         self.taken[index / WORD] >> (index % WORD) & 1 != 0
     }
 
-    /// Takes `count` slots in a row; the first of them.
+    /// Allocates `count` contiguous slots; returns the first.
     pub fn allocate(&mut self, count: usize) -> Option<usize> {
         let mut run = 0;
         for index in 0..self.range.len() {
@@ -42,10 +42,10 @@ impl SlotMap {
         None
     }
 
-    /// Gives back `count` slots from `first` on.
+    /// Frees `count` slots from `first` on.
     ///
     /// # Panics
-    /// When one of them was free.
+    /// If one of them is free already.
     pub fn free(&mut self, first: usize, count: usize) {
         for slot in first..first + count {
             assert!(self.range.contains(&slot), "slot {slot} is not of this map");
@@ -55,7 +55,7 @@ impl SlotMap {
         }
     }
 
-    /// Whether a slot is of this map, and free.
+    /// Whether a slot is in this map and free.
     pub fn is_free(&self, slot: usize) -> bool {
         self.range.contains(&slot) && !self.is_taken(slot - self.range.start)
     }

@@ -1,4 +1,4 @@
-//! 64-bit Arm: the instructions.
+//! 64-bit Arm: instructions.
 
 use super::Registers;
 use core::arch::asm;
@@ -6,8 +6,8 @@ use core::arch::asm;
 /// Enters the kernel. Roles of the registers: abi::registers.
 #[inline(always)]
 pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
-    // SAFETY: the kernel changes the registers listed and, in memory, nothing but the IPC buffer,
-    // which Rust code reaches through volatile accesses only.
+    // SAFETY: the kernel changes only the listed registers and, in memory, the IPC buffer, which Rust code
+    // accesses with volatile operations only.
     unsafe {
         asm!(
             "svc #0",
@@ -24,7 +24,7 @@ pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
     }
 }
 
-/// A system call that no kernel knows: the fault that it raises carries `number` and `argument`.
+/// A system call that no kernel implements: its fault message contains `number` and `argument`.
 pub fn unknown_syscall(number: usize, argument: usize) {
     // SAFETY: as for `syscall`.
     unsafe {
@@ -32,7 +32,7 @@ pub fn unknown_syscall(number: usize, argument: usize) {
     }
 }
 
-/// Address of this thread's IPC buffer: TPIDR_EL0, which users may write.
+/// Address of this thread's IPC buffer, from TPIDR_EL0, which users may write.
 #[inline(always)]
 pub fn ipc_buffer_address() -> usize {
     let address;
@@ -43,10 +43,10 @@ pub fn ipc_buffer_address() -> usize {
     address
 }
 
-/// Makes `address` this thread's IPC buffer.
+/// Sets this thread's IPC buffer.
 ///
 /// # Safety
-/// It is the address of the buffer that the kernel knows, mapped for good.
+/// `address` is the address of the buffer registered with the kernel, which stays mapped.
 pub unsafe fn set_ipc_buffer_address(address: usize) {
     // SAFETY: by contract; the register belongs to the thread.
     unsafe {
@@ -54,37 +54,37 @@ pub unsafe fn set_ipc_buffer_address(address: usize) {
     }
 }
 
-/// Tells the processor that this is a waiting loop.
+/// A hint to the processor in a busy-waiting loop.
 #[inline(always)]
 pub fn relax() {
     core::hint::spin_loop();
 }
 
-/// The count of the generic timer, which all cores share.
+/// The counter of the generic timer, which all cores share.
 #[inline(always)]
 pub fn timer_count() -> u64 {
     let count;
-    // SAFETY: reads a register, which the kernel leaves to users; the barrier keeps it from being read
-    // early.
+    // SAFETY: reads a register that the kernel makes accessible to users; the barrier prevents a speculative
+    // early read.
     unsafe {
         asm!("isb", "mrs {}, cntvct_el0", out(reg) count, options(nostack, preserves_flags));
     }
     count
 }
 
-/// Counts in a second.
+/// Frequency of the counter in hertz.
 #[inline(always)]
 pub fn timer_frequency() -> u64 {
     let frequency;
-    // SAFETY: reads a register, which the kernel leaves to users.
+    // SAFETY: reads a register that the kernel makes accessible to users.
     unsafe {
         asm!("mrs {}, cntfrq_el0", out(reg) frequency, options(nomem, nostack, preserves_flags));
     }
     frequency
 }
 
-/// Lets the core's physical timer raise its interrupt after so many counts, or never. Without the ABI's option
-/// `user-timer` this is an exception.
+/// Programs the core's physical timer to raise its interrupt after so many counts, or never. Raises an
+/// exception without the ABI's option `user-timer`.
 #[inline(always)]
 pub fn set_physical_timer(counts: Option<u64>) {
     let (count, control) = match counts {
@@ -104,8 +104,8 @@ pub fn set_physical_timer(counts: Option<u64>) {
     }
 }
 
-/// Assembly of the root task's entry point: the kernel gives the boot information's address in x0
-/// and no stack.
+/// Assembly of the root task's entry point: the kernel passes the boot information's address in x0 and no
+/// stack.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! _root_start {

@@ -1,4 +1,4 @@
-//! Arm, 32-bit and 64-bit: what does not need its instructions.
+//! Arm, 32-bit and 64-bit: the parts without instructions.
 
 use super::MemoryAccess;
 use crate::cap::Registers;
@@ -20,13 +20,13 @@ pub fn initial_registers(
     registers
 }
 
-/// The stack pointer at the start of a function whose stack ends at `top`.
+/// The initial stack pointer of a function with a stack that ends at `top`.
 pub fn initial_stack(top: usize) -> usize {
     top & !15
 }
 
-/// The status is DFSR or IFSR, of the short-descriptor format (Arm ARM for ARMv7-A). Permission faults of sections and pages are 13
-/// and 15; bit 11 tells a write.
+/// The status is DFSR or IFSR in short-descriptor format (Arm ARM for ARMv7-A). Permission faults of sections
+/// and pages are 13 and 15; bit 11 indicates a write.
 #[cfg(target_arch = "arm")]
 pub fn memory_access(status: usize) -> MemoryAccess {
     MemoryAccess {
@@ -35,8 +35,8 @@ pub fn memory_access(status: usize) -> MemoryAccess {
     }
 }
 
-/// The status is ESR_EL1 (Arm ARM for ARMv8-A). Permission faults of all levels begin with 0b0011; bit 6 tells a
-/// write.
+/// The status is ESR_EL1 (Arm ARM for ARMv8-A). Permission faults of all levels begin with 0b0011; bit 6
+/// indicates a write.
 #[cfg(target_arch = "aarch64")]
 pub fn memory_access(status: usize) -> MemoryAccess {
     MemoryAccess {
@@ -45,13 +45,13 @@ pub fn memory_access(status: usize) -> MemoryAccess {
     }
 }
 
-/// There is but one kind.
+/// There is only one kind of exception.
 #[cfg(target_arch = "arm")]
 pub fn exception(_: usize) -> &'static str {
     "undefined instruction"
 }
 
-/// The number is ESR_EL1, the class in its upper bits.
+/// The number is ESR_EL1, with the exception class in its upper bits.
 #[cfg(target_arch = "aarch64")]
 pub fn exception(number: usize) -> &'static str {
     match number >> 26 {

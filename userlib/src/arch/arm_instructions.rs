@@ -1,14 +1,14 @@
-//! 32-bit Arm: the instructions.
+//! 32-bit Arm: instructions.
 
 use super::Registers;
 use core::arch::asm;
 
-/// Enters the kernel. Roles of the registers: abi::registers. Inline assembly may not name r6, so
-/// the reply capability is moved there by hand.
+/// Enters the kernel. Roles of the registers: abi::registers. Inline assembly cannot use r6 as an operand, so
+/// the reply capability is moved there explicitly.
 #[inline(always)]
 pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
-    // SAFETY: the kernel changes the registers listed and, in memory, nothing but the IPC buffer,
-    // which Rust code reaches through volatile accesses only.
+    // SAFETY: the kernel changes only the listed registers and, in memory, the IPC buffer, which Rust code
+    // accesses with volatile operations only.
     unsafe {
         asm!(
             "mov {saved}, r6",
@@ -29,7 +29,7 @@ pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
     }
 }
 
-/// A system call that no kernel knows: the fault that it raises carries `number` and `argument`.
+/// A system call that no kernel implements: its fault message contains `number` and `argument`.
 pub fn unknown_syscall(number: usize, argument: usize) {
     // SAFETY: as for `syscall`.
     unsafe {
@@ -37,7 +37,7 @@ pub fn unknown_syscall(number: usize, argument: usize) {
     }
 }
 
-/// Address of this thread's IPC buffer: TPIDRURW, which users may write.
+/// Address of this thread's IPC buffer, from TPIDRURW, which users may write.
 #[inline(always)]
 pub fn ipc_buffer_address() -> usize {
     let address;
@@ -48,10 +48,10 @@ pub fn ipc_buffer_address() -> usize {
     address
 }
 
-/// Makes `address` this thread's IPC buffer.
+/// Sets this thread's IPC buffer.
 ///
 /// # Safety
-/// It is the address of the buffer that the kernel knows, mapped for good.
+/// `address` is the address of the buffer registered with the kernel, which stays mapped.
 pub unsafe fn set_ipc_buffer_address(address: usize) {
     // SAFETY: by contract; the register belongs to the thread.
     unsafe {
@@ -59,39 +59,39 @@ pub unsafe fn set_ipc_buffer_address(address: usize) {
     }
 }
 
-/// Tells the processor that this is a waiting loop.
+/// A hint to the processor in a busy-waiting loop.
 #[inline(always)]
 pub fn relax() {
     core::hint::spin_loop();
 }
 
-/// The count of the generic timer, which all cores share.
+/// The counter of the generic timer, which all cores share.
 #[cfg(target_feature = "v7")]
 #[inline(always)]
 pub fn timer_count() -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: reads a register, which the kernel leaves to users; the barrier keeps it from being read
-    // early.
+    // SAFETY: reads a register that the kernel makes accessible to users; the barrier prevents a speculative
+    // early read.
     unsafe {
         asm!("isb", "mrrc p15, 1, {}, {}, c14", out(reg) low, out(reg) high, options(nostack, preserves_flags));
     }
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Counts in a second.
+/// Frequency of the counter in hertz.
 #[cfg(target_feature = "v7")]
 #[inline(always)]
 pub fn timer_frequency() -> u64 {
     let frequency: u32;
-    // SAFETY: reads a register, which the kernel leaves to users.
+    // SAFETY: reads a register that the kernel makes accessible to users.
     unsafe {
         asm!("mrc p15, 0, {}, c14, c0, 0", out(reg) frequency, options(nomem, nostack, preserves_flags));
     }
     frequency.into()
 }
 
-/// Lets the core's physical timer raise its interrupt after so many counts, or never. Without the ABI's option
-/// `user-timer` this is an exception.
+/// Programs the core's physical timer to raise its interrupt after so many counts, or never. Raises an
+/// exception without the ABI's option `user-timer`.
 #[cfg(target_feature = "v7")]
 #[inline(always)]
 pub fn set_physical_timer(counts: Option<u64>) {
@@ -113,8 +113,8 @@ pub fn set_physical_timer(counts: Option<u64>) {
     }
 }
 
-/// Assembly of the root task's entry point: the kernel gives the boot information's address in r0
-/// and no stack.
+/// Assembly of the root task's entry point: the kernel passes the boot information's address in r0 and no
+/// stack.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! _root_start {

@@ -1,14 +1,14 @@
-//! The host: the kernel below, if there is one, is somebody else's (the simulator's). Without one the
-//! rest of the crate compiles, and its pure parts are tested.
+//! The host. The simulator can install a kernel; without one the crate still compiles, and its parts that
+//! make no system calls are tested.
 
 use super::Registers;
 use std::sync::OnceLock;
 
-/// What stands in for the instructions that reach the kernel and the thread's own registers.
+/// Replaces the instructions that enter the kernel and access the thread's own registers.
 pub trait Kernel: Sync {
     /// Makes a system call of the calling thread.
     fn syscall(&self, call: abi::Syscall, registers: &mut Registers);
-    /// Makes a system call that no kernel knows.
+    /// Makes a system call that no kernel implements.
     fn unknown_syscall(&self, number: usize, argument: usize);
     /// Address of the calling thread's IPC buffer.
     fn ipc_buffer_address(&self) -> usize;
@@ -16,7 +16,7 @@ pub trait Kernel: Sync {
 
 static KERNEL: OnceLock<&'static dyn Kernel> = OnceLock::new();
 
-/// Says what is below, for all threads of this process. Only the first call counts.
+/// Installs the kernel for all threads of this process. Only the first call has an effect.
 pub fn install_kernel(kernel: &'static dyn Kernel) {
     KERNEL.get_or_init(|| kernel);
 }
@@ -24,7 +24,7 @@ pub fn install_kernel(kernel: &'static dyn Kernel) {
 /// The system call.
 ///
 /// # Panics
-/// Where there is no kernel.
+/// If no kernel is installed.
 pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
     match KERNEL.get() {
         Some(kernel) => kernel.syscall(call, registers),
@@ -32,10 +32,10 @@ pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
     }
 }
 
-/// A system call that no kernel knows.
+/// A system call that no kernel implements.
 ///
 /// # Panics
-/// Where there is no kernel.
+/// If no kernel is installed.
 pub fn unknown_syscall(number: usize, argument: usize) {
     match KERNEL.get() {
         Some(kernel) => kernel.unknown_syscall(number, argument),
@@ -45,12 +45,12 @@ pub fn unknown_syscall(number: usize, argument: usize) {
 
 std::thread_local! {
     static BUFFER: usize = Box::into_raw(Box::<abi::IpcBuffer>::new(
-        // SAFETY: an IPC buffer is words, and zero is a word.
+        // SAFETY: an IPC buffer consists of words, for which zero is valid.
         unsafe { core::mem::zeroed() },
     )) as usize;
 }
 
-/// The calling thread's IPC buffer. Without a kernel, every thread has one of its own for good.
+/// The calling thread's IPC buffer. Without a kernel, each thread has a permanent one of its own.
 pub fn ipc_buffer_address() -> usize {
     match KERNEL.get() {
         Some(kernel) => kernel.ipc_buffer_address(),
@@ -64,12 +64,12 @@ pub fn ipc_buffer_address() -> usize {
 /// None needed.
 pub unsafe fn set_ipc_buffer_address(_address: usize) {}
 
-/// Tells the processor that this is a waiting loop.
+/// A hint to the processor in a busy-waiting loop.
 pub fn relax() {
     core::hint::spin_loop();
 }
 
-/// The host's time stamp counter is nobody's business here.
+/// Always zero: the host's time stamp counter is not used.
 pub fn time_stamp() -> u64 {
     0
 }

@@ -1,19 +1,19 @@
-//! Architectures. Each is the same list of names; a target without one does not compile.
+//! Architectures. Each provides the same names; a target without one does not compile.
 //!
-//! | name | what |
+//! | name | meaning |
 //! |---|---|
 //! | `syscall` | the system-call instruction |
 //! | `ipc_buffer_address`, `set_ipc_buffer_address` | the TLS register of this thread |
 //! | `relax` | a hint in waiting loops |
 //! | `Attributes`, `FrameSize`, `Table` | memory attributes, frame sizes, paging structures |
 //! | `initial_context` | registers of a thread at its start |
-//! | `memory_access`, `exception` | what the numbers of faults mean |
+//! | `memory_access`, `exception` | meaning of the numbers in fault messages |
 //! | `_root_start`, `_component_start` | macros: assembly of the two entry points |
 
-/// The registers that take part in a system call, by role.
+/// The registers of a system call, by role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// In: the capability invoked. Out: the badge.
+    /// In: the invoked capability. Out: the badge.
     pub cap: usize,
     /// The message information.
     pub info: usize,
@@ -21,16 +21,16 @@ pub struct Registers {
     pub words: [usize; abi::registers::MESSAGE_REGISTERS],
     /// In: the reply capability.
     pub reply: usize,
-    /// In: where the first phase of NBSendRecv goes.
+    /// In: the destination of the send phase of NBSendRecv.
     pub destination: usize,
 }
 
-/// What the status of a memory fault says.
+/// Meaning of a memory fault's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryAccess {
-    /// The thread wanted to write.
+    /// The access was a write.
     pub write: bool,
-    /// Something is mapped there, but not for that.
+    /// The page is mapped, but without the permission.
     pub forbidden: bool,
 }
 

@@ -1,4 +1,4 @@
-//! x86-64: what the host knows too.
+//! x86-64: the parts that the host uses, too.
 
 use super::MemoryAccess;
 use crate::cap::Registers;
@@ -23,7 +23,7 @@ pub fn initial_registers(
     registers
 }
 
-/// The stack pointer at the start of a function whose stack ends at `top`: as if it had been called.
+/// The initial stack pointer of a function with a stack that ends at `top`: as after a call instruction.
 pub fn initial_stack(top: usize) -> usize {
     (top & !15) - size_of::<usize>()
 }

@@ -1,14 +1,14 @@
-//! x86-64: the instructions.
+//! x86-64: instructions.
 
 use super::Registers;
 use core::arch::asm;
 
-/// Enters the kernel. Roles of the registers: abi::registers. The kernel need not keep rsp (seL4's
-/// does not), so it waits in rbx, which inline assembly may not name.
+/// Enters the kernel. Roles of the registers: abi::registers. The kernel need not preserve rsp (seL4 does
+/// not), so rbx holds it, which inline assembly cannot use as an operand.
 #[inline(always)]
 pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
-    // SAFETY: the kernel changes the registers listed and, in memory, nothing but the IPC buffer,
-    // which Rust code reaches through volatile accesses only.
+    // SAFETY: the kernel changes only the listed registers and, in memory, the IPC buffer, which Rust code
+    // accesses with volatile operations only.
     unsafe {
         asm!(
             "mov {saved}, rbx",
@@ -32,7 +32,7 @@ pub fn syscall(call: abi::Syscall, registers: &mut Registers) {
     }
 }
 
-/// A system call that no kernel knows: the fault that it raises carries `number` and `argument`.
+/// A system call that no kernel implements: its fault message contains `number` and `argument`.
 pub fn unknown_syscall(number: usize, argument: usize) {
     // SAFETY: as for `syscall`.
     unsafe {
@@ -51,8 +51,8 @@ pub fn unknown_syscall(number: usize, argument: usize) {
     }
 }
 
-/// Address of this thread's IPC buffer: FS points at it, and its first word holds its own address,
-/// because FS itself cannot be read.
+/// Address of this thread's IPC buffer. FS points at it; its first word holds its own address, because user
+/// code cannot read FS itself.
 #[inline(always)]
 pub fn ipc_buffer_address() -> usize {
     let address;
@@ -63,18 +63,18 @@ pub fn ipc_buffer_address() -> usize {
     address
 }
 
-/// Makes `address` this thread's IPC buffer.
+/// Sets this thread's IPC buffer.
 ///
 /// # Safety
-/// It is the address of the buffer that the kernel knows, mapped for good.
+/// `address` is the address of the buffer registered with the kernel, which stays mapped.
 pub unsafe fn set_ipc_buffer_address(address: usize) {
     // SAFETY: by contract.
     unsafe { crate::syscall::set_tls_base(address) };
-    // SAFETY: by contract; the word is the `tag`, which the kernel never touches.
+    // SAFETY: by contract; the word is the `tag`, which the kernel never accesses.
     unsafe { (address as *mut usize).write_volatile(address) };
 }
 
-/// Tells the processor that this is a waiting loop.
+/// A hint to the processor in a busy-waiting loop.
 #[inline(always)]
 pub fn relax() {
     core::hint::spin_loop();
@@ -83,12 +83,12 @@ pub fn relax() {
 /// Reads the time stamp counter.
 #[inline(always)]
 pub fn time_stamp() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction, and the kernel leaves it to users.
+    // SAFETY: every x86-64 processor has the instruction, and the kernel permits it for users.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// Assembly of the root task's entry point: the kernel gives the boot information's address in rdi
-/// and no stack.
+/// Assembly of the root task's entry point: the kernel passes the boot information's address in rdi and no
+/// stack.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! _root_start {

@@ -5,15 +5,15 @@
 pub const EPIT1: usize = 0x53f9_4000;
 /// Its interrupt.
 pub const EPIT1_INTERRUPT: usize = 28;
-/// The peripheral clock as the board comes out of reset.
+/// Frequency of the peripheral clock after reset of the board.
 pub const PERIPHERAL_MEGAHERTZ: u32 = 39;
 /// Registers of the second serial port. The first one is the kernel's console.
 pub const UART2: usize = 0x43f9_4000;
-/// Registers of the second enhanced periodic interrupt timer; the general purpose timer is the kernel's.
+/// Registers of the second enhanced periodic interrupt timer; the kernel uses the general purpose timer.
 pub const EPIT2: usize = 0x53f9_8000;
-/// Lines of the interrupt controller.
+/// Number of lines of the interrupt controller.
 pub const INTERRUPTS: usize = 64;
-/// All lines are triggered by their level.
+/// All lines are level-triggered.
 pub const HAS_TRIGGERS: bool = false;
-/// Neither the loader nor the kernel brings a device tree.
+/// Neither the loader nor the kernel provides a device tree.
 pub const HAS_DEVICE_TREE: bool = false;

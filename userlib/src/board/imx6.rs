@@ -4,13 +4,13 @@
 pub const EPIT1: usize = 0x020d_0000;
 /// Its interrupt.
 pub const EPIT1_INTERRUPT: usize = 88;
-/// The peripheral clock.
+/// Frequency of the peripheral clock.
 pub const PERIPHERAL_MEGAHERTZ: u32 = 66;
 /// Registers of the second serial port. The first one is the kernel's console.
 pub const UART2: usize = 0x021e_8000;
 /// Registers of the general purpose timer.
 pub const GPT: usize = 0x0209_8000;
-/// Lines of the interrupt controller.
+/// Number of lines of the interrupt controller.
 pub const INTERRUPTS: usize = 160;
 /// The interrupt controller is a GIC.
 pub const HAS_TRIGGERS: bool = true;

@@ -1,14 +1,14 @@
-//! Where the devices of Arm boards are, as far as they are for user programs. The tool says which
-//! (`devices` in the platform's description); each is the same list of names, as far as it has the
-//! device.
+//! Addresses and interrupts of those devices of Arm boards that user programs may use. The tool selects the
+//! board (`devices` in the platform's description); each defines the same names for the devices that it has.
 //!
-//! | name | what |
+//! | name | meaning |
 //! |---|---|
-//! | `EPIT1`, `EPIT1_INTERRUPT`, `PERIPHERAL_MEGAHERTZ` | the timer of i.MX processors, and what it counts |
+//! | `EPIT1`, `EPIT1_INTERRUPT`, `PERIPHERAL_MEGAHERTZ` | the timer of i.MX processors, and its clock
+//! frequency |
 //! | `UART`, `UART2` | the port of [`drivers::Serial`](crate::drivers::Serial) |
 //! | `PHYSICAL_TIMER_INTERRUPT` | the interrupt of the core's own timer that the kernel can leave to users |
-//! | `INTERRUPTS` | how many interrupt lines there are |
-//! | `HAS_TRIGGERS` | whether one can choose when a line raises its interrupt |
+//! | `INTERRUPTS` | the number of interrupt lines |
+//! | `HAS_TRIGGERS` | whether the trigger mode of a line can be configured |
 //! | `HAS_DEVICE_TREE` | whether the boot information has a device tree |
 
 #[cfg_attr(devices = "imx6", path = "imx6.rs")]

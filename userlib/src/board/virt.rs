@@ -1,13 +1,13 @@
-//! QEMU's machine *virt*, which plays several boards.
+//! QEMU's machine *virt*, which emulates several of the boards.
 
 /// Registers of the serial port, which is also the kernel's console.
 pub const UART: usize = 0x0900_0000;
-/// The interrupt of the core's physical timer, as the architecture recommends (Arm Base System
-/// Architecture).
+/// The interrupt of the core's physical timer, with the number that the Arm Base System Architecture
+/// recommends.
 pub const PHYSICAL_TIMER_INTERRUPT: usize = 30;
-/// Lines of the interrupt controller that users can ask for.
+/// Number of interrupt lines available to users.
 pub const INTERRUPTS: usize = 160;
 /// The interrupt controller is a GIC.
 pub const HAS_TRIGGERS: bool = true;
-/// The loader brings a device tree for kernels of 64 bits.
+/// The loader provides a device tree to 64-bit kernels.
 pub const HAS_DEVICE_TREE: bool = cfg!(target_arch = "aarch64");

@@ -4,9 +4,9 @@
 pub const UART2: usize = 0xff01_0000;
 /// The interrupt of the core's physical timer.
 pub const PHYSICAL_TIMER_INTERRUPT: usize = 30;
-/// Lines of the interrupt controller that users can ask for.
+/// Number of interrupt lines available to users.
 pub const INTERRUPTS: usize = 192;
 /// The interrupt controller is a GIC.
 pub const HAS_TRIGGERS: bool = true;
-/// Neither the loader nor the kernel brings a device tree.
+/// Neither the loader nor the kernel provides a device tree.
 pub const HAS_DEVICE_TREE: bool = false;

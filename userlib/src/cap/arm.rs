@@ -1,4 +1,4 @@
-//! Arm: paging, caches, interrupt sources.
+//! Arm: paging, cache maintenance, interrupt sources.
 
 use super::{Capability, Frame, IrqControl, Slot, VSpace};
 use crate::Result;
@@ -24,11 +24,11 @@ pub(crate) const VSPACE_TYPE: ObjectType = ObjectType::ArmVspace;
 pub struct Attributes(pub usize);
 
 impl Attributes {
-    /// Ordinary memory: cacheable, parity checked.
+    /// Normal memory: cacheable, parity checked.
     pub const NORMAL: Self = Self(3);
-    /// Ordinary memory that is not to be executed.
+    /// Normal memory without execute permission.
     pub const NO_EXECUTE: Self = Self(7);
-    /// Memory-mapped devices: not cacheable, not to be executed.
+    /// Device memory: not cacheable, without execute permission.
     pub const DEVICE: Self = Self(4);
 }
 
@@ -52,10 +52,10 @@ pub enum FrameSize {
 
 #[cfg(target_arch = "arm")]
 impl FrameSize {
-    /// All, from small to large.
+    /// All sizes in ascending order.
     pub const ALL: &[Self] = &[Self::Small, Self::Large, Self::Section, Self::SuperSection];
 
-    /// log2 of the bytes.
+    /// log2 of the size in bytes.
     pub const fn bits(self) -> usize {
         match self {
             Self::Small => 12,
@@ -65,7 +65,7 @@ impl FrameSize {
         }
     }
 
-    /// What to ask untyped memory for.
+    /// The object type for `Untyped_Retype`.
     pub const fn object_type(self) -> ObjectType {
         match self {
             Self::Small => ObjectType::ArmSmallPage,
@@ -78,10 +78,10 @@ impl FrameSize {
 
 #[cfg(target_arch = "aarch64")]
 impl FrameSize {
-    /// All, from small to large.
+    /// All sizes in ascending order.
     pub const ALL: &[Self] = &[Self::Small, Self::Large, Self::Huge];
 
-    /// log2 of the bytes.
+    /// log2 of the size in bytes.
     pub const fn bits(self) -> usize {
         match self {
             Self::Small => 12,
@@ -90,7 +90,7 @@ impl FrameSize {
         }
     }
 
-    /// What to ask untyped memory for.
+    /// The object type for `Untyped_Retype`.
     pub const fn object_type(self) -> ObjectType {
         match self {
             Self::Small => ObjectType::ArmSmallPage,
@@ -101,29 +101,29 @@ impl FrameSize {
 }
 
 impl FrameSize {
-    /// The smallest.
+    /// The smallest size.
     pub const SMALLEST: Self = Self::Small;
 }
 
-/// Kinds of paging structures below the root: one.
+/// Kinds of paging structures below the root: only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
-    /// Spans 1 MiB; on 64-bit cores what its level spans.
+    /// Spans 1 MiB; on 64-bit cores the span depends on its level.
     PageTable,
 }
 
 impl Table {
-    /// The kind that is missing when a mapping fails with so many address bits left.
+    /// The kind that is missing if a mapping fails with so many address bits left.
     pub const fn missing(_bits_left: usize) -> Option<Self> {
         Some(Self::PageTable)
     }
 
-    /// log2 of the bytes of the structure.
+    /// log2 of the structure's size in bytes.
     pub const fn size_bits(self) -> usize {
         abi::sizes::PAGE_TABLE_BITS
     }
 
-    /// What to ask untyped memory for.
+    /// The object type for `Untyped_Retype`.
     pub const fn object_type(self) -> ObjectType {
         ObjectType::ArmPageTable
     }
@@ -137,21 +137,21 @@ impl Table {
     }
 }
 
-/// What to do with a range of the caches.
+/// Cache maintenance operations on an address range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheOperation {
-    /// Write dirty lines back.
+    /// Write back dirty lines.
     CleanData,
-    /// Throw lines away.
+    /// Discard lines.
     InvalidateData,
-    /// Write back and throw away.
+    /// Write back and discard lines.
     CleanInvalidateData,
-    /// Make what was written visible to instruction fetches.
+    /// Make written instructions visible to instruction fetches.
     UnifyInstruction,
 }
 
 impl Frame {
-    /// Cache maintenance of the bytes `start..end` of this frame, which is mapped.
+    /// Cache maintenance of the bytes `start..end` of this mapped frame.
     pub fn cache(self, operation: CacheOperation, start: usize, end: usize) -> Result {
         let label = match operation {
             CacheOperation::CleanData => label!(ArmPageCleanData),
@@ -182,7 +182,7 @@ mod vspace_labels {
 }
 
 impl VSpace {
-    /// Cache maintenance of the addresses `start..end`, which lie in one page.
+    /// Cache maintenance of the addresses `start..end`, which must be in one page.
     pub fn cache(self, operation: CacheOperation, start: usize, end: usize) -> Result {
         let label = match operation {
             CacheOperation::CleanData => vspace_labels::CLEAN,
@@ -195,7 +195,7 @@ impl VSpace {
 }
 
 impl IrqControl {
-    /// Puts the handler of interrupt `irq` into `destination` and sets how it is triggered.
+    /// Issues the handler of interrupt `irq` into `destination` and sets its trigger mode.
     pub fn get_with_trigger(self, irq: usize, edge: bool, destination: Slot) -> Result {
         perform(
             self.0,
@@ -205,8 +205,8 @@ impl IrqControl {
         )
     }
 
-    /// Puts the right to send software interrupt `irq` to core `target` into `destination`; kernels
-    /// for one core.
+    /// Issues a capability to send software-generated interrupt `irq` to core `target` into `destination`;
+    /// only in kernels for one core.
     pub fn issue_sgi_signal(self, irq: usize, target: usize, destination: Slot) -> Result {
         perform(
             self.0,
@@ -216,7 +216,7 @@ impl IrqControl {
         )
     }
 
-    /// Puts the handler of interrupt `irq` on core `target` into `destination`; kernels for several
+    /// Issues the handler of interrupt `irq` on core `target` into `destination`; only in kernels for several
     /// cores.
     pub fn get_with_trigger_core(
         self,

@@ -1,4 +1,4 @@
-//! Address space identifiers: a VSpace needs one before anything can be mapped in it.
+//! Address space identifiers: a VSpace needs one before mappings can be made in it.
 
 use super::arch::labels;
 use super::{Capability, Slot, Untyped, VSpace, capability};
@@ -6,7 +6,7 @@ use crate::Result;
 use crate::invoke::perform;
 
 capability! {
-    /// The right to make ASID pools.
+    /// The right to create ASID pools.
     AsidControl
 }
 
@@ -16,7 +16,8 @@ capability! {
 }
 
 impl AsidControl {
-    /// Makes `memory`, an untyped of [`abi::sizes::ASID_POOL_BITS`], into a pool in `destination`.
+    /// Converts `memory`, an untyped of [`abi::sizes::ASID_POOL_BITS`], into a pool with a capability in
+    /// `destination`.
     pub fn make_pool(self, memory: Untyped, destination: Slot) -> Result {
         perform(
             self.0,
@@ -28,7 +29,7 @@ impl AsidControl {
 }
 
 impl AsidPool {
-    /// Gives an address space an identifier.
+    /// Assigns an identifier to an address space.
     pub fn assign(self, vspace: VSpace) -> Result {
         perform(self.0, labels::ASSIGN, &[], &[vspace.cptr()])
     }

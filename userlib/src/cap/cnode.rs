@@ -11,20 +11,19 @@ capability! {
     CNode = (CNode, slots -> slots + abi::sizes::SLOT_BITS)
 }
 
-/// A slot, wherever it is: the low `depth` bits of `index`, resolved from `root`.
+/// A slot in any CNode: the low `depth` bits of `index`, resolved from `root`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The CNode where the lookup starts.
+    /// The CNode in which the lookup starts.
     pub root: CNode,
-    /// The address of the slot from there.
+    /// The address of the slot, relative to `root`.
     pub index: usize,
-    /// How many bits of the address count.
+    /// How many bits of the address are used.
     pub depth: usize,
 }
 
 impl CNode {
-    /// The slot that `address` names when this CNode is the root of the CSpace, as the caller's own
-    /// root CNode is.
+    /// The slot at `address` if this CNode is the root of a CSpace, as the caller's own root CNode is.
     pub const fn slot(self, address: CPtr) -> Slot {
         Slot {
             root: self,
@@ -33,8 +32,8 @@ impl CNode {
         }
     }
 
-    /// Slot `index` of this CNode when its capability has no guard and `radix` is log2 of its slots:
-    /// a CNode that was just made.
+    /// Slot `index` of this CNode if its capability has no guard and `radix` is log2 of the number of slots,
+    /// as after its creation.
     pub const fn slot_of_table(self, index: usize, radix: usize) -> Slot {
         Slot {
             root: self,
@@ -43,8 +42,8 @@ impl CNode {
         }
     }
 
-    /// The guard that lets a CNode of 2^`radix` slots stand alone as the root of a CSpace: addresses
-    /// are then slot numbers.
+    /// The guard that makes a CNode of 2^`radix` slots the only level of a CSpace: addresses are then slot
+    /// numbers.
     pub const fn root_guard(radix: usize) -> GuardData {
         GuardData {
             guard: 0,
@@ -58,7 +57,7 @@ impl Slot {
         [self.index, self.depth]
     }
 
-    /// Copies the capability in `source` to this slot, with no more than `rights`.
+    /// Copies the capability in `source` to this slot, with its rights reduced to `rights`.
     pub fn copy_from(self, source: Slot, rights: Rights) -> Result {
         let [index, depth] = self.words();
         perform(
@@ -69,7 +68,7 @@ impl Slot {
         )
     }
 
-    /// Copies the capability in `source` to this slot, with no more than `rights` and with `data`: a
+    /// Copies the capability in `source` to this slot, with its rights reduced to `rights` and with `data`: a
     /// badge, or a guard ([`GuardData::word`]).
     pub fn mint_from(self, source: Slot, rights: Rights, data: usize) -> Result {
         let [index, depth] = self.words();
@@ -99,7 +98,7 @@ impl Slot {
         )
     }
 
-    /// Moves the capability in `source` to this slot and gives it `data`: a guard.
+    /// Moves the capability in `source` to this slot and changes its guard to `data`.
     pub fn mutate_from(self, source: Slot, data: usize) -> Result {
         let [index, depth] = self.words();
         perform(
@@ -110,8 +109,8 @@ impl Slot {
         )
     }
 
-    /// Moves the capability in `pivot` here with `data`, and the one in `source` to `pivot` with
-    /// `pivot_data`. With `source` equal to this slot, the two are swapped.
+    /// Moves the capability in `pivot` to this slot with `data`, and the one in `source` to `pivot` with
+    /// `pivot_data`. If `source` is this slot, the two are swapped.
     pub fn rotate(self, data: usize, pivot: Slot, pivot_data: usize, source: Slot) -> Result {
         let [index, depth] = self.words();
         perform(
@@ -131,17 +130,18 @@ impl Slot {
         )
     }
 
-    /// Deletes the capability here; the object dies with its last one.
+    /// Deletes the capability in this slot; with its last capability, the object is deleted.
     pub fn delete(self) -> Result {
         perform(self.root.cptr(), label!(CNodeDelete), &self.words(), &[])
     }
 
-    /// Deletes everything that was made from the capability here.
+    /// Deletes all capabilities derived from the one in this slot.
     pub fn revoke(self) -> Result {
         perform(self.root.cptr(), label!(CNodeRevoke), &self.words(), &[])
     }
 
-    /// Sends away those who wait to send through the badge of the endpoint capability here.
+    /// Cancels the sends of all threads that wait to send with the badge of the endpoint capability in this
+    /// slot.
     pub fn cancel_badged_sends(self) -> Result {
         perform(
             self.root.cptr(),
@@ -151,8 +151,8 @@ impl Slot {
         )
     }
 
-    /// Asks everybody who sends to the endpoint here to lend time, `threshold` at least; `flags` are
-    /// those of [`abi::endpoint_flags`]. Zero and no flags take it back.
+    /// Sets the threshold of the endpoint in this slot: senders must have a budget of at least `threshold`.
+    /// `flags` are those of [`abi::endpoint_flags`]. Zero without flags removes the threshold.
     pub fn set_endpoint_threshold(self, threshold: Microseconds, flags: usize) -> Result {
         const TIME: usize = crate::time::WORDS;
         let mut words = [0; 2 + TIME + 1];

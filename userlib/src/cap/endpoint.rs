@@ -1,16 +1,16 @@
-//! Endpoints: where threads meet to pass messages.
+//! Endpoints: message passing between threads.
 
 use super::{Capability, Reply, capability};
 use crate::message::{Message, Received};
 use crate::syscall;
 
 capability! {
-    /// A rendezvous point of messages.
+    /// An endpoint for message passing.
     Endpoint = (Endpoint, abi::sizes::ENDPOINT_BITS)
 }
 
 impl Endpoint {
-    /// Sends, and waits until the message is taken.
+    /// Sends, and waits until the message has been received.
     #[inline(always)]
     pub fn send(self, message: Message) {
         syscall::send(self.0, message);
@@ -28,7 +28,7 @@ impl Endpoint {
         syscall::call(self.0, message)
     }
 
-    /// Receives; `reply` will stand for the caller.
+    /// Receives; a caller is stored in the reply object `reply`.
     #[inline(always)]
     pub fn recv(self, reply: Reply) -> Received {
         syscall::recv(self.0, reply.cptr())
@@ -40,7 +40,7 @@ impl Endpoint {
         syscall::nb_recv(self.0, reply.cptr())
     }
 
-    /// Receives without a reply object: a caller cannot be answered.
+    /// Receives without a reply object: no reply to a caller is possible.
     #[inline(always)]
     pub fn wait(self) -> Received {
         syscall::wait(self.0)
@@ -52,7 +52,7 @@ impl Endpoint {
         syscall::nb_wait(self.0)
     }
 
-    /// Replies by `reply` and receives the next message in one step.
+    /// Replies through `reply` and receives the next message in one system call.
     #[inline(always)]
     pub fn reply_recv(self, message: Message, reply: Reply) -> Received {
         syscall::reply_recv(self.0, message, reply.cptr())

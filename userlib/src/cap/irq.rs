@@ -5,7 +5,7 @@ use crate::Result;
 use crate::invoke::{label, perform};
 
 capability! {
-    /// The right to make interrupt handlers.
+    /// The right to issue interrupt handlers.
     IrqControl
 }
 
@@ -15,7 +15,7 @@ capability! {
 }
 
 impl IrqControl {
-    /// Puts the handler of interrupt `irq` into `destination`.
+    /// Issues the handler of interrupt `irq` into `destination`.
     pub fn get(self, irq: usize, destination: Slot) -> Result {
         perform(
             self.0,
@@ -27,12 +27,12 @@ impl IrqControl {
 }
 
 impl IrqHandler {
-    /// Lets the next interrupt come.
+    /// Acknowledges the interrupt and unmasks it.
     pub fn ack(self) -> Result {
         perform(self.0, label!(IrqAckIrq), &[], &[])
     }
 
-    /// Signals `notification` at every interrupt.
+    /// Makes each interrupt signal `notification`.
     pub fn set_notification(self, notification: Notification) -> Result {
         perform(
             self.0,
@@ -42,7 +42,7 @@ impl IrqHandler {
         )
     }
 
-    /// Signals nobody any more.
+    /// Removes the notification.
     pub fn clear(self) -> Result {
         perform(self.0, label!(IrqClearIrqHandler), &[], &[])
     }

@@ -1,7 +1,7 @@
-//! Capabilities by type, with the methods of the objects that they stand for.
+//! Typed capabilities, with the methods of their objects.
 //!
-//! A capability here is an address in the holder's CSpace and a promise about what is there. If the
-//! promise is wrong, the kernel says so: nothing worse happens than an error or a fault.
+//! A capability here is an address in the holder's CSpace and an assumption about the slot's contents. If the
+//! assumption is wrong, the kernel returns an error or raises a fault; there is no other effect.
 
 mod asid;
 mod cnode;
@@ -71,19 +71,19 @@ impl Capability for CPtr {
     }
 }
 
-/// A capability to something that untyped memory can become.
+/// A capability to an object that can be created from untyped memory.
 pub trait Object: Capability {
-    /// What to ask untyped memory for.
+    /// The object type for `Untyped_Retype`.
     const TYPE: ObjectType;
 
-    /// log2 of the bytes of an object made with the given size argument.
+    /// log2 of the size in bytes of an object created with this size argument.
     fn size_bits(argument: usize) -> usize;
 }
 
-/// An object of one size: its size argument is 0.
+/// An object type with a fixed size: its size argument is 0.
 pub trait FixedObject: Object {}
 
-/// Declares capability types; with `= (Type, bits)` also what untyped memory makes them from.
+/// Declares capability types; with `= (Type, bits)` also their object type and size.
 macro_rules! capability {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*

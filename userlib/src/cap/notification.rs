@@ -5,7 +5,7 @@ use crate::message::Message;
 use crate::syscall;
 
 capability! {
-    /// A word of binary semaphores: signals are bits that stay until somebody waits.
+    /// A word of binary semaphores: signals set bits, which remain set until a thread waits.
     Notification = (Notification, abi::sizes::NOTIFICATION_BITS)
 }
 
@@ -16,13 +16,13 @@ impl Notification {
         syscall::send(self.0, Message::empty(0));
     }
 
-    /// Waits until the word is not empty; takes it.
+    /// Waits until the word is not zero, and returns and clears it.
     #[inline(always)]
     pub fn wait(self) -> usize {
         syscall::wait(self.0).badge
     }
 
-    /// Takes the word as it is; 0 when nothing was signalled.
+    /// Returns and clears the word; 0 if there was no signal.
     #[inline(always)]
     pub fn poll(self) -> usize {
         syscall::nb_wait(self.0).map_or(0, |received| received.badge)

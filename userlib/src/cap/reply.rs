@@ -1,16 +1,16 @@
-//! Reply objects: each stands for one caller, and leads its scheduling context home.
+//! Reply objects: each holds one caller and returns its donated scheduling context.
 
 use super::capability;
 use crate::message::Message;
 use crate::syscall;
 
 capability! {
-    /// Stands for one caller.
+    /// A reply object, which holds one caller.
     Reply = (Reply, abi::sizes::REPLY_BITS)
 }
 
 impl Reply {
-    /// Answers the caller; nothing happens when there is none.
+    /// Replies to the caller; without a caller, has no effect.
     #[inline(always)]
     pub fn send(self, message: Message) {
         syscall::send(self.0, message);

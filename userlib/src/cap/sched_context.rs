@@ -1,4 +1,4 @@
-//! Scheduling contexts: the right to processor time.
+//! Scheduling contexts: the right to execute.
 
 use super::{Capability, Notification, Reply, Tcb, capability};
 use crate::invoke::{invoke, label, perform};
@@ -7,30 +7,30 @@ use abi::sched_context_flags::{IDLING, SPORADIC};
 use abi::yield_target;
 
 capability! {
-    /// The right to processor time. Its size argument is log2 of the bytes, which decides how many
-    /// replenishments it holds.
+    /// A scheduling context. Its size argument is log2 of the size in bytes, which limits the number of its
+    /// replenishments.
     SchedContext = (SchedContext, bits -> bits)
 }
 
 capability! {
-    /// The right to say how much time a scheduling context stands for, on one core.
+    /// The right to configure scheduling contexts for one core.
     SchedControl
 }
 
-/// What a scheduling context stands for.
+/// Parameters of a scheduling context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedParameters {
-    /// Processor time per period.
+    /// Execution time per period.
     pub budget: Microseconds,
-    /// The period. Equal to the budget: round robin.
+    /// The period. If equal to the budget: round robin.
     pub period: Microseconds,
     /// Replenishments beyond the two that always exist.
     pub extra_refills: usize,
-    /// What timeout faults say about whose time ran out.
+    /// Identifies the context in timeout fault messages.
     pub badge: usize,
     /// Whether replenishments follow wake-ups (sporadic server) instead of switches.
     pub sporadic: bool,
-    /// Whether budget is used while the thread waits at an endpoint.
+    /// Whether the context is charged while its thread waits at an endpoint.
     pub idling: bool,
 }
 
@@ -47,7 +47,7 @@ impl SchedParameters {
         }
     }
 
-    /// Round robin among equals, in turns of `slice`.
+    /// Round robin among threads of equal priority, with timeslices of `slice`.
     pub const fn round_robin(slice: Microseconds) -> Self {
         Self::new(slice, slice)
     }
@@ -57,7 +57,7 @@ impl SchedParameters {
         Self { badge, ..self }
     }
 
-    /// The same with room for more replenishments.
+    /// The same with space for more replenishments.
     pub const fn with_extra_refills(self, extra_refills: usize) -> Self {
         Self {
             extra_refills,
@@ -65,7 +65,7 @@ impl SchedParameters {
         }
     }
 
-    /// log2 of the bytes of a scheduling context that holds so many replenishments.
+    /// log2 of the size in bytes of a scheduling context with space for these replenishments.
     pub const fn size_bits(&self) -> usize {
         let mut bits = abi::sizes::MIN_SCHED_CONTEXT_BITS;
         while abi::sizes::refill_capacity(bits) < self.extra_refills + 2 {
@@ -82,7 +82,7 @@ impl SchedParameters {
         }
     }
 
-    /// The same as a context that idles: budget is used while the thread waits at an endpoint.
+    /// The same as an idling context: it is charged while its thread waits at an endpoint.
     pub const fn idling(self) -> Self {
         Self {
             idling: true,
@@ -91,18 +91,18 @@ impl SchedParameters {
     }
 }
 
-/// What the thread of a scheduling context that was yielded to is doing.
+/// State of the thread of a scheduling context that was yielded to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YieldTarget {
-    /// It could run: it was preempted, its slice has ended, or it waits for its turn.
+    /// It is runnable: it was preempted, its timeslice has ended, or it waits for the processor.
     Runnable,
-    /// It waits for a message, a reply or a signal.
+    /// It is blocked on a message, a reply or a signal.
     Blocked,
     /// It waits for budget.
     OutOfTime,
-    /// It is suspended, or there is none.
+    /// It is suspended, or there is no thread.
     Stopped,
-    /// There is a timeout message of it that was not answered yet.
+    /// Its timeout fault has not been replied to yet.
     TimedOut,
 }
 
@@ -118,12 +118,12 @@ impl From<usize> for YieldTarget {
     }
 }
 
-/// The answer to [`SchedContext::yield_to_timeout`].
+/// The result of [`SchedContext::yield_to_timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yielded {
-    /// What the context has used since the last time that somebody asked.
+    /// Time that the context has used since it was last queried.
     pub consumed: Microseconds,
-    /// What its thread is doing.
+    /// State of its thread.
     pub target: YieldTarget,
     /// The time of the kernel's clock.
     pub now: Microseconds,
@@ -137,8 +137,8 @@ impl SchedControl {
         self.configure_flags(context, parameters, flags)
     }
 
-    /// Sets the level of criticality of this core: from now on threads of that criticality and above run
-    /// above all others. At level 0, where a system begins, all are equal. (Escapement)
+    /// Sets the criticality level of this core: from now on threads of that criticality and above run before
+    /// all others. At level 0, the initial one, criticality has no effect. (Escapement)
     pub fn set_criticality_level(self, level: u8) -> Result {
         perform(
             self.0,
@@ -148,7 +148,7 @@ impl SchedControl {
         )
     }
 
-    /// The same with the word of flags as it is.
+    /// The same with an arbitrary word of flags.
     pub fn configure_flags(
         self,
         context: SchedContext,
@@ -172,12 +172,12 @@ impl SchedControl {
 }
 
 impl SchedContext {
-    /// Lets a thread run on this context.
+    /// Binds the context to a thread, which then runs on it.
     pub fn bind(self, thread: Tcb) -> Result {
         perform(self.0, label!(SchedContextBind), &[], &[thread.cptr()])
     }
 
-    /// Lends this context to passive threads that the notification wakes.
+    /// Binds the context to a notification, which lends it to passive threads that it wakes.
     pub fn bind_notification(self, notification: Notification) -> Result {
         perform(
             self.0,
@@ -187,12 +187,12 @@ impl SchedContext {
         )
     }
 
-    /// Takes this context from whatever it is bound to.
+    /// Unbinds the context from its thread and notification.
     pub fn unbind(self) -> Result {
         perform(self.0, label!(SchedContextUnbind), &[], &[])
     }
 
-    /// Takes this context from a thread or notification.
+    /// Unbinds the context from a thread or notification.
     pub fn unbind_object(self, object: impl Capability) -> Result {
         perform(
             self.0,
@@ -202,31 +202,31 @@ impl SchedContext {
         )
     }
 
-    /// Time used since the last time that somebody asked.
+    /// Time used since it was last queried.
     pub fn consumed(self) -> Result<Microseconds> {
         let answer = invoke(self.0, label!(SchedContextConsumed), &[], &[])?;
         Ok(Microseconds::from_message(&answer, 0))
     }
 
-    /// Lets the thread of this context run now, if it is not less urgent than the caller; says what
-    /// it has used since the last time that somebody asked.
+    /// Makes the thread of this context run now, unless its priority is lower than the caller's; returns the
+    /// time that the context has used since it was last queried.
     pub fn yield_to(self) -> Result<Microseconds> {
         Ok(self.yield_to_target()?.0)
     }
 
-    /// The same; says what the thread is doing, too. That is Escapement's own; seL4 leaves in this place
-    /// what was there.
+    /// The same, and returns the state of the thread, too, which is an extension of Escapement; seL4 leaves
+    /// the message word unchanged.
     pub fn yield_to_target(self) -> Result<(Microseconds, YieldTarget)> {
         let answer = invoke(self.0, label!(SchedContextYieldTo), &[], &[])?;
         let consumed = Microseconds::from_message(&answer, 0);
         Ok((consumed, answer.raw_word(answer.length()).into()))
     }
 
-    /// Lets the thread of this context run as [`SchedContext::yield_to`] does, until `moment` of the
-    /// kernel's clock at the latest: then its timeout handler gets a message. (Escapement)
+    /// Makes the thread of this context run as [`SchedContext::yield_to`] does, until the time `moment` of
+    /// the kernel's clock at the latest: then its timeout handler receives a message. (Escapement)
     ///
-    /// If `reply` stands for a timeout message of the thread, that is answered first. A moment that has
-    /// passed is a way to learn the time.
+    /// If `reply` holds a timeout fault of the thread, it is replied to first. With a time in the past, the
+    /// call only returns the current time.
     pub fn yield_to_timeout(self, moment: Microseconds, reply: Option<Reply>) -> Result<Yielded> {
         let label = label!(SchedContextYieldToTimeout);
         let words = moment.words();

@@ -44,7 +44,7 @@ impl Registers {
     }
 }
 
-/// What [`Tcb::copy_registers`] copies, and does besides.
+/// Options of [`Tcb::copy_registers`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyRegisters {
     /// Suspend the source first.
@@ -73,12 +73,12 @@ impl Tcb {
         Ok(registers)
     }
 
-    /// Writes the registers of another thread and, if `resume`, lets it run.
+    /// Writes the registers of another thread and, if `resume`, resumes it.
     pub fn write_registers(self, resume: bool, registers: &Registers) -> Result {
         self.write_first_registers(resume, &registers.0)
     }
 
-    /// Writes the first so many registers.
+    /// Writes the first registers, as many as there are values.
     pub fn write_first_registers(self, resume: bool, registers: &[usize]) -> Result {
         let mut words = [0; 2 + COUNT];
         let count = registers.len().min(COUNT);
@@ -97,7 +97,8 @@ impl Tcb {
         perform(self.0, label!(TcbCopyRegisters), &[flags], &[source.0])
     }
 
-    /// Sets CSpace, VSpace and IPC buffer. `guard` is the guard word of the CSpace root, 0 to leave it.
+    /// Sets CSpace, VSpace and IPC buffer. `guard` is the guard word of the CSpace root, or 0 to keep its
+    /// guard.
     pub fn configure(
         self,
         cspace: impl Capability,
@@ -130,7 +131,7 @@ impl Tcb {
         )
     }
 
-    /// Sets the IPC buffer; address 0 takes it away.
+    /// Sets the IPC buffer; address 0 removes it.
     pub fn set_ipc_buffer(self, address: usize, frame: Frame) -> Result {
         perform(self.0, label!(TcbSetIpcBuffer), &[address], &[frame.cptr()])
     }
@@ -155,8 +156,8 @@ impl Tcb {
         )
     }
 
-    /// Sets the criticality, up to the maximum controlled criticality of `authority`: that of the
-    /// scheduling context that is bound to the thread, wherever it is. (Escapement)
+    /// Sets the criticality, up to the maximum controlled criticality of `authority`. The scheduling context
+    /// that is bound to the thread takes it, even while donated. (Escapement)
     pub fn set_criticality(self, authority: Tcb, criticality: u8) -> Result {
         perform(
             self.0,
@@ -194,7 +195,7 @@ impl Tcb {
         )
     }
 
-    /// Sets the endpoint (or null) that hears when the thread's budget runs out.
+    /// Sets the endpoint (or null) that receives the thread's timeout faults.
     pub fn set_timeout_endpoint(self, endpoint: impl Capability) -> Result {
         perform(
             self.0,
@@ -204,24 +205,24 @@ impl Tcb {
         )
     }
 
-    /// Names the thread for what debug kernels print. Kernels without a console have no names.
+    /// Names the thread for messages of debug kernels. Kernels without a console do not store names.
     pub fn set_name(self, name: &str) {
         if cfg!(feature = "debug-console") {
             crate::syscall::debug_name_thread(self, name);
         }
     }
 
-    /// Stops the thread; what it waits for is cancelled.
+    /// Suspends the thread and cancels the operation that it is blocked on.
     pub fn suspend(self) -> Result {
         perform(self.0, label!(TcbSuspend), &[], &[])
     }
 
-    /// Lets a stopped thread run.
+    /// Resumes a suspended thread.
     pub fn resume(self) -> Result {
         perform(self.0, label!(TcbResume), &[], &[])
     }
 
-    /// Delivers the signals of a notification to this thread while it receives.
+    /// Binds a notification: its signals are delivered to this thread while it receives.
     pub fn bind_notification(self, notification: Notification) -> Result {
         perform(
             self.0,
@@ -231,23 +232,23 @@ impl Tcb {
         )
     }
 
-    /// Ends that.
+    /// Unbinds the notification.
     pub fn unbind_notification(self) -> Result {
         perform(self.0, label!(TcbUnbindNotification), &[], &[])
     }
 
-    /// Sets the thread-local storage base, where this library keeps the address of the IPC buffer.
+    /// Sets the thread-local storage base register, where this library keeps the address of the IPC buffer.
     pub fn set_tls_base(self, base: usize) -> Result {
         perform(self.0, label!(TcbSetTlsBase), &[base], &[])
     }
 
-    /// Clears and sets thread flags ([`abi::thread_flags`]); says what they are now.
+    /// Clears and sets thread flags ([`abi::thread_flags`]); returns the new flags.
     pub fn set_flags(self, clear: usize, set: usize) -> Result<usize> {
         let answer = invoke(self.0, label!(TcbSetFlags), &[clear, set], &[])?;
         Ok(answer.word(0))
     }
 
-    /// Sets breakpoint `number` at `address`: kind, size and direction as in [`abi::breakpoint`].
+    /// Sets breakpoint `number` at `address`, with kind, size and direction as in [`abi::breakpoint`].
     pub fn set_breakpoint(
         self,
         number: usize,
@@ -260,7 +261,7 @@ impl Tcb {
         perform(self.0, optional_label!(TcbSetBreakpoint), &words, &[])
     }
 
-    /// What breakpoint `number` is: address, kind, size, direction, and whether it is set.
+    /// The state of breakpoint `number`: address, kind, size, direction, and whether it is set.
     pub fn breakpoint(self, number: usize) -> Result<[usize; 5]> {
         let answer = invoke(self.0, optional_label!(TcbGetBreakpoint), &[number], &[])?;
         Ok([0, 1, 2, 3, 4].map(|index| answer.word(index)))
@@ -271,8 +272,8 @@ impl Tcb {
         perform(self.0, optional_label!(TcbUnsetBreakpoint), &[number], &[])
     }
 
-    /// Stops the thread after so many instructions, again and again; 0 ends that. Says whether it takes
-    /// breakpoint `number`.
+    /// Makes the thread raise a debug fault after each so many instructions; 0 ends this. Returns whether it
+    /// uses breakpoint `number`.
     pub fn step(self, number: usize, instructions: usize) -> Result<bool> {
         let label = optional_label!(TcbConfigureSingleStepping);
         let answer = invoke(self.0, label, &[number, instructions], &[])?;

@@ -1,4 +1,4 @@
-//! Untyped memory: what objects are made of.
+//! Untyped memory, from which objects are created.
 
 use super::{CNode, Capability, Object, Slot, capability};
 use crate::Result;
@@ -6,25 +6,25 @@ use crate::invoke::{label, perform};
 use abi::ObjectType;
 
 capability! {
-    /// Memory that is not yet an object. Its size argument is log2 of the bytes.
+    /// Memory in which objects can be created. Its size argument is log2 of the size in bytes.
     Untyped = (Untyped, bits -> bits)
 }
 
-/// Consecutive slots for new objects.
+/// Contiguous slots for new objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotRange {
-    /// The CNode where the lookup of the table starts.
+    /// The CNode in which the lookup of the destination CNode starts.
     pub root: CNode,
-    /// Address of the table from there.
+    /// Address of the destination CNode, relative to `root`.
     pub index: usize,
-    /// How many bits of the address count; 0 when `root` is the table itself.
+    /// How many bits of the address are used; 0 if `root` is the destination itself.
     pub depth: usize,
-    /// The first slot in the table.
+    /// The first slot in the destination CNode.
     pub offset: usize,
 }
 
 impl Untyped {
-    /// Makes `count` objects; their capabilities go to consecutive slots.
+    /// Creates `count` objects and puts their capabilities into consecutive slots.
     pub fn retype(
         self,
         object: ObjectType,
@@ -35,7 +35,7 @@ impl Untyped {
         self.retype_number(object.number(), size_argument, destination, count)
     }
 
-    /// The same with any number for the type.
+    /// The same with an arbitrary number for the type.
     pub fn retype_number(
         self,
         object: usize,
@@ -58,7 +58,8 @@ impl Untyped {
         )
     }
 
-    /// Makes one object in slot `destination` of a CNode that is the root of its CSpace.
+    /// Creates one object, with its capability in slot `destination` of a CNode that is the root of its
+    /// CSpace.
     pub fn make<T: Object>(self, size_argument: usize, destination: Slot) -> Result {
         let range = SlotRange {
             root: destination.root,

@@ -1,4 +1,4 @@
-//! Address spaces and frames: what is the same on all architectures.
+//! Address spaces and frames: the part common to all architectures.
 
 use super::{Capability, FixedObject, Object, arch, capability};
 use crate::Result;
@@ -13,12 +13,12 @@ capability! {
 }
 
 capability! {
-    /// Memory that can be mapped. As an object of fixed size: the smallest page.
+    /// Mappable memory. As an object of fixed size: a frame of the smallest size.
     Frame
 }
 
 capability! {
-    /// A paging structure of any level; [`Table`] says which.
+    /// A paging structure of any level; [`Table`] is its kind.
     PageTable
 }
 
@@ -41,7 +41,7 @@ impl Object for Frame {
 impl FixedObject for Frame {}
 
 impl Frame {
-    /// Maps this frame, or changes rights and attributes where it is mapped already.
+    /// Maps this frame, or changes rights and attributes of its mapping.
     pub fn map(
         self,
         vspace: VSpace,
@@ -70,7 +70,7 @@ impl Frame {
 }
 
 impl PageTable {
-    /// Puts this structure, which is a `kind`, where `address` needs it.
+    /// Maps this structure, of kind `kind`, for `address`.
     pub fn map(
         self,
         kind: Table,
@@ -86,7 +86,7 @@ impl PageTable {
         )
     }
 
-    /// Takes this structure, which is a `kind`, away.
+    /// Unmaps this structure, of kind `kind`.
     pub fn unmap(self, kind: Table) -> Result {
         perform(self.0, kind.unmap_label(), &[], &[])
     }

@@ -21,11 +21,11 @@ pub(crate) const VSPACE_TYPE: ObjectType = ObjectType::X86Pml4;
 pub struct Attributes(pub usize);
 
 impl Attributes {
-    /// Ordinary memory: write-back.
+    /// Normal memory: write-back.
     pub const NORMAL: Self = Self(0);
-    /// Ordinary memory that is not to be executed. (x86 mappings always can be.)
+    /// Normal memory. (The kernel's x86 mappings are always executable.)
     pub const NO_EXECUTE: Self = Self::NORMAL;
-    /// Memory-mapped devices: uncacheable.
+    /// Device memory: uncacheable.
     pub const DEVICE: Self = Self(3);
     /// Write-through.
     pub const WRITE_THROUGH: Self = Self(1);
@@ -45,12 +45,12 @@ pub enum FrameSize {
 }
 
 impl FrameSize {
-    /// The smallest.
+    /// The smallest size.
     pub const SMALLEST: Self = Self::Small;
-    /// All, from small to large.
+    /// All sizes in ascending order.
     pub const ALL: &[Self] = &[Self::Small, Self::Large, Self::Huge];
 
-    /// log2 of the bytes.
+    /// log2 of the size in bytes.
     pub const fn bits(self) -> usize {
         match self {
             Self::Small => 12,
@@ -59,7 +59,7 @@ impl FrameSize {
         }
     }
 
-    /// What to ask untyped memory for.
+    /// The object type for `Untyped_Retype`.
     pub const fn object_type(self) -> ObjectType {
         match self {
             Self::Small => ObjectType::X86Page4K,
@@ -81,7 +81,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// The kind that is missing when a mapping fails with so many address bits left.
+    /// The kind that is missing if a mapping fails with so many address bits left.
     pub const fn missing(bits_left: usize) -> Option<Self> {
         match bits_left {
             39 => Some(Self::Pdpt),
@@ -91,12 +91,12 @@ impl Table {
         }
     }
 
-    /// log2 of the bytes of the structure.
+    /// log2 of the structure's size in bytes.
     pub const fn size_bits(self) -> usize {
         abi::sizes::PAGE_TABLE_BITS
     }
 
-    /// What to ask untyped memory for.
+    /// The object type for `Untyped_Retype`.
     pub const fn object_type(self) -> ObjectType {
         match self {
             Self::Pdpt => ObjectType::X86Pdpt,
@@ -123,17 +123,17 @@ impl Table {
 }
 
 capability! {
-    /// The right to make I/O port capabilities.
+    /// The right to issue I/O port capabilities.
     IoPortControl
 }
 
 capability! {
-    /// The right to a range of I/O ports.
+    /// A range of I/O ports.
     IoPort
 }
 
 impl IoPortControl {
-    /// Puts the right to ports `first..=last` into `destination`.
+    /// Issues a capability to ports `first..=last` into `destination`.
     pub fn issue(self, first: u16, last: u16, destination: Slot) -> Result {
         perform(
             self.0,
@@ -149,7 +149,7 @@ impl IoPortControl {
     }
 }
 
-/// Declares the accesses of one width.
+/// Declares the accessors of one width.
 macro_rules! port_access {
     ($in:ident, $in_label:ident, $out:ident, $out_label:ident, $type:ty) => {
         /// Reads a port.
@@ -175,11 +175,11 @@ impl IoPort {
 /// An input of an I/O APIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoApicPin {
-    /// Which I/O APIC.
+    /// Number of the I/O APIC.
     pub io_apic: usize,
-    /// Which of its inputs.
+    /// Number of the input.
     pub pin: usize,
-    /// Level triggered, not edge.
+    /// Level triggered instead of edge triggered.
     pub level: bool,
     /// Active low.
     pub active_low: bool,
@@ -197,7 +197,7 @@ pub struct PciFunction {
 }
 
 impl IrqControl {
-    /// Puts the handler of an I/O APIC input, delivered as `vector` (0 to 107), into `destination`.
+    /// Issues the handler of an I/O APIC input, delivered as `vector` (0 to 107), into `destination`.
     pub fn get_io_apic(self, source: IoApicPin, vector: usize, destination: Slot) -> Result {
         perform(
             self.0,
@@ -215,7 +215,7 @@ impl IrqControl {
         )
     }
 
-    /// Puts the handler of message-signalled interrupt `vector` (0 to 107) into `destination`.
+    /// Issues the handler of message-signalled interrupt `vector` (0 to 107) into `destination`.
     pub fn get_msi(
         self,
         source: PciFunction,

@@ -28,17 +28,17 @@ register_structs! {
     }
 }
 
-/// A serial port, at the speed that it was left with.
+/// A serial port, at its preconfigured speed.
 #[derive(Clone, Copy)]
 pub struct Serial {
     registers: &'static Registers,
 }
 
 impl Serial {
-    /// Takes the port.
+    /// Opens the port.
     pub fn open(environment: &mut Environment) -> Result<Self> {
         let (_, address) = environment.map_device(UART2)?;
-        // SAFETY: the page of the port's registers is mapped there for good.
+        // SAFETY: the page of the port's registers is mapped there permanently.
         let registers = unsafe { &*(address as *const Registers) };
         registers
             .control
@@ -46,7 +46,7 @@ impl Serial {
         Ok(Self { registers })
     }
 
-    /// Writes a byte; waits for room.
+    /// Writes a byte; waits while the transmit queue is full.
     pub fn write(&self, byte: u8) -> Result {
         while self.registers.status.is_set(Status::TRANSMIT_FULL) {
             arch::relax();
@@ -55,7 +55,7 @@ impl Serial {
         Ok(())
     }
 
-    /// Reads a byte, if one has come.
+    /// Reads a byte, if one was received.
     pub fn read(&self) -> Result<Option<u8>> {
         let empty = self.registers.status.is_set(Status::RECEIVE_EMPTY);
         Ok((!empty).then(|| self.registers.queue.get() as u8))

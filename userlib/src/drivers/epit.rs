@@ -1,4 +1,4 @@
-//! The timer of i.MX boards, used once at a time.
+//! The timer of i.MX boards, in one-shot mode.
 
 use crate::board::{EPIT1, EPIT1_INTERRUPT};
 use crate::cap::Slot;

@@ -1,5 +1,6 @@
-//! The physical timer of Arm cores with the generic timer. It is registers of the core, which the kernel leaves to users
-//! with the ABI's option `user-timer`, and in benchmark kernels; otherwise setting it is an exception.
+//! The physical timer of Arm cores with the generic timer. It consists of core registers, to which users have
+//! access with the ABI's option `user-timer` and in benchmark kernels; otherwise setting it raises an
+//! exception.
 
 use crate::board::PHYSICAL_TIMER_INTERRUPT;
 use crate::cap::Slot;

@@ -43,17 +43,17 @@ register_structs! {
     }
 }
 
-/// A serial port, at the speed that it was left with.
+/// A serial port, at its preconfigured speed.
 #[derive(Clone, Copy)]
 pub struct Serial {
     registers: &'static Registers,
 }
 
 impl Serial {
-    /// Takes the port.
+    /// Opens the port.
     pub fn open(environment: &mut Environment) -> Result<Self> {
         let (_, address) = environment.map_device(UART2)?;
-        // SAFETY: the page of the port's registers is mapped there for good.
+        // SAFETY: the page of the port's registers is mapped there permanently.
         let registers = unsafe { &*(address as *const Registers) };
         registers.control1.write(Control1::ENABLE::SET);
         registers.control2.write(
@@ -66,7 +66,7 @@ impl Serial {
         Ok(Self { registers })
     }
 
-    /// Writes a byte; waits for room.
+    /// Writes a byte; waits while the transmit queue is full.
     pub fn write(&self, byte: u8) -> Result {
         while self.registers.test.is_set(Test::TRANSMIT_FULL) {
             arch::relax();
@@ -75,7 +75,7 @@ impl Serial {
         Ok(())
     }
 
-    /// Reads a byte, if one has come.
+    /// Reads a byte, if one was received.
     pub fn read(&self) -> Result<Option<u8>> {
         let receive = self.registers.receive.extract();
         let ready = receive.is_set(Receive::READY);

@@ -1,5 +1,5 @@
-//! Drivers for the devices that every board has: a one-shot timer and a serial port. The root task
-//! opens them; the names are the same on all boards.
+//! Drivers for the devices that each board has: a one-shot timer and a serial port. The root task opens them;
+//! the names are the same on all boards.
 
 #[cfg(devices = "zynqmp")]
 mod cadence_uart;
@@ -38,12 +38,12 @@ use crate::{CPtr, Capability, Environment, Microseconds, Result};
 pub struct Alarm {
     timer: Timer,
     interrupt: Interrupt,
-    /// What is left beyond what the timer can count at once.
+    /// Remaining time after the timer's current interval, for times longer than it can count at once.
     rest: Microseconds,
 }
 
 impl Alarm {
-    /// Takes the board's timer.
+    /// Opens the board's timer.
     pub fn open(environment: &mut Environment) -> Result<Self> {
         Ok(Self {
             timer: Timer::open(environment)?,
@@ -52,13 +52,13 @@ impl Alarm {
         })
     }
 
-    /// The notification that is signalled.
+    /// The notification that the timer signals.
     pub fn notification(&self) -> Notification {
         self.interrupt.notification
     }
 
-    /// Starts the timer. After a time longer than [`longest`](Self::longest), only
-    /// [`wait`](Self::wait) knows the end.
+    /// Starts the timer. For a time longer than [`longest`](Self::longest), only [`wait`](Self::wait) waits
+    /// until its end.
     pub fn set(&mut self, time: Microseconds) -> Result {
         let now = time.min(Timer::LONGEST);
         self.rest = time - now;
@@ -70,13 +70,13 @@ impl Alarm {
         Timer::LONGEST
     }
 
-    /// Lets the next interrupt come; for who waits on the notification in another way.
+    /// Acknowledges the interrupt, for callers that wait on the notification themselves.
     pub fn acknowledge(&mut self) -> Result {
         self.timer.stop()?;
         self.interrupt.handler.ack()
     }
 
-    /// Waits until the time is over.
+    /// Waits until the time has elapsed.
     pub fn wait(&mut self) -> Result {
         loop {
             self.interrupt.notification.wait();
@@ -96,10 +96,10 @@ struct Interrupt {
 }
 
 impl Interrupt {
-    /// `issue` puts the handler into a slot.
+    /// Opens the interrupt; `issue` puts its handler into a slot.
     fn open(environment: &mut Environment, issue: fn(Slot) -> Result) -> Result<Self> {
         let notification: Notification = environment.allocator.create()?;
-        // Its badge tells a signal from nothing.
+        // The nonzero badge distinguishes a signal from none.
         let badged = environment
             .allocator
             .mint(notification, crate::Rights::ALL, 1)?;

@@ -3,20 +3,20 @@
 use crate::cap::{IoApicPin, IoPort, Slot};
 use crate::{CPtr, Capability, Environment, Microseconds, Result, boot};
 
-/// Ticks in a second.
+/// Timer ticks per second.
 const FREQUENCY: u64 = 1_193_182;
 const CHANNEL_0: u16 = 0x40;
 const COMMAND: u16 = 0x43;
 /// Channel 0, low byte then high byte, mode 0: the output rises at the end of the count.
 const ONE_SHOT: u8 = 0b0011_0000;
-/// The input of the I/O APIC that the timer is wired to on all PCs with ACPI.
+/// The I/O APIC input of the timer on all PCs with ACPI.
 const PIN: IoApicPin = IoApicPin {
     io_apic: 0,
     pin: 2,
     level: false,
     active_low: false,
 };
-/// The interrupt vector that users see it as.
+/// The timer's interrupt vector for users.
 const VECTOR: usize = 2;
 
 pub(super) struct Timer {
@@ -46,7 +46,7 @@ impl Timer {
         self.ports.out8(CHANNEL_0, high)
     }
 
-    /// A one-shot timer has stopped by itself.
+    /// Does nothing: a one-shot timer stops by itself.
     pub(super) fn stop(&self) -> Result {
         Ok(())
     }

@@ -30,17 +30,17 @@ register_structs! {
     }
 }
 
-/// A serial port, at the speed that it was left with.
+/// A serial port, at its preconfigured speed.
 #[derive(Clone, Copy)]
 pub struct Serial {
     registers: &'static Registers,
 }
 
 impl Serial {
-    /// Takes the port.
+    /// Opens the port.
     pub fn open(environment: &mut Environment) -> Result<Self> {
         let (_, address) = environment.map_device(UART)?;
-        // SAFETY: the page of the port's registers is mapped there for good.
+        // SAFETY: the page of the port's registers is mapped there permanently.
         let registers = unsafe { &*(address as *const Registers) };
         registers
             .control
@@ -48,7 +48,7 @@ impl Serial {
         Ok(Self { registers })
     }
 
-    /// Writes a byte; waits for room.
+    /// Writes a byte; waits while the transmit queue is full.
     pub fn write(&self, byte: u8) -> Result {
         while self.registers.flags.is_set(Flags::TRANSMIT_FULL) {
             arch::relax();
@@ -57,7 +57,7 @@ impl Serial {
         Ok(())
     }
 
-    /// Reads a byte, if one has come.
+    /// Reads a byte, if one was received.
     pub fn read(&self) -> Result<Option<u8>> {
         let empty = self.registers.flags.is_set(Flags::RECEIVE_EMPTY);
         Ok((!empty).then(|| self.registers.data.get() as u8))

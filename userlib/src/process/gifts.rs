@@ -1,4 +1,4 @@
-//! What a parent hands to a process: each thing under a name on the startup page.
+//! Resources that a parent gives to a process, each under a name on the startup page.
 
 use super::{Process, parts};
 use crate::cap::{Attributes, CPtr, Capability, Frame};
@@ -8,7 +8,7 @@ use crate::{Environment, Error, Result};
 use abi::{Rights, SlotRegion, slots};
 
 impl Process {
-    /// Gives a copy of a capability, with no more than `rights`, under a name.
+    /// Gives a copy of a capability, with its rights reduced to `rights`, under a name.
     pub fn give(
         &mut self,
         environment: &mut Environment,
@@ -61,8 +61,8 @@ impl Process {
         Ok(CPtr(slot))
     }
 
-    /// Gives what a component needs to make objects and threads of its own ([`names`]); processes
-    /// too if the parent's pool for address spaces is included.
+    /// Gives the capabilities with which a component can create objects and threads of its own ([`names`]);
+    /// with the parent's ASID pool, processes, too.
     pub fn give_own_capabilities(&mut self, environment: &mut Environment) -> Result {
         let own: [(&str, CPtr, usize); 3] = [
             (names::TCB, self.tcb.cptr(), slots::INIT_THREAD_TCB),
@@ -77,7 +77,7 @@ impl Process {
         Ok(())
     }
 
-    /// Maps a page that the parent shares, under a name.
+    /// Maps a shared page of the parent, under a name.
     pub fn share(
         &mut self,
         environment: &mut Environment,
@@ -94,7 +94,7 @@ impl Process {
         )
     }
 
-    /// Maps a copy of a frame of the smallest size, under a name; the address.
+    /// Maps a copy of a frame of the smallest size, under a name; returns the address.
     pub fn map(
         &mut self,
         environment: &mut Environment,
@@ -103,7 +103,7 @@ impl Process {
         rights: Rights,
         attributes: Attributes,
     ) -> Result<usize> {
-        // Copies belong to the arena's slots, so that they go with the process.
+        // The copy is in a slot of the arena, so that it is deleted with the process.
         let slot = self.arena.allocator.allocate_slot()?;
         slot.copy_from(environment.allocator.slot(frame), Rights::READ_WRITE)?;
         let address = self.next_shared;

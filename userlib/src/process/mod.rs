@@ -1,11 +1,11 @@
 //! Processes: components in address spaces of their own.
 //!
-//! A parent creates a process, loads a program, hands out capabilities, memory and numbers by name
-//! ([`crate::Startup`]), says who hears of faults and what time it gets, and starts it. All that the process
-//! is made of comes from one arena, so that [`Process::destroy`] leaves nothing behind.
+//! A parent creates a process, loads a program, gives it capabilities, memory and numbers by name
+//! ([`crate::Startup`]), sets its fault endpoint and scheduling parameters, and starts it. All objects of the
+//! process come from one arena, so that [`Process::destroy`] frees all of them.
 //!
-//! The CSpace of a process begins like that of the initial thread: slot 2 is for its CNode, and so on;
-//! what the parent gives lies from slot 16 up.
+//! The CSpace of a process has the layout of the initial thread's: slot 2 is for its CNode, and so on;
+//! capabilities that the parent gives are in the slots from 16 on.
 
 mod gifts;
 mod parts;
@@ -21,24 +21,24 @@ use abi::{Rights, slots};
 use core::ops::Range;
 use parts::{IPC_BUFFER, Parts, STACK_TOP, STARTUP};
 
-/// Where shared pages start in a process's address space.
+/// Address of the first shared page in a process's address space.
 const SHARED: usize = 0x5100_0000;
 
-/// How large a process is made.
+/// Size of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessSize {
-    /// log2 of the bytes of its arena, from which everything is made.
+    /// log2 of the size in bytes of its arena, which contains all of its objects.
     pub memory_bits: usize,
-    /// Slots of the parent's CNode that its objects may take.
+    /// The most slots of the parent's CNode that its objects may use.
     pub slots: usize,
-    /// log2 of the slots of its own CNode.
+    /// log2 of the number of slots of its own CNode.
     pub cnode_bits: usize,
     /// Pages of its stack.
     pub stack_pages: usize,
 }
 
 impl ProcessSize {
-    /// Where the stack of the first thread lies in the process's address space.
+    /// The stack of the first thread in the process's address space.
     pub const fn stack(&self) -> Range<usize> {
         STACK_TOP - self.stack_pages * PAGE..STACK_TOP
     }
@@ -74,12 +74,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// Makes a process of the usual size and loads `program`, an ELF file.
+    /// Creates a process of the default size and loads `program`, an ELF file.
     pub fn new(environment: &mut Environment, program: &[u8]) -> Result<Self> {
         Self::with_size(environment, program, ProcessSize::default())
     }
 
-    /// Makes a process and loads `program`, an ELF file.
+    /// Creates a process and loads `program`, an ELF file.
     pub fn with_size(
         environment: &mut Environment,
         program: &[u8],
@@ -107,12 +107,12 @@ impl Process {
         }
     }
 
-    /// Names the first thread for what debug kernels print.
+    /// Names the first thread for messages of debug kernels.
     pub fn set_name(&self, name: &str) {
         self.tcb.set_name(name);
     }
 
-    /// Sends faults, and the news of the process's end, to `endpoint` under `badge`.
+    /// Sets the endpoint, with `badge`, that receives the process's faults and its exit.
     pub fn set_fault_endpoint(
         &mut self,
         environment: &mut Environment,
@@ -123,7 +123,7 @@ impl Process {
         self.tcb.set_space(handler, self.cnode, 0, self.vspace)
     }
 
-    /// Sends word to `endpoint` under `badge` when the budget that the process runs on is used up.
+    /// Sets the endpoint, with `badge`, that receives the process's timeout faults.
     pub fn set_timeout_endpoint(
         &mut self,
         environment: &mut Environment,
@@ -168,7 +168,7 @@ impl Process {
         self.tcb.set_criticality(environment.tcb, criticality)
     }
 
-    /// Gives the process time of its own.
+    /// Creates and binds a scheduling context for the process, or configures its present one.
     pub fn set_time(
         &mut self,
         environment: &mut Environment,
@@ -186,18 +186,18 @@ impl Process {
         Ok(context)
     }
 
-    /// The registers with which the process starts, and with which a timeout handler can start it
-    /// over. Its memory is not reset.
+    /// The initial registers of the process, with which a timeout handler can also restart it. Its memory is
+    /// not reset.
     pub fn initial_registers(&self) -> Registers {
         arch::initial_registers(self.entry, STACK_TOP, IPC_BUFFER, [STARTUP, 0])
     }
 
-    /// Lets the process run.
+    /// Starts the process.
     pub fn start(&self) -> Result {
         self.tcb.write_registers(true, &self.initial_registers())
     }
 
-    /// Deletes everything that the process is made of, and takes its memory back.
+    /// Deletes all objects of the process and reclaims its memory.
     pub fn destroy(self, environment: &mut Environment) -> Result {
         environment.allocator.reclaim(self.arena)
     }

@@ -1,4 +1,4 @@
-//! Making a process: its objects, its address space, its program.
+//! Creation of a process: its objects, its address space, its program.
 
 use super::ProcessSize;
 use crate::allocator::{Allocator, Arena};
@@ -9,12 +9,12 @@ use crate::startup::Startup;
 use crate::{Environment, Error, Result};
 use abi::{Rights, SlotRegion, slots};
 
-/// Layout of a process's address space above the program: each part with an empty page around it.
+/// Layout of a process's address space above the program: each part with a guard page on both sides.
 pub(super) const STACK_TOP: usize = 0x4fff_0000;
 pub(super) const IPC_BUFFER: usize = 0x5000_0000;
 pub(super) const STARTUP: usize = 0x5000_2000;
 
-/// What a process is made of.
+/// The main objects of a process.
 pub(super) struct Parts {
     pub(super) tcb: Tcb,
     pub(super) vspace: VSpace,
@@ -30,7 +30,7 @@ impl Parts {
         size: ProcessSize,
     ) -> Result<Self> {
         let objects = &mut arena.allocator;
-        // Large objects first: what alignment loses is least then.
+        // Large objects first, because that wastes the least memory for alignment.
         let vspace: VSpace = objects.create()?;
         environment.asid_pool.assign(vspace)?;
         let table = objects.create_cnode(size.cnode_bits)?;
@@ -55,7 +55,8 @@ impl Parts {
         edit_startup(environment, startup_frame, |startup| {
             *startup = Startup::new(IPC_BUFFER, size.stack(), size.cnode_bits, empty);
         })?;
-        // The parent goes on editing through its own mapping, so the process gets a copy.
+        // The parent continues to edit the page through its own mapping, so the process gets a copy of the
+        // capability.
         let slot = objects.allocate_slot()?;
         slot.copy_from(objects.slot(startup_frame), Rights::READ_WRITE)?;
         let copy = Frame(CPtr(slot.index));
@@ -104,7 +105,7 @@ fn load(
             let frame: Frame = arena.allocator.create()?;
             let contents = segment.contents.get(offset..).unwrap_or(&[]);
             let contents = &contents[..contents.len().min(PAGE)];
-            // New frames are zero.
+            // New frames are zeroed.
             if !contents.is_empty() {
                 environment.edit_frame(frame, segment.execute, |page| {
                     page[..contents.len()].copy_from_slice(contents);
@@ -130,8 +131,8 @@ pub(super) fn edit_startup<T>(
     edit: impl FnOnce(&mut Startup) -> T,
 ) -> Result<T> {
     environment.edit_frame(frame, false, |page| {
-        // SAFETY: a page is large enough and aligned, and `Parts::build` put a Startup there, which
-        // is made of words and so has no invalid contents.
+        // SAFETY: a page is large enough and aligned, and `Parts::build` wrote a Startup there, which
+        // consists of words, so that any contents are valid.
         edit(unsafe { &mut *page.as_mut_ptr().cast::<Startup>() })
     })
 }

@@ -1,8 +1,8 @@
 //! A heap for components that use the crate `alloc`.
 //!
-//! The memory is an array, so that what a component can take is known when it is built. The lock does
-//! not wait: threads of one component that allocate at the same time are a mistake in a real-time
-//! system, and end in a panic instead of an inversion of priorities.
+//! The heap is a fixed-size array, so that a component's memory use is known at build time. The lock does not
+//! wait: threads of one component that allocate at the same time are an error in a real-time system, and
+//! cause a panic instead of a priority inversion.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
@@ -19,7 +19,7 @@ struct ComponentHeap {
     memory: UnsafeCell<[MaybeUninit<u8>; BYTES]>,
 }
 
-// SAFETY: the cells are reached only by the holder of `taken`.
+// SAFETY: only the holder of `taken` accesses the cells.
 unsafe impl Sync for ComponentHeap {}
 
 #[global_allocator]
@@ -33,11 +33,11 @@ impl ComponentHeap {
     fn with<T>(&self, work: impl FnOnce(&mut Heap) -> T) -> T {
         let taken = self.taken.swap(true, Ordering::Acquire);
         assert!(!taken, "two threads of a component allocate at once");
-        // SAFETY: `taken` was free, so nobody else holds references into the cells.
+        // SAFETY: `taken` was free, so this thread now accesses the cells exclusively.
         let heap = unsafe { &mut *self.heap.get() };
         let heap = heap.get_or_insert_with(|| {
             let mut heap = Heap::empty();
-            // SAFETY: the array is the heap's alone, for good, and this happens once.
+            // SAFETY: only this heap uses the array, and this happens once.
             unsafe { heap.init(self.memory.get().cast(), BYTES) };
             heap
         });
@@ -47,7 +47,7 @@ impl ComponentHeap {
     }
 }
 
-// SAFETY: the heap hands out memory as `Heap` does.
+// SAFETY: allocation and deallocation are those of `Heap`.
 unsafe impl GlobalAlloc for ComponentHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.with(|heap| heap.allocate_first_fit(layout))

@@ -1,8 +1,8 @@
-//! The way into `main`, and out of it.
+//! Program entry and exit.
 //!
-//! A root task says `userlib::root!(main)` and has `fn main(boot: &'static BootInfo)`; a component says
-//! `userlib::entry!(main)` and has `fn main(startup: &'static Startup)`. `main` may return nothing, a
-//! `Result`, or never.
+//! A root task declares `userlib::root!(main)` and has `fn main(boot: &'static BootInfo)`; a component
+//! declares `userlib::entry!(main)` and has `fn main(startup: &'static Startup)`. `main` may return nothing
+//! or a `Result`, or never return.
 
 mod exit;
 #[cfg(feature = "heap")]
@@ -21,14 +21,14 @@ pub use termination::Termination;
 use crate::{Startup, arch};
 use abi::BootInfo;
 
-/// Bytes of the root task's stack.
+/// Size of the root task's stack in bytes.
 pub const ROOT_STACK_BYTES: usize = 128 * 1024;
 
 /// The root task's stack.
 #[repr(C, align(4096))]
 pub struct RootStack(core::cell::UnsafeCell<[u8; ROOT_STACK_BYTES]>);
 
-// SAFETY: no Rust code reaches the field.
+// SAFETY: no Rust code accesses the field.
 unsafe impl Sync for RootStack {}
 
 impl RootStack {
@@ -42,7 +42,7 @@ impl RootStack {
 /// Runs the main function of a root task.
 ///
 /// # Safety
-/// `boot_info` is what the kernel left in the capability register, and the caller runs on `stack`.
+/// `boot_info` is the kernel's value of the capability register, and the caller runs on `stack`.
 #[doc(hidden)]
 pub unsafe fn run_root<T: Termination>(
     boot_info: usize,
@@ -52,7 +52,7 @@ pub unsafe fn run_root<T: Termination>(
     exit::this_is_the_root_task();
     let start = stack.0.get() as usize;
     stack::set_stack(start..start + ROOT_STACK_BYTES);
-    // SAFETY: the kernel mapped the frame and nobody unmaps it.
+    // SAFETY: the kernel mapped the frame, and it stays mapped.
     let boot_info = unsafe { &*(boot_info as *const BootInfo) };
     // SAFETY: the kernel mapped this buffer for the initial thread.
     unsafe { arch::set_ipc_buffer_address(boot_info.ipc_buffer) };
@@ -62,7 +62,7 @@ pub unsafe fn run_root<T: Termination>(
 /// Runs the main function of a component.
 ///
 /// # Safety
-/// `startup` is what the parent left in the first argument register.
+/// `startup` is the parent's value of the first argument register.
 #[doc(hidden)]
 pub unsafe fn run_component<T: Termination>(startup: usize, main: fn(&'static Startup) -> T) -> ! {
     // SAFETY: the parent mapped the page and leaves it mapped.
@@ -83,11 +83,11 @@ macro_rules! root {
             static STACK: $crate::runtime::RootStack = $crate::runtime::RootStack::new();
 
             extern "C" fn run(boot_info: usize) -> ! {
-                // SAFETY: `_start` passes on what the kernel gave it.
+                // SAFETY: `_start` passes on the kernel's value.
                 unsafe { $crate::runtime::run_root(boot_info, &STACK, $main) }
             }
 
-            /// Where the kernel starts the initial thread: without a stack.
+            /// The entry point, at which the kernel starts the initial thread without a stack.
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             #[unsafe(link_section = ".text._start")]
@@ -109,11 +109,11 @@ macro_rules! entry {
     ($main:path) => {
         const _: () = {
             extern "C" fn run(startup: usize) -> ! {
-                // SAFETY: `_start` passes on what the parent gave it.
+                // SAFETY: `_start` passes on the parent's value.
                 unsafe { $crate::runtime::run_component(startup, $main) }
             }
 
-            /// Where the parent starts the component.
+            /// The entry point, at which the parent starts the component.
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             #[unsafe(link_section = ".text._start")]

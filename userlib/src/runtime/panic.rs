@@ -1,4 +1,4 @@
-//! A panic says where, then the component ends.
+//! The panic handler: prints the location, then exits the component.
 
 use crate::{fault, println};
 use core::panic::PanicInfo;
@@ -6,8 +6,7 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 static HOOK: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Has `hook` tell of a panic, in place of a line on the console. When it returns, the component
-/// ends.
+/// Makes a panic call `hook` instead of printing a line to the console. When it returns, the component exits.
 pub fn set_panic_hook(hook: fn(&PanicInfo)) {
     HOOK.store(hook as *mut (), Relaxed);
 }
@@ -18,7 +17,7 @@ fn panic(info: &PanicInfo) -> ! {
     if hook.is_null() {
         println!("{info}");
     } else {
-        // SAFETY: only `set_panic_hook` stores anything but null, and that is a function of this type.
+        // SAFETY: only `set_panic_hook` stores a value other than null, and that is a function of this type.
         let hook: fn(&PanicInfo) = unsafe { core::mem::transmute(hook) };
         hook(info);
     }

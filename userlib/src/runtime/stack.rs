@@ -1,7 +1,7 @@
-//! How deep the stack of the program's first thread has been.
+//! Stack usage of the program's first thread.
 //!
-//! The memory of a new stack is zero: the kernel clears that of the root task, and new frames are zero.
-//! So the lowest word that is not zero is the mark that the deepest call has left.
+//! The memory of a new stack is zero: the kernel clears the root task's, and new frames are zeroed. So the
+//! lowest nonzero word is the high-water mark of the deepest call.
 
 use core::fmt;
 use core::ops::Range;
@@ -10,17 +10,17 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 
-/// A stack, and how much of it was ever used.
+/// A stack's size and its maximum use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackUse {
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: usize,
-    /// How many of them were used at the deepest.
+    /// The most bytes that were used.
     pub used: usize,
 }
 
 impl StackUse {
-    /// Whether a quarter of the stack was never used: the margin for compilers that need more.
+    /// Whether a quarter of the stack was never used: a margin for compilers that generate larger frames.
     pub fn has_margin(self) -> bool {
         self.used < self.size / 4 * 3
     }
@@ -32,22 +32,22 @@ impl fmt::Display for StackUse {
     }
 }
 
-/// The runtime tells where the stack lies.
+/// Sets the location of the stack, for the runtime.
 pub(super) fn set_stack(stack: Range<usize>) {
     START.store(stack.start, Relaxed);
     END.store(stack.end, Relaxed);
 }
 
-/// Where the first thread's stack lies.
+/// The first thread's stack.
 pub fn stack() -> Range<usize> {
     START.load(Relaxed)..END.load(Relaxed)
 }
 
-/// How much of the first thread's stack was used so far. It looks at all words below the mark.
+/// How much of the first thread's stack has been used so far. Reads all words below the high-water mark.
 pub fn stack_use() -> StackUse {
     let Range { start, end } = stack();
     let is_zero = |address: &usize| {
-        // SAFETY: the word lies in the stack, which is mapped for good; what it is does not matter.
+        // SAFETY: the word is in the stack, which is mapped permanently; any value is valid.
         unsafe { (*address as *const usize).read_volatile() == 0 }
     };
     let untouched = (start..end)

@@ -1,9 +1,9 @@
-//! What a main function may return.
+//! Return types of main functions.
 
 use core::convert::Infallible;
 use core::fmt::Debug;
 
-/// The result of a main function, as an exit code.
+/// The result of a main function, convertible to an exit code.
 pub trait Termination {
     /// 0 is success.
     fn code(self) -> usize;

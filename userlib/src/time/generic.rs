@@ -1,4 +1,4 @@
-//! The clock of Arm cores with the generic timer: its count of the generic timer, which users may read.
+//! The clock of Arm cores with the generic timer: the counter of that timer, which users may read.
 
 use super::Microseconds;
 use crate::{Environment, Process, Result, Startup, arch};
@@ -17,12 +17,12 @@ impl Clock {
         }
     }
 
-    /// The clock, as the root task finds it.
+    /// Starts the clock, in the root task.
     pub fn start(_: &mut Environment, _: &'static BootInfo) -> Result<Self> {
         Ok(Self::new())
     }
 
-    /// Lets a process read the clock, which it may anyway.
+    /// Gives a process access to the clock; it has access in any case.
     pub fn give(&self, _: &mut Environment, _: &mut Process) -> Result {
         Ok(())
     }
@@ -32,7 +32,7 @@ impl Clock {
         Self::new()
     }
 
-    /// Time since some moment before the start.
+    /// Time since an unspecified time before the start.
     pub fn now(&self) -> Microseconds {
         let count = arch::timer_count();
         let (seconds, rest) = (count / self.frequency, count % self.frequency);

@@ -1,5 +1,5 @@
-//! The clock of i.MX31 boards: the second enhanced periodic interrupt timer. The general purpose timer is
-//! the kernel's.
+//! The clock of i.MX31 boards: the second enhanced periodic interrupt timer. The kernel uses the general
+//! purpose timer.
 
 use super::Microseconds;
 use crate::board::{EPIT2, PERIPHERAL_MEGAHERTZ};
@@ -12,11 +12,11 @@ use core::cell::Cell;
 /// Name of the mapped registers on a startup page.
 const NAME: &str = "clock";
 
-/// Counts of the peripheral clock in one of the timer's. A power of two, as it divides the clock of QEMU's
-/// model evenly, which is not quite 39 MHz; of the quotient the model takes whole hertz only.
+/// Ticks of the peripheral clock per timer count. It is a power of two, because that divides the clock
+/// frequency of QEMU's model (not exactly 39 MHz) evenly; the model truncates the quotient to whole hertz.
 const DIVISOR: u32 = 32;
 
-/// A clock. It must be read at least once in 58 minutes, or it loses that time.
+/// A clock. It must be read at least once in 58 minutes, or it loses time.
 pub struct Clock {
     frame: Option<Frame>,
     epit: Epit,
@@ -24,7 +24,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock, as the root task finds it: not running.
+    /// Starts the clock, in the root task.
     pub fn start(environment: &mut Environment, _: &'static BootInfo) -> Result<Self> {
         let (frame, address) = environment.map_device(EPIT2)?;
         let clock = Self::at(Some(frame), address);
@@ -40,12 +40,12 @@ impl Clock {
         }
     }
 
-    /// Lets a process read the clock.
+    /// Gives a process access to the clock.
     ///
     /// # Panics
-    /// When this clock was given by a parent, not started.
+    /// If this clock was given by a parent, not started.
     pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
-        let frame = self.frame.expect("only who started the clock can give it");
+        let frame = self.frame.expect("only a started clock can be given");
         process.map(environment, NAME, frame, Rights::READ, Attributes::DEVICE)?;
         Ok(())
     }
@@ -53,7 +53,7 @@ impl Clock {
     /// The clock that the parent gave.
     ///
     /// # Panics
-    /// When it did not.
+    /// If the parent gave none.
     pub fn from_startup(startup: &Startup) -> Self {
         let (address, _) = startup.find_memory(NAME).expect("the parent gave no clock");
         Self::at(None, address)

@@ -11,7 +11,7 @@ use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite};
 use tock_registers::{register_bitfields, register_structs};
 
-/// Ticks in a microsecond.
+/// Timer ticks per microsecond.
 const MEGAHERTZ: u64 = 3;
 /// Name of the mapped registers on a startup page.
 const NAME: &str = "clock";
@@ -19,14 +19,14 @@ const NAME: &str = "clock";
 register_bitfields! [u32,
     Control [
         ENABLE OFFSET(0) NUMBITS(1) [],
-        /// Counting starts at zero when enabled.
+        /// When enabled, counting starts at zero.
         ENABLE_MODE OFFSET(1) NUMBITS(1) [],
         WAIT_ENABLE OFFSET(3) NUMBITS(1) [],
         DOZE_ENABLE OFFSET(4) NUMBITS(1) [],
         CLOCK_SOURCE OFFSET(6) NUMBITS(3) [
             CrystalBy8 = 5
         ],
-        /// Counts on after a compare.
+        /// Counting continues after a compare event.
         FREE_RUN OFFSET(9) NUMBITS(1) [],
         CRYSTAL_ENABLE OFFSET(10) NUMBITS(1) [],
     ]
@@ -44,7 +44,7 @@ register_structs! {
     }
 }
 
-/// A clock. It must be read at least once in 23 minutes, or it loses that time.
+/// A clock. It must be read at least once in 23 minutes, or it loses time.
 pub struct Clock {
     frame: Option<Frame>,
     registers: &'static Registers,
@@ -52,7 +52,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock, as the root task finds it: not running.
+    /// Starts the clock, in the root task.
     pub fn start(environment: &mut Environment, _: &'static BootInfo) -> Result<Self> {
         let (frame, address) = environment.map_device(GPT)?;
         let clock = Self::at(Some(frame), address);
@@ -76,18 +76,18 @@ impl Clock {
     fn at(frame: Option<Frame>, address: usize) -> Self {
         Self {
             frame,
-            // SAFETY: the page of the timer's registers is mapped there for good.
+            // SAFETY: the page of the timer's registers is mapped there permanently.
             registers: unsafe { &*(address as *const Registers) },
             last: Cell::new(0),
         }
     }
 
-    /// Lets a process read the clock.
+    /// Gives a process access to the clock.
     ///
     /// # Panics
-    /// When this clock was given by a parent, not started.
+    /// If this clock was given by a parent, not started.
     pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
-        let frame = self.frame.expect("only who started the clock can give it");
+        let frame = self.frame.expect("only a started clock can be given");
         process.map(environment, NAME, frame, Rights::READ, Attributes::DEVICE)?;
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Clock {
     /// The clock that the parent gave.
     ///
     /// # Panics
-    /// When it did not.
+    /// If the parent gave none.
     pub fn from_startup(startup: &Startup) -> Self {
         let (address, _) = startup.find_memory(NAME).expect("the parent gave no clock");
         Self::at(None, address)

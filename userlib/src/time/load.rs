@@ -1,15 +1,15 @@
-//! Work of a known length, for programs that only play having something to do.
+//! Synthetic load of a known length, for programs that only simulate work.
 
 use super::{Clock, Microseconds};
 
-/// A loop that does nothing, and how fast this processor does it.
+/// An empty loop, with its speed on this processor.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     rounds_in_a_millisecond: u64,
 }
 
 impl Load {
-    /// Measures the loop. Whoever else runs meanwhile makes it seem slower.
+    /// Calibrates the loop. Preemption by other threads during the measurement makes it seem slower.
     pub fn calibrate(clock: &Clock) -> Self {
         const ROUNDS: u64 = 200_000;
         let start = clock.now();
@@ -20,14 +20,14 @@ impl Load {
         }
     }
 
-    /// Keeps the processor busy until so much time of it is used.
+    /// Keeps the processor busy until this thread has used so much execution time.
     pub fn work(self, time: Microseconds) {
         turn(time.0 * self.rounds_in_a_millisecond / 1000);
     }
 }
 
-/// Not a spin loop: emulators pause for long where a processor would pause for a moment. Never inlined:
-/// a round costs the same wherever it is wanted.
+/// Not a spin loop hint: on it, emulators pause for much longer than a processor does. Never inlined, so that
+/// an iteration takes the same time for all callers.
 #[inline(never)]
 fn turn(rounds: u64) {
     for round in 0..rounds as usize {

@@ -1,4 +1,4 @@
-//! Time: the unit of the kernel's interface, clocks, and work of a known length.
+//! Time: the unit of the kernel's interface, clocks, and synthetic load.
 
 #[cfg(any(devices = "virt", devices = "zynqmp"))]
 mod generic;
@@ -25,15 +25,15 @@ pub use tsc::Clock;
 use core::fmt;
 use core::ops::{Add, Sub};
 
-/// A span of time in microseconds, the unit of budgets and periods.
+/// A length of time in microseconds, the unit of budgets and periods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Microseconds(pub u64);
 
-/// Words of a time in a message.
+/// Message words per length of time.
 pub(crate) const WORDS: usize = 64 / abi::WORD_BITS;
 
 impl Microseconds {
-    /// A number of milliseconds.
+    /// The length of this number of milliseconds.
     pub const fn from_millis(milliseconds: u64) -> Self {
         Self(milliseconds * 1000)
     }
@@ -43,7 +43,7 @@ impl Microseconds {
         self.0 / 1000
     }
 
-    /// As message words: the low word first where it takes two.
+    /// As message words; the low word first if there are two.
     pub(crate) const fn words(self) -> [usize; WORDS] {
         let mut words = [0; WORDS];
         let mut index = 0;
@@ -54,7 +54,7 @@ impl Microseconds {
         words
     }
 
-    /// From the words of a message from `first` on.
+    /// From the words of a message, starting at `first`.
     pub(crate) fn from_message(message: &crate::Message, first: usize) -> Self {
         let mut words = [0; WORDS];
         for (index, word) in words.iter_mut().enumerate() {

@@ -4,7 +4,7 @@ use super::Microseconds;
 use crate::{Environment, Process, Result, Startup, boot};
 use abi::BootInfo;
 
-/// Name of the frequency on a startup page.
+/// Name of the frequency record on a startup page.
 const NAME: &str = "clock-megahertz";
 
 /// A clock.
@@ -14,10 +14,10 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock, as the root task finds it.
+    /// Starts the clock, in the root task.
     ///
     /// # Panics
-    /// When the boot information does not tell the counter's frequency, as the ABI demands.
+    /// If the boot information lacks the counter's frequency, which the ABI requires.
     pub fn start(_: &mut Environment, boot: &'static BootInfo) -> Result<Self> {
         match boot::tsc_megahertz(boot) {
             Some(megahertz) if megahertz > 0 => Ok(Self { megahertz }),
@@ -25,7 +25,7 @@ impl Clock {
         }
     }
 
-    /// Lets a process read the clock.
+    /// Gives a process access to the clock.
     pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
         process.give_number(environment, NAME, self.megahertz as usize)
     }
@@ -37,7 +37,7 @@ impl Clock {
         }
     }
 
-    /// Time since some moment before the start.
+    /// Time since an unspecified time before the start.
     pub fn now(&self) -> Microseconds {
         Microseconds(crate::arch::time_stamp() / self.megahertz as u64)
     }

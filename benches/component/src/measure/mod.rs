@@ -1,9 +1,9 @@
-//! Measuring.
+//! Measurement.
 //!
-//! What is measured is the way from one *stamp* of the counter to another. Stamps are taken directly
-//! before the instruction that enters the kernel and directly after it, by assembly that is the same
-//! for all; so what a stamp itself costs is a constant, which is measured too ([`Counter::cost`]) and
-//! subtracted. What is left is the kernel's work and the one instruction that called for it.
+//! A measurement is the difference of two *stamps* of the counter. Stamps are taken directly before the
+//! instruction that enters the kernel and directly after it, by the same assembly code for all measurements.
+//! So the cost of a stamp itself is a constant, which is measured too ([`Counter::cost`]) and subtracted. The
+//! result is the kernel's work plus the one instruction that entered the kernel.
 
 mod arch;
 
@@ -13,14 +13,14 @@ use crate::partner::Shared;
 use userlib::arch::Registers;
 use userlib::{CPtr, Error, Message, MessageInfo, Result, abi, ipc_buffer};
 
-/// Rounds that are not counted: in them, lazily built things are built and caches filled.
+/// Rounds that are not counted: they fill caches and lazily created structures.
 pub const WARM_UP: usize = 8;
-/// Rounds that are counted.
+/// Measured rounds.
 pub const SAMPLES: usize = 32;
 /// All rounds.
 pub const ROUNDS: usize = WARM_UP + SAMPLES;
 
-/// What the counter showed directly before and after the instruction that entered the kernel.
+/// The counter's values directly before and after the instruction that entered the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Stamps {
@@ -31,25 +31,25 @@ pub struct Stamps {
 }
 
 impl Counter {
-    /// What the way from a stamp to the next one costs when nothing lies between.
+    /// The cost of a stamp: the difference of two stamps in a row.
     pub fn cost(self) -> usize {
         let stamps = self.nothing();
         self.between(stamps.before, stamps.after)
     }
 
-    /// From one stamp to another, without what the measurement costs.
+    /// The difference of two stamps without the cost of the measurement.
     pub fn net(self, from: usize, to: usize) -> usize {
         self.between(from, to) - self.cost()
     }
 
-    /// Performs a system call that needs no more than a capability; what it cost.
+    /// Performs a system call with a capability as its only argument; returns its cost.
     pub fn call(self, call: abi::Syscall, capability: CPtr) -> usize {
         let mut registers = sending(capability, filled(0));
         let stamps = self.timed(call, &mut registers);
         self.net(stamps.before, stamps.after)
     }
 
-    /// Performs an invocation; what it cost.
+    /// Performs an invocation; returns its cost.
     pub fn invoke(
         self,
         object: CPtr,
@@ -81,7 +81,7 @@ pub fn sending(target: CPtr, info: MessageInfo) -> Registers {
     }
 }
 
-/// A message of `words` words that mean nothing.
+/// A message of `words` arbitrary words.
 pub fn filled(words: usize) -> MessageInfo {
     for index in abi::registers::MESSAGE_REGISTERS..words {
         ipc_buffer::set_message_word(index, index);
@@ -89,7 +89,7 @@ pub fn filled(words: usize) -> MessageInfo {
     MessageInfo::new(0, 0, words)
 }
 
-/// The stamps of all rounds on one side.
+/// The stamps of one side in all rounds.
 pub type Log = [Stamps; ROUNDS + 1];
 
 /// An empty log.
@@ -98,17 +98,17 @@ pub const EMPTY: Log = [Stamps {
     after: 0,
 }; ROUNDS + 1];
 
-/// The log of the other side.
+/// The log of the peer.
 pub fn log_of(shared: Shared) -> Log {
     core::array::from_fn(|round| shared.stamps(round))
 }
 
-/// The samples of a benchmark: `sample` says what each round cost.
+/// The samples of a benchmark; `sample` returns the cost of a round.
 pub fn samples(sample: impl Fn(usize) -> usize) -> [usize; SAMPLES] {
     core::array::from_fn(|index| sample(WARM_UP + index))
 }
 
-/// The samples of a benchmark whose rounds are all alike; each says what it cost.
+/// The samples of a benchmark with identical rounds; `round` performs one and returns its cost.
 pub fn repeated(mut round: impl FnMut() -> Result<usize>) -> Result<[usize; SAMPLES]> {
     for _ in 0..WARM_UP {
         round()?;

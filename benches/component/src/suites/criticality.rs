@@ -1,4 +1,4 @@
-//! A change of who goes first: by the level of criticality, and by setting priorities.
+//! Changes of the scheduling order: by the criticality level, and by setting priorities.
 
 use super::benchmarks;
 use crate::bench::{Bench, TIME};
@@ -8,16 +8,16 @@ use userlib::{CPtr, Capability, Result, abi};
 
 benchmarks![level: THREADS.len(), priorities: THREADS.len()];
 
-/// How many threads there are of each kind.
+/// Number of threads of each kind.
 const THREADS: [usize; 5] = [1, 4, 16, 64, 256];
 
-/// Priorities of the important, of the urgent, and of the important when they go first: all below that of
-/// the benchmark, so that none of them runs.
+/// Priorities of the high-criticality threads, of the higher-priority ones, and of the high-criticality ones
+/// when raised: all below that of the benchmark, so that none of these threads runs.
 const IMPORTANT: u8 = 10;
 const URGENT: u8 = 20;
 const RAISED: u8 = 30;
 
-/// Makes a thread that could run, and never does.
+/// Creates a thread that is ready but never runs.
 fn ready(bench: &mut Bench, priority: u8, criticality: u8) -> Result<Tcb> {
     let tcb: Tcb = bench.allocator.create()?;
     let time = bench.create_sched_context(&TIME)?;
@@ -27,10 +27,10 @@ fn ready(bench: &mut Bench, priority: u8, criticality: u8) -> Result<Tcb> {
     Ok(tcb)
 }
 
-/// The level is raised and lowered.
+/// Raises and lowers the criticality level.
 fn level(bench: &mut Bench, variant: usize) -> Result {
     let threads = THREADS[variant];
-    // Who changes the level goes on.
+    // At the highest criticality, the thread that changes the level continues to run.
     bench.tcb.set_criticality(bench.tcb, abi::MAX_CRITICALITY)?;
     for _ in 0..threads {
         ready(bench, URGENT, 0)?;
@@ -54,7 +54,7 @@ fn level(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// The priorities of the important are raised above those of the urgent, and lowered.
+/// Raises the priorities of the high-criticality threads above those of the others, and lowers them.
 fn priorities(bench: &mut Bench, variant: usize) -> Result {
     let threads = THREADS[variant];
     let mut important = [CPtr::NULL; 256];

@@ -10,7 +10,7 @@ use userlib::{Capability, MessageInfo, Microseconds, Result, abi};
 
 benchmarks![undefined_instruction: 2, timeout: 1];
 
-/// An undefined instruction; its handler lets the thread go on behind it.
+/// An undefined instruction; its handler continues the thread after it.
 fn undefined_instruction(bench: &mut Bench, variant: usize) -> Result {
     // The handler is the benchmark's first thread.
     let (priority, peer_priority) = [PRIORITIES[0], ("higher", PRIORITIES[2].1)][variant];
@@ -25,7 +25,7 @@ fn undefined_instruction(bench: &mut Bench, variant: usize) -> Result {
     let mut registers = Registers { reply: reply.0, ..sending(endpoint, MessageInfo(0)) };
     for stamps in &mut handler {
         *stamps = counter.timed(call, &mut registers);
-        // The first word of fault and answer is the program counter.
+        // The first word of the fault message and of the reply is the program counter.
         let pc = registers.words[0] + UNDEFINED_BYTES;
         registers = Registers { reply: reply.0, ..sending(endpoint, MessageInfo::new(0, 0, 1)) };
         registers.words[0] = pc;
@@ -33,7 +33,7 @@ fn undefined_instruction(bench: &mut Bench, variant: usize) -> Result {
     }
     let faulter = log_of(shared);
     let to = samples(|round| counter.net(faulter[round].before, handler[round].after));
-    // The answer to a fault is given in the next round.
+    // The reply to a fault is sent in the next round.
     let back = samples(|round| counter.net(handler[round].before, faulter[round - 1].after));
     let both = core::array::from_fn::<_, { crate::measure::SAMPLES }, _>(|i| to[i] + back[i]);
     let parameters = [("handler", priority.into())];
@@ -43,14 +43,14 @@ fn undefined_instruction(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Lets faults of a thread, and its timeouts, go to the endpoint that all have.
+/// Makes the shared endpoint the handler of a thread's faults and timeouts.
 fn set_handler(bench: &Bench, thread: Tcb) -> Result {
     let endpoint = bench.peer.endpoint;
     thread.set_space(endpoint, bench.allocator.cnode(), 0, bench.vspace)?;
     thread.set_timeout_endpoint(endpoint)
 }
 
-/// Faults; notes when and when it goes on.
+/// Raises faults and logs their stamps.
 fn fault(peer: &Peer) {
     peer.notification.wait();
     for round in 0.. {
@@ -59,7 +59,7 @@ fn fault(peer: &Peer) {
     }
 }
 
-/// A budget that ends: until the handler knows.
+/// From the end of a budget until the timeout handler runs.
 fn timeout(bench: &mut Bench, _: usize) -> Result {
     let budget = SchedParameters::new(Microseconds(200), Microseconds(400));
     let counter = bench.counter();
@@ -86,10 +86,10 @@ fn timeout(bench: &mut Bench, _: usize) -> Result {
     Ok(())
 }
 
-/// Argument of the role: where the stamp of [`spin`] is.
+/// Argument of the role: location of the stamp of [`spin`].
 const STAMP: usize = 0;
 
-/// Runs until its budget ends.
+/// Runs until its budget is used up.
 fn spin(peer: &Peer) {
     peer.notification.wait();
     peer.counter.spin(peer.shared.argument_place(STAMP))

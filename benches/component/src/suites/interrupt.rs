@@ -1,4 +1,4 @@
-//! Interrupts, which arrive as signals.
+//! Interrupts, delivered as signals.
 
 use super::{PLACES, PRIORITIES, benchmarks};
 use crate::bench::{Bench, Time};
@@ -9,17 +9,17 @@ use userlib::{CPtr, Capability, MessageInfo, Microseconds, Result, abi};
 
 benchmarks![interrupt_to_thread: 2, interrupt_to_less_urgent: 1];
 
-/// How long after it was asked for an interrupt comes.
+/// Delay of a requested interrupt.
 const SOON: Microseconds = Microseconds(100);
 
-/// From the interrupted thread to the more urgent one that waits for the interrupt.
+/// From the interrupted thread to the higher-priority one that waits for the interrupt.
 fn interrupt_to_thread(bench: &mut Bench, variant: usize) -> Result {
     let place = PLACES[variant];
     let counter = bench.counter();
     bench.shared().set_argument(STAMP, 0);
     let spinner = bench.start(place, PRIORITIES[2].1, Time::Own, spin)?;
     bench.peer.notification.signal();
-    // An interrupt from before may be waiting: it does not let the other get as far as its loop.
+    // A pending interrupt could preempt the peer before it reaches its loop, so repeat until it has.
     while bench.shared().argument(STAMP) == 0 {
         bench.interrupt_in(SOON);
         bench.interrupt.wait();
@@ -40,16 +40,16 @@ fn interrupt_to_thread(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Argument of the role: where the stamp of [`spin`] is.
+/// Argument of the role: location of the stamp of [`spin`].
 const STAMP: usize = 0;
 
-/// Runs for ever.
+/// Runs forever.
 fn spin(peer: &Peer) {
     peer.notification.wait();
     peer.counter.spin(peer.shared.argument_place(STAMP))
 }
 
-/// What an interrupt takes from a thread that is more urgent than the one that waits for it.
+/// Time that an interrupt takes from a thread with a higher priority than the one that waits for it.
 fn interrupt_to_less_urgent(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let interrupt = bench.interrupt.cptr().0;
@@ -67,7 +67,7 @@ fn interrupt_to_less_urgent(bench: &mut Bench, _: usize) -> Result {
     Ok(())
 }
 
-/// What it costs to do something that takes longer than until the interrupt comes.
+/// The cost of a computation that lasts until after the interrupt.
 #[inline(never)]
 fn work(counter: Counter) -> usize {
     let from = counter.now();

@@ -1,4 +1,4 @@
-//! Messages: calls and their replies, and messages that nobody answers.
+//! Messages: calls and their replies, and messages without a reply.
 
 use super::{PLACES, PRIORITIES, benchmarks};
 use crate::bench::{Bench, Time};
@@ -43,7 +43,7 @@ fn call_with_fpu(bench: &mut Bench, variant: usize) -> Result {
 
 type Samples = [usize; crate::measure::SAMPLES];
 
-/// What calls and replies cost.
+/// The costs of calls and replies.
 fn measure(
     bench: &mut Bench,
     place: Place,
@@ -58,7 +58,7 @@ fn measure(
     bench.start(place, priority, time, serve)?;
     let endpoint = bench.peer.endpoint.cptr();
     let mut client: Log = EMPTY;
-    // One round more: a server knows when it replied only after the next call.
+    // One round more, because a server logs its reply only after the next call.
     for (round, stamps) in client.iter_mut().enumerate() {
         let mut registers = sending(endpoint, filled(words));
         if fpu {
@@ -73,7 +73,7 @@ fn measure(
     ))
 }
 
-/// Answers calls; notes when it received and replied.
+/// Replies to calls and logs the stamps.
 pub(super) fn serve(peer: &Peer) {
     let endpoint = peer.endpoint.cptr();
     let (words, fpu) = (peer.shared.argument(WORDS), peer.shared.argument(FPU) != 0);
@@ -92,7 +92,7 @@ pub(super) fn serve(peer: &Peer) {
     }
 }
 
-/// Send to a receiver that waits and is more urgent, or waits and is less urgent.
+/// Send to a waiting receiver of higher or lower priority.
 fn send(bench: &mut Bench, variant: usize) -> Result {
     let (priority, priority_value) = PRIORITIES[1 + variant % 2];
     let place = PLACES[variant / 2 % 2];
@@ -107,7 +107,7 @@ fn send(bench: &mut Bench, variant: usize) -> Result {
         bench.settle()?;
     }
     let receiver = log_of(shared);
-    // The end is where the more urgent of the two goes on.
+    // The operation ends when the higher-priority thread of the two continues.
     let samples = samples(|round| {
         let end = if priority == "higher" { receiver[round].after } else { sender[round].after };
         counter.net(sender[round].before, end)
@@ -118,7 +118,7 @@ fn send(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Receives; notes when.
+/// Receives and logs the stamps.
 fn receive(peer: &Peer) {
     for round in 0.. {
         let mut registers = sending(peer.endpoint.cptr(), filled(0));

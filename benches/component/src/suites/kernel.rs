@@ -1,4 +1,4 @@
-//! The way into the kernel and out of it.
+//! Kernel entry and exit.
 
 use super::benchmarks;
 use crate::bench::Bench;
@@ -7,7 +7,7 @@ use userlib::{CPtr, Result, abi};
 
 benchmarks![null_call: 1];
 
-/// A system call that does nothing.
+/// A system call without an effect.
 fn null_call(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let samples = repeated(|| Ok(counter.call(abi::Syscall::BenchmarkNullSyscall, CPtr::NULL)))?;

@@ -1,4 +1,4 @@
-//! The kernel's locks, used by programs: cores in turn have an empty critical section.
+//! The kernel's locks in a user program: cores enter an empty critical section by turns.
 
 use super::benchmarks;
 use crate::bench::{Bench, MOST_CORES};
@@ -9,10 +9,10 @@ use userlib::Result;
 
 benchmarks![transaction: 3, contention: 3];
 
-/// Transactions in a row.
+/// Number of transactions.
 const TURNS: usize = 10_000;
 
-/// A lock, and the nothing behind it, in cache lines of its own.
+/// A lock and its (empty) data, in cache lines of their own.
 #[repr(align(64))]
 struct Place<L>(Guarded<(), L>);
 
@@ -20,7 +20,7 @@ static TICKET: Place<Ticket<MOST_CORES>> = Place(Guarded::new(Ticket::new(), ())
 static MCS: Place<Mcs<MOST_CORES>> = Place(Guarded::new(Mcs::new(), ()));
 static CLH: Place<Clh<MOST_CORES>> = Place(Guarded::new(Clh::new(), ()));
 
-/// What a transaction costs when nobody else wants the lock.
+/// The cost of a transaction without contention.
 fn transaction(bench: &mut Bench, variant: usize) -> Result {
     match variant {
         0 => alone(bench, "ticket", &TICKET),
@@ -29,7 +29,7 @@ fn transaction(bench: &mut Bench, variant: usize) -> Result {
     }
 }
 
-/// How long it takes when one core, two or more want the lock all the time.
+/// The time of a transaction when one core, two or more acquire the lock continuously.
 fn contention(bench: &mut Bench, variant: usize) -> Result {
     match variant {
         0 => together(bench, "ticket", &TICKET),
@@ -38,9 +38,9 @@ fn contention(bench: &mut Bench, variant: usize) -> Result {
     }
 }
 
-/// Gets the lock and lets go of it.
+/// Acquires and releases the lock.
 fn transact(lock: &Place<impl Lock>, core: usize) {
-    // SAFETY: each core has one thread that does this.
+    // SAFETY: each core has only one thread that creates a token.
     let mut token = unsafe { CoreToken::new(core) };
     lock.0.with(&mut token, |()| ());
 }

@@ -1,4 +1,4 @@
-//! Mappings and new objects.
+//! Mappings and creation of objects.
 
 use super::benchmarks;
 use crate::bench::Bench;
@@ -10,13 +10,13 @@ use userlib::{CPtr, Capability, Error, Result};
 
 benchmarks![pages: PAGES.len(), retype: OBJECTS.len(), delete: 1];
 
-/// How many pages are mapped.
+/// Numbers of pages.
 const PAGES: [usize; 4] = [1, 16, 256, 2048];
 const MOST_PAGES: usize = 2048;
-/// Rounds are few when a round has many pages.
+/// Numbers of rounds: few for many pages.
 const ROUNDS: [usize; 4] = [SAMPLES, SAMPLES, 8, 2];
 
-/// What is made of untyped memory: name, type and size argument.
+/// Object types for retype: name, type and size argument.
 const OBJECTS: [(&str, ObjectType, usize); 7] = [
     ("page", FrameSize::SMALLEST.object_type(), 0),
     ("thread", ObjectType::Tcb, 0),
@@ -27,7 +27,7 @@ const OBJECTS: [(&str, ObjectType, usize); 7] = [
     ("CNode of 16 slots", ObjectType::CNode, 4),
 ];
 
-/// Maps pages, takes the right to write away from them, and unmaps them, by one call for each page.
+/// Maps pages, makes them read-only, and unmaps them, with one invocation per page.
 fn pages(bench: &mut Bench, variant: usize) -> Result {
     let counter = bench.counter();
     let pages = PAGES[variant];
@@ -37,7 +37,7 @@ fn pages(bench: &mut Bench, variant: usize) -> Result {
     let mut frames = [CPtr::NULL; MOST_PAGES];
     let frames = &mut frames[..pages];
     for (index, place) in frames.iter_mut().enumerate() {
-        // The paging structures are made before anything is measured.
+        // Creates the paging structures before the measurement.
         let frame: Frame = bench.allocator.create()?;
         bench.map_at(frame, first + index * PAGE)?;
         frame.unmap()?;
@@ -65,7 +65,7 @@ fn pages(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Makes one object.
+/// Creates one object.
 fn retype(bench: &mut Bench, variant: usize) -> Result {
     let (name, object, argument) = OBJECTS[variant];
     let counter = bench.counter();

@@ -2,7 +2,7 @@
 
 use crate::Benchmark;
 
-/// Names the suites.
+/// Declares the suites.
 macro_rules! suites {
     ($($suite:ident),* $(,)?) => {
         $(mod $suite;)*
@@ -32,7 +32,7 @@ suites![
     smp
 ];
 
-/// Makes a list of benchmarks: `name: variants`.
+/// Declares a list of benchmarks: `name: variants`.
 macro_rules! benchmarks {
     ($($name:ident: $variants:expr),* $(,)?) => {
         pub const BENCHMARKS: &[$crate::Benchmark] = &[
@@ -42,7 +42,7 @@ macro_rules! benchmarks {
 }
 use benchmarks;
 
-/// Priorities of a peer, compared to that of the benchmark's first thread.
+/// Priorities of a peer, relative to that of the benchmark's first thread.
 const PRIORITIES: [(&str, u8); 3] = [
     ("equal", crate::protocol::PRIORITY),
     ("higher", crate::protocol::PRIORITY + 10),

@@ -1,4 +1,4 @@
-//! Choosing who runs.
+//! Scheduling decisions.
 
 use super::{PLACES, PRIORITIES, benchmarks};
 use crate::bench::{Bench, Time};
@@ -19,13 +19,13 @@ fn yield_to_equal(bench: &mut Bench, variant: usize) -> Result {
         *stamps = counter.timed(abi::Syscall::Yield, &mut Default::default());
     }
     let other = log_of(bench.shared());
-    // The other was interrupted in its yield of the round before.
+    // The peer was preempted in its yield of the previous round.
     let samples = samples(|round| counter.net(own[round].before, other[round - 1].after));
     bench.report("yield", &[("to", "equal".into()), ("space", place.name().into())], &samples);
     Ok(())
 }
 
-/// Yields; notes when it goes on.
+/// Yields and logs the stamps.
 fn yield_back(peer: &Peer) {
     peer.notification.wait();
     for round in 0.. {
@@ -34,7 +34,7 @@ fn yield_back(peer: &Peer) {
     }
 }
 
-/// Yield while nobody else of this priority is ready.
+/// Yield while no other thread of this priority is ready.
 fn yield_alone(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let samples = repeated(|| Ok(counter.call(abi::Syscall::Yield, CPtr::NULL)))?;
@@ -42,7 +42,7 @@ fn yield_alone(bench: &mut Bench, _: usize) -> Result {
     Ok(())
 }
 
-/// A change of the own priority that changes nothing else.
+/// A change of the thread's own priority without effect on the order of threads.
 fn set_priority(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let tcb = bench.tcb.cptr();

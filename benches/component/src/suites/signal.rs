@@ -8,7 +8,7 @@ use userlib::{Capability, Result, abi};
 
 benchmarks![signal: 4, wait: 2, wait_signalled: 1, signal_nobody: 1];
 
-/// Signal to a thread that waits: until the more urgent of the two goes on.
+/// Signal to a waiting thread: until the higher-priority thread of the two continues.
 fn signal(bench: &mut Bench, variant: usize) -> Result {
     let (priority, priority_value) = PRIORITIES[1 + variant % 2];
     let place = PLACES[variant / 2];
@@ -30,7 +30,7 @@ fn signal(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Waits for signals; notes when they came.
+/// Waits for signals and logs the stamps.
 fn wait_for_signals(peer: &Peer) {
     for round in 0.. {
         let mut registers = sending(peer.notification.cptr(), filled(0));
@@ -39,7 +39,7 @@ fn wait_for_signals(peer: &Peer) {
     }
 }
 
-/// Wait without a signal: until a less urgent thread goes on.
+/// Wait without a signal: until a lower-priority thread continues.
 fn wait(bench: &mut Bench, variant: usize) -> Result {
     let place = PLACES[variant];
     let (counter, shared) = (bench.counter(), bench.shared());
@@ -50,7 +50,7 @@ fn wait(bench: &mut Bench, variant: usize) -> Result {
         let mut registers = sending(bench.peer.back.cptr(), filled(0));
         *stamps = counter.timed(abi::Syscall::Wait, &mut registers);
     }
-    // The other was interrupted in its signal of the round before.
+    // The peer was preempted in its signal of the previous round.
     let signaller = log_of(shared);
     let samples =
         samples(|round| counter.net(waiter[round].before, signaller[round - 1].after));
@@ -58,7 +58,7 @@ fn wait(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Signals; notes when it goes on.
+/// Signals and logs the stamps.
 fn signal_back(peer: &Peer) {
     peer.notification.wait();
     for round in 0.. {
@@ -68,7 +68,7 @@ fn signal_back(peer: &Peer) {
     }
 }
 
-/// Wait when there is a signal already.
+/// Wait with a pending signal.
 fn wait_signalled(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let notification = bench.peer.notification;
@@ -80,7 +80,7 @@ fn wait_signalled(bench: &mut Bench, _: usize) -> Result {
     Ok(())
 }
 
-/// Signal while nobody waits.
+/// Signal while no thread waits.
 fn signal_nobody(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let notification = bench.peer.notification.cptr();

@@ -1,4 +1,4 @@
-//! Synchronisation made of notifications.
+//! Synchronisation with notifications.
 
 use super::{PLACES, PRIORITIES, benchmarks};
 use crate::bench::{Bench, Time};
@@ -8,8 +8,8 @@ use userlib::Result;
 
 benchmarks![producer_consumer: 4, broadcast: 2 * WAITERS.len()];
 
-/// A producer hands one item after the other to a consumer, through a place for one item and two
-/// binary semaphores; the cost of an item.
+/// A producer passes items one by one to a consumer, through a buffer for one item and two binary semaphores;
+/// the cost per item.
 fn producer_consumer(bench: &mut Bench, variant: usize) -> Result {
     let place = PLACES[variant % 2];
     let (priority, priority_value) = PRIORITIES[variant / 2];
@@ -31,7 +31,7 @@ fn producer_consumer(bench: &mut Bench, variant: usize) -> Result {
 /// Argument of the role: the item.
 const ITEM: usize = 0;
 
-/// Takes items.
+/// Consumes items.
 fn consume(peer: &Peer) {
     loop {
         peer.notification.wait();
@@ -40,11 +40,11 @@ fn consume(peer: &Peer) {
     }
 }
 
-/// How many wait for a broadcast.
+/// Numbers of threads that wait for a broadcast.
 const WAITERS: [usize; 3] = [1, 10, 50];
 
-/// One thread lets all go on that wait at a condition: from its first signal until it goes on behind the
-/// last. More urgent ones run at once, and wait again.
+/// One thread wakes all threads that wait for a condition: from its first signal until it continues after the
+/// last. Higher-priority ones run immediately and wait again.
 fn broadcast(bench: &mut Bench, variant: usize) -> Result {
     let waiters = WAITERS[variant % WAITERS.len()];
     let (priority, priority_value) = PRIORITIES[1 + variant / WAITERS.len()];
@@ -66,7 +66,7 @@ fn broadcast(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Waits for a condition, again and again.
+/// Waits for a condition repeatedly.
 fn attend(peer: &Peer) {
     loop {
         peer.notification.wait();

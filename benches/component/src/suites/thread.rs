@@ -1,4 +1,4 @@
-//! Threads come and go.
+//! Creation and deletion of threads.
 
 use super::benchmarks;
 use crate::bench::{Bench, TIME};
@@ -8,8 +8,8 @@ use userlib::{CPtr, Capability, Result};
 
 benchmarks![create_and_destroy: 1];
 
-/// Makes a thread with time of its own, as far as it could run; and deletes it. Stack and buffer are
-/// there already. User-level code is part of the figure, but it is small.
+/// Creates a thread with a scheduling context of its own, up to the point where it could run, and deletes it.
+/// Stack and buffer exist already. User-level code is part of the figure, but is small.
 fn create_and_destroy(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let buffer: Frame = bench.allocator.create()?;
@@ -36,7 +36,7 @@ fn create_and_destroy(bench: &mut Bench, _: usize) -> Result {
             create[index] = counter.net(from, created);
             destroy[index] = counter.net(created, deleted);
         }
-        // Makes the untyped memory whole again.
+        // Makes all of the untyped memory available again.
         bench.allocator.slot(untyped.cptr()).revoke()?;
     }
     bench.report("create", &[], &create);

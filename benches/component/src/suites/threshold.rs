@@ -1,9 +1,10 @@
-//! What endpoints with thresholds and limits cost, and what a deferral does.
+//! The cost of endpoints with thresholds and limits, and of deferrals.
 //!
-//! *Fast* are messages for which there are fast paths, where the endpoint has no threshold; *slow* ones
-//! bring a capability, which no fast path takes. Nobody takes the capability, so nothing is transferred.
+//! *Fast* are messages for which there are fast paths if the endpoint has no threshold; *slow* ones carry a
+//! capability, for which no fast path is eligible. The receiver sets no receive slot, so nothing is
+//! transferred.
 //!
-//! The tool runs this suite also with a kernel that has no thresholds, and calls its results `absent`.
+//! The tool also runs this suite on a kernel without thresholds, and names its results `absent`.
 
 use super::{PRIORITIES, benchmarks};
 use crate::bench::{Bench, Time};
@@ -17,17 +18,17 @@ use userlib::{Capability, Error, Microseconds, Result, ipc_buffer};
 
 benchmarks![call: 2 * THRESHOLDS.len(), defer: 2 * REFILLS.len()];
 
-/// What an endpoint asks for.
+/// Variants of the endpoint's threshold and limit.
 const THRESHOLDS: [&str; 3] = ["off", "on", "limit"];
-/// How many replenishments are merged when a caller is deferred, beside the first.
+/// How many replenishments are merged when a caller is deferred, besides the first.
 const REFILLS: [usize; 9] = [0, 1, 2, 5, 10, 20, 30, 40, 50];
 
 /// The threshold.
 const THRESHOLD: Microseconds = Microseconds::from_millis(10);
-/// The budget of the client that is deferred, and a period that no round sees end.
+/// The budget of the deferred client, and a period longer than any round.
 const BUDGET: Microseconds = Microseconds::from_millis(10);
 const PERIOD: Microseconds = Microseconds::from_millis(10_000);
-/// What the kernel asks for beside a threshold.
+/// The budget that the kernel needs in addition to a threshold.
 const KERNEL: Microseconds = Microseconds(20);
 
 /// Arguments of the roles.
@@ -36,8 +37,8 @@ const PIECES: usize = 1;
 
 const PATHS: [&str; 2] = ["fast", "slow"];
 
-/// An endpoint whose threshold this component may set, in place of the one that it got. Without it, if the
-/// kernel has no thresholds.
+/// Replaces the given endpoint by a new one, of which this component can set the threshold. Returns false if
+/// the kernel has no thresholds.
 fn endpoint(bench: &mut Bench, threshold: Microseconds, flags: usize) -> Result<bool> {
     let endpoint: Endpoint = bench.allocator.create()?;
     bench.peer.endpoint = endpoint;
@@ -87,7 +88,7 @@ fn call(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Answers calls; notes when it received and replied.
+/// Replies to calls and logs the stamps.
 fn serve(peer: &Peer) {
     let mut call = Syscall::Recv;
     for round in 0.. {
@@ -97,10 +98,10 @@ fn serve(peer: &Peer) {
     }
 }
 
-/// A call with too little time at hand, which the kernel lets wait: from there to the next thread.
+/// A call with too little budget left, which the kernel defers: from the call to the next thread.
 fn defer(bench: &mut Bench, variant: usize) -> Result {
     let (path, refills) = (variant % 2, REFILLS[variant / 2]);
-    // All replenishments are needed.
+    // The threshold requires all replenishments.
     if !endpoint(bench, BUDGET - KERNEL, 0)? {
         return Ok(());
     }
@@ -116,11 +117,12 @@ fn defer(bench: &mut Bench, variant: usize) -> Result {
     let notification = bench.peer.notification.cptr();
     let mut after = [Stamps::default(); ROUNDS];
     for stamps in &mut after {
-        // Each time it uses a piece; after the last it calls, and this one goes on.
+        // Each signal makes the client use a replenishment; after the last it calls, and this thread
+        // continues.
         for _ in 0..=refills {
             *stamps = counter.timed(Syscall::Send, &mut sending(notification, filled(0)));
         }
-        // With a whole budget, the call is let in.
+        // With a whole budget, the call is accepted.
         client.suspend()?;
         bench.sched_control.configure(time, &parameters)?;
         client.resume()?;
@@ -136,7 +138,7 @@ fn defer(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Answers calls.
+/// Replies to calls.
 fn answer(peer: &Peer) {
     let mut call = Syscall::Recv;
     loop {
@@ -145,14 +147,14 @@ fn answer(peer: &Peer) {
     }
 }
 
-/// Wakes so many times, so that there are as many replenishments, and calls; notes when.
+/// Wakes up so many times, to create as many replenishments, then calls and logs the stamps.
 fn be_deferred(peer: &Peer) {
     let pieces = peer.shared.argument(PIECES);
     for round in 0.. {
         for _ in 0..=pieces {
             peer.notification.wait();
         }
-        // The first stamp is that of the first try.
+        // The first stamp is that of the first attempt.
         let stamps = peer.counter.timed(Syscall::Call, &mut message(peer));
         peer.shared.log(round, stamps);
     }

@@ -1,4 +1,4 @@
-//! The hardware that counts time, as the kernel uses it.
+//! The kernel's access to the hardware clock and timer.
 
 use super::benchmarks;
 use crate::bench::Bench;
@@ -17,7 +17,7 @@ fn set(bench: &mut Bench, _: usize) -> Result {
     report(bench, "set", abi::Syscall::BenchmarkSetTimer)
 }
 
-/// What a call costs beyond one that does nothing.
+/// The cost of a system call beyond that of one without an effect.
 fn report(bench: &mut Bench, operation: &str, call: abi::Syscall) -> Result {
     let counter = bench.counter();
     let samples = repeated(|| {

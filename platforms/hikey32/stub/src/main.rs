@@ -1,11 +1,11 @@
-//! Brings a core from the 64-bit state at EL2, in which it starts, to the 32-bit state at EL1, in which
-//! the kernel of hikey32 runs. See `stub.s`.
+//! Switches a core from the 64-bit state at EL2, in which it starts, to the 32-bit state at EL1, in which the
+//! kernel of hikey32 runs. See `stub.s`.
 #![no_std]
 #![no_main]
 
 core::arch::global_asm!(include_str!("stub.s"));
 
-/// Where the 32-bit kernel begins; filled in by whoever assembles the boot image.
+/// Entry point of the 32-bit kernel; the tool that assembles the boot image fills it in.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".data")]
 static KERNEL_ENTRY: u64 = 0;

@@ -1,11 +1,11 @@
 // From EL2 in the 64-bit state to EL1 in the 32-bit state.
 //
-// The first core comes with zero in x0 and goes on at KERNEL_ENTRY. A core that was started later,
-// by the firmware's CPU_ON with this stub's address, comes with the context identifier of the call in
-// x0: the 32-bit address at which it goes on.
+// The first core has zero in x0 and continues at KERNEL_ENTRY. A core that was started later, by the
+// firmware's CPU_ON with this stub's address, has the context identifier of the call in x0: the 32-bit
+// address at which it continues.
 //
-// Nothing is left for EL2 to do: no traps, no second stage of translation, no virtual offset.
-// Sections D19.2 and D24.2 of the Arm Architecture Reference Manual (DDI 0487) describe the registers.
+// EL2 has no function afterwards: no traps, no stage-2 translation, no virtual offset. Sections D19.2 and
+// D24.2 of the Arm Architecture Reference Manual (DDI 0487) describe the registers.
 
     .section .stub, "ax"
     .global _start
@@ -14,31 +14,32 @@ _start:
     adrp    x0, KERNEL_ENTRY
     ldr     x0, [x0, :lo12:KERNEL_ENTRY]
 entry:
-    // The core is what it is.
+        // EL1 reads the actual identification registers.
     mrs     x1, midr_el1
     msr     vpidr_el2, x1
     mrs     x1, mpidr_el1
     msr     vmpidr_el2, x1
-    // EL1 is in the 32-bit state (RW = 0), and nothing is routed to EL2.
+        // EL1 is in the 32-bit state (RW = 0), and nothing is routed to EL2.
     msr     hcr_el2, xzr
-    // Counters and timers are EL1's own, and show physical time.
+        // EL1 can access the counters and timers, which show physical time.
     mov     x1, #3
     msr     cnthctl_el2, x1
     msr     cntvoff_el2, xzr
-    // Floating point does not trap; the bits that are set are reserved. Nothing else traps either.
+        // Floating point does not trap; the set bits are reserved. Nothing else traps either.
     mov     x1, #0x33ff
     msr     cptr_el2, x1
     msr     hstr_el2, xzr
-    // All event counters are EL1's: as many as PMCR.N says.
+        // All event counters belong to EL1; PMCR.N is their number.
     mrs     x1, pmcr_el0
     ubfx    x1, x1, #11, #5
     msr     mdcr_el2, x1
-    // The 32-bit SCTLR: the reserved bits that are one, with barriers by coprocessor allowed; memory
-    // management and caches off.
+        // The 32-bit SCTLR: the reserved bits that must be one, and barriers by coprocessor instructions
+        // enabled;
+        // MMU and caches disabled.
     movz    x1, #0x0838
     movk    x1, #0x00c5, lsl #16
     msr     sctlr_el1, x1
-    // Supervisor mode, with asynchronous aborts, interrupts and fast interrupts masked.
+        // Supervisor mode, with asynchronous aborts, IRQ and FIQ masked.
     mov     x1, #0x1d3
     msr     spsr_el2, x1
     msr     elr_el2, x0

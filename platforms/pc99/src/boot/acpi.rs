@@ -1,8 +1,9 @@
-//! The tables of the firmware (ACPI Specification 6.5, section 5.2), as far as interrupts need them.
+//! The tables of the firmware (ACPI Specification 6.5, section 5.2) that describe interrupt controllers.
 
 use super::physical::{bytes, number};
 
-/// Bytes of the root pointer from version 2 on; older ones are shorter, but there is memory behind.
+/// Size in bytes of the root pointer from version 2 on; older ones are shorter, but followed by readable
+/// memory.
 const POINTER_SIZE: usize = 36;
 const HEADER_SIZE: usize = 36;
 
@@ -13,15 +14,15 @@ pub struct Acpi {
 }
 
 impl Acpi {
-    /// Looks for the root pointer in the places of section 5.2.5.1.
+    /// Searches for the root pointer at the locations of section 5.2.5.1.
     ///
     /// # Safety
     /// Memory up to `memory_end` is mapped in the window.
     pub unsafe fn find(memory_end: usize) -> Option<Self> {
         const SIGNATURE: &[u8] = b"RSD PTR ";
-        /// Bytes that the checksum of all versions covers.
+        /// Bytes that the checksum covers in all versions.
         const CHECKED: usize = 20;
-        // SAFETY: the BIOS data area and what it refers to are below 1 MiB.
+        // SAFETY: the BIOS data area and the area that it refers to are below 1 MiB.
         let extended = unsafe { number::<2>(bytes(0x40e, 2), 0) << 4 };
         let places = (extended..extended + 0x400)
             .chain(0xe_0000..0x10_0000)
@@ -39,12 +40,12 @@ impl Acpi {
         None
     }
 
-    /// The root pointer, as users get it.
+    /// The root pointer, in the form that users get.
     pub fn root_pointer(&self) -> &'static [u8] {
         self.pointer
     }
 
-    /// The table at an address, if it is in memory and intact.
+    /// The table at an address, if it is in memory and its checksum is correct.
     fn table(&self, address: usize) -> Option<&'static [u8]> {
         let fits = |size: usize| {
             address
@@ -64,8 +65,8 @@ impl Acpi {
         (sum(table) == 0).then_some(table)
     }
 
-    /// The table with a signature: through the extended root table where there is one (section 5.2.8),
-    /// else through the old one.
+    /// The table with a signature, found through the extended root table if there is one (section 5.2.8),
+    /// otherwise through the old one.
     fn find_table(&self, signature: &[u8; 4]) -> Option<&'static [u8]> {
         let revision = self.pointer[15];
         let extended = if revision >= 2 {
@@ -93,17 +94,17 @@ impl Acpi {
     /// The physical addresses of the I/O APICs, from the multiple APIC description table (section
     /// 5.2.12).
     pub fn io_apics(&self) -> impl Iterator<Item = usize> + use<> {
-        /// Kind of the entries for I/O APICs; the address is at offset 4.
+        /// Type of the entries for I/O APICs; the address is at offset 4.
         const IO_APIC: u8 = 1;
         self.interrupt_controllers()
             .filter(|entry| entry[0] == IO_APIC)
             .map(|entry| number::<4>(entry, 4))
     }
 
-    /// The identifiers of the local APICs of processors that can be used, from the same table.
+    /// The identifiers of the local APICs of usable processors, from the same table.
     #[cfg(feature = "smp")]
     pub fn local_apics(&self) -> impl Iterator<Item = u32> + use<> {
-        /// Kinds of the entries for processors, with small and with large identifiers.
+        /// Types of the entries for processors, with 8-bit and with 32-bit identifiers.
         const LOCAL_APIC: u8 = 0;
         const LOCAL_X2APIC: u8 = 9;
         const ENABLED: usize = 1;
@@ -117,7 +118,7 @@ impl Acpi {
         })
     }
 
-    /// The entries of the multiple APIC description table: kind, length, and more.
+    /// The entries of the multiple APIC description table: type, length, and further fields.
     fn interrupt_controllers(&self) -> impl Iterator<Item = &'static [u8]> + use<> {
         let mut rest = self
             .find_table(b"APIC")

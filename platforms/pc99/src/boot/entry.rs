@@ -1,19 +1,19 @@
 //! From the boot loader to 64-bit code at the kernel's addresses.
 //!
-//! A multiboot loader (Multiboot Specification 0.6.96, section 3) leaves the processor in 32-bit
-//! protected mode without paging. The way from there is that of Intel SDM vol. 3, section 10.8.5. The
-//! page tables made here show the first GiB of memory three times: where it is, in the window, and at
-//! the image's addresses. They serve until [`super::start`] has better ones.
+//! A multiboot loader (Multiboot Specification 0.6.96, section 3) leaves the processor in 32-bit protected
+//! mode without paging. The switch to 64-bit mode follows Intel SDM vol. 3, section 10.8.5. The page tables
+//! created here map the first GiB of memory three times: identically, in the window, and at the image's
+//! addresses. They are used until [`super::start`] replaces them.
 
 use core::arch::global_asm;
 
 use arch_x86_64::paging::{IMAGE_BASE, Level, window};
 
-/// In EAX when a multiboot loader has started the kernel.
+/// Value of EAX if a multiboot loader has started the kernel.
 pub const LOADER_MAGIC: u32 = 0x2bad_b002;
 
 const HEADER_MAGIC: u32 = 0x1bad_b002;
-/// Wanted of the loader: modules on page boundaries, and the memory map.
+/// Requests to the loader: page-aligned modules, and the memory map.
 const HEADER_FLAGS: u32 = 1 << 0 | 1 << 1;
 
 global_asm!(
@@ -32,7 +32,7 @@ global_asm!(
 
     ".pushsection .boot.text, \"ax\"",
     ".balign 8",
-    // A 64-bit code segment is all that is needed.
+    // Only a 64-bit code segment is needed.
     "boot_descriptors: .quad 0, 0x00209a0000000000",
     ".global boot_descriptors_pointer",
     "boot_descriptors_pointer: .word 15",
@@ -45,7 +45,7 @@ global_asm!(
     "cld",
     "mov edi, eax",
     "mov esi, ebx",
-    // Without 64-bit mode there is nobody to tell.
+    // Without 64-bit mode, halt; no console is initialised that could report this.
     "mov eax, 0x80000001",
     "cpuid",
     "bt edx, 29",
@@ -84,7 +84,7 @@ global_asm!(
     "or eax, 1 << 31",
     "mov cr0, eax",
     "lgdt [boot_descriptors_pointer]",
-    // A far jump, which loads the code segment; the assembler's syntax has no word for it.
+    // A far jump, which loads the code segment; the assembler has no syntax for it.
     ".byte 0xea",
     ".long boot_long_mode",
     ".word 8",

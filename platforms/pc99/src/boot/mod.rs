@@ -1,4 +1,4 @@
-//! From the boot loader's hand-over to the first user instruction.
+//! From the boot loader to the first user instruction.
 
 mod acpi;
 mod entry;
@@ -29,19 +29,19 @@ use acpi::Acpi;
 use multiboot::Information;
 use ranges::Ranges;
 
-/// Memory that the boot tables show.
+/// End of the memory that the boot page tables map.
 const BOOT_WINDOW: PhysAddr = PhysAddr(1 << 30);
-/// Memory below is left to firmware and devices.
+/// Memory below this is left to firmware and devices.
 const LOW_MEMORY_END: PhysAddr = PhysAddr(1 << 20);
-/// The end of what users can get as device memory: what an untyped capability can describe.
+/// The end of device memory for users: the limit of the addresses in untyped capabilities.
 const DEVICE_TOP: u64 = 1 << 47;
 const PAGE: usize = 1 << 12;
 const DEFAULT_IO_APIC: usize = 0xfec0_0000;
 
-/// Regions of memory that boot keeps track of.
+/// The most regions of memory during boot.
 const REGIONS: usize = 64;
 
-// What the linker script defines; only the addresses mean something.
+// Symbols of the linker script; only their addresses are used.
 unsafe extern "C" {
     static image_text: u8;
     #[cfg(feature = "harden-meltdown")]
@@ -59,7 +59,7 @@ macro_rules! address_of {
     };
 }
 
-/// Boots the kernel and leaves it for the initial thread.
+/// Boots the kernel and exits to the initial thread.
 pub extern "C" fn start(magic: u32, information: u32) -> ! {
     crate::serial::COM1.init();
     #[cfg(feature = "log")]
@@ -68,7 +68,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         magic == entry::LOADER_MAGIC,
         "the kernel was not started by a multiboot loader"
     );
-    // SAFETY: the loader passes the address of its information.
+    // SAFETY: the loader passes the address of its information structure.
     let information = unsafe { Information::new(information as usize) };
 
     let image = LOW_MEMORY_END..PhysAddr(address_of!(image_end) - IMAGE_BASE);
@@ -79,13 +79,13 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     let features = Features::detect();
     #[cfg(feature = "debug")]
     tell_what_is_open();
-    // SAFETY: this is boot, and the tables that follow are the kernel's alone.
+    // SAFETY: this is boot, and only the kernel uses the new page tables.
     let mut kernel_space = unsafe {
         features.enable();
         let spare = || spare_page(&mut ram);
         #[cfg_attr(
             not(feature = "harden-meltdown"),
-            expect(unused_mut, reason = "it hides")
+            expect(unused_mut, reason = "only `hide` changes it")
         )]
         let mut space = KernelSpace::build(&sections(), memory_end, features.huge_pages, spare);
         tlb::load_root(space.root());
@@ -104,7 +104,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     let local_apic_page = PhysAddr(LocalApic::physical_base() as usize);
     reserved.add(page(local_apic_page));
     pic::disable();
-    // SAFETY: the registers are mapped for nobody else.
+    // SAFETY: the registers are mapped for this driver only.
     let local_apic =
         unsafe { LocalApic::enable(features.x2apic, kernel_space.map_device(local_apic_page)) };
     let io_apics = io_apics(acpi.as_ref(), &mut kernel_space, &mut reserved);
@@ -118,7 +118,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         io_apics: io_apics.into_iter().flatten(),
         stack: address_of!(image_end),
     };
-    // SAFETY: this is boot; the kernel's tables are in use and the features enabled.
+    // SAFETY: this is boot; the kernel's page tables are in use and the features enabled.
     let kernel = unsafe { state::init(X86_64::<Pc99>::new(machine)) };
     #[cfg(not(feature = "smp"))]
     let nodes = 1;
@@ -158,11 +158,11 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     kernel::boot::start(kernel, &parameters);
     #[cfg(feature = "smp")]
     smp::let_go();
-    // SAFETY: everything is set up, and no reference to the kernel is used after this.
+    // SAFETY: everything is initialised, and no reference to the kernel is used after this.
     unsafe { trap::return_to_user() }
 }
 
-/// Says which attacks the processor is open to and the kernel was built without a defence against.
+/// Prints the attacks to which the processor is vulnerable and against which this kernel has no mitigation.
 #[cfg(feature = "debug")]
 fn tell_what_is_open() {
     let needs = Speculation::detect();
@@ -183,7 +183,7 @@ fn tell_what_is_open() {
     }
 }
 
-/// RAM that nobody uses, as far as the window can show it.
+/// Unused RAM, as far as the window can map it.
 fn usable_ram(
     information: &Information,
     image: &Range<PhysAddr>,
@@ -204,7 +204,7 @@ fn usable_ram(
     ram
 }
 
-/// The end of memory that the window must show: RAM, and below 4 GiB the firmware's tables too.
+/// The end of the memory that the window must map: RAM, and below 4 GiB also the firmware's tables.
 fn memory_end(information: &Information) -> usize {
     const LOW: usize = 1 << 32;
     information
@@ -215,12 +215,12 @@ fn memory_end(information: &Information) -> usize {
         .unwrap_or(BOOT_WINDOW.0)
 }
 
-/// A cleared page for the kernel's tables.
+/// A cleared page for the kernel's page tables.
 fn spare_page(ram: &mut Ranges<REGIONS>) -> PhysAddr {
     let Some(page) = ram.take_below(BOOT_WINDOW, PAGE) else {
         panic!("there is no memory for the kernel's page tables");
     };
-    // SAFETY: the page was free, and the boot tables show it.
+    // SAFETY: the page was free, and the boot page tables map it.
     unsafe {
         core::ptr::with_exposed_provenance_mut::<u8>(window::to_virtual(page)).write_bytes(0, PAGE);
     }
@@ -234,7 +234,7 @@ fn sections() -> [(Range<usize>, Access); 4] {
     parts()
 }
 
-/// As above; the stacks of further cores lie among the variables.
+/// The same; the stacks of further cores are among the variables.
 #[cfg(feature = "smp")]
 fn sections() -> [(Range<usize>, Access); 4 + smp::STACKS] {
     let [text, rodata, data, stack] = parts();
@@ -284,7 +284,7 @@ fn io_apics(
         let start = PhysAddr(address / PAGE * PAGE);
         reserved.add(page(start));
         let registers = space.map_device(start) + address % PAGE;
-        // SAFETY: the registers are mapped for nobody else.
+        // SAFETY: the registers are mapped for this driver only.
         *place = Some(unsafe { IoApic::new(registers) });
     };
     match acpi {

@@ -1,4 +1,4 @@
-//! What the boot loader tells (Multiboot Specification 0.6.96, section 3.3).
+//! The boot loader's information (Multiboot Specification 0.6.96, section 3.3).
 
 use core::ops::Range;
 
@@ -14,26 +14,26 @@ mod flag {
     pub const FRAME_BUFFER: usize = 1 << 12;
 }
 
-/// The loader's information.
+/// The loader's information structure.
 pub struct Information {
     bytes: &'static [u8],
 }
 
 /// A region of the memory map.
 pub struct Region {
-    /// Where it is.
+    /// Its addresses.
     pub range: Range<PhysAddr>,
-    /// Whether it is RAM that nobody has a claim on.
+    /// Whether it is available RAM.
     pub usable: bool,
 }
 
 impl Information {
-    /// The information at a physical address.
+    /// The information structure at a physical address.
     ///
     /// # Safety
-    /// A multiboot loader has put it there, and what it refers to is still unused.
+    /// A multiboot loader has stored it there, and the memory that it refers to is still unused.
     pub unsafe fn new(address: usize) -> Self {
-        // SAFETY: loaders put it below 1 GiB, which the boot tables show.
+        // SAFETY: loaders store it below 1 GiB, which the boot page tables map.
         let bytes = unsafe { bytes(address, SIZE) };
         Self { bytes }
     }
@@ -42,16 +42,16 @@ impl Information {
         number::<4>(self.bytes, 0) & flag != 0
     }
 
-    /// The memory map as the loader gives it: entries of varying size.
+    /// The memory map in the loader's format: entries of variable size.
     fn raw_map(&self) -> &'static [u8] {
         if !self.has(flag::MEMORY_MAP) {
             return &[];
         }
-        // SAFETY: the loader put it there, below 1 GiB.
+        // SAFETY: the loader stored it there, below 1 GiB.
         unsafe { bytes(number::<4>(self.bytes, 48), number::<4>(self.bytes, 44)) }
     }
 
-    /// The entries of the memory map: base, length and kind, 20 bytes of each.
+    /// The entries of the memory map: base, length and type, 20 bytes each.
     fn entries(&self) -> impl Iterator<Item = &'static [u8]> {
         let mut rest = self.raw_map();
         core::iter::from_fn(move || {
@@ -76,7 +76,7 @@ impl Information {
         })
     }
 
-    /// The memory map as users get it.
+    /// The memory map in the format that users get.
     pub fn memory_map_record(&self) -> MemoryMapRecord {
         let mut record = [0; _];
         let (length, list) = record.split_at_mut(4);
@@ -90,7 +90,7 @@ impl Information {
         record
     }
 
-    /// The frame buffer: address, pitch, width, height, depth and type, laid out as users get them.
+    /// The frame buffer: address, pitch, width, height, depth and type, in the format that users get.
     pub fn frame_buffer(&self) -> Option<&'static [u8]> {
         self.has(flag::FRAME_BUFFER).then(|| &self.bytes[88..110])
     }
@@ -102,7 +102,7 @@ impl Information {
         }
         let (control, mode) = (number::<4>(self.bytes, 72), number::<4>(self.bytes, 76));
         let mut record = [0; _];
-        // SAFETY: the loader put them there, below 1 GiB.
+        // SAFETY: the loader stored them there, below 1 GiB.
         unsafe {
             record[..512].copy_from_slice(bytes(control, 512));
             record[512..768].copy_from_slice(bytes(mode, 256));
@@ -115,7 +115,7 @@ impl Information {
 const RECORD_ENTRIES: usize = 50;
 const RECORD_ENTRY: usize = 24;
 
-/// The used length, and 50 entries of size, base, length and kind.
+/// The used length, and 50 entries of size, base, length and type.
 pub type MemoryMapRecord = [u8; 4 + RECORD_ENTRIES * RECORD_ENTRY];
 
 /// The blocks of 512 and 256 bytes, then mode and interface.

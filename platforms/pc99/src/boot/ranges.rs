@@ -1,4 +1,4 @@
-//! A short list of ranges of memory.
+//! A short list of memory ranges.
 
 use core::ops::Range;
 
@@ -11,7 +11,7 @@ pub struct Ranges<const CAPACITY: usize> {
 }
 
 impl<const CAPACITY: usize> Ranges<CAPACITY> {
-    /// No range.
+    /// An empty list.
     pub const fn new() -> Self {
         Self {
             list: [const { PhysAddr(0)..PhysAddr(0) }; CAPACITY],
@@ -19,7 +19,7 @@ impl<const CAPACITY: usize> Ranges<CAPACITY> {
         }
     }
 
-    /// Adds a range. What does not fit, or is empty, is dropped.
+    /// Adds a range. It is dropped if it is empty or the list is full.
     pub fn add(&mut self, range: Range<PhysAddr>) {
         if range.start < range.end && self.count < CAPACITY {
             self.list[self.count] = range;
@@ -27,7 +27,7 @@ impl<const CAPACITY: usize> Ranges<CAPACITY> {
         }
     }
 
-    /// Takes out whatever lies in `hole`.
+    /// Removes all addresses in `hole`.
     pub fn remove(&mut self, hole: &Range<PhysAddr>) {
         let mut rest = Self::new();
         for range in self.as_slice() {

@@ -1,9 +1,9 @@
-//! Starting the other cores (Intel SDM vol. 3, section 10.4).
+//! Startup of the other cores (Intel SDM vol. 3, section 10.4).
 //!
-//! A core that gets the messages INIT and start-up begins in real mode at a page below 1 MiB, where the
-//! code between `core_real_mode` and `core_real_mode_end` is copied to. In protected mode it goes on in
-//! the image, takes the tables that the first core booted with, and calls [`start_core`] on the stack that
-//! was chosen for it. One core starts after the other; then all wait until the first one lets them go.
+//! A core that receives INIT and start-up IPIs begins in real mode at a page below 1 MiB, to which the code
+//! between `core_real_mode` and `core_real_mode_end` is copied. In protected mode it continues in the image,
+//! loads the page tables with which the first core booted, and calls [`start_core`] on the stack assigned to
+//! it. The cores are started one by one; then all wait until the first core releases them.
 
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
@@ -25,15 +25,15 @@ use kernel::sched::CORES;
 use super::acpi::Acpi;
 use crate::{Pc99, state};
 
-/// Stacks of cores behind the first one.
+/// Stacks of all cores except the first.
 pub const STACKS: usize = CORES - 1;
 const STACK_SIZE: usize = 32 * 1024;
 const PAGE: usize = 4096;
 
-/// The page in which cores start. What was there is put back.
+/// The page in which cores start. Its former contents are restored.
 const START_PAGE: PhysAddr = PhysAddr(0x8000);
 
-/// A stack, and below it a page that is not mapped.
+/// A stack, with an unmapped guard page below it.
 #[repr(C, align(4096))]
 struct Stack {
     guard: [u8; PAGE],
@@ -42,7 +42,7 @@ struct Stack {
 
 #[repr(transparent)]
 struct Stacks(UnsafeCell<MaybeUninit<[Stack; STACKS]>>);
-// SAFETY: each is used by one core, as its stack.
+// SAFETY: each stack is used by one core only.
 unsafe impl Sync for Stacks {}
 
 static OF_CORES: Stacks = Stacks(UnsafeCell::new(MaybeUninit::zeroed()));
@@ -53,7 +53,7 @@ pub fn guard(index: usize) -> Range<usize> {
     start..start + PAGE
 }
 
-/// What the core that starts finds.
+/// Data for the core that is being started.
 struct Start {
     number: usize,
     registers: usize,
@@ -62,22 +62,21 @@ struct Start {
 }
 
 struct Place(UnsafeCell<MaybeUninit<Start>>);
-// SAFETY: the first core writes it while no other one runs; then the one that starts reads it.
+// SAFETY: the first core writes it while no other core runs; then only the core being started reads it.
 unsafe impl Sync for Place {}
 
 static START: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
-/// The end of its stack.
+/// The end of that core's stack.
 static STACK_END: AtomicUsize = AtomicUsize::new(0);
-/// How many cores are ready.
+/// Number of cores that are ready.
 static READY: AtomicUsize = AtomicUsize::new(1);
-/// Whether they may go on.
+/// Whether the cores may continue.
 static GO: AtomicBool = AtomicBool::new(false);
 
-/// Starts the other cores that the machine has, as far as there is room for them. Returns how many cores
-/// there are.
+/// Starts the machine's other cores, up to the supported number. Returns the number of cores.
 ///
 /// # Panics
-/// When a core does not start.
+/// If a core does not start.
 ///
 /// # Safety
 /// Called once, by the first core, with interrupts disabled; memory below 1 MiB is not in use.
@@ -87,9 +86,9 @@ pub unsafe fn start_others(
     acpi: Option<&Acpi>,
 ) -> usize {
     let page = core::ptr::with_exposed_provenance_mut::<[u8; PAGE]>(window::to_virtual(START_PAGE));
-    // SAFETY: it is memory, and unused but for what is put back below.
+    // SAFETY: it is memory, which is unused, and its contents are restored below.
     let before = unsafe { page.read() };
-    // SAFETY: both symbols are of the code below, which is in the window, and shorter than a page.
+    // SAFETY: both symbols belong to the code below, which is in the window, and is shorter than a page.
     unsafe {
         let [start, end] = [&raw const core_real_mode, &raw const core_real_mode_end]
             .map(|place| window::to_virtual(PhysAddr(place as usize)));
@@ -108,23 +107,23 @@ pub unsafe fn start_others(
             common,
             irqs: kernel.irqs,
         };
-        // SAFETY: no core starts now.
+        // SAFETY: no core is being started now.
         unsafe { (*START.0.get()).write(start) };
         STACK_END.store(guard(number - 1).end + STACK_SIZE, Ordering::Relaxed);
         start_one(kernel, identifier, number);
         number += 1;
     }
-    // SAFETY: as above; all cores have left it.
+    // SAFETY: as above; no core executes this page any more.
     unsafe { page.write(before) };
     number
 }
 
-/// Lets the other cores go on.
+/// Releases the other cores.
 pub fn let_go() {
     GO.store(true, Ordering::Release);
 }
 
-/// By the protocol of section 10.4.4.1.
+/// Starts a core by the protocol of section 10.4.4.1.
 fn start_one(kernel: &mut Kernel<X86_64<Pc99>>, identifier: u32, number: usize) {
     let second = kernel.arch.clock().frequency();
     let is_ready = || READY.load(Ordering::Acquire) > number;
@@ -149,7 +148,7 @@ fn start_one(kernel: &mut Kernel<X86_64<Pc99>>, identifier: u32, number: usize) 
     );
 }
 
-/// Where a core goes on, on its stack.
+/// The entry point of a core in Rust, on its stack.
 extern "C" fn start_core() -> ! {
     // SAFETY: the first core has written it, and waits.
     let start = unsafe { (*START.0.get()).assume_init_ref() };
@@ -160,8 +159,8 @@ extern "C" fn start_core() -> ! {
         irqs,
     } = start;
     let features = common.features();
-    // SAFETY: this is boot of this core; the first one has made the tables, and made room for the registers
-    // of local APICs, which are at the same address for each core.
+    // SAFETY: this is boot of this core; the first core has created the page tables and the mapping of the
+    // local APIC registers, which are at the same address for each core.
     let kernel = unsafe {
         features.enable();
         tlb::load_root(common.root());
@@ -175,11 +174,11 @@ extern "C" fn start_core() -> ! {
         kernel::sync::spin_loop();
     }
     kernel.join();
-    // SAFETY: everything is set up, and no reference to the kernel is used after this.
+    // SAFETY: everything is initialised, and no reference to the kernel is used after this.
     unsafe { trap::return_to_user() }
 }
 
-// What the code below defines; only the addresses mean something.
+// Symbols of the code below; only their addresses are used.
 unsafe extern "C" {
     static core_real_mode: u8;
     static core_real_mode_end: u8;
@@ -187,7 +186,7 @@ unsafe extern "C" {
 
 global_asm!(
     ".pushsection .boot.text, \"ax\"",
-    // Code and data of 4 GiB each, for the few instructions in between.
+    // Code and data segments of 4 GiB each, for the instructions in between.
     ".balign 8",
     "core_descriptors: .quad 0, 0x00cf9a000000ffff, 0x00cf92000000ffff",
 
@@ -198,15 +197,15 @@ global_asm!(
     "cld",
     "mov ax, cs",
     "mov ds, ax",
-    // `lgdt` of an address in the page, with 32 bits of base; the assembler does not take the difference.
+    // `lgdt` with an address in the page and a 32-bit base; the assembler does not accept the difference.
     ".byte 0x66, 0x0f, 0x01, 0x16",
     ".word core_descriptors_pointer - core_real_mode",
-    // Protected mode, and caches on: after a reset they are off.
+    // Protected mode, with caches enabled: after a reset they are disabled.
     "mov eax, cr0",
     "and eax, {CACHES_OFF_MASK}",
     "or eax, 1",
     "mov cr0, eax",
-    // A far jump with a segment and 32 bits of offset; the assembler's syntax has no word for it.
+    // A far jump with a segment and a 32-bit offset; the assembler has no syntax for it.
     ".byte 0x66, 0xea",
     ".long core_protected_mode",
     ".word 8",

@@ -1,5 +1,5 @@
-//! A client: works for itself and calls the server, as fast as its budget lets it, and notices how
-//! long it is without the processor.
+//! A client: computes and calls the server, as fast as its budget allows, and measures how long it is without
+//! the processor.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -9,7 +9,7 @@ use userlib::cap::Endpoint;
 use userlib::time::Clock;
 use userlib::{Message, Startup};
 
-/// Rounds of work at home, and in the server, between two looks at the clock.
+/// Iterations of work in the client, and in the server, between two readings of the clock.
 const HOME: usize = 50_000;
 const AWAY: usize = 1_000;
 

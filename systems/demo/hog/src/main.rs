@@ -1,5 +1,5 @@
-//! The hog: more urgent than the clients and never satisfied. It takes all the time that it can get,
-//! and when it is told to, it asks the server for work without an end.
+//! The hog: has a higher priority than the clients, and uses all of its budget. On request it also asks the
+//! server for work without an end.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -9,7 +9,7 @@ use userlib::cap::Endpoint;
 use userlib::time::Clock;
 use userlib::{Message, Startup};
 
-/// Rounds of work between two looks at the clock.
+/// Iterations of work between two readings of the clock.
 const ROUNDS: usize = 20_000;
 
 userlib::entry!(main);

@@ -1,24 +1,23 @@
-//! What the components of the demo say to one another.
+//! The protocols of the demo's components.
 //!
-//! Requests go to the server in messages. What a component tells the root task, and the other way
-//! round, stands in a page that it shares with it.
+//! Requests to the server are messages. A component and the root task communicate through a shared page.
 #![no_std]
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Labels of requests to the server.
 pub mod request {
-    /// A little work; word 0 says how much.
+    /// A small amount of work, given in word 0.
     pub const WORK: usize = 1;
-    /// Work without an end: what a well-meant server must survive.
+    /// Work without an end, which the server must survive.
     pub const ENDLESS: usize = 2;
 }
 
-/// Labels of the server's answers.
+/// Labels of the server's replies.
 pub mod answer {
     /// Done.
     pub const DONE: usize = 0;
-    /// Not done: the caller's time was used up first.
+    /// Not done: the caller's budget was used up first.
     pub const OUT_OF_TIME: usize = 1;
 }
 
@@ -32,17 +31,17 @@ impl Report {
     const OUT_OF_TIME: usize = 2;
     const BLACKOUT: usize = 3;
 
-    /// The root task lets the hog overrun inside the server, or ends that.
+    /// Makes the hog overrun in the server, or ends that.
     pub fn set_attack(self, on: bool) {
         self.0[Self::ATTACK].store(on as usize, Relaxed);
     }
 
-    /// Whether the hog is to overrun inside the server.
+    /// Whether the hog must overrun in the server.
     pub fn attack(self) -> bool {
         self.0[Self::ATTACK].load(Relaxed) != 0
     }
 
-    /// A component counts an answer.
+    /// Counts a reply.
     pub fn count(self, label: usize) {
         let counter = if label == answer::DONE {
             Self::DONE
@@ -52,17 +51,17 @@ impl Report {
         self.0[counter].fetch_add(1, Relaxed);
     }
 
-    /// Requests that were done.
+    /// Number of requests that were completed.
     pub fn done(self) -> usize {
         self.0[Self::DONE].load(Relaxed)
     }
 
-    /// Requests that were cut off because the time was used up.
+    /// Number of requests that were aborted because the budget was used up.
     pub fn out_of_time(self) -> usize {
         self.0[Self::OUT_OF_TIME].load(Relaxed)
     }
 
-    /// A component has found itself without the processor for so many microseconds.
+    /// Records that the component was without the processor for so many microseconds.
     pub fn blackout(self, microseconds: u64) {
         self.0[Self::BLACKOUT].fetch_max(microseconds as usize, Relaxed);
     }

@@ -1,9 +1,9 @@
-//! What a newcomer sees first: a processor divided by budgets.
+//! The introductory demo: a processor divided by budgets.
 //!
-//! Two clients and a hog of higher priority get budgets and share a passive server. For five seconds
-//! the screen shows what each was promised and what it got. Then the hog asks the server for work
-//! without an end, again and again; each time its own budget runs out, a timeout handler throws the
-//! request out and starts the server over, and the clients hardly notice.
+//! Two clients and a hog of higher priority get budgets and share a passive server. For five seconds the
+//! screen shows the promised and the received share of each. Then the hog asks the server for work without an
+//! end, repeatedly; each time the hog's budget runs out, a timeout handler aborts the request and restarts
+//! the server, with little effect on the clients.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -19,14 +19,15 @@ use userlib::cap::SchedParameters;
 use userlib::time::Clock;
 use userlib::{BootInfo, Environment, Microseconds, Result, boot, syscall};
 
-/// How long the screen shows shares before the attack.
+/// How long the screen shows shares before the attack begins.
 const CALM: Microseconds = Microseconds::from_millis(5000);
-/// The attack ends when the hog was cut off so many times,
+/// The attack ends after the hog's requests were aborted so many times.
 const ATTACKS: usize = 10;
-/// or, if it never is, after so long.
+/// The attack also ends after this time.
 const PATIENCE: Microseconds = Microseconds::from_millis(10_000);
 
-/// The root task looks so often. It is the least urgent of all, so that watching disturbs nobody.
+/// Scheduling parameters of the root task. It has the lowest priority, so that its display does not disturb
+/// the others.
 const LOOK: SchedParameters = SchedParameters::new(
     Microseconds::from_millis(25),
     Microseconds::from_millis(250),
@@ -63,7 +64,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     Ok(if verdict::judge(&members) { 0 } else { 1 })
 }
 
-/// Shows what everybody gets, for as long as `go_on` says.
+/// Shows the shares of all components until `go_on` returns false.
 fn watch(
     members: &mut Members,
     clock: &Clock,
@@ -71,7 +72,7 @@ fn watch(
 ) -> Result {
     let mut screen = Screen::new();
     loop {
-        // There is time again in the next period.
+        // Budget is available again in the next period.
         syscall::yield_now();
         let time = members.look(clock)?;
         screen.show(members);

@@ -1,4 +1,4 @@
-//! The components: what they are promised, and what they get.
+//! The components, with their promised and received shares.
 
 use crate::recovery::{self, Recovery};
 use core::cell::Cell;
@@ -9,7 +9,7 @@ use userlib::thread::ThreadParameters;
 use userlib::time::Clock;
 use userlib::{CPtr, Capability, Environment, Microseconds, Process, Result, Rights, tar};
 
-/// What a component is promised.
+/// The scheduling parameters of a component.
 pub struct Plan {
     pub name: &'static str,
     program: &'static str,
@@ -22,10 +22,10 @@ const fn ms(milliseconds: u64) -> Microseconds {
     Microseconds::from_millis(milliseconds)
 }
 
-/// The number of those who call the server.
+/// The number of components that call the server.
 pub const COUNT: usize = 3;
 
-/// Those who call the server. The hog is last.
+/// The components that call the server. The hog is last.
 static PLANS: [Plan; COUNT] = [
     Plan {
         name: "client-a",
@@ -50,7 +50,7 @@ static PLANS: [Plan; COUNT] = [
     },
 ];
 
-/// The name and the program of the component with this badge in faults.
+/// The name and the program of the component with this badge in fault messages.
 pub fn names(badge: usize) -> (&'static str, &'static str) {
     match badge.checked_sub(1).and_then(|index| PLANS.get(index)) {
         Some(plan) => (plan.name, plan.program),
@@ -59,9 +59,9 @@ pub fn names(badge: usize) -> (&'static str, &'static str) {
 }
 
 const SERVER: &str = "demo-server";
-/// The server is more urgent than all who call it, so that they hold it up as briefly as can be.
+/// The server has a higher priority than its callers, so that they delay it as little as possible.
 const SERVER_PRIORITY: u8 = 150;
-/// Time lent to the server until its first receive.
+/// Parameters of the context lent to the server until its first receive.
 const LENT: SchedParameters = SchedParameters::new(ms(1), ms(20)).with_badge(recovery::SERVER);
 
 const RECOVERY_PRIORITY: u8 = 200;
@@ -71,26 +71,26 @@ const RECOVERY: SchedParameters = SchedParameters::new(ms(1), ms(20));
 pub struct Member {
     pub plan: &'static Plan,
     pub report: Report,
-    /// Whose time ran out, in the words of a timeout fault.
+    /// Identifies the component in timeout fault messages.
     badge: usize,
     process: Process,
     time: SchedContext,
-    /// What it has used since the start.
+    /// Time that it has used since the start.
     used: Cell<Microseconds>,
 }
 
 impl Member {
-    /// What it was promised, in thousandths of the processor.
+    /// Its promised share, in thousandths of the processor.
     pub fn promised(&self) -> u64 {
         1000 * self.plan.budget.0 / self.plan.period.0
     }
 
-    /// What it got until now, in thousandths of the processor.
+    /// Its received share until now, in thousandths of the processor.
     pub fn received(&self, time: Microseconds) -> u64 {
         1000 * self.used.get().0 / time.0.max(1)
     }
 
-    /// How often its time ran out inside the server.
+    /// How often its budget ran out in the server.
     pub fn overruns(&self) -> usize {
         recovery::overruns(self.badge)
     }
@@ -104,7 +104,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Makes all components and starts the server; the others wait for [`start`](Self::start).
+    /// Creates all components and starts the server; [`start`](Self::start) starts the others.
     pub fn create(environment: &mut Environment, clock: &Clock) -> Result<Self> {
         let requests: Endpoint = environment.allocator.create()?;
         let faults: Endpoint = environment.allocator.create()?;
@@ -128,7 +128,7 @@ impl Members {
         })
     }
 
-    /// Lets all run.
+    /// Starts all components.
     pub fn start(&self) -> Result {
         for member in &self.list {
             member.process.start()?;
@@ -136,8 +136,8 @@ impl Members {
         Ok(())
     }
 
-    /// Counts from now on. The caller runs when the others have used up what they have, here as at
-    /// every later look; so the time counted holds as many budgets as periods.
+    /// Starts to count. Here as in each later [`look`](Self::look), the caller runs when the others have used
+    /// up their budgets; so the counted time has as many budgets as periods.
     pub fn count_from_now(&mut self, clock: &Clock) -> Result {
         self.look(clock)?;
         for member in &self.list {
@@ -147,7 +147,7 @@ impl Members {
         Ok(())
     }
 
-    /// Reads what each has used; says how long they have been running.
+    /// Reads the time that each component has used; returns how long they have been running.
     pub fn look(&mut self, clock: &Clock) -> Result<Microseconds> {
         for member in &self.list {
             let used = member.time.consumed()? + recovery::take_accounted(member.badge);
@@ -157,12 +157,12 @@ impl Members {
         Ok(self.time())
     }
 
-    /// How long they had been running at the last look.
+    /// How long they had been running at the last reading.
     pub fn time(&self) -> Microseconds {
         self.now - self.start
     }
 
-    /// Each of them.
+    /// All components.
     pub fn iter(&self) -> impl Iterator<Item = &Member> {
         self.list.iter()
     }
@@ -214,11 +214,11 @@ impl Member {
     }
 }
 
-/// Whoever is preempted often has its budget come back in as many pieces. (As sporadic servers, they
-/// do not lose time by it.)
+/// Frequent preemption splits a budget into as many replenishments. (As sporadic servers, the components do
+/// not lose budget by it.)
 const EXTRA_REFILLS: usize = 8;
 
-/// Starts the server, and the thread that starts it over.
+/// Starts the server, and the thread that restarts it.
 fn start_server(environment: &mut Environment, requests: Endpoint, faults: Endpoint) -> Result {
     let reply: Reply = environment.allocator.create()?;
     let mut process = Process::new(environment, program(SERVER))?;

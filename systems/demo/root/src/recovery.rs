@@ -1,8 +1,8 @@
-//! The timeout handler: what happens when somebody's time ends inside the server.
+//! The timeout handler, which runs when a caller's budget ends in the server.
 //!
-//! The server cannot go on before the caller has time again, and until then nobody else would be
-//! served. So the caller is answered with an error, and its time goes back to it; the server starts
-//! over. It serves the next caller within microseconds.
+//! The server could continue only after the caller's next replenishment, and would serve no other caller
+//! until then. So the handler replies to the caller with an error, which returns its context, and restarts
+//! the server. The server handles the next request within microseconds.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use demo_protocol::answer;
@@ -13,31 +13,31 @@ use userlib::{Fault, Message, Microseconds, Outcome, PostMortem, println};
 
 use crate::members;
 
-/// The server's badge in faults.
+/// The server's badge in fault messages.
 pub const SERVER: usize = 0;
 
 static OVERRUNS: [AtomicUsize; crate::members::COUNT + 1] =
     [const { AtomicUsize::new(0) }; crate::members::COUNT + 1];
 
-/// How often the time of the component with this badge ran out inside the server.
+/// How often the budget of the component with this badge ran out in the server.
 pub fn overruns(badge: usize) -> usize {
     OVERRUNS[badge].load(Relaxed)
 }
 
-/// The time that these faults accounted for, and that the kernel therefore does not tell again.
+/// The time that these fault messages reported, which the kernel therefore does not report again.
 static ACCOUNTED: [AtomicUsize; crate::members::COUNT + 1] =
     [const { AtomicUsize::new(0) }; crate::members::COUNT + 1];
 
-/// Takes the time that faults of the component with this badge accounted for.
+/// Returns and clears the time that fault messages of the component with this badge have reported.
 pub fn take_accounted(badge: usize) -> Microseconds {
     Microseconds(ACCOUNTED[badge].swap(0, Relaxed) as u64)
 }
 
-/// What the handler needs.
+/// Resources of the handler.
 pub struct Recovery {
-    /// Where faults arrive,
+    /// The endpoint that receives faults.
     pub faults: Endpoint,
-    /// and how they are answered.
+    /// The reply object for faults.
     pub fault_reply: Reply,
     /// The server.
     pub server: Passive,
@@ -48,7 +48,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Handles faults for ever.
+    /// Handles faults forever.
     pub fn run(self) {
         loop {
             let received = self.faults.recv(self.fault_reply);
@@ -69,7 +69,7 @@ impl Recovery {
 
     fn start_over(&self, badge: usize) {
         if badge == SERVER {
-            // Not a caller's time, but what was lent until the first receive: it comes back.
+            // Not a caller's budget, but that of the context lent until the first receive: it is replenished.
             return self.fault_reply.send(Message::empty(0));
         }
         self.client_reply.send(Message::empty(answer::OUT_OF_TIME));
@@ -88,7 +88,7 @@ fn account(badge: usize, consumed: Microseconds) {
     }
 }
 
-/// A component has failed, which none should.
+/// Ends the run because a component has failed, which none should.
 fn give_up(badge: usize, fault: Fault) -> ! {
     let (name, program) = members::names(badge);
     match Outcome::from(fault) {

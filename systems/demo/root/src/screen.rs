@@ -1,6 +1,6 @@
-//! What is shown: in place on a terminal, line by line elsewhere.
+//! The display: in place on a terminal, line by line otherwise.
 //!
-//! Whether there is a terminal only the tool knows; it says so when it builds.
+//! Only the tool knows whether there is a terminal; it sets this at build time.
 
 use crate::members::{COUNT, Member, Members};
 use core::fmt;
@@ -8,7 +8,7 @@ use userlib::{Microseconds, print, println};
 
 const TERMINAL: bool = option_env!("ESCAPEMENT_TERMINAL").is_some();
 
-/// Lines are for reading, so there are fewer of them than refreshes.
+/// Refreshes per line, because lines are printed less often than a terminal is refreshed.
 const LOOKS_PER_LINE: usize = 2;
 
 /// The live display.
@@ -25,7 +25,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// A share as a bar, a sign for two percent.
+/// A share as a bar, with one character for two percent.
 struct Bar(u64);
 
 impl fmt::Display for Bar {
@@ -47,12 +47,12 @@ impl fmt::Display for Tenths {
 }
 
 impl Screen {
-    /// Nothing is on the screen yet.
+    /// The display before the first output.
     pub fn new() -> Self {
         Self { looks: 0 }
     }
 
-    /// Shows what each was promised and has got.
+    /// Shows the promised and received share of each component.
     pub fn show(&mut self, members: &Members) {
         if TERMINAL {
             self.show_in_place(members);
@@ -64,7 +64,7 @@ impl Screen {
 
     fn show_in_place(&self, members: &Members) {
         if self.looks > 0 {
-            // Up to the first line.
+            // Moves the cursor to the first line.
             print!("\x1b[{}A", COUNT + 1);
         }
         println!("\r{}\x1b[K", Elapsed(members.time()));
@@ -104,7 +104,7 @@ impl fmt::Display for Elapsed {
     }
 }
 
-/// Says what there is to be seen.
+/// Prints the introduction.
 pub fn introduce(members: &Members) {
     println!("Escapement: processor time is handed out in budgets.");
     println!();
@@ -134,7 +134,7 @@ fn role(member: &Member, members: &Members) -> &'static str {
     }
 }
 
-/// Says what happens now.
+/// Prints what happens next.
 pub fn announce_attack() {
     println!();
     println!(
@@ -147,7 +147,7 @@ pub fn announce_attack() {
     println!();
 }
 
-/// The final table, and what it means.
+/// Prints the final table and its meaning.
 pub fn summarise(members: &Members) {
     println!();
     println!("  component  promised  received  overruns contained  worst blackout");

@@ -1,20 +1,19 @@
-//! Whether the run has shown what it should.
+//! Whether the run is a success.
 //!
-//! In virtual time shares are exact, so they are judged. In the host's time an emulator is itself kept
-//! waiting, and what it loses is charged to the thread that was running; then only progress is judged. Which
-//! time it is only the tool knows; it says so when it builds.
+//! In virtual time shares are exact and are checked. In host time, the emulator itself is preempted, and the
+//! time that it loses is charged to the current thread; then only progress is checked. Only the tool knows
+//! which time is used; it sets this at build time.
 
 use crate::members::{Member, Members};
 use userlib::println;
 
-/// Whether time is the host's.
+/// Whether the run uses host time.
 const REAL_TIME: bool = option_env!("ESCAPEMENT_REAL_TIME").is_some();
 
-/// A share may differ from the promise by so many thousandths of the processor: a run holds no whole number
-/// of periods.
+/// Tolerance of a share in thousandths of the processor: a run is not a whole number of periods.
 const TOLERANCE: u64 = 10;
 
-/// Says what the run has shown.
+/// Prints the result of the run.
 pub fn judge(members: &Members) -> bool {
     if members.hog().overruns() == 0 {
         println!("The hog was never stopped inside the server.");

@@ -1,5 +1,5 @@
-//! The server: passive, so it works on the time of whoever calls it. It keeps nothing from one request
-//! to the next, and can therefore be started over in the middle of any.
+//! The server: passive, so it runs on the scheduling context of its caller. It keeps no state from one
+//! request to the next, and can therefore be restarted in the middle of any.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

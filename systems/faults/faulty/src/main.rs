@@ -22,14 +22,14 @@ fn main(startup: &'static Startup) {
 
 #[inline(never)]
 fn read_through_null() {
-    // SAFETY: nothing is there, so the read is a fault, which is what the parent wants.
+    // SAFETY: nothing is mapped there, so the read raises a fault, as intended.
     unsafe { black_box(black_box(8 as *const usize).read_volatile()) };
 }
 
 #[inline(never)]
 fn write_to_constant() {
     let constant = black_box(&raw const CONSTANT).cast_mut();
-    // SAFETY: the page is mapped for reading, so the write is a fault, which is what the parent wants.
+    // SAFETY: the page is mapped read-only, so the write raises a fault, as intended.
     unsafe { constant.write_volatile(8) };
 }
 

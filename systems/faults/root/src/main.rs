@@ -1,8 +1,8 @@
-//! How faults are told.
+//! Fault reports.
 //!
-//! Four components fail, each in its own way. Their parent hears of it as a message, and says in words what
-//! has happened. Then the parent itself overflows its stack, although other threads could go on for ever:
-//! that is the end of the run, and a failure.
+//! Four components fail in different ways. Their parent receives the fault messages and prints reports. Then
+//! the parent itself overflows its stack. This ends the run as failed, although other threads could continue
+//! to run.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -46,7 +46,7 @@ fn main(boot: &'static BootInfo) -> Result {
     Ok(())
 }
 
-/// Lets a component fail in one of its ways, and tells of it.
+/// Makes a component fail in one of its ways, and reports the fault.
 fn fail(environment: &mut Environment, way: usize) -> Result {
     let faults: Endpoint = environment.allocator.create()?;
     let reply: Reply = environment.allocator.create()?;
@@ -73,7 +73,7 @@ fn fail(environment: &mut Environment, way: usize) -> Result {
     process.destroy(environment)
 }
 
-/// Uses all stack there is.
+/// Overflows the stack.
 #[inline(never)]
 fn overflow(depth: usize) -> usize {
     let frame = black_box([depth; 32]);

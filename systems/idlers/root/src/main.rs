@@ -1,12 +1,12 @@
-//! A waiting line in which time goes by.
+//! A wait queue with contexts that are charged while they wait.
 //!
-//! A bus serves one client after the other, for four milliseconds each, and three clients come at once.
-//! What each of them gets from it means four milliseconds of work, and each may use ten in eighty.
+//! A bus serves one client after the other, for four milliseconds each, and three clients arrive at once.
+//! After the service each client has four milliseconds of work. Its budget is ten milliseconds in eighty.
 //!
-//! Ordinary clients keep their budget while they stand in line. If their contexts idle, as some
-//! protocols want it, it is used up there: the last one has stood in line for eight milliseconds, has two
-//! left for its work, and ends it in the next period. So standing in line and working together take no
-//! more than the budget in any period. The processor is free for others while clients wait, either way.
+//! Ordinary clients are not charged while they wait. With idling contexts, which some protocols require, they
+//! are: the last client has waited for eight milliseconds, has two left for its work, and completes it in the
+//! next period. So waiting and working together take no more than the budget in any period. In both cases the
+//! processor is available to other threads while clients wait.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -21,29 +21,29 @@ use userlib::{
 /// How long the bus takes for a client, and a client for its work.
 const SERVICE: Microseconds = Microseconds(4_000);
 const WORK: Microseconds = Microseconds(4_000);
-/// A client's time.
+/// Budget and period of a client.
 const BUDGET: Microseconds = Microseconds(10_000);
 const PERIOD: Microseconds = Microseconds(80_000);
 const CLIENTS: usize = 3;
-/// The bus hardly computes.
+/// Budget of the bus, which needs little execution time.
 const BUS_BUDGET: Microseconds = Microseconds(200);
-/// How far times may be from what is expected: emulated processors are not exact.
+/// Tolerance of measured times: emulated processors are not exact.
 const TOLERANCE: u64 = 1_000;
 
 const BUS_PRIORITY: u8 = 120;
-/// Of the first in line; each of the others is a little less urgent.
+/// Priority of the first client; each of the others has a slightly lower one.
 const CLIENT_PRIORITY: u8 = 100;
-/// Of a thread that takes all the time that nobody else wants.
+/// Priority of a thread that uses all remaining time.
 const REST_PRIORITY: u8 = 10;
 
 /// Messages of clients to the root task.
 const SERVED: usize = 1;
 const DONE: usize = 2;
 
-/// What became of a client.
+/// Measurements of a client.
 #[derive(Clone, Copy, Default)]
 struct Account {
-    /// When the bus had served it, and when its work was done, counted from when all of them came.
+    /// Times at which the bus had served it and at which its work was done, since all clients arrived.
     served: Microseconds,
     done: Microseconds,
     used: Microseconds,
@@ -67,7 +67,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     println!("clients        served     done     used (microseconds)");
     let mut good = true;
     for idle in [false, true] {
-        // With room for each piece of what was used, none comes back later than the others.
+        // With a replenishment for each used amount, none is delayed by merging.
         let time = SchedParameters::new(BUDGET, PERIOD).with_extra_refills(2);
         let time = if idle { time.idling() } else { time };
         rest.sched_context.consumed()?;
@@ -91,7 +91,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     Ok(usize::from(!good))
 }
 
-/// What should become of the client in this place of the line.
+/// Expected measurements of the client at this position in the queue.
 fn expect(place: u64, idle: bool) -> Account {
     let in_line = Microseconds(place * SERVICE.0);
     let served = in_line + SERVICE;
@@ -116,7 +116,7 @@ const fn thread(priority: u8, time: SchedParameters) -> ThreadParameters {
     }
 }
 
-/// The bus: it sleeps for the time of its service.
+/// Starts the bus, which sleeps for the time of its service.
 fn start_bus(environment: &mut Environment) -> Result<Endpoint> {
     let bus: Endpoint = environment.allocator.create()?;
     let reply: Reply = environment.allocator.create()?;
@@ -124,7 +124,7 @@ fn start_bus(environment: &mut Environment) -> Result<Endpoint> {
     environment.spawn(&thread(BUS_PRIORITY, time), move || {
         bus.recv(reply);
         loop {
-            // What the message has used comes back when the service is over.
+            // The time used for handling the message is replenished at the end of the service.
             syscall::yield_until_budget(BUS_BUDGET).expect("it is its budget");
             bus.reply_recv(Message::empty(0), reply);
         }
@@ -132,7 +132,7 @@ fn start_bus(environment: &mut Environment) -> Result<Endpoint> {
     Ok(bus)
 }
 
-/// Lets all clients come, and watches them until their work is done.
+/// Starts all clients, and measures them until their work is done.
 fn serve_all(
     environment: &mut Environment,
     clock: &Clock,
@@ -167,7 +167,7 @@ fn serve_all(
         }
         account.done = now;
         account.used = client.sched_context.consumed()?;
-        // Nobody answers: a client comes once. The last one is the last.
+        // No reply: each client runs only once. The last client in the queue finishes last.
         if event.badge == CLIENTS - 1 {
             return Ok(accounts);
         }

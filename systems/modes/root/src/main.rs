@@ -1,12 +1,12 @@
-//! Who keeps running when there is not enough time for all.
+//! Which thread keeps its budget in an overload.
 //!
-//! A display has short deadlines, and thus the higher priority; a brake has longer ones, and is the one
-//! that matters. As long as both use what was planned, there is time for both. Then the display gets
-//! more than planned, and the brake nearly nothing. Raising the level of criticality gives the brake
-//! its time back, by one system call, whatever threads there are; lowering it gives the display the
-//! first place again.
+//! A display has short deadlines, and therefore the higher priority; a brake has longer ones, but is the
+//! critical one. While both use their planned budgets, the processor suffices for both. Then the display gets
+//! more than planned, and the brake nearly nothing. Raising the criticality level gives the brake its share
+//! back, with one system call, however many threads there are; lowering it gives the display precedence
+//! again.
 //!
-//! Neither thread notices: they compute, and the kernel says how much of the time they had.
+//! Neither thread is involved: they compute, and the root task reads their consumed time from the kernel.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -15,19 +15,18 @@ use userlib::cap::{SchedContext, SchedParameters};
 use userlib::thread::ThreadParameters;
 use userlib::{BootInfo, Environment, Microseconds, Result, Thread, boot, println, syscall};
 
-/// How long each mode is watched.
+/// How long each mode is measured.
 const SPAN: Microseconds = Microseconds::from_millis(200);
-/// What the root task may use of it to change modes.
+/// The root task's budget for changing modes.
 const CHANGE: Microseconds = Microseconds::from_millis(10);
 
-/// The more critical of the two is the less urgent.
+/// The more critical of the two has the lower priority.
 const DISPLAY_PRIORITY: u8 = 120;
 const BRAKE_PRIORITY: u8 = 100;
-/// At which level the brake goes first.
+/// The criticality level at which the brake takes precedence.
 const EMERGENCY: u8 = 1;
 
-/// Budgets and periods in milliseconds.
-/// What is preempted in pieces comes back in pieces.
+/// Budgets and periods in milliseconds. Frequent preemption splits a budget into several replenishments.
 const BRAKE: SchedParameters = time(20, 50).with_extra_refills(8);
 const DISPLAY_AS_PLANNED: SchedParameters = time(4, 10).with_extra_refills(8);
 const DISPLAY_OVERLOADED: SchedParameters = time(9, 10).with_extra_refills(8);
@@ -43,7 +42,7 @@ userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> Result<usize> {
     let mut environment = Environment::from_boot_info(boot);
-    // The root task is the most urgent: it looks on once a span, and sleeps between.
+    // The root task has the highest priority: it measures once per span, and sleeps in between.
     let own = SchedParameters::new(CHANGE, SPAN);
     environment
         .sched_control
@@ -60,7 +59,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     println!("                      display   brake");
     let mut good = true;
     let mut watch = |mode: &str, expected: [u64; 2]| -> Result {
-        // What was used in a span that began with another mode does not count.
+        // Discards the measurement of a span that began in another mode.
         let _ = shares([display.sched_context, brake.sched_context])?;
         let shares = shares([display.sched_context, brake.sched_context])?;
         println!("{mode:20} {:6} % {:5} %", shares[0], shares[1]);
@@ -81,10 +80,10 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     Ok(usize::from(!good))
 }
 
-/// How far shares may be from what is expected, in hundredths: emulated processors are not exact.
+/// Tolerance of shares in hundredths: emulated processors are not exact.
 const TOLERANCE: u64 = 5;
 
-/// A thread that computes for ever.
+/// Starts a thread that computes forever.
 fn compute(environment: &mut Environment, priority: u8, time: SchedParameters) -> Result<Thread> {
     let parameters = ThreadParameters {
         priority,
@@ -98,7 +97,7 @@ fn compute(environment: &mut Environment, priority: u8, time: SchedParameters) -
     })
 }
 
-/// Sleeps for a span; what was used of it, in hundredths.
+/// Sleeps for a span; returns the shares of it that were used, in hundredths.
 fn shares(contexts: [SchedContext; 2]) -> Result<[u64; 2]> {
     for context in contexts {
         context.consumed()?;

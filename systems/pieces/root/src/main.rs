@@ -1,12 +1,12 @@
-//! A job that must not be torn in two.
+//! A job that must not be split between replenishments.
 //!
-//! A controller looks at samples as they come, and after every few of them sets its valves, which takes
-//! 2.5 ms and should not stop halfway. It has enough time for that, but the samples have used its budget
-//! bit by bit, so it comes back bit by bit: where one replenishment ends in the middle of the job, the
-//! rest waits for the next ones.
+//! A controller handles samples as they arrive, and after every few of them sets its valves, which takes 2.5
+//! ms and should not be interrupted. Its budget suffices for that, but the samples have used it in small
+//! amounts, so it is replenished in small amounts: if a replenishment is used up in the middle of the job,
+//! the job continues only with the next ones.
 //!
-//! To begin with a fresh replenishment is no help, since that may be a small one. To ask for the amount
-//! is: the controller sleeps before the job instead of in it.
+//! Beginning the job with a new replenishment does not help, because that may be a small one. Waiting for the
+//! needed amount does: the controller sleeps before the job instead of in it.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -16,23 +16,24 @@ use userlib::thread::ThreadParameters;
 use userlib::time::{Clock, Load};
 use userlib::{BootInfo, Environment, Message, Microseconds, Result, println, syscall};
 
-/// The time for a sample, and how many there are before each job.
+/// The time for a sample, and the number of samples before each job.
 const SAMPLE: Microseconds = Microseconds(400);
 const SAMPLES: usize = 4;
-/// The time for a job, and what the controller asks for: some more, as clocks are not exact.
+/// The time for a job, and the budget that the controller waits for: slightly more, because clocks are not
+/// exact.
 const JOB: Microseconds = Microseconds(2_500);
 const AMOUNT: Microseconds = Microseconds(2_700);
-/// A job that takes longer was interrupted by more than the sampler.
+/// A job that takes longer was interrupted by other threads than the sampler.
 const TORN: Microseconds = Microseconds(3_000);
-/// How many jobs are watched.
+/// Number of measured jobs.
 const JOBS: usize = 20;
 
-/// The controller has room for many replenishments, so that none is delayed by merging.
+/// The controller can have many replenishments, so that none is delayed by merging.
 const CONTROLLER: SchedParameters =
     SchedParameters::new(Microseconds::from_millis(4), Microseconds::from_millis(20))
         .with_extra_refills(8);
 const CONTROLLER_PRIORITY: u8 = 100;
-/// The sampler signals, and sleeps for the rest of its period.
+/// The sampler signals, and sleeps until its next period.
 const SAMPLER: SchedParameters =
     SchedParameters::new(Microseconds(100), Microseconds::from_millis(3));
 const SAMPLER_PRIORITY: u8 = 120;
@@ -41,7 +42,7 @@ const SAMPLER_PRIORITY: u8 = 120;
 const BEGIN: usize = 1;
 const END: usize = 2;
 
-/// What the controller does before a job.
+/// Operations of the controller before a job.
 const WAYS: [(&str, fn()); 3] = [
     ("nothing", || {}),
     ("Yield", || syscall::yield_now()),
@@ -102,7 +103,7 @@ const fn thread(priority: u8, time: SchedParameters) -> ThreadParameters {
     }
 }
 
-/// How long the next jobs take, from their beginning to their end.
+/// Measures how long the next jobs take, from beginning to end.
 fn watch(
     environment: &mut Environment,
     clock: &Clock,

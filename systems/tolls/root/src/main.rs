@@ -1,13 +1,14 @@
-//! What a server asks of its callers.
+//! Thresholds and limits of a server's endpoint.
 //!
-//! A passive server needs two milliseconds for a request and runs on its callers' time. One caller has
-//! enough; the other one has three milliseconds each time, of which it wastes two before it calls. On
-//! a usual endpoint its budget ends in the middle of the request, and the server is stuck until there is
-//! more: its timeout handler hears of each such case. With a threshold the same caller waits before it
-//! is let in, for as long as its budget is too small, and the server never times out.
+//! A passive server needs two milliseconds for a request and runs on its callers' contexts. One caller has
+//! enough budget; the other has three milliseconds, of which it wastes two before each call. On an ordinary
+//! endpoint its budget ends in the middle of the request, and the server is blocked until the next
+//! replenishment: its timeout handler is notified each time. With a threshold the same caller is deferred
+//! while its budget is too small, and the server never times out.
 //!
-//! At last the server has a bad day and never ends a request. With a limit on the endpoint, the time
-//! comes back to the caller, whose call fails, and the handler is told whom to start anew.
+//! At last the server fails and never completes a request. With a limit on the endpoint, the context returns
+//! to the caller, its call fails, and the timeout handler receives a message that identifies the server to be
+//! restarted.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -19,10 +20,10 @@ use userlib::thread::ThreadParameters;
 use userlib::time::{Clock, Load};
 use userlib::{BootInfo, Environment, Message, Microseconds, Result, boot, println, syscall};
 
-/// What the server needs for a request, and what it asks for: some more, as clocks are not exact.
+/// The server's time for a request, and the threshold: slightly more, because clocks are not exact.
 const WORK: Microseconds = Microseconds::from_millis(2);
 const TOLL: Microseconds = Microseconds(2_300);
-/// How long each way is watched.
+/// How long each variant is measured.
 const SPAN: Microseconds = Microseconds::from_millis(500);
 
 const SERVER: u8 = 120;
@@ -32,9 +33,9 @@ const HANDLER: u8 = 130;
 /// Requests that were served, and calls that failed.
 static SERVED: AtomicUsize = AtomicUsize::new(0);
 static FAILED: AtomicUsize = AtomicUsize::new(0);
-/// What the timeout handler has heard of.
+/// Number of messages to the timeout handler.
 static TIMEOUTS: AtomicUsize = AtomicUsize::new(0);
-/// Whether the server has a bad day.
+/// Whether the server fails.
 static BAD_DAY: AtomicBool = AtomicBool::new(false);
 
 userlib::root!(main);
@@ -43,7 +44,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let mut environment = Environment::from_boot_info(boot);
     let clock = Clock::start(&mut environment, boot)?;
     let load = Load::calibrate(&clock);
-    // The root task is the most urgent: it looks on once a span, and sleeps between.
+    // The root task has the highest priority: it measures once per span, and sleeps in between.
     let own = SchedParameters::new(Microseconds::from_millis(10), SPAN);
     environment
         .sched_control
@@ -53,7 +54,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let timeouts: Endpoint = environment.allocator.create()?;
     handle(&mut environment, timeouts)?;
     serve(&mut environment, requests, timeouts, load)?;
-    // One caller wastes nothing; the other one wastes two of three milliseconds.
+    // One caller wastes no budget; the other wastes two of three milliseconds.
     call(&mut environment, requests, 5, 0, load)?;
     call(&mut environment, requests, 3, 2, load)?;
     let endpoint = environment.allocator.slot(requests);
@@ -62,7 +63,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let [served, timeouts, failed] = watch("as usual");
     let mut good = served > 0 && timeouts > 0 && failed == 0;
     endpoint.set_endpoint_threshold(TOLL, 0)?;
-    // A request that was begun before may still time out.
+    // A request that began earlier may still time out.
     syscall::yield_now();
     let [served, timeouts, failed] = watch("with a threshold");
     good &= served > 0 && timeouts == 0 && failed == 0;
@@ -75,7 +76,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     Ok(usize::from(!good))
 }
 
-/// Sleeps for a span; what happened meanwhile.
+/// Sleeps for a span; returns what happened meanwhile.
 fn watch(way: &str) -> [usize; 3] {
     let counters = [&SERVED, &TIMEOUTS, &FAILED];
     for counter in counters {
@@ -87,8 +88,8 @@ fn watch(way: &str) -> [usize; 3] {
     [served, timeouts, failed]
 }
 
-/// A thread that calls again and again, with a budget of some milliseconds in each 20; before each call
-/// it wastes some.
+/// Starts a thread that calls repeatedly, with a budget of some milliseconds in each 20, some of which it
+/// wastes before each call.
 fn call(
     environment: &mut Environment,
     requests: Endpoint,
@@ -116,7 +117,7 @@ fn call(
     Ok(())
 }
 
-/// The passive server. It runs once on time of its own, until it waits.
+/// Starts the passive server, on a context of its own until it first waits.
 fn serve(
     environment: &mut Environment,
     requests: Endpoint,
@@ -142,12 +143,12 @@ fn serve(
         }
     })?;
     server.tcb.set_timeout_endpoint(timeouts)?;
-    // The root task sleeps until the server waits.
+    // The root task sleeps until the server is blocked.
     syscall::yield_now();
     server.sched_context.unbind()
 }
 
-/// The timeout handler: it counts, and lets the server go on as soon as there is time.
+/// Starts the timeout handler, which counts, and makes the server continue with the next replenishment.
 fn handle(environment: &mut Environment, timeouts: Endpoint) -> Result {
     let reply: Reply = environment.allocator.create()?;
     let parameters = ThreadParameters {

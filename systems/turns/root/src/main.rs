@@ -1,9 +1,9 @@
-//! A scheduler outside the kernel: earliest deadline first.
+//! A user-level scheduler: earliest deadline first.
 //!
-//! Three tasks have periodic jobs that together take four fifths of the processor, more than fixed
-//! priorities can promise to periods like these. A more urgent thread, the root task, lets the one run
-//! whose deadline comes first. A turn is one system call, which chooses and sets the timer, and one
-//! receive, which is woken and tells the time.
+//! Three tasks have periodic jobs with a utilisation of four fifths of the processor, which is more than
+//! fixed priorities can guarantee for these periods. A thread of higher priority, the root task, runs the
+//! task with the earliest deadline. A scheduling decision takes one system call, which selects the task and
+//! sets a timer, and one receive, which returns the time.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -27,7 +27,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let events: Endpoint = environment.allocator.create()?;
     let mut tasks = Tasks::create(&mut environment, &clock, events)?;
 
-    // A moment that has passed is a way to ask for the time.
+    // With a time in the past, the call only returns the current time.
     let context = tasks.list[IDLE].thread.sched_context;
     let mut now = context.yield_to_timeout(Microseconds(0), None)?.now;
     let start = now;
@@ -44,7 +44,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     Ok(usize::from(!good))
 }
 
-/// Lets a task run until something happens; says when that was.
+/// Runs a task until the next event; returns the time of the event.
 fn turn(
     tasks: &mut Tasks,
     next: usize,
@@ -68,7 +68,7 @@ fn turn(
     let message = received.message.map(|message| (message.label(), message));
     match message {
         Some((tasks::DONE, _)) => {
-            // The answer to a call that does not run the task gives the time, too.
+            // With a time in the past, the call does not run the task, but returns the current time.
             let context = tasks.list[IDLE].thread.sched_context;
             let now = context.yield_to_timeout(Microseconds(0), None)?.now;
             tasks.list[received.badge].finish(now);

@@ -5,37 +5,37 @@ use userlib::thread::ThreadParameters;
 use userlib::time::{Clock, Load};
 use userlib::{Environment, Message, Microseconds, Result, Rights, Thread, println};
 
-/// The label of a message that says that a job is done.
+/// The label of a message that reports a completed job.
 pub const DONE: usize = 100;
 
 /// Period and work of each task, in milliseconds.
 const PLAN: [(u64, u64); 3] = [(100, 25), (150, 40), (280, 75)];
-/// The number of the task that has always something to do, and no deadline.
+/// The index of the background task, which is always ready and has no deadline.
 pub const IDLE: usize = PLAN.len();
 
 const PRIORITY: u8 = 100;
 const TURN: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(10_000));
-/// There is no later deadline.
+/// A time after all deadlines.
 const NEVER: Microseconds = Microseconds(u64::MAX);
 
 /// A task.
 pub struct Task {
     pub thread: Thread,
-    /// Stands for its timeout message,
+    /// The reply object of its timeout fault.
     pub reply: Reply,
-    /// if there is one.
+    /// Whether it waits for the reply to a timeout fault.
     pub waits_for_answer: bool,
     start: Notification,
     period: Microseconds,
-    /// When its present job began, or the next one will.
+    /// Release time of its current job, or of the next one.
     released: Microseconds,
     busy: bool,
-    /// Jobs done, and how many of them too late.
+    /// Number of completed jobs, and of those completed too late.
     done: usize,
     late: usize,
 }
 
-/// All of them.
+/// All tasks.
 pub struct Tasks {
     pub list: [Task; IDLE + 1],
     pub turns: usize,
@@ -89,7 +89,7 @@ impl Task {
         }
     }
 
-    /// A job is done.
+    /// Records that a job is completed.
     pub fn finish(&mut self, now: Microseconds) {
         self.done += 1;
         self.late += usize::from(now > self.deadline());
@@ -99,7 +99,7 @@ impl Task {
 }
 
 impl Tasks {
-    /// Makes them; they run when they are told to.
+    /// Creates the tasks; they run when selected.
     pub fn create(environment: &mut Environment, clock: &Clock, events: Endpoint) -> Result<Self> {
         let load = Load::calibrate(clock);
         let mut create = |number| Task::create(environment, events, number, load);
@@ -110,14 +110,14 @@ impl Tasks {
         Ok(Self { list, turns: 0 })
     }
 
-    /// All first jobs begin.
+    /// Releases all first jobs at `now`.
     pub fn begin(&mut self, now: Microseconds) {
         for task in &mut self.list {
             task.released = now;
         }
     }
 
-    /// Jobs begin whose time has come.
+    /// Releases the jobs that are due.
     pub fn release(&mut self, now: Microseconds) {
         for task in &mut self.list {
             if !task.busy && task.released <= now {
@@ -127,28 +127,28 @@ impl Tasks {
         }
     }
 
-    /// The task that should run.
+    /// The ready task with the earliest deadline.
     pub fn earliest_deadline(&self) -> usize {
         let busy = (0..self.list.len()).filter(|number| self.list[*number].busy);
         let earliest = busy.min_by_key(|number| self.list[*number].deadline());
         earliest.unwrap_or(IDLE)
     }
 
-    /// When the next job begins; if all have begun, something to come back to.
+    /// The next release; if all jobs are released, some later time.
     pub fn next_release(&self, now: Microseconds) -> Microseconds {
         let waiting = self.list.iter().filter(|task| !task.busy);
         let next = waiting.map(|task| task.released).min();
         next.unwrap_or(now + self.list[0].period)
     }
 
-    /// Whether every task has done jobs, and none of them too late.
+    /// Whether each task has completed jobs, none of them too late.
     pub fn all_in_time(&self) -> bool {
         self.list[..IDLE]
             .iter()
             .all(|task| task.done > 0 && task.late == 0)
     }
 
-    /// Says how it went.
+    /// Prints the results.
     pub fn report(&self) {
         for task in &self.list[..IDLE] {
             println!(

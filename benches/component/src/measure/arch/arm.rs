@@ -1,12 +1,12 @@
-//! 32-bit Arm: the cycle counter, which QEMU advances by one for each instruction; or, where QEMU
-//! models none, a timer; or, where users have neither, the emulator's own count.
+//! 32-bit Arm: the cycle counter, which QEMU advances by one for each instruction; or, if QEMU does not
+//! emulate it, a timer; or, if users can access neither, the emulator's own count.
 //!
-//! A timer that ticks once in ten instructions tells single instructions, too. For an integer *t*,
-//! the ten quotients ⌊(*t* + *i*) / 10⌋, *i* running through all remainders, add up to *t* and a
-//! constant (Hermite's identity). So a stamp is the sum of ten readings, each at another remainder.
+//! A timer that ticks once in ten instructions can resolve single instructions, too. For an integer *t*, the
+//! ten quotients ⌊(*t* + *i*) / 10⌋ for *i* = 0…9 add up to *t* plus a constant (Hermite's identity). So a
+//! stamp is the sum of ten readings, each at another remainder.
 //!
-//! The emulator's plugin (`xtask/plugin`) tells its count to whoever asks by a mark, an instruction that
-//! does nothing: it writes the count into the word behind the two instructions that follow.
+//! The emulator's plugin (`xtask/plugin`) reports its count on a mark, an instruction without effect: it
+//! writes the count into the word after the two instructions that follow.
 
 use crate::measure::Stamps;
 use crate::protocol::names;
@@ -33,7 +33,7 @@ pub mod page {
 pub enum Counter {
     /// The processor's cycle counter.
     Cycles,
-    /// A timer whose counter has this address.
+    /// A timer; the address of its counter.
     Timer(usize),
     /// The emulator's count.
     Emulator,
@@ -43,28 +43,28 @@ pub enum Counter {
 type Stamped = unsafe extern "C" fn(usize, *mut Registers, *mut Stamps, usize);
 
 impl Counter {
-    /// The one that the runner chose.
+    /// The counter that the runner chose.
     pub fn new(startup: &'static Startup) -> Self {
         match startup.find_memory(names::COUNTER) {
             Some((address, _)) => Self::Timer(address + startup.number(names::COUNTER_OFFSET)),
-            // The ARM1136 lets no user read its counter.
+            // On the ARM1136, users cannot read the cycle counter.
             None if cfg!(devices = "imx31") => Self::Emulator,
             None => Self::Cycles,
         }
     }
 
-    /// Whether it counts.
+    /// Whether it advances.
     pub fn counts(self) -> bool {
         let stamps = self.nothing();
         stamps.before != stamps.after
     }
 
-    /// The instructions from one reading to another.
+    /// The number of instructions between two readings.
     pub fn between(self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from)
     }
 
-    /// A reading by itself.
+    /// A single reading.
     pub fn now(self) -> usize {
         self.nothing().before
     }
@@ -74,25 +74,25 @@ impl Counter {
         self.stamped(call.number(), registers, self.functions().system_call)
     }
 
-    /// Two stamps with nothing between.
+    /// Two stamps with no instruction between them.
     pub fn nothing(self) -> Stamps {
         self.stamped(0, &mut Registers::default(), self.functions().nothing)
     }
 
-    /// An instruction that faults between two stamps. The handler has to continue behind it.
+    /// A faulting instruction between two stamps. The handler must continue the thread after it.
     pub fn fault(self) -> Stamps {
         self.stamped(0, &mut Registers::default(), self.functions().undefined)
     }
 
     fn stamped(self, number: usize, registers: &mut Registers, function: Stamped) -> Stamps {
         let mut stamps = Stamps::default();
-        // SAFETY: a system call changes registers and the IPC buffer, as `userlib::arch::syscall` does;
-        // a timer is mapped.
+        // SAFETY: a system call changes only registers and the IPC buffer, as for `userlib::arch::syscall`; a
+        // timer is mapped.
         unsafe { function(number, registers, &mut stamps, self.timer()) };
         stamps
     }
 
-    /// The address of the timer's counter, for whom there is one.
+    /// The address of the timer's counter; 0 if there is no timer.
     fn timer(self) -> usize {
         match self {
             Self::Timer(address) => address,
@@ -108,18 +108,19 @@ impl Counter {
         }
     }
 
-    /// A stamp, then a loop without end whose turns are counted.
+    /// Takes a stamp, then runs an endless loop that counts its iterations.
     pub fn spin(self, stamp: &AtomicUsize) -> ! {
-        // SAFETY: it changes what it is given; a timer is mapped.
+        // SAFETY: the function writes only to its arguments; a timer is mapped.
         unsafe { (self.functions().spin)(stamp.as_ptr(), self.timer()) }
     }
 
-    /// Where such a thread can be started over: the address of the timer is in place.
+    /// The address at which such a thread can be restarted: after the first instruction, as the register with
+    /// the address of the timer is set.
     pub fn spin_again(self) -> usize {
         self.functions().spin as usize + 4
     }
 
-    /// What the counter showed when the loop of [`spin`](Self::spin) was interrupted.
+    /// The counter's value when the loop of [`spin`](Self::spin) was interrupted.
     pub fn interrupted(self, stamp: usize, registers: &userlib::cap::Registers) -> usize {
         /// Index of r2.
         const TURNS: usize = 10;
@@ -135,11 +136,11 @@ impl Counter {
 
 /// The instruction at an address of this program's code.
 fn instruction(address: usize) -> [u8; 4] {
-    // SAFETY: code can be read, and is not changed.
+    // SAFETY: code is readable and does not change.
     unsafe { core::ptr::with_exposed_provenance::<[u8; 4]>(address).read() }
 }
 
-/// What there is for one way to take a stamp.
+/// The functions for one kind of stamp.
 struct Functions {
     system_call: Stamped,
     nothing: Stamped,
@@ -147,8 +148,8 @@ struct Functions {
     spin: unsafe extern "C" fn(*mut usize, usize) -> !,
 }
 
-/// The functions for one way to take a stamp: `stamp!(register)`, with r11 free and r9 the address of
-/// the timer's counter.
+/// Defines the functions for one kind of stamp: `stamp!(register)`, which may use r11 and has the address of
+/// the timer's counter in r9.
 macro_rules! counter {
     ($(#[$attribute:meta])* $module:ident, $stamp:ident) => {
         $(#[$attribute])*
@@ -177,7 +178,7 @@ macro_rules! counter {
     };
 }
 
-/// A function that takes stamps around an instruction: with the registers of a system call whose
+/// Defines a function that takes stamps around an instruction, with the registers of a system call; its
 /// number is the first argument.
 macro_rules! stamped {
     ($name:ident, $stamp:ident, $instruction:literal) => {
@@ -228,8 +229,8 @@ macro_rules! stamped {
     };
 }
 
-/// What the emulator writes into must be in one page with the mark that asks for it. Two stamps with an
-/// instruction between take 36 bytes there.
+/// The word that the emulator writes must be in the same page as the mark. Two stamps with an instruction
+/// between them take 36 bytes.
 macro_rules! in_one_page {
     () => {
         ".p2align 6"
@@ -243,7 +244,7 @@ macro_rules! cycle_stamp {
     };
 }
 
-/// Ten readings at the offsets 0, 1, 3, 5, 7, 9, 12, 14, 16 and 18, counted in instructions.
+/// Ten readings at offsets of 0, 1, 3, 5, 7, 9, 12, 14, 16 and 18 instructions.
 macro_rules! timer_stamp {
     ($register:literal) => {
         concat!(
@@ -271,7 +272,7 @@ macro_rules! timer_stamp {
     };
 }
 
-/// The mark that asks, its answer, and the way around that.
+/// The mark, the word for its result, and a branch around that word.
 macro_rules! emulator_stamp {
     ($register:literal) => {
         concat!(
@@ -301,7 +302,7 @@ counter!(
 
 /// Changes a floating-point register.
 pub fn use_fpu(value: usize) {
-    // SAFETY: the program is compiled without floating point, so that the registers are free.
+    // SAFETY: the program is compiled without floating point, so the compiler does not use these registers.
     unsafe {
         asm!(".fpu vfpv3", "vmov d0, {0}, {0}", in(reg) value,
             options(nomem, nostack, preserves_flags))

@@ -1,16 +1,16 @@
-//! Counters and stamps. Each architecture is the same list of names.
+//! Counters and stamps. Each architecture provides the same names.
 //!
-//! | name | what |
+//! | name | meaning |
 //! |---|---|
-//! | `Counter` | the counter, a copy of what is needed to read it |
-//! | `Counter::new` | the one that the runner chose |
-//! | `Counter::between` | the instructions from one reading to another |
-//! | `Counter::now` | a reading by itself |
+//! | `Counter` | the counter: the state needed to read it |
+//! | `Counter::new` | the counter that the runner chose |
+//! | `Counter::between` | the number of instructions between two readings |
+//! | `Counter::now` | a single reading |
 //! | `Counter::timed` | a system call between two stamps |
-//! | `Counter::nothing` | two stamps with nothing between |
-//! | `Counter::fault` | an instruction that faults between two stamps |
-//! | `Counter::spin` | a stamp, then a loop without end whose turns are counted |
-//! | `Counter::interrupted` | what the counter showed when such a loop was interrupted |
+//! | `Counter::nothing` | two stamps with no instruction between them |
+//! | `Counter::fault` | a faulting instruction between two stamps |
+//! | `Counter::spin` | a stamp, then an endless loop that counts its iterations |
+//! | `Counter::interrupted` | the counter's value when such a loop was interrupted |
 //! | `UNDEFINED_BYTES` | the length of an undefined instruction |
 //! | `use_fpu` | changes a floating-point register |
 //! | `page` | labels of the methods of frames |

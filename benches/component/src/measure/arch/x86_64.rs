@@ -24,17 +24,17 @@ pub mod page {
 pub struct Counter;
 
 impl Counter {
-    /// There is only one.
+    /// The counter; it has no state.
     pub fn new(_: &'static Startup) -> Self {
         Self
     }
 
-    /// The instructions from one reading to another.
+    /// The number of instructions between two readings.
     pub fn between(self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from)
     }
 
-    /// A reading by itself.
+    /// A single reading.
     #[inline(always)]
     pub fn now(self) -> usize {
         userlib::arch::time_stamp() as usize
@@ -43,39 +43,39 @@ impl Counter {
     /// A system call between two stamps.
     pub fn timed(self, call: abi::Syscall, registers: &mut Registers) -> Stamps {
         let mut stamps = Stamps::default();
-        // SAFETY: a system call changes registers and the IPC buffer, as `userlib::arch::syscall` does.
+        // SAFETY: a system call changes only registers and the IPC buffer, as for `userlib::arch::syscall`.
         unsafe { system_call(call.number(), registers, &mut stamps) };
         stamps
     }
 
-    /// Two stamps with nothing between.
+    /// Two stamps with no instruction between them.
     pub fn nothing(self) -> Stamps {
         let mut stamps = Stamps::default();
-        // SAFETY: it changes what it is given.
+        // SAFETY: the function writes only to its arguments.
         unsafe { nothing(0, &mut Registers::default(), &mut stamps) };
         stamps
     }
 
-    /// An instruction that faults between two stamps. The handler has to continue behind it.
+    /// A faulting instruction between two stamps. The handler must continue the thread after it.
     pub fn fault(self) -> Stamps {
         let mut stamps = Stamps::default();
-        // SAFETY: the handler changes nothing but the program counter.
+        // SAFETY: the handler changes only the program counter.
         unsafe { undefined(0, &mut Registers::default(), &mut stamps) };
         stamps
     }
 
-    /// A stamp, then a loop without end whose turns are counted.
+    /// Takes a stamp, then runs an endless loop that counts its iterations.
     pub fn spin(self, stamp: &AtomicUsize) -> ! {
-        // SAFETY: it changes what it is given.
+        // SAFETY: the function writes only to its arguments.
         unsafe { spin(stamp.as_ptr()) }
     }
 
-    /// Where such a thread can be started over.
+    /// The address at which such a thread can be restarted.
     pub fn spin_again(self) -> usize {
         spin as *const () as usize
     }
 
-    /// What the counter showed when the loop of [`spin`](Self::spin) was interrupted.
+    /// The counter's value when the loop of [`spin`](Self::spin) was interrupted.
     pub fn interrupted(self, stamp: usize, registers: &userlib::cap::Registers) -> usize {
         /// Index of rax.
         const TURNS: usize = 3;
@@ -87,8 +87,8 @@ impl Counter {
     }
 }
 
-/// A function that takes stamps around an instruction: with the registers of a system call whose
-/// number is the first argument. The stack pointer waits in rbx, the first stamp in r14.
+/// Defines a function that takes stamps around an instruction, with the registers of a system call; its
+/// number is the first argument. The stack pointer is kept in rbx, the first stamp in r14.
 macro_rules! stamped {
     ($name:ident, $instruction:literal) => {
         #[unsafe(naked)]
@@ -158,6 +158,6 @@ unsafe extern "C" fn spin(stamp: *mut usize) -> ! {
 
 /// Changes a floating-point register.
 pub fn use_fpu(value: usize) {
-    // SAFETY: the program is compiled without floating point, so that the registers are free.
+    // SAFETY: the program is compiled without floating point, so the compiler does not use these registers.
     unsafe { asm!("movq xmm0, {}", in(reg) value, options(nomem, nostack, preserves_flags)) }
 }

@@ -1,4 +1,4 @@
-//! Threads without a stack, of which there can be many.
+//! Threads without a stack, so that there can be many.
 
 use crate::bench::{Bench, TIME};
 use core::arch::naked_asm;
@@ -9,20 +9,20 @@ use userlib::allocator::Arena;
 use userlib::cap::{Registers, SchedContext, SchedParameters, Tcb};
 use userlib::{CPtr, Capability, Result};
 
-/// The most urgent attacker, which goes on to be one, and the least urgent one.
+/// Initial priority of an attacker, above those of waiting ones and of the benchmark.
 pub const FIRST: u8 = 150;
 
-/// The most attackers that there can be.
+/// The most attackers.
 const MOST: usize = 1024;
-/// System calls of one attacker, and words of a system call.
+/// System calls per attacker, and words per system call.
 const CALLS: usize = 2;
 const WORDS: usize = 4;
 
-/// What an attacker does again and again: for each call the registers capability, message information,
-/// reply and number. Its stack pointer is where it reads on.
+/// The calls that an attacker repeats: for each the registers capability, message information, reply and
+/// number. Its stack pointer points to the next call.
 type Script = [AtomicUsize; WORDS * CALLS];
 
-/// The scripts, aligned to their size: one bit of an address tells the first call from the second.
+/// The scripts, aligned to their size: one bit of an address distinguishes the first call from the second.
 #[repr(align(64))]
 struct Scripts([Script; MOST]);
 static SCRIPTS: Scripts = Scripts([const { [const { AtomicUsize::new(0) }; _] }; _]);
@@ -37,7 +37,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// One with an empty message and no reply object.
+    /// A call with an empty message and no reply object.
     pub fn new(number: Syscall, target: impl Capability) -> Self {
         Self {
             number,
@@ -58,7 +58,7 @@ impl Call {
     }
 }
 
-/// Makes attackers in memory that can be taken back.
+/// Creates attackers in memory that can be reclaimed.
 pub struct Attackers {
     /// The memory.
     pub arena: Arena,
@@ -67,7 +67,7 @@ pub struct Attackers {
 }
 
 impl Attackers {
-    /// Room for so many, each with some capabilities and bytes to spare.
+    /// Allocates memory for so many attackers, each with some spare capabilities and bytes.
     pub fn new(bench: &mut Bench, count: usize) -> Result<Self> {
         const BYTES: usize = 8192;
         const SLOTS: usize = 3;
@@ -84,8 +84,7 @@ impl Attackers {
         bench.allocator.reclaim(self.arena)
     }
 
-    /// Adds a thread that performs its calls one after the other whenever it can. Its first message words
-    /// are `words`.
+    /// Adds a thread that repeats its calls whenever it can run. Its first message words are `words`.
     pub fn add(
         &mut self,
         bench: &Bench,
@@ -110,7 +109,7 @@ impl Attackers {
         self.thread(bench, context, &registers)
     }
 
-    /// Adds a thread without time that waits in a call.
+    /// Adds a thread without a scheduling context that is blocked in a call.
     pub fn add_waiting(&mut self, bench: &Bench, priority: u8, call: Call) -> Result<Tcb> {
         let time = self.time;
         let tcb = self.add(bench, time, [call; CALLS], [0; 2])?;
@@ -120,7 +119,7 @@ impl Attackers {
         Ok(tcb)
     }
 
-    /// Adds a thread that runs whenever it can.
+    /// Adds a thread that runs whenever it has budget.
     pub fn add_busy(&mut self, bench: &Bench, priority: u8, time: &SchedParameters) -> Result<Tcb> {
         let context = self.context(bench, time)?;
         let mut registers = Registers::default();
@@ -131,14 +130,14 @@ impl Attackers {
         Ok(tcb)
     }
 
-    /// Time.
+    /// Creates a scheduling context.
     pub fn context(&mut self, bench: &Bench, time: &SchedParameters) -> Result<SchedContext> {
         let context = self.arena.allocator.create_sized(time.size_bits())?;
         bench.sched_control.configure(context, time)?;
         Ok(context)
     }
 
-    /// A thread that is not started yet.
+    /// Creates a thread that is not started yet.
     fn thread(&mut self, bench: &Bench, time: SchedContext, registers: &Registers) -> Result<Tcb> {
         let tcb: Tcb = self.arena.allocator.create()?;
         tcb.set_space(CPtr::NULL, bench.allocator.cnode(), 0, bench.vspace)?;
@@ -148,7 +147,7 @@ impl Attackers {
     }
 }
 
-/// One system call after the other, as the script says.
+/// Performs the system calls of the script.
 #[unsafe(naked)]
 extern "C" fn system_calls() -> ! {
     #[cfg(target_arch = "x86_64")]
@@ -185,7 +184,7 @@ extern "C" fn system_calls() -> ! {
     );
 }
 
-/// Nothing, for ever.
+/// An endless loop.
 #[unsafe(naked)]
 extern "C" fn spin() -> ! {
     #[cfg(target_arch = "x86_64")]

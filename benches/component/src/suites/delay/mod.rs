@@ -1,12 +1,12 @@
-//! How long the kernel can delay an urgent thread, whatever others do.
+//! How long the kernel can delay a high-priority thread, whatever other threads do.
 //!
-//! An urgent thread is released by the kernel's timer at exact intervals while attackers, less urgent
-//! threads and their makers, let the kernel work. The intervals and what the attackers do have nothing
-//! in common, so that releases come in the middle of everything in time. Neither measures anything: both
-//! mark what they do ([`mark`](crate::mark)), and the emulator counts.
+//! The kernel's timer releases a high-priority thread at exact intervals while attackers, which are
+//! lower-priority threads and their creators, keep the kernel busy. The intervals are not synchronised with
+//! the attackers, so that over time releases occur during all operations. Neither side measures anything:
+//! both execute marks ([`mark`](crate::mark)), and the emulator counts.
 //!
-//! Where there are several cores, the urgent thread has the first one for itself, and all others are on the
-//! last.
+//! If there are several cores, the high-priority thread has the first one for itself, and all other threads
+//! are on the last.
 
 mod attackers;
 mod scenarios;
@@ -20,12 +20,12 @@ use userlib::Result;
 
 benchmarks![scenario: SCENARIOS.len() * ATTACKERS.len()];
 
-/// How many attackers there are.
+/// Numbers of attackers.
 const ATTACKERS: [usize; 6] = [1, 4, 16, 64, 256, 1024];
-/// How often a scenario is repeated at least.
+/// Least number of repetitions of a scenario.
 const ROUNDS: usize = 4;
 
-/// One scenario with one number of attackers, or as many as it can have.
+/// Runs one scenario with one number of attackers, or the most that it can have.
 fn scenario(bench: &mut Bench, variant: usize) -> Result {
     let scenario = &SCENARIOS[variant / ATTACKERS.len()];
     let most = bench.attackers.unwrap_or(usize::MAX).min(scenario.most);
@@ -33,7 +33,7 @@ fn scenario(bench: &mut Bench, variant: usize) -> Result {
     let variant = variant % ATTACKERS.len();
     let attackers = ATTACKERS[variant].min(most);
     if numbers.position(|number| number == attackers) != Some(variant) {
-        // There was one with as many already.
+        // Another variant has the same number.
         return Ok(());
     }
     let urgent = Urgent::start(bench)?;

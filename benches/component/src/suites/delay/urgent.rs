@@ -1,4 +1,4 @@
-//! The thread that wants to run, and what it has around it where it has a core of its own.
+//! The high-priority thread, and the threads that accompany it if it has a core of its own.
 
 use crate::bench::{self, Bench};
 use crate::mark::{DONE, RELEASED, WATCH, mark};
@@ -6,29 +6,29 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{SchedParameters, Tcb};
 use userlib::{Microseconds, Result, syscall};
 
-/// More urgent than all others.
+/// Higher than all others.
 const PRIORITY: u8 = 254;
-/// It asks for little more than the smallest budget, which must be left when it enters the kernel, and is
-/// in step with nothing.
+/// Its budget is slightly more than the smallest budget, which must be left when it enters the kernel. Its
+/// period is not synchronised with anything.
 const TIME: SchedParameters = SchedParameters::new(Microseconds(26), Microseconds(31)).sporadic();
-/// What it asks for where it has a core of its own. For an emulator that plays the cores in turns, time
-/// passes on all of them while one has its turn: there must be enough of it for that, too.
+/// Its parameters on a core of its own. If an emulator runs the cores by turns, time passes on all of them
+/// during the turn of one; the budget must suffice for that, too.
 const TIME_ALONE: SchedParameters =
     SchedParameters::new(Microseconds(120), Microseconds(127)).sporadic();
-/// The priority of a thread for which a core of its own is left.
+/// The priority of [`idle`], which otherwise runs on that core.
 const LEAST: u8 = 1;
-/// The time of the clock of [`tick`], which is in step with nothing, either.
+/// Parameters of the thread [`tick`], not synchronised with anything either.
 const CLOCK: SchedParameters = SchedParameters::new(Microseconds(26), Microseconds(29)).sporadic();
-/// Releases until everything has its place.
+/// Releases before the measurement, until the system is in a steady state.
 const WARM_UP: usize = 4;
-/// How many releases there must be while something happens.
+/// Least number of releases during a scenario.
 const ENOUGH: usize = 64;
 
-/// Releases so far, and microseconds between them.
+/// Number of releases so far, and microseconds between them.
 static RELEASES: AtomicUsize = AtomicUsize::new(0);
 static PERIOD: AtomicUsize = AtomicUsize::new(TIME.period.0 as usize);
 
-/// The urgent thread, as the first one sees it.
+/// Handle of the high-priority thread.
 pub struct Urgent {
     tcb: Tcb,
     others: Option<[Tcb; 2]>,
@@ -36,9 +36,9 @@ pub struct Urgent {
 }
 
 impl Urgent {
-    /// Starts it. If there are several cores, it has the first for itself, and all others are on the last:
-    /// an emulator that plays the cores in turns looks at the timers before it begins with the first, so
-    /// that this finds the last in the middle of what it does.
+    /// Starts the thread. If there are several cores, it has the first for itself, and all other threads are
+    /// on the last: an emulator that runs the cores by turns checks the timers before the turn of the first
+    /// core, so that a release interrupts the last core in the middle of its work.
     pub fn start(bench: &mut Bench) -> Result<Self> {
         let (tcb, others) = match bench.cores {
             0 | 1 => (bench.run_with(0, PRIORITY, &TIME, run)?.0, None),
@@ -65,7 +65,7 @@ impl Urgent {
         RELEASES.load(Relaxed) - self.start >= ENOUGH
     }
 
-    /// Ends the measurement: how many releases there were.
+    /// Ends the measurement; returns the number of releases.
     pub fn end(self, bench: &mut Bench) -> Result<usize> {
         let releases = RELEASES.load(Relaxed) - self.start;
         mark::<DONE>();
@@ -78,20 +78,20 @@ impl Urgent {
     }
 }
 
-/// Asks nothing of the kernel until there were so many releases more.
+/// Waits for so many further releases, without system calls.
 fn wait_for(releases: usize) {
     let until = RELEASES.load(Relaxed) + releases;
-    // No hint that this is a loop: the emulator would leave its own loop for each.
+    // Without a spin-loop hint, because on each the emulator would leave its main loop.
     #[expect(clippy::missing_spin_loop, reason = "see above")]
     while RELEASES.load(Relaxed) < until {}
 }
 
-/// Lets so much time pass, roughly.
+/// Waits approximately so long.
 pub fn pass(time: Microseconds) {
     wait_for(time.0 as usize / PERIOD.load(Relaxed) + 1);
 }
 
-/// Yields until the next release, again and again.
+/// Yields until the next release, repeatedly.
 fn run() {
     loop {
         syscall::yield_now();
@@ -100,12 +100,12 @@ fn run() {
     }
 }
 
-/// Has nothing to do, in a program and not in the kernel: from there no interrupt waits. And says so, whereupon
-/// an emulator that plays the cores in turns goes on with another.
+/// Idles in user mode instead of in the kernel, where it could delay interrupts. The hint makes an emulator
+/// that runs the cores by turns continue with another.
 fn idle() {
     loop {
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: a hint. The library has another instruction, of which emulators think nothing.
+        // SAFETY: a hint. The library uses another instruction, which emulators ignore.
         unsafe {
             core::arch::asm!("yield", options(nomem, nostack, preserves_flags));
         }
@@ -114,11 +114,11 @@ fn idle() {
     }
 }
 
-/// Yields, and is released again, again and again, while others want to run on this core.
+/// Yields and is released again, repeatedly, while other threads are ready on this core.
 ///
-/// An emulator that plays the cores in turns ends a turn when the moment of some timer has come. Without
-/// this one the turns of the attackers' core would be long, and the time of the urgent thread over until it
-/// has its own again.
+/// An emulator that runs the cores by turns ends a turn when a timer expires. Without this thread, the turns
+/// of the attackers' core would be long, and the high-priority thread would be out of budget before its own
+/// core's next turn.
 fn tick() {
     loop {
         syscall::yield_now();

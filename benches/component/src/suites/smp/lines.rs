@@ -1,8 +1,8 @@
-//! Which cache lines the kernel touches while each core is busy with what belongs to it alone.
+//! Which cache lines the kernel accesses while each core performs core-local operations.
 //!
-//! All cores do the same, each with objects of its own, between two marks. The emulator's plugin notes which
-//! lines the kernel reads and writes meanwhile on each core. How long that takes does not matter: a line that
-//! one core writes and another touches costs both, whenever they meet.
+//! All cores do the same, each with objects of its own, between two marks. The emulator's plugin records
+//! which lines the kernel reads and writes meanwhile on each core. The time does not matter: a line that one
+//! core writes and another accesses costs both of them, whenever the accesses meet.
 
 use super::serve;
 use crate::bench::Bench;
@@ -16,7 +16,7 @@ use userlib::arch::Registers;
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::{Capability, Message, MessageInfo, Microseconds, Result, abi, syscall};
 
-/// What a core can do without others.
+/// An operation that is core-local.
 type Operation = fn(&mut Bench, &'static str) -> Result;
 
 /// The operations.
@@ -29,21 +29,21 @@ pub const OPERATIONS: [(&str, Operation); 6] = [
     ("end of a budget", budget),
 ];
 
-/// Turns in which lazily built things are built.
+/// Turns that are not counted: they create lazily created structures.
 const WARM_UP: usize = 4;
-/// Turns that count.
+/// Measured turns.
 const TURNS: usize = 30;
 
-/// How often a core has come to where all meet.
+/// How often a core has reached the barrier.
 static COME: AtomicUsize = AtomicUsize::new(0);
 
-/// Lets all cores do the same.
+/// Performs an operation on all cores.
 pub fn lines(bench: &mut Bench, variant: usize) -> Result {
     let (name, operation) = OPERATIONS[variant];
     operation(bench, name)
 }
 
-/// Lets a thread of each core do what `member` says, in turns.
+/// Runs the operation that `member` returns in a thread on each core, repeatedly.
 fn watch<F: FnMut() + Send + 'static>(
     bench: &mut Bench,
     name: &'static str,
@@ -52,7 +52,7 @@ fn watch<F: FnMut() + Send + 'static>(
     let [ended, for_ever]: [Notification; 2] =
         [bench.allocator.create()?, bench.allocator.create()?];
     let cores = bench.cores;
-    // All of them wait for the last, and nothing must keep this thread from making it.
+    // All of them wait for the last one, so no thread may preempt this one before it has created all.
     bench.tcb.set_priority(bench.tcb, PRIORITY + 2)?;
     for core in 0..cores {
         let mut turn = member(bench, core)?;
@@ -62,20 +62,20 @@ fn watch<F: FnMut() + Send + 'static>(
             mark::<TOUCH>();
             (0..TURNS).for_each(|_| turn());
             mark::<TOUCHED>();
-            // What follows concerns all cores.
+            // The operations below are not core-local.
             meet(cores);
             ended.signal();
             for_ever.wait();
         })?;
     }
-    // If one is through, all have come to the end.
+    // One thread's signal suffices, because before it all have reached the barrier at the end.
     ended.wait();
     mark::<LINES>();
     bench.report("lines", &[("operation", name.into())], &[cores]);
     Ok(())
 }
 
-/// Waits, without the kernel, until all cores have come.
+/// A barrier for all cores, without system calls.
 fn meet(cores: usize) {
     let before = COME.fetch_add(1, Ordering::AcqRel);
     let all = (before / cores + 1) * cores;
@@ -84,7 +84,7 @@ fn meet(cores: usize) {
     }
 }
 
-/// Memory of which no cache line is another core's.
+/// Memory without a cache line shared with another core.
 fn own(bench: &mut Bench) -> Result<Allocator<1>> {
     const BITS: usize = 10;
     const SLOTS: usize = 4;
@@ -114,7 +114,7 @@ fn long_call(bench: &mut Bench, name: &'static str) -> Result {
     })
 }
 
-/// A signal to a thread that waits, and one back.
+/// A signal to a waiting thread, and one back.
 fn signal(bench: &mut Bench, name: &'static str) -> Result {
     watch(bench, name, |bench, core| {
         let mut own = own(bench)?;
@@ -132,12 +132,12 @@ fn signal(bench: &mut Bench, name: &'static str) -> Result {
     })
 }
 
-/// Two threads that make way for each other.
+/// Two threads that yield to each other.
 fn yield_now(bench: &mut Bench, name: &'static str) -> Result {
     watch(bench, name, |bench, core| {
         let start: Notification = own(bench)?.create()?;
         bench.run_on(core, move || {
-            // Before and afterwards it would make way for nobody, at length.
+            // Starts and ends with the other thread. Without it, each yield would select this thread again.
             start.wait();
             (0..WARM_UP + TURNS).for_each(|_| syscall::yield_now());
             start.wait();
@@ -152,7 +152,7 @@ fn yield_now(bench: &mut Bench, name: &'static str) -> Result {
     })
 }
 
-/// A fault and the answer of its handler.
+/// A fault and the handler's reply.
 fn fault(bench: &mut Bench, name: &'static str) -> Result {
     let counter = bench.counter();
     watch(bench, name, |bench, core| {
@@ -183,10 +183,10 @@ fn fault(bench: &mut Bench, name: &'static str) -> Result {
     })
 }
 
-/// A more urgent thread that runs whenever it has time, which is half of the time.
+/// A higher-priority thread that runs whenever it has budget, which is half of the time.
 fn budget(bench: &mut Bench, name: &'static str) -> Result {
     const TIME: SchedParameters = SchedParameters::new(Microseconds(50), Microseconds(100));
-    /// A turn: some instructions more than a period has on any board.
+    /// Length of a turn in instructions: longer than a period on all boards.
     const INSTRUCTIONS: usize = 20_000;
     watch(bench, name, |bench, core| {
         let (spinner, context) = bench.run_on(core, || {

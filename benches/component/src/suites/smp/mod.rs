@@ -1,5 +1,5 @@
-//! Several cores in the kernel at the same time: each with a client and a server of its own, or one with
-//! the client and another with the server.
+//! Several cores in the kernel at the same time: each with a client and a server of its own, or one with the
+//! client and another with the server.
 
 use super::{benchmarks, ipc};
 use crate::bench::Bench;
@@ -21,16 +21,16 @@ benchmarks![
     lines: lines::OPERATIONS.len()
 ];
 
-/// What a client does in a round at most.
+/// The most calls of a client in a round.
 const CALLS: usize = 2000;
-/// The longest pauses between two calls, in turns of an empty loop.
+/// The longest pauses between two calls, in iterations of an empty loop.
 const PAUSES: [usize; 6] = [0, 250, 500, 1000, 2000, 4000];
-/// Bytes that a client hands to its server.
+/// Bytes that a client passes to its server.
 const PAYLOADS: [usize; 5] = [0, 500, 1000, 1500, 2000];
-/// Where the other side is; the benchmark's first thread is on the first core.
+/// The core of the peer; the benchmark's first thread is on the first core.
 const CORES: [&str; 2] = ["same", "other"];
 
-/// Pairs of a client and a passive server, one on each core: calls without words, and pauses of random length.
+/// A client and a passive server on each core: calls without words, and pauses of random length.
 fn pairs(bench: &mut Bench, variant: usize) -> Result {
     let pause = PAUSES[variant];
     let crew = Crew::gather(bench, CALLS, |bench, core| {
@@ -48,8 +48,8 @@ fn pairs(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// The same without pauses, and with work: the client writes a request into a page that both see, the server
-/// answers there, word by word, and the client reads the answer.
+/// The same without pauses, and with work: the client writes a request into a shared page, the server replies
+/// there, word by word, and the client reads the reply.
 fn payload(bench: &mut Bench, variant: usize) -> Result {
     let bytes = PAYLOADS[variant];
     let crew = Crew::gather(bench, CALLS, |bench, core| {
@@ -71,20 +71,20 @@ fn payload(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
-/// Changes each word.
+/// Applies `change` to each word.
 fn each(words: &[AtomicUsize], change: impl Fn(usize) -> usize) {
     for word in words {
         word.store(change(word.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
 }
 
-/// Puts a passive server on a core, which does some work for each call.
+/// Starts a passive server on a core, which does `work` for each call.
 fn serve(
     bench: &mut Bench,
     core: usize,
     mut work: impl FnMut() + Send + 'static,
 ) -> Result<Endpoint> {
-    /// Enough for both objects, and no cache line of it belongs to another core's.
+    /// Enough for both objects, without a cache line shared with another core's objects.
     const MEMORY_BITS: usize = 9;
     let mut own = bench.allocator.split(MEMORY_BITS, 2)?.allocator;
     let (endpoint, reply): (Endpoint, Reply) = (own.create()?, own.create()?);
@@ -97,21 +97,21 @@ fn serve(
             endpoint.reply_recv(answer, reply);
         }
     })?;
-    // It is ready when it waits: from now on it lives on its client's time.
+    // It is ready when it has blocked; from now on it runs on its client's scheduling context.
     ready.wait();
     time.unbind_object(server)?;
     Ok(endpoint)
 }
 
-/// Does nothing for a while.
+/// Runs an empty loop.
 fn idle(turns: usize) {
     for turn in 0..turns {
         core::hint::black_box(turn);
     }
 }
 
-/// A sequence of numbers without visible order (Marsaglia, *Xorshift RNGs*, Journal of Statistical Software
-/// 8(14), 2003), the same in each run.
+/// A pseudo-random sequence (Marsaglia, *Xorshift RNGs*, Journal of Statistical Software 8(14), 2003), the
+/// same in each run.
 struct Random(usize);
 
 impl Random {
@@ -123,7 +123,7 @@ impl Random {
     }
 }
 
-/// From a thread on the first core to another on the same or on the next.
+/// From a thread on the first core to another on the same or the next core.
 fn latency(bench: &mut Bench, variant: usize) -> Result {
     let core = variant % CORES.len();
     if core >= bench.cores {
@@ -147,7 +147,7 @@ fn call(bench: &mut Bench, core: usize) -> Result {
     Ok(())
 }
 
-/// A signal from the first core, whose thread then waits for an answer, to a thread that waits.
+/// A signal from a thread on the first core, which then waits for a signal back, to a waiting thread.
 fn signal(bench: &mut Bench, core: usize) -> Result {
     let peer = bench.peer;
     bench.run_on(core, move || attend(&peer))?;
@@ -162,7 +162,7 @@ fn signal(bench: &mut Bench, core: usize) -> Result {
     Ok(())
 }
 
-/// Waits for signals; notes when they came, and answers.
+/// Waits for signals, logs the stamps, and signals back.
 fn attend(peer: &Peer) {
     for round in 0.. {
         let mut registers = sending(peer.notification.cptr(), filled(0));
@@ -172,7 +172,7 @@ fn attend(peer: &Peer) {
     }
 }
 
-/// Reports what lies between two stamps: instructions, of all cores, where they are counted; else time.
+/// Reports the difference of two stamps: instructions of all cores if they are counted, else time.
 fn report(
     bench: &Bench,
     operation: &str,

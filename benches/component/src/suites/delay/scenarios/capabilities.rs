@@ -1,4 +1,4 @@
-//! Capabilities: many copies, long ways.
+//! Capabilities: many copies, deep lookups.
 
 use crate::bench::Bench;
 use crate::suites::delay::attackers::{Attackers, Call};
@@ -7,7 +7,7 @@ use userlib::abi::{MessageInfo, sizes::PAGE_BITS};
 use userlib::cap::{CNode, Endpoint, Frame, Reply, SchedParameters, Slot};
 use userlib::{CPtr, Capability, Microseconds, Result, Rights};
 
-/// A capability with as many copies is revoked.
+/// Revokes a capability with `count` copies.
 pub fn copies_revoked(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let allocator = &mut attackers.arena.allocator;
@@ -19,8 +19,8 @@ pub fn copies_revoked(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// A table of two slots: the first leads back to itself, the second to a table of 16. Addresses of
-/// capabilities in that begin with as many zeros as there is room for, and each takes a step.
+/// A CNode of two slots: the first leads back to itself, the second to a CNode of 16. Addresses of
+/// capabilities in the latter begin with as many zeros as there is space for, and each zero takes one level.
 struct Maze {
     entry: CNode,
     end: CNode,
@@ -44,19 +44,19 @@ impl Maze {
         CPtr(1 << END_BITS | index)
     }
 
-    /// The slot of a capability, at the end of a way of so many bits.
+    /// The slot of a capability, with a lookup of so many bits.
     fn slot(&self, index: usize, bits: usize) -> Slot {
         let CPtr(index) = Self::address(index);
         Slot { root: self.entry, index, depth: bits.clamp(END_BITS + 1, WORD_BITS) }
     }
 
-    /// The same slot by the shortest way.
+    /// The same slot with the shortest lookup.
     fn near(&self, index: usize) -> Slot {
         self.end.slot_of_table(index, END_BITS)
     }
 }
 
-/// Capabilities are named by the longest way there is, as many times: a level for each bit of a word.
+/// Performs `count` operations with the deepest lookups: one level for each bit of a word.
 pub fn deep_lookups(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, 1)?;
     let maze = Maze::new(bench, &mut attackers)?;
@@ -71,15 +71,15 @@ pub fn deep_lookups(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// What lies where in the maze of two threads that pass on capabilities.
+/// Contents of the maze for two threads that transfer capabilities.
 const ENDPOINT: usize = 1;
 const REPLY: usize = 2;
 const ENTRY: usize = 3;
 const OTHER: usize = 4;
 const RECEIVED: usize = 8;
 
-/// One attacker sends another as many of the longest messages, each with three capabilities, two of which
-/// arrive as badges. Everything has the longest address.
+/// One attacker sends another `count` messages of maximum length, each with three capabilities, two of which
+/// are unwrapped to badges. All addresses have the deepest lookups.
 pub fn transfer(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let maze = Maze::new(bench, &mut attackers)?;
@@ -99,7 +99,7 @@ pub fn transfer(bench: &mut Bench, count: usize) -> Result {
     let place = [received.index, received.depth];
     let full = MessageInfo::new(0, MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH);
     let send = Call::new(Syscall::Send, Maze::address(ENDPOINT)).with_message(full);
-    // The message tells the receiver what to delete.
+    // The message has the arguments with which the receiver deletes the received capability.
     let delete = MessageInfo::new(Method::CNodeDelete.number(), 0, place.len());
     let receiver = [
         Call::new(Syscall::Recv, Maze::address(ENDPOINT)).with_reply(Maze::address(REPLY)),
@@ -123,11 +123,11 @@ pub fn transfer(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// Writes an IPC buffer for both sides.
+/// Writes an IPC buffer for both threads.
 fn write_buffer(address: usize, received: Slot) {
     assert_eq!(address % (1 << PAGE_BITS), 0);
     let buffer = address as *mut IpcBuffer;
-    // SAFETY: a page was mapped there, and nobody else knows it yet.
+    // SAFETY: a page was mapped there, and nothing else accesses it yet.
     let buffer = unsafe { &mut *buffer };
     buffer.caps_or_badges = [ENDPOINT, ENDPOINT, OTHER].map(|index| Maze::address(index).0);
     buffer.receive_cnode = Maze::address(ENTRY).0;

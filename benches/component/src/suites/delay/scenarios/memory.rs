@@ -1,4 +1,4 @@
-//! Memory that is made into something, and taken back.
+//! Creation of objects and mappings, and their deletion.
 
 use crate::bench::Bench;
 use crate::suites::delay::attackers::Attackers;
@@ -7,7 +7,7 @@ use userlib::cap::{Attributes, Frame, FrameSize, PageTable, SlotRange, Table, Un
 use userlib::environment::PAGE;
 use userlib::{Result, Rights};
 
-/// A mebibyte that was used is cleared, and as many objects are made of it at once.
+/// Clears a used mebibyte, and creates `count` objects in it with one invocation.
 pub fn retype(bench: &mut Bench, count: usize) -> Result {
     let mut arena = bench.allocator.split(21, 4)?;
     let memory: Untyped = arena.allocator.create_sized(20)?;
@@ -21,12 +21,13 @@ pub fn retype(bench: &mut Bench, count: usize) -> Result {
     bench.allocator.reclaim(arena)
 }
 
-/// Where [`page_tables`] maps, and what a table of pages maps, which is also the size of a large frame.
+/// The address of the mappings of [`page_tables`], and the span of a page table, which is also the size of a
+/// large frame.
 const FIRST: usize = 0x1000_0000;
 const TABLE: usize = if cfg!(target_arch = "arm") { 1 << 20 } else { 1 << 21 };
 
-/// A page table is taken out as many times; then an address space goes away that has as many, each with a
-/// page.
+/// Unmaps and maps a page table `count` times; then deletes an address space with `count` page tables, each
+/// with a page.
 pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let allocator = &mut attackers.arena.allocator;
@@ -48,10 +49,10 @@ pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// As many address spaces as there is memory for, and identifiers in one pool.
+/// The most address spaces for which there is memory, and identifiers in one pool.
 pub const MOST_SPACES: usize = 448;
 
-/// As many address spaces get their identifiers.
+/// Assigns identifiers to `count` address spaces.
 pub fn address_spaces(bench: &mut Bench, count: usize) -> Result {
     let mut arena = bench.allocator.split(23, count + 1)?;
     for _ in 0..count {
@@ -61,11 +62,11 @@ pub fn address_spaces(bench: &mut Bench, count: usize) -> Result {
     bench.allocator.reclaim(arena)
 }
 
-/// A frame of one or two mebibytes, and its pages.
+/// log2 of the size of a large frame (one or two mebibytes), and its number of pages.
 const LARGE_BITS: usize = TABLE.trailing_zeros() as usize;
 pub const MOST_PAGES: usize = TABLE / PAGE;
 
-/// A large frame is made, mapped, cleaned from the caches for as many pages, and taken back.
+/// Creates and maps a large frame, cleans `count` of its pages from the caches, and deletes it.
 pub fn large_frames(bench: &mut Bench, count: usize) -> Result {
     let size = FrameSize::ALL.iter().find(|size| size.bits() == LARGE_BITS);
     let mut arena = bench.allocator.split(LARGE_BITS + 1, 4)?;
@@ -85,7 +86,7 @@ fn clean(frame: Frame, bytes: usize) -> Result {
     frame.cache(CacheOperation::UnifyInstruction, 0, bytes)
 }
 
-/// The caches of this architecture need no help.
+/// This architecture needs no cache maintenance.
 #[cfg(target_arch = "x86_64")]
 fn clean(_: Frame, _: usize) -> Result {
     Ok(())

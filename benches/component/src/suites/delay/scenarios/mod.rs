@@ -1,5 +1,6 @@
-//! What others do, with any number of attackers. A scenario prepares them, lets the kernel work for them,
-//! and removes them; it is repeated until there were enough releases of the urgent thread.
+//! Scenarios of kernel load, with any number of attackers. A scenario prepares the attackers, makes the
+//! kernel work for them, and removes them; it is repeated until the high-priority thread was released often
+//! enough.
 
 mod capabilities;
 mod memory;
@@ -14,9 +15,9 @@ use userlib::abi::RETYPE_LIMIT;
 pub struct Scenario {
     /// Its name.
     pub name: &'static str,
-    /// The most attackers that it can have.
+    /// The most attackers.
     pub most: usize,
-    /// Plays it once.
+    /// Runs it once.
     pub play: fn(&mut Bench, usize) -> Result,
 }
 
@@ -33,7 +34,7 @@ const fn at_most(
     Scenario { name, most, play }
 }
 
-/// All of them.
+/// All scenarios.
 pub const SCENARIOS: &[Scenario] = &[
     any("release storm", time::releases),
     any("long list of replenishments", time::replenishments),
@@ -53,7 +54,7 @@ pub const SCENARIOS: &[Scenario] = &[
     at_most(memory::MOST_PAGES, "large frames", memory::large_frames),
 ];
 
-/// Priorities of attackers: all below that of the thread that lets the kernel work.
+/// Priorities of attackers: all below that of the thread that makes the kernel work.
 fn priority(index: usize) -> u8 {
     1 + (index * 37 % 98) as u8
 }

@@ -1,4 +1,4 @@
-//! Threads that wait.
+//! Blocked threads.
 
 use super::priority;
 use crate::bench::{Bench, TIME};
@@ -7,7 +7,7 @@ use userlib::abi::Syscall;
 use userlib::cap::{Endpoint, Notification, Reply, Tcb};
 use userlib::{Result, Rights};
 
-/// Attackers of all priorities that wait to send to an endpoint.
+/// Creates attackers of all priorities that wait to send to an endpoint.
 fn queue(bench: &mut Bench, count: usize) -> Result<(Attackers, Endpoint, Tcb)> {
     let mut attackers = Attackers::new(bench, count)?;
     let endpoint: Endpoint = attackers.arena.allocator.create()?;
@@ -19,7 +19,7 @@ fn queue(bench: &mut Bench, count: usize) -> Result<(Attackers, Endpoint, Tcb)> 
     Ok((attackers, endpoint, last))
 }
 
-/// Senders of all priorities at one endpoint, whose messages are received.
+/// Receives the messages of senders of all priorities at one endpoint.
 pub fn senders(bench: &mut Bench, count: usize) -> Result {
     let (attackers, endpoint, _) = queue(bench, count)?;
     for _ in 0..count {
@@ -28,7 +28,7 @@ pub fn senders(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// Signals to a notification that all attackers wait for.
+/// Signals a notification for which all attackers wait.
 pub fn signals(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let notification: Notification = attackers.arena.allocator.create()?;
@@ -40,7 +40,7 @@ pub fn signals(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// Senders of all priorities at one endpoint, one of which changes its place.
+/// Changes the priority of one of many senders at an endpoint.
 pub fn priorities(bench: &mut Bench, count: usize) -> Result {
     let (attackers, _, sender) = queue(bench, count)?;
     for turn in 0..count {
@@ -49,14 +49,14 @@ pub fn priorities(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// The endpoint goes away at which all attackers wait.
+/// Deletes the endpoint at which all attackers wait.
 pub fn endpoint_deleted(bench: &mut Bench, count: usize) -> Result {
     let (attackers, endpoint, _) = queue(bench, count)?;
     bench.allocator.slot(endpoint).delete()?;
     attackers.delete(bench)
 }
 
-/// Every second of the attackers is sent back.
+/// Cancels the sends of every second attacker.
 pub fn sends_cancelled(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let allocator = &mut attackers.arena.allocator;
@@ -73,13 +73,13 @@ pub fn sends_cancelled(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// Each attacker has been called by the one before and calls the next one, all on the time of the first.
-/// That time goes away, and then the attackers.
+/// Each attacker was called by the previous one and calls the next, all on the scheduling context of the
+/// first. Deletes that context, and then the attackers.
 pub fn reply_chain(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let context = attackers.context(bench, &TIME)?;
     let mut next: Endpoint = attackers.arena.allocator.create()?;
-    // The last calls an endpoint where nobody is.
+    // The last one calls an endpoint without a receiver.
     for _ in 1..count {
         let own: Endpoint = attackers.arena.allocator.create()?;
         let reply: Reply = attackers.arena.allocator.create()?;

@@ -8,10 +8,10 @@ use userlib::abi::Syscall;
 use userlib::cap::{Endpoint, Notification, SchedParameters};
 use userlib::{Message, Microseconds, Result};
 
-/// Little more than the smallest budget.
+/// Slightly more than the smallest budget.
 const BUDGET: u64 = 25;
 
-/// The replenishments of all attackers come due while others are more urgent.
+/// The replenishments of all attackers become due while higher-priority threads run.
 pub fn releases(bench: &mut Bench, count: usize) -> Result {
     let period = (2 * BUDGET * count as u64).max(1000);
     let time = SchedParameters::new(Microseconds(BUDGET), Microseconds(period));
@@ -25,7 +25,7 @@ pub fn releases(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// A thread has used its time in many small pieces, which all have come back when it wakes up.
+/// A thread has used its budget in many small amounts, and all have been replenished when it wakes up.
 pub fn replenishments(bench: &mut Bench, count: usize) -> Result {
     let budget = Microseconds(BUDGET * (count as u64 + 1));
     let time = SchedParameters::new(budget, budget + Microseconds(BUDGET))
@@ -42,8 +42,8 @@ pub fn replenishments(bench: &mut Bench, count: usize) -> Result {
     attackers.delete(bench)
 }
 
-/// A thread has waited at an endpoint for long, on a context that idles and whose time comes back in many
-/// pieces, each larger than the smallest budget.
+/// A thread has waited at an endpoint for long, on an idling context with many replenishments, each larger
+/// than the smallest budget.
 pub fn idling(bench: &mut Bench, count: usize) -> Result {
     const PIECE: Microseconds = Microseconds(2 * BUDGET);
     let budget = PIECE.0 * (2 * count as u64 + 1);
@@ -62,7 +62,7 @@ pub fn idling(bench: &mut Bench, count: usize) -> Result {
         endpoint.send(Message::empty(0));
         pass(PIECE);
     }
-    // It depends on when the wait ends how many replenishments there are to be looked at.
+    // The end of the wait determines how many replenishments are processed.
     for sixteenths in 16..32 {
         notification.signal();
         pass(Microseconds(time.period.0 * sixteenths / 16));

@@ -1,8 +1,8 @@
-//! The interrupt controller of the i.MX31, AVIC: 64 lines, all triggered by their level.
+//! The interrupt controller of the i.MX31, AVIC: 64 lines, all level-triggered.
 //!
 //! Chapter "ARM11 Vectored Interrupt Controller (AVIC)" of the *MCIMX31 and MCIMX31L Applications
 //! Processors Reference Manual* (MCIMX31RM). Vectors are not used, all lines raise IRQ, and all have
-//! the same priority. There is nothing to be told at the end of an interrupt.
+//! the same priority. The controller needs no end-of-interrupt write.
 
 use kernel::arch::Irq;
 use tock_registers::interfaces::{Readable, Writeable};
@@ -70,8 +70,8 @@ impl Avic {
         avic
     }
 
-    /// The lines that are high and not masked. Unlike the vector register, reading this changes
-    /// nothing.
+    /// The lines that are high and not masked. Unlike reading the vector register, this read has no side
+    /// effects.
     fn pending(&self) -> u64 {
         u64::from(self.0.NIPNDH.get()) << 32 | u64::from(self.0.NIPNDL.get())
     }

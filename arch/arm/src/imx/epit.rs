@@ -1,8 +1,8 @@
-//! The enhanced periodic interrupt timer, as a yardstick.
+//! The enhanced periodic interrupt timer, used for calibration.
 //!
 //! Chapter "Enhanced Periodic Interrupt Timer (EPIT)" of the *MCIMX31 and MCIMX31L Applications
-//! Processors Reference Manual* (MCIMX31RM). It can count the 32 kHz crystal, whatever the boot loader
-//! did to the other clocks.
+//! Processors Reference Manual* (MCIMX31RM). It can count the 32 kHz crystal, whose rate does not depend
+//! on how the boot loader set the other clocks.
 
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite};
@@ -38,7 +38,7 @@ register_structs! {
     }
 }
 
-/// The timer, in use for measuring.
+/// The timer, in use for calibration.
 #[derive(Debug)]
 pub struct Epit(Mmio<Registers>);
 
@@ -57,8 +57,7 @@ impl Epit {
         epit
     }
 
-    /// How many ticks `counter` makes in a second, to the nearest megahertz. Leaves the timer to users,
-    /// stopped.
+    /// The frequency of `counter`, to the nearest megahertz. Stops the timer, which users may then get.
     pub fn measure(self, counter: &dyn Fn() -> u64) -> u64 {
         let yardstick = Yardstick {
             // It counts down.

@@ -124,7 +124,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// The address space of a packed capability, if it is one with an identifier. Does not decode other kinds.
+    /// The address space of a packed capability, if it is one with an identifier. Decodes no other kinds.
     #[inline(always)]
     pub fn space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
         cap_layout::decode_space(raw)

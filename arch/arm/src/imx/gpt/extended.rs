@@ -79,7 +79,9 @@ impl Timer for ExtendedGpt {
         self.clock
     }
 
-
+    /// A deadline after the next overflow needs no comparator: the overflow raises the timer interrupt, and
+    /// the kernel then sets the deadline again.
+    ///
     /// The comparator matches only when the counter becomes equal to it. So the counter is read again after
     /// the comparator is set; if that time has passed without a match, a later one is tried.
     fn set_deadline(&mut self, deadline: Ticks) {

@@ -347,7 +347,7 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    // ---- giving out and taking back
+    // ---- assigning and taking back identifiers
 
     /// The number of an unused pool.
     pub(super) fn free_pool(&self) -> Option<usize> {

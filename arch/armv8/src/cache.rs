@@ -90,8 +90,8 @@ pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {
     let whole = range.len() > WHOLE;
     let data_lines = |range| lines(range, line_sizes().0);
     // SAFETY: the memory belongs to the user that makes the request. Operations on whole caches clean them
-    // before they invalidate. An invalidation of a long range may clean too, since a dirty line may be written
-    // back at any time anyway.
+    // before they invalidate. An invalidation of a long range may clean too, since a dirty line may be
+    // written back at any time anyway.
     unsafe {
         match operation {
             Clean if whole => for_each_place(|place| clean_place(place)),

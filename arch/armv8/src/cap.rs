@@ -311,8 +311,8 @@ mod layout {
                 pool: raw.get(POOL),
                 address,
             },
-            // SGI_SIGNAL: there are no others. A panic here would have to be compiled into each place that tests
-            // for one kind.
+            // SGI_SIGNAL: there are no others. A panic here would have to be compiled into each place that
+            // tests for one kind.
             _ => Capability::SgiSignal {
                 number: raw.get(SIGNAL_NUMBER),
                 target: raw.get(SIGNAL_TARGET),

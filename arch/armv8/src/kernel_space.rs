@@ -70,9 +70,9 @@ core::arch::global_asm!(
 );
 
 core::arch::global_asm!(
-    // Changes block sizes, which requires break-before-make (Arm ARM, section D8.16.1): between the old and the
-    // new upper table an empty one is used, and this code executes at its physical address. x0: the new table;
-    // x1: an empty one, which remains the lower table; x2: the final TCR_EL1.
+    // Changes block sizes, which requires break-before-make (Arm ARM, section D8.16.1): between the old and
+    // the new upper table an empty one is used, and this code executes at its physical address. x0: the new
+    // table; x1: an empty one, which remains the lower table; x2: the final TCR_EL1.
     ".section .boot, \"ax\"",
     ".global install_tables",
     "install_tables:",
@@ -290,8 +290,8 @@ pub(crate) fn use_tables() {
 
     let control = TCR_EL1.get() & !0x3f | USER_BITS;
     let code = image_physical(&raw const install_tables as usize).0;
-    // SAFETY: the code is at this address, which boot code's table maps. The new table maps all memory that the
-    // kernel uses: its image, and RAM.
+    // SAFETY: the code is at this address, which boot code's table maps. The new table maps all memory that
+    // the kernel uses: its image, and RAM.
     unsafe {
         let code: extern "C" fn(usize, usize, u64) = core::mem::transmute(code);
         code(WINDOW.table(0).address().0, nothing().address().0, control);

@@ -79,7 +79,7 @@ pub(crate) struct Spaces {
     nothing: Table,
     /// The address space that this core has loaded.
     current: Walk,
-    /// The ASID generation: increases when an address space loses its identifier; older lookups become invalid.
+    /// The ASID generation: increases when an address space loses its identifier; old lookups become invalid.
     removals: u64,
 }
 

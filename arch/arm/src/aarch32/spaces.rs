@@ -268,7 +268,7 @@ impl<A: Aarch32> Spaces<A> {
         match self.owners[usize::from(hardware.0)] {
             Some(owner) if owner == asid => {}
             owner => {
-                // The TLB could be refilled while the space is loaded, so switch away before the invalidation.
+                // The TLB could be refilled while the space is loaded: switch away before the invalidation.
                 if owner.is_some() && self.current().is_some_and(|it| Some(it.0) == owner) {
                     self.leave();
                 }

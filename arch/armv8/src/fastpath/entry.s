@@ -24,7 +24,7 @@
     cmn     x7, #{REPLY_RECV_NEGATED}
     b.eq    4f
 
-// All other system calls go to the portable kernel, as do entries that are not eligible, with nothing changed.
+// All other system calls go to the portable kernel, as do entries that are not eligible; nothing has changed.
 9:  b       trap_syscall_declined
 
 // Called if the next thread's priority, w13, differs from the current one's, w14. Not eligible if the timer

@@ -18,7 +18,7 @@
     cmn     r7, #{REPLY_RECV_NEGATED}
     beq     4f
 
-@ All other system calls go to the portable kernel, as do entries that are not eligible, with nothing changed.
+@ All other system calls go to the portable kernel, as do entries that are not eligible; nothing has changed.
 9:  b       trap_syscall_declined
 
 @ Called if the next thread's priority, r6, differs from the current one's, r7. Not eligible if the timer

@@ -17,7 +17,7 @@ pub struct CoreLocal<C> {
     fatal_stack: usize,
     /// The core's kernel. This field and the next are used on several cores only.
     kernel: Cell<usize>,
-    /// The context of the thread whose address space and registers are loaded; null in the idle loop.
+    /// The register context of the current thread, which is loaded; null in the idle loop.
     current: Cell<*const C>,
 }
 

@@ -98,7 +98,7 @@ pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) ->
 ///
 /// # Safety
 /// Called once on each secondary core, after the boot core has made its own kernel.
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub unsafe fn join<A: Arch>(
     kernels: &'static Kernels<A>,
     core: usize,
@@ -107,7 +107,7 @@ pub unsafe fn join<A: Arch>(
 ) -> &'static mut Kernel<A> {
     // SAFETY: the boot core has made its kernel, and waits.
     let irqs = unsafe { kernels.get(0) }.irqs;
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     let kernel = unsafe { kernels.make(core, arch, irqs) };
     keep(kernels.address(core));
     READY.store(core + 1, Ordering::Release);

@@ -45,7 +45,7 @@ pub fn conduit() -> Conduit {
 }
 
 /// Sets up the machine, then the kernel and the initial thread.
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     irqs: Irqs<Armv8<P>>,
@@ -116,7 +116,7 @@ pub(crate) fn boot<P: Platform>(
 
 /// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot_core<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     number: usize,

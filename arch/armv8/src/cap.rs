@@ -31,7 +31,7 @@ impl FrameSize {
         })
     }
 
-    /// The level of tables whose entries map frames of this size.
+    /// The level of tables with entries that map frames of this size.
     pub(crate) const fn level(self) -> Level {
         match self {
             Self::SmallPage => Level::Pages,

@@ -19,7 +19,7 @@ pub struct KernelCell<P: Platform>(Kernels<Armv8<P>>);
 
 impl<P: Platform> KernelCell<P> {
     /// The state before boot.
-    #[expect(clippy::new_without_default, reason = "one static exists")]
+    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(Kernels::new())
     }
@@ -61,7 +61,7 @@ impl<P: Platform> KernelCell<P> {
     /// `boot` has made it, and this is the only kernel entry on this core.
     #[cfg(not(feature = "smp"))]
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
     unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
         // SAFETY: by contract.
         unsafe { self.0.get(0) }
@@ -70,8 +70,8 @@ impl<P: Platform> KernelCell<P> {
     /// As above; `boot` has set the address of the kernel.
     #[cfg(feature = "smp")]
     #[inline(always)]
-    #[expect(clippy::unused_self, reason = "as with one core")]
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    #[expect(clippy::unused_self, reason = "same signature as on one core")]
+    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
     unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
         let address = crate::core_local::own().kernel();
         // SAFETY: by contract.
@@ -126,7 +126,7 @@ unsafe impl<P: Platform, const N: usize> Sync for IrqTable<P, N> {}
 
 impl<P: Platform, const N: usize> IrqTable<P, N> {
     /// Lines without a handler.
-    #[expect(clippy::new_without_default, reason = "one static exists")]
+    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(UnsafeCell::new([const { IrqEntry::EMPTY }; N]))
     }

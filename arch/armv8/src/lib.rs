@@ -208,7 +208,7 @@ impl<P: Platform> Arch for Armv8<P> {
             },
             kind => match FrameSize::of(kind) {
                 Some(size) => Capability::Frame(FrameCap::new(address, size, device)),
-                None => unreachable!("the kernel asks for the architecture's objects only"),
+                None => unreachable!("the kernel passes only object types of the architecture"),
             },
         }
     }

@@ -1,7 +1,7 @@
 // Exceptions of user mode, and the return to it.
 //
 // While a user runs, the stack pointer of level 1 is the address of the thread's context. The stubs
-// store all registers there, and then switch to the kernel's stack, whose address is in the core-local data
+// store all registers there, and then switch to the kernel's stack; its address is in the core-local data
 // (TPIDR_EL1).
 //
 // The kernel itself never takes an interrupt: the idle loop waits for one with interrupts masked. Other
@@ -69,7 +69,7 @@ trap_syscall_declined:
     mov     sp, x25
     bl      trap_handle_syscall
 
-// Returns to the user whose context is at x0.
+// Returns to the user with the context at x0.
     .global trap_leave
 trap_leave:
     mov     sp, x0

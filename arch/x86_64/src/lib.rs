@@ -108,7 +108,7 @@ pub struct X86_64<P: Platform> {
     fpu: Fpu<P>,
     /// The loaded breakpoints.
     breakpoints: debug::Registers,
-    /// The thread whose FS and GS bases are loaded.
+    /// The owner of the loaded FS and GS bases.
     bases_of: Option<Ptr<Thread<Self>>>,
     platform: PhantomData<P>,
 }

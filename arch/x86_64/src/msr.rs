@@ -24,7 +24,7 @@ pub fn read(register: u32) -> Option<u64> {
 /// # Safety
 /// The kernel does not rely on the content of the register.
 pub unsafe fn write(register: u32, value: u64) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe { escapement_write_msr(register, value) }
 }
 

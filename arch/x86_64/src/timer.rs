@@ -48,7 +48,7 @@ impl Timer {
         }
     }
 
-    /// Starts the timer of another core, whose local APIC has the same clock.
+    /// Starts the timer of another core; its local APIC has the same clock.
     #[cfg(feature = "smp")]
     pub fn start(self, apic: &mut LocalApic) {
         match self {

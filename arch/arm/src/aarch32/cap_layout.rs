@@ -19,7 +19,7 @@ const PAGE_DIRECTORY: u8 = 9;
 const ASID_CONTROL: u8 = 11;
 const SGI_SIGNAL: u8 = 63;
 
-/// The fields of a frame, whose addresses are multiples of `2^bits` bytes.
+/// The fields of a frame, with addresses that are multiples of `2^bits` bytes.
 struct FrameFields {
     address: Field,
     virtual_address: Field,

@@ -48,7 +48,7 @@ pub(super) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) ->
     }
 }
 
-/// The lookup error for an address whose table is missing.
+/// The lookup error for an address without a table.
 pub(super) const MISSING_TABLE: Error = Error::Lookup {
     source: false,
     failure: LookupFailure::MissingCapability {

@@ -115,7 +115,7 @@ pub fn create_object(kind: ObjectType, address: PhysAddr, device: bool) -> Capab
         },
         kind => match FrameSize::of(kind) {
             Some(size) => Capability::Frame(FrameCap::new(address, size, device)),
-            None => unreachable!("the kernel asks for the architecture's objects only"),
+            None => unreachable!("the kernel passes only object types of the architecture"),
         },
     }
 }

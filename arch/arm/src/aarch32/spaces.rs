@@ -328,7 +328,7 @@ impl<A: Aarch32> Spaces<A> {
 
     /// The hardware ASID with which the TLB of some core may hold entries of an address space.
     #[cfg(feature = "smp")]
-    #[expect(clippy::unused_self, reason = "as with one core")]
+    #[expect(clippy::unused_self, reason = "same signature as on one core")]
     fn known(&self, asid: Asid) -> Option<HardwareAsid> {
         Some(HardwareAsid::of(asid))
     }

@@ -69,7 +69,7 @@ impl<A: Aarch32, E: Copy, const N: usize> Entries<A, E, N> {
             return;
         }
         for index in range.clone() {
-            // SAFETY: as for `get`; the hardware only reads.
+            // SAFETY: as for `get`; the hardware only reads it.
             unsafe { self.entry(index).write_volatile(change(index)) };
         }
         self.clean(range);

@@ -60,7 +60,7 @@ impl GlobalTimer {
     /// Starts the counter from zero. `measure` determines its frequency in ticks per second.
     ///
     /// # Safety
-    /// The registers of the global timer are at `address`, and nobody else uses them.
+    /// The registers of the global timer are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize, measure: impl FnOnce(&dyn Fn() -> u64) -> u64) -> Self {
         // SAFETY: by contract.
         let registers: Mmio<Registers> = unsafe { Mmio::at(address) };

@@ -40,7 +40,7 @@ impl Scu {
     /// The unit at `address`.
     ///
     /// # Safety
-    /// Its registers are there, and nobody else uses them.
+    /// Its registers are there, and no other code uses them.
     pub const unsafe fn at(address: usize) -> Self {
         // SAFETY: by contract.
         Self(unsafe { Mmio::at(address) })

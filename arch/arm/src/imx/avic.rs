@@ -54,7 +54,7 @@ impl Avic {
     /// Takes over the controller: everything masked.
     ///
     /// # Safety
-    /// The controller's registers are at `address`, and nobody else uses them.
+    /// The controller's registers are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize) -> Self {
         // SAFETY: by contract.
         let avic = Self(unsafe { Mmio::at(address) });

@@ -1,7 +1,7 @@
 //! The enhanced periodic interrupt timer, used for calibration.
 //!
 //! Chapter "Enhanced Periodic Interrupt Timer (EPIT)" of the *MCIMX31 and MCIMX31L Applications
-//! Processors Reference Manual* (MCIMX31RM). It can count the 32 kHz crystal, whose rate does not depend
+//! Processors Reference Manual* (MCIMX31RM). It can count the 32 kHz crystal; its rate does not depend
 //! on how the boot loader set the other clocks.
 
 use tock_registers::interfaces::{Readable, Writeable};
@@ -46,7 +46,7 @@ impl Epit {
     /// Makes the timer count the crystal.
     ///
     /// # Safety
-    /// The registers of a timer are at `address`, and nobody else uses them.
+    /// The registers of a timer are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize) -> Self {
         // SAFETY: by contract.
         let epit = Self(unsafe { Mmio::at(address) });

@@ -67,7 +67,7 @@
     b       trap_syscall_taken
     .else
     .if     {CORES} > 1
-// Release the entry lock: the rest uses only core-local data.
+// Release the entry lock: what follows uses only core-local data.
     ldr     x12, [x28, #{GATE_PLACE}]
     mov     w13, #{OUTSIDE}
     stlr    x13, [x12]

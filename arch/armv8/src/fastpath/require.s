@@ -1,7 +1,7 @@
 // Looks up the capability at the address x0. Sets x0 to the address of its slot, x9 to that of the CNode, x10
 // to the CNode's guard and w11 to its radix. Not eligible are messages that do not fit in registers or have
 // capabilities, and entries that need a budget check, which is when the threshold is zero. The CSpace must
-// have one level whose guard and radix make up an address.
+// have one level with a guard and radix that make up an address.
     .macro  find
     and     w8, w1, #{LENGTH_AND_CAPS}
     cmp     w8, #{MESSAGE_REGISTERS}

@@ -41,7 +41,7 @@ impl Table {
 
     /// Changes an entry; table walks see the change after this (Arm ARM, section D8.2.6).
     pub(crate) fn set(self, index: usize, entry: Entry) {
-        // SAFETY: as for `get`; the hardware only reads.
+        // SAFETY: as for `get`; the hardware only reads it.
         unsafe { self.entry(index).write_volatile(entry) };
         dsb(ISHST);
         isb(SY);

@@ -75,7 +75,7 @@ pub struct IoApic {
 }
 
 impl IoApic {
-    /// Takes over the I/O APIC whose registers are mapped at `address`, and masks all its pins.
+    /// Takes over the I/O APIC with registers mapped at `address`, and masks all its pins.
     ///
     /// # Safety
     /// The registers are mapped there, uncached, and no other code uses them.

@@ -45,8 +45,8 @@
     # Looks up the capability at the address RDI. Sets R11 to its first word, RDI to the address of its slot,
     # RAX to that of the CNode, and CL to its radix. Not eligible are messages that do not fit in registers or
     # have capabilities, and entries that need a budget check, which is when the threshold is zero. The CSpace
-    # must have one level whose guard and radix make up an address: `shr` takes its count from the lowest bits
-    # of CL, which are the radix.
+    # must have one level with a guard and radix that make up an address: `shr` takes its count from the
+    # lowest bits of CL, which are the radix.
 .macro escapement_find
     mov eax, esi
     and eax, {LENGTH_AND_CAPS}

@@ -89,7 +89,7 @@
     mov [rsp + {GS_BASE}], rax
     mov gs, edx
 .if {CORES} > 1
-    # Release the entry lock: the rest uses only core-local data, but not the previous thread.
+    # Release the entry lock: what follows uses only core-local data, but not the previous thread.
     mov rax, [rbp + {GATE_PLACE}]
     mov qword ptr [rax], {OUTSIDE}
 .endif

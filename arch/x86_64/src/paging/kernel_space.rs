@@ -102,7 +102,7 @@ impl KernelSpace {
         mut spare: impl FnMut() -> PhysAddr,
     ) -> Self {
         let tables = &raw mut TABLES;
-        // SAFETY: the caller promises that this is the only call, hence the only reference.
+        // SAFETY: by contract, this is the only call, hence the only reference.
         let tables = unsafe { &mut *tables };
 
         for (range, access) in sections {

@@ -11,7 +11,7 @@ use crate::cap::{Cap, FrameCap, Mapping};
 use crate::paging::{Entry, Flags, Level, Place, USER_TOP, find};
 use crate::{Platform, X86_64};
 
-/// Performs an invocation of a frame, whose capability is packed.
+/// Performs an invocation of a frame, given by its packed capability.
 ///
 /// # Errors
 /// As specified by the ABI.

@@ -10,7 +10,7 @@ use crate::cap::{Cap, Mapping, TableCap};
 use crate::paging::{Entry, Level, PageTable, Place, USER_TOP, find, window};
 use crate::{Platform, X86_64};
 
-/// The level whose entries refer to tables of `level`.
+/// The level of entries that refer to tables of `level`.
 const fn parent(level: Level) -> Level {
     match level {
         Level::Table => Level::Directory,

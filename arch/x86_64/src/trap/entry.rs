@@ -54,7 +54,7 @@ pub fn stub(vector: u64) -> usize {
 /// The core-local data is set up. The kernel's stack is abandoned, so no reference to kernel state may be
 /// alive.
 pub unsafe fn return_to_user() -> ! {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe { escapement_return_to_user() }
 }
 
@@ -64,7 +64,7 @@ pub unsafe fn return_to_user() -> ! {
 /// It is the current one; otherwise as for [`return_to_user`].
 #[inline(always)]
 pub unsafe fn return_to(registers: *const Registers) -> ! {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe {
         asm!("mov rsp, {}", "jmp escapement_return_to_thread", in(reg) registers, options(noreturn))
     }

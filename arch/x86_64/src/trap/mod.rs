@@ -19,7 +19,7 @@ pub use table::visible as visible_table;
 /// # Safety
 /// Called once at boot.
 pub unsafe fn fill_table() {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe { table::fill() };
 }
 
@@ -28,7 +28,7 @@ pub unsafe fn fill_table() {
 /// # Safety
 /// The table is filled, and the core's segments and core-local data are set up.
 pub unsafe fn init() {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe {
         table::load();
         entry::enable_system_calls();

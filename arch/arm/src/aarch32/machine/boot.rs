@@ -22,7 +22,7 @@ const PAGE: usize = 4096;
 const DEVICE_TOP: u64 = 1 << 32;
 
 /// Sets up the machine, then the kernel and the initial thread.
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
     irqs: Irqs<Machine<V, P>>,
@@ -110,7 +110,7 @@ fn start_others<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> 
 
 /// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot_core<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
 ) -> &'static mut Kernel<Machine<V, P>> {

@@ -19,7 +19,7 @@ pub struct KernelCell<V: Version, P: Platform>(Kernels<Machine<V, P>>);
 
 impl<V: Version, P: Platform> KernelCell<V, P> {
     /// The state before boot.
-    #[expect(clippy::new_without_default, reason = "one static exists")]
+    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(Kernels::new())
     }
@@ -54,7 +54,7 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
     /// `boot` has made it, and this is the only kernel entry on this core.
     #[cfg(not(feature = "smp"))]
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
     unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
         // SAFETY: by contract.
         unsafe { self.0.get(0) }
@@ -63,8 +63,8 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
     /// As above; `boot` has set the address of the kernel.
     #[cfg(feature = "smp")]
     #[inline(always)]
-    #[expect(clippy::unused_self, reason = "as with one core")]
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    #[expect(clippy::unused_self, reason = "same signature as on one core")]
+    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
     unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
         let address = super::core_local::own().kernel();
         // SAFETY: by contract.
@@ -130,7 +130,7 @@ unsafe impl<V: Version, P: Platform, const N: usize> Sync for IrqTable<V, P, N> 
 
 impl<V: Version, P: Platform, const N: usize> IrqTable<V, P, N> {
     /// Lines without a handler.
-    #[expect(clippy::new_without_default, reason = "one static exists")]
+    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(UnsafeCell::new([const { IrqEntry::EMPTY }; N]))
     }

@@ -66,7 +66,7 @@ trap_syscall_declined:
     kernel_stack
     bl      trap_handle_syscall
 
-@ Returns to the user whose context is at r0.
+@ Returns to the user with the context at r0.
     .global trap_leave
 trap_leave:
     add     sp, r0, #{return_state}

@@ -15,7 +15,7 @@ impl Gpt {
     /// Makes the timer count the crystal.
     ///
     /// # Safety
-    /// The registers of a general purpose timer are at `address`, and nobody else uses them.
+    /// The registers of a general purpose timer are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize) -> Self {
         // SAFETY: by contract.
         let gpt = Self(unsafe { Mmio::at(address) });

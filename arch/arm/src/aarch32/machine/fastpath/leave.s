@@ -80,7 +80,7 @@
     b       trap_syscall_taken
     .else
     .if     {CORES} > 1
-@ Release the entry lock: the rest uses only core-local data.
+@ Release the entry lock: what follows uses only core-local data.
     ldr     r0, [r12, #{GATE_PLACE}]
     mov     r1, #{OUTSIDE}
     dmb     ish

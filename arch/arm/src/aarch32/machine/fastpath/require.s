@@ -2,8 +2,8 @@
 @ both with the kind of CNodes added, r9 to the word with the CNode's guard, and r10 to its radix. Not
 @ eligible are messages that do not fit in registers or have capabilities (length and capabilities are the
 @ lowest nine bits of r1), and entries that need a budget check, which is when the threshold is zero. The
-@ CSpace must have one level whose guard and radix make up an address. Shifts take their distance from the
-@ lowest byte of a register, in which r10 has only the radix.
+@ CSpace must have one level with a guard and radix that make up an address. Shifts take their distance from
+@ the lowest byte of a register, in which r10 has only the radix.
     .macro  find
     .if     {CORES} > 1
     mrc     p15, 0, r12, c13, c0, 4

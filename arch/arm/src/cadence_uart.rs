@@ -40,7 +40,7 @@ register_structs! {
 #[derive(Debug)]
 pub struct CadenceUart(Mmio<Registers>);
 
-// SAFETY: a port takes a byte at a time, from whichever core.
+// SAFETY: a port accepts single bytes from any core.
 unsafe impl Sync for CadenceUart {}
 
 impl CadenceUart {
@@ -60,7 +60,7 @@ impl CadenceUart {
             .write(CONTROL::TXEN::SET + CONTROL::RXEN::SET);
     }
 
-    /// Sends one byte, when there is room for it.
+    /// Sends one byte, as soon as the queue has room for it.
     pub fn put_byte(&self, byte: u8) {
         while self.0.status.is_set(STATUS::TFUL) {
             core::hint::spin_loop();

@@ -1,5 +1,4 @@
-//! What belongs to one core and must be found at once when it enters the kernel: a register that users
-//! cannot read points at it.
+//! Core-local data that kernel entries need first: a register that users cannot read points to it.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
@@ -7,18 +6,18 @@ use core::ptr::null;
 
 use kernel::sched::CORES;
 
-/// The state of one core that assembly uses; `C` is the context of a thread. No core writes to the cache
-/// line of another.
+/// The state of one core that assembly uses; `C` is the register context of a thread. No core writes to
+/// the cache line of another.
 #[repr(C, align(64))]
 pub struct CoreLocal<C> {
     /// The end of the kernel's stack.
     stack: usize,
-    /// The end of the stack on which the kernel reports an exception of its own: the usual one may be the
-    /// reason.
+    /// The end of the stack on which the kernel reports an exception of its own: the usual stack may have
+    /// caused it.
     fatal_stack: usize,
-    /// The core's kernel; this and what follows is used on several cores only.
+    /// The core's kernel. This field and the next are used on several cores only.
     kernel: Cell<usize>,
-    /// The context of the thread whose address space and registers are loaded; null in the idle loop.
+    /// The register context of the current thread, which is loaded; null in the idle loop.
     current: Cell<*const C>,
 }
 
@@ -44,7 +43,7 @@ impl<C> CoreLocal<C> {
         }
     }
 
-    /// Kernel entries on this core find its kernel here.
+    /// Sets the kernel that kernel entries on this core use.
     pub fn set_kernel(&self, address: usize) {
         self.kernel.set(address);
     }
@@ -55,14 +54,14 @@ impl<C> CoreLocal<C> {
         self.kernel.get()
     }
 
-    /// Kernel entries end with this context from now on, or in the idle loop.
+    /// Sets the context with which kernel entries return from now on; none for the idle loop.
     #[inline(always)]
     pub fn set_current(&self, context: Option<&C>) {
         self.current
             .set(context.map_or(null(), core::ptr::from_ref));
     }
 
-    /// The context with which the kernel entry ends; none for the idle loop.
+    /// The context with which the kernel entry returns; none for the idle loop.
     #[inline(always)]
     pub fn current(&self) -> Option<*const C> {
         let context = self.current.get();
@@ -70,30 +69,30 @@ impl<C> CoreLocal<C> {
     }
 }
 
-/// What belongs to each of the cores.
+/// The core-local data of all cores.
 pub struct OfCores<C>(UnsafeCell<[CoreLocal<C>; CORES]>);
 
-// SAFETY: each is used by its own core.
+// SAFETY: each element is used by its own core only.
 unsafe impl<C> Sync for OfCores<C> {}
 
 impl<C> OfCores<C> {
-    /// Nothing yet.
+    /// Empty data for all cores.
     pub const fn new() -> Self {
         Self(UnsafeCell::new([const { CoreLocal::new() }; CORES]))
     }
 
-    /// Tells where the kernel's stacks of a core end. Returns the address of what belongs to it, for its
+    /// Sets the ends of a core's kernel stacks. Returns the address of its core-local data, for the core's
     /// register.
     ///
     /// # Safety
-    /// Called once for each core, before it looks.
+    /// Called once for each core, before that core reads its data.
     ///
     /// # Panics
-    /// Where there is no such core.
+    /// If there is no such core.
     pub unsafe fn start(&self, core: usize, stack: usize, fatal_stack: usize) -> usize {
         assert!(core < CORES);
         let place = self.0.get().cast::<CoreLocal<C>>().wrapping_add(core);
-        // SAFETY: nobody looks at it yet.
+        // SAFETY: the core does not read it yet.
         unsafe { ((*place).stack, (*place).fatal_stack) = (stack, fatal_stack) };
         place as usize
     }

@@ -1,8 +1,8 @@
-//! The Arm Generic Interrupt Controller, version 1 and 2, of one core.
+//! The Arm Generic Interrupt Controller, versions 1 and 2, as seen by one core.
 //!
 //! Section numbers are those of the *ARM Generic Interrupt Controller Architecture Specification,
-//! version 2.0* (IHI 0048B). The kernel runs in the secure state of cores that have two, so it sees
-//! all registers; every interrupt stays in group 0, which is signalled as IRQ as long as
+//! version 2.0* (IHI 0048B). On cores with two security states the kernel runs in the secure one, so it can
+//! access all registers. Every interrupt stays in group 0, which is signalled as IRQ as long as
 //! `GICC_CTLR.FIQEn` is clear (section 2.2.2).
 
 #[cfg(feature = "smp")]
@@ -31,7 +31,7 @@ register_bitfields! { u32,
     ],
     /// Software generated interrupt (section 4.3.15).
     GICD_SGIR [
-        /// Who gets it.
+        /// The set of target cores.
         TargetListFilter OFFSET(24) NUMBITS(2) [
             List = 0,
             Others = 1,
@@ -39,7 +39,7 @@ register_bitfields! { u32,
         ],
         /// One bit for each CPU interface.
         CPUTargetList OFFSET(16) NUMBITS(8) [],
-        /// Its number.
+        /// The interrupt number.
         SGIINTID OFFSET(0) NUMBITS(4) []
     ],
     /// CPU interface control (section 4.4.1).
@@ -51,9 +51,9 @@ register_bitfields! { u32,
     ],
     /// Interrupt acknowledge, end of interrupt and highest pending (sections 4.4.4, 4.4.5, 4.4.7).
     GICC_INTERRUPT [
-        /// For software generated interrupts: the core that asked for it.
+        /// For software-generated interrupts: the core that requested it.
         CPUID OFFSET(10) NUMBITS(3) [],
-        /// The interrupt; 1020 and above are not one (section 3.2.5).
+        /// The interrupt; 1020 and above mean that there is none (section 3.2.5).
         InterruptID OFFSET(0) NUMBITS(10) []
     ]
 }
@@ -98,13 +98,13 @@ register_structs! {
     }
 }
 
-/// Interrupts up to 15 are software generated, those up to 31 belong to one core (section 2.2.1).
+/// Interrupts up to 15 are software-generated, those up to 31 are private to one core (section 2.2.1).
 const FIRST_SHARED: usize = 32;
 /// Interrupt numbers from here on have special meanings (section 3.2.5).
 const FIRST_SPECIAL: u32 = 1020;
-/// The middle of the priorities; all interrupts have the same.
+/// The middle of the priority range; all interrupts have this priority.
 const PRIORITY: u32 = 0x80;
-/// The lowest priority that gets through is the one below this mask: all of them.
+/// The priority mask; interrupts of priorities below it are signalled, which are all.
 const ALL_PRIORITIES: u32 = 0xff;
 
 /// The CPU interface of the boot core, as a target.
@@ -120,7 +120,7 @@ fn target_of(core: usize) -> u32 {
     1 << core
 }
 
-/// The CPU interface of a core; none where there is no such core.
+/// The CPU interface of a core; zero if there is no such core.
 #[cfg(feature = "smp")]
 fn target_of(core: usize) -> u32 {
     TARGETS
@@ -136,11 +136,11 @@ pub struct Gic<const LINES: usize> {
 }
 
 impl<const LINES: usize> Gic<LINES> {
-    /// Takes over the controller: everything masked, nothing pending.
+    /// Takes over the controller: all interrupts masked, none pending.
     ///
     /// # Safety
-    /// The distributor and the CPU interface of this core answer at these addresses, and nobody else
-    /// uses them.
+    /// The distributor and the CPU interface of this core are at these addresses, and no other code uses
+    /// them.
     pub unsafe fn start(distributor: usize, interface: usize) -> Self {
         // SAFETY: by contract.
         let gic = unsafe {
@@ -156,7 +156,7 @@ impl<const LINES: usize> Gic<LINES> {
         gic
     }
 
-    /// Takes over what belongs to this core, number `core`; the first one has done its part.
+    /// Takes over the registers of this core, number `core`; the boot core has set up the distributor.
     ///
     /// # Safety
     /// As for [`Gic::start`].
@@ -182,7 +182,7 @@ impl<const LINES: usize> Gic<LINES> {
         gic
     }
 
-    /// Notes by which CPU interface a core is reached: it reads its own in what belongs to it (section
+    /// Records the CPU interface of a core, which reads its own number from its banked registers (section
     /// 4.3.12).
     #[cfg(feature = "smp")]
     fn introduce(&self, core: usize) {
@@ -207,7 +207,7 @@ impl<const LINES: usize> Gic<LINES> {
             distributor.IPRIORITYR[word].set(PRIORITY * 0x0101_0101);
         }
         for word in FIRST_SHARED / 4..lines.div_ceil(4) {
-            // CPU interface 0, the boot core's.
+            // CPU interface 0, that of the boot core.
             distributor.ITARGETSR[word].set(BOOT_CORE * 0x0101_0101);
         }
         for word in FIRST_SHARED / 16..lines.div_ceil(16) {
@@ -225,7 +225,7 @@ impl<const LINES: usize> Gic<LINES> {
     }
 }
 
-/// What the acknowledge register said.
+/// The value read from the acknowledge register.
 pub type Acknowledged = LocalRegisterCopy<u32, GICC_INTERRUPT::Register>;
 
 impl<const LINES: usize> InterruptController for Gic<LINES> {
@@ -239,7 +239,7 @@ impl<const LINES: usize> InterruptController for Gic<LINES> {
     }
 
     fn end(&mut self, taken: Acknowledged) {
-        // The whole word: software generated interrupts are told apart by their sender.
+        // The whole word: software-generated interrupts are distinguished by their sender.
         self.interface.EOIR.set(taken.get());
     }
 
@@ -257,8 +257,8 @@ impl<const LINES: usize> InterruptController for Gic<LINES> {
     }
 
     fn set_trigger(&mut self, irq: Irq, trigger: Trigger) {
-        // Two bits a line, of which the upper one means edge (section 4.3.13); fixed for software
-        // generated interrupts, and up to the implementation for those of one core.
+        // Two bits per line, of which the upper one means edge-triggered (section 4.3.13). They are fixed for
+        // software-generated interrupts, and implementation defined for private ones.
         let register = &self.distributor.ICFGR[irq.0 / 16];
         let edge = 2 << (irq.0 % 16 * 2);
         let others = register.get() & !edge;
@@ -279,8 +279,8 @@ impl<const LINES: usize> InterruptController for Gic<LINES> {
     }
 
     fn send_signal(&mut self, number: usize, target: usize) {
-        // What was written before is seen by who is interrupted; the write to the device does not wait for
-        // it.
+        // The target core must see earlier writes when it takes the interrupt; the write to the device does
+        // not wait for them by itself.
         #[cfg(feature = "smp")]
         crate::smp::publish();
         self.distributor.SGIR.write(

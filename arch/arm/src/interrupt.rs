@@ -1,8 +1,8 @@
-//! What the kernel needs of an interrupt controller.
+//! The interface between the kernel and an interrupt controller.
 
 use kernel::arch::Irq;
 
-/// When a line raises its interrupt.
+/// The condition on which a line raises its interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// While the line is high.
@@ -13,34 +13,34 @@ pub enum Trigger {
 
 /// An interrupt controller.
 pub trait InterruptController {
-    /// Number of lines, counted from 0.
+    /// Number of lines, which are numbered from 0.
     const LINES: usize;
 
-    /// An interrupt that was taken and not yet ended, as the controller wants to hear of it again.
+    /// An interrupt that was taken and not yet ended, in the form that [`InterruptController::end`] needs.
     type Taken: Copy;
 
-    /// Takes the most urgent interrupt that waits, if one still does.
+    /// Takes the highest-priority pending interrupt, if there still is one.
     fn take(&mut self) -> Option<(Irq, Self::Taken)>;
 
-    /// Tells the controller that the core is done with an interrupt.
+    /// Reports to the controller that the core has handled an interrupt.
     fn end(&mut self, taken: Self::Taken);
 
-    /// Whether an interrupt waits.
+    /// Whether an interrupt is pending.
     fn is_pending(&self) -> bool;
 
     /// Masks or unmasks a line.
     fn mask(&mut self, irq: Irq, masked: bool);
 
-    /// Whether one can choose when a line raises its interrupt.
+    /// Whether the trigger of a line can be configured.
     const HAS_TRIGGERS: bool = true;
 
-    /// Chooses when a line raises its interrupt, if one can.
+    /// Configures the trigger of a line, if possible.
     fn set_trigger(&mut self, irq: Irq, trigger: Trigger);
 
     /// Number of cores that signals can be sent to.
     const SIGNAL_TARGETS: usize;
 
-    /// Lets a shared line interrupt the core with this number.
+    /// Routes a shared line to core `core`.
     #[cfg(feature = "smp")]
     fn route(&mut self, irq: Irq, core: usize);
 

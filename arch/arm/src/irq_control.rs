@@ -1,4 +1,4 @@
-//! The methods of `IRQControl` that only Arm has, and the signals that one of them issues.
+//! The `IRQControl` methods that only Arm has, and the signal capabilities that one of them issues.
 
 use abi::Method;
 use kernel::Kernel;
@@ -13,7 +13,7 @@ use crate::lines::{self, Lines};
 /// Number of software-generated interrupts.
 const SIGNALS: usize = 16;
 
-/// An Arm architecture, whose cores have an interrupt controller.
+/// An Arm architecture with an interrupt controller.
 pub trait HasController: Arch {
     /// The kind of controller.
     type Controller: InterruptController;
@@ -21,17 +21,17 @@ pub trait HasController: Arch {
     /// The line of each core's timer.
     const TIMER: Irq;
 
-    /// Its lines.
+    /// The lines of the controller.
     fn lines(&mut self) -> &mut Lines<Self::Controller>;
 
-    /// Silences the timer's alarm.
+    /// Acknowledges the timer interrupt and disarms the timer.
     fn acknowledge_timer(&mut self);
 
     /// The capability that raises software-generated interrupt `number` on core `target`.
     fn signal_cap(number: usize, target: usize) -> Self::Cap;
 }
 
-/// The line that the number in a request stands for.
+/// The line with the number in a request.
 ///
 /// # Errors
 /// [`Error::Range`].
@@ -49,7 +49,7 @@ pub fn line<C: InterruptController>(number: usize) -> Result<Irq, Error> {
 /// Performs a method of `IRQControl`.
 ///
 /// # Errors
-/// The error for the caller.
+/// The error that is reported to the caller.
 pub fn invoke<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
     match invocation.method {
         Method::ArmIrqIssueIrqHandlerTrigger => issue_handler(kernel, invocation),
@@ -69,7 +69,7 @@ fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocati
     let (number, trigger, index, depth) = (word(0), word(1), word(2), word(3));
     let irq = line::<A::Controller>(number)?;
     if CORES > 1 && number < lines::OWN {
-        // Whose would it be? There is a method that says it.
+        // A private line: this request does not name a core; the method for lines of a certain core does.
         return Err(Error::IllegalOperation.into());
     }
     let root = invocation.extra_cap(kernel, 0);
@@ -80,8 +80,8 @@ fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocati
     Ok(Answer::Nothing)
 }
 
-/// Raises a software-generated interrupt as the current thread asks for in `DebugSendIPI`: the number on the
-/// core that its registers name, if both are there.
+/// Raises a software-generated interrupt for `DebugSendIPI`, with the number and on the core that the
+/// current thread's registers name, if both exist.
 #[cfg(feature = "smp")]
 pub fn send_for_debugging<A: HasController>(kernel: &mut Kernel<A>) -> bool {
     use abi::registers::{CAP, INFO};
@@ -106,8 +106,8 @@ fn trigger_of(word: usize) -> Trigger {
     }
 }
 
-/// The same for a line that shall interrupt a certain core. How long the message is does not matter here,
-/// as the interface has it.
+/// As [`issue_handler`], for a line that shall interrupt a certain core. The length of the message is not
+/// checked, as the interface specifies.
 #[cfg(feature = "smp")]
 fn issue_handler_on_core<A: HasController>(
     kernel: &mut Kernel<A>,

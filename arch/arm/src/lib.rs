@@ -1,10 +1,10 @@
-//! What Arm cores share: drivers of the interrupt controllers, timers and consoles that stand around
-//! more than one of them, the list that a board fills in ([`platform`]), and the 32-bit architecture
-//! ([`aarch32`]).
+//! The parts that Arm cores share: drivers of interrupt controllers, timers and consoles that are used
+//! with more than one of them, the trait that a board implements ([`platform`]), and the 32-bit
+//! architecture ([`aarch32`]).
 //!
-//! What is an architecture version's own (caches, translation look-aside buffers, barriers) is in the
-//! crates `arch-armv6`, `arch-armv7` and their siblings; what is a board's own is in `platforms`. Modules
-//! whose instructions ARMv6 does not have are left out there.
+//! Parts that depend on the architecture version (caches, TLBs, barriers) are in the crates `arch-armv6`,
+//! `arch-armv7` and their siblings; those that depend on the board are in `platforms`. Modules that need
+//! instructions which ARMv6 lacks are left out there.
 #![cfg_attr(not(test), no_std)]
 
 pub mod aarch32;

@@ -1,9 +1,9 @@
-//! The interrupt lines of the machine, as one core sees them.
+//! The interrupt lines of the machine, as seen by one core.
 //!
-//! Shared lines have the controller's numbers. The first 32 belong to one core each, and every core has
-//! its own: those of core 0 have the controller's numbers too, those of the others come behind all shared
-//! ones, 32 for each core. A core can mask and unmask its own only; what another wants of them it does
-//! when it is interrupted.
+//! Shared lines have the controller's numbers. The first 32 lines are private: every core has its own.
+//! Those of core 0 also have the controller's numbers; those of the other cores follow all shared ones,
+//! 32 for each core. A core can mask and unmask only its own private lines; another core requests this by
+//! an IPI.
 
 use kernel::Kernel;
 use kernel::arch::Irq;
@@ -13,14 +13,13 @@ use kernel::syscall::Interrupt;
 use crate::interrupt::InterruptController;
 use crate::irq_control::HasController;
 
-/// Lines that belong to one core.
+/// Number of private lines of each core.
 pub(crate) const OWN: usize = 32;
 
-/// The software-generated interrupt by which cores interrupt one another.
+/// The software-generated interrupt that serves as the IPI.
 #[cfg(feature = "smp")]
 const CORE_SIGNAL: usize = 0;
-/// Software-generated interrupts that are the kernel's where there are several cores, as the interface
-/// says.
+/// Number of software-generated interrupts that the interface reserves for the kernel on several cores.
 const RESERVED_SIGNALS: usize = 2;
 
 /// Number of interrupt lines of a machine with this controller.
@@ -28,31 +27,31 @@ pub const fn count<C: InterruptController>() -> usize {
     C::LINES + OWN * (CORES - 1)
 }
 
-/// What came in.
+/// An interrupt that was taken.
 pub enum Event<T> {
     /// A line has raised an interrupt.
     Line(Irq, T),
-    /// The timer of this core.
+    /// The timer interrupt of this core.
     Timer(T),
-    /// Another core wants this one to enter the kernel.
+    /// An IPI: another core makes this one enter the kernel.
     #[cfg(feature = "smp")]
     Core(T),
-    /// Nothing any more.
+    /// No interrupt is pending any more.
     Nothing,
 }
 
-/// The lines.
+/// The interrupt lines.
 pub struct Lines<C> {
     controller: C,
     #[cfg(feature = "smp")]
     core: usize,
-    /// Which of its own lines this core has unmasked for users.
+    /// The private lines that this core has unmasked for users.
     #[cfg(feature = "smp")]
     unmasked: u32,
 }
 
 impl<C: InterruptController> Lines<C> {
-    /// Those of core 0, whose timer has this line.
+    /// The lines of core 0; `timer` is the line of its timer.
     pub fn new(mut controller: C, timer: Irq) -> Self {
         controller.mask(timer, false);
         Self {
@@ -64,7 +63,7 @@ impl<C: InterruptController> Lines<C> {
         }
     }
 
-    /// Takes the most urgent interrupt that waits; `timer` is the timer's line.
+    /// Takes the highest-priority pending interrupt; `timer` is the timer's line.
     #[inline(always)]
     pub fn take(&mut self, timer: Irq) -> Event<C::Taken> {
         let Some((irq, taken)) = self.controller.take() else {
@@ -81,18 +80,18 @@ impl<C: InterruptController> Lines<C> {
         }
     }
 
-    /// Tells the controller that the core is done with an interrupt.
+    /// Reports to the controller that the core has handled an interrupt.
     #[inline(always)]
     pub fn end(&mut self, taken: C::Taken) {
         self.controller.end(taken);
     }
 
-    /// Whether an interrupt waits.
+    /// Whether an interrupt is pending.
     pub fn is_pending(&self) -> bool {
         self.controller.is_pending()
     }
 
-    /// Whether the kernel keeps a line for itself; `timer` is the timer's.
+    /// Whether a line is reserved for the kernel; `timer` is the timer's line.
     pub fn is_reserved(irq: Irq, timer: Irq) -> bool {
         if CORES == 1 {
             return irq == timer;
@@ -101,10 +100,10 @@ impl<C: InterruptController> Lines<C> {
         irq == timer || irq.0 < RESERVED_SIGNALS
     }
 
-    /// Chooses when a line raises its interrupt.
+    /// Configures the trigger of a line.
     pub fn set_trigger(&mut self, irq: Irq, trigger: crate::interrupt::Trigger) {
         let (core, line) = Self::place(irq);
-        // For lines of one core it is up to the implementation anyway.
+        // The trigger of private lines is implementation defined, so those of another core can be skipped.
         if core.is_none_or(|core| core == self.core()) {
             self.controller.set_trigger(line, trigger);
         }
@@ -115,7 +114,7 @@ impl<C: InterruptController> Lines<C> {
         self.controller.send_signal(number, target);
     }
 
-    /// The core that a line belongs to, if it belongs to one, and the controller's number.
+    /// The core to which a line is private, if it is, and the controller's number of the line.
     fn place(irq: Irq) -> (Option<usize>, Irq) {
         if CORES > 1 && irq.0 >= C::LINES {
             let place = irq.0 - C::LINES;
@@ -129,7 +128,7 @@ impl<C: InterruptController> Lines<C> {
         0
     }
 
-    /// The number of a line of this core's, or of a shared one.
+    /// The number of a private line of this core, or of a shared line.
     #[cfg(not(feature = "smp"))]
     #[inline(always)]
     fn name(&self, irq: Irq) -> Irq {
@@ -144,7 +143,7 @@ impl<C: InterruptController> Lines<C> {
     }
 }
 
-/// An interrupt came in.
+/// Takes an interrupt and handles it.
 pub fn take_interrupt<A: HasController>(kernel: &mut Kernel<A>) {
     let taken = match kernel.arch.lines().take(A::TIMER) {
         Event::Nothing => return kernel.handle_interrupt(Interrupt::Spurious),
@@ -156,7 +155,7 @@ pub fn take_interrupt<A: HasController>(kernel: &mut Kernel<A>) {
         #[cfg(feature = "smp")]
         Event::Core(taken) => {
             kernel.arch.lines().catch_up();
-            // Before the kernel looks: who interrupts again from now on is heard again.
+            // Ended before the kernel handles requests, so that an IPI sent from now on is pending again.
             kernel.arch.lines().end(taken);
             return kernel.handle_interrupt(Interrupt::Core);
         }
@@ -168,7 +167,7 @@ pub fn take_interrupt<A: HasController>(kernel: &mut Kernel<A>) {
     kernel.arch.lines().end(taken);
 }
 
-/// The number of line `line` of `core`, or of a shared line.
+/// The number of private line `line` of `core`, or of a shared line.
 pub fn of_core<C: InterruptController>(core: usize, line: Irq) -> Irq {
     if core == 0 || line.0 >= OWN {
         line
@@ -184,11 +183,11 @@ mod several {
     use super::{CORE_SIGNAL, InterruptController, Irq, Lines, of_core};
     use kernel::sched::CORES;
 
-    /// Which of its lines each core shall have unmasked for users.
+    /// The private lines of each core that shall be unmasked for users.
     static WANTED: [AtomicU32; CORES] = [const { AtomicU32::new(0) }; CORES];
 
     impl<C: InterruptController> Lines<C> {
-        /// Those of another core.
+        /// The lines of a core other than the first.
         pub fn of(core: usize, controller: C, timer: Irq) -> Self {
             let mut lines = Self {
                 core,
@@ -198,7 +197,7 @@ mod several {
             lines
         }
 
-        /// Lets other cores interrupt this one, the first.
+        /// Unmasks the IPI of this core, the first.
         pub fn join(&mut self) {
             self.controller.mask(Irq(CORE_SIGNAL), false);
         }
@@ -218,7 +217,7 @@ mod several {
                 return self.controller.mask(line, masked);
             };
             let bit = 1 << line.0;
-            // Release: nothing, but whoever sees the signal shall see it.
+            // Release: a core that takes the IPI sees this change.
             if masked {
                 WANTED[core].fetch_and(!bit, Ordering::Release);
             } else {
@@ -232,7 +231,7 @@ mod several {
             }
         }
 
-        /// Does what other cores want of this core's lines. Called when another core has interrupted this one.
+        /// Masks and unmasks this core's private lines as other cores requested. Called on an IPI.
         pub fn catch_up(&mut self) {
             let wanted = WANTED[self.core].load(Ordering::Acquire);
             let mut changed = wanted ^ self.unmasked;
@@ -245,12 +244,12 @@ mod several {
             }
         }
 
-        /// Makes another core enter the kernel.
+        /// Sends an IPI, which makes another core enter the kernel.
         pub fn interrupt_core(&mut self, core: usize) {
             self.controller.send_signal(CORE_SIGNAL, core);
         }
 
-        /// Lets a shared line interrupt a core.
+        /// Routes a shared line to a core.
         pub fn route(&mut self, irq: Irq, core: usize) {
             if let (None, line) = Self::place(irq) {
                 self.controller.route(line, core);

@@ -1,5 +1,5 @@
-//! Memory-mapped registers as typed references: the one place where a driver turns an address into
-//! something that it may use.
+//! Memory-mapped registers as typed references: the one place where a driver turns an address into a
+//! reference.
 
 use core::fmt;
 use core::ops::Deref;
@@ -12,8 +12,8 @@ impl<T> Mmio<T> {
     /// The block at `address`.
     ///
     /// # Safety
-    /// A device with these registers answers at `address` for as long as the value lives, and nobody
-    /// else drives it.
+    /// A device with these registers is at `address` for as long as the value lives, and no other driver
+    /// uses it.
     pub const unsafe fn at(address: usize) -> Self {
         match NonNull::new(core::ptr::with_exposed_provenance_mut(address)) {
             Some(registers) => Self(registers),
@@ -26,7 +26,7 @@ impl<T> Deref for Mmio<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: by the contract of `at`, and registers are cells, which shared references may change.
+        // SAFETY: by the contract of `at`; registers are cells, which can be written by a shared reference.
         unsafe { self.0.as_ref() }
     }
 }
@@ -37,5 +37,5 @@ impl<T> fmt::Debug for Mmio<T> {
     }
 }
 
-// SAFETY: the block belongs to the value, and a device does not care which core talks to it.
+// SAFETY: the value owns the block, and the device accepts accesses from any core.
 unsafe impl<T> Send for Mmio<T> {}

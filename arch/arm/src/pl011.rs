@@ -59,7 +59,7 @@ impl Pl011 {
             .modify(CR::UARTEN::SET + CR::TXE::SET + CR::RXE::SET);
     }
 
-    /// Sends one byte, when there is room for it.
+    /// Sends one byte, as soon as the queue has room for it.
     pub fn put_byte(&self, byte: u8) {
         while self.0.fr.is_set(FR::TXFF) {
             core::hint::spin_loop();

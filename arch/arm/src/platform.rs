@@ -1,4 +1,4 @@
-//! What a board tells its architecture: a list to fill in.
+//! The trait that a board implements for its architecture.
 
 use core::ops::Range;
 
@@ -15,41 +15,41 @@ pub trait Platform: Sized + 'static {
     /// Its timer.
     type Timer: Timer;
 
-    /// Where RAM is. 32-bit kernels are loaded at its start, and look for its end, which lies at this one
-    /// or before. 64-bit kernels are told by the loader, and take this where they are not.
+    /// RAM. 32-bit kernels are loaded at its start and probe for its end, which is at most the end of this
+    /// range. 64-bit kernels get the range from the loader, and use this one if the loader gives none.
     const RAM: Range<PhysAddr>;
-    /// Blocks of device registers that the kernel sees, of 1 MiB each, or of 2 MiB in 64-bit kernels.
+    /// Blocks of device registers that the kernel maps, of 1 MiB each, or of 2 MiB in 64-bit kernels.
     const DEVICES: &'static [PhysAddr];
-    /// Device registers that users do not get.
+    /// Device registers that users cannot map.
     const RESERVED: &'static [Range<PhysAddr>];
     /// The timer's interrupt.
     const TIMER_INTERRUPT: Irq;
-    /// The description of the board for users, as a flattened device tree, where the loader brings none.
+    /// The description of the board for users, as a flattened device tree, if the loader passes none.
     const DEVICE_TREE: &'static [u8] = &[];
-    /// Where 64-bit kernels find the loader's device tree if it does not say.
+    /// Where 64-bit kernels find the loader's device tree if the loader passes no address.
     const LOADED_DEVICE_TREE: Option<PhysAddr> = None;
 
     /// Starts the devices. [`Platform::DEVICES`] are mapped.
     fn start() -> (Self::Controller, Self::Timer);
 
-    /// Makes the caches of this core agree with those of others, before they are switched on. Nothing,
-    /// where firmware has done it.
+    /// Makes this core a part of the coherency domain, before its caches are enabled. Does nothing if
+    /// firmware has done so.
     #[cfg(feature = "smp")]
     fn join_caches() {}
 
-    /// Starts the devices of another core, by itself.
+    /// Starts the devices of another core. Called on that core.
     #[cfg(feature = "smp")]
     fn start_core(core: usize) -> (Self::Controller, Self::Timer);
 
-    /// Lets another core begin at `entry`, with `core` in its first register. Returns whether there is
-    /// such a core.
+    /// Makes another core begin at `entry`, with `core` in its first register. Returns whether the core
+    /// exists.
     #[cfg(feature = "smp")]
     fn power_on(core: usize, entry: PhysAddr) -> bool;
 
     /// Writes one byte to the console, which is usable from [`Platform::start`] on.
     fn put_byte(byte: u8);
 
-    /// Ends the run, if there is a way.
+    /// Ends the run, if the board can.
     fn exit(exit: Exit);
 }
 

@@ -1,9 +1,9 @@
-//! The *Arm Power State Coordination Interface* (DEN 0022): what firmware does for a kernel.
+//! The *Arm Power State Coordination Interface* (DEN 0022): services of the firmware for a kernel.
 
 use core::arch::asm;
 
-/// The instruction that reaches the firmware. It is a matter of what lies below the kernel: a monitor
-/// (`smc`) or a hypervisor (`hvc`).
+/// The instruction that calls the firmware. It depends on what runs below the kernel: a monitor (`smc`) or
+/// a hypervisor (`hvc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conduit {
     /// `smc #0`.
@@ -23,8 +23,8 @@ const CPU_ON: usize = if cfg!(target_pointer_width = "64") {
     0x8400_0003
 };
 
-/// Starts the core with an affinity at a physical address, with `context` in its first register. Returns
-/// whether there is such a core.
+/// Starts the core with the given affinity at a physical address, with `context` in its first register.
+/// Returns whether the core exists.
 #[cfg(feature = "smp")]
 pub fn cpu_on(conduit: Conduit, affinity: usize, entry: usize, context: usize) -> bool {
     call(conduit, CPU_ON, [affinity, entry, context]) == 0
@@ -35,8 +35,8 @@ pub fn system_off(conduit: Conduit) {
     call(conduit, SYSTEM_OFF, [0; 3]);
 }
 
-/// A call with arguments as the *SMC Calling Convention* (DEN 0028) has them; the firmware may change
-/// the other registers that carry arguments and results.
+/// A call with arguments as in the *SMC Calling Convention* (DEN 0028); the firmware may change the other
+/// registers that carry arguments and results.
 fn call(conduit: Conduit, function: usize, arguments: [usize; 3]) -> usize {
     match conduit {
         Conduit::Monitor => monitor(function, arguments),
@@ -89,10 +89,10 @@ macro_rules! instruction {
 }
 
 instruction! {
-    /// By way of a monitor.
+    /// Calls a monitor.
     monitor: "smc #0"
 }
 instruction! {
-    /// By way of a hypervisor.
+    /// Calls a hypervisor.
     hypervisor: "hvc #0"
 }

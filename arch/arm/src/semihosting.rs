@@ -1,7 +1,7 @@
-//! Arm semihosting: what an emulator or a debugger does for the program that it runs.
+//! Arm semihosting: services of an emulator or a debugger for the program that it runs.
 //!
-//! See *Semihosting for AArch32 and AArch64* (ARM IHI 0110). Where nobody listens, a call raises an
-//! undefined-instruction exception.
+//! See *Semihosting for AArch32 and AArch64* (ARM IHI 0110). Without an emulator or debugger that supports
+//! it, a call raises an undefined-instruction exception.
 
 use kernel::arch::Exit;
 
@@ -29,8 +29,8 @@ pub fn put_byte(byte: u8) {
 
 /// The operations that this module calls read their parameters and change nothing.
 fn call(operation: usize, parameters: *const u8) {
-    // SAFETY: as above. The instruction is `hlt #0xf000`, which assemblers for older architectures do
-    // not know by name; unlike `svc` it cannot be mistaken for a system call where nobody listens.
+    // SAFETY: as above. The instruction is `hlt #0xf000`, encoded because assemblers for older architectures
+    // do not know its name. Unlike `svc` it is not taken for a system call where semihosting is missing.
     #[cfg(target_arch = "arm")]
     unsafe {
         core::arch::asm!(

@@ -1,5 +1,4 @@
-//! The kernel's log: defmt frames on the emulator's own console, for machines that have one serial port
-//! only.
+//! The kernel's log: defmt frames on the emulator's own console, for machines with only one serial port.
 
 use crate::semihosting;
 

@@ -1,7 +1,7 @@
-//! Starting the cores behind the first: what all boards have in common.
+//! Starting the secondary cores: the part that all boards have in common.
 //!
-//! The first core starts one after the other. Each sets itself up on a stack of its own, says that it is
-//! ready, and waits; when all are, the first one lets them go.
+//! The boot core starts one core after the other. Each sets itself up on a stack of its own, reports that
+//! it is ready, and waits; when all are ready, the boot core releases them.
 
 use core::arch::asm;
 use core::cell::UnsafeCell;
@@ -17,12 +17,12 @@ use kernel::sync::spin_loop;
 
 use crate::timer::Timer;
 
-/// Cores behind the first.
+/// Number of secondary cores.
 const OTHERS: usize = CORES - 1;
 const STACK_SIZE: usize = 32 * 1024;
 const PAGE: usize = 4096;
 
-/// A stack, and below it a page that is not mapped.
+/// A stack, and below it a guard page that is not mapped.
 #[repr(C, align(4096))]
 struct Stack {
     guard: [u8; PAGE],
@@ -30,20 +30,20 @@ struct Stack {
 }
 
 struct Stacks(UnsafeCell<MaybeUninit<[Stack; OTHERS]>>);
-// SAFETY: each is used by one core, as its stack.
+// SAFETY: each element is used by one core, as its stack.
 unsafe impl Sync for Stacks {}
 
 static STACKS: Stacks = Stacks(UnsafeCell::new(MaybeUninit::zeroed()));
 
-/// The end of the stack of the core that starts, for boot code.
+/// The end of the stack of the core that is being started, for boot code.
 #[unsafe(no_mangle)]
 static core_stack_end: AtomicUsize = AtomicUsize::new(0);
-/// How many cores are ready.
+/// Number of cores that are ready.
 static READY: AtomicUsize = AtomicUsize::new(1);
-/// Whether they may go on.
+/// Whether the secondary cores may continue.
 static GO: AtomicBool = AtomicBool::new(false);
 
-/// The pages below the stacks, which must not be mapped.
+/// The guard pages below the stacks, which must not be mapped.
 pub fn guards() -> impl Iterator<Item = Range<usize>> {
     let first = STACKS.0.get() as usize;
     (0..OTHERS).map(move |index| {
@@ -52,28 +52,28 @@ pub fn guards() -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The end of the stack of a core behind the first.
+/// The end of the stack of a secondary core.
 pub fn stack_end(core: usize) -> usize {
     STACKS.0.get() as usize + core * size_of::<Stack>()
 }
 
-/// What a core that starts looks at while its cache may be off.
+/// The data that a starting core reads while its cache may be disabled.
 pub fn hand_over() -> Range<usize> {
     let start = &raw const core_stack_end as usize;
     start..start + size_of::<usize>()
 }
 
-/// The number of the core that starts.
+/// The number of the core that is being started.
 pub fn starting() -> usize {
     let end = core_stack_end.load(Ordering::Relaxed);
     (end - STACKS.0.get() as usize) / size_of::<Stack>()
 }
 
-/// Starts the other cores as far as there is room for them, each by `start`, which says whether it exists.
-/// Returns how many cores there are.
+/// Starts up to `CORES` cores, each by `start`, which returns whether the core exists. Returns the number
+/// of cores.
 ///
 /// # Panics
-/// When a core that exists does not become ready.
+/// If a core that exists does not become ready.
 pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) -> usize {
     for core in 1..CORES {
         core_stack_end.store(stack_end(core), Ordering::Release);
@@ -93,21 +93,21 @@ pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) ->
     CORES
 }
 
-/// Makes the kernel of a core behind the first, which `keep` writes down, says that it is ready, waits until
-/// it may go on, and does so.
+/// Makes the kernel of a secondary core and passes its address to `keep`, reports that the core is ready,
+/// waits until the boot core releases it, and lets its kernel join the others.
 ///
 /// # Safety
-/// Called once for each core, by itself, after the first has made its own kernel.
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+/// Called once on each secondary core, after the boot core has made its own kernel.
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub unsafe fn join<A: Arch>(
     kernels: &'static Kernels<A>,
     core: usize,
     arch: A,
     keep: impl FnOnce(usize),
 ) -> &'static mut Kernel<A> {
-    // SAFETY: the first core has made its kernel, and waits.
+    // SAFETY: the boot core has made its kernel, and waits.
     let irqs = unsafe { kernels.get(0) }.irqs;
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     let kernel = unsafe { kernels.make(core, arch, irqs) };
     keep(kernels.address(core));
     READY.store(core + 1, Ordering::Release);
@@ -118,12 +118,12 @@ pub unsafe fn join<A: Arch>(
     kernel
 }
 
-/// Lets the other cores go on.
+/// Releases the secondary cores.
 pub fn let_go() {
     GO.store(true, Ordering::Release);
 }
 
-/// What was written before is seen by a core that is interrupted behind this.
+/// A core that is interrupted after this call sees all earlier writes.
 pub(crate) fn publish() {
     // SAFETY: a barrier.
     unsafe { asm!("dsb ishst", options(nostack, preserves_flags)) };

@@ -1,38 +1,38 @@
-//! What the kernel needs of a timer.
+//! The interface between the kernel and a timer.
 
 use kernel::time::{Clock, Ticks};
 
 use crate::user_timer::SavedTimer;
 
-/// A clock of 64 bits with one alarm.
+/// A 64-bit clock with one deadline.
 pub trait Timer {
-    /// The time since boot. Never goes back.
+    /// The time since boot. Monotonic.
     fn now(&self) -> Ticks;
 
-    /// How ticks relate to microseconds.
+    /// The relation of ticks to microseconds.
     fn clock(&self) -> Clock;
 
-    /// Arms the alarm; a moment that has passed raises it at once.
+    /// Arms the timer. A deadline that has passed raises the interrupt immediately.
     fn set_deadline(&mut self, deadline: Ticks);
 
-    /// Silences an alarm that was raised, and disarms it.
+    /// Acknowledges the interrupt and disarms the timer.
     fn acknowledge(&mut self);
 
-    /// Whether the core has a second timer, which threads can own; see [`crate::user_timer`]. Without, what
-    /// follows is not called.
+    /// Whether the core has a second timer, which threads can own; see [`crate::user_timer`]. If not, the
+    /// following methods are not called.
     const FOR_USERS: bool = false;
 
-    /// Lets user mode reach the second timer, or not.
+    /// Allows or forbids user mode to access the second timer.
     fn set_open(&mut self, open: bool) {
         let _ = open;
     }
 
-    /// What the second timer's registers hold; it is disarmed.
+    /// Saves the second timer's registers and disarms it.
     fn take(&mut self) -> SavedTimer {
         SavedTimer::OFF
     }
 
-    /// Gives the second timer's registers a content.
+    /// Loads the second timer's registers.
     fn put(&mut self, saved: SavedTimer) {
         let _ = saved;
     }

@@ -1,12 +1,13 @@
-//! The timer that the kernel leaves to users, with the ABI's option `user-timer`.
+//! The timer that the kernel leaves to users, if the ABI's option `user-timer` is on.
 //!
-//! It is registers of the core, which any thread can name, so they are switched like the floating-point unit,
-//! lazily: they stay those of the thread that used them last, their owner, and trap in other threads. The
-//! timer goes on, and raises its interrupt, while its owner waits. When another thread uses it, the registers
-//! are saved with the owner, where they stand still until that uses them again. So no thread reads what
-//! another one wrote, but one driver should be the only thread of its core that uses them.
+//! It consists of registers of the core, which any thread can name. They are switched lazily, as those of
+//! the floating-point unit are: they belong to the thread that used them last, the owner, and accesses of
+//! other threads trap. While its owner waits, the timer continues and can raise its interrupt. When another
+//! thread uses it, the registers are saved in the owner's context, where they do not count until the owner
+//! uses them again. So no thread reads what another one wrote, but only one driver thread per core should
+//! use them.
 //!
-//! Without the option they trap in all threads, except in benchmark kernels, where all share them.
+//! Without the option they trap in all threads, except in benchmark kernels, where all threads share them.
 
 use abi::config::USER_TIMER;
 use kernel::Kernel;
@@ -16,12 +17,12 @@ use kernel::token::Ptr;
 
 use crate::timer::Timer;
 
-/// What its registers hold.
+/// The saved registers.
 #[derive(Clone, Copy, Debug)]
 pub struct SavedTimer {
-    /// When it raises its interrupt.
+    /// The time at which it raises its interrupt.
     pub comparator: u64,
-    /// Whether it does.
+    /// Its control register.
     pub control: u64,
 }
 
@@ -33,7 +34,7 @@ impl SavedTimer {
     };
 }
 
-/// What a thread's context has of it.
+/// The part of a thread's context that saves the timer.
 pub type InContext = [SavedTimer; USER_TIMER as usize];
 
 /// An architecture with such a timer, on some of its platforms.
@@ -41,16 +42,16 @@ pub trait HasUserTimer: Arch {
     /// The timers of a core.
     type Timer: Timer;
 
-    /// Those of this core, and the second one's state.
+    /// The timers of this core, and the state of the second one.
     fn user_timer(&mut self) -> (&mut Self::Timer, &mut UserTimer<Self>);
 
-    /// What a thread has in its context.
+    /// The saved timer in a thread's context.
     fn saved_timer(context: &mut Self::Context) -> &mut InContext;
 }
 
 /// The timer's state on this core.
 pub struct UserTimer<A: Arch> {
-    /// Whose registers it has.
+    /// The thread to which the register contents belong.
     owner: Option<Ptr<Thread<A>>>,
     open: bool,
 }
@@ -58,11 +59,11 @@ pub struct UserTimer<A: Arch> {
 impl<A: HasUserTimer> UserTimer<A> {
     /// Offset of the owner, for fast paths in assembly.
     pub const OWNER: usize = core::mem::offset_of!(Self, owner);
-    /// Offset of the byte that tells whether user mode can reach it.
+    /// Offset of the byte that says whether user mode can access it.
     pub const OPEN: usize = core::mem::offset_of!(Self, open);
 
-    /// It has no owner, and user mode cannot reach it.
-    #[expect(clippy::new_without_default, reason = "there is one for each core")]
+    /// A timer without an owner, which user mode cannot access.
+    #[expect(clippy::new_without_default, reason = "each core has only one")]
     pub const fn new() -> Self {
         Self {
             owner: None,
@@ -70,7 +71,7 @@ impl<A: HasUserTimer> UserTimer<A> {
         }
     }
 
-    /// Whether its registers are those of a thread.
+    /// Whether the register contents belong to a thread.
     pub fn holds(&self, thread: Ptr<Thread<A>>) -> bool {
         self.owner == Some(thread)
     }
@@ -83,7 +84,7 @@ impl<A: HasUserTimer> UserTimer<A> {
     }
 }
 
-/// Leaves it open for its owner, and closed for others.
+/// Allows access if the next thread is the owner, and forbids it otherwise.
 #[inline(always)]
 pub fn switch_to<A: HasUserTimer>(kernel: &mut Kernel<A>, next: Ptr<Thread<A>>) {
     if A::Timer::FOR_USERS {
@@ -92,8 +93,8 @@ pub fn switch_to<A: HasUserTimer>(kernel: &mut Kernel<A>, next: Ptr<Thread<A>>) 
     }
 }
 
-/// An instruction of the current thread was refused, perhaps because the timer is closed. Gives the timer to
-/// it, unless it has it; returns whether the instruction is worth another try.
+/// Handles an undefined instruction of the current thread, which may have been an access to the timer.
+/// Makes the thread its owner, unless it already is; returns whether to execute the instruction again.
 pub fn acquire<A: HasUserTimer>(kernel: &mut Kernel<A>) -> bool {
     if !A::Timer::FOR_USERS {
         return false;
@@ -115,7 +116,7 @@ pub fn acquire<A: HasUserTimer>(kernel: &mut Kernel<A>) -> bool {
     true
 }
 
-/// Writes the registers back into the context of a thread, if they are that thread's.
+/// Writes the registers back into the context of a thread, if it is their owner.
 pub fn release<A: HasUserTimer>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
     if A::Timer::FOR_USERS && kernel.arch.user_timer().1.holds(thread) {
         write_back(kernel);

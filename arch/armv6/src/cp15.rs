@@ -1,6 +1,6 @@
-//! Operations of the system control coprocessor that ARMv6 has and ARMv7 does not, or does by
-//! instructions. Section numbers are those of the *ARM1136JF-S and ARM1136J-S Technical Reference
-//! Manual* (ARM DDI 0211); all of these are in section 3.3.17, "c7, Cache Operations".
+//! Operations of the system control coprocessor that ARMv7 does not have, or replaces by instructions.
+//! Section numbers are those of the *ARM1136JF-S and ARM1136J-S Technical Reference Manual*
+//! (ARM DDI 0211); all of these are in section 3.3.17, "c7, Cache Operations".
 
 pub(crate) use arch_arm::aarch32::cp15::*;
 

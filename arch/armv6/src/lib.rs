@@ -1,10 +1,10 @@
-//! ARMv6: what this version of the 32-bit architecture does in its own way. Everything else is in
+//! ARMv6: the parts that are specific to this version of the 32-bit architecture. Everything else is in
 //! [`arch_arm::aarch32::machine`].
 //!
 //! The core is an ARM1136 from revision r1 on, which has the thread-local registers of ARMv6K. The
-//! floating-point unit VFP11 has half the registers of later ones; for the rare operations that it
+//! floating-point unit VFP11 has half the registers of later ones. For the rare operations that it
 //! leaves to software (ARM DDI 0274, section 6.3) a thread gets an undefined-instruction fault, unless
-//! it chooses the unit's RunFast mode.
+//! it selects the unit's RunFast mode.
 #![no_std]
 
 mod cache;
@@ -46,13 +46,13 @@ pub enum Armv6 {}
 impl Version for Armv6 {
     /// The high vectors (ARM DDI 0211, section 2.12.15).
     const FIXED_VECTORS: Option<usize> = Some(0xffff_0000);
-    /// Past the outer cache, which is off.
+    /// Outer non-cacheable: the outer cache is disabled.
     const WALK: usize = 0;
     const OLD_BARRIERS: bool = true;
     const SHARED_PREDICTIONS: bool = true;
 
     fn set_vectors(_vectors: usize) {
-        // Nothing can be taken before the vectors are mapped there: interrupts are masked.
+        // Interrupts are masked, so no exception is taken before the vectors are mapped there.
         Sctlr::modify(|control| control.set_v(true));
     }
 
@@ -67,13 +67,13 @@ impl Version for Armv6 {
     /// A pending interrupt ends the wait although it is masked.
     fn wait_for_interrupt() {
         cache::data_barrier();
-        // SAFETY: waiting harms nobody.
+        // SAFETY: the instruction only waits.
         unsafe { cp15::wait_for_interrupt(0) };
     }
 
-    /// The counters are the kernel's only (ARM DDI 0211, section 3.3.33). The debug communication channel
-    /// is left as firmware had it: the register that says so (DSCR) is undefined where there is no debug
-    /// unit, as in QEMU, and nothing tells beforehand whether there is one.
+    /// The counters are accessible to the kernel only (ARM DDI 0211, section 3.3.33). The debug communication
+    /// channel is left as firmware configured it: the register that controls it (DSCR) is undefined if there
+    /// is no debug unit, as in QEMU, and its presence cannot be detected beforehand.
     fn limit_users() {}
 
     unsafe fn enable_caches() {

@@ -1,9 +1,9 @@
 //! Caches of the core.
 //!
-//! *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), section B2.2. Data
-//! caches of ARMv7 behave as if they were indexed and tagged by physical addresses; instruction caches
-//! may be indexed by virtual ones, so they are maintained at the addresses of those who fetch. Outer
-//! caches stay off.
+//! *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), section B2.2. ARMv7 data
+//! caches behave as physically indexed and physically tagged. Instruction caches may be virtually indexed,
+//! so they are maintained at the virtual addresses from which instructions are fetched. Outer caches stay
+//! disabled.
 
 use core::ops::Range;
 
@@ -13,17 +13,17 @@ use arch_arm::aarch32::{CacheOperation, lines};
 
 use crate::cp15;
 
-/// From so many bytes on, maintaining the whole cache is quicker than asking it for each line: it is
-/// larger than the data cache of any Cortex-A9. This bounds the time of an operation, however much
-/// memory a user names.
+/// For ranges longer than this, maintaining the whole cache is quicker than maintaining each line: it is
+/// larger than the data cache of any Cortex-A9. This bounds the time of an operation on a range of any
+/// length.
 const WHOLE: usize = 64 * 1024;
 
-/// Bytes that the smallest line of a data cache has (section B4.1.42).
+/// Bytes of the smallest data cache line (section B4.1.42).
 fn data_line() -> usize {
     4 << (<Ctr as SysRegRead>::read_raw() >> 16 & 0xf)
 }
 
-/// Bytes that the smallest line of an instruction cache has.
+/// Bytes of the smallest instruction cache line.
 fn instruction_line() -> usize {
     4 << (<Ctr as SysRegRead>::read_raw() & 0xf)
 }
@@ -31,7 +31,7 @@ fn instruction_line() -> usize {
 /// Makes writes to a range of addresses visible to instruction fetches and table walks.
 pub(crate) fn clean_to_unification(range: Range<usize>) {
     for address in lines(range, data_line()) {
-        // SAFETY: cleaning changes nothing that this core sees.
+        // SAFETY: cleaning changes no data that this core reads.
         unsafe { cp15::clean_line_to_unification(address) };
     }
     dsb();
@@ -46,13 +46,13 @@ pub(crate) fn clean(range: Range<usize>) {
     dsb();
 }
 
-/// Performs an operation that a user asked for, on a range of its addresses, which are mapped.
+/// Performs an operation that a user requested, on a mapped range of its addresses.
 pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {
     use CacheOperation::*;
     let whole = range.len() > WHOLE;
-    // SAFETY: the memory belongs to the user who asks; where the whole data cache is concerned, it is
-    // cleaned first. Instead of invalidating much, all is cleaned too: a line that is newer than
-    // memory may be written back at any time anyway.
+    // SAFETY: the memory belongs to the user that makes the request. Operations on the whole data cache
+    // clean it before they invalidate. An invalidation of a long range may clean too, since a dirty line may
+    // be written back at any time anyway.
     unsafe {
         match operation {
             Clean if whole => for_each_place(|place| cp15::clean_place(place)),
@@ -73,7 +73,7 @@ pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {
 }
 
 fn unify(range: Range<usize>, whole: bool) {
-    // SAFETY: instructions that were written are fetched anew; nothing is lost.
+    // SAFETY: modified instructions are fetched again; dirty lines are written back.
     unsafe {
         if whole {
             for_each_place(|place| cp15::clean_place(place));
@@ -91,9 +91,9 @@ fn unify(range: Range<usize>, whole: bool) {
     isb();
 }
 
-/// Cleans and invalidates the data cache, and invalidates the instruction cache if asked to.
+/// Cleans and invalidates the data cache, and invalidates the instruction cache, each if requested.
 pub(crate) fn flush(data: bool, instructions: bool) {
-    // SAFETY: nothing is lost.
+    // SAFETY: dirty lines are written back.
     unsafe {
         if data {
             for_each_place(|place| cp15::clean_invalidate_place(place));
@@ -108,10 +108,10 @@ pub(crate) fn flush(data: bool, instructions: bool) {
     isb();
 }
 
-/// Switches caches and branch prediction on. The data cache holds garbage after a reset.
+/// Enables caches and branch prediction. The data cache has undefined content after a reset.
 ///
 /// # Safety
-/// The data cache is off, so it has nothing to lose.
+/// The data cache is disabled, so it has no dirty lines to lose.
 pub(crate) unsafe fn enable() {
     // SAFETY: by contract.
     unsafe {
@@ -128,9 +128,9 @@ pub(crate) unsafe fn enable() {
     });
 }
 
-/// Does something for each line of the data cache, by set and way (section B4.2.1).
+/// Performs an action on each line of the data cache, by set and way (section B4.2.1).
 fn for_each_place(action: impl Fn(usize)) {
-    // SAFETY: selects the data cache of level 1 for the next register.
+    // SAFETY: selects the level 1 data cache, which the next register then describes.
     unsafe { <Csselr as SysRegWrite>::write_raw(0) };
     isb();
     let geometry = Ccsidr::read();

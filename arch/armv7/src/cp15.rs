@@ -4,12 +4,13 @@
 pub(crate) use arch_arm::aarch32::cp15::*;
 
 arch_arm::cp15_writable! {
-    /// DCCMVAU: clean a line to where instruction fetches and table walks see it (section B4.2.1).
+    /// DCCMVAU: clean a line to the point of unification, for instruction fetches and table walks
+    /// (section B4.2.1).
     clean_line_to_unification: 7, 0, 11, 1;
-    /// DCISW: invalidate a line by its place in the cache (section B4.2.1).
+    /// DCISW: invalidate a line by set and way (section B4.2.1).
     invalidate_place: 7, 0, 6, 2;
-    /// DCCSW: clean a line by its place in the cache (section B4.2.1).
+    /// DCCSW: clean a line by set and way (section B4.2.1).
     clean_place: 7, 0, 10, 2;
-    /// DCCISW: clean and invalidate a line by its place in the cache (section B4.2.1).
+    /// DCCISW: clean and invalidate a line by set and way (section B4.2.1).
     clean_invalidate_place: 7, 0, 14, 2;
 }

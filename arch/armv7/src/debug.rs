@@ -1,10 +1,10 @@
-//! The debug communication channel, which no thread owns.
+//! The debug communication channel, to which threads get no access.
 
 use core::arch::asm;
 
-/// Makes it undefined for users (ARM DDI 0406, DBGDSCR.UDCCdis). Before version 7.1 of the debug
-/// architecture, cores need not let the kernel write the register (section C6.4), and the Cortex-A9, which
-/// has version 7, does not: there the channel stays as firmware left it.
+/// Makes user accesses undefined (ARM DDI 0406, DBGDSCR.UDCCdis). Before version 7.1 of the debug
+/// architecture, cores need not let the kernel write the register (section C6.4). The Cortex-A9, which has
+/// version 7, does not: there the channel stays as firmware left it.
 pub(crate) fn keep_from_users() {
     const VERSION_SHIFT: u32 = 16;
     const VERSION_MASK: u32 = 0xf;

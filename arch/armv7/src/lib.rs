@@ -1,7 +1,7 @@
-//! ARMv7-A: what this version of the 32-bit architecture does in its own way. Everything else is in
+//! ARMv7-A: the parts that are specific to this version of the 32-bit architecture. Everything else is in
 //! [`arch_arm::aarch32::machine`].
 //!
-//! Also right for ARMv8 cores in the 32-bit state, which keeps all that is used here.
+//! Also valid for ARMv8 cores in AArch32 state, which keeps all features used here.
 #![no_std]
 
 mod cache;
@@ -37,11 +37,11 @@ macro_rules! kernel_image {
     ($platform:ty) => {
         ::arch_arm::aarch32_image!($crate::Armv7, $platform);
 
-        /// Where cores behind the first come out of boot code.
+        /// The entry point of secondary cores from boot code.
         #[cfg(feature = "smp")]
         #[unsafe(no_mangle)]
         extern "C" fn core_main() -> *const ::arch_arm::aarch32::Context {
-            // SAFETY: boot code calls this once on each of them.
+            // SAFETY: boot code calls this once on each secondary core.
             unsafe { KERNEL.boot_core() }
         }
     };
@@ -53,14 +53,14 @@ pub enum Armv7 {}
 
 impl Version for Armv7 {
     const FIXED_VECTORS: Option<usize> = None;
-    /// Through the caches, write-back, write-allocate (TTBR0 of cores with the Multiprocessing
-    /// Extensions; ARM DDI 0406, section B4.1.154); with several cores through those of all.
+    /// Write-back, write-allocate (TTBR0 of cores with the Multiprocessing Extensions; ARM DDI 0406, section
+    /// B4.1.154); on several cores also shareable, so that walks are coherent with the caches of all.
     const WALK: usize = if cfg!(feature = "smp") { 0x4a } else { 0x48 };
     const OLD_BARRIERS: bool = false;
     const SHARED_PREDICTIONS: bool = false;
 
     fn set_vectors(vectors: usize) {
-        // SAFETY: the vectors are code, aligned as the register demands.
+        // SAFETY: the vectors are code, aligned as the register requires.
         unsafe { Vbar::write(Vbar(vectors as u32)) };
     }
 

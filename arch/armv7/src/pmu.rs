@@ -1,4 +1,4 @@
-//! The performance monitors: benchmark kernels let users read and program them, others do not.
+//! The performance monitors: only benchmark kernels let users read and program them.
 
 use aarch32_cpu::register::{Pmcntenset, Pmcr, Pmuserenr, SysRegWrite};
 
@@ -8,7 +8,7 @@ pub(crate) fn give_to_users() {
     const ENABLE_AND_RESET: u32 = 0b111;
     const CYCLE_COUNTER: u32 = 1 << 31;
     const USER_ENABLE: u32 = 1;
-    // SAFETY: the kernel does not use them.
+    // SAFETY: the kernel does not use the counters.
     unsafe {
         <Pmcr as SysRegWrite>::write_raw(ENABLE_AND_RESET);
         <Pmcntenset as SysRegWrite>::write_raw(CYCLE_COUNTER);
@@ -16,8 +16,8 @@ pub(crate) fn give_to_users() {
     }
 }
 
-/// Makes them undefined for users. After a reset that is so only where firmware did not change it.
+/// Makes user accesses undefined. This is the reset state, but firmware may have changed it.
 pub(crate) fn keep_from_users() {
-    // SAFETY: the kernel does not use them.
+    // SAFETY: the kernel does not use the counters.
     unsafe { <Pmuserenr as SysRegWrite>::write_raw(0) };
 }

@@ -1,4 +1,4 @@
-@ What the shared assembly of the 32-bit architecture leaves to the version.
+@ The macros that the shared assembly of the 32-bit architecture takes from the architecture version.
 
     .fpu    neon
 
@@ -14,7 +14,7 @@
     clrex
     .endm
 
-@ The upper half of the floating-point registers, with `vstmia` or `vldmia` at r0.
+@ Transfers the upper half of the floating-point registers, with `vstmia` or `vldmia` at r0.
     .macro  upper_registers transfer
     \transfer r0!, {{d16-d31}}
     .endm

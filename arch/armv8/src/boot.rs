@@ -1,4 +1,4 @@
-//! From the first Rust code to the initial thread.
+//! Boot: from the first Rust code to the initial thread.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -23,18 +23,18 @@ use crate::{Armv8, Platform, core_local, trap, user_access};
 
 const PAGE: usize = 4096;
 
-/// What the boot loader left.
+/// The values that the boot loader passed.
 pub(crate) struct Entered {
-    /// Where it says that a device tree is, or 0.
+    /// The address of a device tree, or 0.
     pub(crate) device_tree: PhysAddr,
-    /// The exception level that it entered.
+    /// The exception level at which the boot loader entered the kernel.
     pub(crate) level: usize,
 }
 
-/// The exception level that the boot loader entered.
+/// The exception level at which the boot loader entered the kernel.
 static LEVEL: AtomicUsize = AtomicUsize::new(0);
 
-/// How firmware is reached: who lets the kernel have level 2 has a monitor below, who keeps it is the
+/// How firmware is called: if the kernel was entered at level 2, a monitor runs below it, otherwise a
 /// hypervisor.
 pub fn conduit() -> Conduit {
     if LEVEL.load(Ordering::Relaxed) == 2 {
@@ -44,8 +44,8 @@ pub fn conduit() -> Conduit {
     }
 }
 
-/// Makes the machine ready, then the kernel and the initial thread.
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+/// Sets up the machine, then the kernel and the initial thread.
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     irqs: Irqs<Armv8<P>>,
@@ -60,7 +60,7 @@ pub(crate) fn boot<P: Platform>(
     let tree = [Some(entered.device_tree), P::LOADED_DEVICE_TREE]
         .into_iter()
         .flatten()
-        // SAFETY: where the loader or the platform says that a device tree may be there is RAM.
+        // SAFETY: RAM is at the address of a device tree that the loader or the platform gives.
         .find_map(|address| unsafe { DeviceTree::at(address) });
     let all = map_memory::<P>(tree);
     let devices = P::start();
@@ -114,9 +114,9 @@ pub(crate) fn boot<P: Platform>(
     kernel
 }
 
-/// Makes a core behind the first ready, and its kernel; then waits for that one.
+/// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot_core<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     number: usize,
@@ -131,7 +131,7 @@ pub(crate) fn boot_core<P: Platform>(
     unsafe { smp::join(kernels, number, arch, |kernel| own.set_kernel(kernel)) }
 }
 
-/// Puts RAM and devices where the kernel sees them; returns the RAM.
+/// Maps RAM and devices in the kernel's address space; returns the mapped RAM.
 fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges {
     let mut builder = Builder::new();
     let mut all = Ranges::new();
@@ -145,7 +145,7 @@ fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges {
 }
 
 /// # Panics
-/// Where the processor lacks what the kernel relies on.
+/// If the core lacks a feature that the kernel needs.
 fn check_processor() {
     assert!(
         ID_AA64MMFR0_EL1.matches_all(ID_AA64MMFR0_EL1::ASIDBits::Bits_16),
@@ -153,7 +153,7 @@ fn check_processor() {
     );
 }
 
-/// The end of what physical addresses can name.
+/// The end of the physical address space.
 fn device_top() -> u64 {
     /// By `ID_AA64MMFR0_EL1.PARange`; tables of 4 KiB have 48 bits.
     const BITS: [u32; 6] = [32, 36, 40, 42, 44, 48];

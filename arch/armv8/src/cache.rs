@@ -1,8 +1,8 @@
 //! Caches of the core.
 //!
 //! *Arm Architecture Reference Manual for A-profile architecture* (DDI 0487), section D7.5. Data caches
-//! behave as if they were indexed and tagged by physical addresses; instruction caches may be indexed by
-//! virtual ones, so they are maintained at the addresses of those who fetch.
+//! behave as physically indexed and physically tagged. Instruction caches may be virtually indexed, so they
+//! are maintained at the virtual addresses from which instructions are fetched.
 
 use core::arch::asm;
 use core::ops::Range;
@@ -10,24 +10,24 @@ use core::ops::Range;
 use aarch64_cpu::asm::barrier::{ISH, SY, dsb, isb};
 use aarch64_cpu::registers::{CCSIDR_EL1, CLIDR_EL1, CSSELR_EL1, Readable, Writeable};
 
-/// What is done to a range of addresses in the caches.
+/// A cache operation on a range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CacheOperation {
-    /// Write what is newer than memory back to memory.
+    /// Write dirty lines of the data cache back to memory.
     Clean,
-    /// Forget what the data cache holds.
+    /// Invalidate lines of the data cache.
     Invalidate,
-    /// Both, in this order.
+    /// Clean, then invalidate.
     CleanInvalidate,
-    /// Let instruction fetches see what was written as data.
+    /// Make instruction fetches see data writes.
     Unify,
 }
 
-/// From so many bytes on, maintaining the whole caches is quicker than asking them for each line. This
-/// bounds the time of an operation, however much memory a user names.
+/// For ranges longer than this, maintaining whole caches is quicker than maintaining each line. This bounds
+/// the time of an operation on a range of any length.
 const WHOLE: usize = 512 * 1024;
 
-/// Bytes that the smallest line of a data cache has, and of an instruction cache (`CTR_EL0`).
+/// Bytes of the smallest data cache line and of the smallest instruction cache line (`CTR_EL0`).
 fn line_sizes() -> (usize, usize) {
     let kind: usize;
     // SAFETY: reads a register.
@@ -35,7 +35,7 @@ fn line_sizes() -> (usize, usize) {
     (4 << (kind >> 16 & 0xf), 4 << (kind & 0xf))
 }
 
-/// The lines that a range touches, each by its first address.
+/// The cache lines that overlap a range, each by its first address.
 fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {
     let count = (range.end - 1) / size - range.start / size + 1;
     let first = range.start & !(size - 1);
@@ -47,7 +47,7 @@ macro_rules! operation {
         $(#[$doc])*
         ///
         /// # Safety
-        /// An address is mapped; it must not take away what compiled code relies on.
+        /// An address operand is mapped; the operation must not discard data that compiled code relies on.
         unsafe fn $name(operand: usize) {
             // SAFETY: by contract.
             unsafe {
@@ -60,7 +60,7 @@ macro_rules! operation {
 operation! {
     /// Cleans a line to memory.
     clean_line: "dc cvac";
-    /// Cleans a line to where instruction fetches see it.
+    /// Cleans a line to the point of unification, where instruction fetches see it.
     clean_line_to_unification: "dc cvau";
     /// Invalidates a line.
     invalidate_line: "dc ivac";
@@ -68,30 +68,30 @@ operation! {
     clean_invalidate_line: "dc civac";
     /// Invalidates a line of instruction caches.
     invalidate_instruction_line: "ic ivau";
-    /// Cleans a line by its place in a cache.
+    /// Cleans a line by set and way.
     clean_place: "dc csw";
-    /// Cleans and invalidates a line by its place in a cache.
+    /// Cleans and invalidates a line by set and way.
     clean_invalidate_place: "dc cisw";
 }
 
 /// Writes a range of addresses back to memory.
 pub(crate) fn clean(range: Range<usize>) {
     for address in lines(range, line_sizes().0) {
-        // SAFETY: cleaning changes nothing that this core sees.
+        // SAFETY: cleaning changes no data that this core reads.
         unsafe { clean_line(address) };
     }
     dsb(SY);
 }
 
-/// Performs an operation that a user asked for, on a range of its addresses, which are mapped; for
-/// invalidation so that they can be written.
+/// Performs an operation that a user requested, on a mapped range of its addresses; for invalidation the
+/// mapping is writable.
 pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {
     use CacheOperation::*;
     let whole = range.len() > WHOLE;
     let data_lines = |range| lines(range, line_sizes().0);
-    // SAFETY: the memory belongs to the user who asks; where whole caches are concerned, they are
-    // cleaned first. Instead of invalidating much, all is cleaned too: a line that is newer than
-    // memory may be written back at any time anyway.
+    // SAFETY: the memory belongs to the user that makes the request. Operations on whole caches clean them
+    // before they invalidate. An invalidation of a long range may clean too, since a dirty line may be
+    // written back at any time anyway.
     unsafe {
         match operation {
             Clean if whole => for_each_place(|place| clean_place(place)),
@@ -110,7 +110,7 @@ pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {
 }
 
 fn unify(range: Range<usize>, whole: bool) {
-    // SAFETY: instructions that were written are fetched anew; nothing is lost.
+    // SAFETY: modified instructions are fetched again; dirty lines are written back.
     unsafe {
         if whole {
             for_each_place(|place| clean_place(place));
@@ -129,14 +129,14 @@ fn unify(range: Range<usize>, whole: bool) {
 
 /// Invalidates the instruction caches of all cores.
 fn invalidate_instructions() {
-    // SAFETY: nothing is lost.
+    // SAFETY: instruction caches have no dirty lines.
     unsafe { asm!("ic ialluis", options(nostack, preserves_flags)) };
 }
 
-/// Cleans and invalidates the data caches, and invalidates the instruction caches if asked to.
+/// Cleans and invalidates the data caches, and invalidates the instruction caches, each if requested.
 pub(crate) fn flush(data: bool, instructions: bool) {
     if data {
-        // SAFETY: nothing is lost.
+        // SAFETY: dirty lines are written back.
         for_each_place(|place| unsafe { clean_invalidate_place(place) });
         dsb(SY);
     }
@@ -147,13 +147,13 @@ pub(crate) fn flush(data: bool, instructions: bool) {
     isb(SY);
 }
 
-/// Does something for each line of the data caches between the core and memory, by level, set and way
+/// Performs an action on each line of the data caches up to the point of coherence, by level, set and way
 /// (section D7.5.9.2).
 fn for_each_place(action: impl Fn(usize)) {
     let levels = CLIDR_EL1.get();
     let coherence = levels >> 24 & 7;
     for level in 0..coherence {
-        // 2 and more: there is a data cache, or one for both.
+        // 2 and more: the level has a data cache or a unified cache.
         if levels >> (3 * level) & 7 < 2 {
             continue;
         }

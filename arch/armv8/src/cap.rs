@@ -21,7 +21,7 @@ pub enum FrameSize {
 }
 
 impl FrameSize {
-    /// The size of frames that an object type stands for.
+    /// The size of frames of an object type.
     pub(crate) const fn of(kind: ObjectType) -> Option<Self> {
         Some(match kind {
             ObjectType::ArmSmallPage => Self::SmallPage,
@@ -31,7 +31,7 @@ impl FrameSize {
         })
     }
 
-    /// The level of tables whose entries map frames of this size.
+    /// The level of tables with entries that map frames of this size.
     pub(crate) const fn level(self) -> Level {
         match self {
             Self::SmallPage => Level::Pages,
@@ -51,7 +51,7 @@ impl FrameSize {
     }
 }
 
-/// Where something is mapped.
+/// The place of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// The address space.
@@ -65,11 +65,11 @@ pub struct Mapping {
 pub struct FrameCap {
     pub(crate) address: PhysAddr,
     pub(crate) size: FrameSize,
-    /// Whether the kernel never touches it.
+    /// Whether it is device memory, which the kernel does not access.
     pub(crate) device: bool,
-    /// What mappings may allow: [`Rights::READ`] and [`Rights::WRITE`].
+    /// The rights that mappings may have: [`Rights::READ`] and [`Rights::WRITE`].
     pub(crate) rights: Rights,
-    /// Where it is, or was, mapped by this capability.
+    /// The mapping made by this capability; the frame may have been unmapped since.
     pub(crate) mapping: Option<Mapping>,
 }
 
@@ -95,19 +95,19 @@ pub enum Capability {
     PageTable {
         /// Physical address.
         address: PhysAddr,
-        /// Where it is mapped.
+        /// The place at which it is mapped.
         mapping: Option<Mapping>,
     },
     /// The root of an address space.
     VSpace {
         /// Physical address.
         address: PhysAddr,
-        /// The identifier that it was given.
+        /// The identifier that was assigned to it.
         asid: Option<Asid>,
     },
     /// The right to make ASID pools.
     AsidControl,
-    /// The right to give identifiers to address spaces.
+    /// The right to assign identifiers to address spaces.
     AsidPool {
         /// Its number.
         pool: usize,
@@ -124,10 +124,10 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// The kind of packed capabilities to roots, whose address fills the rest of the first word.
+    /// The kind of packed capabilities to roots; the address is in the remaining bits of the first word.
     pub(crate) const ROOT_KIND: usize = layout::VSPACE as usize;
 
-    /// The address space that a packed capability lets threads use, without a look at other kinds.
+    /// The address space of a packed capability, if it is one with an identifier. Decodes no other kinds.
     #[inline(always)]
     pub(crate) fn space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
         layout::decode_space(raw)
@@ -218,8 +218,8 @@ impl ArchCap for Capability {
     }
 }
 
-/// How capabilities pack into two words of 64 bits. The tags are the numbers that `DebugCapIdentify`
-/// shows. Addresses have 48 bits and identifiers 16, so a mapping fills word 1.
+/// The layout of capabilities in two 64-bit words. The tags are the numbers that `DebugCapIdentify` shows.
+/// Addresses have 48 bits and identifiers 16, so a mapping fills word 1.
 mod layout {
     use super::*;
 
@@ -311,8 +311,8 @@ mod layout {
                 pool: raw.get(POOL),
                 address,
             },
-            // SGI_SIGNAL: there are no others. A panic here would have to be kept wherever one kind is
-            // looked for.
+            // SGI_SIGNAL: there are no others. A panic here would have to be compiled into each place that
+            // tests for one kind.
             _ => Capability::SgiSignal {
                 number: raw.get(SIGNAL_NUMBER),
                 target: raw.get(SIGNAL_TARGET),

@@ -6,7 +6,7 @@ use kernel::arch::UserContext;
 
 use crate::spaces::KnownSpace;
 
-/// Saved program status: the condition flags, which are the user's.
+/// Saved program status: the condition flags, which the user controls.
 const CONDITIONS: usize = 0xf000_0000;
 /// Saved program status: level 0 in AArch64, fast interrupts masked (Arm ARM, section C5.2.19).
 const USER_MODE: usize = 1 << 6;
@@ -25,8 +25,8 @@ pub struct FpuContext {
     control: u64,
 }
 
-/// The registers of a thread. The trap entry saves them and relies on the order. Its stack pointer
-/// points here while the thread runs, hence the alignment.
+/// The registers of a thread. The trap entry saves them and relies on the order. The stack pointer of level
+/// 1 points here while the thread runs, hence the alignment.
 #[derive(Clone, Debug)]
 #[repr(C, align(16))]
 pub struct Context {
@@ -41,29 +41,29 @@ pub struct Context {
     restart_pc: usize,
     /// The thread-local register that users can write (TPIDR_EL0).
     thread_local: usize,
-    /// The thread-local register that they can read only (TPIDRRO_EL0).
+    /// The thread-local register that users can only read (TPIDRRO_EL0).
     thread_local_read_only: usize,
-    /// Its address space.
+    /// The result of the last lookup of its address space.
     pub(crate) space: KnownSpace,
-    /// Floating point, while no core has it in its registers.
+    /// Floating-point registers, while no core has them loaded.
     pub(crate) fpu: FpuContext,
-    /// The users' timer, while no core has it in its registers.
+    /// The user timer, while no core has it loaded.
     pub(crate) timer: InContext,
 }
 
-/// Where the trap entry finds things.
+/// Offsets for the trap entry.
 impl Context {
-    /// Offset of the program counter and, behind it, the status.
+    /// Offset of the program counter, which the status follows.
     pub(crate) const NEXT_PC: usize = core::mem::offset_of!(Self, next_pc);
-    /// Offset of the restart address and, behind it, TPIDR_EL0.
+    /// Offset of the restart address, which TPIDR_EL0 follows.
     pub(crate) const RESTART_PC: usize = core::mem::offset_of!(Self, restart_pc);
 
-    /// Offset of TPIDR_EL0 and, behind it, TPIDRRO_EL0.
+    /// Offset of TPIDR_EL0, which TPIDRRO_EL0 follows.
     pub(crate) const THREAD_LOCAL: usize = core::mem::offset_of!(Self, thread_local);
-    /// Offset of what is known of the address space.
+    /// Offset of the last address space lookup.
     pub(crate) const SPACE: usize = core::mem::offset_of!(Self, space);
 
-    /// The thread-local registers: the writable one, and the one that is not.
+    /// The thread-local registers: the writable and the read-only one.
     pub(crate) const fn thread_local(&self) -> (usize, usize) {
         (self.thread_local, self.thread_local_read_only)
     }
@@ -77,7 +77,7 @@ const _: () = {
     assert!(offset_of!(Context, thread_local_read_only) == Context::THREAD_LOCAL + 8);
 };
 
-/// Which field each register of the user interface is in.
+/// The field that holds a register of the user interface.
 enum Field {
     General(usize),
     StackPointer,
@@ -151,7 +151,7 @@ impl UserContext for Context {
         }
     }
 
-    // Nearly always the index is a constant.
+    // Inlined because nearly all callers pass a constant index.
     #[inline(always)]
     fn get(&self, index: usize) -> usize {
         match ORDER[index] {

@@ -1,4 +1,4 @@
-//! What the boot loader tells of the machine: a flattened device tree (*Devicetree Specification*,
+//! The boot loader's description of the machine: a flattened device tree (*Devicetree Specification*,
 //! chapter 5).
 
 use core::ops::Range;
@@ -20,7 +20,7 @@ mod header {
     pub(super) const BYTES: usize = 40;
 }
 const MAGIC: u32 = 0xd00d_feed;
-/// More than any real one.
+/// An upper bound of the size of real device trees.
 const LARGEST: usize = 2 << 20;
 
 /// A device tree in RAM.
@@ -31,10 +31,10 @@ pub(crate) struct DeviceTree {
 }
 
 impl DeviceTree {
-    /// The tree at `address`, if there is one; at 0 there is none. What its loader left free behind it is cut off.
+    /// The tree at `address`, if there is one; none at address 0. Free space behind its content is cut off.
     ///
     /// # Safety
-    /// If the address is not 0, RAM is there, which nobody changes.
+    /// If the address is not 0, it is in RAM that no other code changes.
     pub(crate) unsafe fn at(address: PhysAddr) -> Option<Self> {
         let possible = 8..WINDOW_TOP.0 - LARGEST;
         if !address.0.is_multiple_of(8) || !possible.contains(&address.0) {
@@ -55,7 +55,7 @@ impl DeviceTree {
         if !(header::BYTES..=total).contains(&length) {
             return None;
         }
-        // SAFETY: by contract; the tree is ours from here on.
+        // SAFETY: by contract; only the kernel uses the tree from here on.
         let data = unsafe {
             start.add(header::TOTAL_SIZE).write((length as u32).to_be());
             core::slice::from_raw_parts(start.cast::<u8>(), length)
@@ -74,7 +74,7 @@ impl DeviceTree {
         self.address..PhysAddr(self.address.0 + self.data.len())
     }
 
-    /// The ranges of RAM that it tells of.
+    /// The ranges of RAM that it describes.
     pub(crate) fn ram(self) -> impl Iterator<Item = Range<PhysAddr>> {
         let tree = Fdt::new(self.data).ok();
         let nodes = tree.into_iter().flat_map(|tree| tree.root().children());

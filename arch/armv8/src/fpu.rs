@@ -1,6 +1,6 @@
-//! The floating-point and vector registers, switched lazily: they stay those of the thread that used
-//! them last until another one wants them. Everybody else's first instruction that needs them traps
-//! (Arm ARM, `CPACR_EL1`).
+//! The floating-point and vector registers, switched lazily: they belong to the thread that used them last,
+//! the owner, until another thread uses them. The first instruction of any other thread that needs them
+//! traps (Arm ARM, `CPACR_EL1`).
 
 use core::arch::global_asm;
 
@@ -17,7 +17,7 @@ global_asm!(
     ".arch_extension fp",
     ".arch_extension simd",
     ".global fpu_save, fpu_load",
-    // To the context at x0.
+    // Saves to the context at x0.
     "fpu_save:",
     "stp     q0, q1, [x0, #32 * 0]",
     "stp     q2, q3, [x0, #32 * 1]",
@@ -40,7 +40,7 @@ global_asm!(
     "add     x0, x0, #512",
     "stp     x1, x2, [x0]",
     "ret",
-    // From the context at x0.
+    // Loads from the context at x0.
     "fpu_load:",
     "ldp     q0, q1, [x0, #32 * 0]",
     "ldp     q2, q3, [x0, #32 * 1]",
@@ -76,7 +76,7 @@ unsafe extern "C" {
 
 /// The unit of this core.
 pub struct Fpu<P: Platform> {
-    /// Whose registers it holds.
+    /// The thread to which the register contents belong.
     owner: Option<Ptr<Thread<Armv8<P>>>>,
     enabled: bool,
 }
@@ -84,10 +84,10 @@ pub struct Fpu<P: Platform> {
 impl<P: Platform> Fpu<P> {
     /// Offset of the owner, for fast paths in assembly.
     pub(crate) const OWNER: usize = core::mem::offset_of!(Self, owner);
-    /// Offset of the byte that tells whether it is on.
+    /// Offset of the byte that says whether the unit is enabled.
     pub(crate) const ENABLED: usize = core::mem::offset_of!(Self, enabled);
 
-    /// The unit, usable for nobody yet.
+    /// The unit, disabled and without an owner.
     pub(crate) fn start() -> Self {
         let mut fpu = Self {
             owner: None,
@@ -97,7 +97,7 @@ impl<P: Platform> Fpu<P> {
         fpu
     }
 
-    /// Whose registers it holds.
+    /// The thread to which the register contents belong.
     #[cfg(feature = "smp")]
     pub(crate) fn owner(&self) -> Option<Ptr<Thread<Armv8<P>>>> {
         self.owner
@@ -116,14 +116,14 @@ impl<P: Platform> Fpu<P> {
     }
 }
 
-/// Leaves the unit on for the thread whose registers it holds, and off for others.
+/// Enables the unit if the next thread is its owner, and disables it otherwise.
 pub(crate) fn switch_to<P: Platform>(kernel: &mut Kernel<Armv8<P>>, next: Ptr<Thread<Armv8<P>>>) {
     let fpu = &mut kernel.arch.fpu;
     fpu.set_enabled(Ptr::is_same(fpu.owner, Some(next)));
 }
 
-/// The current thread used the unit while it was off. Gives it to that thread, if it may have it;
-/// returns whether the instruction is worth another try.
+/// Handles a use of the disabled unit by the current thread. Makes the thread its owner, if it may use the
+/// unit; returns whether to execute the instruction again.
 pub(crate) fn acquire<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> bool {
     debug_assert!(kernel.is_in());
     let Some(thread) = kernel.core.current else {
@@ -134,13 +134,13 @@ pub(crate) fn acquire<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> bool {
     }
     write_back(kernel);
     kernel.arch.fpu.set_enabled(true);
-    // SAFETY: the unit is on, and the context is the thread's own.
+    // SAFETY: the unit is enabled, and the context is the thread's own.
     unsafe { fpu_load(&raw const kernel[thread].context.fpu) };
     kernel.arch.fpu.owner = Some(thread);
     true
 }
 
-/// Writes the registers of a thread back to its context, if the unit holds them.
+/// Writes the registers back to the context of a thread, if it is their owner.
 pub(crate) fn release<P: Platform>(kernel: &mut Kernel<Armv8<P>>, thread: Ptr<Thread<Armv8<P>>>) {
     if kernel.arch.fpu.owner == Some(thread) {
         write_back(kernel);
@@ -148,7 +148,7 @@ pub(crate) fn release<P: Platform>(kernel: &mut Kernel<Armv8<P>>, thread: Ptr<Th
     }
 }
 
-/// Writes back whatever the unit holds.
+/// Writes the registers back to the context of their owner.
 #[cfg(feature = "smp")]
 pub(crate) fn release_owner<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     if let Some(owner) = kernel.arch.fpu.owner {
@@ -159,7 +159,7 @@ pub(crate) fn release_owner<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
 fn write_back<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     if let Some(owner) = kernel.arch.fpu.owner.take() {
         kernel.arch.fpu.set_enabled(true);
-        // SAFETY: the unit is on, and its registers belong to this thread.
+        // SAFETY: the unit is enabled, and its registers belong to this thread.
         unsafe { fpu_save(&raw mut kernel[owner].context.fpu) };
     }
 }

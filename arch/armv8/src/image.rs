@@ -1,5 +1,5 @@
-//! What makes a kernel image of a platform: the kernel's state, and the functions that exceptions
-//! call. They have to be monomorphic, so they come into being in the platform's crate.
+//! The parts of a platform's kernel image: the kernel's state, and the functions that exceptions call.
+//! They have to be monomorphic, so they are instantiated in the platform's crate.
 
 use core::cell::UnsafeCell;
 
@@ -13,19 +13,19 @@ use kernel::{Kernel, Kernels};
 use crate::boot::{self, Entered};
 use crate::{Armv8, Context, Platform, trap};
 
-/// The state of the kernel: of each core. It is handed out once per kernel entry.
+/// The kernels of all cores. A reference to one is handed out once per kernel entry.
 #[repr(transparent)]
 pub struct KernelCell<P: Platform>(Kernels<Armv8<P>>);
 
 impl<P: Platform> KernelCell<P> {
-    /// Nothing, before boot.
-    #[expect(clippy::new_without_default, reason = "one static exists")]
+    /// The state before boot.
+    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(Kernels::new())
     }
 
-    /// Makes the kernel, and the initial thread; `device_tree` and `level` are what the boot loader left
-    /// in x0 and the exception level that it entered. Returns the context to go on with.
+    /// Makes the kernel, and the initial thread; `device_tree` is the boot loader's value of x0, and `level`
+    /// the exception level at which it entered the kernel. Returns the context to continue with.
     ///
     /// # Safety
     /// Called once, before anything else, on the boot stack.
@@ -36,7 +36,7 @@ impl<P: Platform> KernelCell<P> {
         device_tree: usize,
         level: usize,
     ) -> *const Context {
-        // SAFETY: nobody else has a reference to it yet.
+        // SAFETY: there is no other reference to it yet.
         let irqs = Irqs::new(unsafe { &mut *irqs.0.get() });
         let entered = Entered {
             device_tree: PhysAddr(device_tree),
@@ -45,11 +45,11 @@ impl<P: Platform> KernelCell<P> {
         trap::leave(boot::boot(&self.0, irqs, &root_task, &entered))
     }
 
-    /// Makes the kernel of a core behind the first, and waits until that one is ready. Returns the context
-    /// to go on with.
+    /// Makes the kernel of a secondary core, and waits until the boot core is ready. Returns the context to
+    /// continue with.
     ///
     /// # Safety
-    /// Called once on each of these cores, before anything else, on its stack.
+    /// Called once on each secondary core, before anything else, on its stack.
     #[cfg(feature = "smp")]
     pub unsafe fn boot_core(&'static self, number: usize) -> *const Context {
         trap::leave(boot::boot_core(&self.0, number))
@@ -61,24 +61,24 @@ impl<P: Platform> KernelCell<P> {
     /// `boot` has made it, and this is the only kernel entry on this core.
     #[cfg(not(feature = "smp"))]
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
     unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
         // SAFETY: by contract.
         unsafe { self.0.get(0) }
     }
 
-    /// As above; `boot` has noted where it is.
+    /// As above; `boot` has set the address of the kernel.
     #[cfg(feature = "smp")]
     #[inline(always)]
-    #[expect(clippy::unused_self, reason = "as with one core")]
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    #[expect(clippy::unused_self, reason = "same signature as on one core")]
+    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
     unsafe fn own(&self) -> &mut Kernel<Armv8<P>> {
         let address = crate::core_local::own().kernel();
         // SAFETY: by contract.
         unsafe { &mut *core::ptr::with_exposed_provenance_mut(address) }
     }
 
-    /// Lets the kernel handle an exception. Returns the context to go on with.
+    /// Handles an exception in the kernel. Returns the context to continue with.
     ///
     /// # Safety
     /// Called by the exception's stub, after boot.
@@ -99,7 +99,7 @@ impl<P: Platform> KernelCell<P> {
         unsafe { self.enter(trap::exception) }
     }
 
-    /// Handles an error that was reported asynchronously.
+    /// Handles an asynchronous error.
     ///
     /// # Safety
     /// As for [`KernelCell::enter`].
@@ -121,12 +121,12 @@ impl<P: Platform> KernelCell<P> {
 /// The interrupt lines.
 pub struct IrqTable<P: Platform, const N: usize>(UnsafeCell<[IrqEntry<Armv8<P>>; N]>);
 
-// SAFETY: the kernel alone has it, from boot on.
+// SAFETY: only the kernel accesses it, from boot on.
 unsafe impl<P: Platform, const N: usize> Sync for IrqTable<P, N> {}
 
 impl<P: Platform, const N: usize> IrqTable<P, N> {
-    /// Lines that nobody has asked for.
-    #[expect(clippy::new_without_default, reason = "one static exists")]
+    /// Lines without a handler.
+    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(UnsafeCell::new([const { IrqEntry::EMPTY }; N]))
     }
@@ -136,13 +136,13 @@ impl<P: Platform, const N: usize> IrqTable<P, N> {
 #[macro_export]
 macro_rules! kernel_image {
     ($platform:ty) => {
-        /// Fast paths in assembly find it by its name.
+        /// The kernel's state, which fast paths in assembly find by its symbol.
         #[unsafe(export_name = "kernel_state")]
         static KERNEL: $crate::KernelCell<$platform> = $crate::KernelCell::new();
         static IRQS: $crate::IrqTable<$platform, { $crate::interrupts::<$platform>() }> =
             $crate::IrqTable::new();
 
-        /// Filled in by whoever assembles the boot image.
+        /// Filled in by the tool that assembles the boot image.
         #[unsafe(no_mangle)]
         #[unsafe(link_section = ".data.root_task")]
         static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
@@ -158,7 +158,7 @@ macro_rules! kernel_image {
         #[cfg(feature = "smp")]
         #[unsafe(no_mangle)]
         extern "C" fn core_main(number: usize) -> *const $crate::Context {
-            // SAFETY: boot code calls this once on each core but the first.
+            // SAFETY: boot code calls this once on each secondary core.
             unsafe { KERNEL.boot_core(number) }
         }
 
@@ -174,7 +174,7 @@ macro_rules! kernel_image {
             unsafe { KERNEL.enter(|kernel| kernel.after_assembly()) }
         }
 
-        /// Where the vector of users' exceptions leads to.
+        /// The target of the vector of users' synchronous exceptions.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         extern "C" fn trap_synchronous() {

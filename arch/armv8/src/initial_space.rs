@@ -33,7 +33,7 @@ pub(crate) fn make<P: Platform>(
         let start = range.start & !(parent.bytes() - 1);
         for address in (start..range.end).step_by(parent.bytes()) {
             let table = boot.alloc(TABLE_BITS);
-            // SAFETY: cleared memory of the right size, which is for this table alone.
+            // SAFETY: zeroed memory of the right size, used for this table only.
             let place = Place::find(unsafe { Table::at(root) }, address);
             debug_assert_eq!(place.level, parent);
             place.set(Entry::table(table));
@@ -63,7 +63,7 @@ pub(crate) fn make<P: Platform>(
 /// Maps one page of the initial address space.
 ///
 /// # Panics
-/// Where [`make`] made no table for the address.
+/// If [`make`] made no table for the address.
 pub(crate) fn map(
     space: &BootSpace<Capability>,
     address: usize,

@@ -3,13 +3,12 @@
 //! | from | what |
 //! |---|---|
 //! | [`KERNEL_WINDOW`] | physical memory: RAM by blocks, the kernel's image in it by pages |
-//! | `IMAGE_BASE`, the last GiB but one | the GiB of RAM that the image lies in, but only the image |
-//! | [`DEVICE_BASE`], the last GiB | the devices that the platform names, by blocks |
+//! | `IMAGE_BASE`, the last GiB but one | the kernel's image, in the GiB of RAM that contains it |
+//! | [`DEVICE_BASE`], the last GiB | the devices of the platform, by blocks |
 //!
-//! Boot code maps the GiB of the image with everything allowed, and the same at its physical address.
-//! [`Builder`] makes a table of what is needed and puts it in the place of boot code's.
-//! Nothing of it changes after boot. Users' addresses are translated by TTBR0_EL1, so their tables
-//! know nothing of the kernel.
+//! Boot code maps the GiB of the image with all permissions, and also makes an identity mapping of it.
+//! [`Builder`] makes a table of the mappings that are needed, which replaces boot code's. The mappings do not
+//! change after boot. User addresses are translated by TTBR0_EL1, so users' tables have no kernel mappings.
 
 use core::cell::UnsafeCell;
 use core::ops::Range;
@@ -21,34 +20,33 @@ use crate::paging::descriptor::{
 };
 use crate::paging::table::{TABLE_ENTRIES, Table};
 
-/// Where the kernel sees physical address 0.
+/// The kernel's address of physical address 0.
 pub const KERNEL_WINDOW: usize = 0xffff_ff80_0000_0000;
-/// Where the GiB of RAM begins that its image is linked to; see `kernel.ld`.
+/// The address to which the GiB of RAM with the kernel's image is linked; see `kernel.ld`.
 const IMAGE_BASE: usize = 0xffff_ffff_8000_0000;
-/// Where it sees devices.
+/// The kernel's address of the first device block.
 pub const DEVICE_BASE: usize = 0xffff_ffff_c000_0000;
-/// The end of physical memory that it sees.
+/// The end of physical memory that the kernel can map.
 pub(crate) const WINDOW_TOP: PhysAddr = PhysAddr(IMAGE_BASE - KERNEL_WINDOW);
 
-/// Tables for the GiBs of RAM that are not whole, that of the image, and that of the devices.
+/// Tables for the GiBs of RAM that are not complete, that of the image, and that of the devices.
 const LARGE_TABLES: usize = 8;
-/// The most times 2 MiB that the kernel's image has.
+/// The maximum number of 2 MiB blocks of the kernel's image.
 const IMAGE_TABLES: usize = 2;
 
-/// Sizes, granule and kind of walks (Arm ARM, `TCR_EL1`): 4 KiB granule, walks through the caches and
-/// inner shareable, identifiers of 16 bits; the upper range has 39 bits. Boot code adds the size of
-/// physical addresses.
+/// Sizes, granule and attributes of table walks (Arm ARM, `TCR_EL1`): 4 KiB granule, walks cached and inner
+/// shareable, ASIDs of 16 bits; the upper range has 39 bits. Boot code adds the size of physical addresses.
 const TRANSLATION_CONTROL: u64 = {
     const WALKS: u64 = 0b11_01_01 << 8;
     WALKS | WALKS << 16 | 0b10 << 30 | 25 << 16 | 1 << 36
 };
-/// The lower range has 39 bits too, so that one table does for both.
+/// The lower range also has 39 bits, so that one table serves both ranges.
 const BOOT_TRANSLATION_CONTROL: u64 = TRANSLATION_CONTROL | 25;
 /// The lower range has 48 bits.
 const USER_BITS: u64 = 64 - 48;
 
-/// Arm ARM, `SCTLR_EL1`: the bits that are reserved as one; translation, caches, checks of both stack
-/// pointers; users may wait (`wfi`, `wfe`), zero lines of the cache, and maintain caches by their own
+/// Arm ARM, `SCTLR_EL1`: the bits that are reserved as one; MMU and caches enabled; alignment checks of both
+/// stack pointers; users may wait (`wfi`, `wfe`), zero cache lines, and maintain caches by their own
 /// addresses.
 const SYSTEM_CONTROL: u64 = 0x30d0_0800
     | 1 << 26
@@ -72,9 +70,9 @@ core::arch::global_asm!(
 );
 
 core::arch::global_asm!(
-    // Changes sizes of blocks, which translations must never see half of (Arm ARM, section D8.16.1): so
-    // between the old and the new upper table there is none, and this executes at its physical address.
-    // x0: the new table; x1: an empty one, which is the lower one in the end; x2: TCR_EL1 in the end.
+    // Changes block sizes, which requires break-before-make (Arm ARM, section D8.16.1): between the old and
+    // the new upper table an empty one is used, and this code executes at its physical address. x0: the new
+    // table; x1: an empty one, which remains the lower table; x2: the final TCR_EL1.
     ".section .boot, \"ax\"",
     ".global install_tables",
     "install_tables:",
@@ -116,10 +114,10 @@ impl<const N: usize> Memories<N> {
     }
 }
 
-// SAFETY: reached through `Table` only, during boot.
+// SAFETY: accessed by `Table` only, during boot.
 unsafe impl<const N: usize> Sync for Memories<N> {}
 
-/// Boot code uses it before there is Rust.
+/// Used by boot code, before Rust code runs.
 #[unsafe(no_mangle)]
 static kernel_table: Memories<1> = Memories::new();
 static WINDOW: Memories<1> = Memories::new();
@@ -127,7 +125,7 @@ static LARGE: Memories<LARGE_TABLES> = Memories::new();
 static IMAGE: Memories<IMAGE_TABLES> = Memories::new();
 static NOTHING: Memories<1> = Memories::new();
 
-// Places in the image, and what they are more than their physical addresses; see `kernel.ld`.
+// Addresses in the image, and their difference from physical addresses; see `kernel.ld`.
 unsafe extern "C" {
     static IMAGE_OFFSET: u8;
     static image_start: u8;
@@ -138,16 +136,16 @@ unsafe extern "C" {
     static install_tables: u8;
 }
 
-/// Where the kernel sees a physical address of RAM.
+/// The kernel's address of a physical address of RAM.
 #[inline(always)]
 pub(crate) const fn window(address: PhysAddr) -> usize {
     KERNEL_WINDOW.wrapping_add(address.0)
 }
 
-/// Where the kernel sees a device, given the blocks of 2 MiB that the platform wants to see.
+/// The kernel's address of a device, given the blocks of 2 MiB that the platform maps.
 ///
 /// # Panics
-/// Where none of them has it.
+/// If it is in none of them.
 pub const fn device_address(blocks: &[PhysAddr], address: usize) -> usize {
     let mut index = 0;
     while index < blocks.len() {
@@ -159,7 +157,7 @@ pub const fn device_address(blocks: &[PhysAddr], address: usize) -> usize {
     panic!("the platform does not map this device");
 }
 
-/// The physical address of a place in the image.
+/// The physical address of an address in the image.
 fn image_physical(address: usize) -> PhysAddr {
     PhysAddr(address - &raw const IMAGE_OFFSET as usize)
 }
@@ -175,7 +173,7 @@ pub(crate) fn nothing() -> Table {
     NOTHING.table(0)
 }
 
-/// Lets boot code see the GiB of RAM around a physical address.
+/// Maps the GiB of RAM around a physical address in boot code's table.
 pub(crate) fn see_during_boot(address: PhysAddr) {
     let table = kernel_table.table(0);
     let index = Level::Huge.index(address.0);
@@ -197,14 +195,14 @@ fn block(level: Level, address: PhysAddr, access: Access, executable: bool) -> E
     Entry::kernel_frame(level, address, attributes(access, executable))
 }
 
-/// Makes the kernel's table.
+/// Builds the kernel's table.
 pub(crate) struct Builder {
     root: Table,
     large_tables: usize,
 }
 
 impl Builder {
-    /// A table of the kernel's image, each part with the rights that it needs.
+    /// A table that maps the kernel's image, each part with the permissions that it needs.
     pub(crate) fn new() -> Self {
         let mut builder = Self {
             root: WINDOW.table(0),
@@ -219,7 +217,7 @@ impl Builder {
                 let address = PhysAddr(start + (page << Level::Pages.bits()));
                 table.set(page, image_page(address));
             }
-            // The window has the same pages, with the same rights.
+            // The window has the same pages, with the same permissions.
             for place in [image.start, PhysAddr(IMAGE_BASE - KERNEL_WINDOW)] {
                 let large = builder.large_table(place);
                 large.set(index, Entry::table(table.address()));
@@ -232,7 +230,7 @@ impl Builder {
     fn large_table(&mut self, address: PhysAddr) -> Table {
         let index = Level::Huge.index(address.0);
         if let Kind::Table(table) = self.root.get(index).kind(Level::Huge) {
-            // SAFETY: it is one of ours.
+            // SAFETY: it is one of the kernel's tables.
             return unsafe { Table::at(table) };
         }
         let table = LARGE.table(self.large_tables);
@@ -241,7 +239,7 @@ impl Builder {
         table
     }
 
-    /// Maps RAM, as far as it fills blocks of 2 MiB; returns what is mapped.
+    /// Maps the complete blocks of 2 MiB of a range of RAM; returns the mapped range.
     pub(crate) fn map_ram(&mut self, range: &Range<PhysAddr>) -> Range<PhysAddr> {
         let unit = Level::Large.bytes();
         let start = range.start.0.next_multiple_of(unit);
@@ -261,7 +259,7 @@ impl Builder {
             }
             let table = self.large_table(PhysAddr(address));
             let index = Level::Large.index(address);
-            // What is there already is the image.
+            // An existing entry is that of the image.
             if table.get(index) == Entry::EMPTY {
                 let entry = block(Level::Large, PhysAddr(address), Access::Kernel, false);
                 table.set(index, entry);
@@ -271,8 +269,7 @@ impl Builder {
         PhysAddr(start)..PhysAddr(end.max(start))
     }
 
-    /// Maps the platform's devices, and makes the table that of all addresses of the kernel. Users have
-    /// nothing.
+    /// Maps the platform's devices, and switches this core to the new table. There are no user mappings.
     pub(crate) fn install(mut self, devices: &[PhysAddr]) {
         let table = self.large_table(PhysAddr(DEVICE_BASE - KERNEL_WINDOW));
         let device = Attributes {
@@ -287,21 +284,21 @@ impl Builder {
     }
 }
 
-/// Makes the table, which is complete, that of this core's kernel. Users have nothing.
+/// Switches this core to the complete table. There are no user mappings.
 pub(crate) fn use_tables() {
     use aarch64_cpu::registers::{Readable, TCR_EL1};
 
     let control = TCR_EL1.get() & !0x3f | USER_BITS;
     let code = image_physical(&raw const install_tables as usize).0;
-    // SAFETY: the code lies there, and boot code mapped it there. The new table has all that the
-    // kernel uses: its image, and RAM.
+    // SAFETY: the code is at this address, which boot code's table maps. The new table maps all memory that
+    // the kernel uses: its image, and RAM.
     unsafe {
         let code: extern "C" fn(usize, usize, u64) = core::mem::transmute(code);
         code(WINDOW.table(0).address().0, nothing().address().0, control);
     }
 }
 
-/// Where further cores begin.
+/// The entry point of secondary cores.
 #[cfg(feature = "smp")]
 pub(crate) fn core_entry() -> PhysAddr {
     unsafe extern "C" {
@@ -325,7 +322,7 @@ fn image_page(address: PhysAddr) -> Entry {
     block(Level::Pages, address, access, executable)
 }
 
-/// Whether the page at a place in the image is one below a stack, which must not be mapped.
+/// Whether the page at an address of the image is the guard page of a stack, which must not be mapped.
 fn is_guard(place: usize) -> bool {
     #[cfg(feature = "smp")]
     if arch_arm::smp::guards().any(|guard| guard.contains(&place)) {

@@ -55,7 +55,7 @@ pub use trap::fatal;
 
 use paging::table::TABLE_BITS;
 
-/// ARMv8 on a platform.
+/// The architecture's state on one core of a platform.
 pub struct Armv8<P: Platform> {
     lines: Lines<P::Controller>,
     timer: P::Timer,
@@ -69,7 +69,7 @@ impl<P: Platform> Armv8<P> {
         Self::with(Lines::new(controller, P::TIMER_INTERRUPT), timer)
     }
 
-    /// The state of a core behind the first.
+    /// The state of a secondary core.
     #[cfg(feature = "smp")]
     fn of(core: usize, (controller, timer): (P::Controller, P::Timer)) -> Self {
         Self::with(Lines::of(core, controller, P::TIMER_INTERRUPT), timer)
@@ -137,8 +137,8 @@ impl<P: Platform> Arch for Armv8<P> {
     }
 
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
-        // The idle loop uses nothing that belongs to threads: whatever is there may stay. Only among
-        // several cores its owner may go on elsewhere.
+        // The idle loop uses no state of threads, so all of it may stay loaded. Only on several cores the
+        // owner of the floating-point registers may continue on another core, so they are saved.
         let Some(thread) = next else {
             #[cfg(feature = "smp")]
             {
@@ -213,7 +213,7 @@ impl<P: Platform> Arch for Armv8<P> {
             },
             kind => match FrameSize::of(kind) {
                 Some(size) => Capability::Frame(FrameCap::new(address, size, device)),
-                None => unreachable!("the kernel asks for the architecture's objects only"),
+                None => unreachable!("the kernel passes only object types of the architecture"),
             },
         }
     }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use kernel::arch::PhysAddr;
 
-/// Memory maps have a handful.
+/// Memory maps have only a few ranges.
 const CAPACITY: usize = 32;
 
 /// Ranges that do not overlap.
@@ -23,7 +23,7 @@ impl Ranges {
         }
     }
 
-    /// Adds a range. What does not fit, or is empty, is dropped.
+    /// Adds a range. An empty range, or one for which there is no room, is dropped.
     pub(crate) fn add(&mut self, range: Range<PhysAddr>) {
         if range.start < range.end && self.count < CAPACITY {
             self.list[self.count] = range;
@@ -31,7 +31,7 @@ impl Ranges {
         }
     }
 
-    /// Takes out whole pages, so that nothing of `hole` is left.
+    /// Removes whole pages, so that nothing of `hole` remains.
     pub(crate) fn remove(&mut self, hole: &Range<PhysAddr>, page: usize) {
         let start = PhysAddr(hole.start.0 & !(page - 1));
         let end = PhysAddr(hole.end.0.next_multiple_of(page));

@@ -1,5 +1,5 @@
-// The way of a user's registers into its context, which the stack pointer points at, and back. Whoever
-// includes this purges it at its end, as all assembly of a crate may meet in one file.
+// Macros that move a user's registers to and from its context, to which the stack pointer points. A file that
+// includes these must purge them at its end, as all assembly of a crate may end up in one file.
 
     // Saves the user's general registers
     .macro  save_general
@@ -20,7 +20,7 @@
     stp     x28, x29, [sp, #16 * 14]
     .endm
 
-    // Leaves to the user. `next_pc` is where in the context its program counter is
+    // Returns to the user. `next_pc` is the offset of the program counter in the context
     .macro  return_to_user next_pc
     ldp     x12, x13, [sp, #\next_pc]
     ldp     x30, x14, [sp, #16 * 15]

@@ -1,8 +1,7 @@
-//! Which address spaces exist, and which one is current.
+//! The address spaces, and the current one.
 //!
-//! Users name address spaces by 16 bits: 128 pools of 512. The hardware tells their translations apart
-//! by as many (Arm ARM, section D8.14.1), so an address space has the same number on both sides, and
-//! a switch costs no translation.
+//! Capabilities identify address spaces by 16 bits: 128 pools of 512. The hardware's ASIDs have 16 bits too
+//! (Arm ARM, section D8.14.1), so the identifier is the ASID, and a switch needs no TLB invalidation.
 
 use core::mem::offset_of;
 use core::num::NonZero;
@@ -23,8 +22,7 @@ pub(crate) const POOL_SIZE: usize = 1 << POOL_INDEX_BITS;
 /// Number of pools.
 const POOLS: usize = 128;
 
-/// The identifier of an address space. Zero is never given out: it is the kernel's own, under which
-/// nothing is mapped for users.
+/// The identifier of an address space. Zero is not used: it is the kernel's own, with no user mappings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Asid(NonZero<u16>);
@@ -37,7 +35,7 @@ impl Asid {
         NonZero::new(number).map(Self)
     }
 
-    /// The number that the hardware knows it by.
+    /// The hardware ASID.
     pub(crate) const fn number(self) -> u16 {
         self.0.get()
     }
@@ -51,7 +49,7 @@ impl Asid {
     }
 }
 
-/// A page that holds the addresses of roots; zero where there is none.
+/// A page with the addresses of roots; zero for unused entries.
 #[derive(Clone, Copy, Debug)]
 struct Pool(PhysAddr);
 
@@ -67,36 +65,36 @@ impl Pool {
     }
 
     fn set(self, index: usize, root: Option<PhysAddr>) {
-        // SAFETY: as above, and the kernel's token excludes other users.
+        // SAFETY: as above; the kernel's token excludes other users.
         unsafe { self.entry(index).write(root.map_or(0, |root| root.0)) };
     }
 }
 
-/// The address spaces. With several cores, each has its own copy of the table of pools and of the number of
-/// removals, and whoever changes them changes all.
+/// The address spaces. On several cores, each has its own copy of the table of pools and of the ASID
+/// generation; a core that changes them changes all copies.
 #[derive(Debug)]
 pub(crate) struct Spaces {
     pools: [Option<Pool>; POOLS],
-    /// A root that maps nothing.
+    /// A root without mappings.
     nothing: Table,
-    /// The address space that this core walks.
+    /// The address space that this core has loaded.
     current: Walk,
-    /// How often an address space has lost its identifier: what was known before is doubtful since.
+    /// The ASID generation: increases when an address space loses its identifier; old lookups become invalid.
     removals: u64,
 }
 
-/// What a core does for another.
+/// A remote call.
 #[cfg(feature = "smp")]
 #[derive(Clone, Copy, Debug)]
 pub enum Remote {
-    /// Leaves an address space.
+    /// Switch away from an address space.
     LeaveSpace(Asid, PhysAddr),
-    /// Leaves an address space with an identifier of a pool.
+    /// Switch away from an address space with an identifier of a pool.
     LeavePool(usize),
 }
 
-/// What TTBR0_EL1 holds: a root and, in the upper 16 bits, the identifier (Arm ARM, section D17.2.147). In
-/// a capability to a root the same bits stand, in its two words.
+/// The value of TTBR0_EL1: a root and, in the upper 16 bits, the ASID (Arm ARM, section D17.2.147). The two
+/// words of a capability to a root contain the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Walk(u64);
@@ -108,7 +106,7 @@ impl Walk {
         Self(u64::from(asid.number()) << Self::ASID_SHIFT | root.0 as u64)
     }
 
-    /// Nobody's.
+    /// The value for a root without an ASID.
     fn without(root: PhysAddr) -> Self {
         Self(root.0 as u64)
     }
@@ -118,36 +116,35 @@ impl Walk {
     }
 }
 
-/// What was found out about a thread's address space when it ran last, so that it need not be looked up
-/// again.
+/// The result of looking up a thread's address space when it ran last, which saves repeated lookups.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct KnownSpace {
-    /// How it is walked.
+    /// The TTBR0_EL1 value.
     walk: Walk,
-    /// How many identifiers had been lost by then.
+    /// The ASID generation at that time.
     removals: u64,
 }
 
 impl KnownSpace {
-    /// Nothing.
+    /// No result.
     pub(crate) const NONE: Self = Self {
         walk: Walk(0),
         removals: 0,
     };
 }
 
-/// What fast paths in assembly know.
+/// Offsets for fast paths in assembly.
 impl KnownSpace {
-    /// Offset of the walk; the number of removals follows.
+    /// Offset of the TTBR0_EL1 value, which the ASID generation follows.
     pub(crate) const WALK: usize = offset_of!(Self, walk);
 }
 
-/// What fast paths in assembly know.
+/// Offsets for fast paths in assembly.
 impl Spaces {
-    /// Offset of the current walk.
+    /// Offset of the current TTBR0_EL1 value.
     pub(crate) const CURRENT: usize = offset_of!(Self, current);
-    /// Offset of the number of removals.
+    /// Offset of the ASID generation.
     pub(crate) const REMOVALS: usize = offset_of!(Self, removals);
 }
 
@@ -162,19 +159,19 @@ impl Spaces {
         }
     }
 
-    /// The root of an address space; none where it, or its pool, is gone.
+    /// The root of an address space; none if it or its pool is gone.
     pub(crate) fn root(&self, asid: Asid) -> Option<Table> {
         let root = self.pools[asid.pool()]?.get(asid.index())?;
-        // SAFETY: entries are taken out before the memory of a root is used otherwise.
+        // SAFETY: entries are removed before the memory of a root is reused.
         Some(unsafe { Table::at(root) })
     }
 
     // ---- the current address space
 
-    /// Makes an address space current if it still has this root, or else the one that maps nothing.
-    /// Returns what is known of it now.
+    /// Switches to an address space if it still has this root, or else to the one without mappings. Returns
+    /// the result of the lookup.
     ///
-    /// An address space that is current exists: [`Spaces::forget`] and [`Spaces::remove_pool`] leave it
+    /// The current address space exists: [`Spaces::forget`] and [`Spaces::remove_pool`] switch away from it
     /// first.
     #[inline(always)]
     pub(crate) fn switch(
@@ -214,13 +211,13 @@ impl Spaces {
     fn walk(&mut self, walk: Walk) {
         if self.current != walk {
             self.current = walk;
-            // Identifier and root change in one write (Arm ARM, section D8.14.1).
+            // ASID and root change in one write (Arm ARM, section D8.14.1).
             TTBR0_EL1.set(walk.0);
             isb(SY);
         }
     }
 
-    /// Does something while an address space that exists is the current one.
+    /// Performs an action in the address space `asid`, if it exists, and switches back.
     pub(crate) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current;
         if let Some(root) = self.root(asid) {
@@ -230,14 +227,14 @@ impl Spaces {
         self.walk(previous);
     }
 
-    // ---- giving out and taking back
+    // ---- assigning and taking back identifiers
 
-    /// The number of a pool that nobody has made yet.
+    /// The number of an unused pool.
     pub(crate) fn free_pool(&self) -> Option<usize> {
         self.pools.iter().position(Option::is_none)
     }
 
-    /// Whether the pool of this number is the one at `address`; none where there is none.
+    /// Whether the pool of this number is the one at `address`; none if there is no such pool.
     pub(crate) fn has_pool(&self, pool: usize, address: PhysAddr) -> Option<bool> {
         self.pools[pool].map(|installed| installed.0 == address)
     }
@@ -247,7 +244,7 @@ impl Spaces {
         self.pools[pool] = Some(Pool(address));
     }
 
-    /// Removes a pool, which exists, with all its address spaces. Their translations are still known.
+    /// Removes an existing pool with all its address spaces. The caller invalidates their TLB entries.
     pub(crate) fn remove_pool(&mut self, pool: usize) {
         if self.is_in_pool(pool) {
             self.leave();
@@ -261,7 +258,7 @@ impl Spaces {
         self.current.asid().is_some_and(|asid| asid.pool() == pool)
     }
 
-    /// Whether this core has something to do.
+    /// Whether a remote call has an effect on this core.
     #[cfg(feature = "smp")]
     pub(crate) fn concerns(&self, remote: Remote) -> bool {
         match remote {
@@ -270,7 +267,7 @@ impl Spaces {
         }
     }
 
-    /// Does what another core asks for.
+    /// Performs a remote call from another core.
     #[cfg(feature = "smp")]
     pub(crate) fn perform(&mut self, remote: Remote) {
         if self.concerns(remote) {
@@ -278,21 +275,21 @@ impl Spaces {
         }
     }
 
-    /// The first identifier of a pool that no address space has.
+    /// The first unused identifier among some of a pool.
     pub(crate) fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
         some.by_ref()
             .filter_map(|index| Asid::from_number((pool << POOL_INDEX_BITS | index) as u16))
             .find(|&asid| self.root(asid).is_none())
     }
 
-    /// Gives a root an identifier.
+    /// Assigns an identifier to a root.
     pub(crate) fn assign(&mut self, asid: Asid, root: PhysAddr) {
         if let Some(pool) = self.pools[asid.pool()] {
             pool.set(asid.index(), Some(root));
         }
     }
 
-    /// An address space is about to lose its identifier: leaves it.
+    /// Switches away from an address space that is about to lose its identifier.
     pub(crate) fn forget(&mut self, asid: Asid, root: PhysAddr) {
         if self.current == Walk::new(asid, root) {
             self.leave();
@@ -300,7 +297,7 @@ impl Spaces {
         self.removals += 1;
     }
 
-    /// Takes an identifier back from a root that every core has forgotten.
+    /// Takes back the identifier of a root that no core has loaded.
     pub(crate) fn release(&mut self, asid: Asid) {
         if let Some(pool) = self.pools[asid.pool()] {
             pool.set(asid.index(), None);

@@ -1,13 +1,13 @@
-// From the boot loader to Rust.
+// From the boot loader to Rust code.
 //
-// Entered at the physical address of `boot_entry`, at exception level 2 or 1, with the memory
-// management unit off. x0 is the physical address of a device tree, or 0. Maps the GiB of physical
-// memory that the image lies in, with everything allowed, at its physical address, in the kernel's window
-// and where the image is linked to; `kernel_space.rs` takes away what is too much.
+// Entered at the physical address of `boot_entry`, at exception level 2 or 1, with the MMU disabled. x0 is
+// the physical address of a device tree, or 0. Maps the GiB of physical memory that contains the image,
+// with all permissions, at its physical address, in the kernel's window and at the address to which the
+// image is linked; `kernel_space.rs` later removes what is not needed.
 //
 // Arm ARM (DDI 0487): sections D8.3 (descriptors), D19.2 (system registers).
 
-    // Goes on at `target` at level 1, from whichever level this is. x20: that level
+    // Continues at `target` at level 1, from the current level, which x20 then has
     .macro  to_level_1 target
     mrs     x20, CurrentEL
     lsr     x20, x20, #2
@@ -15,8 +15,8 @@
     b.lo    \target
     b.hi    stop
 
-    // Level 1 is AArch64 (HCR_EL2.RW), and nothing that it does traps: timers, floating point,
-    // performance monitors, system registers of the interrupt controller
+    // Level 1 uses AArch64 (HCR_EL2.RW), and none of its accesses trap: timers, floating point, performance
+    // monitors, system registers of the interrupt controller
     mov     x1, #(1 << 31)
     msr     hcr_el2, x1
     mov     x1, #3
@@ -50,11 +50,11 @@
     eret
     .endm
 
-    // Translates by the table at x3 from now on
+    // Enables translation by the table at x3
     .macro  translate
     ldr     x1, ={memory_attributes}
     msr     mair_el1, x1
-    // Sizes and granules ({boot_translation_control}), and as many physical address bits as there are
+    // Sizes and granules ({boot_translation_control}), and the implemented physical address size
     ldr     x1, ={boot_translation_control}
     mrs     x2, id_aa64mmfr0_el1
     and     x2, x2, #0xf
@@ -88,7 +88,7 @@ stop:
 
 at_level_1:
     msr     spsel, #1
-    // Zero the variables; and since this goes past the caches, nothing older must be left in them
+    // Zero the variables. The stores are not cached, so stale cache lines are invalidated
     adrp    x1, bss_start
     add     x1, x1, :lo12:bss_start
     adrp    x2, bss_end
@@ -101,7 +101,7 @@ at_level_1:
     add     x1, x1, #32
     b       1b
 
-    // x3: the table; x4: index of our GiB; x5: a block of it, cached memory (AF, inner shareable,
+    // x3: the table; x4: index of the image's GiB; x5: a block for it, cached memory (AF, inner shareable,
     // attributes 2) that level 1 may read, write and execute
 2:  dsb     sy
     adrp    x3, kernel_table
@@ -132,8 +132,8 @@ boot_high:
     b       trap_leave
 
     .if     {several_cores}
-// A further core, entered like the first one, but with its number in x0. The table of boot code is as it
-// was.
+// A secondary core, entered like the boot core, but with its number in x0. The table of boot code is
+// unchanged.
     .global core_boot_entry
 core_boot_entry:
     msr     daifset, #0xf

@@ -1,4 +1,4 @@
-//! Exceptions: from the registers of the processor to calls of the portable kernel.
+//! Exceptions: from the registers of the core to calls of the portable kernel.
 
 use aarch64_cpu::asm::barrier::{SY, dsb};
 use aarch64_cpu::asm::wfi;
@@ -15,15 +15,15 @@ use crate::{Armv8, Platform, fpu};
 
 /// Classes of exceptions (Arm ARM, `ESR_EL1.EC`).
 pub(crate) mod class {
-    /// Floating point, while it is off.
+    /// A floating-point instruction while the unit is disabled.
     pub(super) const FLOATING_POINT: u64 = 0x07;
     /// `svc`.
     pub(crate) const SYSTEM_CALL: u64 = 0x15;
-    /// A system register.
+    /// A trapped system register access.
     pub(super) const SYSTEM_REGISTER: u64 = 0x18;
-    /// A fetch by a user.
+    /// A failed instruction fetch of a user.
     pub(super) const INSTRUCTION_ABORT: u64 = 0x20;
-    /// An access of a user to memory.
+    /// A failed memory access of a user.
     pub(super) const DATA_ABORT: u64 = 0x24;
 }
 
@@ -40,12 +40,12 @@ unsafe extern "C" {
     static trap_vectors: u8;
 }
 
-/// Makes this core take exceptions here.
+/// Sets the exception vectors of this core.
 pub(crate) fn start() {
     VBAR_EL1.set(&raw const trap_vectors as u64);
 }
 
-/// What the processor says about the last exception: the part that users are told.
+/// The syndrome of the last exception: the part that is reported to users.
 fn syndrome() -> usize {
     (ESR_EL1.get() & 0xffff_ffff) as usize
 }
@@ -57,7 +57,7 @@ const fn names_timer(syndrome: usize) -> bool {
     syndrome & REGISTER == 3 << 20 | 3 << 14 | 14 << 10 | 2 << 1
 }
 
-/// An instruction of the current thread caused an exception that is not a system call.
+/// Handles an exception of the current thread that is not a system call.
 pub(crate) fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     let fault = match ESR_EL1.read(ESR_EL1::EC) {
         class::FLOATING_POINT => {
@@ -97,8 +97,8 @@ pub(crate) fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     kernel.handle_fault(fault);
 }
 
-/// Memory or a device reported an error while the current thread ran, for something that it, or somebody
-/// before it, did.
+/// Handles an asynchronous error of memory or a device. The current thread, or one that ran before it, may
+/// have caused it.
 pub(crate) fn error<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     kernel.handle_fault(Fault::UserException {
         number: syndrome(),
@@ -106,15 +106,15 @@ pub(crate) fn error<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     });
 }
 
-/// The context to return to; waits until there is one. A pending interrupt ends the wait although it
-/// is masked (Arm ARM, section D1.6.2).
+/// The context to return to; waits until there is one. A pending interrupt ends the wait although
+/// interrupts are masked (Arm ARM, section D1.6.2).
 pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> *const Context {
     loop {
         #[cfg(not(feature = "smp"))]
         if let Some(thread) = kernel.core.current {
             return &raw const kernel[thread].context;
         }
-        // What belongs to the kernel may not be looked at any more.
+        // The entry lock is released, so only core-local data may be read here.
         #[cfg(feature = "smp")]
         if let Some(context) = crate::core_local::own().current() {
             return context;
@@ -125,7 +125,7 @@ pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> *const Contex
     }
 }
 
-/// The kernel itself caused an exception.
+/// Handles an exception of the kernel itself.
 ///
 /// # Panics
 /// Always.

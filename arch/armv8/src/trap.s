@@ -1,7 +1,7 @@
-// Exceptions of user mode, and the way back.
+// Exceptions of user mode, and the return to it.
 //
 // While a user runs, the stack pointer of level 1 is the address of the thread's context. The stubs
-// store all registers there, and then take the kernel's stack, which stands in the core's own state
+// store all registers there, and then switch to the kernel's stack; its address is in the core-local data
 // (TPIDR_EL1).
 //
 // The kernel itself never takes an interrupt: the idle loop waits for one with interrupts masked. Other
@@ -9,7 +9,7 @@
 //
 // Arm ARM (DDI 0487): section D1.3 (exceptions), D1.3.1.5 (vectors).
 
-    // Saves the other ones
+    // Saves the remaining registers
     .macro  save_others
     mov     x20, sp
     mrs     x21, elr_el1
@@ -39,7 +39,7 @@
     .balign 0x800
     .global trap_vectors
 trap_vectors:
-    // From level 1 with the stack pointer of level 0: never
+    // From level 1 with the stack pointer of level 0: never used
     vector  stray
     vector  stray
     vector  stray
@@ -54,14 +54,14 @@ trap_vectors:
     vector  user_interrupt
     vector  stray
     vector  user_error
-    // From users in AArch32: never
+    // From users in AArch32: never used
     vector  stray
     vector  stray
     vector  stray
     vector  stray
 
     .text
-// A system call for which there is no fast path in assembly, its registers saved; see `fastpath`.
+// A system call that is not eligible for a fast path in assembly, with its registers saved; see `fastpath`.
     .global trap_syscall_declined
 trap_syscall_declined:
     mrs     x25, tpidr_el1
@@ -69,13 +69,13 @@ trap_syscall_declined:
     mov     sp, x25
     bl      trap_handle_syscall
 
-// Returns to the user whose context is at x0.
+// Returns to the user with the context at x0.
     .global trap_leave
 trap_leave:
     mov     sp, x0
     return_to_user {next_pc}
 
-// A system call that took one, in kernels that check themselves.
+// A system call that a fast path has completed, in kernels that check their own invariants.
     .global trap_syscall_taken
 trap_syscall_taken:
     mrs     x25, tpidr_el1
@@ -84,7 +84,7 @@ trap_syscall_taken:
     bl      trap_handle_taken
     b       trap_leave
 
-// Another exception of a user, the general registers saved.
+// Any other exception of a user, with the general registers saved.
     .global trap_exception
 trap_exception:
     save_others
@@ -101,7 +101,7 @@ user_error:
     bl      trap_handle_error
     b       trap_leave
 
-// The kernel itself caused an exception; its stack may be the reason.
+// An exception of the kernel itself; its stack may have caused it.
 kernel_synchronous:
     mov     x0, #0
     b       fatal

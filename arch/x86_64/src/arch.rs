@@ -1,4 +1,4 @@
-//! The portable kernel's door to this architecture.
+//! The implementation of the portable kernel's architecture trait.
 
 use core::ops::Range;
 
@@ -58,7 +58,7 @@ impl<P: Platform> Arch for X86_64<P> {
         lines::is_reserved(irq)
     }
 
-    /// With I/O APICs there is no natural numbering, so the plain method is refused.
+    /// I/O APICs have no natural numbering of interrupts, so the plain method is refused.
     fn plain_interrupt(&self, _number: usize) -> Result<Irq, Error> {
         Err(Error::IllegalOperation)
     }
@@ -74,8 +74,8 @@ impl<P: Platform> Arch for X86_64<P> {
     #[inline]
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
         let Some(next) = next else {
-            // The idle loop needs nothing: what is loaded stays, in case its owner comes back. Only among
-            // several cores it may come back elsewhere.
+            // The idle loop needs no state of threads, so all of it stays loaded for its owner. Only on
+            // several cores the owner may continue on another core.
             #[cfg(feature = "smp")]
             write_back(kernel);
             return kernel.arch.core.set_current(None);
@@ -129,7 +129,7 @@ impl<P: Platform> Arch for X86_64<P> {
         number: usize,
         breakpoint: Option<Breakpoint>,
     ) -> Result<(), Error> {
-        /// The argument that tells reads from writes.
+        /// Index of the argument that distinguishes reads from writes.
         const DIRECTION: usize = 4;
         if debug::set(kernel, thread, number, breakpoint) {
             Ok(())
@@ -233,7 +233,7 @@ impl<P: Platform> Arch for X86_64<P> {
     }
 }
 
-/// The page tables of a thread, if its address space still has its identifier.
+/// The root page table of a thread, if its address space still has its identifier.
 fn root_of<P: Platform>(
     kernel: &Kernel<X86_64<P>>,
     thread: Ptr<Thread<X86_64<P>>>,
@@ -245,8 +245,8 @@ fn root_of<P: Platform>(
     current.filter(|current| *current == root.address)
 }
 
-/// Makes the address space of a thread the current one. What was found out about it the last time is
-/// known still, unless the thread has another space, or a space has lost its identifier since.
+/// Switches to the address space of a thread. The result of the last lookup is reused, unless the thread
+/// has another address space, or any address space has lost its identifier since.
 #[inline(always)]
 fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     let cap = kernel[next].slots[ThreadSlot::VSpace as usize].raw();
@@ -267,8 +267,8 @@ fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X8
     kernel.arch.activate(root.unwrap_or(without));
 }
 
-/// Puts a thread's FS and GS bases into the processor, and those that were there back into their
-/// owner's context.
+/// Loads a thread's FS and GS bases into the registers, and saves the previous ones to the context of
+/// their owner.
 fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     if Ptr::is_same(kernel.arch.bases_of, Some(next)) {
         return;
@@ -289,7 +289,7 @@ fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_
     kernel.objects[next].context.load_bases();
 }
 
-/// Writes back what the registers hold of threads.
+/// Saves the register state of threads that is loaded.
 #[cfg(feature = "smp")]
 fn write_back<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
     let arch = &kernel.arch;
@@ -299,7 +299,7 @@ fn write_back<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
 }
 
 impl<P: Platform> X86_64<P> {
-    /// Makes page tables the current ones.
+    /// Switches to a root page table.
     #[inline(always)]
     fn activate(&mut self, root: PhysAddr) {
         if self.active_root != root {
@@ -310,13 +310,13 @@ impl<P: Platform> X86_64<P> {
             if self.core.set_user_root(root) {
                 return;
             }
-            // SAFETY: the kernel's half was installed when the address space got its identifier;
-            // before the root goes away, its finaliser makes other tables current.
+            // SAFETY: the kernel's half was installed when the address space got its identifier; its
+            // finaliser switches to another root before the root is deleted.
             unsafe { tlb::load_root(root) };
         }
     }
 
-    /// Makes page tables without a user's half the current ones.
+    /// Switches to the page tables without a user half.
     pub(crate) fn deactivate(&mut self) {
         self.activate(self.kernel_space.root());
     }

@@ -1,15 +1,14 @@
 //! The bases of the segments FS and GS, which user code uses for thread-local storage.
 //!
-//! Where the processor has the FSGSBASE instructions, users may use them too; the kernel therefore
-//! reads the registers back whenever it takes a thread off the processor. In the kernel, GS is the
-//! kernel's own and the user's lies in the MSR that `swapgs` exchanges (Intel SDM vol. 3, section
-//! 5.8.8).
+//! If the processor has the FSGSBASE instructions, users may use them too; the kernel therefore reads the
+//! registers back at each thread switch. In the kernel, GS has the kernel's base, and the user's base is in
+//! the MSR that `swapgs` exchanges (Intel SDM vol. 3, section 5.8.8).
 //!
 //! Selectors have no meaning in 64-bit mode, but users can load the null selectors 0 to 3 and those of
-//! their own descriptors, and read them back. So that none tells the next thread anything, DS, ES, FS and
-//! GS become null whenever the bases change hands. To clear them takes four instructions; to look first
-//! whether one is set would take eight. Loading FS or GS may clear its base (Intel SDM vol. 3, section
-//! 3.4.4), so that comes between reading the old base and writing the new one.
+//! their own descriptors, and read them back. To prevent information flow to the next thread, DS, ES, FS and
+//! GS are set to null whenever the bases are switched. This takes four instructions; to test first whether
+//! one is set would take eight. Loading FS or GS may clear its base (Intel SDM vol. 3, section 3.4.4), so it
+//! is done between reading the old base and writing the new one.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -27,16 +26,16 @@ pub fn has_instructions() -> bool {
     ENABLED.load(Ordering::Relaxed)
 }
 
-/// Looks whether the instructions are enabled: CR4 never changes after boot.
+/// Determines whether the instructions are enabled: CR4 does not change after boot.
 pub fn init() {
     let enabled = Cr4::read_raw() & Cr4Flags::FSGSBASE.bits() != 0;
     ENABLED.store(enabled, Ordering::Relaxed);
 }
 
-/// Makes the users' selectors null. The bases are lost.
+/// Sets the users' selectors to null. The bases are lost.
 pub fn clear_selectors() {
-    // SAFETY: nothing uses GS while it is the user's, as interrupts are disabled; the kernel uses none of
-    // the others.
+    // SAFETY: no code uses GS while it has the user's base, as interrupts are disabled; the kernel uses none
+    // of the others.
     unsafe {
         asm!(
             "mov ds, {null:e}",
@@ -51,13 +50,13 @@ pub fn clear_selectors() {
     }
 }
 
-/// Puts the bases of FS and the user's GS into the processor, with null selectors; returns those that
-/// were there. By the instructions.
+/// Loads the bases of FS and the user's GS, with null selectors, by the FSGSBASE instructions; returns the
+/// previous ones.
 #[inline(always)]
 pub fn exchange((fs_base, gs_base): (u64, u64)) -> (u64, u64) {
     let (old_fs, old_gs);
-    // SAFETY: nothing uses GS while it is the user's, as interrupts are disabled; the kernel does not
-    // use FS. The bases are canonical: users cannot make others.
+    // SAFETY: no code uses GS while it has the user's base, as interrupts are disabled; the kernel does not
+    // use FS. The bases are canonical: users cannot set others.
     unsafe {
         asm!(
             "mov ds, {null:e}",
@@ -107,7 +106,7 @@ pub fn read_user_gs() -> u64 {
         return KernelGsBase::read().as_u64();
     }
     let base;
-    // SAFETY: nothing uses GS while it is the user's, as interrupts are disabled.
+    // SAFETY: no code uses GS while it has the user's base, as interrupts are disabled.
     unsafe {
         asm!("swapgs", "rdgsbase {}", "swapgs", out(reg) base, options(nomem, nostack, preserves_flags));
     }
@@ -119,7 +118,7 @@ pub fn write_user_gs(base: u64) {
     if !has_instructions() {
         return KernelGsBase::write(VirtAddr::new_truncate(base));
     }
-    // SAFETY: nothing uses GS while it is the user's, as interrupts are disabled.
+    // SAFETY: no code uses GS while it has the user's base, as interrupts are disabled.
     unsafe {
         asm!("swapgs", "wrgsbase {}", "swapgs", in(reg) base, options(nomem, nostack, preserves_flags));
     }

@@ -1,8 +1,8 @@
 //! The saved registers of a thread.
 //!
-//! The trap entry stores the processor's registers straight into the current thread's context: while a
-//! thread runs, the stack pointer for entries from user mode points at the end of [`Registers`], so
-//! that the processor itself pushes its part of them.
+//! The trap entry stores the registers directly into the current thread's context: while a thread runs,
+//! the stack pointer for entries from user mode points to the end of [`Registers`], so that the processor
+//! itself pushes its part of them.
 
 use core::mem::offset_of;
 use core::ptr::NonNull;
@@ -15,8 +15,8 @@ use crate::fpu::FpuState;
 use crate::segments::{USER_CODE, USER_DATA};
 use crate::{bases, paging};
 
-/// Value of [`Registers::vector`] after a system call: RCX and R11 are the user's no more, and the
-/// thread may be left by the same short way.
+/// Value of [`Registers::vector`] after a system call: the user's RCX and R11 are lost, so that the return
+/// may use `sysret`.
 pub const SYSTEM_CALL: u64 = 0x100;
 
 /// Index of the first general register (RAX) in the ABI's order.
@@ -29,24 +29,24 @@ const R11: usize = 13;
 
 /// Interrupts are enabled; bit 1 is always set.
 const INITIAL_FLAGS: u64 = 1 << 9 | 1 << 1;
-/// What users may set: the arithmetic flags and the direction. Not TF, IOPL, NT, AC and others.
+/// The flags that users may set: arithmetic flags and direction. Not TF, IOPL, NT, AC and others.
 const USER_FLAGS: u64 = 0xcd5;
 
-/// Everything but the floating-point state.
+/// All registers except the floating-point state.
 #[derive(Debug)]
 #[repr(C, align(16))]
 pub struct Registers {
     fs_base: u64,
     gs_base: u64,
-    /// Whether the bases are in the processor's registers instead.
+    /// Whether the bases are in the processor's registers instead of here.
     bases_loaded: bool,
     /// The address at which the instruction that entered the kernel starts.
     pub restart: u64,
     /// RAX, RBX, RCX, RDX, RSI, RDI, RBP, R8 to R15.
     pub general: [u64; GENERAL_COUNT],
-    /// How the kernel was entered: exception, interrupt or [`SYSTEM_CALL`].
+    /// The cause of the kernel entry: exception, interrupt or [`SYSTEM_CALL`].
     pub vector: u64,
-    /// What the processor pushes for some exceptions.
+    /// The error code that the processor pushes for some exceptions.
     pub error: u64,
     /// Where the thread continues.
     pub rip: u64,
@@ -62,16 +62,16 @@ pub struct Registers {
 const _: () = assert!(size_of::<Registers>().is_multiple_of(16));
 
 impl Registers {
-    /// Offset of the code segment, which tells the mode that was interrupted.
+    /// Offset of the code segment, which tells the interrupted privilege level.
     pub const CS: usize = offset_of!(Self, cs);
     /// Offset of the base of FS.
     pub const FS_BASE: usize = offset_of!(Self, fs_base);
     /// Offset of the base of GS.
     pub const GS_BASE: usize = offset_of!(Self, gs_base);
-    /// Offset of the byte that tells where they are.
+    /// Offset of the byte that says whether the bases are loaded.
     pub const BASES_LOADED: usize = offset_of!(Self, bases_loaded);
 
-    /// Offset of a general register, by its place in the order of `general`.
+    /// Offset of a general register, by its position in `general`.
     pub const fn general(index: usize) -> usize {
         offset_of!(Self, general) + index * size_of::<u64>()
     }
@@ -86,31 +86,30 @@ impl Registers {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Context {
-    /// The floating-point state, while it is not in the processor.
+    /// The floating-point state, while it is not loaded.
     pub fpu: FpuState,
-    /// The rest.
+    /// All other registers.
     pub registers: Registers,
-    /// Its address space.
+    /// The result of the last lookup of its address space.
     pub space: KnownSpace,
-    /// What its debugger wants.
+    /// The state that its debugger has set.
     pub debug: Debug,
 }
 
-/// What was found out about a thread's address space when it ran last, so that it need not be looked up
-/// again.
+/// The result of looking up a thread's address space when it ran last, which saves repeated lookups.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct KnownSpace {
-    /// The first word of the capability to the space, which holds root and identifier.
+    /// The first word of the capability to the space, which contains root and identifier.
     pub space: usize,
-    /// How many identifiers had been taken away by then.
+    /// The ASID generation at that time.
     pub removals: u64,
-    /// The page tables.
+    /// The root page table.
     pub root: PhysAddr,
 }
 
 impl KnownSpace {
-    /// Nothing: no capability has this word.
+    /// No result: no capability has this word.
     const NONE: Self = Self {
         space: usize::MAX,
         removals: 0,
@@ -119,7 +118,7 @@ impl KnownSpace {
 }
 
 impl Context {
-    /// The context that some registers are part of.
+    /// The context that contains some registers.
     #[inline(always)]
     pub fn of(registers: &mut Registers) -> NonNull<Self> {
         // SAFETY: registers exist only as part of contexts.
@@ -130,7 +129,7 @@ impl Context {
         }
     }
 
-    /// Writes the FS and GS bases of the running thread back.
+    /// Saves the FS and GS bases of the thread, which are loaded.
     pub fn save_bases(&mut self) {
         let registers = &mut self.registers;
         registers.fs_base = bases::read_fs();
@@ -138,7 +137,7 @@ impl Context {
         registers.bases_loaded = false;
     }
 
-    /// The FS and GS bases of a thread that is going to run: they are in the processor from now on.
+    /// The FS and GS bases of a thread that runs next; marks them as loaded.
     #[inline(always)]
     pub fn take_bases(&mut self) -> (u64, u64) {
         let registers = &mut self.registers;
@@ -146,7 +145,7 @@ impl Context {
         (registers.fs_base, registers.gs_base)
     }
 
-    /// Stores the FS and GS bases that were in the processor.
+    /// Saves FS and GS bases that were loaded.
     #[inline(always)]
     pub fn put_bases(&mut self, (fs_base, gs_base): (u64, u64)) {
         let registers = &mut self.registers;
@@ -154,7 +153,7 @@ impl Context {
         registers.bases_loaded = false;
     }
 
-    /// Loads the FS and GS bases for the user mode that follows.
+    /// Loads the FS and GS bases for the next return to user mode.
     pub fn load_bases(&mut self) {
         let registers = &mut self.registers;
         bases::write_fs(registers.fs_base);
@@ -162,14 +161,14 @@ impl Context {
         registers.bases_loaded = true;
     }
 
-    /// Some processors let a jump to an address that is not canonical succeed and fault at the target.
-    /// The fault message shows the address, but `iretq` would fault on it in the kernel.
+    /// Some processors let a jump to a non-canonical address succeed and fault at the target. The fault
+    /// message shows the address, but `iretq` to it would fault in the kernel.
     pub fn make_returnable(&mut self) {
         self.registers.rip = canonical(self.registers.rip as usize);
     }
 }
 
-/// Addresses that the processor would refuse become 0.
+/// Replaces an address that the processor would refuse by 0.
 fn canonical(address: usize) -> u64 {
     if paging::is_canonical(address) {
         address as u64
@@ -233,7 +232,7 @@ impl UserContext for Context {
             _ => {
                 registers.general[index - GENERAL] = value as u64;
                 if index == RCX || index == R11 {
-                    // The short way back to user mode would destroy it.
+                    // A return by `sysret` would destroy it.
                     registers.vector = 0;
                 }
             }

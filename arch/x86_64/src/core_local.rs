@@ -1,4 +1,4 @@
-//! What belongs to one core and must be found by the trap entry: GS points at it in the kernel.
+//! Core-local data that the trap entry needs: GS points to it in the kernel.
 
 use core::mem::offset_of;
 #[cfg(feature = "harden-meltdown")]
@@ -19,9 +19,8 @@ use crate::segments::Segments;
 #[cfg(feature = "harden")]
 use crate::speculation::Speculation;
 
-/// The state of one core that assembly code uses.
-///
-/// With several cores, none writes to the cache line of another.
+/// The state of one core that assembly uses. On several cores, no core writes to the cache line of
+/// another.
 #[derive(Debug)]
 #[repr(C)]
 #[cfg_attr(feature = "smp", repr(align(64)))]
@@ -30,7 +29,7 @@ pub struct CoreLocal {
     current: *mut Registers,
     /// Top of the kernel's stack.
     stack: usize,
-    /// The user's stack pointer, for the few instructions of a system call that need another.
+    /// The user's stack pointer, saved during the first instructions of a system call.
     user_stack: usize,
     /// The kernel.
     kernel: usize,
@@ -39,14 +38,14 @@ pub struct CoreLocal {
     hardening: Hardening,
 }
 
-/// What of the defences in [`crate::speculation`] this core uses.
+/// The defences of [`crate::speculation`] that this core uses.
 #[derive(Debug)]
 #[repr(C)]
 struct Hardening {
     isolation: Isolation,
-    /// Whether indirect branches can be made to forget.
+    /// Whether the processor can flush indirect branch predictions.
     barrier: bool,
-    /// Whether the processor's buffers are cleared before user mode.
+    /// Whether the processor's buffers are cleared at kernel exit.
     clear_buffers: bool,
 }
 
@@ -78,12 +77,12 @@ impl CoreLocal {
 
     /// Offset of the kernel's address.
     pub const KERNEL: usize = offset_of!(Self, kernel);
-    /// Offset of where traps from user mode push; see [`crate::context`].
+    /// Offset of the stack pointer for traps from user mode; see [`crate::context`].
     #[cfg(not(feature = "harden-meltdown"))]
     pub const TRAP_STACK: usize = offset_of!(Self, segments)
         + offset_of!(Segments, task)
         + offset_of!(TaskStateSegment, privilege_stack_table);
-    /// Offset of where the stubs copy to what traps from user mode push.
+    /// Offset of the pointer to which the stubs copy the frame of traps from user mode.
     #[cfg(feature = "harden-meltdown")]
     pub const TRAP_STACK: usize = Self::ISOLATION + Isolation::REGISTERS_END;
 
@@ -91,17 +90,17 @@ impl CoreLocal {
     const HARDENING: usize = offset_of!(Self, hardening);
     #[cfg(not(feature = "harden"))]
     const HARDENING: usize = 0;
-    /// Offset of what entries use while the kernel is hidden.
+    /// Offset of the data that entries use while the kernel is hidden.
     pub const ISOLATION: usize = Self::HARDENING + offset_of!(Hardening, isolation);
-    /// Offset of the byte that tells whether indirect branches can be made to forget.
+    /// Offset of the byte that says whether indirect branch predictions are flushed.
     pub const BARRIER: usize = Self::HARDENING + offset_of!(Hardening, barrier);
-    /// Offset of the byte that tells whether buffers are cleared.
+    /// Offset of the byte that says whether buffers are cleared.
     pub const CLEAR_BUFFERS: usize = Self::HARDENING + offset_of!(Hardening, clear_buffers);
 
-    /// Sets up the state of this core, which is number `number` and whose kernel entries start at `stack`.
+    /// Sets up the data of this core, which is number `number`; its kernel entries start at `stack`.
     ///
     /// # Safety
-    /// Called once for each core, by itself.
+    /// Called once on each core.
     pub unsafe fn init(number: usize, stack: usize) -> &'static mut Self {
         let core = &raw mut OF_CORES;
         // SAFETY: this is the only call for this core, hence the only reference. Assembly code uses the
@@ -115,7 +114,7 @@ impl CoreLocal {
         core
     }
 
-    /// Uses the defences that the kernel has and this processor needs; `root` is the kernel's.
+    /// Enables the defences that the kernel has and this processor needs; `root` is the kernel's.
     #[cfg(feature = "harden")]
     pub fn harden(&mut self, speculation: &Speculation, root: PhysAddr) {
         let Hardening {
@@ -135,14 +134,14 @@ impl CoreLocal {
         }
     }
 
-    /// User mode runs on `root` from the next return on; returns whether it does, or nothing is hidden.
+    /// Sets the root for user mode; returns whether the kernel is hidden, so that the return loads it.
     #[cfg(feature = "harden-meltdown")]
     #[inline(always)]
     pub fn set_user_root(&mut self, root: PhysAddr) -> bool {
         self.hardening.isolation.set_user_root(root)
     }
 
-    /// What of this is seen in user mode.
+    /// The part that is mapped in user mode.
     #[cfg(feature = "harden-meltdown")]
     pub fn visible() -> Range<usize> {
         Visible::range(&raw const OF_CORES)
@@ -153,7 +152,7 @@ impl CoreLocal {
     #[inline(always)]
     pub fn kernel() -> usize {
         let address;
-        // SAFETY: in the kernel, GS points at the core's state.
+        // SAFETY: in the kernel, GS points to the core-local data.
         unsafe {
             core::arch::asm!(
                 "mov {}, gs:[{KERNEL}]",
@@ -165,12 +164,12 @@ impl CoreLocal {
         address
     }
 
-    /// Fast paths find the kernel here.
+    /// Sets the kernel that fast paths use.
     pub fn set_kernel(&mut self, address: usize) {
         self.kernel = address;
     }
 
-    /// Kernel entries from now on store the user's registers here; `None` means that the core is idle.
+    /// Sets the registers to which kernel entries save the user's state; `None` if the core is idle.
     pub fn set_current(&mut self, registers: Option<&mut Registers>) {
         self.current = match registers {
             Some(registers) => {

@@ -1,7 +1,7 @@
-//! What the processor can do, and switching it on.
+//! Detecting and enabling the processor's features.
 //!
-//! Nothing is switched on that CPUID does not report: some emulated processors accept the bit of a
-//! feature that they lack and misbehave later.
+//! Only features that CPUID reports are enabled: some emulated processors accept the bit of a feature that
+//! they lack and misbehave later.
 
 use raw_cpuid::{CpuId, CpuIdReaderNative, cpuid};
 use x86_64::registers::control::{Cr0, Cr0Flags, Cr4, Cr4Flags, Efer, EferFlags};
@@ -15,23 +15,23 @@ use crate::speculation::Speculation;
 /// IA32_PAT.
 const PAGE_ATTRIBUTES: u32 = 0x277;
 
-/// Memory types by the number that an entry's bits PAT, PCD and PWT make (Intel SDM vol. 3, section
-/// 13.12): write-back, write-through, uncached unless a range register says otherwise, uncached, write
-/// combining; then the first again. The numbers are those of the ABI's attributes.
+/// Memory types, indexed by the bits PAT, PCD and PWT of an entry (Intel SDM vol. 3, section 13.12):
+/// write-back, write-through, uncached unless a range register overrides it, uncached, write combining;
+/// then the first three again. The indices are those of the ABI's attributes.
 const MEMORY_TYPES: [u8; 8] = [6, 4, 7, 0, 1, 4, 7, 0];
 
-/// What this processor has of what the kernel can use.
+/// The features of this processor that the kernel can use.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
     /// Pages of 1 GiB.
     pub huge_pages: bool,
-    /// What of the floating-point unit is switched with threads by `xsave`; none without it.
+    /// The floating-point components that `xsave` switches with threads; none without it.
     pub float_components: u64,
     /// The APIC's registers as MSRs.
     pub x2apic: bool,
-    /// The APIC's timer takes deadlines.
+    /// The APIC's timer accepts deadlines.
     pub tsc_deadline: bool,
-    /// What it needs against speculation.
+    /// The defences against speculation that it needs.
     #[cfg(feature = "harden")]
     pub speculation: Speculation,
     fsgsbase: bool,
@@ -41,7 +41,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Asks the processor.
+    /// Queries CPUID.
     pub fn detect() -> Self {
         let cpuid = CpuId::with_cpuid_reader(CpuIdReaderNative);
         let features = cpuid.get_feature_info();
@@ -67,14 +67,14 @@ impl Features {
         }
     }
 
-    /// Switches on what the kernel wants of this core.
+    /// Enables the features on this core.
     ///
     /// # Safety
-    /// Called at boot, on page tables that do not let user mode reach what the kernel executes or
+    /// Called at boot, on page tables that do not let user mode access memory that the kernel executes or
     /// reads.
     pub unsafe fn enable(&self) {
-        // SAFETY: none of it changes what the kernel's own instructions mean; write protection and
-        // supervisor-mode restrictions concern pages that the kernel does not write, execute or read.
+        // SAFETY: none of it changes the meaning of the kernel's own instructions; write protection and
+        // supervisor-mode restrictions affect pages that the kernel does not write, execute or read.
         unsafe {
             Efer::update(|flags| flags.insert(EferFlags::NO_EXECUTE_ENABLE));
             Cr0::update(|flags| {
@@ -88,16 +88,16 @@ impl Features {
             Cr4::update(|flags| {
                 flags
                     .insert(Cr4Flags::PAGE_GLOBAL | Cr4Flags::OSFXSR | Cr4Flags::OSXMMEXCPT_ENABLE);
-                // What stays in the TLB is not hidden.
+                // Global TLB entries would stay and not be hidden.
                 #[cfg(feature = "harden-meltdown")]
                 flags.set(Cr4Flags::PAGE_GLOBAL, !self.speculation.meltdown);
                 flags.set(Cr4Flags::OSXSAVE, self.float_components != 0);
                 flags.set(Cr4Flags::FSGSBASE, self.fsgsbase);
                 flags.set(Cr4Flags::SUPERVISOR_MODE_EXECUTION_PROTECTION, self.smep);
                 flags.set(Cr4Flags::SUPERVISOR_MODE_ACCESS_PREVENTION, self.smap);
-                // `sgdt` and its like would tell users where the kernel's tables are.
+                // `sgdt` and similar instructions would disclose the addresses of the kernel's tables.
                 flags.set(Cr4Flags::USER_MODE_INSTRUCTION_PREVENTION, self.umip);
-                // Users may read performance counters only where they are there to be measured.
+                // Users may read performance counters only in benchmark kernels.
                 flags.set(
                     Cr4Flags::PERFORMANCE_MONITOR_COUNTER,
                     cfg!(feature = "bench"),
@@ -113,8 +113,8 @@ impl Features {
     }
 }
 
-/// Offset and size of AVX's component in the state that `xsave` writes (Intel SDM vol. 2, CPUID, leaf
-/// 0DH, sub-leaf 2).
+/// Offset and size of AVX's component in the `xsave` area (Intel SDM vol. 2, CPUID, leaf 0DH, sub-leaf
+/// 2).
 fn avx_place() -> (usize, usize) {
     let place = cpuid!(0xd, 2);
     (place.ebx as usize, place.eax as usize)

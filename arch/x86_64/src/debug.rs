@@ -1,9 +1,9 @@
 //! Hardware breakpoints and single stepping (Intel SDM vol. 3, chapter 18).
 //!
-//! Four registers hold addresses, DR7 says what each of them waits for, DR6 what has happened. They are
-//! loaded with the thread that has breakpoints, and emptied for the next one that has none; among
-//! threads without any nothing is done. The kernel itself is not disturbed: addresses are users' only,
-//! and the kernel reaches users' memory by addresses of its own.
+//! Four registers hold addresses, DR7 the condition of each, and DR6 the events. They are loaded at a switch
+//! to a thread with breakpoints, and cleared at the next switch to a thread without; switches among threads
+//! without breakpoints do nothing. The kernel itself is not affected: breakpoints have user addresses, and
+//! the kernel accesses users' memory by addresses of its own.
 
 use core::arch::asm;
 
@@ -18,18 +18,19 @@ use crate::{Platform, X86_64};
 /// Breakpoints of a thread.
 pub const COUNT: usize = 4;
 
-/// RFLAGS.TF: an exception after the next instruction.
+/// RFLAGS.TF: raises an exception after the next instruction.
 pub const TRAP: u64 = 1 << 8;
-/// RFLAGS.RF: the next instruction does not stop at a breakpoint.
+/// RFLAGS.RF: the next instruction does not trigger a breakpoint.
 const RESUME: u64 = 1 << 16;
-/// DR6 after its bits were looked at (Intel SDM vol. 3, section 18.2.3: the processor only sets them).
+/// The value to which DR6 is reset after reading (Intel SDM vol. 3, section 18.2.3: the processor only sets
+/// bits).
 const STATUS_CLEAR: u64 = 0xffff_0ff0;
 /// DR6.BS: single step.
 const STATUS_STEP: u64 = 1 << 14;
 /// DR7: bits that are always set.
 const CONTROL_FIXED: u64 = 1 << 10;
 
-/// The debug registers as a thread wants them.
+/// A thread's values of the debug registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
     address: [u64; COUNT],
@@ -48,7 +49,7 @@ impl Registers {
         self.control >> (2 * number) & 1 != 0
     }
 
-    /// The four bits of DR7 about a breakpoint's kind (low two) and length (high two).
+    /// The four bits of DR7 for a breakpoint's kind (low two) and length (high two).
     const fn kind(&self, number: usize) -> u64 {
         self.control >> (16 + 4 * number) & 0xf
     }
@@ -65,7 +66,7 @@ impl Registers {
 
     fn load(&self) {
         let [zero, one, two, three] = self.address;
-        // SAFETY: breakpoints are at users' addresses, so the kernel does not stop at them.
+        // SAFETY: breakpoints have user addresses, so the kernel does not trigger them.
         unsafe {
             asm!(
                 "mov dr7, {off}", "mov dr0, {}", "mov dr1, {}", "mov dr2, {}", "mov dr3, {}",
@@ -78,7 +79,7 @@ impl Registers {
     }
 }
 
-/// What the debugger of a thread has asked for.
+/// The state that the debugger of a thread has set.
 #[derive(Clone, Debug)]
 pub struct Debug {
     registers: Registers,
@@ -88,21 +89,21 @@ pub struct Debug {
 }
 
 impl Debug {
-    /// Nothing.
+    /// No breakpoints and no stepping.
     pub const NONE: Self = Self {
         registers: Registers::NONE,
         stepping: false,
         remaining: 0,
     };
 
-    /// The flag with which the thread runs, whatever flags it is given.
+    /// The value of TF with which the thread runs, regardless of the flags that are set for it.
     pub const fn trap_flag(&self) -> u64 {
         if self.stepping { TRAP } else { 0 }
     }
 }
 
-/// The bits of DR7 for what a breakpoint waits for; `None` for reads only, which the processor does not
-/// tell apart.
+/// The bits of DR7 for the condition of a breakpoint; `None` for reads only, which the processor cannot
+/// distinguish from other accesses.
 fn bits(breakpoint: Breakpoint) -> Option<u64> {
     let kind = match breakpoint.access {
         Access::Execute => 0,
@@ -119,7 +120,7 @@ fn bits(breakpoint: Breakpoint) -> Option<u64> {
     Some(kind | length << 2)
 }
 
-/// Sets or clears a breakpoint; says whether the processor has that kind.
+/// Sets or clears a breakpoint; returns whether the processor supports its kind.
 pub fn set<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     thread: Ptr<Thread<X86_64<P>>>,
@@ -137,7 +138,7 @@ pub fn set<P: Platform>(
     true
 }
 
-/// A breakpoint that is set.
+/// A breakpoint, if it is set.
 pub fn get(debug: &Debug, number: usize) -> Option<Breakpoint> {
     let registers = &debug.registers;
     let kind = registers.kind(number);
@@ -160,7 +161,7 @@ pub fn get(debug: &Debug, number: usize) -> Option<Breakpoint> {
     })
 }
 
-/// Lets a thread stop after so many instructions; 0 lets it run freely.
+/// Makes a thread stop after some instructions; with 0 it runs freely.
 pub fn step<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     thread: Ptr<Thread<X86_64<P>>>,
@@ -172,7 +173,7 @@ pub fn step<P: Platform>(
     context.registers.rflags = context.registers.rflags & !TRAP | context.debug.trap_flag();
 }
 
-/// Loads the breakpoints of `next`, which runs from now on.
+/// Loads the breakpoints of `next`, which runs next.
 pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     let wanted = kernel[next].context.debug.registers;
     let loaded = kernel.arch.breakpoints;
@@ -182,11 +183,11 @@ pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X
     }
 }
 
-/// A debug exception of the current thread: the fault that it means, or `None` where the thread has
+/// Handles a debug exception of the current thread: returns its fault, or `None` if the thread has
 /// instructions left to execute.
 pub fn exception<P: Platform>(kernel: &mut Kernel<X86_64<P>>) -> Option<Fault> {
     let status: u64;
-    // SAFETY: the register only tells what has happened.
+    // SAFETY: the register only reports events.
     unsafe {
         asm!("mov {}, dr6", "mov dr6, {}", out(reg) status, in(reg) STATUS_CLEAR, options(nostack, preserves_flags));
     }
@@ -198,7 +199,7 @@ pub fn exception<P: Platform>(kernel: &mut Kernel<X86_64<P>>) -> Option<Fault> {
     if let Some((number, breakpoint)) = hit {
         let (reason, _) = breakpoint.access.words();
         if breakpoint.access == Access::Execute {
-            // The instruction has not been executed; when it is, it shall not stop again.
+            // The instruction has not been executed yet; it must not trigger again when it is.
             context.registers.rflags |= RESUME;
         }
         return Some(Fault::Debug {

@@ -1,10 +1,10 @@
-//! The floating-point unit: x87, SSE and, where the processor has it, AVX (Intel SDM vol. 1, chapters
-//! 10, 13 and 14). Users may only execute what is saved and restored here.
+//! The floating-point unit: x87, SSE and, if the processor has it, AVX (Intel SDM vol. 1, chapters 10, 13
+//! and 14). Users can only use components that are saved and restored here.
 //!
-//! The registers are switched with the thread, not on first use: a thread never runs while another's
-//! values are in them, so there is nothing to leak by speculation (CVE-2018-3665). Two exceptions
-//! save work: a thread that finds its own values still there keeps them, and threads that may not use
-//! the unit (`FPU_DISABLED`) leave it alone. The kernel itself is compiled without it.
+//! The registers are switched with the thread, not lazily on first use: a thread never runs while they
+//! contain another thread's values, so speculation cannot disclose these (CVE-2018-3665). In two cases the
+//! switch is skipped: if the thread's own values are still loaded, and for threads that may not use the unit
+//! (`FPU_DISABLED`). The kernel itself is compiled without floating point.
 
 use core::arch::asm;
 
@@ -15,9 +15,9 @@ use x86_64::registers::control::{Cr0, Cr0Flags};
 
 use crate::{Platform, X86_64};
 
-/// The legacy region of 512 bytes, the header of `xsave`, and the upper halves of the registers of AVX
-/// where the standard format has them (Intel SDM vol. 1, section 13.4.3). The ABI's size for a thread
-/// does not change by it, so that programs built for kernels with and without AVX both run.
+/// The legacy region of 512 bytes, the header of `xsave`, and the upper halves of the AVX registers at
+/// their place in the standard format (Intel SDM vol. 1, section 13.4.3). The ABI's size of a thread is the
+/// same with and without AVX, so that programs run on both kinds of kernels.
 const STATE_SIZE: usize = 512 + 64 + 256;
 
 /// The saved registers.
@@ -26,8 +26,8 @@ const STATE_SIZE: usize = 512 + 64 + 256;
 pub struct FpuState([u8; STATE_SIZE]);
 
 impl FpuState {
-    /// The state after reset, but with all exceptions masked: FCW at byte 0, MXCSR at 24. x87 and SSE
-    /// are marked as present in the header; other components get the values of a reset.
+    /// The state after reset, but with all exceptions masked: FCW at byte 0, MXCSR at 24. The header marks
+    /// x87 and SSE as present; other components get their reset values.
     pub const INITIAL: Self = {
         let mut bytes = [0; STATE_SIZE];
         [bytes[0], bytes[1]] = 0x037f_u16.to_le_bytes();
@@ -42,10 +42,10 @@ const LEGACY: u64 = 3;
 /// The upper halves of the AVX registers: bit of XCR0.
 const AVX: u64 = 1 << 2;
 
-/// The components that the kernel lets users have, as bits of XCR0; none without `xsave`.
+/// The components that the kernel enables for users, as bits of XCR0; none without `xsave`.
 ///
-/// `avx` tells where the processor keeps the component in the state, as offset and size; `None` where
-/// it has none.
+/// `avx` is the offset and size of the AVX component in the state; `None` if the processor does not
+/// have it.
 pub fn components(xsave: bool, avx: Option<(usize, usize)>) -> u64 {
     match avx {
         _ if !xsave => 0,
@@ -56,11 +56,11 @@ pub fn components(xsave: bool, avx: Option<(usize, usize)>) -> u64 {
 
 /// The unit of one core.
 pub struct Fpu<P: Platform> {
-    /// Whose values are in the registers.
+    /// The thread to which the register contents belong.
     owner: Option<Ptr<Thread<X86_64<P>>>>,
-    /// Whether uses are trapped now (CR0.TS).
+    /// Whether uses trap now (CR0.TS).
     trapping: bool,
-    /// What [`components`] says of this processor.
+    /// The result of [`components`] for this processor.
     components: u64,
 }
 
@@ -70,7 +70,7 @@ impl<P: Platform> Fpu<P> {
     /// Offset of the components.
     pub const COMPONENTS: usize = core::mem::offset_of!(Self, components);
 
-    /// A unit that nobody has used.
+    /// A unit without an owner.
     pub fn new(components: u64) -> Self {
         Self {
             owner: None,
@@ -79,12 +79,12 @@ impl<P: Platform> Fpu<P> {
         }
     }
 
-    /// What [`components`] says of this processor.
+    /// The result of [`components`] for this processor.
     pub fn components(&self) -> u64 {
         self.components
     }
 
-    /// Whose values are in the registers.
+    /// The thread to which the register contents belong.
     #[cfg(feature = "smp")]
     pub fn owner(&self) -> Option<Ptr<Thread<X86_64<P>>>> {
         self.owner
@@ -93,13 +93,13 @@ impl<P: Platform> Fpu<P> {
     fn trap_uses(&mut self, trap: bool) {
         if self.trapping != trap {
             self.trapping = trap;
-            // SAFETY: the flag only concerns floating point.
+            // SAFETY: the flag only affects floating-point instructions.
             unsafe { Cr0::update(|flags| flags.set(Cr0Flags::TASK_SWITCHED, trap)) };
         }
     }
 
     fn save(&self, state: &mut FpuState) {
-        // SAFETY: the state is large enough and aligned for both formats; uses are not trapped.
+        // SAFETY: the state is large enough and aligned for both formats; uses do not trap.
         unsafe {
             if self.components != 0 {
                 asm!("xsave64 [{}]", in(reg) state, in("eax") self.components as u32, in("edx") 0, options(nostack));
@@ -110,7 +110,7 @@ impl<P: Platform> Fpu<P> {
     }
 
     fn restore(&self, state: &FpuState) {
-        // SAFETY: the state was saved by `save` or is the initial one; uses are not trapped.
+        // SAFETY: the state was saved by `save` or is the initial one; uses do not trap.
         unsafe {
             if self.components != 0 {
                 asm!("xrstor64 [{}]", in(reg) state, in("eax") self.components as u32, in("edx") 0, options(nostack, readonly));
@@ -121,10 +121,10 @@ impl<P: Platform> Fpu<P> {
     }
 }
 
-/// Prepares the unit for `next`, which runs from now on.
+/// Prepares the unit for `next`, which runs next.
 pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     if kernel[next].fpu_disabled() {
-        // So the owner is never one who may not use the unit.
+        // So the owner is never a thread that may not use the unit.
         release(kernel, next);
         return kernel.arch.fpu.trap_uses(true);
     }
@@ -138,7 +138,7 @@ pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X
     kernel.arch.fpu.restore(&kernel.objects[next].context.fpu);
 }
 
-/// Takes the registers away from `thread`.
+/// Saves the registers of `thread`, if they are loaded.
 pub fn release<P: Platform>(kernel: &mut Kernel<X86_64<P>>, thread: Ptr<Thread<X86_64<P>>>) {
     let fpu = &mut kernel.arch.fpu;
     if fpu.owner == Some(thread) {

@@ -8,10 +8,10 @@ use crate::apic::{Polarity, Trigger};
 use crate::lines;
 use crate::{Platform, X86_64};
 
-/// Performs one of them.
+/// Performs such a method.
 ///
 /// # Errors
-/// As the ABI lists them.
+/// As specified by the ABI.
 pub fn invoke<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -49,7 +49,7 @@ pub fn invoke<P: Platform>(
         };
         lines.use_pin(irq, controller, pin, trigger, polarity);
     } else {
-        // Bus, device, function and handle: the user programs the device, the kernel only looks.
+        // Bus, device, function and handle: the user programs the device, the kernel only checks the range.
         at_most(a, 255)?;
         at_most(b, 31)?;
         at_most(c, 7)?;

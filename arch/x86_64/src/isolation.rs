@@ -1,12 +1,12 @@
 //! Page tables that hide the kernel from user mode: [`crate::speculation`], `harden-meltdown`.
 //!
-//! Users' roots have of the kernel's half only what entries and the way back touch before and after they
-//! change CR3: the stubs' code, the interrupt descriptor table, the stacks of exceptions, and
+//! Users' roots have only those parts of the kernel's half that entries and exits access before and after
+//! they change CR3: the stubs' code, the interrupt descriptor table, the stacks of exceptions, and
 //! [`CoreLocal`] with descriptor table, task state and [`Isolation`]. The kernel runs on its own root,
-//! which has no user's half: it reaches users' memory through its window. No page is global then.
+//! which has no user half: it accesses users' memory through its window. No page is global then.
 //!
-//! The processor can't push into the context of the current thread, which is hidden; it pushes into
-//! [`Isolation::frame`], from where the stubs copy. No general register of a thread is ever there.
+//! The processor cannot push into the context of the current thread, which is hidden; it pushes into
+//! [`Isolation::frame`], from which the stubs copy. No general register of a thread is stored there.
 //!
 //! [`CoreLocal`]: crate::core_local::CoreLocal
 
@@ -15,39 +15,39 @@ use core::ops::Range;
 
 use kernel::arch::PhysAddr;
 
-/// What is seen in user mode: it has pages of its own where anything is hidden.
+/// Data that is mapped in user mode; it has pages of its own if the kernel is hidden.
 #[derive(Debug)]
 #[repr(C)]
 #[cfg_attr(feature = "harden-meltdown", repr(align(4096)))]
 pub struct Visible<T>(pub T);
 
 impl<T> Visible<T> {
-    /// Where it is.
+    /// Its address range.
     pub fn range(this: *const Self) -> Range<usize> {
         this as usize..this as usize + size_of::<Self>()
     }
 }
 
-/// What entries into the kernel need of one core before it is seen.
+/// The data of one core that kernel entries need before they load the kernel's root.
 #[derive(Debug)]
 #[repr(C, align(16))]
 pub struct Isolation {
-    /// Aligned at its end, where traps from user mode push: vector, error, RIP, CS, RFLAGS, RSP, SS.
+    /// The frame that traps from user mode push, aligned at its end: vector, error, RIP, CS, RFLAGS, RSP, SS.
     frame: [u64; 8],
-    /// The address of RIP there, for `iretq`.
+    /// The address of RIP in the frame, for `iretq`.
     return_frame: u64,
     /// The end of the current thread's registers.
     registers_end: u64,
-    /// CR3 in the kernel; 0 where nothing is hidden.
+    /// CR3 in the kernel; 0 if the kernel is not hidden.
     kernel_root: u64,
     /// CR3 in user mode.
     user_root: u64,
 }
 
 impl Isolation {
-    /// Offset of the vector; more follows in this order.
+    /// Offset of the vector; the other fields of the frame follow.
     pub const VECTOR: usize = offset_of!(Self, frame) + 8;
-    /// Offset of the address that `iretq` returns by.
+    /// Offset of the stack pointer for `iretq`.
     pub const RETURN_FRAME: usize = offset_of!(Self, return_frame);
     /// Offset of the end of the current thread's registers.
     pub const REGISTERS_END: usize = offset_of!(Self, registers_end);
@@ -56,7 +56,7 @@ impl Isolation {
     /// Offset of the user's root.
     pub const USER_ROOT: usize = offset_of!(Self, user_root);
 
-    /// Nothing is hidden.
+    /// The kernel is not hidden.
     pub const NONE: Self = Self {
         frame: [0; 8],
         return_frame: 0,
@@ -65,25 +65,25 @@ impl Isolation {
         user_root: 0,
     };
 
-    /// Prepares the frame, and returns where traps push.
+    /// Prepares the frame, and returns the stack pointer for traps.
     pub fn prepare(&mut self) -> u64 {
         const RIP: usize = 3;
         self.return_frame = &raw const self.frame[RIP] as u64;
         self.frame.as_ptr_range().end as u64
     }
 
-    /// Kernel entries copy what was pushed to this end of the current thread's registers.
+    /// Sets the end of the current thread's registers, to which kernel entries copy the frame.
     pub fn set_registers_end(&mut self, end: u64) {
         self.registers_end = end;
     }
 
-    /// From now on the kernel runs on its own `root`.
+    /// Makes the kernel run on its own `root` from now on.
     pub fn enable(&mut self, root: PhysAddr) {
         self.kernel_root = root.0 as u64;
         self.user_root = root.0 as u64;
     }
 
-    /// User mode runs on `root` from the next return on; returns whether it does, or nothing is hidden.
+    /// Sets the root for user mode; returns whether the kernel is hidden, so that the return loads it.
     #[inline(always)]
     pub fn set_user_root(&mut self, root: PhysAddr) -> bool {
         self.user_root = root.0 as u64;

@@ -1,16 +1,16 @@
 //! The x86-64 side of Escapement: everything between the portable kernel and a 64-bit PC processor.
 //!
-//! | room | holds |
+//! | module | content |
 //! |---|---|
-//! | [`trap`], [`core_local`], [`segments`] | entries into the kernel and the way back |
+//! | [`trap`], [`core_local`], [`segments`] | kernel entry and exit |
 //! | [`fastpath`] | calls and replies in assembly |
 //! | [`context`], [`fpu`], [`debug`] | the registers of threads |
-//! | [`paging`], [`space`] | page tables: the kernel's half, and the users' objects |
+//! | [`paging`], [`space`] | page tables: the kernel's half, and users' objects |
 //! | [`cap`], [`ports`] | capabilities of this architecture |
 //! | [`apic`], [`lines`], [`timer`] | interrupts and time |
-//! | [`cpu`] | what the processor can do |
-//! | [`speculation`], [`isolation`] | what it does ahead of time, and page tables that hide the kernel |
-//! | `smp`, `shared` | several cores: what they do for one another, and what they have in common |
+//! | [`cpu`] | features of the processor |
+//! | [`speculation`], [`isolation`] | speculation defences, page tables that hide the kernel |
+//! | `smp`, `shared` | several cores: remote calls and shared state |
 //!
 //! "Intel SDM" in comments is the Intel 64 and IA-32 Architectures Software Developer's Manual, order
 //! number 325462, by the section numbers of its edition of 2024.
@@ -61,7 +61,7 @@ use shared::{Shared, shared};
 use space::Asids;
 use timer::Timer;
 
-/// What the architecture needs of the board around the processor.
+/// The interface to the board around the processor.
 pub trait Platform: Sized + 'static {
     /// The kernel.
     ///
@@ -77,11 +77,11 @@ pub trait Platform: Sized + 'static {
     fn exit(exit: Exit) -> !;
 }
 
-/// What boot has found out about the machine.
+/// The machine as detected at boot.
 pub struct Machine<I> {
     /// The processor.
     pub features: Features,
-    /// Its kernel's page tables, which are in use.
+    /// The kernel's page tables, which are in use.
     pub kernel_space: KernelSpace,
     /// Ticks of the time stamp counter per second.
     pub ticks_per_second: u64,
@@ -101,14 +101,14 @@ pub struct X86_64<P: Platform> {
     clock: Clock,
     lines: Shared<Lines>,
     kernel_space: Shared<KernelSpace>,
-    /// The page tables in use.
+    /// The root page table in use.
     active_root: PhysAddr,
     asids: Asids,
     ports: Shared<IssuedPorts>,
     fpu: Fpu<P>,
-    /// The breakpoints in the processor.
+    /// The loaded breakpoints.
     breakpoints: debug::Registers,
-    /// Whose FS and GS bases are in the processor.
+    /// The owner of the loaded FS and GS bases.
     bases_of: Option<Ptr<Thread<Self>>>,
     platform: PhantomData<P>,
 }
@@ -117,7 +117,7 @@ impl<P: Platform> X86_64<P> {
     /// Sets up the boot core and its interrupts.
     ///
     /// # Safety
-    /// Called once, with the kernel's page tables in use and the processor's features switched on.
+    /// Called once, with the kernel's page tables in use and the processor's features enabled.
     pub unsafe fn new(machine: Machine<impl IntoIterator<Item = IoApic>>) -> Self {
         let Machine {
             features,

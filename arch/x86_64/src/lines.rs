@@ -1,7 +1,7 @@
 //! The interrupt lines of users.
 //!
-//! A line's number is its vector less 32. What raises it is chosen when a handler is issued: a pin of
-//! an I/O APIC, or a message that a device writes to the core's local APIC by itself.
+//! The number of a line is its vector minus 32. Its source is chosen when a handler is issued: a pin of an
+//! I/O APIC, or a message that a device writes directly to the core's local APIC.
 
 use kernel::arch::Irq;
 use kernel::invoke::Error;
@@ -9,33 +9,33 @@ use kernel::invoke::Error;
 use crate::apic::{IoApic, Polarity, Route, Trigger};
 use crate::trap::vectors;
 
-/// I/O APICs that the kernel knows at most.
+/// Maximum number of I/O APICs.
 pub const MAX_IO_APICS: usize = 8;
 
-/// Number of lines, the kernel's and the unused ones below them included.
+/// Number of lines, including those of the kernel and the unused ones below the users' lines.
 pub const COUNT: usize = (vectors::LAST_USER - vectors::IRQ_BASE + 1) as usize;
 /// The first line for users.
 const FIRST: usize = (vectors::FIRST_USER - vectors::IRQ_BASE) as usize;
-/// The largest number that a user can ask for.
+/// The largest number that a user can request.
 const LAST_NUMBER: usize = COUNT - 1 - FIRST;
 
-/// What raises an interrupt line.
+/// The source of an interrupt line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Nothing.
     None,
     /// A pin of an I/O APIC.
     Pin {
-        /// Which I/O APIC.
+        /// The I/O APIC.
         controller: u8,
-        /// Which of its pins.
+        /// The pin.
         pin: u8,
     },
-    /// A message; it can't be masked here.
+    /// A message; it cannot be masked here.
     Message,
 }
 
-/// Checks and converts the number by which a user asks for a line.
+/// Checks and converts the number of a requested line.
 ///
 /// # Errors
 /// [`Error::Range`].
@@ -49,7 +49,7 @@ pub fn line(number: usize) -> Result<Irq, Error> {
     Ok(Irq(number + FIRST))
 }
 
-/// Whether the kernel keeps a line for itself.
+/// Whether a line is reserved for the kernel.
 pub fn is_reserved(irq: Irq) -> bool {
     !(FIRST..COUNT).contains(&irq.0)
 }
@@ -64,7 +64,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The lines of a machine with these I/O APICs, whose interrupts go to one core.
+    /// The lines of a machine with these I/O APICs; interrupts go to the core `destination`.
     pub fn new(io_apics: impl IntoIterator<Item = IoApic>, destination: u8) -> Self {
         let mut controllers = [const { None }; MAX_IO_APICS];
         let mut count = 0;
@@ -92,12 +92,12 @@ impl Lines {
             .map_or(0, IoApic::pins)
     }
 
-    /// Lets a message raise a line.
+    /// Makes a message the source of a line.
     pub fn use_message(&mut self, irq: Irq) {
         self.sources[irq.0] = Source::Message;
     }
 
-    /// Lets a pin raise a line; it stays masked. A line that the pin raised before has lost it.
+    /// Makes a pin the source of a line, which stays masked. Any other line loses this source.
     pub fn use_pin(
         &mut self,
         irq: Irq,
@@ -128,7 +128,7 @@ impl Lines {
         }
     }
 
-    /// Masks or unmasks a line, where its source can be masked.
+    /// Masks or unmasks a line, if its source can be masked.
     pub fn set_masked(&mut self, irq: Irq, masked: bool) {
         if let Some(&Source::Pin { controller, pin }) = self.sources.get(irq.0)
             && let Some(controller) = &mut self.controllers[controller as usize]

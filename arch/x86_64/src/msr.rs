@@ -1,8 +1,8 @@
-//! Access to model-specific registers that may not exist, for those who benchmark.
+//! Access to model-specific registers that may not exist, for benchmarks.
 //!
 //! Reading or writing one that the processor does not have is a general protection exception (Intel SDM
-//! vol. 2, RDMSR and WRMSR). The stub of exceptions in the kernel knows the two instructions here and
-//! goes on where they have failed.
+//! vol. 2, RDMSR and WRMSR). The stub of exceptions in the kernel recognises the two instructions here and
+//! continues after a failed one.
 
 use core::arch::global_asm;
 
@@ -14,7 +14,7 @@ unsafe extern "C" {
 /// Reads a register; `None` if it does not exist.
 pub fn read(register: u32) -> Option<u64> {
     let mut value = 0;
-    // SAFETY: reading disturbs nobody, or whoever benchmarks answers for it.
+    // SAFETY: reading has no side effects, or the benchmark that named the register is responsible for them.
     let exists = unsafe { escapement_read_msr(register, &mut value) };
     exists.then_some(value)
 }
@@ -22,9 +22,9 @@ pub fn read(register: u32) -> Option<u64> {
 /// Writes a register; returns whether it exists and takes the value.
 ///
 /// # Safety
-/// The kernel does not rely on what it holds.
+/// The kernel does not rely on the content of the register.
 pub unsafe fn write(register: u32, value: u64) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe { escapement_write_msr(register, value) }
 }
 

@@ -1,7 +1,7 @@
 //! Segments and the task state (Intel SDM vol. 3, sections 3.4.5 and 8.7).
 //!
-//! 64-bit mode needs them only for privilege levels and stacks. The order of the descriptors is that
-//! of `syscall` and `sysret`, which compute the user's selectors from one number.
+//! 64-bit mode needs them only for privilege levels and stacks. The order of the descriptors is fixed by
+//! `syscall` and `sysret`, which compute the user's selectors from one number.
 
 use kernel::sched::CORES;
 use x86_64::PrivilegeLevel::{Ring0, Ring3};
@@ -21,16 +21,16 @@ pub const KERNEL_DATA: SegmentSelector = SegmentSelector::new(2, Ring0);
 pub const USER_DATA: u64 = SegmentSelector::new(3, Ring3).0 as u64;
 /// Selector of the users' code.
 pub const USER_CODE: u64 = SegmentSelector::new(4, Ring3).0 as u64;
-/// What `sysret` adds 8 (stack) and 16 (code) to.
+/// The number to which `sysret` adds 8 (stack) and 16 (code).
 pub const SYSRET_BASE: u64 = USER_DATA - 8;
 const TASK: SegmentSelector = SegmentSelector::new(5, Ring0);
 
-/// Index of the stack for exceptions that nobody survives, in the interrupt stack table.
+/// Index of the stack for fatal exceptions in the interrupt stack table.
 pub const FATAL_STACK: u16 = 0;
 /// Index of the stack for debug exceptions.
 pub const DEBUG_STACK: u16 = 1;
 
-/// The stacks of the interrupt stack table. The report of a fatal exception takes some room.
+/// The stacks of the interrupt stack table. The report of a fatal exception needs the larger one.
 #[repr(C, align(16))]
 struct Stacks {
     fatal: [u8; 16 * 1024],
@@ -46,7 +46,7 @@ static mut STACKS: Visible<[Stacks; CORES]> = Visible(
     }; CORES],
 );
 
-/// What of the stacks is seen in user mode.
+/// The part of the stacks that is mapped in user mode.
 #[cfg(feature = "harden-meltdown")]
 pub fn visible_stacks() -> core::ops::Range<usize> {
     Visible::range(&raw const STACKS)
@@ -55,13 +55,13 @@ pub fn visible_stacks() -> core::ops::Range<usize> {
 /// Descriptor table and task state of one core.
 #[derive(Debug)]
 pub struct Segments {
-    /// Where entries from user mode push: see [`crate::context`].
+    /// The task state, with the stack pointer for entries from user mode: see [`crate::context`].
     pub task: TaskStateSegment,
     descriptors: GlobalDescriptorTable,
 }
 
 impl Segments {
-    /// Tables that are not loaded yet. The task state has no I/O permission map: ports fault.
+    /// Tables that are not loaded yet. The task state has no I/O permission map: port accesses fault.
     pub const fn new() -> Self {
         let mut descriptors = GlobalDescriptorTable::new();
         descriptors.append(Descriptor::kernel_code_segment());
@@ -74,13 +74,13 @@ impl Segments {
         }
     }
 
-    /// Makes the tables those of this core, which is number `core`.
+    /// Loads the tables on this core, which is number `core`.
     ///
     /// # Safety
-    /// Called once per core at boot; the tables stay where they are.
+    /// Called once per core at boot; the tables are not moved.
     pub unsafe fn load(&mut self, core: usize) {
         let stacks = &raw mut STACKS;
-        // SAFETY: only the addresses of their ends are computed.
+        // SAFETY: only the end addresses are computed.
         let (fatal, debug) = unsafe {
             (
                 (&raw mut (*stacks).0[core].fatal).add(1),
@@ -89,7 +89,7 @@ impl Segments {
         };
         self.task.interrupt_stack_table[FATAL_STACK as usize] = VirtAddr::from_ptr(fatal);
         self.task.interrupt_stack_table[DEBUG_STACK as usize] = VirtAddr::from_ptr(debug);
-        // SAFETY: the task state stays where it is.
+        // SAFETY: the task state is not moved.
         self.descriptors
             .append(unsafe { Descriptor::tss_segment_unchecked(&raw const self.task) });
         // SAFETY: the selectors are those of the descriptors appended above, in this order.

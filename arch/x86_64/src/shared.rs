@@ -1,12 +1,13 @@
-//! What there is one of in the machine, however many cores it has.
+//! State that exists once in the machine, for all cores.
 
 use core::ops::{Deref, DerefMut};
 #[cfg(feature = "smp")]
 use core::{mem::MaybeUninit, ptr::NonNull};
 
-/// A part of the state of every core that is the same one for all: interrupt lines, issued ports, the
-/// kernel's page tables. It is used in operations during which no other core is in the kernel.
+/// A part of every core's state that is shared by all cores: interrupt lines, issued ports, the kernel's
+/// page tables. It is used only in exclusive mode.
 ///
+/// On one core it is a plain value.
 /// With one core it is that core's own.
 pub struct Shared<T: 'static>(
     #[cfg(not(feature = "smp"))] T,
@@ -31,7 +32,7 @@ impl<T> Copy for Shared<T> {}
 
 #[cfg(feature = "smp")]
 impl<T> Shared<T> {
-    /// Puts a value to where all cores have it from.
+    /// Moves a value to a place that all cores share.
     pub(crate) fn new(value: T, place: &'static mut MaybeUninit<T>) -> Self {
         Self(NonNull::from(place.write(value)))
     }
@@ -42,7 +43,7 @@ impl<T> Deref for Shared<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: `new` has put it there; cores use it one at a time, see above.
+        // SAFETY: `new` has initialised it; cores use it in exclusive mode only, see above.
         unsafe { self.0.as_ref() }
     }
 }
@@ -73,7 +74,7 @@ impl<T> DerefMut for Shared<T> {
     }
 }
 
-/// A [`Shared`] that is made once, where this stands.
+/// A [`Shared`] value that is made once, in a static variable at this place.
 macro_rules! shared {
     ($type:ty, $value:expr) => {{
         let value: $type = $value;

@@ -1,4 +1,4 @@
-//! Several cores: the state of those behind the first, and what they do for one another.
+//! Several cores: the state of secondary cores, and remote calls.
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ use crate::{Platform, X86_64, debug, trap};
 /// The identifiers of the cores' local APICs.
 static IDENTIFIERS: [AtomicU32; CORES] = [const { AtomicU32::new(0) }; CORES];
 
-/// Tells by which identifier a core is interrupted.
+/// Records the identifier by which a core is interrupted.
 pub(crate) fn introduce(core: usize, identifier: u32) {
     IDENTIFIERS[core].store(identifier, Ordering::Relaxed);
 }
@@ -33,18 +33,18 @@ pub(crate) fn identifier(core: usize) -> u32 {
     IDENTIFIERS[core].load(Ordering::Relaxed)
 }
 
-/// What a core does for another.
+/// A remote call.
 #[derive(Clone, Copy, Debug)]
 pub enum Remote {
-    /// Forgets a page of the address space with this root.
+    /// Invalidate the TLB entries of a page of the address space with this root.
     ForgetPage(PhysAddr, usize),
-    /// Forgets all of it.
+    /// Invalidate all TLB entries of it.
     ForgetAll(PhysAddr),
-    /// Goes on without it.
+    /// Switch away from it.
     Leave(PhysAddr),
 }
 
-/// What further cores have in common with the first one.
+/// The state that secondary cores share with the boot core.
 #[derive(Clone, Copy)]
 pub struct Common {
     features: Features,
@@ -55,13 +55,13 @@ pub struct Common {
     ports: Shared<IssuedPorts>,
 }
 
-// SAFETY: what is shared is used by one core at a time; see `Shared`.
+// SAFETY: shared state is used by one core at a time; see `Shared`.
 unsafe impl Send for Common {}
 // SAFETY: as above.
 unsafe impl Sync for Common {}
 
 impl Common {
-    /// What the processor has.
+    /// The features of the processor.
     pub fn features(&self) -> &Features {
         &self.features
     }
@@ -73,7 +73,7 @@ impl Common {
 }
 
 impl<P: Platform> X86_64<P> {
-    /// What this core, the first one, has in common with the others; these are its features.
+    /// The state that this core, the boot core, shares with the others; `features` are its features.
     pub fn common(&self, features: Features) -> Common {
         Common {
             features,
@@ -88,8 +88,8 @@ impl<P: Platform> X86_64<P> {
     /// Sets up core `number` and its interrupts; its kernel entries start at `stack`.
     ///
     /// # Safety
-    /// Called once on each core but the first one, with the kernel's page tables in use and the
-    /// processor's features switched on.
+    /// Called once on each secondary core, with the kernel's page tables in use and the processor's features
+    /// enabled.
     pub unsafe fn further(
         number: usize,
         stack: usize,
@@ -136,7 +136,7 @@ impl<P: Platform> X86_64<P> {
         &mut self.local_apic
     }
 
-    /// Kernel entries on this core find its kernel here.
+    /// Sets the kernel that kernel entries on this core use.
     pub fn set_kernel(&mut self, address: usize) {
         self.core.set_kernel(address);
     }

@@ -1,13 +1,13 @@
-//! What processors do ahead of time and can be made to tell by, and what the kernel does about it.
+//! Defences against attacks on speculative execution.
 //!
-//! Three options of the build, each for one kind of attack, put the defences into the kernel; which of
-//! them are used is decided at boot, by what the processor says of itself.
+//! Three options of the build, each for one kind of attack, compile the defences into the kernel. At boot,
+//! the kernel enables those that the processor needs, by its own report.
 //!
 //! | feature | against | by |
 //! |---|---|---|
-//! | `harden-meltdown` | loads of what only the kernel may read | page tables of user mode without the kernel's window, see [`crate::isolation`] |
-//! | `harden-spectre` | branches that others have trained | retpolines, IBRS, IBPB, refilled return stack buffers, `lfence` at `swapgs` |
-//! | `harden-mds` | loads of what is left in the processor's buffers | `verw` before user mode |
+//! | `harden-meltdown` | user loads from kernel memory | page tables of user mode without the kernel's window, see [`crate::isolation`] |
+//! | `harden-spectre` | branches trained by other threads | retpolines, IBRS, IBPB, refilled return stack buffers, `lfence` at `swapgs` |
+//! | `harden-mds` | loads of stale data in the processor's buffers | `verw` at kernel exit |
 
 mod needs;
 
@@ -40,7 +40,7 @@ impl Processor {
             leaf_21_eax: leaf_21.map_or(0, |it| it.eax),
             leaf_21_ecx: leaf_21.map_or(0, |it| it.ecx),
             capabilities: if bit(leaf_7_edx.into(), 29) {
-                // SAFETY: the processor has the register, and reading it changes nothing.
+                // SAFETY: the processor has the register, and reading it has no side effects.
                 unsafe { Msr::new(CAPABILITIES).read() }
             } else {
                 0
@@ -50,7 +50,7 @@ impl Processor {
 }
 
 impl Speculation {
-    /// Asks the processor.
+    /// Queries the processor.
     pub fn detect() -> Self {
         Self::of(&Processor::ask())
     }
@@ -59,7 +59,7 @@ impl Speculation {
 #[cfg(feature = "harden-spectre")]
 pub use branches::{forget_branches, restrict};
 
-/// Against branches that others have trained.
+/// Defences against trained branches.
 #[cfg(feature = "harden-spectre")]
 mod branches {
     use core::arch::{asm, global_asm};
@@ -79,13 +79,13 @@ mod branches {
     /// EFER, and its bit for automatic IBRS.
     const EFER: u32 = 0xc000_0080;
     const AUTOMATIC_IBRS: u64 = 1 << 21;
-    /// At least as many calls as any return stack buffer holds; two in each turn.
+    /// At least the number of entries of any return stack buffer; two calls per iteration.
     const CALLS: usize = 32;
 
-    /// Switches on what restricts this core's branches once for all.
+    /// Enables the permanent restrictions of this core's branches.
     ///
     /// # Safety
-    /// Called at boot, on a processor for which this was found out.
+    /// Called at boot, with the result of [`Speculation::detect`] for this processor.
     pub unsafe fn restrict(speculation: &Speculation) {
         let mut control = 0;
         if speculation.enhanced_ibrs {
@@ -94,7 +94,7 @@ mod branches {
         if speculation.single_thread {
             control |= STIBP;
         }
-        // SAFETY: the processor has what it says it has; none of it changes what instructions mean.
+        // SAFETY: the processor reports these features; none of them changes the meaning of instructions.
         unsafe {
             if control != 0 {
                 Msr::new(CONTROL).write(control);
@@ -106,19 +106,19 @@ mod branches {
         }
     }
 
-    /// Between two address spaces: nothing that was taught in the one steers branches and returns in the
-    /// other.
+    /// Flushes branch predictions between two address spaces, so that training in one does not affect
+    /// branches and returns in the other.
     #[inline(always)]
     pub fn forget_branches() {
-        // SAFETY: the function changes the registers that are named and nothing else.
+        // SAFETY: the function changes only the registers that are named.
         unsafe {
             asm!("call escapement_forget_branches", out("rax") _, out("rcx") _, out("rdx") _);
         }
     }
 
-    // Changes RAX, RCX and RDX. What a wrong return would execute is a breakpoint. The `lfence` has the
-    // last call retired before the first return comes (Intel, "Retpoline: A Branch Target Injection
-    // Mitigation", section 5.3).
+    // Changes RAX, RCX and RDX. A mispredicted return would execute a breakpoint. With the `lfence`, the last
+    // call retires before the first return (Intel, "Retpoline: A Branch Target Injection Mitigation", section
+    // 5.3).
     global_asm!(
         ".global escapement_forget_branches",
         "escapement_forget_branches:",

@@ -1,4 +1,4 @@
-//! Time: the time stamp counter tells it, the local APIC's timer interrupts at a moment of it (Intel
+//! Time: the time stamp counter is the clock, and the local APIC's timer interrupts at a deadline (Intel
 //! SDM vol. 3, sections 18.17 and 12.5.4).
 
 use kernel::time::Ticks;
@@ -8,23 +8,23 @@ use crate::apic::LocalApic;
 
 /// The time stamp counter.
 pub fn time_stamp() -> u64 {
-    // SAFETY: the instruction exists on every 64-bit processor and has no effect.
+    // SAFETY: the instruction exists on every 64-bit processor and has no side effects.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
 /// IA32_TSC_DEADLINE.
 const TSC_DEADLINE: u32 = 0x6e0;
 
-/// The longest time, in ticks, that is counted in one step: the counter has 32 bits, and a tick is one
-/// count at most.
+/// The longest time, in ticks, that is counted in one step: the counter has 32 bits, and a tick is at most
+/// one count.
 const LONGEST: u64 = (1 << 32) - 2;
 
-/// How the timer is told when to interrupt.
+/// The way in which the timer is programmed.
 #[derive(Clone, Copy, Debug)]
 pub enum Timer {
-    /// By a value of the time stamp counter.
+    /// With a value of the time stamp counter.
     Deadline,
-    /// By a count of its own clock.
+    /// With a count of its own clock.
     Count {
         /// Counts per tick of the time stamp counter, times 2^32; at most one.
         rate: u64,
@@ -32,13 +32,13 @@ pub enum Timer {
 }
 
 impl Timer {
-    /// The timer of `apic`. Without deadlines its clock is measured against the time stamp counter,
-    /// which has the given frequency.
+    /// The timer of `apic`. Without deadlines its clock is calibrated by the time stamp counter, which has
+    /// the given frequency.
     pub fn new(apic: &mut LocalApic, has_deadline: bool, ticks_per_second: u64) -> Self {
         if has_deadline {
             apic.use_tsc_deadline();
-            // The mode must be set before the first deadline is (section 12.5.4.1).
-            // SAFETY: orders memory accesses, no more.
+            // The mode must be set before the first deadline (section 12.5.4.1).
+            // SAFETY: only orders memory accesses.
             unsafe { core::arch::x86_64::_mm_mfence() };
             Self::Deadline
         } else {
@@ -48,25 +48,25 @@ impl Timer {
         }
     }
 
-    /// The same for another core, whose local APIC has the same clock.
+    /// Starts the timer of another core; its local APIC has the same clock.
     #[cfg(feature = "smp")]
     pub fn start(self, apic: &mut LocalApic) {
         match self {
             Self::Deadline => {
                 apic.use_tsc_deadline();
                 // As above.
-                // SAFETY: orders memory accesses, no more.
+                // SAFETY: only orders memory accesses.
                 unsafe { core::arch::x86_64::_mm_mfence() };
             }
             Self::Count { .. } => apic.use_count(),
         }
     }
 
-    /// Lets the timer interrupt at `deadline`, or soon after; a moment that has passed comes at once.
+    /// Makes the timer interrupt at `deadline`, or soon after; immediately if the deadline has passed.
     pub fn arm(&self, apic: &mut LocalApic, deadline: Ticks) {
         match *self {
             Self::Deadline => {
-                // Zero would switch the timer off.
+                // Zero would disarm the timer.
                 let value = deadline.0.max(1);
                 // SAFETY: the register exists, see `new`.
                 unsafe { Msr::new(TSC_DEADLINE).write(value) };
@@ -74,7 +74,7 @@ impl Timer {
             Self::Count { .. } if deadline == Ticks::NEVER => apic.set_count(0),
             Self::Count { rate } => {
                 let ticks = deadline.saturating_sub(Ticks(time_stamp()));
-                // Rounded up; a moment too far away is taken in several steps.
+                // Rounded up; a deadline too far away takes several steps.
                 let ticks = ticks.0.min(LONGEST);
                 let count = (u128::from(ticks) * u128::from(rate)) >> 32;
                 apic.set_count(count as u32 + 1);
@@ -83,7 +83,7 @@ impl Timer {
     }
 }
 
-/// The count, between two readings of the time stamp counter.
+/// A count, between two readings of the time stamp counter.
 struct Sample {
     before: u64,
     count: u32,
@@ -101,7 +101,7 @@ impl Sample {
         }
     }
 
-    /// The most certain of some samples: on a virtual machine any of them may be interrupted.
+    /// The most exact of some samples: on a virtual machine any of them may be interrupted.
     fn best(apic: &LocalApic) -> Self {
         const SAMPLES: usize = 16;
         let mut best = Self::take(apic);
@@ -115,7 +115,7 @@ impl Sample {
     }
 }
 
-/// Counts per tick, times 2^32, measured for a fiftieth of a second.
+/// Counts per tick, times 2^32, measured for 20 ms.
 fn measure_rate(apic: &mut LocalApic, ticks_per_second: u64) -> u64 {
     apic.use_count();
     apic.set_count(u32::MAX);
@@ -126,6 +126,6 @@ fn measure_rate(apic: &mut LocalApic, ticks_per_second: u64) -> u64 {
     let end = Sample::best(apic);
     apic.set_count(0);
     let ticks = (end.before + end.after - start.before - start.after) / 2;
-    // Were its clock the faster one, it would interrupt early, and be armed again.
+    // If its clock were the faster one, it would interrupt early, and be armed again.
     ((u64::from(start.count - end.count) << 32) / ticks).min(1 << 32)
 }

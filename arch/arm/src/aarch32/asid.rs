@@ -1,4 +1,4 @@
-//! Identifiers of address spaces: those that users see, and the few that the hardware has.
+//! Address-space identifiers (ASIDs): those of capabilities, and the 8-bit ones of the hardware.
 
 use core::num::NonZero;
 
@@ -9,8 +9,7 @@ pub(super) const POOLS: usize = 128;
 /// Identifiers in a pool.
 pub(super) const POOL_SIZE: usize = 1 << POOL_INDEX_BITS;
 
-/// The identifier of an address space: the number of a pool and an index in it. Zero is never given
-/// out.
+/// The identifier of an address space: the number of a pool and an index in it. Zero is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Asid(NonZero<u32>);
@@ -19,7 +18,7 @@ impl Asid {
     /// The identifier of the initial thread's address space.
     pub const INITIAL: Self = Self(NonZero::<u32>::MIN);
 
-    /// The identifier at `index` of `pool`; none for the very first.
+    /// The identifier at `index` of `pool`; none for index 0 of pool 0.
     pub(super) const fn new(pool: usize, index: usize) -> Option<Self> {
         Self::from_word(pool << POOL_INDEX_BITS | index)
     }
@@ -46,21 +45,21 @@ impl Asid {
     }
 }
 
-/// An identifier of the hardware, by which it tells translations of different address spaces apart.
+/// A hardware ASID, with which the TLB tags translations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct HardwareAsid(pub u8);
 
 impl HardwareAsid {
-    /// The one under which nothing but the kernel is mapped.
+    /// The ASID of the kernel's own address space, which has no user mappings.
     pub const KERNEL: Self = Self(0);
-    /// How many there are.
+    /// Number of hardware ASIDs.
     pub const COUNT: usize = 256;
 
-    /// The one that an address space has where they are not given out in turn.
+    /// The hardware ASID of an address space on several cores, where the assignment is fixed.
     #[cfg(feature = "smp")]
     pub(super) const fn of(asid: Asid) -> Self {
-        // All but the kernel's.
+        // All but `KERNEL`.
         Self((asid.word() % (Self::COUNT - 1)) as u8 + 1)
     }
 }

@@ -26,7 +26,7 @@ pub fn boot_space<A: Aarch32>(
 ) -> BootSpace<Capability> {
     let pool = boot.alloc(ASID_POOL_BITS);
     let root = boot.alloc(DIRECTORY_BITS);
-    // SAFETY: cleared memory of the right size, which is for this directory alone.
+    // SAFETY: zeroed memory of the right size, used for this directory only.
     let directory = unsafe { Directory::at(root) };
     kernel.each_core(|kernel| kernel.arch.spaces().add_pool(INITIAL_POOL, pool));
     kernel.arch.spaces().assign(Asid::INITIAL, directory);
@@ -61,7 +61,7 @@ pub fn boot_space<A: Aarch32>(
 /// Maps one page of the initial address space.
 ///
 /// # Panics
-/// Where [`boot_space`] made no table for the address.
+/// If [`boot_space`] made no table for the address.
 pub fn boot_map<A: Aarch32>(
     space: &BootSpace<Capability>,
     address: usize,

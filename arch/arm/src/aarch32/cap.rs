@@ -22,7 +22,7 @@ pub enum FrameSize {
 }
 
 impl FrameSize {
-    /// The size of frames that an object type stands for.
+    /// The size of frames of an object type.
     pub const fn of(kind: ObjectType) -> Option<Self> {
         Some(match kind {
             ObjectType::ArmSmallPage => Self::SmallPage,
@@ -49,7 +49,7 @@ impl FrameSize {
     }
 }
 
-/// Where something is mapped.
+/// The place of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// The address space.
@@ -63,13 +63,13 @@ pub struct Mapping {
 pub struct FrameCap {
     /// Physical address.
     pub address: PhysAddr,
-    /// How large it is.
+    /// Its size.
     pub size: FrameSize,
-    /// Whether the kernel never touches it.
+    /// Whether it is device memory, which the kernel does not access.
     pub device: bool,
-    /// What mappings may allow: [`Rights::READ`] and [`Rights::WRITE`].
+    /// The rights that mappings may have: [`Rights::READ`] and [`Rights::WRITE`].
     pub rights: Rights,
-    /// Where it is, or was, mapped by this capability.
+    /// The mapping made by this capability; the frame may have been unmapped since.
     pub mapping: Option<Mapping>,
 }
 
@@ -91,23 +91,23 @@ impl FrameCap {
 pub enum Capability {
     /// Memory that users can map.
     Frame(FrameCap),
-    /// A table of pages.
+    /// A page table.
     PageTable {
         /// Physical address.
         address: PhysAddr,
-        /// Where it is mapped.
+        /// The place at which it is mapped.
         mapping: Option<Mapping>,
     },
     /// The root of an address space.
     PageDirectory {
         /// Physical address.
         address: PhysAddr,
-        /// The identifier that it was given.
+        /// The identifier that was assigned to it.
         asid: Option<Asid>,
     },
     /// The right to make ASID pools.
     AsidControl,
-    /// The right to give identifiers to address spaces.
+    /// The right to assign identifiers to address spaces.
     AsidPool {
         /// Its number.
         pool: usize,
@@ -124,7 +124,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// The address space that a packed capability lets threads use, without a look at other kinds.
+    /// The address space of a packed capability, if it is one with an identifier. Decodes no other kinds.
     #[inline(always)]
     pub fn space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
         cap_layout::decode_space(raw)

@@ -1,9 +1,8 @@
-//! How capabilities pack into two words of 32 bits.
+//! The layout of capabilities in two 32-bit words.
 //!
-//! The tags are the numbers that `DebugCapIdentify` shows. A small frame fills its words to the last
-//! bit, so the most frequent capability decides the layout: physical address and tag in word 0 with
-//! rights and other marks, virtual address in word 1, the identifier of the address space in what is
-//! left of both.
+//! The tags are the numbers that `DebugCapIdentify` shows. A small frame uses every bit of its words, so it
+//! determines the layout: physical address and tag in word 0 with rights and flags, virtual address in
+//! word 1, and the identifier of the address space in the remaining bits of both.
 
 use abi::Rights;
 use kernel::arch::PhysAddr;
@@ -20,7 +19,7 @@ const PAGE_DIRECTORY: u8 = 9;
 const ASID_CONTROL: u8 = 11;
 const SGI_SIGNAL: u8 = 63;
 
-/// The fields of a frame, whose addresses are multiples of `2^bits` bytes.
+/// The fields of a frame, with addresses that are multiples of `2^bits` bytes.
 struct FrameFields {
     address: Field,
     virtual_address: Field,
@@ -41,7 +40,7 @@ const RIGHTS: Field = Field::number(0, 4, 2);
 const DEVICE: Field = Field::number(0, 6, 1);
 const FRAME_ASID_LOW: Field = Field::number(1, 0, 12);
 const FRAME_ASID_HIGH: Field = Field::number(0, 7, 5);
-/// Of frames that are not small; a small frame has its address there.
+/// Not for small frames, which have their address in these bits.
 const SIZE: Field = Field::number(0, 12, 2);
 
 const TABLE_ADDRESS: Field = Field::aligned(0, 10, 22, 10);
@@ -145,7 +144,7 @@ pub(super) const fn decode_space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
     }
 }
 
-/// A frame, if it is one.
+/// The frame capability, if it is one.
 #[inline(always)]
 pub(super) const fn decode_frame(raw: RawCap) -> Option<FrameCap> {
     match raw.tag() {

@@ -6,7 +6,7 @@ use kernel::arch::UserContext;
 use super::KnownSpace;
 use crate::user_timer::{InContext, SavedTimer};
 
-/// Program status register: the condition flags, which are the user's.
+/// Program status register: the condition flags, which the user controls.
 const CONDITIONS: usize = 0xf800_0000;
 /// Program status register: user mode, fast interrupts masked (ARM DDI 0406, section B1.3.3).
 const USER_MODE: usize = 0x10 | 1 << 6;
@@ -24,8 +24,8 @@ pub struct FpuContext {
     pub status: u32,
 }
 
-/// The registers of a thread. The trap entry saves them and relies on the order: the general ones,
-/// then program counter and status as the instructions `srs` and `rfe` have them.
+/// The registers of a thread. The trap entry saves them and relies on the order: the general registers,
+/// then program counter and status in the order of the instructions `srs` and `rfe`.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Context {
@@ -39,19 +39,19 @@ pub struct Context {
     restart_pc: usize,
     /// The thread-local register that users can write (TPIDRURW).
     thread_local: usize,
-    /// The thread-local register that they can read only (TPIDRURO).
+    /// The thread-local register that users can only read (TPIDRURO).
     thread_local_read_only: usize,
-    /// Its address space.
+    /// The result of the last lookup of its address space.
     pub space: KnownSpace,
-    /// Floating point, while no core has it in its registers.
+    /// Floating-point registers, while no core has them loaded.
     pub fpu: FpuContext,
-    /// The users' timer, while no core has it in its registers.
+    /// The user timer, while no core has it loaded.
     pub(crate) timer: InContext,
 }
 
-/// Where the trap entry finds things.
+/// Offsets for the trap entry.
 impl Context {
-    /// Offset of the program counter and, behind it, the status.
+    /// Offset of the program counter, which the status follows.
     pub const RETURN_STATE: usize = core::mem::offset_of!(Self, next_pc);
     /// Offset of the restart address.
     pub const RESTART_PC: usize = core::mem::offset_of!(Self, restart_pc);
@@ -62,10 +62,10 @@ impl Context {
     pub const THREAD_LOCAL_READ_ONLY: usize = core::mem::offset_of!(Self, thread_local_read_only);
     /// Offset of r0; the others follow.
     pub const GENERAL: usize = core::mem::offset_of!(Self, general);
-    /// Offset of what is known of the address space.
+    /// Offset of the last address space lookup.
     pub const SPACE: usize = core::mem::offset_of!(Self, space);
 
-    /// The thread-local registers: the writable one, and the one that is not.
+    /// The thread-local registers: the writable and the read-only one.
     pub const fn thread_local(&self) -> (usize, usize) {
         (self.thread_local, self.thread_local_read_only)
     }
@@ -73,7 +73,7 @@ impl Context {
 
 const _: () = assert!(Context::RETURN_STATE == 15 * 4);
 
-/// Which field each register of the user interface is in.
+/// The field that holds a register of the user interface.
 enum Field {
     General(usize),
     RestartPc,
@@ -152,8 +152,8 @@ impl UserContext for Context {
         }
     }
 
-    /// Programs find their thread-local storage by either register, depending on the options that their
-    /// seL4 was built with; whichever they use, the other one is free, so both get the base.
+    /// Programs find their thread-local storage by either register, depending on the options with which their
+    /// seL4 was built. A program does not use the other one, so both get the base.
     fn set_tls_base(&mut self, base: usize) {
         self.thread_local = base;
         self.thread_local_read_only = base;

@@ -1,10 +1,10 @@
-//! Maintenance operations and translation registers of the system control coprocessor, as far as
-//! ARMv6 and ARMv7 have them in common.
+//! Maintenance operations and translation registers of the system control coprocessor that ARMv6 and
+//! ARMv7 have in common.
 //!
-//! The crate `aarch32-cpu` has most registers, but tells the compiler that writing them does not
-//! concern memory. These do: what was stored before must be stored before. Section numbers are those of
-//! the *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), whose appendix
-//! D12 says what ARMv6 does differently: nothing, for those that are here.
+//! The crate `aarch32-cpu` has most registers, but declares that writing them does not access memory. For
+//! these registers the compiler must not move earlier stores behind the write. Section numbers are those of
+//! the *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406). Its appendix D12
+//! describes the differences of ARMv6; there are none for the operations here.
 
 /// Defines functions that write registers of the coprocessor: name, CRn, opc1, CRm, opc2.
 #[macro_export]
@@ -13,7 +13,7 @@ macro_rules! cp15_writable {
         $(#[$doc])*
         ///
         /// # Safety
-        /// It must not take away what compiled code relies on.
+        /// The write must not invalidate anything that compiled code relies on.
         #[inline(always)]
         pub unsafe fn $name(value: usize) {
             // SAFETY: by contract.
@@ -28,40 +28,40 @@ macro_rules! cp15_writable {
     )*};
 }
 
-/// On this core.
+/// Operations on this core.
 #[cfg(not(feature = "smp"))]
 mod scope {
     cp15_writable! {
-        /// TLBIALL: forget all translations (section B4.2.2).
+        /// TLBIALL: invalidate all TLB entries (section B4.2.2).
         forget_all: 8, 0, 7, 0;
-        /// TLBIMVA: forget the translations of one page of one address space (section B4.2.2).
+        /// TLBIMVA: invalidate the TLB entries of one page of one address space (section B4.2.2).
         forget_page: 8, 0, 7, 1;
-        /// TLBIASID: forget the translations of one address space (section B4.2.2).
+        /// TLBIASID: invalidate the TLB entries of one address space (section B4.2.2).
         forget_space: 8, 0, 7, 2;
-        /// BPIALL: forget all predictions of branches (section B4.2.1).
+        /// BPIALL: invalidate all branch predictions (section B4.2.1).
         forget_branches: 7, 0, 5, 6;
         /// ICIALLU: invalidate instruction caches (section B4.2.1).
         invalidate_instructions: 7, 0, 5, 0;
     }
 }
 
-/// On all cores.
+/// Operations on all cores.
 #[cfg(feature = "smp")]
 mod scope {
     cp15_writable! {
-        /// TLBIALLIS: forget all translations (section B4.2.2).
+        /// TLBIALLIS: invalidate all TLB entries (section B4.2.2).
         forget_all: 8, 0, 3, 0;
-        /// TLBIMVAIS: forget the translations of one page of one address space (section B4.2.2).
+        /// TLBIMVAIS: invalidate the TLB entries of one page of one address space (section B4.2.2).
         forget_page: 8, 0, 3, 1;
-        /// TLBIASIDIS: forget the translations of one address space (section B4.2.2).
+        /// TLBIASIDIS: invalidate the TLB entries of one address space (section B4.2.2).
         forget_space: 8, 0, 3, 2;
-        /// BPIALLIS: forget all predictions of branches (section B4.2.1).
+        /// BPIALLIS: invalidate all branch predictions (section B4.2.1).
         forget_branches: 7, 0, 1, 6;
         /// ICIALLUIS: invalidate instruction caches (section B4.2.1).
         invalidate_instructions: 7, 0, 1, 0;
-        /// TLBIASID: forget the translations of one address space, on this core (section B4.2.2).
+        /// TLBIASID: invalidate the TLB entries of one address space, on this core (section B4.2.2).
         forget_space_here: 8, 0, 7, 2;
-        /// TPIDRPRW: where the core's own state is (section B4.1.150).
+        /// TPIDRPRW: the address of the core-local state (section B4.1.150).
         set_core_local: 13, 0, 0, 4;
     }
 }
@@ -69,9 +69,9 @@ mod scope {
 pub use scope::*;
 
 cp15_writable! {
-    /// TTBR0: the directory that table walks begin in (section B4.1.154).
+    /// TTBR0: the directory from which table walks start (section B4.1.154).
     set_directory: 2, 0, 0, 0;
-    /// CONTEXTIDR: the identifier of the current address space (section B4.1.36).
+    /// CONTEXTIDR: the ASID of the current address space (section B4.1.36).
     set_asid: 13, 0, 0, 1;
     /// ICIMVAU: invalidate a line of instruction caches (section B4.2.1).
     invalidate_instruction_line: 7, 0, 5, 1;

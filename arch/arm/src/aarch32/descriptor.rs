@@ -1,9 +1,9 @@
-//! Short descriptors: what the tables of an address space hold.
+//! Short descriptors: the entries of the tables of an address space.
 //!
 //! *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), section B3.5. A
-//! directory of 4096 first-level descriptors covers the address space by the mebibyte; a table of 256
-//! second-level descriptors covers one mebibyte. TEX remap and the access flag are off (sections
-//! B3.7.1 and B3.8), so all bits have the meaning that ARMv6 gave them.
+//! directory of 4096 first-level descriptors covers the address space, 1 MiB each; a table of 256
+//! second-level descriptors covers 1 MiB. TEX remap and the access flag are off (sections B3.7.1 and
+//! B3.8), so all bits have the meaning that ARMv6 gave them.
 
 use kernel::arch::PhysAddr;
 use tock_registers::fields::FieldValue;
@@ -17,11 +17,11 @@ pub const TABLE_BITS: usize = 10;
 pub const DIRECTORY_ENTRIES: usize = 1 << (DIRECTORY_BITS - 2);
 /// Entries of a table.
 pub const TABLE_ENTRIES: usize = 1 << (TABLE_BITS - 2);
-/// log2 of what one entry of a table covers.
+/// log2 of the bytes that one table entry covers.
 pub const SMALL_PAGE_BITS: usize = 12;
-/// log2 of what one entry of a directory covers.
+/// log2 of the bytes that one directory entry covers.
 pub const SECTION_BITS: usize = 20;
-/// How many equal entries stand for one large page in a table, or one supersection in a directory.
+/// Number of equal entries that describe one large page in a table, or one supersection in a directory.
 pub const REPEATED: usize = 16;
 
 register_bitfields! { u32,
@@ -34,15 +34,15 @@ register_bitfields! { u32,
         TABLE OFFSET(10) NUMBITS(22) [],
         /// A section of 16 MiB, repeated in 16 entries.
         SUPER OFFSET(18) NUMBITS(1) [],
-        /// Translations belong to one address space.
+        /// TLB entries are tagged with the address space.
         NOT_GLOBAL OFFSET(17) NUMBITS(1) [],
-        /// Caches of all cores agree about it.
+        /// The caches of all cores are coherent for it.
         SHAREABLE OFFSET(16) NUMBITS(1) [],
-        /// With AP: nobody may write.
+        /// With AP: read-only.
         AP2 OFFSET(15) NUMBITS(1) [],
         /// With C and B: memory type (table B3-10).
         TEX OFFSET(12) NUMBITS(3) [],
-        /// Who may access (table B3-8).
+        /// Access permissions (table B3-8).
         AP OFFSET(10) NUMBITS(2) [],
         /// Memory has parity.
         PARITY OFFSET(9) NUMBITS(1) [],
@@ -50,7 +50,7 @@ register_bitfields! { u32,
         EXECUTE_NEVER OFFSET(4) NUMBITS(1) [],
         C OFFSET(3) NUMBITS(1) [],
         B OFFSET(2) NUMBITS(1) [],
-        /// What the entry is.
+        /// The kind of the entry.
         KIND OFFSET(0) NUMBITS(2) [
             Fault = 0,
             Table = 1,
@@ -66,19 +66,19 @@ register_bitfields! { u32,
         LARGE_EXECUTE_NEVER OFFSET(15) NUMBITS(1) [],
         /// Large page: with C and B: memory type.
         LARGE_TEX OFFSET(12) NUMBITS(3) [],
-        /// Translations belong to one address space.
+        /// TLB entries are tagged with the address space.
         NOT_GLOBAL OFFSET(11) NUMBITS(1) [],
-        /// Caches of all cores agree about it.
+        /// The caches of all cores are coherent for it.
         SHAREABLE OFFSET(10) NUMBITS(1) [],
-        /// With AP: nobody may write.
+        /// With AP: read-only.
         AP2 OFFSET(9) NUMBITS(1) [],
         /// Small page: with C and B: memory type.
         SMALL_TEX OFFSET(6) NUMBITS(3) [],
-        /// Who may access.
+        /// Access permissions.
         AP OFFSET(4) NUMBITS(2) [],
         C OFFSET(3) NUMBITS(1) [],
         B OFFSET(2) NUMBITS(1) [],
-        /// What the entry is.
+        /// The kind of the entry.
         KIND OFFSET(1) NUMBITS(1) [
             Large = 0,
             Small = 1
@@ -88,12 +88,12 @@ register_bitfields! { u32,
     ]
 }
 
-/// How a region of memory behaves.
+/// The type of a region of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// RAM behind the caches, written back, allocated on reads and writes.
+    /// RAM, write-back cached, allocated on reads and writes.
     Cached,
-    /// RAM past the caches.
+    /// RAM, not cached.
     Uncached,
     /// Device registers.
     Device,
@@ -109,23 +109,23 @@ impl Memory {
         }
     }
 
-    /// Whether the caches of all cores agree about it. With one core it does not matter, and some cores
-    /// do not cache what is shareable; past the caches they always do (section A3.5.5).
+    /// Whether the caches of all cores are kept coherent for it. On one core this is not needed, and some
+    /// cores do not cache shareable memory; uncached memory is always coherent (section A3.5.5).
     fn is_shareable(self) -> bool {
         cfg!(feature = "smp") && self == Self::Cached
     }
 }
 
-/// Who may do what. The kernel may read whatever is mapped.
+/// Access permissions. The kernel may read all mapped memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The kernel reads.
+    /// Kernel: read. Users: none.
     KernelRead,
-    /// The kernel reads and writes.
+    /// Kernel: read and write. Users: none.
     Kernel,
-    /// Users read, the kernel writes too.
+    /// Users: read. Kernel: read and write.
     UserRead,
-    /// Users read and write.
+    /// Users and kernel: read and write.
     UserWrite,
 }
 
@@ -141,12 +141,12 @@ impl Access {
     }
 }
 
-/// Everything about a mapping but the addresses.
+/// All properties of a mapping except the addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// How the memory behaves.
+    /// The memory type.
     pub memory: Memory,
-    /// Who may do what.
+    /// Access permissions.
     pub access: Access,
     /// Whether instructions may be fetched.
     pub executable: bool,
@@ -156,16 +156,16 @@ pub struct Attributes {
     pub parity: bool,
 }
 
-/// What a first-level descriptor says.
+/// The content of a first-level descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstKind {
     /// Nothing is mapped.
     Fault,
-    /// A table has the details.
+    /// A page table.
     Table(PhysAddr),
-    /// One mebibyte.
+    /// A section of 1 MiB.
     Section(PhysAddr),
-    /// One of 16 equal entries for 16 MiB.
+    /// One of 16 equal entries of a supersection of 16 MiB.
     Supersection(PhysAddr),
 }
 
@@ -178,7 +178,7 @@ impl FirstLevel {
     /// Nothing is mapped.
     pub const FAULT: Self = Self(0);
 
-    /// A table has the details.
+    /// A reference to a page table.
     pub const fn table(table: PhysAddr, parity: bool) -> Self {
         let parity = parity as u32;
         Self(table.0 as u32 | FIRST_LEVEL::KIND::Table.value | parity << FIRST_LEVEL::PARITY.shift)
@@ -209,13 +209,13 @@ impl FirstLevel {
             + FIRST_LEVEL::SHAREABLE.val(attributes.memory.is_shareable().into())
     }
 
-    /// Whether users may write to what it maps, which is no table.
+    /// Whether users may write to the memory that the entry, which is no table, maps.
     pub fn is_user_writable(self) -> bool {
         let bits = LocalRegisterCopy::<u32, FIRST_LEVEL::Register>::new(self.0);
         (bits.read(FIRST_LEVEL::AP2), bits.read(FIRST_LEVEL::AP)) == Access::UserWrite.bits()
     }
 
-    /// What it says.
+    /// Decodes the entry.
     pub fn kind(self) -> FirstKind {
         let bits = LocalRegisterCopy::<u32, FIRST_LEVEL::Register>::new(self.0);
         let address = |low: u32| PhysAddr((self.0 >> low << low) as usize);
@@ -230,14 +230,14 @@ impl FirstLevel {
     }
 }
 
-/// What a second-level descriptor says.
+/// The content of a second-level descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecondKind {
     /// Nothing is mapped.
     Fault,
-    /// 4 KiB.
+    /// A small page of 4 KiB.
     Small(PhysAddr),
-    /// One of 16 equal entries for 64 KiB.
+    /// One of 16 equal entries of a large page of 64 KiB.
     Large(PhysAddr),
 }
 
@@ -280,13 +280,13 @@ impl SecondLevel {
             + SECOND_LEVEL::SHAREABLE.val(attributes.memory.is_shareable().into())
     }
 
-    /// Whether users may write to what it maps.
+    /// Whether users may write to the memory that the entry maps.
     pub fn is_user_writable(self) -> bool {
         let bits = LocalRegisterCopy::<u32, SECOND_LEVEL::Register>::new(self.0);
         (bits.read(SECOND_LEVEL::AP2), bits.read(SECOND_LEVEL::AP)) == Access::UserWrite.bits()
     }
 
-    /// What it says.
+    /// Decodes the entry.
     pub fn kind(self) -> SecondKind {
         let bits = LocalRegisterCopy::<u32, SECOND_LEVEL::Register>::new(self.0);
         let address = |low: u32| PhysAddr((self.0 >> low << low) as usize);
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn descriptors_are_those_of_the_manual() {
-        // Figures B3-4 and B3-5: nG, AP, TEX, C, B and the kind in their places.
+        // Figures B3-4 and B3-5: the positions of nG, AP, TEX, C, B and the kind.
         assert_eq!(
             FirstLevel::section(PhysAddr(0x1230_0000), USER).0,
             0x1232_1c0e

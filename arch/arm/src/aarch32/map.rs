@@ -1,4 +1,4 @@
-//! Frames in an address space: where their descriptors stand, and what may stand there already.
+//! Mapping of frames in an address space: the place of their descriptors, and checks of its content.
 
 use core::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) mod vm_attributes {
     pub const EXECUTE_NEVER: usize = 4;
 }
 
-/// What a user asks a mapping to be like, as descriptors want it.
+/// The attributes of descriptors for a user's mapping request.
 pub(super) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) -> Attributes {
     let has = |bit| attributes & bit != 0;
     let rights = frame.rights.intersection(rights);
@@ -48,7 +48,7 @@ pub(super) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) ->
     }
 }
 
-/// The lookup of a table that an address needs has failed.
+/// The lookup error for an address without a table.
 pub(super) const MISSING_TABLE: Error = Error::Lookup {
     source: false,
     failure: LookupFailure::MissingCapability {
@@ -56,7 +56,7 @@ pub(super) const MISSING_TABLE: Error = Error::Lookup {
     },
 };
 
-/// The descriptors of a frame of a certain size at a certain address.
+/// The place of the descriptors of a frame of a certain size at a certain address.
 pub(super) enum Place<A> {
     /// In a table.
     Pages(Table<A>, Range<usize>),
@@ -65,14 +65,14 @@ pub(super) enum Place<A> {
 }
 
 impl<A: Aarch32> Place<A> {
-    /// Where the descriptors stand; none where a page needs a table, and there is none. The address is a
-    /// multiple of the size.
+    /// The place of the descriptors; none if a page needs a table that is missing. The address is a multiple
+    /// of the size.
     #[inline(always)]
     pub(super) fn find(directory: Directory<A>, size: FrameSize, address: usize) -> Option<Self> {
         let first = directory_index(address);
         let page = table_index(address);
         let table = || match directory.get(first).kind() {
-            // SAFETY: a mapped table leaves the directory before its memory is used otherwise.
+            // SAFETY: a mapped table is removed from the directory before its memory is reused.
             FirstKind::Table(table) => Some(unsafe { Table::at(table) }),
             _ => None,
         };
@@ -84,7 +84,7 @@ impl<A: Aarch32> Place<A> {
         })
     }
 
-    /// Whether something of this size is mapped there already; none where something of another is.
+    /// Whether a frame of this size is mapped there already; none if something else is.
     #[inline(always)]
     pub(super) fn occupied(&self, size: FrameSize) -> Option<bool> {
         let mut occupied = false;
@@ -106,7 +106,7 @@ impl<A: Aarch32> Place<A> {
         Some(occupied)
     }
 
-    /// Whether all of it maps this frame.
+    /// Whether all entries map this frame.
     pub(super) fn holds(&self, frame: &FrameCap) -> bool {
         let is_frame = |found| found == Some(Found::Frame(frame.size, frame.address));
         match self {
@@ -119,7 +119,7 @@ impl<A: Aarch32> Place<A> {
         }
     }
 
-    /// Whether users may write to what is mapped there.
+    /// Whether users may write to the memory mapped there.
     pub(super) fn is_user_writable(&self) -> bool {
         match self {
             Self::Pages(table, range) => table.get(range.start).is_user_writable(),
@@ -148,7 +148,7 @@ impl<A: Aarch32> Place<A> {
         }
     }
 
-    /// Maps nothing.
+    /// Removes the mapping.
     pub(super) fn unmap(&self) {
         match self {
             Self::Pages(table, range) => table.fill(range.clone(), |_| SecondLevel::FAULT),
@@ -159,7 +159,7 @@ impl<A: Aarch32> Place<A> {
     }
 }
 
-/// What a descriptor stands for, if anything.
+/// The content of a descriptor that maps something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// A table.
@@ -190,7 +190,7 @@ impl Found {
         matches!(self, Self::Frame(found, _) if found == size)
     }
 
-    /// The frame that is mapped at an address, as its size and whether users may write to it.
+    /// The frame that is mapped at an address: its size, and whether users may write to it.
     pub(super) fn at<A: Aarch32>(
         directory: Directory<A>,
         address: usize,

@@ -1,5 +1,5 @@
-//! The 32-bit architecture: thread contexts, capabilities, and address spaces of short descriptors,
-//! which ARMv6 and ARMv7 have in common.
+//! The 32-bit architecture: thread contexts, capabilities, and address spaces of short descriptors, as
+//! ARMv6 and ARMv7 have them in common.
 //!
 //! All but the folder `machine` also compiles on the host.
 
@@ -38,62 +38,62 @@ pub use spaces::Remote;
 pub use spaces::{KnownSpace, Spaces};
 pub use table::{Directory, Table, directory_index, table_index};
 
-/// Users have the addresses below this; the kernel has the rest, in every address space.
+/// User addresses are below this; the kernel has the addresses above in every address space.
 pub const USER_TOP: usize = 0xe000_0000;
 
-/// What is done to a range of addresses in the caches.
+/// A cache operation on a range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheOperation {
-    /// Write what is newer than memory back to memory.
+    /// Write dirty lines of the data cache back to memory.
     Clean,
-    /// Forget what the data cache holds.
+    /// Invalidate lines of the data cache.
     Invalidate,
-    /// Both, in this order.
+    /// Clean, then invalidate.
     CleanInvalidate,
-    /// Let instruction fetches see what was written as data.
+    /// Make instruction fetches see data writes.
     Unify,
 }
 
-/// The cache lines of `size` bytes that a range touches, each by its first address.
+/// The cache lines of `size` bytes that overlap a range, each by its first address.
 pub fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {
     let bits = size.trailing_zeros();
     let (first, last) = (range.start >> bits, (range.end - 1) >> bits);
     (first..last + 1).map(move |line| line << bits)
 }
 
-/// What the address spaces need of the machine.
+/// The operations that address spaces need of the machine.
 pub trait Aarch32: Arch<Cap = Capability> {
     /// The state of this core's address spaces.
     fn spaces(&mut self) -> &mut Spaces<Self>;
 
-    /// What TTBR0 holds for a directory.
+    /// The value of TTBR0 for a directory.
     fn table_base(directory: PhysAddr) -> usize;
 
-    /// Makes an address space the current one: what TTBR0 holds for it, and for one without users.
+    /// Switches to an address space: its TTBR0 value `base`, and `without`, that of the kernel's own.
     fn install(base: usize, asid: HardwareAsid, without: usize);
 
-    /// Makes changes of page tables in a range of kernel addresses visible to table walks.
+    /// Makes page table changes in a range of kernel addresses visible to table walks.
     fn clean_table(range: Range<usize>);
 
-    /// Lets all other cores do something, and waits until they have done it.
+    /// Performs a remote call on all other cores, and waits until they have completed it.
     #[cfg(feature = "smp")]
     fn on_other_cores(kernel: &mut Kernel<Self>, remote: Remote);
 
-    /// Forgets all translations of the address space `asid` that this core has.
+    /// Invalidates this core's TLB entries of the address space `asid`.
     #[cfg(feature = "smp")]
     fn forget_space_here(asid: HardwareAsid);
 
-    /// Forgets translations of the page at `address` in the address space `asid`, on all cores.
+    /// Invalidates the TLB entries of the page at `address` in the address space `asid`, on all cores.
     fn forget_page(asid: HardwareAsid, address: usize);
 
-    /// Forgets all translations of the address space `asid`, on all cores.
+    /// Invalidates all TLB entries of the address space `asid`, on all cores.
     fn forget_space(asid: HardwareAsid);
 
     /// Performs a cache operation on addresses that are mapped in the current address space.
     fn maintain_cache(operation: CacheOperation, range: Range<usize>);
 }
 
-/// log2 of the size of an object of the 32-bit Arm's types.
+/// log2 of the size of an object of a 32-bit Arm type.
 pub fn object_bits(kind: ObjectType) -> Option<usize> {
     Some(match kind {
         ObjectType::ArmPageDirectory => descriptor::DIRECTORY_BITS,
@@ -115,7 +115,7 @@ pub fn create_object(kind: ObjectType, address: PhysAddr, device: bool) -> Capab
         },
         kind => match FrameSize::of(kind) {
             Some(size) => Capability::Frame(FrameCap::new(address, size, device)),
-            None => unreachable!("the kernel asks for the architecture's objects only"),
+            None => unreachable!("the kernel passes only object types of the architecture"),
         },
     }
 }

@@ -1,10 +1,10 @@
-//! Finding out how much RAM there is.
+//! Detection of the size of RAM.
 //!
-//! A kernel that is loaded as an ELF file is told nothing by its loader, so it tries. From the end of
-//! what is in use it goes up by mebibytes, writes a word to each, and looks. Where there is no RAM the
-//! word is lost. Where the RAM is seen a second time, the first word of all changes: what is behind the
-//! end of RAM is decoded as its beginning. Everything is put back as it was, because what lies there may be in
-//! use, and there is no further access behind the first that is not RAM.
+//! The loader of an ELF file passes no information on RAM, so the kernel probes. From the end of the memory
+//! in use it goes up in steps of 1 MiB, writes a word at each step, and reads it back. Where there is no RAM
+//! the word is lost. Where RAM is aliased, the first word of RAM changes: addresses past the end are decoded
+//! as its beginning. Every word is restored, because it may be in use. Nothing past the first address that
+//! is not RAM is accessed.
 
 use core::ops::Range;
 
@@ -12,7 +12,7 @@ use kernel::arch::PhysAddr;
 
 const STEP: usize = 1 << 20;
 
-/// Single words of physical memory, past the caches.
+/// Single words of physical memory, not cached.
 pub trait Words {
     /// Reads the word at an address.
     fn read(&self, address: PhysAddr) -> usize;
@@ -20,7 +20,7 @@ pub trait Words {
     fn write(&self, address: PhysAddr, word: usize);
 }
 
-/// The end of the RAM that begins at `first`. It lies in `range`, in which nothing is in use.
+/// The end of the RAM that begins at `first`. It lies in `range`, of which nothing is in use.
 pub fn find_end(first: PhysAddr, range: Range<PhysAddr>, words: &impl Words) -> PhysAddr {
     let start = range.start.0.next_multiple_of(STEP);
     let mut steps = (start..range.end.0).step_by(STEP).map(PhysAddr);
@@ -29,16 +29,16 @@ pub fn find_end(first: PhysAddr, range: Range<PhysAddr>, words: &impl Words) -> 
         .unwrap_or(range.end)
 }
 
-/// Whether there is RAM at `address` that is not what is at `first`.
+/// Whether there is RAM at `address` that is not an alias of `first`.
 fn is_ram(first: PhysAddr, address: PhysAddr, words: &impl Words) -> bool {
     let (first_word, word) = (words.read(first), words.read(address));
-    // Different from both, so that a change shows.
+    // Different from both, so that a change is visible.
     let trial = [!word, !word ^ 1]
         .into_iter()
         .find(|&trial| trial != first_word)
         .unwrap_or(!word);
     words.write(address, trial);
-    // In this order: what a bus may remember of the write is gone when the word is read.
+    // In this order: the read of `first` clears what a floating bus retains of the write.
     let is_apart = words.read(first) == first_word;
     let is_there = words.read(address) == trial;
     words.write(address, word);
@@ -52,10 +52,10 @@ mod tests {
 
     const FIRST: usize = 0x8000_0000;
 
-    /// Memory of so many mebibytes, by their first words.
+    /// Memory of some mebibytes, by the first word of each.
     struct Memory {
         words: RefCell<Vec<usize>>,
-        /// Whether what is behind the end is the beginning again.
+        /// Whether addresses past the end are aliases of the beginning.
         repeats: bool,
     }
 
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn ram_ends_where_it_is_seen_again() {
-        // What is in use is not written to by way of its second place either.
+        // Memory in use is not written through its alias either.
         assert_eq!(end(&Memory::new(128, true), 0x52_3000, 256), 128);
         assert_eq!(end(&Memory::new(8, true), 0x12_3000, 256), 8);
     }

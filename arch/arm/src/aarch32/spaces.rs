@@ -1,16 +1,16 @@
-//! Which address spaces exist, and which of them the hardware knows.
+//! The address spaces, and their hardware ASIDs.
 //!
-//! Users name address spaces by 17 bits: 128 pools of 1024. The hardware tells their translations
-//! apart by 8 bits (`CONTEXTIDR.ASID`; ARM DDI 0406, section B3.10.4). An address space gets one of
-//! those when it is first switched to. They are given out in turn, and one that is still in use is
-//! taken away from its owner, whose translations are forgotten. So a switch takes a constant time, and
-//! with fewer than 256 address spaces hardly ever costs a translation.
+//! Capabilities identify address spaces by 17 bits: 128 pools of 1024. The hardware tags their TLB entries
+//! with 8 bits (`CONTEXTIDR.ASID`; ARM DDI 0406, section B3.10.4). An address space gets a hardware ASID when
+//! it is first switched to. They are assigned in turn, and one that is still in use is taken from its owner,
+//! with a TLB invalidation. So a switch takes constant time, and with fewer than 256 address spaces hardly
+//! ever invalidates TLB entries.
 //!
-//! With several cores, each has its own [`Spaces`], and only the pools are one; whoever makes or removes a
-//! pool tells all. Identifiers of the hardware are not given out in turn then: an address space always has
-//! the same one, on every core, and shares it with a few others, one of which the core has translations of
-//! at a time. So translations are forgotten on all cores by one instruction, and a core gives out
-//! identifiers without asking others.
+//! On several cores, each has its own [`Spaces`], but the pools are shared; the core that adds or removes a
+//! pool does so for all. An address space then has a fixed hardware ASID, the same on every core, and shares
+//! it with a few other address spaces. At any time the TLB of a core has entries of only one of these. So
+//! one instruction invalidates the TLB entries of an address space on all cores, and a core assigns
+//! hardware ASIDs without a remote call.
 
 use core::mem::offset_of;
 use core::ops::Range;
@@ -23,15 +23,15 @@ use super::asid::{Asid, HardwareAsid, POOL_SIZE, POOLS};
 use super::table::{Directory, Entries};
 use super::{Aarch32, Capability, descriptor};
 
-/// An entry of a pool: the address of a directory, whose low bits are zero, and the hardware's
-/// identifier in those bits.
+/// An entry of a pool: the address of a directory, with the hardware ASID in its low bits, which are zero
+/// in the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 struct PoolEntry(u32);
 
 impl PoolEntry {
     const EMPTY: Self = Self(0);
-    /// There is a hardware identifier in bits 7 to 0.
+    /// Bits 7 to 0 hold a hardware ASID.
     const KNOWN: u32 = 1 << 8;
     const ADDRESS: u32 = !((1 << descriptor::DIRECTORY_BITS) - 1);
 
@@ -59,58 +59,57 @@ type Pool<A> = Entries<A, PoolEntry, POOL_SIZE>;
 /// The address spaces of a core.
 pub struct Spaces<A: Aarch32> {
     pools: [Option<Pool<A>>; POOLS],
-    /// Which address space has each hardware identifier.
+    /// The address space to which each hardware ASID is assigned.
     owners: [Option<Asid>; HardwareAsid::COUNT],
-    /// The hardware identifier that is given out next.
+    /// The hardware ASID that is assigned next.
     #[cfg(not(feature = "smp"))]
     next: HardwareAsid,
-    /// The directory that maps the kernel and nothing else.
+    /// The kernel's own directory, which has no user mappings.
     kernel: Directory<A>,
-    /// What TTBR0 holds for that.
+    /// The TTBR0 value for that directory.
     without: usize,
-    /// The directory that the hardware walks, and its identifier.
+    /// The directory and hardware ASID that are loaded.
     current: Walk,
-    /// How often an address space has lost its identifier, or that of the hardware: what was known
-    /// before is doubtful since. Does not wrap: there it stays, and nothing is known any more. No two cores
-    /// have the same number, so that no core knows what another one does.
+    /// The ASID generation: it increases whenever an address space loses its identifier or hardware ASID, and
+    /// older results of lookups become invalid. It does not wrap but saturates, and results are never reused
+    /// from then on. Values of different cores differ, so that a result is valid on one core only.
     removals: u32,
 }
 
-/// What a core does for another.
+/// A remote call.
 #[cfg(feature = "smp")]
 #[derive(Clone, Copy, Debug)]
 pub enum Remote {
-    /// Leaves an address space.
+    /// Switch away from an address space.
     LeaveSpace(Asid, PhysAddr),
-    /// Leaves an address space with an identifier of a pool.
+    /// Switch away from an address space with an identifier of a pool.
     LeavePool(usize),
 }
 
-/// What the hardware walks.
+/// The translation registers of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 struct Walk {
-    /// What TTBR0 holds: the address of the directory, and how it is read.
+    /// The TTBR0 value: the address of the directory, and the attributes of table walks.
     base: usize,
-    /// The hardware's identifier.
+    /// The hardware ASID.
     hardware: usize,
 }
 
-/// What was found out about a thread's address space when it ran last, so that it need not be looked up
-/// again.
+/// The result of looking up a thread's address space when it ran last, which saves repeated lookups.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]
 pub struct KnownSpace {
-    /// The first word of the capability to it. Threads get only capabilities to spaces that have
-    /// identifiers, so this is enough to know one by.
+    /// The first word of its capability. Threads get only capabilities to spaces that have identifiers, so
+    /// this word identifies the space.
     space: usize,
-    /// How many identifiers had been lost by then.
+    /// The ASID generation at that time.
     removals: u32,
     walk: Walk,
 }
 
 impl KnownSpace {
-    /// Nothing: no capability has this word.
+    /// No result: no capability has this word.
     pub const NONE: Self = Self {
         space: usize::MAX,
         removals: 0,
@@ -121,21 +120,21 @@ impl KnownSpace {
     };
 }
 
-/// What fast paths in assembly know.
+/// Offsets for fast paths in assembly.
 impl KnownSpace {
-    /// Offset of the capability's word; the number of removals follows.
+    /// Offset of the capability's word, which the ASID generation follows.
     pub const SPACE: usize = offset_of!(Self, space);
-    /// Offset of the walk.
+    /// Offset of the translation registers.
     pub const WALK: usize = offset_of!(Self, walk);
 }
 
-/// What fast paths in assembly know.
+/// Offsets for fast paths in assembly.
 impl<A: Aarch32> Spaces<A> {
-    /// Offset of what TTBR0 holds; the identifier follows.
+    /// Offset of the current TTBR0 value, which the hardware ASID follows.
     pub const CURRENT: usize = offset_of!(Self, current);
-    /// Offset of the number of removals.
+    /// Offset of the ASID generation.
     pub const REMOVALS: usize = offset_of!(Self, removals);
-    /// Offset of what TTBR0 holds for the kernel's own directory.
+    /// Offset of the TTBR0 value for the kernel's own directory.
     pub const WITHOUT: usize = offset_of!(Self, without);
 }
 
@@ -157,7 +156,7 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// What was known is doubtful from now on.
+    /// Invalidates all results of lookups.
     fn doubt(&mut self) {
         self.removals = self.removals.saturating_add(CORES as u32);
     }
@@ -175,9 +174,9 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// The directory of an address space; none where it, or its pool, is gone.
+    /// The directory of an address space; none if it or its pool is gone.
     pub fn directory(&self, asid: Asid) -> Option<Directory<A>> {
-        // SAFETY: entries are taken out before the memory of a directory is used otherwise.
+        // SAFETY: entries are removed before the memory of a directory is reused.
         self.entry(asid)
             .directory()
             .map(|address| unsafe { Directory::at(address) })
@@ -185,17 +184,17 @@ impl<A: Aarch32> Spaces<A> {
 
     // ---- the current address space
 
-    /// The address space that is current; none: the kernel's own.
+    /// The current address space; none for the kernel's own.
     fn current(&self) -> Option<(Asid, PhysAddr)> {
         let owner = self.owners[self.current.hardware]?;
         let directory = self.current.base & PoolEntry::ADDRESS as usize;
         Some((owner, PhysAddr(directory)))
     }
 
-    /// Makes the address space of a capability current if it still has its identifier, or else the
-    /// kernel's own, in which users have nothing. Returns what is known of it now.
+    /// Switches to the address space of a capability if it still has its identifier, or else to the kernel's
+    /// own, which has no user mappings. Returns the result of the lookup.
     ///
-    /// An address space that is current exists: `forget` and `remove_pool` leave it first.
+    /// The current address space exists: `forget` and `remove_pool` switch away from it first.
     #[inline(always)]
     pub fn switch(&mut self, cap: RawCap, known: KnownSpace) -> KnownSpace {
         if known.space == cap.first_word() && known.removals == self.removals {
@@ -237,7 +236,7 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// Makes the kernel's own address space current.
+    /// Switches to the kernel's own address space.
     fn leave(&mut self) {
         self.walk(Walk {
             base: self.without,
@@ -245,7 +244,7 @@ impl<A: Aarch32> Spaces<A> {
         });
     }
 
-    /// Does something while an address space that exists is the current one.
+    /// Performs an action in the address space `asid`, if it exists, and switches back.
     pub(super) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current();
         if let Some(directory) = self.entry(asid).directory() {
@@ -262,14 +261,14 @@ impl<A: Aarch32> Spaces<A> {
 
     // ---- hardware identifiers
 
-    /// The hardware's identifier of an address space, of which the core forgets all others.
+    /// The hardware ASID of an address space. Invalidates the TLB entries of another one that had it before.
     #[cfg(feature = "smp")]
     fn hardware_asid(&mut self, asid: Asid) -> HardwareAsid {
         let hardware = HardwareAsid::of(asid);
         match self.owners[usize::from(hardware.0)] {
             Some(owner) if owner == asid => {}
             owner => {
-                // While a space is walked, its translations can't be forgotten for good.
+                // The TLB could be refilled while the space is loaded: switch away before the invalidation.
                 if owner.is_some() && self.current().is_some_and(|it| Some(it.0) == owner) {
                     self.leave();
                 }
@@ -281,7 +280,7 @@ impl<A: Aarch32> Spaces<A> {
         hardware
     }
 
-    /// The hardware's identifier of an address space; gives it one if it has none.
+    /// The hardware ASID of an address space; assigns one if it has none.
     #[cfg(not(feature = "smp"))]
     fn hardware_asid(&mut self, asid: Asid) -> HardwareAsid {
         let entry = self.entry(asid);
@@ -291,7 +290,7 @@ impl<A: Aarch32> Spaces<A> {
         let hardware = self.next_hardware_asid();
         if let Some(previous) = self.owners[usize::from(hardware.0)].replace(asid) {
             let entry = self.entry(previous);
-            // Its pool may be gone, and another space may have its number by now.
+            // Its pool may be gone, or another space may have its number by now.
             if let Some(directory) = entry.directory()
                 && entry.hardware() == Some(hardware)
             {
@@ -306,8 +305,8 @@ impl<A: Aarch32> Spaces<A> {
         hardware
     }
 
-    /// The identifier whose turn it is. The current address space keeps its own: while it is walked, its
-    /// translations can't be forgotten for good.
+    /// The next hardware ASID in turn, except that of the current address space: while that is loaded, the
+    /// TLB can be refilled after an invalidation.
     #[cfg(not(feature = "smp"))]
     fn next_hardware_asid(&mut self) -> HardwareAsid {
         let current = self.current().map(|(asid, _)| asid);
@@ -321,54 +320,55 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// The hardware's identifier under which it may have translations of an address space.
+    /// The hardware ASID with which the TLB may hold entries of an address space.
     #[cfg(not(feature = "smp"))]
     fn known(&self, asid: Asid) -> Option<HardwareAsid> {
         self.entry(asid).hardware()
     }
 
-    /// The hardware's identifier under which some core may have translations of an address space.
+    /// The hardware ASID with which the TLB of some core may hold entries of an address space.
     #[cfg(feature = "smp")]
-    #[expect(clippy::unused_self, reason = "as with one core")]
+    #[expect(clippy::unused_self, reason = "same signature as on one core")]
     fn known(&self, asid: Asid) -> Option<HardwareAsid> {
         Some(HardwareAsid::of(asid))
     }
 
-    /// Forgets translations of the page at `address`.
+    /// Invalidates the TLB entries of the page at `address`.
     pub(super) fn forget_page(&self, asid: Asid, address: usize) {
         if let Some(hardware) = self.known(asid) {
             A::forget_page(hardware, address);
         }
     }
 
-    /// Forgets all translations of an address space.
+    /// Invalidates all TLB entries of an address space.
     pub(super) fn forget_space(&self, asid: Asid) {
         if let Some(hardware) = self.known(asid) {
             A::forget_space(hardware);
         }
     }
 
-    // ---- giving out and taking back
+    // ---- assigning and taking back identifiers
 
-    /// The number of a pool that nobody has made yet.
+    /// The number of an unused pool.
     pub(super) fn free_pool(&self) -> Option<usize> {
         self.pools.iter().position(Option::is_none)
     }
 
-    /// The pool of this number, if it is the one at `address`.
+    /// Whether the pool of this number is the one at `address`; none if there is no such pool.
     pub(super) fn has_pool(&self, pool: usize, address: PhysAddr) -> Option<bool> {
         self.pools[pool].map(|installed| installed.address() == address)
     }
 
     /// Adds a pool, in zeroed memory at `address`.
     pub(super) fn add_pool(&mut self, pool: usize, address: PhysAddr) {
-        // SAFETY: the memory was turned over for the pool, which is removed before it is used again.
+        // SAFETY: the memory was retyped for the pool, which is removed before the memory is reused.
         self.pools[pool] = Some(unsafe { Pool::at(address) });
     }
 
-    /// Removes a pool, which exists, with all its address spaces. Their hardware identifiers keep their
-    /// owners, so that their translations are forgotten when the identifiers are given out again. With
-    /// several cores an owner would get them again, so there are none any more.
+    /// Removes an existing pool with all its address spaces. On one core their hardware ASIDs stay assigned,
+    /// so that their TLB entries are invalidated when the ASIDs are assigned again. On several cores an
+    /// address space with the same identifier would find its ASID still assigned to it, so assignments are
+    /// removed.
     pub(super) fn remove_pool(&mut self, pool: usize) {
         if self.is_in_pool(pool) {
             self.leave();
@@ -388,7 +388,7 @@ impl<A: Aarch32> Spaces<A> {
         self.current().is_some_and(|(asid, _)| asid.pool() == pool)
     }
 
-    /// Whether this core has something to do.
+    /// Whether a remote call has an effect on this core.
     #[cfg(feature = "smp")]
     pub(super) fn concerns(&self, remote: Remote) -> bool {
         match remote {
@@ -397,7 +397,7 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// Does what another core asks for.
+    /// Performs a remote call from another core.
     #[cfg(feature = "smp")]
     pub fn perform(&mut self, remote: Remote) {
         if self.concerns(remote) {
@@ -405,14 +405,14 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// The first of some identifiers of a pool that no address space has.
+    /// The first unused identifier among some of a pool.
     pub(super) fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
         some.by_ref()
             .filter_map(|index| Asid::new(pool, index))
             .find(|&asid| self.entry(asid) == PoolEntry::EMPTY)
     }
 
-    /// Gives a directory an identifier, and puts the kernel's mappings into it.
+    /// Assigns an identifier to a directory, and copies the kernel's mappings into it.
     pub(super) fn assign(&mut self, asid: Asid, directory: Directory<A>) {
         let kernel = self.kernel;
         let first = super::USER_TOP >> descriptor::SECTION_BITS;
@@ -420,7 +420,7 @@ impl<A: Aarch32> Spaces<A> {
         self.set_entry(asid, PoolEntry::new(directory.address(), None));
     }
 
-    /// An address space is about to lose its identifier: leaves it.
+    /// Switches away from an address space that is about to lose its identifier.
     pub(super) fn forget(&mut self, asid: Asid, directory: PhysAddr) {
         if self.current() == Some((asid, directory)) {
             self.leave();
@@ -435,7 +435,7 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// Takes an identifier back from a directory that every core has forgotten.
+    /// Takes back the identifier of a directory that no core has loaded.
     pub(super) fn release(&mut self, asid: Asid) {
         if let Some(hardware) = self.known(asid) {
             A::forget_space(hardware);

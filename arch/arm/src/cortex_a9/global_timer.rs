@@ -13,9 +13,9 @@ use crate::timer::Timer;
 register_bitfields! { u32,
     /// Control (section 4.4.2).
     CONTROL [
-        /// The counter runs at the peripheral clock divided by one more than this.
+        /// The counter runs at the peripheral clock divided by this value plus one.
         Prescaler OFFSET(8) NUMBITS(8) [],
-        /// Move the comparator on by itself.
+        /// Advance the comparator automatically after each event.
         AutoIncrement OFFSET(3) NUMBITS(1) [],
         /// Raise an interrupt on an event of this core.
         IrqEnable OFFSET(2) NUMBITS(1) [],
@@ -45,7 +45,7 @@ register_structs! {
     }
 }
 
-/// Ticks in a second, as the first core has measured them.
+/// Ticks per second, as measured by the boot core.
 #[cfg(feature = "smp")]
 static FREQUENCY: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
@@ -57,10 +57,10 @@ pub struct GlobalTimer {
 }
 
 impl GlobalTimer {
-    /// Starts the counter from zero. `measure` finds out how many ticks it makes in a second.
+    /// Starts the counter from zero. `measure` determines its frequency in ticks per second.
     ///
     /// # Safety
-    /// The registers of the global timer are at `address`, and nobody else uses them.
+    /// The registers of the global timer are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize, measure: impl FnOnce(&dyn Fn() -> u64) -> u64) -> Self {
         // SAFETY: by contract.
         let registers: Mmio<Registers> = unsafe { Mmio::at(address) };
@@ -78,7 +78,7 @@ impl GlobalTimer {
         }
     }
 
-    /// The comparator of this core; the first one has started the counter.
+    /// Sets up the comparator of this core; the boot core has started the counter.
     ///
     /// # Safety
     /// As for [`GlobalTimer::start`].
@@ -96,8 +96,8 @@ impl GlobalTimer {
     }
 }
 
-/// Reads both halves of the counter. Should the lower one overflow in between, the upper one differs
-/// before and after, and it reads again (section 4.4.1).
+/// Reads both halves of the counter. If the lower half overflows in between, the upper half differs
+/// before and after, and both are read again (section 4.4.1).
 fn count(registers: &Registers) -> u64 {
     loop {
         let high = registers.counter_high.get();
@@ -119,7 +119,7 @@ impl Timer for GlobalTimer {
 
     fn set_deadline(&mut self, deadline: Ticks) {
         let registers = &self.registers;
-        // Not while the halves do not belong together (section 4.4.4).
+        // The comparator is disabled while only one of its halves is written (section 4.4.4).
         registers.control.write(CONTROL::TimerEnable::SET);
         registers.status.write(STATUS::Event::SET);
         registers.comparator_low.set(deadline.0 as u32);

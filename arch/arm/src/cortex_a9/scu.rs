@@ -1,4 +1,4 @@
-//! The snoop control unit, which makes the data caches of the cores agree.
+//! The snoop control unit, which keeps the data caches of the cores coherent.
 //!
 //! *Cortex-A9 MPCore Technical Reference Manual* (DDI 0407), section 2.2.
 
@@ -16,7 +16,7 @@ register_bitfields! { u32,
     ],
     /// Configuration (section 2.2.2).
     CONFIGURATION [
-        /// How many cores there are, less one.
+        /// Number of cores minus one.
         Cores OFFSET(0) NUMBITS(2) []
     ]
 }
@@ -40,22 +40,22 @@ impl Scu {
     /// The unit at `address`.
     ///
     /// # Safety
-    /// Its registers are there, and nobody else uses them.
+    /// Its registers are there, and no other code uses them.
     pub const unsafe fn at(address: usize) -> Self {
         // SAFETY: by contract.
         Self(unsafe { Mmio::at(address) })
     }
 
-    /// How many cores there are.
+    /// The number of cores.
     pub fn cores(&self) -> usize {
         self.0.configuration.read(CONFIGURATION::Cores) as usize + 1
     }
 
-    /// Lets this core take part, before its caches are on; the first one switches the unit on
-    /// (section 5.3.5).
+    /// Makes this core a part of the coherency domain, before its caches are enabled; the boot core also
+    /// enables the unit (section 5.3.5).
     pub fn join(&self) {
-        /// ACTLR.SMP and ACTLR.FW: this core takes part, and tells others what it forgets (DDI 0388,
-        /// section 4.3.10).
+        /// ACTLR.SMP and ACTLR.FW: this core takes part in coherency and broadcasts its cache and TLB
+        /// maintenance operations (DDI 0388, section 4.3.10).
         const TAKE_PART: u32 = 1 << 6 | 1;
         if !self.0.control.is_set(CONTROL::Enable) {
             // The tags of all ways of all cores.

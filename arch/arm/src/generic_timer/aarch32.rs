@@ -4,7 +4,7 @@ use core::arch::asm;
 
 use crate::user_timer::SavedTimer;
 
-/// Ticks in a second, as firmware has written it down (CNTFRQ).
+/// Ticks per second, as set by firmware (CNTFRQ).
 pub(super) fn frequency() -> u64 {
     let frequency: usize;
     // SAFETY: reads a register.
@@ -14,7 +14,7 @@ pub(super) fn frequency() -> u64 {
     frequency as u64
 }
 
-/// The virtual count (CNTVCT); the barrier keeps it from being read early.
+/// The virtual count (CNTVCT); the barrier prevents a speculative early read.
 pub(super) fn count() -> u64 {
     let (low, high): (u32, u32);
     // SAFETY: reads a register.
@@ -33,7 +33,7 @@ pub(super) fn set_comparator(moment: u64) {
     }
 }
 
-/// CNTV_CTL; the interrupt's level must have followed before anybody looks at it.
+/// CNTV_CTL. After the barrier, the level of the interrupt line reflects the new value.
 pub(super) fn set_control(bits: usize) {
     // SAFETY: the timer belongs to the caller.
     unsafe {
@@ -43,7 +43,7 @@ pub(super) fn set_control(bits: usize) {
 
 /// CNTKCTL.
 pub(super) fn set_access(bits: usize) {
-    // SAFETY: says what users may do.
+    // SAFETY: only controls the access of user mode.
     unsafe {
         asm!("mcr p15, 0, {}, c14, c1, 0", in(reg) bits, options(nomem, nostack, preserves_flags));
     }
@@ -69,9 +69,9 @@ pub(super) fn physical() -> SavedTimer {
     }
 }
 
-/// The same.
+/// Writes CNTP_CVAL and CNTP_CTL.
 pub(super) fn set_physical(saved: SavedTimer) {
-    // SAFETY: the timer is the users', and what they may do with it.
+    // SAFETY: only users use this timer.
     unsafe {
         asm!(
             "mcrr p15, 2, {}, {}, c14",

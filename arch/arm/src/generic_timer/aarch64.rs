@@ -8,12 +8,12 @@ use aarch64_cpu::registers::{
 
 use crate::user_timer::SavedTimer;
 
-/// Ticks in a second, as firmware has written it down.
+/// Ticks per second, as set by firmware.
 pub(super) fn frequency() -> u64 {
     CNTFRQ_EL0.get()
 }
 
-/// The virtual count; the barrier keeps it from being read early (DDI 0487, section D11.2.2).
+/// The virtual count; the barrier prevents a speculative early read (DDI 0487, section D11.2.2).
 pub(super) fn count() -> u64 {
     isb(SY);
     CNTVCT_EL0.get()
@@ -25,7 +25,7 @@ pub(super) fn set_comparator(moment: u64) {
 
 pub(super) fn set_control(bits: usize) {
     CNTV_CTL_EL0.set(bits as u64);
-    // The interrupt's level must have followed before anybody looks at it.
+    // After the barrier, the level of the interrupt line reflects the new value.
     isb(SY);
 }
 

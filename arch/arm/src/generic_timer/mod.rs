@@ -1,10 +1,10 @@
-//! The generic timer: one counter of 64 bits for all cores, and comparators for each.
+//! The generic timer: one 64-bit counter for all cores, and comparators for each core.
 //!
 //! *Arm Architecture Reference Manual for A-profile architecture* (DDI 0487), chapter D11; for 32-bit
 //! cores *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406), chapter B8. The
-//! kernel uses the virtual timer, whose count is the physical one as long as boot code leaves no offset
-//! (`CNTVOFF_EL2`): where there is a hypervisor below, this is the timer that it leaves to its guest.
-//! The physical timer is for users, where they have one; see [`crate::user_timer`].
+//! kernel uses the virtual timer, which a hypervisor leaves to its guest. Without a hypervisor its count is
+//! the physical one, as long as boot code sets no offset (`CNTVOFF_EL2`). The physical timer is for users,
+//! if the kernel offers them one; see [`crate::user_timer`].
 
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 #[cfg_attr(target_arch = "arm", path = "aarch32.rs")]
@@ -18,13 +18,13 @@ use crate::user_timer::SavedTimer;
 
 /// Bits of the comparators' control (DDI 0487, `CNTV_CTL_EL0`).
 mod control {
-    /// The comparator is on; the interrupt is not masked.
+    /// The comparator is enabled; the interrupt is not masked.
     pub const ENABLE: usize = 1;
-    /// What users set: the comparator is on, the interrupt is masked.
+    /// The bits that users can set: comparator enabled, interrupt masked.
     pub const OF_USERS: u64 = 1 << 0 | 1 << 1;
 }
 
-/// What users may do (DDI 0487, `CNTKCTL_EL1`).
+/// User access rights (DDI 0487, `CNTKCTL_EL1`).
 mod access {
     /// Read the physical counter, and the frequency.
     pub const PHYSICAL_COUNTER: usize = 1 << 0;
@@ -33,7 +33,7 @@ mod access {
     /// Program the physical timer.
     pub const PHYSICAL_TIMER: usize = 1 << 9;
 
-    /// What they always may, and whether the physical timer is theirs, too.
+    /// The rights that users always have, and if `timer` is set, also access to the physical timer.
     pub const fn with_timer(timer: bool) -> usize {
         PHYSICAL_COUNTER | VIRTUAL_COUNTER | if timer { PHYSICAL_TIMER } else { 0 }
     }
@@ -46,11 +46,11 @@ pub struct GenericTimer {
 }
 
 impl GenericTimer {
-    /// Takes over the virtual timer, disarmed. Users may read both counters. The physical timer is closed to
-    /// them, but for benchmark kernels, which leave it to all of them as they do with cycle counters.
+    /// Takes over the virtual timer, disarmed. Users may read both counters. They cannot access the physical
+    /// timer, except in benchmark kernels, where all of them share it, as they share the cycle counters.
     ///
     /// # Safety
-    /// This core has one, and nobody else uses it.
+    /// This core has a generic timer, and no other code uses it.
     pub unsafe fn start() -> Self {
         registers::set_control(0);
         if USER_TIMER || cfg!(feature = "bench") {
@@ -74,8 +74,8 @@ impl Timer for GenericTimer {
     }
 
     fn set_deadline(&mut self, deadline: Ticks) {
-        // The condition is met as long as the counter is at or past the comparator, so a moment that
-        // has passed raises the interrupt at once.
+        // The condition is met as long as the counter is at or past the comparator, so a deadline that has
+        // passed raises the interrupt immediately.
         registers::set_comparator(deadline.0);
         registers::set_control(control::ENABLE);
     }

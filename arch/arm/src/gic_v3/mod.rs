@@ -1,8 +1,8 @@
-//! The Arm Generic Interrupt Controller, version 3 and 4, of one core.
+//! The Arm Generic Interrupt Controller, versions 3 and 4, as seen by one core.
 //!
 //! Section numbers are those of the *Arm Generic Interrupt Controller Architecture Specification, GIC
 //! architecture version 3 and version 4* (IHI 0069). Affinity routing is on, every interrupt is in
-//! non-secure group 1, and the CPU interface is reached through system registers.
+//! non-secure group 1, and the CPU interface is accessed by system registers.
 
 mod cpu_interface;
 mod registers;
@@ -20,11 +20,11 @@ use crate::interrupt::{InterruptController, Trigger};
 use crate::mmio::Mmio;
 use registers::{Distributor, GICD_CTLR, GICD_TYPER, GICR_TYPER, GICR_WAKER, Redistributor};
 
-/// Interrupts up to 15 are software generated, those up to 31 belong to one core (section 2.2).
+/// Interrupts up to 15 are software-generated, those up to 31 are private to one core (section 2.2).
 const FIRST_SHARED: usize = 32;
 /// Interrupt numbers from here on have special meanings (section 2.2.1).
 const FIRST_SPECIAL: u32 = 1020;
-/// The middle of the priorities; all interrupts have the same.
+/// The middle of the priority range; all interrupts have this priority.
 const PRIORITY: u32 = 0x80;
 /// Bytes of the registers of one redistributor without virtual LPIs (section 12.10).
 const REDISTRIBUTOR_SIZE: usize = 0x2_0000;
@@ -37,15 +37,15 @@ static AFFINITIES: [AtomicU64; CORES] = [const { AtomicU64::new(0) }; CORES];
 #[derive(Debug)]
 pub struct GicV3<const LINES: usize> {
     distributor: Mmio<Distributor>,
-    /// That of this core.
+    /// The redistributor of this core.
     redistributor: Mmio<Redistributor>,
 }
 
 impl<const LINES: usize> GicV3<LINES> {
-    /// Takes over the controller: everything masked, nothing pending.
+    /// Takes over the controller: all interrupts masked, none pending.
     ///
     /// # Safety
-    /// The distributor and the redistributors answer at these addresses, and nobody else uses them.
+    /// The distributor and the redistributors are at these addresses, and no other code uses them.
     pub unsafe fn start(distributor: usize, redistributors: usize) -> Self {
         // SAFETY: by contract.
         let gic = unsafe {
@@ -62,7 +62,7 @@ impl<const LINES: usize> GicV3<LINES> {
         gic
     }
 
-    /// Takes over what belongs to this core, number `core`; the first one has done its part.
+    /// Takes over the registers of this core, number `core`; the boot core has set up the distributor.
     ///
     /// # Safety
     /// As for [`GicV3::start`].
@@ -124,7 +124,7 @@ impl<const LINES: usize> GicV3<LINES> {
         }
     }
 
-    /// Until the distributor has done what was written to it (section 12.9.4).
+    /// Waits until the distributor has completed earlier writes (section 12.9.4).
     fn wait_for_distributor(&self) {
         while self.distributor.CTLR.is_set(GICD_CTLR::RWP) {
             core::hint::spin_loop();
@@ -138,14 +138,14 @@ fn affinity() -> u64 {
     MPIDR_EL1.get() & FIELDS
 }
 
-/// The redistributor of this core, by its affinity: they lie one behind the other.
+/// The redistributor of this core, found by its affinity: redistributors are contiguous.
 ///
 /// # Safety
-/// Redistributors answer from `address` on, and nobody else uses this core's.
+/// Redistributors begin at `address`, and no other code uses that of this core.
 unsafe fn own_redistributor(mut address: usize) -> Mmio<Redistributor> {
     let own = (affinity() >> 8 & 0xff00_0000) | (affinity() & 0xff_ffff);
     loop {
-        // SAFETY: by contract, as long as the last one is not behind us.
+        // SAFETY: by contract, as long as the last redistributor is not passed.
         let candidate: Mmio<Redistributor> = unsafe { Mmio::at(address) };
         let kind = candidate.TYPER.extract();
         if kind.read(GICR_TYPER::Affinity) == own {
@@ -188,8 +188,8 @@ impl<const LINES: usize> InterruptController for GicV3<LINES> {
     }
 
     fn set_trigger(&mut self, irq: Irq, trigger: Trigger) {
-        // Two bits a line, of which the upper one means edge (section 12.9.9); fixed for software
-        // generated interrupts.
+        // Two bits per line, of which the upper one means edge-triggered (section 12.9.9). They are fixed for
+        // software-generated interrupts.
         let register = if irq.0 < FIRST_SHARED {
             &self.redistributor.ICFGR[irq.0 / 16]
         } else {
@@ -204,7 +204,7 @@ impl<const LINES: usize> InterruptController for GicV3<LINES> {
         });
     }
 
-    /// Cores of the boot core's cluster.
+    /// Number of cores in the boot core's cluster.
     const SIGNAL_TARGETS: usize = 16;
 
     #[cfg(not(feature = "smp"))]

@@ -1,11 +1,11 @@
-//! The registers of the controller that are memory. Names and section numbers are those of IHI 0069.
+//! The memory-mapped registers of the controller. Names and section numbers are those of IHI 0069.
 
 use tock_registers::registers::{ReadOnly, ReadWrite};
 use tock_registers::{register_bitfields, register_structs};
 
 register_bitfields! { u32,
-    /// Distributor control (section 12.9.4), as seen from the non-secure state or where there is one
-    /// security state only: the bits that both have at the same place.
+    /// Distributor control (section 12.9.4), as seen from the non-secure state, or if there is only one
+    /// security state: the bits that are at the same place in both.
     pub(super) GICD_CTLR [
         /// A write has not taken effect everywhere yet.
         RWP OFFSET(31) NUMBITS(1) [],
@@ -25,7 +25,7 @@ register_bitfields! { u32,
     pub(super) GICR_WAKER [
         /// The interface to the core is not awake yet.
         ChildrenAsleep OFFSET(2) NUMBITS(1) [],
-        /// The core wants no interrupts.
+        /// The core does not accept interrupts.
         ProcessorSleep OFFSET(1) NUMBITS(1) []
     ]
 }
@@ -33,7 +33,7 @@ register_bitfields! { u32,
 register_bitfields! { u64,
     /// Redistributor type (section 12.11.35).
     pub(super) GICR_TYPER [
-        /// The core that it serves.
+        /// The affinity of its core.
         Affinity OFFSET(32) NUMBITS(32) [],
         /// No other redistributor follows.
         Last OFFSET(4) NUMBITS(1) []
@@ -64,8 +64,8 @@ register_structs! {
 }
 
 register_structs! {
-    /// The redistributor of a core: its own frame, and behind it that of the interrupts which belong
-    /// to the core alone (section 12.10).
+    /// The redistributor of a core: its control frame, followed by the frame of the core's private
+    /// interrupts (section 12.10).
     #[allow(non_snake_case, reason = "the names of the manual")]
     pub(super) Redistributor {
         (0x00000 => _control),

@@ -1,8 +1,8 @@
-//! The interrupt controller of the i.MX31, AVIC: 64 lines, all triggered by their level.
+//! The interrupt controller of the i.MX31, AVIC: 64 lines, all level-triggered.
 //!
 //! Chapter "ARM11 Vectored Interrupt Controller (AVIC)" of the *MCIMX31 and MCIMX31L Applications
 //! Processors Reference Manual* (MCIMX31RM). Vectors are not used, all lines raise IRQ, and all have
-//! the same priority. There is nothing to be told at the end of an interrupt.
+//! the same priority. The controller needs no end-of-interrupt write.
 
 use kernel::arch::Irq;
 use tock_registers::interfaces::{Readable, Writeable};
@@ -54,7 +54,7 @@ impl Avic {
     /// Takes over the controller: everything masked.
     ///
     /// # Safety
-    /// The controller's registers are at `address`, and nobody else uses them.
+    /// The controller's registers are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize) -> Self {
         // SAFETY: by contract.
         let avic = Self(unsafe { Mmio::at(address) });
@@ -70,8 +70,8 @@ impl Avic {
         avic
     }
 
-    /// The lines that are high and not masked. Unlike the vector register, reading this changes
-    /// nothing.
+    /// The lines that are high and not masked. Unlike reading the vector register, this read has no side
+    /// effects.
     fn pending(&self) -> u64 {
         u64::from(self.0.NIPNDH.get()) << 32 | u64::from(self.0.NIPNDL.get())
     }

@@ -1,8 +1,8 @@
-//! The enhanced periodic interrupt timer, as a yardstick.
+//! The enhanced periodic interrupt timer, used for calibration.
 //!
 //! Chapter "Enhanced Periodic Interrupt Timer (EPIT)" of the *MCIMX31 and MCIMX31L Applications
-//! Processors Reference Manual* (MCIMX31RM). It can count the 32 kHz crystal, whatever the boot loader
-//! did to the other clocks.
+//! Processors Reference Manual* (MCIMX31RM). It can count the 32 kHz crystal; its rate does not depend
+//! on how the boot loader set the other clocks.
 
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite};
@@ -38,7 +38,7 @@ register_structs! {
     }
 }
 
-/// The timer, in use for measuring.
+/// The timer, in use for calibration.
 #[derive(Debug)]
 pub struct Epit(Mmio<Registers>);
 
@@ -46,7 +46,7 @@ impl Epit {
     /// Makes the timer count the crystal.
     ///
     /// # Safety
-    /// The registers of a timer are at `address`, and nobody else uses them.
+    /// The registers of a timer are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize) -> Self {
         // SAFETY: by contract.
         let epit = Self(unsafe { Mmio::at(address) });
@@ -57,8 +57,7 @@ impl Epit {
         epit
     }
 
-    /// How many ticks `counter` makes in a second, to the nearest megahertz. Leaves the timer to users,
-    /// stopped.
+    /// The frequency of `counter`, to the nearest megahertz. Stops the timer, which users may then get.
     pub fn measure(self, counter: &dyn Fn() -> u64) -> u64 {
         let yardstick = Yardstick {
             // It counts down.

@@ -1,21 +1,21 @@
-//! Measuring the frequency of one counter by another.
+//! Calibration: measuring the frequency of one counter by another.
 
-/// The best of so many measurements counts.
+/// Number of measurements, of which the most exact one is used.
 const ATTEMPTS: usize = 3;
 const MEGAHERTZ: u64 = 1_000_000;
 
 /// A counter of known frequency.
 pub(super) struct Yardstick<'a> {
-    /// Counts up, and starts over at zero.
+    /// Reads the counter, which counts up and wraps around to zero.
     pub(super) read: &'a dyn Fn() -> u32,
-    /// Counts in a second.
+    /// Its ticks per second.
     pub(super) frequency: u64,
-    /// How many counts a measurement takes.
+    /// The ticks that one measurement takes.
     pub(super) span: u32,
 }
 
 impl Yardstick<'_> {
-    /// How many ticks `counter` makes in a second, to the nearest megahertz.
+    /// The frequency of `counter`, to the nearest megahertz.
     pub(super) fn measure(&self, counter: &dyn Fn() -> u64) -> u64 {
         let mut best = (u64::MAX, 0);
         for _ in 0..ATTEMPTS {
@@ -31,7 +31,7 @@ impl Yardstick<'_> {
         (best.1 + MEGAHERTZ / 2) / MEGAHERTZ * MEGAHERTZ
     }
 
-    /// Both counters at the same moment: ours changes while nothing else does.
+    /// Reads both counters at the same time, which is when the reference counter changes.
     fn read_together(&self, counter: &dyn Fn() -> u64) -> Reading {
         let previous = (self.read)();
         loop {
@@ -52,6 +52,6 @@ impl Yardstick<'_> {
 struct Reading {
     count: u32,
     ticks: u64,
-    /// Ticks within which the reading was taken: an emulator may be interrupted in between.
+    /// Ticks within which the reading was taken; many if an emulator was interrupted in between.
     doubt: u64,
 }

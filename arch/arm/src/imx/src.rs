@@ -1,4 +1,4 @@
-//! The system reset controller of the i.MX6, which holds cores in reset and lets them go.
+//! The system reset controller of the i.MX6, which holds secondary cores in reset and releases them.
 //!
 //! *i.MX 6Dual/6Quad Applications Processor Reference Manual* (IMX6DQRM), chapter 60.
 
@@ -10,12 +10,12 @@ use tock_registers::registers::ReadWrite;
 use crate::mmio::Mmio;
 
 register_structs! {
-    /// The registers that matter here.
+    /// The registers that are used.
     Registers {
-        /// Control: bit 21 and the ones above it enable cores 1 to 3.
+        /// Control: bits 22 to 24 enable cores 1 to 3.
         (0x00 => control: ReadWrite<u32>),
         (0x04 => _reserved),
-        /// For each core, where it begins after its reset, and a word for it.
+        /// For each core, its entry point after reset, and an argument.
         (0x20 => entries: [Entry; 4]),
         (0x40 => @END),
     }
@@ -27,7 +27,7 @@ struct Entry {
     argument: ReadWrite<u32>,
 }
 
-/// Behind the bit that would be that of core 0.
+/// The enable bit of core `n` is bit `ENABLE + n`.
 const ENABLE: usize = 21;
 
 /// The controller.
@@ -44,7 +44,7 @@ impl Src {
         Self(unsafe { Mmio::at(address) })
     }
 
-    /// Lets a core behind the first begin at `entry`.
+    /// Makes a secondary core begin at `entry`.
     pub fn start(&self, core: usize, entry: PhysAddr) {
         let place = &self.0.entries[core];
         place.address.set(entry.0 as u32);

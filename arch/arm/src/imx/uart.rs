@@ -1,9 +1,9 @@
 //! The serial port.
 //!
-//! Chapter 64 of the *i.MX 6Dual/6Quad Applications Processor Reference Manual* (IMX6DQRM), whose
-//! section numbers stand here, and the chapter "Universal Asynchronous Receiver/Transmitters (UART)" of
-//! the *MCIMX31 and MCIMX31L Applications Processors Reference Manual* (MCIMX31RM): what is used is the
-//! same. Baud rate and pins are left as the boot loader set them.
+//! Section numbers are those of chapter 64 of the *i.MX 6Dual/6Quad Applications Processor Reference
+//! Manual* (IMX6DQRM). The registers used here are the same in the chapter "Universal Asynchronous
+//! Receiver/Transmitters (UART)" of the *MCIMX31 and MCIMX31L Applications Processors Reference Manual*
+//! (MCIMX31RM). Baud rate and pins are left as the boot loader set them.
 
 use tock_registers::interfaces::{ReadWriteable, Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
@@ -26,7 +26,7 @@ register_bitfields! { u32,
         /// Not in reset.
         SRST OFFSET(0) NUMBITS(1) []
     ],
-    /// Test register, which tells the state of the queues (section 64.15.16).
+    /// Test register, which reports the state of the queues (section 64.15.16).
     UTS [
         /// The transmit queue is full.
         TXFULL OFFSET(4) NUMBITS(1) []
@@ -51,7 +51,7 @@ register_structs! {
 #[derive(Debug)]
 pub struct Uart(Mmio<Registers>);
 
-// SAFETY: a port takes a byte at a time, from whichever core.
+// SAFETY: a port accepts single bytes from any core.
 unsafe impl Sync for Uart {}
 
 impl Uart {
@@ -72,7 +72,7 @@ impl Uart {
             .modify(UCR2::SRST::SET + UCR2::TXEN::SET + UCR2::RXEN::SET);
     }
 
-    /// Sends one byte, when there is room for it.
+    /// Sends one byte, as soon as the queue has room for it.
     pub fn put_byte(&self, byte: u8) {
         while self.0.uts.is_set(UTS::TXFULL) {
             core::hint::spin_loop();

@@ -1,4 +1,4 @@
-//! The watchdog, as the means to reset the board.
+//! The watchdog, used to reset the board.
 //!
 //! Chapter "Watchdog Timer (WDOG)" of the *MCIMX31 and MCIMX31L Applications Processors Reference Manual*
 //! (MCIMX31RM).
@@ -12,7 +12,7 @@ use crate::mmio::Mmio;
 register_bitfields! { u16,
     /// Control.
     WCR [
-        /// Zero raises the watchdog's signal to the outside.
+        /// Zero asserts the watchdog's external signal.
         WDA OFFSET(5) NUMBITS(1) [],
         /// Zero resets the system.
         SRS OFFSET(4) NUMBITS(1) []
@@ -42,7 +42,7 @@ impl Watchdog {
         Self(unsafe { Mmio::at(address) })
     }
 
-    /// Resets the board, a little later.
+    /// Resets the board, after a short delay.
     pub fn reset(&self) {
         self.0.wcr.write(WCR::WDA::CLEAR + WCR::SRS::CLEAR);
     }

@@ -1,6 +1,6 @@
 // Call.
 6:  find
-    ldp     x10, x0, [x0]           // what the badge is becomes x0
+    ldp     x10, x0, [x0]           // x0: the badge
     and     w8, w10, #{KIND_MASK}
     cmp     w8, #{ENDPOINT}
     b.ne    9b
@@ -10,8 +10,8 @@
     asr     x10, x10, #({OBJECT_SHIFT} - 4)
     and     x10, x10, #~15
 
-// A receiver waits, alone. x19 is the server. Who waits there is blocked on receive. If the endpoint is of
-// this core, so is the server with all that it has.
+// Eligible if a single receiver waits. x19 is the server. Threads in this queue are blocked on receive. If
+// this core owns the endpoint, it also owns the server and all its objects.
     ldr     x12, [x10, #{ENDPOINT_QUEUE}]
     .if     {CORES} > 1
     ldr     x8, [x28, #{GATE_RECEIVING}]
@@ -33,7 +33,7 @@
     ccmp    x15, x19, #0, eq
     b.ne    9b
 
-// It has a reply object, x21, and no time of its own.
+// The server has a reply object, x21, and no scheduling context.
     ldr     x21, [x20, #{RECEIVES_WITH}]
     ldr     x13, [x20, #{SCHED_CONTEXT}]
     cbz     x21, 9b
@@ -41,7 +41,7 @@
     require_next
     require_known
 
-// From here on nothing declines. The server waits no more, and the caller, x22, for the reply.
+// No exit to the slow path from here on. The server no longer waits; the caller, x22, waits for the reply.
     sub     x22, sp, #{CONTEXT}
     ldr     x24, [x28, #{PAYING}]
     .if     {CORES} > 1
@@ -61,7 +61,7 @@
     str     x13, [sp, #{STATE}]
     str     x21, [sp, #{CALLS_WITH}]
 
-// The reply object becomes the top of the stack of the context, x24, that goes along.
+// The reply object becomes the top of the call chain of the scheduling context, x24, which is donated.
     ldr     x13, [x24, #{CONTEXT_REPLY}]
     str     x21, [x24, #{CONTEXT_REPLY}]
     str     x13, [x21, #{REPLY_BELOW}]

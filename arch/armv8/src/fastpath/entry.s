@@ -1,6 +1,6 @@
-// An exception of a user. The stack pointer is at the thread's context (see `trap.s`), and all registers
-// go there, so that whoever declines has nothing to undo. From then on x20 points at the context of the
-// next thread, and x28 at the kernel; x2 to x5 keep the message.
+// An exception of a user. The stack pointer is at the thread's context (see `trap.s`). All registers are
+// saved there first, so that an exit to the slow path has nothing to undo. Then x20 points to the context
+// of the next thread, and x28 to the kernel; x2 to x5 keep the message.
 
     save_general
     mrs     x8, esr_el1
@@ -24,11 +24,12 @@
     cmn     x7, #{REPLY_RECV_NEGATED}
     b.eq    4f
 
-// Everything else is the portable kernel's; so is what declines, with nothing changed.
+// All other system calls go to the portable kernel, as do entries that are not eligible; nothing has changed.
 9:  b       trap_syscall_declined
 
-// Where the next thread, of priority w13, does not have the current one's, w14: the timer must be right
-// for it. If it is less urgent, nobody may be ready who is more urgent, or due.
+// Called if the next thread's priority, w13, differs from the current one's, w14. Not eligible if the timer
+// deadline does not cover w13, or if w13 is lower and the deadline has passed or a higher-priority thread is
+// ready.
 8:  add     w15, w13, #1
     ldrh    w16, [x28, #{ALARM_LOWEST}]
     ldrh    w17, [x28, #{ALARM_END}]
@@ -45,7 +46,7 @@
     ldr     x15, [x28, #{READY_SUMMARY}]
     cbz     x15, 2f
     clz     x15, x15
-    eor     x15, x15, #63           // the highest word that has bits
+    eor     x15, x15, #63           // the highest word with a bit set
     add     x16, x28, #{READY_WORDS}
     ldr     x16, [x16, x15, lsl #3]
     clz     x16, x16

@@ -1,5 +1,5 @@
-// The thread x19, whose context is at x20, runs on the scheduling context x24, which the current thread
-// gives away. x1 describes the message, and x0 is the badge.
+// The thread x19, with its context at x20, runs on the scheduling context x24, which the current thread
+// donates or returns. x1 describes the message, and x0 is the badge.
 7:  .if     {CORES} > 1
     mrs     x12, tpidr_el1
     str     x20, [x12, #{LOCAL_CURRENT}]
@@ -9,7 +9,7 @@
     str     x19, [x24, #{CONTEXT_THREAD}]
     str     x19, [x28, #{CURRENT}]
 
-// The message: no more registers than it has words.
+// The message: only as many registers as it has words.
     and     x1, x1, #~{CAPS_AND_UNWRAPPED}
     stp     x0, x1, [x20]
     ands    w12, w1, #{LENGTH}
@@ -24,7 +24,7 @@
     b.eq    2f
     str     x5, [x20, #40]
 
-// The address space: identifier and root change in one write (Arm ARM, section D8.14.1).
+// Switch the address space: ASID and root change in one write (Arm ARM, section D8.14.1).
 2:  ldr     x12, [x28, #{WALK}]
     cmp     x12, x23
     b.eq    3f
@@ -32,7 +32,7 @@
     msr     ttbr0_el1, x23
     isb
 
-// The floating-point unit is on for whom its registers belong to.
+// Enable the floating-point unit only for the owner of its registers.
 3:  ldr     x12, [x28, #{FPU_OWNER}]
     ldrb    w13, [x28, #{FPU_ENABLED}]
     cmp     x12, x19
@@ -45,12 +45,12 @@
     msr     cpacr_el1, x12
     isb
 
-// The thread-local registers, and back.
+// Load the thread-local registers and return.
 2:  ldp     x12, x13, [x20, #{THREAD_LOCAL}]
     msr     tpidr_el0, x12
     msr     tpidrro_el0, x13
     .if     {USER_TIMER}
-// The users' timer is open for its owner: bit 9 of what they may always do, which is 3.
+// Only its owner may access the user timer: bit 9 in addition to the rights of all threads, which are 3.
     ldr     x12, [x28, #{TIMER_OWNER}]
     ldrb    w13, [x28, #{TIMER_OPEN}]
     cmp     x12, x19
@@ -67,7 +67,7 @@
     b       trap_syscall_taken
     .else
     .if     {CORES} > 1
-// Out of the kernel: what follows is this core's alone.
+// Release the entry lock: what follows uses only core-local data.
     ldr     x12, [x28, #{GATE_PLACE}]
     mov     w13, #{OUTSIDE}
     stlr    x13, [x12]

@@ -1,23 +1,23 @@
-//! Call and ReplyRecv in assembly, where they are as usual.
+//! Fast paths of Call and ReplyRecv in assembly.
 //!
-//! Usual is: a message that travels in registers, without capabilities; capability spaces of one level;
-//! a passive server that waits alone, or will; nobody else who would have to run. Everything else
-//! *declines*, before anything has changed, and the portable kernel does it, by its own fast paths
-//! ([`kernel::fastpath`]) or in general. What happens here is what they do; how the kernel's objects are
-//! laid out is said by [`Layout`].
+//! Eligible are messages that travel in registers, without capabilities; capability spaces of one level;
+//! a passive server that is, or will be, the only thread waiting; and no other thread that would have to
+//! run. All other entries exit to the portable kernel before anything has changed, which handles them by
+//! its own fast paths ([`kernel::fastpath`]) or the slow path. The assembly has the same effects as these;
+//! [`Layout`] describes the layout of the kernel's objects.
 //!
-//! `entry.s` is the kernel entry, up to where the ways part; `require.s` has what both ask before they
-//! begin; `call.s` and `reply_recv.s` are the ways, and `leave.s` makes the other thread the current one
-//! and returns to it.
+//! `entry.s` is the kernel entry, up to the branch to the two fast paths; `require.s` has the conditions that
+//! both check first; `call.s` and `reply_recv.s` are the fast paths, and `leave.s` makes the other thread
+//! the current one and returns to it.
 //!
 //! # Safety
-//! The assembly keeps what the rest of the kernel relies on:
-//! - It works on the kernel as the one reference of the entry would: interrupts are masked, and no
-//!   reference is alive while it runs.
-//! - Nothing is pushed: the stack pointer is at a thread's context meanwhile. Exceptions of the kernel
+//! The assembly maintains the invariants of the rest of the kernel:
+//! - It has exclusive access to the kernel like the one reference of the entry: interrupts are masked, and
+//!   no reference is alive while it runs.
+//! - It pushes nothing: the stack pointer is at a thread's context meanwhile. Exceptions of the kernel
 //!   are fatal, on a stack of their own.
-//! - No register is left with a value of the kernel or of another thread: all come out of the
-//!   receiver's context.
+//! - No register keeps a value of the kernel or of another thread: all are loaded from the receiver's
+//!   context.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;
@@ -40,10 +40,10 @@ use crate::spaces::{KnownSpace, Spaces};
 use crate::trap::class;
 use crate::{Armv8, Capability, Platform};
 
-/// Where CPACR_EL1 says whether floating point is allowed: two bits.
+/// The position of CPACR_EL1.FPEN, two bits that enable floating point.
 const FPEN_SHIFT: usize = 20;
 
-/// What the assembly knows of one platform's kernel.
+/// Offsets in the kernel of one platform.
 struct Offsets<P: Platform>(core::marker::PhantomData<P>);
 
 type Of<P> = Layout<Armv8<P>>;
@@ -55,7 +55,7 @@ impl<P: Platform> Offsets<P> {
     const FPU: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, fpu);
     const TIMER: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, user_timer);
 
-    /// A field of a thread, from its context.
+    /// Offset of a field of a thread from its context.
     const fn thread(field: usize) -> isize {
         field as isize - Self::CONTEXT as isize
     }
@@ -65,7 +65,7 @@ const fn right_bit(right: Rights) -> u32 {
     Packing::RIGHTS.place().1 + right.word().trailing_zeros()
 }
 
-// The guard and the badge fill the second word, and endpoints' rights stand in the first.
+// The guard and the badge fill the second word; the rights of endpoints are in the first.
 const _: () = assert!(Packing::GUARD.place().0 == 1 && Packing::GUARD.place().1 == 0);
 const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 == 0);
 const _: () = assert!(Packing::RIGHTS.place().0 == 0 && Packing::SPLIT.place().0 == 0);
@@ -73,7 +73,7 @@ const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 8);
 const _: () = assert!(MESSAGE_REGISTERS == 4);
 const _: () = assert!(NO_MEMBER == 0);
 
-/// The kernel entry of users' synchronous exceptions. For their vector only.
+/// The kernel entry of users' synchronous exceptions. Used by their vector only.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 pub extern "C" fn synchronous_exception<P: Platform>() {
@@ -105,10 +105,10 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         GATE_VISITED = const Of::<P>::GATE_VISITED,
         GATE_BITS = const Of::<P>::GATE_BITS,
         GATE_RECEIVING = const Of::<P>::GATE_RECEIVING,
-        // What belongs to the core.
+        // Core-local data.
         KERNEL = const CoreLocal::KERNEL,
         LOCAL_CURRENT = const CoreLocal::CURRENT,
-        // Threads, from their contexts on.
+        // Threads: offsets from their contexts.
         CONTEXT = const Offsets::<P>::CONTEXT,
         NEXT_PC = const Context::NEXT_PC,
         RESTART_PC = const Context::RESTART_PC,
@@ -138,7 +138,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         REPLY_ABOVE = const Of::<P>::REPLY_ABOVE,
         CONTEXT_THREAD = const Of::<P>::SCHED_CONTEXT_THREAD,
         CONTEXT_REPLY = const Of::<P>::SCHED_CONTEXT_REPLY,
-        // Numbers.
+        // Constants.
         SYSTEM_CALL = const class::SYSTEM_CALL,
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),

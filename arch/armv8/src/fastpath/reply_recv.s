@@ -1,4 +1,4 @@
-// ReplyRecv. Nobody waits at the endpoint, and there is no threshold.
+// ReplyRecv. Eligible if no thread waits at the endpoint and it has no threshold.
 4:  find
     ldr     x8, [x0]
     and     w12, w8, #{KIND_MASK}
@@ -13,7 +13,7 @@
     eor     x12, x12, x13
     .endif
     cbnz    x12, 9b
-// The server gets no signal.
+// No notification is bound to the server.
     ldr     x12, [sp, #{NOTIFICATION}]
     cbnz    x12, 9b
 
@@ -31,10 +31,10 @@
     asr     x21, x21, #({OBJECT_SHIFT} - 4)
     and     x21, x21, #~15
 
-// x19 is the caller: it waits for the reply to a call along which it has lent its time, x24.
+// x19 is the caller: it waits for the reply to a call with which it donated its scheduling context, x24.
     ldr     x19, [x21, #{REPLY_THREAD}]
     .if     {CORES} > 1
-// It, the reply object, and that of the next outer call are of this core.
+// This core owns the caller, the reply object, and that of the next outer call.
     ldr     x12, [x28, #{GATE_BITS}]
     ldr     x13, [x21, #{REPLY_BELOW}]
     eor     x19, x19, x12
@@ -68,7 +68,7 @@
     require_next
     require_known
 
-// From here on nothing declines. The reply object leaves the stack of the context.
+// No exit to the slow path from here on. The reply object leaves the call chain of the context.
     mov     w12, #{RUNNING}
     str     x12, [x20, #{STATE}]
     ldr     x13, [x21, #{REPLY_BELOW}]
@@ -79,7 +79,7 @@
     mov     w14, #{ABOVE_CONTEXT}
     stp     x14, x24, [x13, #{REPLY_ABOVE}]
 
-// The server, x22, waits for the next call, alone.
+// The server, x22, waits for the next call, as the only thread.
 3:  sub     x22, sp, #{CONTEXT}
     .if     {CORES} > 1
     ldr     x12, [x28, #{GATE_BITS}]

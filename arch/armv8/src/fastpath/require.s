@@ -1,13 +1,14 @@
-// Finds the capability at the address x0: makes x0 the address of its slot, x9 that of the CNode, x10 its
-// guard and w11 its radix. Declines messages that do not travel in registers, or have capabilities, and
-// where every entry has to be looked at: there is no allowance. The space must have one level whose guard
-// and radix make up an address.
+// Looks up the capability at the address x0. Sets x0 to the address of its slot, x9 to that of the CNode, x10
+// to the CNode's guard and w11 to its radix. Not eligible are messages that do not fit in registers or have
+// capabilities, and entries that need a budget check, which is when the threshold is zero. The CSpace must
+// have one level with a guard and radix that make up an address.
     .macro  find
     and     w8, w1, #{LENGTH_AND_CAPS}
     cmp     w8, #{MESSAGE_REGISTERS}
     b.hi    9b
     .if     {CORES} > 1
-// Into the kernel, if nobody is alone there or was here; see `sync::World`.
+// Take the entry lock in shared mode, unless it is held exclusively or this core was remotely modified; see
+// `sync::World`.
     mrs     x28, tpidr_el1
     ldr     x28, [x28, #{KERNEL}]
     ldr     x8, [x28, #{GATE_PLACE}]
@@ -41,7 +42,7 @@
     add     x0, x9, x0, lsl #{SLOT_BITS}
     .endm
 
-// Declines unless the thread at x20 may run instead of the current one, on the same time.
+// Exits to the slow path unless the thread at x20 may run next, on the same scheduling context.
     .macro  require_next
     ldrb    w13, [x20, #{PRIORITY}]
     ldrb    w14, [sp, #{PRIORITY}]
@@ -51,8 +52,8 @@
 2:
     .endm
 
-// Declines unless the address space of the thread at x20 is known. x23 is how it is walked: what stands
-// in the two words of the capability.
+// Exits to the slow path unless the result of the address space lookup of the thread at x20 is still valid.
+// Sets x23 to its TTBR0 value, which consists of the two words of the capability.
     .macro  require_known
     ldp     x13, x14, [x20, #{VSPACE}]
     ldp     x15, x16, [x20, #{SPACE_WALK}]

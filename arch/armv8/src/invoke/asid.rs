@@ -1,4 +1,4 @@
-//! ASID pools, and giving identifiers to address spaces.
+//! ASID pools, and the assignment of identifiers to address spaces.
 
 use abi::Method;
 use abi::sizes::ASID_POOL_BITS;
@@ -91,7 +91,7 @@ pub(super) fn invoke_pool<P: Platform>(
     Ok(Answer::Nothing)
 }
 
-/// The first identifier of a pool that no address space has. Looking through a pool takes long.
+/// The first unused identifier of a pool. Searching a pool takes long, so there are preemption points.
 fn free_asid<P: Platform>(kernel: &mut Kernel<Armv8<P>>, pool: usize) -> Result<Asid, Failure> {
     /// Identifiers between two preemption points.
     const SOME: usize = 32;

@@ -1,8 +1,8 @@
 //! Cache maintenance on behalf of users.
 //!
-//! It is done at the user's own addresses, in the user's address space: then instruction caches that
-//! are indexed by virtual addresses are reached where the user fetches, and RAM that the kernel does
-//! not map can be maintained too.
+//! Operations use the user's own addresses, in the user's address space. So they reach virtually indexed
+//! instruction caches at the addresses from which the user fetches, and RAM that the kernel does not map
+//! can be maintained too.
 
 use core::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::paging::descriptor::Entry;
 use crate::spaces::Asid;
 use crate::{Armv8, Platform};
 
-/// The operation that a method of frames asks for.
+/// The operation of a method of frames.
 pub(super) fn of_page(method: Method) -> Option<CacheOperation> {
     Some(match method {
         Method::ArmPageCleanData => CacheOperation::Clean,
@@ -26,7 +26,7 @@ pub(super) fn of_page(method: Method) -> Option<CacheOperation> {
     })
 }
 
-/// The operation that a method of address spaces asks for.
+/// The operation of a method of address spaces.
 pub(super) fn of_vspace(method: Method) -> Option<CacheOperation> {
     Some(match method {
         Method::ArmVspaceCleanData => CacheOperation::Clean,
@@ -37,10 +37,10 @@ pub(super) fn of_vspace(method: Method) -> Option<CacheOperation> {
     })
 }
 
-/// Maintains a range of addresses, all of which `entry` maps, which may take long.
+/// Maintains a range of addresses, all of which `entry` maps, with preemption points.
 ///
 /// # Errors
-/// Invalidation changes what memory holds, so it needs a mapping that may be written.
+/// Invalidation changes the content of memory, so it needs a writable mapping.
 pub(super) fn maintain<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
@@ -49,7 +49,7 @@ pub(super) fn maintain<P: Platform>(
     asid: Asid,
     range: Range<usize>,
 ) -> Result<(), Failure> {
-    /// Bytes between two preemption points, and about how many instructions they take.
+    /// Bytes between two preemption points, and the approximate number of instructions that they take.
     const PIECE: (usize, usize) = (4096, 500);
     if operation == CacheOperation::Invalidate && !entry.is_user_writable() {
         return Err(Error::IllegalOperation.into());

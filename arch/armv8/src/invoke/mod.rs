@@ -1,5 +1,5 @@
-//! What users ask of the architecture's objects, and what happens when capabilities are copied or go
-//! away. The order of checks is part of the user interface.
+//! Invocations of the architecture's objects, and what happens when capabilities are copied or deleted.
+//! The order of checks is part of the user interface.
 
 mod asid;
 mod cache;
@@ -21,10 +21,10 @@ use crate::spaces::Asid;
 use crate::spaces::Remote;
 use crate::{Armv8, Platform};
 
-/// Users have the addresses below this: half of what their tables could translate.
+/// User addresses are below this: half of the range that their tables can translate.
 pub(crate) const USER_TOP: usize = 1 << 47;
 
-/// The failure of a lookup whose root is not, or no longer, one.
+/// The lookup error for a root that is not, or no longer, the root of an address space.
 const INVALID_ROOT: Error = Error::Lookup {
     source: false,
     failure: LookupFailure::InvalidRoot,
@@ -54,7 +54,7 @@ pub(crate) fn invoke<P: Platform>(
     }
 }
 
-/// The capability that a copy of `cap` shall be.
+/// The capability that a copy of `cap` becomes.
 pub(crate) fn derive(cap: Capability) -> Result<Option<Capability>, Error> {
     match cap {
         Capability::PageTable { mapping: None, .. } | Capability::VSpace { asid: None, .. } => {
@@ -68,7 +68,7 @@ pub(crate) fn derive(cap: Capability) -> Result<Option<Capability>, Error> {
     }
 }
 
-/// Undoes what a capability did that goes away; `last` says that no other refers to the object.
+/// Undoes the effects of a capability that is deleted; `last` says that no other refers to the object.
 pub(crate) fn finalise<P: Platform>(kernel: &mut Kernel<Armv8<P>>, cap: Capability, last: bool) {
     let spaces = &mut kernel.arch.spaces;
     match cap {
@@ -86,7 +86,7 @@ pub(crate) fn finalise<P: Platform>(kernel: &mut Kernel<Armv8<P>>, cap: Capabili
     }
 }
 
-/// Takes an identifier back from a root that is going away.
+/// Takes back the identifier of a root that is being deleted.
 fn release<P: Platform>(kernel: &mut Kernel<Armv8<P>>, asid: Asid, root: PhysAddr) {
     if kernel.arch.spaces.root(asid).map(Table::address) != Some(root) {
         return;
@@ -108,8 +108,8 @@ fn remove_pool<P: Platform>(kernel: &mut Kernel<Armv8<P>>, pool: usize, address:
     tlb::forget_all();
 }
 
-/// Lets other cores leave address spaces, if any of them is in one. None of them gets into one meanwhile,
-/// as this core is alone in the kernel.
+/// Makes other cores switch away from address spaces, if any of them has one loaded. No core can load
+/// another one meanwhile, as this core is in exclusive mode.
 #[cfg(feature = "smp")]
 fn leave_elsewhere<P: Platform>(kernel: &mut Kernel<Armv8<P>>, remote: Remote) {
     let this = kernel.core.id;
@@ -122,7 +122,7 @@ fn leave_elsewhere<P: Platform>(kernel: &mut Kernel<Armv8<P>>, remote: Remote) {
     }
 }
 
-/// An argument that names an address space.
+/// A root of an address space, given as an argument.
 #[derive(Clone, Copy)]
 struct Root {
     address: PhysAddr,
@@ -130,10 +130,10 @@ struct Root {
 }
 
 impl Root {
-    /// The address space that an argument names.
+    /// The address space of an argument.
     ///
     /// # Errors
-    /// Invalid capability `number` where it is none, or has no identifier.
+    /// Invalid capability `number` if it is no address space, or has no identifier.
     #[inline(always)]
     fn from_cap(cap: RawCap, number: usize) -> Result<Self, Error> {
         match Capability::space(cap) {
@@ -142,10 +142,10 @@ impl Root {
         }
     }
 
-    /// Its table.
+    /// Its root table.
     ///
     /// # Errors
-    /// The identifier is not in use any more, or some other address space has it.
+    /// The identifier is not in use any more, or belongs to another address space.
     fn table<P: Platform>(self, kernel: &Kernel<Armv8<P>>, number: usize) -> Result<Table, Error> {
         let table = kernel.arch.spaces.root(self.asid).ok_or(INVALID_ROOT)?;
         if table.address() == self.address {
@@ -156,7 +156,7 @@ impl Root {
     }
 }
 
-/// The lookup of the table that an address needs next failed with so many bits left.
+/// The lookup error for a missing table at `bits_left` bits.
 const fn missing_table(bits_left: usize) -> Error {
     Error::Lookup {
         source: false,

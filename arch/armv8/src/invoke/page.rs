@@ -97,7 +97,7 @@ fn map<P: Platform>(
         let mapped = Capability::Frame(FrameCap { mapping, ..frame });
         kernel[invocation.slot].set_cap(Cap::Arch(mapped));
     }
-    // What a translation leads to changes only by way of none at all (Arm ARM, section D8.16.1).
+    // A valid entry changes only by way of an invalid one: break-before-make (Arm ARM, section D8.16.1).
     if place.kind() != Kind::Empty {
         place.set(Entry::EMPTY);
         forget(frame.size, root.asid, address);
@@ -106,7 +106,7 @@ fn map<P: Platform>(
     Ok(Answer::Nothing)
 }
 
-/// Removes a frame from the address space that it was mapped in, if it still is.
+/// Unmaps a frame from the address space in which it was mapped, if it still is.
 pub(super) fn unmap(spaces: &mut Spaces, frame: &FrameCap) {
     let Some(mapping) = frame.mapping else { return };
     let Some(root) = spaces.root(mapping.asid) else {
@@ -118,7 +118,7 @@ pub(super) fn unmap(spaces: &mut Spaces, frame: &FrameCap) {
     }
 }
 
-/// Forgets translations of a frame. The hardware may keep those of a larger one in pieces.
+/// Invalidates the TLB entries of a frame. The TLB may hold those of a larger frame in several entries.
 fn forget(size: FrameSize, asid: Asid, address: usize) {
     if size == FrameSize::SmallPage {
         tlb::forget_page(asid, address);
@@ -127,8 +127,8 @@ fn forget(size: FrameSize, asid: Asid, address: usize) {
     }
 }
 
-/// The addresses that a cache operation concerns, by the offsets of their start and end in the frame,
-/// and where the frame is mapped.
+/// The addresses of a cache operation, given by the offsets of their start and end in the frame, and the
+/// place at which the frame is mapped.
 fn cache_range(
     spaces: &Spaces,
     frame: &FrameCap,

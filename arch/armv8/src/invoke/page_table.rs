@@ -28,7 +28,7 @@ pub(super) fn invoke<P: Platform>(
             }
             if let Some(mapping) = mapping {
                 unmap(&mut kernel.arch.spaces, address, mapping);
-                // SAFETY: the capability says that a table is there, which nothing leads to now.
+                // SAFETY: the capability refers to a table, which no other table refers to now.
                 unsafe { Table::at(address) }.clear();
             }
             let unmapped = Capability::PageTable {
@@ -42,7 +42,7 @@ pub(super) fn invoke<P: Platform>(
     }
 }
 
-/// Installs the table at the first level that is missing on the way to the address.
+/// Installs the table at the first missing level for the address.
 fn map<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
@@ -75,7 +75,7 @@ fn map<P: Platform>(
     Ok(Answer::Nothing)
 }
 
-/// Removes a table from the address space that it was mapped in, if it still is.
+/// Unmaps a table from the address space in which it was mapped, if it still is.
 pub(super) fn unmap(spaces: &mut Spaces, table: PhysAddr, mapping: Mapping) {
     let Some(root) = spaces.root(mapping.asid) else {
         return;

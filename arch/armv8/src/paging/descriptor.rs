@@ -1,7 +1,7 @@
-//! What the entries of translation tables say.
+//! The entries of translation tables.
 //!
 //! *Arm Architecture Reference Manual for A-profile architecture* (DDI 0487), section D8.3: 4 KiB
-//! granule, addresses of 48 bits, first stage of level 1.
+//! granule, addresses of 48 bits, stage 1 of the EL1&0 regime.
 
 use kernel::arch::PhysAddr;
 use tock_registers::fields::FieldValue;
@@ -9,39 +9,38 @@ use tock_registers::{LocalRegisterCopy, register_bitfields};
 
 register_bitfields! { u64,
     ENTRY [
-        /// No instruction may be fetched by level 0.
+        /// Level 0 may not fetch instructions.
         UXN OFFSET(54) NUMBITS(1) [],
-        /// No instruction may be fetched by level 1.
+        /// Level 1 may not fetch instructions.
         PXN OFFSET(53) NUMBITS(1) [],
-        /// Bits 47 to 12 of the address of what follows.
+        /// Bits 47 to 12 of the address of the table or frame.
         ADDRESS OFFSET(12) NUMBITS(36) [],
-        /// Translations belong to one address space.
+        /// TLB entries are tagged with the address space.
         NG OFFSET(11) NUMBITS(1) [],
         /// The access flag: without it, every access faults.
         AF OFFSET(10) NUMBITS(1) [],
-        /// Who shares the memory.
+        /// Shareability.
         SH OFFSET(8) NUMBITS(2) [
             Inner = 3
         ],
-        /// Nobody may write.
+        /// Read-only.
         READ_ONLY OFFSET(7) NUMBITS(1) [],
         /// Level 0 may access it.
         USER OFFSET(6) NUMBITS(1) [],
-        /// The kind of memory: a byte of MAIR_EL1.
+        /// The memory type: the number of a byte of MAIR_EL1.
         ATTRIBUTES OFFSET(2) NUMBITS(3) [],
         /// A table; in the last level, a page.
         TABLE OFFSET(1) NUMBITS(1) [],
-        /// There is something.
+        /// The entry is valid.
         VALID OFFSET(0) NUMBITS(1) []
     ]
 }
 
-/// What MAIR_EL1 holds, by [`Memory`]: device memory without gathering, reordering, early
-/// acknowledgement; memory past the caches; memory in the caches, written back, allocated by reads and
-/// writes.
+/// The value of MAIR_EL1, by [`Memory`]: device memory without gathering, reordering, early acknowledgement;
+/// uncached memory; write-back cached memory, allocated on reads and writes.
 pub(crate) const MEMORY_ATTRIBUTES: u64 = 0xff_44_00;
 
-/// Kinds of memory.
+/// Memory types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub(crate) enum Memory {
@@ -49,29 +48,29 @@ pub(crate) enum Memory {
     Device = 0,
     /// Memory that is not cached.
     Uncached = 1,
-    /// Memory that is.
+    /// Cached memory.
     Cached = 2,
 }
 
-/// Who may access memory.
+/// Access permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// The kernel.
+    /// Kernel: read and write. Users: none.
     Kernel,
-    /// The kernel, for reading.
+    /// Kernel: read. Users: none.
     KernelRead,
-    /// Users too.
+    /// Kernel and users: read and write.
     UserWrite,
-    /// Users too, but nobody may write.
+    /// Kernel and users: read.
     UserRead,
 }
 
-/// What a mapping is like.
+/// All properties of a mapping except the addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes {
     pub(crate) memory: Memory,
     pub(crate) access: Access,
-    /// By those that the mapping is for.
+    /// Whether its users, or the kernel for a kernel mapping, may fetch instructions.
     pub(crate) executable: bool,
 }
 
@@ -97,7 +96,7 @@ impl Attributes {
     }
 }
 
-/// A level of the tree. Its number is log2 of what one entry of it spans.
+/// A level of the tree. Its number is log2 of the bytes that one entry spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Level {
@@ -143,7 +142,7 @@ impl Level {
 #[repr(transparent)]
 pub(crate) struct Entry(u64);
 
-/// What an entry stands for.
+/// The decoded content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Empty,
@@ -158,19 +157,19 @@ impl Entry {
         Self(fields | address.0 as u64)
     }
 
-    /// A table of the next level.
+    /// A reference to a table of the next level.
     pub(crate) fn table(address: PhysAddr) -> Self {
         Self::new((ENTRY::VALID::SET + ENTRY::TABLE::SET).value, address)
     }
 
-    /// A frame as large as an entry of `level` spans, for users: its translations belong to one address
-    /// space.
+    /// A mapping of a frame of the size that an entry of `level` spans, for users: its TLB entries are tagged
+    /// with the address space.
     pub(crate) fn user_frame(level: Level, address: PhysAddr, attributes: Attributes) -> Self {
         let frame = Self::kernel_frame(level, address, attributes);
         Self(frame.0 | ENTRY::NG::SET.value)
     }
 
-    /// A frame as large as an entry of `level` spans, the same in all address spaces.
+    /// A mapping of a frame of the size that an entry of `level` spans, the same in all address spaces.
     pub(crate) fn kernel_frame(level: Level, address: PhysAddr, attributes: Attributes) -> Self {
         let page = if level == Level::Pages {
             ENTRY::TABLE::SET.value
@@ -184,7 +183,7 @@ impl Entry {
         LocalRegisterCopy::new(self.0)
     }
 
-    /// What it stands for in a table of `level`.
+    /// Decodes an entry of a table of `level`.
     pub(crate) fn kind(self, level: Level) -> Kind {
         let entry = self.copy();
         let address = PhysAddr((entry.read(ENTRY::ADDRESS) << 12) as usize);
@@ -197,7 +196,7 @@ impl Entry {
         }
     }
 
-    /// Whether the frame may be written by users.
+    /// Whether users may write to the frame.
     pub(crate) fn is_user_writable(self) -> bool {
         let entry = self.copy();
         entry.is_set(ENTRY::USER) && !entry.is_set(ENTRY::READ_ONLY)

@@ -1,4 +1,4 @@
-//! What a user asks a mapping to be like, and where a frame stands in an address space.
+//! The attributes of users' mappings, and the place of a frame in an address space.
 
 use abi::Rights;
 
@@ -14,7 +14,7 @@ pub(crate) mod vm_attributes {
     pub(crate) const EXECUTE_NEVER: usize = 4;
 }
 
-/// What a user asks a mapping to be like, as entries want it.
+/// The attributes of entries for a user's mapping request.
 pub(crate) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) -> Attributes {
     let has = |bit| attributes & bit != 0;
     let rights = frame.rights.intersection(rights);
@@ -36,7 +36,7 @@ pub(crate) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) ->
     }
 }
 
-/// Where a frame stands in the address space of `root`; none where something else does by now.
+/// The place of a frame in the address space of `root`; none if something else is mapped there now.
 pub(crate) fn mapped_place(root: Table, frame: &FrameCap, address: usize) -> Option<Place> {
     let place = Place::find(root, address);
     let is_frame = place.kind() == Kind::Frame(frame.address) && place.level == frame.size.level();

@@ -1,4 +1,4 @@
-//! Tables in memory, which the hardware walks through the caches.
+//! Tables in memory. Table walks by the hardware are cached.
 
 use aarch64_cpu::asm::barrier::{ISHST, SY, dsb, isb};
 use kernel::arch::PhysAddr;
@@ -11,7 +11,7 @@ pub(crate) const TABLE_BITS: usize = 12;
 /// Entries of a table.
 pub(crate) const TABLE_ENTRIES: usize = 1 << (TABLE_BITS - 3);
 
-/// A table of some level.
+/// A table of any level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Table(PhysAddr);
 
@@ -19,12 +19,12 @@ impl Table {
     /// The table at `address`.
     ///
     /// # Safety
-    /// A table lies there, in RAM that the kernel maps, for as long as the value is used.
+    /// A table is there, in RAM that the kernel maps, for as long as the value is used.
     pub(crate) const unsafe fn at(address: PhysAddr) -> Self {
         Self(address)
     }
 
-    /// Where it lies.
+    /// Its physical address.
     pub(crate) const fn address(self) -> PhysAddr {
         self.0
     }
@@ -35,19 +35,19 @@ impl Table {
     }
 
     pub(crate) fn get(self, index: usize) -> Entry {
-        // SAFETY: by the contract of `at`, and the index is inside.
+        // SAFETY: by the contract of `at`, and the index is in range.
         unsafe { self.entry(index).read_volatile() }
     }
 
-    /// Changes an entry; table walks see it when this is done (Arm ARM, section D8.2.6).
+    /// Changes an entry; table walks see the change after this (Arm ARM, section D8.2.6).
     pub(crate) fn set(self, index: usize, entry: Entry) {
-        // SAFETY: as for `get`; the hardware only reads.
+        // SAFETY: as for `get`; the hardware only reads it.
         unsafe { self.entry(index).write_volatile(entry) };
         dsb(ISHST);
         isb(SY);
     }
 
-    /// Empties it. No walk leads here.
+    /// Clears a table that no walk reaches.
     pub(crate) fn clear(self) {
         for index in 0..TABLE_ENTRIES {
             // SAFETY: as for `get`.
@@ -57,7 +57,7 @@ impl Table {
     }
 }
 
-/// An entry of a table that was walked to.
+/// An entry of a table, found by a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) table: Table,
@@ -78,7 +78,7 @@ impl Place {
         self.get().kind(self.level)
     }
 
-    /// Walks from `root` towards a user's `address`: all places on the way, of which the last is no
+    /// Walks from `root` towards a user's `address`: all entries on the path, of which the last refers to no
     /// table.
     pub(crate) fn walk(root: Table, address: usize) -> impl Iterator<Item = Self> {
         let place = move |table, level: Level| Self {
@@ -90,12 +90,12 @@ impl Place {
             let Kind::Table(next) = last.kind() else {
                 return None;
             };
-            // SAFETY: a mapped table leaves its parent before its memory is used otherwise.
+            // SAFETY: a mapped table is removed from its parent before its memory is reused.
             Some(place(unsafe { Table::at(next) }, last.level.below()?))
         })
     }
 
-    /// The last place on the way to `address`.
+    /// The last entry on the path to `address`.
     pub(crate) fn find(root: Table, address: usize) -> Self {
         let level = Level::Root;
         let mut place = Self {

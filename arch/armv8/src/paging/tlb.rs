@@ -1,20 +1,20 @@
-//! Forgetting translations, on all cores (Arm ARM, section D8.14).
+//! TLB invalidation, on all cores (Arm ARM, section D8.14).
 
 use core::arch::asm;
 
 use crate::spaces::Asid;
 
-/// Forgets the translations of one page, or block, of an address space.
+/// Invalidates the TLB entries of one page, or block, of an address space.
 pub(crate) fn forget_page(asid: Asid, address: usize) {
     let page = (address >> 12) as u64 & 0xfff_ffff_ffff;
     let operand = u64::from(asid.number()) << 48 | page;
-    // SAFETY: only translations that are in the tables are found again.
+    // SAFETY: the TLB is refilled from the tables.
     unsafe {
         asm!("dsb ishst", "tlbi vae1is, {}", "dsb ish", "isb", in(reg) operand, options(nostack))
     };
 }
 
-/// Forgets all translations of an address space.
+/// Invalidates all TLB entries of an address space.
 pub(crate) fn forget_space(asid: Asid) {
     let operand = u64::from(asid.number()) << 48;
     // SAFETY: as above.
@@ -23,7 +23,7 @@ pub(crate) fn forget_space(asid: Asid) {
     };
 }
 
-/// Forgets all translations.
+/// Invalidates all TLB entries.
 pub(crate) fn forget_all() {
     // SAFETY: as above.
     unsafe {

@@ -1,12 +1,12 @@
-//! The I/O APIC (Intel 82093AA data sheet, order number 290566): turns signals on pins into interrupt
-//! messages.
+//! The I/O APIC (Intel 82093AA data sheet, order number 290566), which converts signals on pins into
+//! interrupt messages.
 
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::ReadWrite;
 use tock_registers::{LocalRegisterCopy, register_bitfields, register_structs};
 
 register_structs! {
-    /// Two registers in memory lead to all others (section 3.1).
+    /// Two registers in memory give access to all others (section 3.1).
     Window {
         (0x00 => select: ReadWrite<u32>),
         (0x04 => _reserved),
@@ -23,7 +23,7 @@ register_bitfields! [u32,
 ];
 
 register_bitfields! [u64,
-    /// Redirection table entry (section 3.2.4). Fixed delivery to one core is 0 in the other fields.
+    /// Redirection table entry (section 3.2.4). The other fields are 0 for fixed delivery to one core.
     Redirection [
         VECTOR OFFSET(0) NUMBITS(8) [],
         ACTIVE_LOW OFFSET(13) NUMBITS(1) [],
@@ -37,34 +37,34 @@ const VERSION: u32 = 0x01;
 /// Index of the low half of pin 0's entry; two indices per pin.
 const REDIRECTION: u32 = 0x10;
 
-/// What makes a pin raise an interrupt.
+/// The condition on which a pin raises an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// A change.
+    /// A change of the signal.
     Edge,
-    /// A state, for as long as it lasts.
+    /// An active signal, for as long as it lasts.
     Level,
 }
 
-/// Which signal counts as active.
+/// The active state of the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polarity {
-    /// A high one.
+    /// Active high.
     High,
-    /// A low one.
+    /// Active low.
     Low,
 }
 
-/// What an interrupt on a pin becomes.
+/// The routing of interrupts on a pin.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     /// The vector that the core sees.
     pub vector: u8,
-    /// Identifier of the core's local APIC.
+    /// The identifier of the core's local APIC.
     pub destination: u8,
-    /// When.
+    /// The trigger.
     pub trigger: Trigger,
-    /// Of which signal.
+    /// The polarity.
     pub polarity: Polarity,
 }
 
@@ -75,12 +75,12 @@ pub struct IoApic {
 }
 
 impl IoApic {
-    /// Takes over the I/O APIC whose registers are mapped at `address`, and masks all its pins.
+    /// Takes over the I/O APIC with registers mapped at `address`, and masks all its pins.
     ///
     /// # Safety
-    /// The registers are mapped there, uncached, and nobody else uses them.
+    /// The registers are mapped there, uncached, and no other code uses them.
     pub unsafe fn new(address: usize) -> Self {
-        // SAFETY: the caller vouches for the registers.
+        // SAFETY: by contract.
         let window = unsafe { &*core::ptr::with_exposed_provenance::<Window>(address) };
         let mut apic = Self { window, pins: 0 };
         let version = LocalRegisterCopy::<u32, Version::Register>::new(apic.read(VERSION));
@@ -106,7 +106,7 @@ impl IoApic {
         self.window.data.set(value);
     }
 
-    /// Sets what an interrupt on `pin` becomes, and leaves the pin masked.
+    /// Sets the routing of interrupts on `pin`, and leaves the pin masked.
     pub fn set_route(&mut self, pin: usize, route: Route) {
         let mut entry = LocalRegisterCopy::<u64, Redirection::Register>::new(0);
         entry.modify(
@@ -121,7 +121,7 @@ impl IoApic {
             entry.modify(Redirection::ACTIVE_LOW::SET);
         }
         let low = low_half(pin);
-        // The low half first, because it masks the pin while the entry is half written.
+        // The low half first, because it masks the pin while only one half is written.
         self.write(low, entry.get() as u32);
         self.write(low + 1, (entry.get() >> 32) as u32);
     }

@@ -1,7 +1,7 @@
 //! The local APIC (Intel SDM vol. 3, chapter 12 "Advanced Programmable Interrupt Controller").
 //!
-//! It has one set of registers and two ways to reach them: memory (xAPIC) and MSRs (x2APIC, section
-//! 12.12). The second is used where the processor has it.
+//! Its registers can be accessed in memory (xAPIC) or as MSRs (x2APIC, section 12.12). MSRs are used if the
+//! processor has them.
 
 use tock_registers::LocalRegisterCopy;
 use tock_registers::register_bitfields;
@@ -32,7 +32,7 @@ register_bitfields! [u32,
     ]
 ];
 
-/// A register, by its offset in memory; its MSR is 0x800 plus a sixteenth of that (table 12-6).
+/// A register, by its offset in memory; its MSR is 0x800 plus a sixteenth of the offset (table 12-6).
 #[derive(Clone, Copy)]
 #[repr(u32)]
 enum Register {
@@ -63,15 +63,15 @@ enum Access {
     Msrs,
 }
 
-/// What cores send to one another.
+/// A message to another core.
 #[cfg(feature = "smp")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// An interrupt.
     Interrupt(u8),
-    /// To stop and wait for [`Message::StartUp`].
+    /// Stops the core, which then waits for [`Message::StartUp`].
     Init,
-    /// To execute, in real mode, at the beginning of this page of 4 KiB.
+    /// Starts the core in real mode at the beginning of this 4 KiB page.
     StartUp(u8),
 }
 
@@ -82,23 +82,23 @@ pub struct LocalApic {
 }
 
 impl LocalApic {
-    /// Where the registers are in memory.
+    /// The physical address of the registers.
     pub fn physical_base() -> u64 {
         ApicBase::read().0.start_address().as_u64()
     }
 
-    /// Enables the controller, with nothing but the timer's vector set up. `x2apic` tells whether the
-    /// processor has that mode, `registers` is where the registers of the other mode are mapped.
+    /// Enables the controller, with only the timer's vector set up. `x2apic` says whether the processor has
+    /// that mode, `registers` is the address at which the registers of the other mode are mapped.
     ///
     /// # Safety
-    /// The registers are mapped there, uncached, and nobody else uses them.
+    /// The registers are mapped there, uncached, and no other code uses them.
     pub unsafe fn enable(x2apic: bool, registers: usize) -> Self {
         let (base, mut flags) = ApicBase::read();
         flags.insert(ApicBaseFlags::LAPIC_ENABLE);
         if x2apic {
             flags.insert(ApicBaseFlags::X2APIC_ENABLE);
         }
-        // SAFETY: the base stays what it was.
+        // SAFETY: the base is unchanged.
         unsafe { ApicBase::write(base, flags) };
         let access = if x2apic {
             Access::Msrs
@@ -119,7 +119,7 @@ impl LocalApic {
         apic
     }
 
-    /// Where the registers are mapped, if they are memory.
+    /// The address of the registers, if they are accessed in memory.
     #[cfg(feature = "smp")]
     pub fn registers(&self) -> usize {
         match self.access {
@@ -132,12 +132,12 @@ impl LocalApic {
         match self.access {
             Access::Memory(base) => {
                 let address = base + register as usize + 16 * index as usize;
-                // SAFETY: a register of the mapped page; reading those of `Register` has no effect.
+                // SAFETY: a register of the mapped page; reading those of `Register` has no side effects.
                 unsafe { core::ptr::with_exposed_provenance::<u32>(address).read_volatile() }
             }
             Access::Msrs => {
                 let msr = Msr::new(X2APIC_BASE + (register as u32 >> 4) + index);
-                // SAFETY: reading these registers has no effect.
+                // SAFETY: reading these registers has no side effects.
                 unsafe { msr.read() as u32 }
             }
         }
@@ -158,13 +158,13 @@ impl LocalApic {
             }
             Access::Msrs => {
                 let mut msr = Msr::new(X2APIC_BASE + (register as u32 >> 4));
-                // SAFETY: interrupt delivery is what this type is for.
+                // SAFETY: this type controls interrupt delivery.
                 unsafe { msr.write(value.into()) }
             }
         }
     }
 
-    /// The identifier of this core, as interrupt messages are addressed to it.
+    /// The identifier of this core, to which interrupt messages are addressed.
     pub fn id(&self) -> u32 {
         let id = self.read(Register::Id);
         match self.access {
@@ -173,7 +173,7 @@ impl LocalApic {
         }
     }
 
-    /// Sends something to the core whose local APIC has an identifier (section 12.6.1).
+    /// Sends a message to the core with the given local APIC identifier (section 12.6.1).
     #[cfg(feature = "smp")]
     pub fn send(&mut self, message: Message, destination: u32) {
         let command = match message {
@@ -181,12 +181,12 @@ impl LocalApic {
             Message::Init => 0b101 << 8,
             Message::StartUp(page) => 0b110 << 8 | u32::from(page),
         };
-        /// For all that is sent here; the opposite means another message to old processors.
+        /// Set for all messages that are sent here; if clear, old processors send another message.
         const ASSERT: u32 = 1 << 14;
         let command = command | ASSERT;
         match self.access {
             Access::Memory(_) => {
-                /// The message before was not accepted yet.
+                /// The previous message was not accepted yet.
                 const PENDING: u32 = 1 << 12;
                 while self.read(Register::Command) & PENDING != 0 {
                     core::hint::spin_loop();
@@ -196,9 +196,9 @@ impl LocalApic {
             }
             Access::Msrs => {
                 let mut msr = Msr::new(X2APIC_BASE + (Register::Command as u32 >> 4));
-                // What was written before shall be seen by whoever is interrupted: this write is not
+                // The target core must see earlier writes when it is interrupted, but this write is not
                 // ordered by itself (section 12.12.3).
-                // SAFETY: orders memory accesses; interrupting cores is what this is for.
+                // SAFETY: orders memory accesses; this function interrupts cores.
                 unsafe {
                     core::arch::x86_64::_mm_mfence();
                     core::arch::asm!("lfence", options(nostack, preserves_flags));
@@ -208,26 +208,26 @@ impl LocalApic {
         }
     }
 
-    /// The handler of the interrupt in service is done (section 12.8.5).
+    /// Ends the interrupt in service (section 12.8.5).
     pub fn end_of_interrupt(&mut self) {
         self.write(Register::EndOfInterrupt, 0);
     }
 
-    /// Whether an interrupt has been accepted but not taken: the interrupt request register (section
-    /// 12.8.4), as far as it holds vectors in use.
+    /// Whether an interrupt is pending: the interrupt request register (section 12.8.4), as far as its
+    /// vectors are used.
     pub fn is_pending(&self) -> bool {
         let first = vectors::FIRST_USER as u32 / 32;
         let last = vectors::TIMER as u32 / 32;
         (first..=last).any(|index| self.read_at(Register::Requests, index) != 0)
     }
 
-    /// Lets the timer count down once from what [`LocalApic::set_count`] is given.
+    /// Makes the timer count down once from the value of [`LocalApic::set_count`].
     pub fn use_count(&mut self) {
         self.write(Register::TimerDivide, Divide::VALUE::By1.value);
         self.set_timer_mode(LocalVector::MODE::OneShot.value);
     }
 
-    /// Lets the timer fire when the time stamp counter reaches a value (section 12.5.4.1).
+    /// Makes the timer fire when the time stamp counter reaches a value (section 12.5.4.1).
     pub fn use_tsc_deadline(&mut self) {
         self.set_timer_mode(LocalVector::MODE::TscDeadline.value);
     }
@@ -243,7 +243,7 @@ impl LocalApic {
         self.write(Register::TimerInitialCount, count);
     }
 
-    /// What is left of the count.
+    /// The remaining count.
     pub fn count(&self) -> u32 {
         self.read(Register::TimerCurrentCount)
     }

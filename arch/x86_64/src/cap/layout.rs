@@ -1,4 +1,4 @@
-//! How the capabilities pack into two words.
+//! The layout of capabilities in two words.
 
 use abi::Rights;
 use kernel::arch::PhysAddr;
@@ -20,9 +20,9 @@ mod tag {
     pub const PORT_CONTROL: u8 = 31;
 }
 
-/// The physical address, in all that have memory.
+/// The physical address, in all capabilities to memory.
 const ADDRESS: Field = Field::aligned(0, 24, 40, 12);
-/// The ASID, in all that can be in an address space; 0 is none.
+/// The ASID, in all capabilities that can be mapped; 0 means none.
 const ASID: Field = Field::number(0, 12, 12);
 /// The address of the mapping.
 const MAPPED_AT: Field = Field::aligned(1, 0, 36, 12);
@@ -148,7 +148,7 @@ pub fn decode(raw: RawCap) -> Cap {
         23 => inert(InertKind::EptTable),
         25 => inert(InertKind::EptDirectory),
         27 => inert(InertKind::EptPointers),
-        // 29: there are no others. A panic here would have to be kept wherever one kind is looked for.
+        // 29: there are no others. A panic would have to be compiled into each place that tests for one kind.
         _ => inert(InertKind::EptRoot),
     }
 }

@@ -25,11 +25,11 @@ pub struct FrameCap {
     pub address: PhysAddr,
     /// The level at which one entry maps it.
     pub level: Level,
-    /// Device memory.
+    /// Whether it is device memory.
     pub device: bool,
-    /// Read and write.
+    /// The rights to read and write.
     pub rights: Rights,
-    /// Where this capability has mapped it.
+    /// The mapping made by this capability.
     pub mapping: Option<Mapping>,
 }
 
@@ -40,7 +40,7 @@ pub struct TableCap {
     pub address: PhysAddr,
     /// Its level.
     pub level: Level,
-    /// Where it is mapped.
+    /// The place at which it is mapped.
     pub mapping: Option<Mapping>,
 }
 
@@ -58,25 +58,25 @@ pub struct RootCap {
 pub struct PoolCap {
     /// Physical address of its [`AsidPool`].
     pub address: PhysAddr,
-    /// Its place in the table of pools.
+    /// Its index in the table of pools.
     pub index: usize,
 }
 
 /// I/O ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortsCap {
-    /// The first.
+    /// The first port.
     pub first: u16,
-    /// The last.
+    /// The last port.
     pub last: u16,
 }
 
-/// An object that the ABI knows and this kernel does not drive yet: it has memory and no methods.
+/// An object that the ABI defines and this kernel does not support yet: it has memory and no methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InertCap {
     /// Physical address.
     pub address: PhysAddr,
-    /// Which.
+    /// Its kind.
     pub kind: InertKind,
 }
 
@@ -128,7 +128,7 @@ pub enum Cap {
     Inert(InertCap),
 }
 
-/// What an object type of this architecture is.
+/// The meaning of an object type of this architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Frame(Level),

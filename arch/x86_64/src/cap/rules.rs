@@ -11,16 +11,16 @@ use super::{Cap, FrameCap, PortsCap, layout};
 const TABLE_BITS: usize = 12;
 
 impl Cap {
-    /// The capability that was packed, if it is one of the architecture.
+    /// The decoded capability, if it is one of the architecture.
     #[inline(always)]
     pub fn of(raw: RawCap) -> Option<Self> {
         (raw.tag() & 1 == 1).then(|| layout::decode(raw))
     }
 
-    /// The capability that a copy shall be; `Ok(None)`: it can't be copied.
+    /// The capability that a copy becomes; `Ok(None)` if it cannot be copied.
     ///
     /// # Errors
-    /// [`Error::IllegalOperation`] for paging structures that are in no address space.
+    /// [`Error::IllegalOperation`] for paging structures that are not mapped.
     pub fn derive(self) -> Result<Option<Self>, Error> {
         match self {
             Self::Frame(frame) => Ok(Some(Self::Frame(FrameCap {
@@ -118,7 +118,7 @@ impl ArchCap for Cap {
 }
 
 impl PortsCap {
-    /// Whether an access of so many bytes stays within the ports.
+    /// Whether an access of some bytes stays within the ports.
     pub fn contains(self, port: u16, bytes: u16) -> bool {
         match port.checked_add(bytes - 1) {
             Some(last) => self.first <= port && last <= self.last,

@@ -1,4 +1,4 @@
-    # Call. The capability to the endpoint, and its badge.
+    # Call. Looks up the capability to the endpoint, and its badge.
 6:  escapement_find
     mov r12d, r11d
     and r12d, {WRITABLE_ENDPOINT_MASK}
@@ -10,8 +10,8 @@
     sar r11, {OBJECT_SHIFT}
     shl r11, 4
 
-    # A receiver waits, alone. R12 is the server, RBX its registers. Who waits there is blocked on
-    # receive. If the endpoint is of this core, so is the server with all that it has.
+    # Eligible if a single receiver waits. R12 is the server, RBX its registers. Threads in this queue are
+    # blocked on receive. If this core owns the endpoint, it also owns the server and all its objects.
     mov rbx, [r11 + {ENDPOINT_QUEUE}]
     mov eax, ebx
     and eax, {ENDPOINT_STATE_MASK}
@@ -33,7 +33,7 @@
     cmp [rbx + {NEXT}], r12
     jne 9b
 
-    # It has a reply object, R13, and no time of its own.
+    # The server has a reply object, R13, and no scheduling context.
     mov r13, [rbx + {RECEIVES_WITH}]
     test r13, r13
     jz 9b
@@ -42,7 +42,7 @@
     escapement_require_next
     escapement_require_known
 
-    # From here on nothing declines. The server waits no more, and the caller, RDX, for the reply.
+    # No exit to the slow path from here on. The server no longer waits; the caller, RDX, waits for the reply.
     mov r14, [rbp + {CONTEXT}]
 .if {CORES} > 1
     mov rax, [rbp + {GATE_BITS}]
@@ -59,7 +59,7 @@
     mov qword ptr [rsp + {STATE}], {BLOCKED_ON_REPLY}
     mov [rsp + {CALLS_WITH}], r13
 
-    # The reply object becomes the top of the stack of the context, R14, that goes along.
+    # The reply object becomes the top of the call chain of the scheduling context, R14, which is donated.
     mov rcx, [r14 + {CONTEXT_REPLY}]
     mov [r14 + {CONTEXT_REPLY}], r13
     mov [r13 + {REPLY_BELOW}], rcx

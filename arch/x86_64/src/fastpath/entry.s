@@ -1,5 +1,5 @@
-    # Declines unless the thread whose registers are at RBX may run instead of the current one, on the
-    # same time: nobody else may have to run, and the timer must be right for it.
+    # Exits to the slow path unless the thread with its registers at RBX may run next on the same scheduling
+    # context: no other thread would have to run, and the timer deadline covers its priority.
 .macro escapement_require_next
     movzx eax, byte ptr [rbx + {PRIORITY}]
     cmp al, [rsp + {PRIORITY}]
@@ -24,8 +24,8 @@
 2:
 .endm
 
-    # Declines unless the address space of the thread at RBX is known, and the floating-point registers
-    # and the bases are those of the current thread, which RDX then is.
+    # Exits to the slow path unless the result of the address space lookup of the thread at RBX is still
+    # valid, and the floating-point registers and the bases belong to the current thread, to which RDX is set.
 .macro escapement_require_known
     mov rax, [rbx + {VSPACE}]
     cmp rax, [rbx + {SPACE}]
@@ -42,11 +42,11 @@
     jnz 9b
 .endm
 
-    # Puts the first word of the capability at the address RDI into R11, and makes RDI the address of its slot,
-    # RAX that of the CNode, and CL its radix. Declines messages that do not travel in registers, or have
-    # capabilities, and where every entry has to be looked at: there is no allowance. The space must have
-    # one level whose guard and radix make up an address: `shr` takes its count from the lowest bits of
-    # CL, which are the radix.
+    # Looks up the capability at the address RDI. Sets R11 to its first word, RDI to the address of its slot,
+    # RAX to that of the CNode, and CL to its radix. Not eligible are messages that do not fit in registers or
+    # have capabilities, and entries that need a budget check, which is when the threshold is zero. The CSpace
+    # must have one level with a guard and radix that make up an address: `shr` takes its count from the
+    # lowest bits of CL, which are the radix.
 .macro escapement_find
     mov eax, esi
     and eax, {LENGTH_AND_CAPS}
@@ -54,8 +54,8 @@
     ja 9b
     mov rbp, gs:[{KERNEL}]
 .if {CORES} > 1
-    # Into the kernel, if nobody is alone there or was here: the exchange is a barrier between what is
-    # written and what is read (Intel SDM vol. 3, section 9.2.3.9).
+    # Take the entry lock in shared mode, unless it is held exclusively or this core was remotely modified.
+    # The exchange is a barrier between the write and the reads (Intel SDM vol. 3, section 9.2.3.9).
     mov rcx, [rbp + {GATE_PLACE}]
     mov eax, {INSIDE}
     xchg [rcx], rax
@@ -86,9 +86,9 @@
     mov r11, [rdi]
 .endm
 
-    # A system call of a kernel with fast paths. The processor has put the return address into RCX and
-    # the flags into R11. All registers go into the thread's context, so that whoever declines has
-    # nothing to undo; from then on RSP points there, and RBP at the kernel. R10, R8, R9 and R15 keep the
+    # A system call of a kernel with fast paths. The processor has put the return address into RCX and the
+    # flags into R11. All registers are saved into the thread's context first, so that an exit to the slow
+    # path has nothing to undo. Then RSP points there, and RBP to the kernel. R10, R8, R9 and R15 keep the
     # message.
     swapgs
     mov gs:[{USER_STACK}], rsp
@@ -126,12 +126,12 @@
     cmp rdx, {REPLY_RECV}
     je 4f
 
-    # Everything else is the portable kernel's.
+    # All other system calls go to the portable kernel.
 3:  mov rcx, rsp
     mov rsp, gs:[{STACK}]
     call escapement_system_call
 
-    # Whoever declines comes here, with nothing changed.
+    # Entries that are not eligible exit to the slow path here, with nothing changed.
 9:  mov rdi, [rsp + {RDI}]
     mov rsi, [rsp + {RSI}]
     mov rdx, [rsp + {RDX}]

@@ -1,5 +1,5 @@
-    # The thread R12, whose registers are at RBX, runs on the context R14, which the current thread gives
-    # away. RSI describes the message, and RDI is the badge.
+    # The thread R12, with its registers at RBX, runs on the scheduling context R14, which the current thread
+    # donates or returns. RSI describes the message, and RDI is the badge.
 7:  mov qword ptr [rsp + {SCHED_CONTEXT}], 0
     mov [rbx + {SCHED_CONTEXT}], r14
     mov [r14 + {CONTEXT_THREAD}], r12
@@ -8,7 +8,7 @@
     lea rax, [rbx + {REGISTERS_SIZE}]
     mov gs:[{TRAP_STACK}], rax
 
-    # The message: no more registers than it has words.
+    # The message: only as many registers as it has words.
     and rsi, ~{CAPS_AND_UNWRAPPED}
     mov eax, esi
     and eax, {LENGTH}
@@ -24,7 +24,7 @@
     jz 8f
     mov [rbx + {R15}], r15
 
-    # The address space, the floating-point registers and the bases.
+    # Switch the address space, the floating-point registers and the bases.
 8:  mov rax, [rbx + {SPACE_ROOT}]
     cmp rax, [rbp + {ACTIVE_ROOT}]
     je 5f
@@ -51,7 +51,7 @@
     mov [rbp + {BASES_OF}], r12
     mov byte ptr [rsp + {BASES_LOADED}], 0
     mov byte ptr [rbx + {BASES_LOADED}], 1
-    # Selectors are not left to the next thread, see `crate::bases`. RDX is zero since `xrstor64`.
+    # Selectors are cleared before the next thread runs, see `crate::bases`. RDX is zero since `xrstor64`.
     mov ds, edx
     mov es, edx
     rdfsbase rax
@@ -60,8 +60,8 @@
     mov rax, [rbx + {FS_BASE}]
     wrfsbase rax
 .if {CHECKED} + {MELTDOWN} + {MDS}
-    # A kernel that checks itself does it here, too. Where user mode sees less, or buffers are cleared,
-    # the way back is that of all system calls.
+    # A kernel that checks its own invariants does so here, too. If the kernel is hidden from user mode, or
+    # buffers are cleared, the return is that of all system calls.
     mov [rbx + {RDI}], rdi
     mov [rbx + {RSI}], rsi
     swapgs
@@ -89,14 +89,14 @@
     mov [rsp + {GS_BASE}], rax
     mov gs, edx
 .if {CORES} > 1
-    # Out of the kernel: what follows is this core's alone. The thread that ran before is not.
+    # Release the entry lock: what follows uses only core-local data, but not the previous thread.
     mov rax, [rbp + {GATE_PLACE}]
     mov qword ptr [rax], {OUTSIDE}
 .endif
     mov rax, [rbx + {GS_BASE}]
     wrgsbase rax
 
-    # Back to user mode. Who was interrupted, or had RCX or R11 written, goes by `iretq`.
+    # Return to user mode. A thread that was interrupted, or had RCX or R11 written, returns by `iretq`.
     mov rsp, rbx
     mov rax, [rsp + {RAX}]
     mov rdx, [rsp + {RDX}]

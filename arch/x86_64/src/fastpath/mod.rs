@@ -1,22 +1,22 @@
-//! Call and ReplyRecv in assembly, where they are as usual.
+//! Fast paths of Call and ReplyRecv in assembly.
 //!
-//! Usual is: a message that travels in registers, without capabilities; capability spaces of one level;
-//! a passive server that waits alone, or will; nobody else who would have to run. Everything else
-//! *declines*, before anything has changed, and the portable kernel does it, by its own fast paths
-//! ([`kernel::fastpath`]) or in general. What happens here is what they do; how the kernel's objects are
-//! laid out is said by [`kernel::fastpath::Layout`].
+//! Eligible are messages that travel in registers, without capabilities; capability spaces of one level;
+//! a passive server that is, or will be, the only thread waiting; and no other thread that would have to
+//! run. All other entries exit to the portable kernel before anything has changed, which handles them by
+//! its own fast paths ([`kernel::fastpath`]) or the slow path. The assembly has the same effects as these;
+//! [`kernel::fastpath::Layout`] describes the layout of the kernel's objects.
 //!
-//! `entry.s` is the kernel entry, up to where the ways part; `call.s` and `reply_recv.s` are these, and
-//! `leave.s` makes the other thread the current one and returns to it.
+//! `entry.s` is the kernel entry, up to the branch to the two fast paths, which are `call.s` and
+//! `reply_recv.s`; `leave.s` makes the other thread the current one and returns to it.
 //!
 //! # Safety
-//! The assembly keeps what the rest of the kernel relies on:
-//! - It works on the kernel as the one reference of the entry would: interrupts are disabled, and no
-//!   reference is alive while it runs.
-//! - The stack pointer is at the registers of a thread meanwhile. Nothing is pushed, and exceptions
-//!   that can occur here have stacks of their own.
-//! - No register is left with a value of the kernel or of another thread: all come out of the
-//!   receiver's context, but for those that the message consists of.
+//! The assembly maintains the invariants of the rest of the kernel:
+//! - It has exclusive access to the kernel like the one reference of the entry: interrupts are disabled,
+//!   and no reference is alive while it runs.
+//! - The stack pointer is at the registers of a thread meanwhile. It pushes nothing, and exceptions that
+//!   can occur here have stacks of their own.
+//! - No register keeps a value of the kernel or of another thread: all are loaded from the receiver's
+//!   context, except those of the message.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;
@@ -42,21 +42,21 @@ use crate::isolation::Isolation;
 use crate::space::Asids;
 use crate::{Platform, X86_64};
 
-/// A field of a thread, seen from its registers.
+/// Offset of a field of a thread from its registers.
 macro_rules! thread {
     ($field:ident) => {
         Layout::<X86_64<P>>::$field as isize - Self::REGISTERS as isize
     };
 }
 
-/// What the assembly knows of one platform's kernel.
+/// Offsets in the kernel of one platform.
 struct Offsets<P: Platform>(core::marker::PhantomData<P>);
 
 impl<P: Platform> Offsets<P> {
     const CONTEXT: usize = Layout::<X86_64<P>>::THREAD_CONTEXT;
     /// Offset of a thread's registers.
     const REGISTERS: usize = Self::CONTEXT + offset_of!(Context, registers);
-    /// What else is in its context, seen from the registers.
+    /// Offset of the floating-point state from the registers.
     const FPU: isize = offset_of!(Context, fpu) as isize - offset_of!(Context, registers) as isize;
     const SPACE: usize = offset_of!(Context, space) - offset_of!(Context, registers);
     const ARCH: usize = Layout::<X86_64<P>>::KERNEL_ARCH;
@@ -95,8 +95,8 @@ const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 
 const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 8);
 const _: () = assert!(MESSAGE_REGISTERS == 4);
 
-/// Lets system calls take fast paths from now on, unless the processor lacks what the assembly needs, or
-/// the kernel does more at each switch than it knows of.
+/// Lets system calls take fast paths from now on, unless the processor lacks features that the assembly
+/// needs, or thread switches involve more than the assembly handles.
 pub fn enable<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
     if !bases::has_instructions()
         || kernel.arch.fpu.components() == 0
@@ -111,7 +111,7 @@ pub fn enable<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
     LStar::write(VirtAddr::new(system_call_entry::<P> as *const () as u64));
 }
 
-/// The kernel entry of system calls, with fast paths. For the processor only.
+/// The kernel entry of system calls, with fast paths. Called by the processor only.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 extern "C" fn system_call_entry<P: Platform>() {
@@ -120,7 +120,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         include_str!("call.s"),
         include_str!("reply_recv.s"),
         include_str!("leave.s"),
-        // What belongs to the core.
+        // Core-local data.
         CURRENT = const CoreLocal::CURRENT,
         STACK = const CoreLocal::STACK,
         USER_STACK = const CoreLocal::USER_STACK,
@@ -146,7 +146,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         GATE_VISITED = const Layout::<X86_64<P>>::GATE_VISITED,
         GATE_BITS = const Layout::<X86_64<P>>::GATE_BITS,
         GATE_RECEIVING = const Layout::<X86_64<P>>::GATE_RECEIVING,
-        // Threads, from their registers on.
+        // Threads: offsets from their registers.
         REGISTERS = const Offsets::<P>::REGISTERS,
         REGISTERS_SIZE = const size_of::<Registers>(),
         CSPACE = const Offsets::<P>::CSPACE,
@@ -203,7 +203,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         REPLY_ABOVE_WHICH = const Layout::<X86_64<P>>::REPLY_ABOVE_WHICH,
         CONTEXT_THREAD = const Layout::<X86_64<P>>::SCHED_CONTEXT_THREAD,
         CONTEXT_REPLY = const Layout::<X86_64<P>>::SCHED_CONTEXT_REPLY,
-        // Numbers.
+        // Constants.
         CALL = const Syscall::Call.number() as isize,
         REPLY_RECV = const Syscall::ReplyRecv.number() as isize,
         SYSCALL_BYTES = const SYSCALL_BYTES,
@@ -252,7 +252,7 @@ extern "C" fn system_call_entry<P: Platform>() {
     )
 }
 
-/// What kernels that check themselves do after a fast path.
+/// The check after a fast path in kernels that check their own invariants.
 pub fn check<P: Platform>() {
     // SAFETY: this is the only reference of the kernel entry.
     unsafe { P::kernel() }.after_assembly();

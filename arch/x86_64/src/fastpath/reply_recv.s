@@ -1,4 +1,4 @@
-    # ReplyRecv. Nobody waits at the endpoint, and there is no threshold.
+    # ReplyRecv. Eligible if no thread waits at the endpoint and it has no threshold.
 4:  escapement_find
     mov r12d, r11d
     and r12d, {READABLE_ENDPOINT_MASK}
@@ -13,7 +13,7 @@
     cmp qword ptr [r11 + {ENDPOINT_QUEUE}], 0
 .endif
     jne 9b
-    # The server may get a signal.
+    # Not eligible if a notification is bound to the server.
     cmp qword ptr [rsp + {NOTIFICATION}], 0
     jne 9b
 
@@ -34,11 +34,11 @@
     sar r13, {OBJECT_SHIFT}
     shl r13, 4
 
-    # R12 is the caller, RBX its registers: it waits for the reply to a call along which it has lent its
-    # time, R14.
+    # R12 is the caller, RBX its registers: it waits for the reply to a call with which it donated its
+    # scheduling context, R14.
     mov r12, [r13 + {REPLY_THREAD}]
 .if {CORES} > 1
-    # It, the reply object, and that of the next outer call are of this core.
+    # This core owns the caller, the reply object, and that of the next outer call.
     mov rax, [rbp + {GATE_BITS}]
     xor r12, rax
     test r12d, {CORE_MASK}
@@ -76,7 +76,7 @@
     escapement_require_next
     escapement_require_known
 
-    # From here on nothing declines. The reply object leaves the stack of the context.
+    # No exit to the slow path from here on. The reply object leaves the call chain of the context.
     mov qword ptr [rbx + {STATE}], {RUNNING}
     mov rcx, [r13 + {REPLY_BELOW}]
     mov [r14 + {CONTEXT_REPLY}], rcx
@@ -87,7 +87,7 @@
     mov qword ptr [rcx + {REPLY_ABOVE}], {ABOVE_CONTEXT}
     mov [rcx + {REPLY_ABOVE_WHICH}], r14
 
-    # The server, RDX, waits for the next call, alone.
+    # The server, RDX, waits for the next call, as the only thread.
 3:
 .if {CORES} > 1
     mov rcx, [rbp + {GATE_BITS}]

@@ -1,6 +1,6 @@
 //! The kernel's half of every address space.
 //!
-//! | address | holds |
+//! | address | content |
 //! |---|---|
 //! | `0xffff_8000_0000_0000` | the window onto all memory: large pages, writable, not executable |
 //! | `0xffff_ffff_8000_0000` | the kernel's image at this offset: 4 KiB pages, none both writable and executable |
@@ -14,7 +14,7 @@ use super::{Entry, Flags, Level, PageTable, window};
 
 /// The offset of the kernel's image: link address minus physical address.
 pub const IMAGE_BASE: usize = 0xffff_ffff_8000_0000;
-/// The end of what the tables of the image cover, which is what the linker script promises.
+/// The end of the range of the image's tables, within which the linker script places the image.
 pub const IMAGE_END: usize = IMAGE_BASE + IMAGE_TABLES * LARGE_PAGE;
 const IMAGE_TABLES: usize = 2;
 const DEVICE_BASE: usize = 0xffff_ffff_c000_0000;
@@ -44,7 +44,7 @@ pub(crate) struct Tables {
     visible: VisibleTables,
 }
 
-/// What users' roots have of the kernel's half where it is hidden, see [`crate::isolation`].
+/// The kernel's half of users' roots if the kernel is hidden, see [`crate::isolation`].
 #[cfg(feature = "harden-meltdown")]
 #[repr(C)]
 struct VisibleTables {
@@ -69,7 +69,7 @@ pub(crate) static mut TABLES: Tables = Tables {
     },
 };
 
-/// What may be done with a part of the kernel's image.
+/// The permissions of a part of the kernel's image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Instructions.
@@ -89,12 +89,12 @@ pub struct KernelSpace {
 }
 
 impl KernelSpace {
-    /// Builds the tables: the `sections` of the image, and a window up to `memory_end`. Where the
-    /// processor has no pages of 1 GiB, `spare` gives a zeroed page of memory for every GiB.
+    /// Builds the tables: the `sections` of the image, and a window up to `memory_end`. If the processor has
+    /// no pages of 1 GiB, `spare` provides a zeroed page of memory for every GiB.
     ///
     /// # Safety
-    /// Called once, with boot tables that show the first GiB of memory in the window and the image;
-    /// nobody else uses the pages of `spare`.
+    /// Called once, with boot tables that map the first GiB of memory in the window and the image; the pages
+    /// of `spare` have no other use.
     pub unsafe fn build(
         sections: &[(Range<usize>, Access)],
         memory_end: usize,
@@ -102,7 +102,7 @@ impl KernelSpace {
         mut spare: impl FnMut() -> PhysAddr,
     ) -> Self {
         let tables = &raw mut TABLES;
-        // SAFETY: the caller promises that this is the only call, hence the only reference.
+        // SAFETY: by contract, this is the only call, hence the only reference.
         let tables = unsafe { &mut *tables };
 
         for (range, access) in sections {
@@ -126,7 +126,7 @@ impl KernelSpace {
                 Entry::new(PhysAddr(start), DATA | Flags::LARGE)
             } else {
                 let directory = spare();
-                // SAFETY: the page is ours alone, and zero is a valid table.
+                // SAFETY: the page has no other use, and zero is a valid table.
                 let table = unsafe { &mut *window::object::<PageTable>(directory).as_ptr() };
                 for (index, entry) in table.entries.iter_mut().enumerate() {
                     *entry = Entry::new(PhysAddr(start + index * LARGE_PAGE), DATA | Flags::LARGE);
@@ -156,8 +156,8 @@ impl KernelSpace {
         }
     }
 
-    /// From now on users' roots get no more of the kernel's half than what user mode needs: the code
-    /// of `entries`, and what this crate knows of.
+    /// Restricts the kernel's half of users' roots to the parts that user mode needs: the code of
+    /// `entries`, and the data that this crate knows of. Applies to roots that are installed from now on.
     #[cfg(feature = "harden-meltdown")]
     pub fn hide(&mut self, entries: Range<usize>) {
         let parts = [
@@ -181,12 +181,12 @@ impl KernelSpace {
         self.is_hidden = true;
     }
 
-    /// The root of an address space without a user's half.
+    /// The root of the address space without a user half.
     pub fn root(&self) -> PhysAddr {
         physical(&self.tables.root)
     }
 
-    /// Puts the kernel's half into the root of a user's address space. The tables below are shared.
+    /// Installs the kernel's half in the root of a user's address space. The tables below are shared.
     pub fn install(&self, root: &mut PageTable) {
         #[cfg(feature = "harden-meltdown")]
         if self.is_hidden {
@@ -201,7 +201,7 @@ impl KernelSpace {
     /// Maps a page of device registers and returns its address.
     ///
     /// # Panics
-    /// When there are more than 512, which is a boot-time matter.
+    /// If there are more than 512, which can happen only at boot.
     pub fn map_device(&mut self, page: PhysAddr) -> usize {
         self.tables.devices.entries[self.devices] = Entry::new(page, DEVICE);
         self.devices += 1;

@@ -1,11 +1,11 @@
-//! Finding the entry for an address.
+//! Lookup of the entry for an address.
 
 use abi::LookupFailure;
 use kernel::token::{Objects, Ptr};
 
 use super::{PageTable, window};
 
-/// A level of the tree. Its number is log2 of what one entry of it spans.
+/// A level of the tree. Its number is log2 of the bytes that one entry spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
@@ -20,7 +20,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// From the root down.
+    /// The levels from the root down.
     const DOWN: [Self; 4] = [Self::Root, Self::Pointers, Self::Directory, Self::Table];
 
     /// log2 of the bytes that one entry spans.
@@ -34,7 +34,7 @@ impl Level {
     }
 }
 
-/// Where an entry is.
+/// The place of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The table.
@@ -46,7 +46,7 @@ pub struct Place {
 /// Finds the entry of `level` for a user's `address` under `root`.
 ///
 /// # Errors
-/// A table is missing, or a large page stands in its place: how many address bits were left.
+/// A table is missing, or a large page is mapped in its place; reports the remaining address bits.
 pub fn find(
     objects: &Objects,
     root: Ptr<PageTable>,
@@ -64,8 +64,8 @@ pub fn find(
                 bits_left: step.bits(),
             });
         };
-        // SAFETY: an entry leads to a table for as long as that table is a kernel object: the
-        // finaliser of the last capability to a table takes it out of its parent.
+        // SAFETY: an entry refers to a table for as long as that table is a kernel object: the
+        // finaliser of the last capability to a table removes it from its parent.
         table = unsafe { window::object(next) };
     }
     unreachable!("every level is on the way down")

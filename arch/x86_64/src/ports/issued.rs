@@ -1,9 +1,9 @@
-//! Which I/O ports have been issued.
+//! The set of issued I/O ports.
 //!
-//! A range can have 65,536 ports, so a bit for each would make a long way. There are three sets: of
-//! ports; of *blocks* of 64 ports in which any has been issued; and of blocks that lie inside an issued
-//! range and count as a whole. A range marks at most two blocks port by port, those at its ends, and the
-//! blocks between them by sixteen words of the other two sets.
+//! A range can have 65,536 ports, so updating a bit for each would take long. There are three sets: of
+//! ports; of *blocks* of 64 ports in which any has been issued; and of blocks that lie completely in an
+//! issued range and are recorded as a whole. A range marks at most two blocks port by port, those at its
+//! ends, and the blocks between them by sixteen words of the other two sets.
 
 use crate::cap::PortsCap;
 
@@ -30,7 +30,7 @@ impl Blocks {
         }
     }
 
-    /// The words of the blocks from `first` up to `end`, each with the mask of those that count.
+    /// The words of the blocks from `first` up to `end`, each with the mask of these blocks.
     fn words(&mut self, first: usize, end: usize) -> impl Iterator<Item = (&mut u64, u64)> {
         self.0
             .iter_mut()
@@ -53,11 +53,11 @@ pub struct IssuedPorts {
     ports: &'static mut [u64; BLOCKS],
     /// Blocks in which any port has been issued.
     any: Blocks,
-    /// Blocks inside an issued range.
+    /// Blocks that lie completely in an issued range.
     whole: Blocks,
 }
 
-/// What a range covers of the blocks at its ends: block and ports; and the blocks between them.
+/// The blocks of a range: those at its ends, with the mask of their ports; and those between them.
 fn parts(range: PortsCap) -> ([Option<(usize, u64)>; 2], core::ops::Range<usize>) {
     let (first, last) = (usize::from(range.first), usize::from(range.last));
     let (first_block, last_block) = (first / BLOCK, last / BLOCK);
@@ -74,7 +74,7 @@ fn parts(range: PortsCap) -> ([Option<(usize, u64)>; 2], core::ops::Range<usize>
 }
 
 impl IssuedPorts {
-    /// None.
+    /// No issued ports.
     ///
     /// # Safety
     /// Called once.
@@ -101,7 +101,7 @@ impl IssuedPorts {
                 .any(|(word, blocks)| *word & blocks != 0)
     }
 
-    /// Issues a range of which no port has been issued.
+    /// Issues a range, of which no port has been issued.
     pub fn issue(&mut self, range: PortsCap) {
         let (ends, between) = parts(range);
         for (block, ports) in ends.into_iter().flatten() {
@@ -115,7 +115,7 @@ impl IssuedPorts {
         }
     }
 
-    /// A range that was issued can be issued again.
+    /// Makes an issued range available again.
     pub fn release(&mut self, range: PortsCap) {
         let (ends, between) = parts(range);
         for (block, ports) in ends.into_iter().flatten() {

@@ -1,7 +1,7 @@
 //! I/O ports (Intel SDM vol. 1, chapter 19).
 //!
-//! User mode cannot touch them: the task state has no permission map. The holder of a capability asks
-//! the kernel instead.
+//! User mode has no access to them: the task state has no permission map. The holder of a capability
+//! invokes the kernel instead.
 
 mod issued;
 
@@ -19,7 +19,7 @@ use crate::{Platform, X86_64};
 /// Performs an invocation of the control of I/O ports.
 ///
 /// # Errors
-/// As the ABI lists them.
+/// As specified by the ABI.
 pub fn invoke_control<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -28,7 +28,7 @@ pub fn invoke_control<P: Platform>(
         return Err(Error::IllegalOperation.into());
     }
     invocation.require(4, 1)?;
-    // Port numbers have 16 bits; the rest of the words is ignored.
+    // Port numbers have 16 bits; the other bits of the words are ignored.
     let first = invocation.word(kernel, 0) as u16;
     let last = invocation.word(kernel, 1) as u16;
     let (index, depth) = (invocation.word(kernel, 2), invocation.word(kernel, 3));
@@ -58,7 +58,7 @@ pub fn invoke_control<P: Platform>(
 /// Performs an invocation of I/O ports.
 ///
 /// # Errors
-/// As the ABI lists them.
+/// As specified by the ABI.
 pub fn invoke<P: Platform>(
     kernel: &Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -79,7 +79,7 @@ pub fn invoke<P: Platform>(
         return Err(Error::IllegalOperation.into());
     }
 
-    // SAFETY: what a device does upon this is the business of whoever has the capability.
+    // SAFETY: the holder of the capability is responsible for the effect on the device.
     unsafe {
         if words == 1 {
             Ok(Answer::word(match bytes {

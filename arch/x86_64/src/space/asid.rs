@@ -1,7 +1,7 @@
 //! Identifiers of address spaces.
 //!
-//! They are words of 12 bits: three select a pool, which users make from untyped memory, and nine an
-//! address space in it. Number 0 is never given to one.
+//! They have 12 bits: three select a pool, which users make from untyped memory, and nine an address
+//! space in it. Number 0 is not used.
 
 use core::num::NonZeroU16;
 use core::ops::Range;
@@ -45,19 +45,19 @@ impl Asid {
 #[derive(Debug)]
 #[repr(C, align(4096))]
 pub struct AsidPool {
-    /// Physical addresses; 0 is none, since no object lies there.
+    /// Physical addresses; 0 means none, since no object is there.
     roots: [PhysAddr; POOL_SIZE],
 }
 
 const NONE: PhysAddr = PhysAddr(0);
 
-/// The table of pools. With several cores, each has a copy of it, and whoever changes it changes all of
-/// them.
+/// The table of pools. On several cores, each has its own copy; a core that changes it changes all
+/// copies.
 #[derive(Debug)]
 pub struct Asids {
     pools: [Option<Ptr<AsidPool>>; POOLS],
-    /// How often an identifier was taken away from an address space: what was known of identifiers
-    /// before is doubtful since.
+    /// The ASID generation: it increases when an address space loses its identifier, and older results of
+    /// lookups become invalid.
     removals: u64,
 }
 
@@ -70,31 +70,31 @@ impl Asids {
         }
     }
 
-    /// Offset of the number of removals, for fast paths in assembly.
+    /// Offset of the ASID generation, for fast paths in assembly.
     pub const REMOVALS: usize = core::mem::offset_of!(Self, removals);
 
-    /// How often an identifier was taken away from an address space.
+    /// The ASID generation.
     pub fn removals(&self) -> u64 {
         self.removals
     }
 
-    /// The first place without a pool.
+    /// The first unused index in the table of pools.
     pub fn free_place(&self) -> Option<usize> {
         self.pools.iter().position(Option::is_none)
     }
 
-    /// The pool in a place.
+    /// The pool at an index.
     pub fn pool(&self, place: usize) -> Option<Ptr<AsidPool>> {
         self.pools[place]
     }
 
-    /// Puts a pool into a place, or takes it away.
+    /// Sets or removes the pool at an index.
     pub fn set_pool(&mut self, place: usize, pool: Option<Ptr<AsidPool>>) {
         self.removals += u64::from(pool.is_none());
         self.pools[place] = pool;
     }
 
-    /// The first of some identifiers in the pool of a place that no address space has.
+    /// The first unused identifier among some of a pool.
     pub fn free_asid(
         &self,
         objects: &Objects,
@@ -113,7 +113,7 @@ impl Asids {
         (root != NONE).then_some(root)
     }
 
-    /// Gives an identifier of an existing pool to the address space of `root`, or takes it away.
+    /// Assigns an identifier of an existing pool to the address space of `root`, or takes it back.
     pub fn set_root(&mut self, objects: &mut Objects, asid: Asid, root: Option<PhysAddr>) {
         self.removals += u64::from(root.is_none());
         if let Some(pool) = self.pools[asid.pool()] {
@@ -121,7 +121,7 @@ impl Asids {
         }
     }
 
-    /// Whether an address space has an identifier of the pool in a place.
+    /// Whether an address space has an identifier of a pool.
     pub fn holds(&self, objects: &Objects, place: usize, root: PhysAddr) -> bool {
         self.pools[place].is_some_and(|pool| objects[pool].roots.contains(&root))
     }

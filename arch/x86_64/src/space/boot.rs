@@ -19,7 +19,7 @@ const TABLE_BITS: usize = 12;
 /// Builds the root and every paging structure that `range` needs, level by level from the top.
 ///
 /// # Panics
-/// When the allocator does, which is a boot-time matter.
+/// If the allocator does, which can happen only at boot.
 pub fn boot_space<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     boot: &mut BootAllocator<X86_64<P>>,
@@ -33,8 +33,8 @@ pub fn boot_space<P: Platform>(
         address: boot.alloc(TABLE_BITS),
         asid: Some(Asid::INITIAL),
     };
-    // SAFETY: both are zeroed memory of the right size, which is a valid pool and table, and theirs
-    // alone from now on.
+    // SAFETY: both are zeroed memory of the right size, which is a valid pool and table, and have no other
+    // use.
     let (pool_object, root_object) = unsafe {
         (
             window::object(pool.address),

@@ -1,4 +1,4 @@
-//! Making ASID pools, and giving their identifiers to address spaces.
+//! Making ASID pools, and assigning their identifiers to address spaces.
 
 use abi::sizes::ASID_POOL_BITS;
 use abi::{LookupFailure, Method};
@@ -15,7 +15,7 @@ use crate::{Platform, X86_64};
 /// Performs an invocation of ASIDControl.
 ///
 /// # Errors
-/// As the ABI lists them.
+/// As specified by the ABI.
 pub fn invoke_control<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -48,7 +48,7 @@ pub fn invoke_control<P: Platform>(
         ..untyped
     };
     kernel[parent].set_cap(AnyCap::Untyped(full));
-    // SAFETY: the untyped memory has no children, so nobody uses it; zero is a valid, empty pool.
+    // SAFETY: the untyped memory has no children, so it has no other use; zero is a valid, empty pool.
     let pool = unsafe { window::object::<AsidPool>(untyped.address) };
     kernel.each_core(|kernel| kernel.arch.asids.set_pool(place, Some(pool)));
     let cap = Cap::AsidPool(PoolCap {
@@ -62,7 +62,7 @@ pub fn invoke_control<P: Platform>(
 /// Performs an invocation of an ASID pool.
 ///
 /// # Errors
-/// As the ABI lists them.
+/// As specified by the ABI.
 pub fn invoke_pool<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -102,8 +102,7 @@ pub fn invoke_pool<P: Platform>(
     Ok(Answer::Nothing)
 }
 
-/// The first identifier in the pool of a place that no address space has. Looking through a pool takes
-/// long.
+/// The first unused identifier of a pool. Searching a pool takes long, so there are preemption points.
 fn free_asid<P: Platform>(kernel: &mut Kernel<X86_64<P>>, place: usize) -> Result<Asid, Failure> {
     /// Identifiers between two preemption points.
     const SOME: usize = 32;

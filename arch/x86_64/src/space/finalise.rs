@@ -1,4 +1,4 @@
-//! What happens to address spaces when capabilities go away.
+//! The effects on address spaces of deleting capabilities.
 
 use kernel::Kernel;
 use kernel::sched::CORES;
@@ -9,7 +9,7 @@ use crate::cap::{Cap, PoolCap, RootCap};
 use crate::paging::{PageTable, window};
 use crate::{Platform, X86_64};
 
-/// A capability goes away; `last` says that no other refers to the object.
+/// Undoes the effects of a capability that is deleted; `last` says that no other refers to the object.
 pub fn finalise<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: Cap, last: bool) {
     match cap {
         // Every frame capability has a mapping of its own.

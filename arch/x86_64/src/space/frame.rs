@@ -11,10 +11,10 @@ use crate::cap::{Cap, FrameCap, Mapping};
 use crate::paging::{Entry, Flags, Level, Place, USER_TOP, find};
 use crate::{Platform, X86_64};
 
-/// Performs an invocation of a frame, whose capability is packed.
+/// Performs an invocation of a frame, given by its packed capability.
 ///
 /// # Errors
-/// As the ABI lists them.
+/// As specified by the ABI.
 #[inline(never)]
 pub fn invoke<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
@@ -97,8 +97,8 @@ fn map<P: Platform>(
     Ok(Answer::Nothing)
 }
 
-/// The entry that maps a frame. Without the right to read, the frame is in the address space but only
-/// the kernel could use it.
+/// The entry that maps a frame. Without the right to read, the frame is mapped but only the kernel could
+/// access it.
 pub(super) fn entry(cap: &FrameCap, rights: Rights, attributes: usize) -> Entry {
     let mut flags = Flags::PRESENT;
     flags.set(Flags::USER, rights.contains(Rights::READ));
@@ -115,7 +115,7 @@ pub(super) fn entry(cap: &FrameCap, rights: Rights, attributes: usize) -> Entry 
     Entry::new(cap.address, flags)
 }
 
-/// Takes a frame out of the address space, if the mapping of this capability is still there.
+/// Unmaps a frame, if the mapping of this capability still exists.
 pub(super) fn take_out<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: FrameCap) {
     let Some(mapping) = cap.mapping else { return };
     let Some(root) = root_of(kernel, mapping.asid) else {

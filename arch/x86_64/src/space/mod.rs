@@ -1,8 +1,8 @@
-//! Address spaces: identifiers, paging structures and frames, as users build and take them apart.
+//! Address spaces: identifiers, paging structures and frames, as users map and unmap them.
 //!
-//! A capability to something mapped remembers the identifier (ASID) of the address space and the
-//! address. Nobody updates that memory when a higher level goes away, so it is an allegation: whoever
-//! acts on it looks first whether the entry is still there.
+//! A capability to a mapped object records the identifier (ASID) of the address space and the address. This
+//! record is not updated when a higher level is removed, so it may be stale: code that uses it first
+//! checks whether the entry still exists.
 
 mod asid;
 mod boot;
@@ -32,15 +32,15 @@ use crate::{Platform, X86_64};
 /// The root table of an address space, if its identifier is still valid.
 fn root_of<P: Platform>(kernel: &Kernel<X86_64<P>>, asid: Asid) -> Option<Ptr<PageTable>> {
     let root = kernel.arch.asids.root(&kernel.objects, asid)?;
-    // SAFETY: a pool holds the roots of existing address spaces only: the finaliser of the last
-    // capability to a root takes it out.
+    // SAFETY: a pool contains the roots of existing address spaces only: the finaliser of the last
+    // capability to a root removes it.
     Some(unsafe { window::object(root) })
 }
 
-/// The address space that extra capability 0 names, before its identifier is checked.
+/// The address space of extra capability 0, before its identifier is checked.
 ///
 /// # Errors
-/// [`Error::InvalidCapability`] if it is not the root of one that has an identifier.
+/// [`Error::InvalidCapability`] if it is not a root with an identifier.
 fn named_space<P: Platform>(
     kernel: &Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -57,7 +57,7 @@ fn named_space<P: Platform>(
 /// Checks that an identifier still belongs to the address space of `root`.
 ///
 /// # Errors
-/// [`Error::Lookup`] if it belongs to none, [`Error::InvalidCapability`] if it belongs to another.
+/// [`Error::Lookup`] if it is not in use, [`Error::InvalidCapability`] if it belongs to another.
 fn check_asid<P: Platform>(
     kernel: &Kernel<X86_64<P>>,
     root: Ptr<PageTable>,
@@ -73,12 +73,12 @@ fn check_asid<P: Platform>(
     }
 }
 
-/// Whether this core uses an address space now.
+/// Whether this core has an address space loaded.
 fn is_active<P: Platform>(kernel: &Kernel<X86_64<P>>, root: PhysAddr) -> bool {
     kernel.arch.active_root == root
 }
 
-/// A page of an address space has changed, or gone.
+/// Invalidates the TLB entries of a page that has changed or was unmapped.
 fn forget_page<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     root: Ptr<PageTable>,
@@ -92,7 +92,7 @@ fn forget_page<P: Platform>(
     on_other_cores(kernel, root, Remote::ForgetPage(root, mapping.address));
 }
 
-/// A paging structure of an address space has gone, and all that was below.
+/// Invalidates all TLB entries of an address space, after a paging structure was unmapped.
 fn forget_all<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: Ptr<PageTable>) {
     let root = window::to_physical(root.address());
     if is_active(kernel, root) {
@@ -102,7 +102,7 @@ fn forget_all<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: Ptr<PageTable>)
     on_other_cores(kernel, root, Remote::ForgetAll(root));
 }
 
-/// An address space has lost its identifier: whoever runs in it goes on without.
+/// Makes all cores switch away from an address space that has lost its identifier.
 fn leave<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr) {
     if is_active(kernel, root) {
         kernel.arch.deactivate();
@@ -111,8 +111,8 @@ fn leave<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr) {
     on_other_cores(kernel, root, Remote::Leave(root));
 }
 
-/// Lets every other core do something if any of them uses an address space. None of them begins to
-/// meanwhile, as this one is alone in the kernel.
+/// Performs a remote call on all other cores if any of them has an address space loaded. No core can load it
+/// meanwhile, as this core is in exclusive mode.
 #[cfg(feature = "smp")]
 fn on_other_cores<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr, remote: Remote) {
     let this = kernel.core.id;
@@ -123,7 +123,7 @@ fn on_other_cores<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr, r
     }
 }
 
-/// Does what another core has asked for by one of the functions above.
+/// Performs a remote call that one of the functions above requested on another core.
 #[cfg(feature = "smp")]
 pub fn perform<P: Platform>(kernel: &mut Kernel<X86_64<P>>, remote: Remote) {
     match remote {

@@ -10,7 +10,7 @@ use crate::cap::{Cap, Mapping, TableCap};
 use crate::paging::{Entry, Level, PageTable, Place, USER_TOP, find, window};
 use crate::{Platform, X86_64};
 
-/// The level whose entries refer to tables of `level`.
+/// The level of entries that refer to tables of `level`.
 const fn parent(level: Level) -> Level {
     match level {
         Level::Table => Level::Directory,
@@ -22,7 +22,7 @@ const fn parent(level: Level) -> Level {
 /// Performs an invocation of a paging structure.
 ///
 /// # Errors
-/// As the ABI lists them.
+/// As specified by the ABI.
 pub fn invoke<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -95,7 +95,7 @@ fn unmap<P: Platform>(
     Ok(Answer::Nothing)
 }
 
-/// Takes a structure out of its parent, if it is still there.
+/// Removes a structure from its parent, if it is still there.
 pub(super) fn take_out<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: TableCap) {
     let Some(mapping) = cap.mapping else { return };
     let Some(root) = root_of(kernel, mapping.asid) else {

@@ -1,9 +1,9 @@
-//! What a processor needs against attacks on its speculation, by what it says of itself.
+//! The defences against speculation attacks that a processor needs, by its own report.
 
-/// What a processor says of itself.
+/// The report of a processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Processor {
-    /// It is AMD's or Hygon's.
+    /// Whether it is AMD's or Hygon's.
     pub is_amd: bool,
     /// CPUID leaf 7: EBX.
     pub leaf_7_ebx: u32,
@@ -15,7 +15,7 @@ pub struct Processor {
     pub leaf_21_eax: u32,
     /// CPUID leaf 0x8000_0021: ECX.
     pub leaf_21_ecx: u32,
-    /// IA32_ARCH_CAPABILITIES; 0 where it is absent.
+    /// IA32_ARCH_CAPABILITIES; 0 if it is absent.
     pub capabilities: u64,
 }
 
@@ -24,27 +24,26 @@ pub const fn bit(word: u64, number: u32) -> bool {
     word >> number & 1 != 0
 }
 
-/// What a processor needs, and what it offers.
+/// The vulnerabilities of a processor, and the defences that it offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Speculation {
-    /// Loads in user mode may go on with what only the kernel may read (CVE-2017-5754).
+    /// Loads in user mode may speculatively use kernel memory (CVE-2017-5754).
     pub meltdown: bool,
     /// Its buffers keep data of other privilege levels, and `verw` clears them (MDS, TAA, MMIO stale data,
     /// RFDS; AMD's TSA).
     pub buffers: bool,
-    /// It has indirect branches forget what they were taught, on demand (IBPB).
+    /// It can flush indirect branch predictions (IBPB).
     pub barrier: bool,
-    /// IBRS may be switched on for good (enhanced IBRS).
+    /// IBRS can be enabled permanently (enhanced IBRS).
     pub enhanced_ibrs: bool,
     /// The same, by a bit of EFER (AMD64 APM vol. 2, section 3.1.7).
     pub automatic_ibrs: bool,
-    /// It keeps apart the branches of threads that share a core (STIBP).
+    /// It isolates the branch predictions of hardware threads that share a core (STIBP).
     pub single_thread: bool,
 }
 
 impl Speculation {
-    /// What follows from what a processor says of itself. One that says nothing needs all that can be
-    /// done.
+    /// Evaluates the report of a processor. One that reports nothing is assumed to be vulnerable.
     pub const fn of(processor: &Processor) -> Self {
         let amd = processor.is_amd;
         let [ebx, edx, leaf_8, eax, ecx] = [
@@ -63,7 +62,7 @@ impl Speculation {
         let scheduler = ecx >> 1 & 3 != 3;
         Self {
             meltdown: !amd && !bit(capabilities, 0),
-            // MD_CLEAR, FB_CLEAR, RFDS_CLEAR, VERW_CLEAR: what the instruction clears.
+            // MD_CLEAR, FB_CLEAR, RFDS_CLEAR, VERW_CLEAR: the buffers that the instruction clears.
             buffers: bit(edx, 10) && sampling
                 || bit(capabilities, 17) && stale
                 || bit(capabilities, 28) && file

@@ -1,11 +1,11 @@
-//! The entry stubs and the way back to user mode.
+//! The entry stubs, and the return to user mode.
 //!
-//! Registers go straight into the current thread's context ([`Registers`]): the processor pushes its
-//! part there, because the task state says so, and the stubs store the rest beside it. Interrupts stay
-//! disabled in the kernel, so every entry starts on an empty kernel stack.
+//! Registers are saved directly into the current thread's context ([`Registers`]): the processor pushes its
+//! part there, by the stack pointer in the task state, and the stubs store the other registers beside it.
+//! Interrupts stay disabled in the kernel, so every entry starts on an empty kernel stack.
 //!
-//! A system call is left by `sysret` if it was entered by `syscall`; [`paging::USER_TOP`] is why its
-//! return address is canonical. Anything else is left by `iretq`.
+//! A system call that was entered by `syscall` returns by `sysret`; [`paging::USER_TOP`] ensures that its
+//! return address is canonical. All other returns use `iretq`.
 //!
 //! [`paging::USER_TOP`]: crate::paging::USER_TOP
 
@@ -48,30 +48,30 @@ pub fn stub(vector: u64) -> usize {
     special as usize
 }
 
-/// Leaves the kernel: to the current thread, or into the idle loop.
+/// Returns to the current thread, or enters the idle loop.
 ///
 /// # Safety
-/// The core's state is set up. The kernel's stack is abandoned, so no reference to kernel state may be
+/// The core-local data is set up. The kernel's stack is abandoned, so no reference to kernel state may be
 /// alive.
 pub unsafe fn return_to_user() -> ! {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe { escapement_return_to_user() }
 }
 
-/// Leaves the kernel to the thread that has these registers.
+/// Returns to the thread that has these registers.
 ///
 /// # Safety
 /// It is the current one; otherwise as for [`return_to_user`].
 #[inline(always)]
 pub unsafe fn return_to(registers: *const Registers) -> ! {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe {
         asm!("mov rsp, {}", "jmp escapement_return_to_thread", in(reg) registers, options(noreturn))
     }
 }
 
-/// Enables `syscall` (Intel SDM vol. 3, section 5.8.8), and disables `sysenter`, whose registers firmware
-/// may have filled: without a code segment it is a general protection exception (vol. 2, SYSENTER).
+/// Enables `syscall` (Intel SDM vol. 3, section 5.8.8), and disables `sysenter`, which firmware may have
+/// configured: without a code segment it is a general protection exception (vol. 2, SYSENTER).
 ///
 /// # Safety
 /// The core's segments are set up.
@@ -79,7 +79,7 @@ pub unsafe fn enable_system_calls() {
     /// IA32_SYSENTER_CS.
     const SYSENTER_CODE: u32 = 0x174;
     LStar::write(VirtAddr::new(escapement_syscall_entry as *const () as u64));
-    // Interrupts off, and the flags that the compiler relies on in a known state.
+    // Disables interrupts, and sets the flags on which the compiler relies to a known state.
     SFMask::write(
         RFlags::INTERRUPT_FLAG
             | RFlags::TRAP_FLAG
@@ -89,8 +89,8 @@ pub unsafe fn enable_system_calls() {
             | RFlags::IOPL_HIGH
             | RFlags::IOPL_LOW,
     );
-    // SAFETY: the selectors are those of the descriptor table; the entry is a stub made for this. The kernel
-    // does not use `sysenter`.
+    // SAFETY: the selectors are those of the descriptor table; the entry is a stub for this purpose. The
+    // kernel does not use `sysenter`.
     unsafe {
         Msr::new(SYSENTER_CODE).write(0);
         Star::write_raw(SYSRET_BASE as u16, KERNEL_CODE.0);
@@ -101,7 +101,7 @@ pub unsafe fn enable_system_calls() {
 global_asm!(
     ".pushsection .text.entry, \"ax\"",
 
-    // One stub per vector: makes all frames alike by a zero in place of the error code that most
+    // One stub per vector. It makes all frames equal, by a zero in place of the error code that most
     // vectors do not have (Intel SDM vol. 3, table 6-1).
     ".balign {STUB_SIZE}",
     ".global escapement_stubs",
@@ -123,11 +123,11 @@ global_asm!(
     "test byte ptr [rsp + {CS} - {VECTOR}], 3",
     "jz escapement_trap_from_kernel",
     "swapgs",
-    // No load that follows is made with the user's base (CVE-2019-1125).
+    // No later load uses the user's base, not even speculatively (CVE-2019-1125).
     ".if {SPECTRE}",
     "lfence",
     ".endif",
-    // What was pushed goes from the frame of the core to where it is expected, once that is seen.
+    // Copy the pushed frame from core-local data to the context, once the context is mapped.
     ".if {MELTDOWN}",
     "escapement_take_frame:",
     "mov rsp, gs:[{KERNEL_ROOT}]",
@@ -166,16 +166,16 @@ global_asm!(
     "mov rdi, [rsp + {VECTOR}]",
     "mov rsi, [rsp + {ERROR}]",
     "mov rsp, gs:[{STACK}]",
-    // An interrupt gate leaves the user's DF and AC as they are.
+    // An interrupt gate does not clear the user's DF and AC.
     "push 2",
     "popfq",
     "xor ebp, ebp",
     "call escapement_trap",
     "jmp escapement_return_to_user",
 
-    // In the kernel only the idle loop has interrupts enabled, and it has no state to keep. Whoever
-    // benchmarks may name model-specific registers that the processor does not have; then the access
-    // has failed, see `crate::msr`. Anything else is an error of the kernel.
+    // In the kernel only the idle loop has interrupts enabled, and it has no state to save. A benchmark may
+    // name model-specific registers that the processor does not have; then the access has failed, see
+    // `crate::msr`. Any other exception is an error of the kernel.
     "escapement_trap_from_kernel:",
     ".if {SPECTRE}",
     "lfence",
@@ -207,10 +207,10 @@ global_asm!(
     "add rsp, 16",
     "iretq",
 
-    // A debug exception may come at the first instruction of a system call, on the user's stack and
+    // A debug exception may occur at the first instruction of a system call, on the user's stack and
     // before `swapgs`: some processors report a single step that began in user mode only then. So it
-    // has a stack of its own. In the kernel it means nothing; of a user it is like any other, once
-    // its frame is where the others are.
+    // has a stack of its own. In the kernel it is ignored; from user mode it is handled like any other,
+    // after its frame has been moved to the place of the others.
     "escapement_debug_stub:",
     "test byte ptr [rsp + 8], 3",
     "jnz 2f",
@@ -247,16 +247,16 @@ global_asm!(
     "jmp escapement_save_registers",
     ".endif",
 
-    // A non-maskable interrupt may come anywhere, so this touches neither GS nor the kernel. It is fatal
-    // where the chipset says that it was memory or a bus (bits 7 and 6 of port 0x61, NMI status and control;
-    // Intel ICH10 datasheet, section 13.7.1). Others, such as those of a watchdog or of a button, mean
-    // nothing to the kernel. Its stack is that of fatal exceptions: none of them returns.
+    // A non-maskable interrupt may occur anywhere, so this uses neither GS nor the kernel. It is fatal
+    // if the chipset reports an error of memory or a bus (bits 7 and 6 of port 0x61, NMI status and control;
+    // Intel ICH10 datasheet, section 13.7.1). Others, such as those of a watchdog or of a button, are
+    // ignored. Its stack is that of fatal exceptions, none of which returns.
     "escapement_non_maskable_stub:",
     "push rax",
     "in al, {NMI_STATUS}",
     "test al, {NMI_ERRORS}",
     "pop rax",
-    // Every address space sees this stack: no register of a thread stays there.
+    // Every address space maps this stack: clear the thread's register on it.
     ".if {MELTDOWN}",
     "mov qword ptr [rsp - 8], 0",
     ".endif",
@@ -268,7 +268,7 @@ global_asm!(
     "push 0",
     "escapement_fatal_stub_with_error:",
     "push -1",
-    // On the kernel's root, whatever came before.
+    // Load the kernel's root, regardless of the current one.
     ".if {MELTDOWN}",
     "lea rax, [rip + {TABLES}]",
     "sub rax, {IMAGE_BASE}",
@@ -316,7 +316,7 @@ global_asm!(
     "mov rsp, gs:[{STACK}]",
     "call escapement_system_call",
 
-    // Back to user mode, with what is in the context of the thread that is current now.
+    // Return to user mode, with the context of the thread that is current now.
     ".global escapement_return_to_user",
     "escapement_return_to_user:",
     "mov rsp, gs:[{CURRENT}]",
@@ -387,7 +387,7 @@ global_asm!(
     "iretq",
 
     // `verw` clears buffers if its operand is in memory (Intel, "Deep Dive: Microarchitectural Data
-    // Sampling"); any selector of data that can be written does.
+    // Sampling"); any selector of a writable data segment serves.
     ".if {MDS}",
     ".balign 2",
     "escapement_any_data: .word {KERNEL_DATA}",

@@ -1,10 +1,10 @@
-//! Exceptions that the kernel does not survive: its own, and hardware failures.
+//! Fatal exceptions: those of the kernel, and hardware failures.
 
 use x86_64::registers::control::Cr2;
 
 use crate::Platform;
 
-/// What the stubs and the processor have put on the stack.
+/// The frame that the stubs and the processor have pushed.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Frame {
@@ -17,7 +17,7 @@ pub struct Frame {
     ss: u64,
 }
 
-/// The stubs of non-maskable interrupts, machine checks and double faults give no vector.
+/// The vector of non-maskable interrupts, machine checks and double faults, which share a stub.
 const UNKNOWN_VECTOR: u64 = u64::MAX;
 
 /// Ends the run with a report.

@@ -1,4 +1,4 @@
-//! From what happened to one call of the portable kernel.
+//! Handlers of exceptions, interrupts and system calls, which call the portable kernel.
 
 use abi::MessageInfo;
 use abi::breakpoint::SOFTWARE;
@@ -15,7 +15,7 @@ use super::vectors::{self, exception};
 use crate::context::{Context, Registers};
 use crate::{Platform, X86_64, debug};
 
-/// A system call: its registers are in the context of the current thread, whose part `registers` is.
+/// A system call: `registers` are part of the context of the current thread.
 #[inline(always)]
 pub fn system_call<P: Platform>(
     cap: usize,
@@ -24,9 +24,9 @@ pub fn system_call<P: Platform>(
     registers: &mut Registers,
 ) -> ! {
     let context = Context::of(registers);
-    // SAFETY: the registers are those of the current thread, and so is the context.
+    // SAFETY: the registers are part of the current thread's context.
     let thread = unsafe { Thread::of_context(context) };
-    // SAFETY: this is a kernel entry, and the only one.
+    // SAFETY: this is the only kernel entry on this core.
     let kernel = unsafe { P::kernel() };
     let call = SystemCall {
         thread,
@@ -40,13 +40,13 @@ pub fn system_call<P: Platform>(
         unsafe { return_to(registers) }
     }
     kernel.handle_syscall_in_general();
-    // SAFETY: the core is set up; the reference is used no more.
+    // SAFETY: the core is set up; the reference is not used any more.
     unsafe { return_to_user() }
 }
 
 /// An exception of a user, or an interrupt.
 pub fn trap<P: Platform>(vector: u64, error: u64) {
-    // SAFETY: this is a kernel entry, and the only one.
+    // SAFETY: this is the only kernel entry on this core.
     let kernel = unsafe { P::kernel() };
     match vector {
         0..vectors::FIRST_INTERRUPT => {
@@ -67,7 +67,7 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
         vectors::FIRST_USER..=vectors::LAST_USER => {
             let irq = Irq((vector - vectors::IRQ_BASE) as usize);
             kernel.handle_interrupt(Interrupt::Line(irq));
-            // Only now is the line masked: before, a level-triggered one would come again.
+            // Not before the line is masked: a level-triggered interrupt would be raised again.
             kernel.arch.local_apic.end_of_interrupt();
         }
         vectors::TIMER => {
@@ -87,7 +87,7 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
 fn fault(vector: u64, error: u64) -> Fault {
     /// Bit of the error code of a page fault (Intel SDM vol. 3, figure 4-12).
     const INSTRUCTION_FETCH: u64 = 1 << 4;
-    /// The bits of it that the ABI shows.
+    /// The bits of it that the ABI reports.
     const STATUS: u64 = 0x1f;
     match vector {
         exception::PAGE_FAULT => Fault::Vm {
@@ -107,8 +107,8 @@ fn fault(vector: u64, error: u64) -> Fault {
     }
 }
 
-/// The `int` instruction is not a way into the kernel: it counts as a system call that does not exist,
-/// whose number tells the vector.
+/// The `int` instruction is no system call: it is handled as one that does not exist, with the vector in its
+/// number.
 fn software_interrupt<P: Platform>(kernel: &mut Kernel<X86_64<P>>, vector: u64) {
     const INT_BYTES: u64 = 2;
     const RAX: usize = 0;

@@ -1,7 +1,7 @@
-//! Entries into the kernel and the way back.
+//! Kernel entry and exit.
 //!
-//! `entry` holds the assembly stubs, `table` tells the processor about them, `handlers` turns
-//! what happened into one call of the portable kernel.
+//! `entry` contains the assembly stubs, `table` the descriptors that refer to them, and `handlers` the
+//! functions that call the portable kernel.
 
 mod entry;
 pub mod fatal;
@@ -14,21 +14,21 @@ pub use handlers::{system_call, trap};
 #[cfg(feature = "harden-meltdown")]
 pub use table::visible as visible_table;
 
-/// Says for all cores where exceptions and interrupts lead to.
+/// Fills the table of exceptions and interrupts, for all cores.
 ///
 /// # Safety
 /// Called once at boot.
 pub unsafe fn fill_table() {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe { table::fill() };
 }
 
 /// Makes this core enter the kernel at the stubs, for exceptions, interrupts and system calls.
 ///
 /// # Safety
-/// The table is filled, and the core's segments and core-local state are set up.
+/// The table is filled, and the core's segments and core-local data are set up.
 pub unsafe fn init() {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract.
     unsafe {
         table::load();
         entry::enable_system_calls();

@@ -18,8 +18,8 @@ struct Gate([u64; 2]);
 impl Gate {
     const ABSENT: Self = Self([0; 2]);
 
-    /// A gate to `handler`. `software` says that users may enter it by the `int` instruction; `stack`
-    /// is the index of a stack in the interrupt stack table.
+    /// A gate to `handler`. `software` says whether users may enter it by the `int` instruction; `stack` is
+    /// the index of a stack in the interrupt stack table.
     fn new(handler: usize, software: bool, stack: Option<u16>) -> Self {
         const PRESENT: u64 = 1 << 47;
         const INTERRUPT_GATE: u64 = 0xe << 40;
@@ -37,7 +37,7 @@ impl Gate {
 
 static mut TABLE: Visible<[Gate; COUNT]> = Visible([Gate::ABSENT; COUNT]);
 
-/// What of the table is seen in user mode.
+/// The part of the table that is mapped in user mode.
 #[cfg(feature = "harden-meltdown")]
 pub fn visible() -> core::ops::Range<usize> {
     Visible::range(&raw const TABLE)
@@ -50,7 +50,7 @@ pub fn visible() -> core::ops::Range<usize> {
 pub unsafe fn fill() {
     use vectors::exception::{BREAKPOINT, DEBUG, DOUBLE_FAULT, MACHINE_CHECK, NON_MASKABLE};
     let table = &raw mut TABLE;
-    // SAFETY: nothing else refers to the table, and this runs once.
+    // SAFETY: there is no other reference to the table, and this runs once.
     let table = unsafe { &mut *table };
     for (vector, gate) in (0..).zip(table.0.iter_mut()) {
         let software = vector == BREAKPOINT
@@ -64,7 +64,7 @@ pub unsafe fn fill() {
     }
 }
 
-/// Makes the table, which is filled, that of this core.
+/// Loads the table, which is filled, on this core.
 ///
 /// # Safety
 /// The core's segments are loaded.
@@ -73,6 +73,6 @@ pub unsafe fn load() {
         limit: (size_of::<[Gate; COUNT]>() - 1) as u16,
         base: VirtAddr::from_ptr(&raw const TABLE),
     };
-    // SAFETY: every gate leads to a stub, and the table stays.
+    // SAFETY: every gate refers to a stub, and the table is static.
     unsafe { lidt(&pointer) };
 }

@@ -1,4 +1,4 @@
-//! ASID pools, and giving identifiers to address spaces.
+//! ASID pools, and the assignment of identifiers to address spaces.
 
 use abi::Method;
 use abi::sizes::ASID_POOL_BITS;
@@ -90,7 +90,7 @@ pub(super) fn invoke_pool<A: Aarch32>(
     look_after_checks(kernel)?;
     let spaces = kernel.arch.spaces();
 
-    // SAFETY: the capability says that a directory is there; `release` takes it out again.
+    // SAFETY: the capability refers to a directory; `release` removes it from the pool.
     spaces.assign(asid, unsafe { Directory::at(root) });
     let assigned = Capability::PageDirectory {
         address: root,
@@ -100,7 +100,7 @@ pub(super) fn invoke_pool<A: Aarch32>(
     Ok(Answer::Nothing)
 }
 
-/// The first identifier of a pool that no address space has. Looking through a pool takes long.
+/// The first unused identifier of a pool. Searching a pool takes long, so there are preemption points.
 fn free_asid<A: Aarch32>(kernel: &mut Kernel<A>, pool: usize) -> Result<Asid, Failure> {
     /// Identifiers between two preemption points.
     const SOME: usize = 32;

@@ -1,8 +1,8 @@
 //! Cache maintenance on behalf of users.
 //!
-//! It is done at the user's own addresses, in the user's address space: then instruction caches that
-//! are indexed by virtual addresses are reached where the user fetches, and RAM that the kernel does
-//! not map can be maintained too.
+//! Operations use the user's own addresses, in the user's address space. So they reach virtually indexed
+//! instruction caches at the addresses from which the user fetches, and RAM that the kernel does not map
+//! can be maintained too.
 
 use core::ops::Range;
 
@@ -12,7 +12,7 @@ use kernel::invoke::{Error, Failure, Invocation, in_pieces};
 
 use crate::aarch32::{Aarch32, Asid, CacheOperation};
 
-/// The operation that a method of frames asks for.
+/// The operation of a method of frames.
 pub(super) fn of_page(method: Method) -> Option<CacheOperation> {
     Some(match method {
         Method::ArmPageCleanData => CacheOperation::Clean,
@@ -23,7 +23,7 @@ pub(super) fn of_page(method: Method) -> Option<CacheOperation> {
     })
 }
 
-/// The operation that a method of page directories asks for.
+/// The operation of a method of page directories.
 pub(super) fn of_page_directory(method: Method) -> Option<CacheOperation> {
     Some(match method {
         Method::ArmPageDirectoryCleanData => CacheOperation::Clean,
@@ -34,10 +34,10 @@ pub(super) fn of_page_directory(method: Method) -> Option<CacheOperation> {
     })
 }
 
-/// Maintains a range of addresses, which may take long. `writable` says whether users may write there.
+/// Maintains a range of addresses, with preemption points. `writable` says whether users may write there.
 ///
 /// # Errors
-/// Invalidation changes what memory holds, so it needs a mapping that may be written.
+/// Invalidation changes the content of memory, so it needs a writable mapping.
 pub(super) fn maintain<A: Aarch32>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
@@ -46,7 +46,7 @@ pub(super) fn maintain<A: Aarch32>(
     asid: Asid,
     range: Range<usize>,
 ) -> Result<(), Failure> {
-    /// Bytes between two preemption points, and about how many instructions they take.
+    /// Bytes between two preemption points, and the approximate number of instructions that they take.
     const PIECE: (usize, usize) = (2048, 500);
     if operation == CacheOperation::Invalidate && !writable {
         return Err(Error::IllegalOperation.into());

@@ -1,5 +1,5 @@
-//! What users ask of the architecture's objects, and what happens when capabilities are copied or go
-//! away. The order of checks is part of the user interface.
+//! Invocations of the architecture's objects, and what happens when capabilities are copied or deleted.
+//! The order of checks is part of the user interface.
 
 mod asid;
 mod cache;
@@ -21,7 +21,7 @@ use super::cap::{Capability, FrameCap, Mapping};
 use super::map::Place;
 use super::table::Directory;
 
-/// The failure of a lookup whose root is not, or no longer, one.
+/// The lookup error for a root that is not, or no longer, the root of an address space.
 const INVALID_ROOT: Error = Error::Lookup {
     source: false,
     failure: LookupFailure::InvalidRoot,
@@ -30,7 +30,7 @@ const INVALID_ROOT: Error = Error::Lookup {
 /// Performs an invocation of a capability other than a signal.
 ///
 /// # Errors
-/// The error for the caller.
+/// The error that is reported to the caller.
 #[inline(always)]
 pub fn invoke<A: Aarch32>(
     kernel: &mut Kernel<A>,
@@ -53,10 +53,10 @@ pub fn invoke<A: Aarch32>(
     }
 }
 
-/// The capability that a copy of `cap` shall be.
+/// The capability that a copy of `cap` becomes.
 ///
 /// # Errors
-/// [`Error::IllegalOperation`] for paging structures that are nowhere.
+/// [`Error::IllegalOperation`] for paging structures that are not mapped.
 pub fn derive(cap: Capability) -> Result<Option<Capability>, Error> {
     match cap {
         Capability::PageTable { mapping: None, .. }
@@ -69,7 +69,7 @@ pub fn derive(cap: Capability) -> Result<Option<Capability>, Error> {
     }
 }
 
-/// Undoes what a capability did that goes away; `last` says that no other refers to the object.
+/// Undoes the effects of a capability that is deleted; `last` says that no other refers to the object.
 pub fn finalise<A: Aarch32>(kernel: &mut Kernel<A>, cap: Capability, last: bool) {
     match cap {
         Capability::Frame(frame) => page::unmap(kernel, &frame),
@@ -88,7 +88,7 @@ pub fn finalise<A: Aarch32>(kernel: &mut Kernel<A>, cap: Capability, last: bool)
     }
 }
 
-/// Takes an identifier back from a directory that is going away.
+/// Takes back the identifier of a directory that is being deleted.
 fn release<A: Aarch32>(kernel: &mut Kernel<A>, asid: Asid, directory: PhysAddr) {
     let known = kernel.arch.spaces().directory(asid);
     if known.map(Directory::address) != Some(directory) {
@@ -110,8 +110,8 @@ fn remove_pool<A: Aarch32>(kernel: &mut Kernel<A>, pool: usize, address: PhysAdd
     kernel.each_core(|kernel| kernel.arch.spaces().remove_pool(pool));
 }
 
-/// Lets other cores leave address spaces, if any of them is in one. None of them gets into one meanwhile,
-/// as this core is alone in the kernel.
+/// Makes other cores switch away from address spaces, if any of them has one loaded. No core can load
+/// another one meanwhile, as this core is in exclusive mode.
 #[cfg(feature = "smp")]
 fn leave_elsewhere<A: Aarch32>(kernel: &mut Kernel<A>, remote: Remote) {
     let this = kernel.core.id;
@@ -124,7 +124,7 @@ fn leave_elsewhere<A: Aarch32>(kernel: &mut Kernel<A>, remote: Remote) {
     }
 }
 
-/// An argument that names an address space.
+/// A root of an address space, given as an argument.
 #[derive(Clone, Copy)]
 struct Root {
     address: PhysAddr,
@@ -132,10 +132,10 @@ struct Root {
 }
 
 impl Root {
-    /// The address space that an argument names.
+    /// The address space of an argument.
     ///
     /// # Errors
-    /// Invalid capability `number` where it is none, or has no identifier.
+    /// Invalid capability `number` if it is no address space, or has no identifier.
     #[inline(always)]
     fn from_cap(cap: RawCap, number: usize) -> Result<Self, Error> {
         match Capability::space(cap) {
@@ -147,7 +147,7 @@ impl Root {
     /// Its directory.
     ///
     /// # Errors
-    /// The identifier is not in use any more, or some other address space has it.
+    /// The identifier is not in use any more, or belongs to another address space.
     fn directory<A: Aarch32>(
         self,
         kernel: &mut Kernel<A>,
@@ -166,8 +166,8 @@ impl Root {
     }
 }
 
-/// Where a frame stands in the address space that it was mapped in; none where that is gone, or maps
-/// something else there by now.
+/// The descriptors of a frame in the address space in which it was mapped; none if the address space is
+/// gone, or maps something else there now.
 fn mapped_place<A: Aarch32>(
     directory: Directory<A>,
     frame: &FrameCap,

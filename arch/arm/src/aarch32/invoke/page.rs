@@ -87,7 +87,7 @@ fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: Fr
     Ok(Answer::Nothing)
 }
 
-/// Removes a frame from the address space that it was mapped in, if it still is.
+/// Unmaps a frame from the address space in which it was mapped, if it still is.
 pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
     let Some(mapping) = frame.mapping else { return };
     let Some(directory) = kernel.arch.spaces().directory(mapping.asid) else {
@@ -99,7 +99,7 @@ pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
     }
 }
 
-/// Forgets translations of a frame. The hardware may keep those of a larger one in pieces.
+/// Invalidates the TLB entries of a frame. The TLB may hold those of a larger frame in several entries.
 fn forget<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, address: usize) {
     if size == FrameSize::SmallPage {
         kernel.arch.spaces().forget_page(asid, address);
@@ -108,7 +108,7 @@ fn forget<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, addre
     }
 }
 
-/// The addresses that a cache operation concerns, by the offsets of their start and end in the frame, and
+/// The addresses of a cache operation, given by the offsets of their start and end in the frame, and
 /// whether users may write there.
 fn cache_range<A: Aarch32>(
     kernel: &mut Kernel<A>,

@@ -27,7 +27,7 @@ pub(super) fn invoke<A: Aarch32>(
             }
             if let Some(mapping) = mapping {
                 unmap(kernel, address, mapping);
-                // SAFETY: the capability says that a table is there, which is in no directory now.
+                // SAFETY: the capability refers to a table, which is in no directory now.
                 let table = unsafe { Table::<A>::at(address) };
                 table.clear(SecondLevel::FAULT);
             }
@@ -77,7 +77,7 @@ fn map<A: Aarch32>(
     Ok(Answer::Nothing)
 }
 
-/// Removes a table from the address space that it was mapped in, if it still is.
+/// Unmaps a table from the address space in which it was mapped, if it still is.
 pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, table: PhysAddr, mapping: Mapping) {
     let Some(directory) = kernel.arch.spaces().directory(mapping.asid) else {
         return;

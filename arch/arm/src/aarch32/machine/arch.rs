@@ -1,4 +1,4 @@
-//! The list that the portable kernel wants filled in.
+//! The implementation of the portable kernel's architecture traits.
 
 use core::ops::Range;
 
@@ -85,8 +85,8 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     }
 
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
-        // The idle loop uses nothing that belongs to threads: whatever is there may stay. Only among
-        // several cores its owner may go on elsewhere.
+        // The idle loop uses no state of threads, so all of it may stay loaded. Only on several cores the
+        // owner of the floating-point registers may continue on another core, so they are saved.
         let Some(thread) = next else {
             #[cfg(feature = "smp")]
             {
@@ -99,7 +99,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         let known = kernel[thread].context.space;
         kernel.objects[thread].context.space = kernel.arch.spaces.switch(root, known);
         let (writable, read_only) = kernel[thread].context.thread_local();
-        // SAFETY: users alone make use of these.
+        // SAFETY: only users use these registers.
         unsafe {
             <Tpidrurw as SysRegWrite>::write_raw(writable as u32);
             <Tpidruro as SysRegWrite>::write_raw(read_only as u32);

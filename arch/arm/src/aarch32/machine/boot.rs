@@ -1,4 +1,4 @@
-//! From the first Rust code to the initial thread.
+//! Boot: from the first Rust code to the initial thread.
 
 use abi::BootInfoRecord;
 use kernel::arch::{Arch, PhysAddr};
@@ -18,11 +18,11 @@ use crate::smp;
 use crate::timer::Timer;
 
 const PAGE: usize = 4096;
-/// All that 32 bits can address.
+/// The end of the 32-bit address space.
 const DEVICE_TOP: u64 = 1 << 32;
 
-/// Makes the machine ready, then the kernel and the initial thread.
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+/// Sets up the machine, then the kernel and the initial thread.
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
     irqs: Irqs<Machine<V, P>>,
@@ -34,7 +34,7 @@ pub(crate) fn boot<V: Version, P: Platform>(
     kernel_space::protect::<V, P>();
     #[cfg(feature = "smp")]
     P::join_caches();
-    // SAFETY: boot code switched the cache off, or found it off.
+    // SAFETY: boot code disabled the cache, or found it disabled.
     unsafe { V::enable_caches() };
     let devices = P::start();
     user_access::limit::<V>();
@@ -42,7 +42,7 @@ pub(crate) fn boot<V: Version, P: Platform>(
     let image_end = Machine::<V, P>::to_physical(kernel_space::image_end_address());
     let used = root_task.physical();
     let used_end = image_end.max(used.end);
-    // What lies behind the window is device memory to users, be it RAM or not.
+    // Memory beyond the window is device memory to users, even if it is RAM.
     let window_end = PhysAddr(P::RAM.start.0 + WINDOW_SIZE).min(P::RAM.end);
     let window_end = {
         let probe = Probe::<V, P>::new();
@@ -94,13 +94,13 @@ pub(crate) fn boot<V: Version, P: Platform>(
     kernel
 }
 
-/// Starts the cores behind the first. Returns how many cores there are.
+/// Starts the secondary cores. Returns the number of cores.
 #[cfg(feature = "smp")]
 fn start_others<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> usize {
     let entry = kernel_space::core_entry::<V, P>();
     kernel_space::map_core_entry::<V, P>(true);
     let count = smp::start_others(&kernel.arch.timer, |core| {
-        // Its cache is still off when it looks.
+        // The cache of the new core is still disabled when it reads this.
         V::clean(smp::hand_over());
         P::power_on(core, entry)
     });
@@ -108,9 +108,9 @@ fn start_others<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> 
     count
 }
 
-/// Makes a core behind the first ready, and its kernel; then waits for that one.
+/// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
-#[expect(clippy::mut_from_ref, reason = "it makes the one it returns")]
+#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot_core<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
 ) -> &'static mut Kernel<Machine<V, P>> {
@@ -118,7 +118,7 @@ pub(crate) fn boot_core<V: Version, P: Platform>(
     core_local::start(number, smp::stack_end(number));
     trap::start::<V>();
     P::join_caches();
-    // SAFETY: boot code found the cache off.
+    // SAFETY: boot code found the cache disabled.
     unsafe { V::enable_caches() };
     user_access::limit::<V>();
     let arch = Machine::of(number, P::start_core(number));
@@ -127,5 +127,5 @@ pub(crate) fn boot_core<V: Version, P: Platform>(
     unsafe { smp::join(kernels, number, arch, |kernel| own.set_kernel(kernel)) }
 }
 
-/// How many ranges of devices a platform may keep for the kernel.
+/// The maximum number of device ranges that a platform may reserve for the kernel.
 const MAX_RESERVED: usize = 8;

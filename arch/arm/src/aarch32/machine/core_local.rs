@@ -1,5 +1,5 @@
-//! What belongs to one core, where there are several. The register TPIDRPRW points there (ARM DDI 0406,
-//! section B4.1.150); users cannot read it.
+//! Core-local data on several cores. The register TPIDRPRW points to it (ARM DDI 0406, section B4.1.150);
+//! users cannot read it.
 
 use aarch32_cpu::register::{SysRegRead, Tpidrprw};
 
@@ -10,19 +10,19 @@ use super::trap;
 
 static OF_CORES: OfCores<Context> = OfCores::new();
 
-/// Gives this core its state; kernel entries start at `stack`.
+/// Sets up this core's data; kernel entries start at `stack`.
 pub(crate) fn start(core: usize, stack: usize) {
-    // SAFETY: this happens once for each core, which looks behind this.
+    // SAFETY: called once for each core, before the core reads its data.
     unsafe {
         let own = OF_CORES.start(core, stack, trap::fatal_stack_end(core));
         cp15::set_core_local(own);
     }
 }
 
-/// What belongs to this core.
+/// The data of this core.
 #[inline(always)]
 pub(crate) fn own() -> &'static CoreLocal<Context> {
     let address = <Tpidrprw as SysRegRead>::read_raw();
-    // SAFETY: `start` has written this, for good.
+    // SAFETY: `start` has set this address, which does not change.
     unsafe { &*core::ptr::with_exposed_provenance(address as usize) }
 }

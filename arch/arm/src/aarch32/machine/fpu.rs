@@ -1,5 +1,5 @@
-//! The floating-point and vector registers, switched lazily: they stay those of the thread that used
-//! them last until another one wants them. The unit is off for everybody else, and the first
+//! The floating-point and vector registers, switched lazily: they belong to the thread that used them last,
+//! the owner, until another thread uses them. The unit is disabled for all other threads, and their first
 //! instruction that needs it is undefined (ARM DDI 0406, section B1.11).
 
 use aarch32_cpu::register::Cpacr;
@@ -22,7 +22,7 @@ unsafe extern "C" {
 
 /// The unit of this core.
 pub struct Fpu<V: Version, P: Platform> {
-    /// Whose registers it holds.
+    /// The thread to which the register contents belong.
     owner: Option<Ptr<Thread<Machine<V, P>>>>,
     enabled: bool,
 }
@@ -30,12 +30,12 @@ pub struct Fpu<V: Version, P: Platform> {
 impl<V: Version, P: Platform> Fpu<V, P> {
     /// Offset of the owner, for fast paths in assembly.
     pub(super) const OWNER: usize = core::mem::offset_of!(Self, owner);
-    /// Offset of the byte that tells whether it is on.
+    /// Offset of the byte that says whether the unit is enabled.
     pub(super) const ENABLED: usize = core::mem::offset_of!(Self, enabled);
 
-    /// Makes the unit usable, for nobody yet.
+    /// Sets up the unit, disabled and without an owner.
     pub(crate) fn start() -> Self {
-        /// Coprocessors 10 and 11, which the unit is, for users and kernel (section B4.1.40).
+        /// Coprocessors 10 and 11, which are the unit, for users and kernel (section B4.1.40).
         const FULL_ACCESS: u32 = 0xf << 20;
         // SAFETY: kernel code does not use the unit.
         unsafe { Cpacr::write(Cpacr(Cpacr::read().0 | FULL_ACCESS)) };
@@ -47,7 +47,7 @@ impl<V: Version, P: Platform> Fpu<V, P> {
         }
     }
 
-    /// Whose registers it holds.
+    /// The thread to which the register contents belong.
     #[cfg(feature = "smp")]
     pub(crate) fn owner(&self) -> Option<Ptr<Thread<Machine<V, P>>>> {
         self.owner
@@ -61,7 +61,7 @@ impl<V: Version, P: Platform> Fpu<V, P> {
     }
 }
 
-/// Leaves the unit on for the thread whose registers it holds, and off for others.
+/// Enables the unit if the next thread is its owner, and disables it otherwise.
 pub(crate) fn switch_to<V: Version, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     next: Ptr<Thread<Machine<V, P>>>,
@@ -70,8 +70,9 @@ pub(crate) fn switch_to<V: Version, P: Platform>(
     fpu.set_enabled(Ptr::is_same(fpu.owner, Some(next)));
 }
 
-/// An instruction was undefined: perhaps because the unit is off. Gives it to the current thread if
-/// that may have it and has not; returns whether the instruction is worth another try.
+/// Handles an undefined instruction, which may be due to the disabled unit. Makes the current thread its
+/// owner, if it may use the unit and is not yet the owner; returns whether to execute the instruction
+/// again.
 pub(crate) fn acquire<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> bool {
     debug_assert!(kernel.is_in());
     let Some(thread) = kernel.core.current else {
@@ -82,13 +83,13 @@ pub(crate) fn acquire<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>
     }
     write_back(kernel);
     kernel.arch.fpu.set_enabled(true);
-    // SAFETY: the unit is on, and the context is the thread's own.
+    // SAFETY: the unit is enabled, and the context is the thread's own.
     unsafe { fpu_load(&raw const kernel[thread].context.fpu) };
     kernel.arch.fpu.owner = Some(thread);
     true
 }
 
-/// Writes the registers of a thread back to its context, if the unit holds them.
+/// Writes the registers back to the context of a thread, if it is their owner.
 pub(crate) fn release<V: Version, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     thread: Ptr<Thread<Machine<V, P>>>,
@@ -99,7 +100,7 @@ pub(crate) fn release<V: Version, P: Platform>(
     }
 }
 
-/// Writes back whatever the unit holds.
+/// Writes the registers back to the context of their owner.
 #[cfg(feature = "smp")]
 pub(crate) fn release_owner<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     if let Some(owner) = kernel.arch.fpu.owner {
@@ -110,7 +111,7 @@ pub(crate) fn release_owner<V: Version, P: Platform>(kernel: &mut Kernel<Machine
 fn write_back<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     if let Some(owner) = kernel.arch.fpu.owner.take() {
         kernel.arch.fpu.set_enabled(true);
-        // SAFETY: the unit is on, and its registers belong to this thread.
+        // SAFETY: the unit is enabled, and its registers belong to this thread.
         unsafe { fpu_save(&raw mut kernel[owner].context.fpu) };
     }
 }

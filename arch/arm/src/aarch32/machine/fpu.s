@@ -1,10 +1,10 @@
-@ The registers of the floating-point unit. How many there are is the version's macro's business.
+@ The registers of the floating-point unit. The version's macro `upper_registers` knows their number.
 @
 @ ARM DDI 0406: sections A2.6 (registers), B4.1.57 (FPEXC).
 
     .section .text.fpu, "ax"
     .arm
-@ FPEXC.EN to the bit in r0.
+@ Sets FPEXC.EN to the lowest bit of r0.
     .global fpu_set_enabled
 fpu_set_enabled:
     lsl     r0, r0, #30
@@ -12,7 +12,7 @@ fpu_set_enabled:
     instruction_barrier
     bx      lr
 
-@ To the context at r0.
+@ Saves to the context at r0.
     .global fpu_save
 fpu_save:
     vstmia  r0!, {{d0-d15}}
@@ -21,7 +21,7 @@ fpu_save:
     str     r1, [r0]
     bx      lr
 
-@ From the context at r0.
+@ Loads from the context at r0.
     .global fpu_load
 fpu_load:
     vldmia  r0!, {{d0-d15}}

@@ -1,5 +1,5 @@
-//! What makes a kernel image of a platform: the kernel's state, and the functions that exceptions
-//! call. They have to be monomorphic, so they come into being in the platform's crate.
+//! The parts of a platform's kernel image: the kernel's state, and the functions that exceptions call.
+//! They have to be monomorphic, so they are instantiated in the platform's crate.
 
 use core::cell::UnsafeCell;
 
@@ -13,18 +13,18 @@ use crate::aarch32::Context;
 use crate::lines::take_interrupt;
 use crate::platform::Platform;
 
-/// The state of the kernel: of each core. It is handed out once per kernel entry.
+/// The kernels of all cores. A reference to one is handed out once per kernel entry.
 #[repr(transparent)]
 pub struct KernelCell<V: Version, P: Platform>(Kernels<Machine<V, P>>);
 
 impl<V: Version, P: Platform> KernelCell<V, P> {
-    /// Nothing, before boot.
-    #[expect(clippy::new_without_default, reason = "one static exists")]
+    /// The state before boot.
+    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(Kernels::new())
     }
 
-    /// Makes the kernel, and the initial thread. Returns the context to go on with.
+    /// Makes the kernel, and the initial thread. Returns the context to continue with.
     ///
     /// # Safety
     /// Called once, before anything else, on the boot stack.
@@ -33,16 +33,16 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
         irqs: &'static IrqTable<V, P, N>,
         root_task: RootTaskImage,
     ) -> *const Context {
-        // SAFETY: nobody else has a reference to it yet.
+        // SAFETY: there is no other reference to it yet.
         let irqs = Irqs::new(unsafe { &mut *irqs.0.get() });
         trap::leave(boot::boot(&self.0, irqs, &root_task))
     }
 
-    /// Makes the kernel of a core behind the first, and waits until that one is ready. Returns the context
-    /// to go on with.
+    /// Makes the kernel of a secondary core, and waits until the boot core is ready. Returns the context to
+    /// continue with.
     ///
     /// # Safety
-    /// Called once on each of these cores, before anything else, on its stack.
+    /// Called once on each secondary core, before anything else, on its stack.
     #[cfg(feature = "smp")]
     pub unsafe fn boot_core(&'static self) -> *const Context {
         trap::leave(boot::boot_core(&self.0))
@@ -54,24 +54,24 @@ impl<V: Version, P: Platform> KernelCell<V, P> {
     /// `boot` has made it, and this is the only kernel entry on this core.
     #[cfg(not(feature = "smp"))]
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
     unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
         // SAFETY: by contract.
         unsafe { self.0.get(0) }
     }
 
-    /// As above; `boot` has noted where it is.
+    /// As above; `boot` has set the address of the kernel.
     #[cfg(feature = "smp")]
     #[inline(always)]
-    #[expect(clippy::unused_self, reason = "as with one core")]
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
+    #[expect(clippy::unused_self, reason = "same signature as on one core")]
+    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
     unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
         let address = super::core_local::own().kernel();
         // SAFETY: by contract.
         unsafe { &mut *core::ptr::with_exposed_provenance_mut(address) }
     }
 
-    /// Lets the kernel handle an exception. Returns the context to go on with.
+    /// Handles an exception in the kernel. Returns the context to continue with.
     ///
     /// # Safety
     /// Called by the exception's stub, after boot.
@@ -125,12 +125,12 @@ pub struct IrqTable<V: Version, P: Platform, const N: usize>(
     UnsafeCell<[IrqEntry<Machine<V, P>>; N]>,
 );
 
-// SAFETY: the kernel alone has it, from boot on.
+// SAFETY: only the kernel accesses it, from boot on.
 unsafe impl<V: Version, P: Platform, const N: usize> Sync for IrqTable<V, P, N> {}
 
 impl<V: Version, P: Platform, const N: usize> IrqTable<V, P, N> {
-    /// Lines that nobody has asked for.
-    #[expect(clippy::new_without_default, reason = "one static exists")]
+    /// Lines without a handler.
+    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(UnsafeCell::new([const { IrqEntry::EMPTY }; N]))
     }
@@ -140,7 +140,7 @@ impl<V: Version, P: Platform, const N: usize> IrqTable<V, P, N> {
 #[macro_export]
 macro_rules! aarch32_image {
     ($version:ty, $platform:ty) => {
-        /// Fast paths in assembly find it by its name.
+        /// The kernel's state, which fast paths in assembly find by its symbol.
         #[unsafe(export_name = "kernel_state")]
         static KERNEL: $crate::aarch32::machine::KernelCell<$version, $platform> =
             $crate::aarch32::machine::KernelCell::new();
@@ -150,7 +150,7 @@ macro_rules! aarch32_image {
             { $crate::platform::interrupts::<$platform>() },
         > = $crate::aarch32::machine::IrqTable::new();
 
-        /// Filled in by whoever assembles the boot image.
+        /// Filled in by the tool that assembles the boot image.
         #[unsafe(no_mangle)]
         #[unsafe(link_section = ".data.root_task")]
         static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
@@ -175,7 +175,7 @@ macro_rules! aarch32_image {
             unsafe { KERNEL.enter(|kernel| kernel.after_assembly()) }
         }
 
-        /// Where the vector of system calls leads to.
+        /// The target of the system call vector.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         extern "C" fn trap_syscall() {

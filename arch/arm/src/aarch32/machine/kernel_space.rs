@@ -3,13 +3,13 @@
 //! | from | what |
 //! |---|---|
 //! | [`KERNEL_BASE`] | the first [`WINDOW_SIZE`] bytes of RAM, image included, by sections |
-//! | [`DEVICE_BASE`] | the devices that the platform names, by sections |
-//! | [`PROBE_BASE`] | whatever is looked at during boot |
-//! | [`Version::FIXED_VECTORS`] | the page with the exception vectors, where the core wants to have them |
+//! | [`DEVICE_BASE`] | the devices of the platform, by sections |
+//! | [`PROBE_BASE`] | memory that is probed during boot |
+//! | [`Version::FIXED_VECTORS`] | the page with the exception vectors, on cores with a fixed vector address |
 //!
-//! Boot code maps the window so that everything is allowed; [`protect`] then takes away what is not
-//! needed. Nothing of it changes after boot, so each new directory gets a copy of these entries, and
-//! their translations are global.
+//! Boot code maps the window with all permissions; [`protect`] then removes those that are not needed. The
+//! mappings do not change after boot, so each new directory gets a copy of these entries, and they are
+//! global.
 
 use core::cell::UnsafeCell;
 
@@ -25,20 +25,20 @@ use crate::aarch32::ram::Words;
 use crate::aarch32::{Directory, Table, USER_TOP, directory_index, table_index};
 use crate::platform::Platform;
 
-/// Where the kernel sees the start of RAM.
+/// The kernel's address of the start of RAM.
 pub const KERNEL_BASE: usize = USER_TOP;
-/// How much RAM it sees.
+/// The bytes of RAM that the kernel maps.
 pub const WINDOW_SIZE: usize = 480 << 20;
-/// Where it sees devices.
+/// The kernel's address of the first device section.
 pub const DEVICE_BASE: usize = KERNEL_BASE + WINDOW_SIZE;
 const PROBE_BASE: usize = 0xffe0_0000;
 
 const SECTION: usize = 1 << SECTION_BITS;
 const PAGE: usize = 1 << SMALL_PAGE_BITS;
 const LARGE_PAGE: usize = 1 << 16;
-/// The most mebibytes that the kernel's image has.
+/// The maximum size of the kernel's image in MiB.
 const IMAGE_SECTIONS: usize = 2;
-/// A table for each mebibyte of the image, and one for the vectors.
+/// One for each MiB of the image, and one for the vectors.
 const TABLES: usize = IMAGE_SECTIONS + 1;
 
 #[repr(C, align(16384))]
@@ -49,12 +49,12 @@ struct TableMemory(UnsafeCell<[[SecondLevel; TABLE_ENTRIES]; TABLES]>);
 const _: () = assert!(align_of::<DirectoryMemory>() == 1 << DIRECTORY_BITS);
 const _: () = assert!(align_of::<TableMemory>() == 1 << TABLE_BITS);
 
-// SAFETY: reached through `Directory` and `Table` only, during boot or to be copied from.
+// SAFETY: accessed by `Directory` and `Table` only, during boot or to be copied from.
 unsafe impl Sync for DirectoryMemory {}
 // SAFETY: as above.
 unsafe impl Sync for TableMemory {}
 
-/// Boot code fills it before there is Rust.
+/// Filled by boot code, before Rust code runs.
 #[unsafe(no_mangle)]
 static kernel_directory: DirectoryMemory =
     DirectoryMemory(UnsafeCell::new([FirstLevel::FAULT; DIRECTORY_ENTRIES]));
@@ -62,7 +62,7 @@ static KERNEL_TABLES: TableMemory = TableMemory(UnsafeCell::new(
     [[SecondLevel::FAULT; TABLE_ENTRIES]; TABLES],
 ));
 
-// Places in the image; see `kernel.ld`.
+// Addresses in the image; see the linker script.
 unsafe extern "C" {
     static text_end: u8;
     static rodata_end: u8;
@@ -70,7 +70,7 @@ unsafe extern "C" {
     static image_end: u8;
 }
 
-// What the platform's link script says, as addresses.
+// Constants of the platform's linker script, as addresses.
 unsafe extern "C" {
     static RAM_START: u8;
     #[link_name = "KERNEL_BASE"]
@@ -78,10 +78,10 @@ unsafe extern "C" {
     static WINDOW_SECTIONS: u8;
 }
 
-/// Where the kernel sees a device, given the sections that the platform wants to see.
+/// The kernel's address of a device, given the sections that the platform maps.
 ///
 /// # Panics
-/// Where none of them has it.
+/// If it is in none of them.
 pub const fn device_address(sections: &[PhysAddr], address: usize) -> usize {
     let mut index = 0;
     while index < sections.len() {
@@ -98,7 +98,7 @@ pub(crate) fn image_end_address() -> usize {
     &raw const image_end as usize
 }
 
-/// The directory with nothing but the kernel in it.
+/// The directory that maps only the kernel.
 pub(crate) fn directory<V: Version, P: Platform>() -> Directory<Machine<V, P>> {
     let address = Machine::<V, P>::to_physical(kernel_directory.0.get() as usize);
     // SAFETY: it is static, and written during boot only.
@@ -115,8 +115,8 @@ const fn attributes(access: Access, executable: bool) -> Attributes {
     }
 }
 
-/// Allows the kernel to execute its code, to read its constants, and to read and write the rest of
-/// RAM; maps devices; and takes away the mapping at physical addresses that boot code began with.
+/// Allows the kernel to execute its code, to read its constants, and to read and write the remaining RAM;
+/// maps devices; and removes the identity mapping that boot code made.
 pub(crate) fn protect<V: Version, P: Platform>() {
     assert_eq!(&raw const RAM_START as usize, P::RAM.start.0);
     assert_eq!(&raw const LINKED_BASE as usize, KERNEL_BASE);
@@ -167,7 +167,7 @@ pub(crate) fn protect<V: Version, P: Platform>() {
     forget_all::<V>();
 }
 
-/// The end of the first core's stack.
+/// The end of the boot core's stack.
 #[cfg(feature = "smp")]
 pub(crate) fn stack_end_address() -> usize {
     unsafe extern "C" {
@@ -176,7 +176,7 @@ pub(crate) fn stack_end_address() -> usize {
     &raw const stack_end as usize
 }
 
-/// Where further cores begin.
+/// The entry point of secondary cores.
 #[cfg(feature = "smp")]
 pub(crate) fn core_entry<V: Version, P: Platform>() -> PhysAddr {
     unsafe extern "C" {
@@ -185,7 +185,7 @@ pub(crate) fn core_entry<V: Version, P: Platform>() -> PhysAddr {
     Machine::<V, P>::to_physical(&raw const core_boot_entry as usize)
 }
 
-/// Maps the mebibyte in which further cores begin at its physical address, or does so no more.
+/// Adds or removes an identity mapping of the section with the entry point of secondary cores.
 #[cfg(feature = "smp")]
 pub(crate) fn map_core_entry<V: Version, P: Platform>(mapped: bool) {
     let section = core_entry::<V, P>().0 >> SECTION_BITS;
@@ -201,7 +201,7 @@ pub(crate) fn map_core_entry<V: Version, P: Platform>(mapped: bool) {
     forget_all::<V>();
 }
 
-/// Maps the first page of the image, which begins with the vectors, at `address` too.
+/// Maps the first page of the image, which begins with the vectors, also at `address`.
 fn map_vectors<V: Version, P: Platform>(address: usize) {
     let table = kernel_table::<V, P>(IMAGE_SECTIONS);
     let code = Machine::<V, P>::to_physical(KERNEL_BASE);
@@ -217,11 +217,11 @@ fn map_vectors<V: Version, P: Platform>(address: usize) {
 fn kernel_table<V: Version, P: Platform>(index: usize) -> Table<Machine<V, P>> {
     assert!(index < TABLES);
     let address = KERNEL_TABLES.0.get() as usize + (index << TABLE_BITS);
-    // SAFETY: it is static, and there are as many.
+    // SAFETY: it is static, and the index is in range.
     unsafe { Table::at(Machine::<V, P>::to_physical(address)) }
 }
 
-/// Whether the page at an address of the image is one below a stack, which must not be mapped.
+/// Whether the page at an address of the image is the guard page of a stack, which must not be mapped.
 fn is_guard(address: usize) -> bool {
     #[cfg(feature = "smp")]
     if crate::smp::guards().any(|guard| guard.contains(&address)) {
@@ -240,7 +240,7 @@ fn image_attributes(address: usize) -> Attributes {
     }
 }
 
-/// Takes away the part of the window in which there is no RAM.
+/// Removes the part of the window behind the end of RAM.
 pub(crate) fn limit_window<V: Version, P: Platform>(end: PhysAddr) {
     let last = (KERNEL_BASE + WINDOW_SIZE) >> SECTION_BITS;
     let first = (Machine::<V, P>::to_virtual(end) >> SECTION_BITS).min(last);
@@ -248,7 +248,7 @@ pub(crate) fn limit_window<V: Version, P: Platform>(end: PhysAddr) {
     forget_all::<V>();
 }
 
-/// Looks at single words of physical memory, past the caches, during boot.
+/// Uncached access to single words of physical memory during boot.
 pub(crate) struct Probe<V: Version, P: Platform>(Directory<Machine<V, P>>);
 
 impl<V: Version, P: Platform> Probe<V, P> {
@@ -272,11 +272,11 @@ impl<V: Version, P: Platform> Probe<V, P> {
 
 impl<V: Version, P: Platform> Words for Probe<V, P> {
     fn read(&self, address: PhysAddr) -> usize {
-        // SAFETY: it was just mapped, and reading RAM changes nothing.
+        // SAFETY: it was just mapped, and reading RAM has no side effects.
         unsafe { self.map(address).read_volatile() }
     }
 
-    /// The caller puts back what others use.
+    /// The caller restores words that are in use.
     fn write(&self, address: PhysAddr, word: usize) {
         // SAFETY: it was just mapped.
         unsafe { self.map(address).write_volatile(word) };

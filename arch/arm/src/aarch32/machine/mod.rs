@@ -1,13 +1,13 @@
 //! The kernel's architecture on 32-bit Arm: exceptions, floating point, the kernel's own address
-//! space, and the boot path up to the portable kernel. What an architecture version does in its own
-//! way stands behind the trait [`Version`]; a platform adds its devices and its memory map
-//! ([`Platform`]) and makes the image ([`aarch32_image`](crate::aarch32_image)).
+//! space, and the boot path up to the portable kernel. The trait [`Version`] has the parts that are
+//! specific to an architecture version; a platform adds its devices and its memory map ([`Platform`]) and
+//! makes the image ([`aarch32_image`](crate::aarch32_image)).
 //!
-//! The assembly of this folder is assembled by the crate of the architecture version, behind that
+//! The assembly of this folder is assembled by the crate of the architecture version, after that
 //! version's macros.
 //!
-//! Only the 32-bit instruction set is used; users may execute Thumb code, but the restart address of
-//! a system call assumes the longer instruction, as the interface says.
+//! The kernel uses only the 32-bit instruction set. Users may execute Thumb code, but the restart address
+//! of a system call assumes the longer instruction, as the interface specifies.
 
 mod arch;
 mod boot;
@@ -31,7 +31,7 @@ pub use panic::panic;
 pub use trap::{FATAL_STACK_SIZE, fatal};
 pub use version::Version;
 
-/// What belongs to one core, where there are several.
+/// Core-local data.
 pub type CoreLocal = crate::core_local::CoreLocal<super::Context>;
 
 use super::Spaces;
@@ -39,7 +39,7 @@ use crate::lines::Lines;
 use crate::platform::Platform;
 use crate::user_timer::UserTimer;
 
-/// A version of the architecture, on a platform.
+/// The architecture's state on one core, for an architecture version and a platform.
 pub struct Machine<V: Version, P: Platform> {
     lines: Lines<P::Controller>,
     timer: P::Timer,
@@ -53,7 +53,7 @@ impl<V: Version, P: Platform> Machine<V, P> {
         Self::with(0, Lines::new(controller, P::TIMER_INTERRUPT), timer)
     }
 
-    /// The state of a core behind the first.
+    /// The state of a secondary core.
     #[cfg(feature = "smp")]
     fn of(core: usize, (controller, timer): (P::Controller, P::Timer)) -> Self {
         Self::with(core, Lines::of(core, controller, P::TIMER_INTERRUPT), timer)

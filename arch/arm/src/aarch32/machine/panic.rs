@@ -1,4 +1,4 @@
-//! The end of a kernel that cannot go on.
+//! Kernel panics.
 
 use core::fmt::Write;
 use core::panic::PanicInfo;
@@ -10,19 +10,19 @@ use kernel::console::Console;
 use super::{Machine, Version};
 use crate::platform::Platform;
 
-/// Says on the console what happened and where, and ends the run.
+/// Writes the message and its source position to the console, and ends the run.
 pub fn panic<V: Version, P: Platform>(info: &PanicInfo<'_>) -> ! {
     static PANICKING: AtomicBool = AtomicBool::new(false);
-    // Where saying it fails too, or ending the run, silence remains.
+    // If the output or the exit panics too, the kernel halts silently.
     if !PANICKING.swap(true, Ordering::Relaxed) {
-        // A console cannot fail, and there is nobody to tell.
+        // Console output does not fail, and an error could not be reported.
         let _ = writeln!(Console::<Machine<V, P>>::new(), "\nkernel: {info}");
         P::exit(Exit::Failure);
     }
     halt::<V>()
 }
 
-/// Does nothing for ever.
+/// Halts this core.
 pub(crate) fn halt<V: Version>() -> ! {
     loop {
         V::wait_for_interrupt();

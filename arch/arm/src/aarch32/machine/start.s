@@ -1,21 +1,21 @@
-@ From the boot loader to Rust.
+@ From the boot loader to Rust code.
 @
-@ Entered at the physical address of `boot_entry`, in the secure supervisor mode, with the memory
-@ management unit and the data cache off. Maps the window onto RAM with everything allowed, and the
-@ mebibyte that executes at its physical address too; `kernel_space.rs` takes away what is too much.
+@ Entered at the physical address of `boot_entry`, in secure supervisor mode, with MMU and data cache
+@ disabled. Maps the window onto RAM with all permissions, and makes an identity mapping of the section that
+@ executes; `kernel_space.rs` later removes what is not needed.
 @
 @ ARM DDI 0406: sections B3.5 (short descriptors), B4.1.130 (SCTLR), B4.1.153 to 154 (TTBCR, TTBR0).
-@ Descriptors have the format of ARMv6 without subpages, and accesses need not be aligned; ARMv7 has
-@ nothing else (section D12.7.1: SCTLR.XP and U).
+@ Descriptors have the format of ARMv6 without subpages, and unaligned accesses are allowed; ARMv7 has
+@ no other mode (section D12.7.1: SCTLR.XP and U).
 
-    @ Translates by the directory at r5 from now on
+    @ Enables translation by the directory at r5
     .macro  translate
-    @ No translations, no instructions, no predictions from before
+    @ Invalidate TLB, instruction cache and branch predictor
     mov     r7, #0
     mcr     p15, 0, r7, c8, c7, 0
     mcr     p15, 0, r7, c7, c5, 0
     mcr     p15, 0, r7, c7, c5, 6
-    @ One directory for all addresses, walked through the caches; domain 0 obeys permissions
+    @ One directory for all addresses, walks by the caches; domain 0 checks permissions
     mcr     p15, 0, r7, c2, c0, 2
     mcr     p15, 0, r7, c13, c0, 1
     orr     r7, r5, #{walk}
@@ -41,7 +41,7 @@
 boot_entry:
     cpsid   aif, #0x13
 
-    @ r4: what to add to an address of ours to get a physical one
+    @ r4: the difference of physical and linked addresses
     adr     r4, boot_entry
     ldr     r5, =boot_entry
     sub     r4, r4, r5
@@ -86,7 +86,7 @@ boot_high:
     b       trap_leave
 
     .if     {several_cores}
-@ A further core, entered like the first one. The first one has mapped the mebibyte that executes.
+@ A secondary core, entered like the boot core, which has made the identity mapping.
     .global core_boot_entry
 core_boot_entry:
     cpsid   aif, #0x13

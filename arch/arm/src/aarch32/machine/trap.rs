@@ -1,4 +1,4 @@
-//! Exceptions: from the registers of the processor to calls of the portable kernel.
+//! Exceptions: from the registers of the core to calls of the portable kernel.
 
 use core::cell::UnsafeCell;
 
@@ -22,7 +22,7 @@ struct Stacks(UnsafeCell<[[u8; FATAL_STACK_SIZE]; CORES]>);
 // SAFETY: only the exception handler of a core uses its own, as its stack.
 unsafe impl Sync for Stacks {}
 
-/// The stack on which the kernel reports an exception of its own: the usual one may be the reason. Each
+/// The stack on which the kernel reports an exception of its own: the usual stack may have caused it. Each
 /// core has one.
 #[unsafe(no_mangle)]
 static trap_fatal_stack: Stacks = Stacks(UnsafeCell::new([[0; FATAL_STACK_SIZE]; CORES]));
@@ -37,15 +37,15 @@ unsafe extern "C" {
     static trap_vectors: u8;
 }
 
-/// Makes this core take exceptions here.
+/// Sets the exception vectors of this core.
 pub(crate) fn start<V: Version>() {
     V::set_vectors(&raw const trap_vectors as usize);
 }
 
-/// What a data or instruction abort says about itself; the rest of the status words is reserved.
+/// The fault status bits of a data or instruction abort; the other bits are reserved.
 const STATUS: u32 = 0x3fff;
 
-/// An instruction of the current thread was undefined.
+/// Handles an undefined instruction of the current thread.
 pub(crate) fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let fault = Fault::UserException { number: 0, code: 0 };
     let acquire = |kernel: &mut Kernel<_>| {
@@ -57,7 +57,7 @@ pub(crate) fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, 
     kernel.handle_unit_off(acquire, fault);
 }
 
-/// An instruction of the current thread could not be fetched.
+/// Handles a failed instruction fetch of the current thread.
 pub(crate) fn prefetch_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let status = (<Ifsr as SysRegRead>::read_raw() & STATUS) as usize;
     let Some(thread) = kernel.core.current else {
@@ -71,7 +71,7 @@ pub(crate) fn prefetch_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machin
     });
 }
 
-/// An access of the current thread to memory failed.
+/// Handles a failed memory access of the current thread.
 pub(crate) fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let status = (<Dfsr as SysRegRead>::read_raw() & STATUS) as usize;
     let address = <Dfar as SysRegRead>::read_raw() as usize;
@@ -82,15 +82,15 @@ pub(crate) fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V,
     });
 }
 
-/// The context to return to; waits until there is one. A pending interrupt ends the wait although it
-/// is masked (ARM DDI 0406, section B1.8.14).
+/// The context to return to; waits until there is one. A pending interrupt ends the wait although
+/// interrupts are masked (ARM DDI 0406, section B1.8.14).
 pub(crate) fn leave<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> *const Context {
     loop {
         #[cfg(not(feature = "smp"))]
         if let Some(thread) = kernel.core.current {
             return &raw const kernel[thread].context;
         }
-        // What belongs to the kernel may not be looked at any more.
+        // The entry lock is released, so only core-local data may be read here.
         #[cfg(feature = "smp")]
         if let Some(context) = super::core_local::own().current() {
             return context;
@@ -100,7 +100,7 @@ pub(crate) fn leave<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>)
     }
 }
 
-/// The kernel itself caused an exception.
+/// Handles an exception of the kernel itself.
 ///
 /// # Panics
 /// Always.

@@ -1,15 +1,15 @@
-@ Exceptions of user mode, and the way back.
+@ Exceptions of user mode, and the return to it.
 @
 @ While a user runs, the stack pointer of supervisor mode is the address behind the return state (program
 @ counter and status) in the thread's context. So the instruction `srs` stores the return state of any
-@ exception right there, and the general registers go in front of it. Whatever mode the exception
-@ comes in, all of the kernel runs in supervisor mode.
+@ exception there, and the general registers are stored below it. The whole kernel runs in supervisor
+@ mode, regardless of the mode of the exception.
 @
 @ The kernel itself never takes an interrupt: the idle loop waits for one with interrupts masked. Other
 @ exceptions of the kernel are fatal.
 @
-@ The vectors may be mapped a second time, where a core wants to have them, so they reach their targets
-@ by absolute addresses.
+@ The vectors may be mapped a second time, at the address that a core requires, so they use absolute branch
+@ targets.
 @
 @ ARM DDI 0406: sections B1.8 (exceptions), B9.3.16 (SRS), B9.3.13 (RFE).
 
@@ -19,7 +19,7 @@
     .global trap_vectors
 trap_vectors:
     .rept   8
-    ldr     pc, [pc, #24]           @ from the table behind
+    ldr     pc, [pc, #24]           @ from the table below
     .endr
     .word   trap_stray
     .word   trap_undefined
@@ -30,7 +30,7 @@ trap_vectors:
     .word   trap_interrupt
     .word   trap_stray
 
-@ The kernel's stack.
+@ Switches to the kernel's stack.
     .macro  kernel_stack
     .if     {several_cores}
     mrc     p15, 0, sp, c13, c0, 4
@@ -40,7 +40,7 @@ trap_vectors:
     .endif
     .endm
 
-@ Saves the user's registers; where the thread continues is where it entered the kernel, too.
+@ Saves the user's registers. The restart address is the return address.
     .macro  save
     srsdb   sp!, #0x13
     cps     #0x13
@@ -52,7 +52,7 @@ trap_vectors:
     kernel_stack
     .endm
 
-@ To `exception_in_kernel` if the exception does not come from user mode. The stack pointer of the
+@ Branches to `exception_in_kernel` if the exception does not come from user mode. The stack pointer of the
 @ exception's mode is free.
     .macro  only_from_user kind
     mrs     sp, spsr
@@ -60,13 +60,13 @@ trap_vectors:
     bne     \kind\()_in_kernel
     .endm
 
-@ A system call for which there is no fast path in assembly, its registers saved; see `fastpath`.
+@ A system call that is not eligible for a fast path in assembly, with its registers saved; see `fastpath`.
     .global trap_syscall_declined
 trap_syscall_declined:
     kernel_stack
     bl      trap_handle_syscall
 
-@ Returns to the user whose context is at r0.
+@ Returns to the user with the context at r0.
     .global trap_leave
 trap_leave:
     add     sp, r0, #{return_state}
@@ -74,7 +74,7 @@ trap_leave:
     ldmdb   sp, {{r0-r14}}^
     rfeia   sp!
 
-@ A system call that took one, in kernels that check themselves.
+@ A system call that a fast path has completed, in kernels that check their own invariants.
     .global trap_syscall_taken
 trap_syscall_taken:
     kernel_stack

@@ -1,16 +1,16 @@
-//! What users may do with registers that are not switched with threads: nothing, as what one thread writes
-//! there another one would read. After a reset the registers that say so are not all what the kernel
-//! wants, and firmware ran before.
+//! Users have no access to registers that are not switched with threads, since one thread could read what
+//! another one wrote. The reset values of the control registers do not ensure this, and firmware may have
+//! changed them.
 
 use core::arch::asm;
 
 use super::Version;
 
-/// Takes them from the users of this core.
+/// Removes the access of users on this core.
 pub(super) fn limit<V: Version>() {
     V::limit_users();
     let states: u32;
-    // SAFETY: reads ID_PFR0, which tells what the core can execute (ARM DDI 0406, section B4.1.93; ARM
+    // SAFETY: reads ID_PFR0, the instruction sets of the core (ARM DDI 0406, section B4.1.93; ARM
     // DDI 0211, section 3.3.5).
     unsafe {
         asm!("mrc p15, 0, {}, c0, c1, 0", out(reg) states, options(nomem, nostack, preserves_flags));
@@ -19,7 +19,7 @@ pub(super) fn limit<V: Version>() {
     const JAZELLE: u32 = 8;
     const THUMB_EE: u32 = 12;
     if has(JAZELLE) {
-        /// JOSCR.CD; without CV, no bytecode is executed (ARM DDI 0406, section A2.10.5).
+        /// JOSCR.CD; with CV clear, no bytecode is executed (ARM DDI 0406, section A2.10.5).
         const CONFIGURATION_DISABLED: u32 = 1 << 0;
         // SAFETY: the register exists; the kernel does not use what it disables.
         unsafe {

@@ -1,41 +1,41 @@
-//! What versions of the 32-bit architecture do each in their own way.
+//! The differences between versions of the 32-bit architecture.
 
 use core::ops::Range;
 
 use crate::aarch32::CacheOperation;
 
-/// A version of the architecture. Beside this trait it brings `version.s`: the assembler macros that
-/// `start.s`, `trap.s` and `fpu.s` make use of.
+/// A version of the architecture. Beside this trait it provides `version.s`: the assembler macros that
+/// `start.s`, `trap.s` and `fpu.s` use.
 pub trait Version: Sized + 'static {
-    /// Where the exception vectors have to be mapped, on cores that cannot be told where they are.
+    /// The address at which the exception vectors must be mapped, on cores where it is fixed.
     const FIXED_VECTORS: Option<usize>;
-    /// The low bits of TTBR0: how tables are walked.
+    /// The low bits of TTBR0: the attributes of table walks.
     const WALK: usize;
     /// Whether barriers are operations of the coprocessor, as in ARMv6.
     const OLD_BARRIERS: bool;
     /// Whether branches of one address space may be predicted in another one.
     const SHARED_PREDICTIONS: bool;
 
-    /// Makes this core take exceptions at `vectors`, or at the fixed place if there is one.
+    /// Sets the exception vectors of this core to `vectors`, or to the fixed address if there is one.
     fn set_vectors(vectors: usize);
 
-    /// Waits until what was done to memory, caches and tables so far is complete (DSB).
+    /// Waits until earlier memory accesses and cache and TLB maintenance are complete (DSB).
     fn data_barrier();
 
-    /// Lets the instructions that follow see what was done to the core's state (ISB).
+    /// Makes later instructions see earlier changes of the core's state (ISB).
     fn instruction_barrier();
 
     /// Waits until an interrupt is pending, masked or not.
     fn wait_for_interrupt();
 
-    /// Says what users may do with the core's counters and its debug communication channel, which no thread
-    /// owns: nothing, but for counters in benchmark kernels.
+    /// Removes user access to the core's counters, except in benchmark kernels, and to its debug
+    /// communication channel.
     fn limit_users();
 
-    /// Switches caches and branch prediction on. The data cache holds garbage after a reset.
+    /// Enables caches and branch prediction. The data cache has undefined content after a reset.
     ///
     /// # Safety
-    /// The data cache is off, so it has nothing to lose.
+    /// The data cache is disabled, so it has no dirty lines to lose.
     unsafe fn enable_caches();
 
     /// Makes writes to a range of addresses visible to table walks.
@@ -44,10 +44,10 @@ pub trait Version: Sized + 'static {
     /// Writes a range of addresses back to memory.
     fn clean(range: Range<usize>);
 
-    /// Performs an operation that a user asked for, on a range of its addresses, which are mapped.
+    /// Performs an operation that a user requested, on a mapped range of its addresses.
     fn maintain(operation: CacheOperation, range: Range<usize>);
 
-    /// Cleans and invalidates the data cache if asked to, and invalidates the instruction cache if
-    /// asked to.
+    /// Cleans and invalidates the data cache if `data` is set, and invalidates the instruction cache if
+    /// `instructions` is set.
     fn flush(data: bool, instructions: bool);
 }

@@ -1,5 +1,5 @@
-//! The timer as the kernel's clock: its 32 bits are the lower half of 64, and an interrupt when they
-//! overflow counts the upper half.
+//! The timer as the kernel's clock: its 32 bits are the lower half of a 64-bit count, and the overflow
+//! interrupt increments the upper half.
 
 use kernel::time::{Clock, Ticks};
 use tock_registers::interfaces::{Readable, Writeable};
@@ -8,10 +8,10 @@ use super::{CR, IR, Registers, SR, reset};
 use crate::mmio::Mmio;
 use crate::timer::Timer;
 
-/// A count from here on has not overflowed recently: every interrupt is taken in less than the time
-/// of so many ticks.
+/// A count from here on has not overflowed recently: every interrupt is handled within fewer ticks than
+/// this.
 const HALF: u32 = 1 << 31;
-/// An alarm that has just been missed is set so many ticks ahead, and twice as many next time.
+/// A deadline that was just missed is set this many ticks ahead; the distance doubles at each retry.
 const FIRST_MARGIN: u64 = 8;
 
 /// The timer, extended to 64 bits.
@@ -19,16 +19,16 @@ const FIRST_MARGIN: u64 = 8;
 pub struct ExtendedGpt {
     registers: Mmio<Registers>,
     clock: Clock,
-    /// How many overflows were acknowledged.
+    /// Number of overflows that were acknowledged.
     overflows: u64,
 }
 
 impl ExtendedGpt {
-    /// Starts the counter from zero, at the rate of the peripheral clock. `measure` finds out how
-    /// many ticks it makes in a second.
+    /// Starts the counter from zero, at the rate of the peripheral clock. `measure` determines its
+    /// frequency in ticks per second.
     ///
     /// # Safety
-    /// The registers of a general purpose timer are at `address`, and nobody else uses them.
+    /// The registers of a general purpose timer are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize, measure: impl FnOnce(&dyn Fn() -> u64) -> u64) -> Self {
         // SAFETY: by contract.
         let registers: Mmio<Registers> = unsafe { Mmio::at(address) };
@@ -46,7 +46,7 @@ impl ExtendedGpt {
         }
     }
 
-    /// Lets comparator 1 raise the interrupt when the lower half is that of `moment`.
+    /// Makes comparator 1 raise the interrupt when the count equals the lower half of `moment`.
     fn compare(&self, moment: u64) {
         let registers = &self.registers;
         registers.ir.write(IR::ROVIE::SET);
@@ -55,15 +55,15 @@ impl ExtendedGpt {
         registers.ir.write(IR::ROVIE::SET + IR::OF1IE::SET);
     }
 
-    /// Whether the comparator's event has come.
+    /// Whether the comparator has matched.
     fn has_compared(&self) -> bool {
         self.registers.sr.is_set(SR::OF1)
     }
 }
 
-/// The time, given the overflows that were acknowledged, a count, and whether an overflow that was not
-/// acknowledged had happened when the status was read, which was after the count. A large count was
-/// read before that overflow, a small one behind it.
+/// The time. `acknowledged` is the number of acknowledged overflows. `overflow` says whether another one
+/// was pending when the status was read, which was after the count. In that case a large count was read
+/// before the overflow, and a small one after it.
 fn extend(acknowledged: u64, count: u32, overflow: bool) -> u64 {
     (acknowledged + u64::from(overflow && count < HALF)) << 32 | u64::from(count)
 }
@@ -79,11 +79,11 @@ impl Timer for ExtendedGpt {
         self.clock
     }
 
-    /// A deadline behind the next overflow needs no comparator: the kernel sets it again when it hears
-    /// of the overflow, which is an interrupt of the timer.
+    /// A deadline after the next overflow needs no comparator: the overflow raises the timer interrupt, and
+    /// the kernel then sets the deadline again.
     ///
-    /// The comparator fires only when the counter becomes equal to it. So after setting it we look
-    /// again, and if the moment has passed without an event, try a later one.
+    /// The comparator matches only when the counter becomes equal to it. So the counter is read again after
+    /// the comparator is set; if that time has passed without a match, a later one is tried.
     fn set_deadline(&mut self, deadline: Ticks) {
         let mut moment = deadline.0.max(self.now().0 + FIRST_MARGIN);
         let mut margin = FIRST_MARGIN;
@@ -107,7 +107,7 @@ impl Timer for ExtendedGpt {
         registers.ir.write(IR::ROVIE::SET);
         registers.sr.write(SR::OF1::SET);
         if registers.sr.is_set(SR::ROV) {
-            // Emulators may announce the overflow one tick early.
+            // Emulators may report the overflow one tick early.
             while registers.cnt.get() >= HALF {
                 core::hint::spin_loop();
             }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_across_an_overflow() {
-        // In the order in which things happen around an overflow; the status is read after the count.
+        // In the order of events around an overflow; the status is read after the count.
         let readings = [
             (0, u32::MAX - 1, false),
             (0, u32::MAX, true),
@@ -143,8 +143,8 @@ mod tests {
         assert_eq!(times[9], (2 << 32) + 1);
     }
 
-    /// What the driver makes of a deadline: the comparator, if it is to interrupt. The counter, which
-    /// is memory here, stands still at `count` after some overflows.
+    /// What the driver programs for a deadline: the comparator, if it is to interrupt. The counter, which
+    /// is memory here, keeps the value `count` after some overflows.
     fn armed(overflows: u64, count: u32, deadline: u64) -> Option<u32> {
         const WORDS: usize = size_of::<Registers>() / 4;
         const COUNTER: usize = 9;
@@ -152,7 +152,7 @@ mod tests {
         memory[COUNTER] = count;
         let address = Box::into_raw(memory);
         let mut timer = ExtendedGpt {
-            // SAFETY: the memory has the size of the registers, and is nobody else's.
+            // SAFETY: the memory has the size of the registers, and only this function uses it.
             registers: unsafe { Mmio::at(address.expose_provenance()) },
             clock: Clock::new(39_000_000),
             overflows,

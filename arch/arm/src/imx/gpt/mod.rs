@@ -1,9 +1,9 @@
 //! The general purpose timer: a counter of 32 bits with three comparators.
 //!
-//! Chapter 30 of the *i.MX 6Dual/6Quad Applications Processor Reference Manual* (IMX6DQRM), whose
-//! section numbers stand here, and the chapter "General Purpose Timer (GPT)" of the *MCIMX31 and
-//! MCIMX31L Applications Processors Reference Manual* (MCIMX31RM). The timer is the same in both but for
-//! the clocks that it can count.
+//! Section numbers are those of chapter 30 of the *i.MX 6Dual/6Quad Applications Processor Reference
+//! Manual* (IMX6DQRM). See also the chapter "General Purpose Timer (GPT)" of the *MCIMX31 and MCIMX31L
+//! Applications Processors Reference Manual* (MCIMX31RM). The timers differ only in the clocks that they
+//! can count.
 
 mod extended;
 mod yardstick;
@@ -23,7 +23,7 @@ register_bitfields! { u32,
         SWR OFFSET(15) NUMBITS(1) [],
         /// Do not stop at compare events.
         FRR OFFSET(9) NUMBITS(1) [],
-        /// What is counted.
+        /// The clock that is counted.
         CLKSRC OFFSET(6) NUMBITS(3) [
             None = 0,
             Peripheral = 1,
@@ -70,8 +70,8 @@ register_structs! {
     }
 }
 
-/// Puts the timer into the state after reset. Disabled before, because the reset itself leaves a running
-/// timer running (IMX6DQRM section 30.5).
+/// Puts the timer into its reset state. It is disabled first, because the reset itself does not stop a
+/// running timer (IMX6DQRM section 30.5).
 fn reset(registers: &Mmio<Registers>) {
     use tock_registers::interfaces::{Readable, Writeable};
     registers.cr.set(0);

@@ -1,5 +1,5 @@
-//! The timer as a yardstick: the rates of the processor's own timers depend on how the boot loader set
-//! the clocks, but on an i.MX6 this one can count a crystal.
+//! Calibration by this timer: the rates of the processor's own timers depend on how the boot loader set
+//! the clocks, but on an i.MX6 this timer can count a crystal.
 
 use tock_registers::interfaces::{Readable, Writeable};
 
@@ -7,7 +7,7 @@ use super::{CR, Registers, reset};
 use crate::imx::measure::Yardstick;
 use crate::mmio::Mmio;
 
-/// The timer, in use for measuring.
+/// The timer, in use for calibration.
 #[derive(Debug)]
 pub struct Gpt(Mmio<Registers>);
 
@@ -15,7 +15,7 @@ impl Gpt {
     /// Makes the timer count the crystal.
     ///
     /// # Safety
-    /// The registers of a general purpose timer are at `address`, and nobody else uses them.
+    /// The registers of a general purpose timer are at `address`, and no other code uses them.
     pub unsafe fn start(address: usize) -> Self {
         // SAFETY: by contract.
         let gpt = Self(unsafe { Mmio::at(address) });
@@ -27,8 +27,7 @@ impl Gpt {
         gpt
     }
 
-    /// How many ticks `counter` makes in a second, to the nearest megahertz. Leaves the timer to users,
-    /// as it was after reset.
+    /// The frequency of `counter`, to the nearest megahertz. Resets the timer, which users may then get.
     pub fn measure(self, counter: &dyn Fn() -> u64) -> u64 {
         let yardstick = Yardstick {
             read: &|| self.0.cnt.get(),

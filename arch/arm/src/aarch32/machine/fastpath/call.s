@@ -9,8 +9,8 @@
     beq     9b
     bic     r0, r11, #{RIGHTS}      @ the badge
 
-@ A receiver waits, alone. r9 is the server, r10 the endpoint and its kind. Who waits there is blocked on
-@ receive. If the endpoint is of this core, so is the server with all that it has.
+@ Eligible if a single receiver waits. r9 is the server, r10 the endpoint with its kind. Threads in this queue
+@ are blocked on receive. If this core owns the endpoint, it also owns the server and all its objects.
     ldr     r8, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
     .if     {CORES} > 1
     ldr     r9, [r12, #{GATE_RECEIVING}]
@@ -32,7 +32,7 @@
     teqeq   r7, r9
     bne     9b
 
-@ It has a reply object, r11, and no time of its own.
+@ The server has a reply object, r11, and no scheduling context.
     ldr     r11, [r8, #{RECEIVES_WITH}]
     ldr     r7, [r8, #{SCHED_CONTEXT}]
     rsbs    r7, r7, #0              @ sets C if it is zero
@@ -41,7 +41,7 @@
     require_next
     require_known
 
-@ From here on nothing declines. The server waits no more, and the caller, r6, for the reply.
+@ No exit to the slow path from here on. The server no longer waits; the caller, r6, waits for the reply.
     sub     r6, sp, #{BASE}
     mov     lr, #0
     .if     {CORES} > 1
@@ -61,7 +61,7 @@
     str     r7, [sp, #{STATE}]
     str     r11, [sp, #{CALLS_WITH}]
 
-@ The reply object becomes the top of the stack of the context, r7, that goes along.
+@ The reply object becomes the top of the call chain of the scheduling context, r7, which is donated.
     ldr     r7, [r12, #{CONTEXT}]
     mov     r6, #{ABOVE_CONTEXT}
     ldr     r10, [r7, #{CONTEXT_REPLY}]

@@ -1,7 +1,7 @@
-@ A system call, from supervisor mode's vector on; see `trap.s` for where the stack pointer is. All
-@ registers go into the thread's context, so that whoever declines has nothing to undo. From then on sp
-@ points into the context of the current thread and r8 into that of the next one, both behind the general
-@ registers; r12 points at the core's part of the kernel. r2 to r5 keep the message.
+@ The vector of system calls, in supervisor mode; see `trap.s` for the stack pointer. All registers are saved
+@ into the thread's context first, so that an exit to the slow path has nothing to undo. Then sp points
+@ into the context of the current thread and r8 into that of the next one, both behind the general
+@ registers; r12 points to the core's part of the kernel. r2 to r5 keep the message.
 
     srsdb   sp!, #0x13
     stmdb   sp, {{r0-r14}}^
@@ -18,11 +18,12 @@
     cmn     r7, #{REPLY_RECV_NEGATED}
     beq     4f
 
-@ Everything else is the portable kernel's; so is what declines, with nothing changed.
+@ All other system calls go to the portable kernel, as do entries that are not eligible; nothing has changed.
 9:  b       trap_syscall_declined
 
-@ Where the next thread, of priority r6, does not have the current one's, r7: the timer must be right for
-@ it. If it is less urgent, nobody may be ready who is more urgent, or due. Returns to lr.
+@ Called if the next thread's priority, r6, differs from the current one's, r7. Not eligible if the timer
+@ deadline does not cover r6, or if r6 is lower and the deadline has passed or a higher-priority thread is
+@ ready. Returns to lr.
 8:  add     r6, r6, #1
     ldrh    r7, [r12, #{ALARM_LOWEST}]
     cmp     r6, r7
@@ -42,7 +43,7 @@
     bhs     9b
     ldr     r6, [r12, #{READY_SUMMARY}]
     clz     r6, r6
-    rsbs    r6, r6, #31             @ the highest word that has bits
+    rsbs    r6, r6, #31             @ the highest word with a bit set
     bxmi    lr
     add     r7, r12, #{READY_WORDS}
     ldr     r7, [r7, r6, lsl #2]

@@ -1,6 +1,6 @@
     .fpu    vfpv2
-@ The thread r9, whose registers are below r8, runs on the context r7, which the current thread gives away.
-@ r1 describes the message, r0 is the badge, and lr is zero.
+@ The thread r9, with its registers below r8, runs on the scheduling context r7, which the current thread
+@ donates or returns. r1 describes the message, r0 is the badge, and lr is zero.
 7:  .if     {CORES} > 1
     mrc     p15, 0, r6, c13, c0, 4
     sub     r10, r8, #{RETURN_STATE}
@@ -11,7 +11,7 @@
     str     r9, [r7, #{CONTEXT_THREAD}]
     str     r9, [r12, #{CURRENT}]
 
-@ The message: no more registers than it has words.
+@ The message: only as many registers as it has words.
     bic     r1, r1, #{CAPS_AND_UNWRAPPED}
     strd    r0, r1, [r8, #{R0}]
     lsls    r6, r1, #25
@@ -24,9 +24,9 @@
     cmp     r6, #(4 << 25)
     strhs   r5, [r8, #({R0} + 20)]
 
-@ The address space, by way of the kernel's own directory, so that no translation of one address space is
-@ kept under the identifier of the other (ARM DDI 0406, section B3.10.4). The first barrier is for the
-@ Cortex-A9's erratum 754322.
+@ Switch the address space by way of the kernel's own directory, so that no TLB entry of one address space is
+@ tagged with the ASID of the other (ARM DDI 0406, section B3.10.4). The first barrier is for the Cortex-A9's
+@ erratum 754322.
 2:  ldrd    r2, r3, [r8, #({SPACE} + 8)]
     ldr     r0, [r12, #{WALKED}]
     teq     r0, r2
@@ -41,7 +41,7 @@
     mcr     p15, 0, r3, c13, c0, 1
     mcr     p15, 0, lr, c7, c5, 4
     mcr     p15, 0, r2, c2, c0, 0
-    mcr     p15, 0, lr, c7, c5, 6   @ predictions of branches are shared
+    mcr     p15, 0, lr, c7, c5, 6   @ branch predictions are shared
     mcr     p15, 0, lr, c7, c5, 4
     .else
     dsb
@@ -52,19 +52,19 @@
     isb
     .endif
 
-@ The floating-point unit is on for whom its registers belong to: mostly, it is off and stays off.
+@ Enable the floating-point unit only for the owner of its registers. Mostly it is and stays disabled.
 3:  ldr     r0, [r12, #{FPU_OWNER}]
     ldrb    r1, [r12, #{FPU_ENABLED}]
     teq     r0, r9
     teqne   r1, #1
     beq     5f
-@ The thread-local registers, and back.
+@ Load the thread-local registers and return.
 2:  ldr     r0, [r8, #{THREAD_LOCAL}]
     ldr     r1, [r8, #{THREAD_LOCAL_READ_ONLY}]
     mcr     p15, 0, r0, c13, c0, 2
     mcr     p15, 0, r1, c13, c0, 3
     .if     {USER_TIMER}
-@ The users' timer is open for its owner: bit 9 of what they may always do, which is 3.
+@ Only its owner may access the user timer: bit 9 in addition to the rights of all threads, which are 3.
     ldr     r0, [r12, #{TIMER_OWNER}]
     ldrb    r1, [r12, #{TIMER_OPEN}]
     teq     r0, r9
@@ -80,7 +80,7 @@
     b       trap_syscall_taken
     .else
     .if     {CORES} > 1
-@ Out of the kernel: what follows is this core's alone.
+@ Release the entry lock: what follows uses only core-local data.
     ldr     r0, [r12, #{GATE_PLACE}]
     mov     r1, #{OUTSIDE}
     dmb     ish

@@ -1,23 +1,23 @@
-//! Call and ReplyRecv in assembly, where they are as usual.
+//! Fast paths of Call and ReplyRecv in assembly.
 //!
-//! Usual is: a message that travels in registers, without capabilities; capability spaces of one level;
-//! a passive server that waits alone, or will; nobody else who would have to run. Everything else
-//! *declines*, before anything has changed, and the portable kernel does it, by its own fast paths
-//! ([`kernel::fastpath`]) or in general. What happens here is what they do; how the kernel's objects are
-//! laid out is said by [`Layout`].
+//! Eligible are messages that travel in registers, without capabilities; capability spaces of one level;
+//! a passive server that is, or will be, the only thread waiting; and no other thread that would have to
+//! run. All other entries exit to the portable kernel before anything has changed, which handles them by
+//! its own fast paths ([`kernel::fastpath`]) or the slow path. The assembly has the same effects as these;
+//! [`Layout`] describes the layout of the kernel's objects.
 //!
-//! `entry.s` is the kernel entry, up to where the ways part; `require.s` has what both ask before they
-//! begin; `call.s` and `reply_recv.s` are the ways, and `leave.s` makes the other thread the current one
-//! and returns to it.
+//! `entry.s` is the kernel entry, up to the branch to the two fast paths; `require.s` has the conditions that
+//! both check first; `call.s` and `reply_recv.s` are the fast paths, and `leave.s` makes the other thread
+//! the current one and returns to it.
 //!
 //! # Safety
-//! The assembly keeps what the rest of the kernel relies on:
-//! - It works on the kernel as the one reference of the entry would: interrupts are masked, and no
-//!   reference is alive while it runs.
-//! - Nothing is pushed: the stack pointer is in a thread's context meanwhile. Exceptions of the kernel
+//! The assembly maintains the invariants of the rest of the kernel:
+//! - It has exclusive access to the kernel like the one reference of the entry: interrupts are masked, and
+//!   no reference is alive while it runs.
+//! - It pushes nothing: the stack pointer is in a thread's context meanwhile. Exceptions of the kernel
 //!   are fatal, on a stack of their own.
-//! - No register is left with a value of the kernel or of another thread: all come out of the
-//!   receiver's context.
+//! - No register keeps a value of the kernel or of another thread: all are loaded from the receiver's
+//!   context.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;
@@ -38,27 +38,27 @@ use crate::platform::Platform;
 use crate::timer::Timer;
 use crate::user_timer::UserTimer;
 
-/// What the assembly knows of one platform's kernel.
+/// Offsets in the kernel of one platform.
 struct Offsets<V: Version, P: Platform>(core::marker::PhantomData<(V, P)>);
 
 type Of<V, P> = Layout<Machine<V, P>>;
 
 impl<V: Version, P: Platform> Offsets<V, P> {
-    /// Where the stack pointer is in a thread: behind the general registers.
+    /// Offset in a thread to which the stack pointer points: behind the general registers.
     const BASE: usize = Of::<V, P>::THREAD_CONTEXT + Context::RETURN_STATE;
     const SPACE: isize = (Context::SPACE - Context::RETURN_STATE) as isize;
 
-    /// A field of a thread, from there.
+    /// Offset of a field of a thread from `BASE`.
     const fn thread(field: usize) -> isize {
         field as isize - Self::BASE as isize
     }
 
-    /// A field of the kernel, from the core's part of it.
+    /// Offset of a field of the kernel from the core's part of it.
     const fn core(field: usize) -> isize {
         field as isize - Of::<V, P>::KERNEL_CORE as isize
     }
 
-    /// A field of the architecture's state, from there.
+    /// Offset of a field of the architecture's state from the core's part.
     const fn arch(field: usize) -> isize {
         Self::core(Of::<V, P>::KERNEL_ARCH + field)
     }
@@ -68,8 +68,8 @@ impl<V: Version, P: Platform> Offsets<V, P> {
     const TIMER: usize = offset_of!(Machine<V, P>, user_timer);
 }
 
-/// Shifts everything out of a word that is a thread's handle, and leaves the marks and the core that it has
-/// for endpoints and reply objects.
+/// Shifts the address bits out of a thread's handle; the flags and the core number, which handles in
+/// endpoints and reply objects have, remain.
 const HANDLE_SHIFT: u32 = CORE_MASK.leading_zeros();
 
 /// Bits of the second word of an endpoint's capability.
@@ -77,7 +77,7 @@ const fn rights(rights: Rights) -> usize {
     rights.word() << Packing::RIGHTS.place().1
 }
 
-// The fields of the second words, and what fills the first.
+// The fields of the second words of capabilities, and those that fill the first.
 const _: () = assert!(Packing::GUARD.place().0 == 1);
 const _: () = assert!(Packing::GUARD.place().1 + Packing::GUARD.width() == usize::BITS);
 const _: () = assert!(Packing::RADIX.place().0 == 1 && Packing::SPLIT.place().0 == 1);
@@ -87,10 +87,10 @@ const _: () = assert!(Packing::RIGHTS.place().0 == 1 && Packing::RIGHTS.place().
 const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 4);
 const _: () = assert!(MESSAGE_REGISTERS == 4);
 const _: () = assert!(NO_MEMBER == 0);
-// Of what is known of a space, the walk stands behind two words.
+// In `KnownSpace`, the translation registers follow two words.
 const _: () = assert!(KnownSpace::WALK == KnownSpace::SPACE + 8);
 
-/// The kernel entry of system calls. For the vector of system calls only.
+/// The kernel entry of system calls. Used by the vector of system calls only.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
@@ -130,7 +130,7 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         GATE_VISITED = const Offsets::<V, P>::core(Of::<V, P>::GATE_VISITED),
         GATE_BITS = const Offsets::<V, P>::core(Of::<V, P>::GATE_BITS),
         GATE_RECEIVING = const Offsets::<V, P>::core(Of::<V, P>::GATE_RECEIVING),
-        // What belongs to the core.
+        // Core-local data.
         KERNEL = const CoreLocal::KERNEL,
         LOCAL_CURRENT = const CoreLocal::CURRENT,
         // Threads.
@@ -166,7 +166,7 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         REPLY_ABOVE_WHICH = const Of::<V, P>::REPLY_ABOVE_WHICH,
         CONTEXT_THREAD = const Of::<V, P>::SCHED_CONTEXT_THREAD,
         CONTEXT_REPLY = const Of::<V, P>::SCHED_CONTEXT_REPLY,
-        // Numbers.
+        // Constants.
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
         SYSCALL_BYTES = const SYSCALL_BYTES,

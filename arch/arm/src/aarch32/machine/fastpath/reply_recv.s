@@ -1,4 +1,4 @@
-@ ReplyRecv. No thread waits at the endpoint, there is no threshold, and the server gets no signal.
+@ ReplyRecv. Eligible if no thread waits at the endpoint, it has no threshold, and no notification is bound.
 4:  find
     lsr     r11, r6, r10
     cmp     r11, r9, lsr #{GUARD_SHIFT}
@@ -25,10 +25,10 @@
     bne     9b
     bic     r11, r11, #{KIND_MASK}
 
-@ r9 is the caller: it waits for the reply to a call along which it has lent its time.
+@ r9 is the caller: it waits for the reply to a call with which it donated its scheduling context.
     ldr     r9, [r11, #{REPLY_THREAD}]
     .if     {CORES} > 1
-@ It, the reply object, and that of the next outer call are of this core.
+@ This core owns the caller, the reply object, and that of the next outer call.
     ldr     r6, [r12, #{GATE_BITS}]
     eor     r9, r9, r6
     lsls    r7, r9, #{HANDLE_SHIFT}
@@ -63,7 +63,7 @@
     require_next
     require_known
 
-@ From here on nothing declines. The reply object leaves the stack of the context, r7.
+@ No exit to the slow path from here on. The reply object leaves the call chain of the context, r7.
     ldr     r7, [r12, #{CONTEXT}]
     mov     lr, #{RUNNING}
     str     lr, [r8, #{STATE}]
@@ -77,7 +77,7 @@
     strne   r0, [r6, #{REPLY_ABOVE}]
     strne   r7, [r6, #{REPLY_ABOVE_WHICH}]
 
-@ The server, r6, waits for the next call, alone.
+@ The server, r6, waits for the next call, as the only thread.
     sub     r6, sp, #{BASE}
     .if     {CORES} > 1
     ldr     r0, [r12, #{GATE_BITS}]

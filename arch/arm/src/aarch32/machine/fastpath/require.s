@@ -1,9 +1,9 @@
-@ Finds the capability at the address r0: makes lr the address of its slot, r8 that of the CNode, both but
-@ for the kind of CNodes, r9 the word with the CNode's guard, and r10 its radix. Declines messages that do
-@ not travel in registers, or have capabilities: length and capabilities are the lowest nine bits of r1; and
-@ where every entry has to be looked at: there is no allowance. The space must have one level whose guard
-@ and radix make up an address. Shifts take their distance from the lowest byte of a register, where r10
-@ has the radix and nothing else.
+@ Looks up the capability at the address r0. Sets lr to the address of its slot and r8 to that of the CNode,
+@ both with the kind of CNodes added, r9 to the word with the CNode's guard, and r10 to its radix. Not
+@ eligible are messages that do not fit in registers or have capabilities (length and capabilities are the
+@ lowest nine bits of r1), and entries that need a budget check, which is when the threshold is zero. The
+@ CSpace must have one level with a guard and radix that make up an address. Shifts take their distance from
+@ the lowest byte of a register, in which r10 has only the radix.
     .macro  find
     .if     {CORES} > 1
     mrc     p15, 0, r12, c13, c0, 4
@@ -17,7 +17,8 @@
     cmp     lr, #({MESSAGE_REGISTERS} << 23)
     bhi     9b
     .if     {CORES} > 1
-@ Into the kernel, if nobody is alone there or was here; see `sync::World`.
+@ Take the entry lock in shared mode, unless it is held exclusively or this core was remotely modified; see
+@ `sync::World`.
     ldr     r8, [r12, #{GATE_PLACE}]
     ldr     r9, [r12, #{GATE_STOPPED}]
     mov     lr, #{INSIDE}
@@ -45,7 +46,7 @@
     add     lr, r8, r0, lsl #{SLOT_BITS}
     .endm
 
-@ Declines unless the thread at r8 may run instead of the current one, on the same time.
+@ Exits to the slow path unless the thread at r8 may run next, on the same scheduling context.
     .macro  require_next
     ldrb    r6, [r8, #{PRIORITY}]
     ldrb    r7, [sp, #{PRIORITY}]
@@ -53,7 +54,7 @@
     blne    8b
     .endm
 
-@ Declines unless the address space of the thread at r8 is known.
+@ Exits to the slow path unless the result of the address space lookup of the thread at r8 is still valid.
     .macro  require_known
     ldrd    r6, r7, [r8, #{SPACE}]
     ldr     lr, [r8, #{VSPACE}]

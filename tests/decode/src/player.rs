@@ -39,7 +39,7 @@ pub enum Twin {
 /// Plays the history that `input` stands for.
 ///
 /// # Panics
-/// Where the kernel does something that it should not.
+/// If the kernel does something that it should not.
 pub fn play(input: &[u8]) -> Ledger {
     play_with(input, Twin::None)
 }

@@ -60,7 +60,7 @@ impl History {
     /// The number of the thread of a name.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is none.
     pub fn actor(&self, name: &str) -> usize {
         let found = self.actors.iter().position(|actor| actor.name == name);
         found.unwrap_or_else(|| panic!("no thread is named {name}"))

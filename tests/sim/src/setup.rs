@@ -54,7 +54,7 @@ impl Setup {
     /// Makes an object.
     ///
     /// # Panics
-    /// Where memory or slots are used up.
+    /// If memory or slots are used up.
     pub fn create<T: FixedObject>(&mut self) -> T {
         self.allocator.create().expect("there is memory")
     }
@@ -62,7 +62,7 @@ impl Setup {
     /// Copies a capability, with a badge.
     ///
     /// # Panics
-    /// Where it cannot be copied.
+    /// If it cannot be copied.
     pub fn badge<T: Capability>(&mut self, capability: T, badge: usize) -> T {
         let minted = self.allocator.mint(capability, Rights::ALL, badge);
         minted.expect("the capability can be minted")
@@ -71,7 +71,7 @@ impl Setup {
     /// Makes a scheduling context.
     ///
     /// # Panics
-    /// Where the parameters are impossible.
+    /// If the parameters are impossible.
     pub fn context(&mut self, time: &SchedParameters) -> SchedContext {
         let bits = time.size_bits();
         let context = self.allocator.create_sized(bits).expect("there is memory");
@@ -96,7 +96,7 @@ impl Setup {
     /// A device. `arrivals` says when it raises its interrupt line next, given the last time.
     ///
     /// # Panics
-    /// Where there are no lines left.
+    /// If there are no lines left.
     pub fn device(
         &mut self,
         arrivals: impl FnMut(Microseconds) -> Option<Microseconds> + 'static,
@@ -182,7 +182,7 @@ impl ThreadBuilder<'_> {
     /// whenever its program counter is set to [`START`].
     ///
     /// # Panics
-    /// Where memory or slots are used up.
+    /// If memory or slots are used up.
     pub fn run(self, body: impl Fn() + 'static) -> Thread {
         let thread = self.start(Rc::new(body));
         thread.expect("a thread can be made")

@@ -67,7 +67,7 @@ impl Simulation {
     /// Boots a machine whose root task is `scenario`, up to the moment when that is done.
     ///
     /// # Panics
-    /// Where the scenario does.
+    /// If the scenario does.
     pub fn new(scenario: fn(&mut Setup), options: Options) -> Self {
         let mut machine = Machine::with_memory(MEMORY_BITS);
         let root = machine.root;
@@ -107,7 +107,7 @@ impl Simulation {
     /// Runs until a moment, in microseconds.
     ///
     /// # Panics
-    /// Where a program of the scenario does, or something that must always hold does not.
+    /// If a program of the scenario does, or something that must always hold does not.
     pub fn run_until(&mut self, end: u64) {
         stage::enter(&self.stage);
         while self.now() < end {

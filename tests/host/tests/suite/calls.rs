@@ -250,7 +250,7 @@ fn a_reply_in_the_middle_cuts_the_chain() {
     assert!(machine.is_passive(servers[0]));
     assert_eq!(machine.received(servers[0]).words, [55]);
     assert_eq!(machine.running(), "third");
-    // Above the cut all is as before.
+    // Above the cut, the chain is unchanged.
     chain.reply(2);
     assert_eq!(chain.machine.running(), "second");
     assert_eq!(chain.machine.holder(chain.client.context), "second");

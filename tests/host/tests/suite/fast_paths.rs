@@ -161,8 +161,7 @@ fn usual_calls_and_replies_are_short() {
                 let (server, reply) = (scene.server, scene.reply);
                 (scene.machine).reply_recv(server, scene.endpoint, reply, &message);
             });
-            // A higher-priority active server first waits, so the reply is one kernel entry in both
-            // cases.
+            // A higher-priority active server continues until it waits, in the same system call.
             assert!(is_short, "reply {priority} {active} {length}");
             assert!(scene.machine.runs(scene.client));
         }

@@ -242,7 +242,7 @@ fn what_changes_the_wait_ends_the_idling() {
 #[test]
 fn a_server_gets_what_it_needs_of_a_context_that_idled() {
     let (mut machine, server, client) = queued(150);
-    assert_eq!(machine.running(), "early", "the server waits for a replenishment");
+    assert_eq!(machine.running(), "early", "the server waits");
     machine.advance_until(|machine| machine.runs(server));
     assert!(machine.refills(client.context)[0].1 >= 170);
 }

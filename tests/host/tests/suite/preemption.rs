@@ -165,7 +165,7 @@ enum Meanwhile {
     Nothing,
     /// A sender with the cancelled badge moves to the front of the wait queue.
     Raised,
-    /// A sender with another badge moves to the end of the wait queue.
+    /// Another such sender moves to the end of the wait queue.
     Lowered,
     /// A sender leaves the wait queue.
     Suspended(usize),

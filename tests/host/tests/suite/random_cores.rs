@@ -55,7 +55,7 @@ proptest! {
     }
 }
 
-/// A call on a remotely modified core takes the slow path, and its thread's budget is used up there.
+/// A call on a remotely modified core takes the slow path, and its thread's budget is used up during it.
 #[test]
 fn a_slow_call_after_a_visit_ends_with_its_time() {
     use crate::random::{Act, Order};

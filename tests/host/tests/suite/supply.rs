@@ -295,7 +295,7 @@ fn a_kernel_that_runs_somebody_before_the_time_is_caught() {
     let world = spoiled(|_| ());
     assert_eq!(world.check_funds(), Ok(()));
     let thread = world.machine.kernel.core.current.expect("a thread runs");
-    let context = world.machine.kernel[thread].sched_context.expect("it has a context");
+    let context = world.machine.kernel[thread].sched_context.expect("context");
     world.machine.kernel[context].charge(Ticks(100), Ticks(20));
     assert!(world.check_funds().is_err());
 }

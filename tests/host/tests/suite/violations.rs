@@ -1,7 +1,7 @@
-//! The checks check: for each rule a kernel that breaks it, which is found out.
+//! Negative controls of the invariant checks: for each rule, a kernel that violates it is found.
 //!
-//! The state is broken from outside, behind the kernel's back. Each rule is tried with both reaches:
-//! that of tests, which look at everything, and that of debug kernels.
+//! The tests change the state directly, without kernel entries. Each rule is tried with both reaches:
+//! that of tests, which check everything, and that of debug kernels.
 
 #[cfg(feature = "smp")]
 mod owners;
@@ -27,7 +27,7 @@ use kernel::time::Ticks;
 
 use world::World;
 
-/// What `violate` does to a world is found out as a violation of `rule`.
+/// The change that `violate` makes is reported as a violation of `rule`.
 fn caught(rule: &str, violate: impl Fn(&mut World, Reach) -> Check) {
     for reach in [Reach::WHOLE, Reach::NEAR] {
         let check = violate(&mut World::new(), reach);
@@ -121,7 +121,7 @@ fn replenishments() {
     });
     caught("the replenishments add up to the budget", |world, reach| {
         let context = world.context();
-        // The total up to the first is more than that up to the second.
+        // The sum up to the first exceeds the sum up to the second.
         world.kernel()[context].charge(Ticks(2_000), Ticks(20));
         world.write_refill(0, refill(0, 9_000));
         check(world, None, reach)
@@ -147,7 +147,7 @@ fn replenishments() {
         "replenishments are in order and do not overlap",
         |world, reach| {
             let context = world.context();
-            // Half of the budget is used, and its replenishment comes too early then.
+            // Half of the budget is used, and then its replenishment is too early.
             world.kernel()[context].charge(Ticks(2_000), Ticks(20));
             world.write_refill(1, refill(10, 7_000));
             check(world, None, reach)
@@ -385,7 +385,7 @@ fn queues_of_threads() {
         });
     }
     caught(waits, |world, reach| {
-        // In two queues at once, as far as that can be said at all.
+        // In two queues at once, as far as that can be represented.
         let thread = world.client.thread;
         world.kernel()[thread].membership = Membership::Waiting;
         world.thread(world.client, reach)
@@ -502,7 +502,7 @@ fn cores() {
     caught(
         "the timer is armed for the first thing that can change who runs",
         &|world| {
-            // The end of the current budget is not where it was.
+            // The time at which the current budget ends has changed.
             world.kernel().core.now += Ticks(1);
         },
     );
@@ -512,7 +512,7 @@ fn cores() {
     });
 }
 
-/// A kernel that checks itself says which rule does not hold, and for what.
+/// A kernel that checks itself reports the violated rule and the object.
 #[test]
 fn a_kernel_that_checks_itself_stops() {
     let mut world = World::new();
@@ -528,7 +528,7 @@ fn a_kernel_that_checks_itself_stops() {
     assert_eq!(*text, sentence, "{context:?}");
 }
 
-/// What nobody has to do with for a long time gets its turn.
+/// Objects that no kernel entry uses are checked in turn.
 #[test]
 fn the_round_comes_to_everything() {
     let mut world = World::new();

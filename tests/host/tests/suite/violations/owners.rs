@@ -1,4 +1,4 @@
-//! Which core an object belongs to.
+//! The owning cores of objects.
 
 use kernel::invariants::{check_endpoint, check_notification, check_reply};
 

@@ -409,7 +409,7 @@ fn caught(sabotage: Sabotage) -> usize {
     let agree = |history: Vec<Step>| compare(&history, sabotage).map_err(TestCaseError::fail);
     match runner.run(&histories, agree) {
         Err(TestError::Fail(_, history)) => history.len(),
-        other => panic!("nobody noticed: {other:?}"),
+        other => panic!("not detected: {other:?}"),
     }
 }
 

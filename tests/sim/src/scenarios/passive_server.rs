@@ -1,4 +1,4 @@
-//! Three clients call one server that has no time of its own: each pays for what it asks.
+//! Three clients call one passive server: each is charged for its own requests.
 
 use userlib::cap::{Endpoint, Reply, SchedParameters};
 use userlib::{Message, server, syscall};

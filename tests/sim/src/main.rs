@@ -13,7 +13,7 @@ use simulator::{Options, Simulation, Window, chart, chrome, csv, table};
 #[derive(Parser)]
 #[command(name = "cargo xtask sim", max_term_width = 100)]
 struct Arguments {
-    /// The scenario; without one, they are listed.
+    /// The scenario; without one, all are listed.
     scenario: Option<String>,
     /// Seed of all random numbers.
     #[arg(long, default_value_t = 0)]

@@ -28,7 +28,7 @@ impl Machine {
     /// The running task makes a system call. On return, all automatic consequences have happened.
     ///
     /// # Panics
-    /// If the task does not run, or something that should always hold does not.
+    /// If the task does not run, or an invariant is violated.
     pub fn syscall(&mut self, task: Task, call: Syscall, operands: Operands, message: &Message) {
         self.prepare(task, operands, message);
         self.trap(task, call.number());

@@ -126,7 +126,7 @@ impl Machine {
         String::from_utf8_lossy(&name[..end.unwrap_or(name.len())]).into_owned()
     }
 
-    /// The scheduling context behind a capability.
+    /// The scheduling context to which a capability refers.
     ///
     /// # Panics
     /// If the capability is to something else.

@@ -130,7 +130,7 @@ struct Bell {
 }
 
 impl Machine {
-    /// A machine with 1 MiB of memory, whose root task runs.
+    /// A machine with 1 MiB of memory and a running root task.
     pub fn new() -> Self {
         Self::with_memory(20)
     }

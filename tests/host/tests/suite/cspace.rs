@@ -130,7 +130,7 @@ fn an_empty_source_is_missing() {
     assert_eq!(space.copy_from(0b101_11, 5), missing(5));
 }
 
-/// A thread with a CSpace whose lookup leaves four address bits unresolved.
+/// A thread with a CSpace that leaves four address bits unresolved.
 #[test]
 fn invocations_ignore_bits_behind_the_capability() {
     let mut machine = Machine::new();

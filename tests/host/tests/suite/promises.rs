@@ -1,7 +1,7 @@
 //! Timing guarantees of the extensions to the interface, whatever else happens.
 //!
 //! The budget of a server never runs out if its endpoint's threshold is at least the time it uses for
-//! a request plus the smallest budget, for the retry of a deferred caller. What servers behind limits
+//! a request plus the smallest budget, for the retry of a deferred caller. What servers with limits
 //! may do to the budget of a client is in `limits_promised`. A thread that has waited for an amount
 //! of budget is not stopped before it has used that amount.
 
@@ -226,7 +226,7 @@ fn a_threshold_too_low_lets_a_server_run_out_of_time() {
     assert!(world.timed_out());
 }
 
-/// A limit ends a request to which a threshold alone would not put an end.
+/// A limit ends a request that a threshold without a limit would let continue.
 #[test]
 fn a_limit_ends_a_request_that_takes_too_long() {
     let mut world = World::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);

@@ -413,7 +413,7 @@ fn waiting_queues() {
     caught(waits, |world, reach| {
         let (here, thread) = (world.endpoint(), world.receiver.thread);
         let EndpointState::Receiving(queue) = world.kernel()[here].state() else {
-            panic!("nobody receives");
+            panic!("no receiver waits");
         };
         world.kernel()[here].set_state(EndpointState::Sending(queue));
         assert_eq!(world.kernel()[thread].membership, Membership::Waiting);

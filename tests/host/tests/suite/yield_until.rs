@@ -113,7 +113,7 @@ fn who_can_never_have_so_much_learns_it_at_once() {
         machine.yield_until_budget(task, amount);
         assert!(machine.runs(task));
         let Err(Error::BudgetTooSmall { needed, budget }) = result(&machine, task) else {
-            panic!("it is told");
+            panic!("no error was reported");
         };
         assert!(needed == amount as usize && budget == 200);
         machine.advance(100);

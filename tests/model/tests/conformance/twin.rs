@@ -83,7 +83,7 @@ impl Twin {
             }
         };
         let running = machine.kernel.core.current.and_then(|thread| self.number(thread));
-        same("who runs".into(), format!("{running:?}"), format!("{:?}", model.current))?;
+        same("running".into(), format!("{running:?}"), format!("{:?}", model.current))?;
         if machine.kernel.arch.deadline.0 > model.latest_entry() {
             return Err(format!("the timer fires after {}", model.latest_entry()));
         }

@@ -23,7 +23,7 @@ pub struct World {
     pub waiter: Task,
     /// Waits for a replenishment.
     pub sleeper: Task,
-    /// Waits for the reply to a call whose server made a nested call.
+    /// Waits for the reply of a server that has made a nested call.
     pub client: Task,
     /// Runs on the client's context: the server of the nested call.
     pub current: Task,

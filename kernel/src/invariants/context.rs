@@ -64,11 +64,11 @@ pub fn check_context<A: Arch>(
             Some(_) => object.limit.is_none(),
             None => true,
         },
-        "a limit belongs to the call that brought it",
+        "a limit belongs to the call that set it",
     )?;
     require(
         object.limit.is_none() || object.has(ContextFlag::Watched),
-        "a limit is watched",
+        "a context with a limit needs a budget check",
     )?;
     if !object.is_configured() {
         return Ok(());

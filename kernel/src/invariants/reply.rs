@@ -36,7 +36,7 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Rea
     };
     require(
         CORES == 1 || core.is_none_or(|core| object.core() == core),
-        "a reply object belongs to the core of who waits with it, or of the time that comes back by it",
+        "a reply object belongs to the core of its waiting thread, or of the donated context that it returns",
     )?;
     let is_stacked = !matches!(object.above, Above::None) || object.below.is_some();
     require(is_call || !is_stacked, "only a call stands in a call stack")?;

@@ -92,7 +92,7 @@ pub(super) fn check_alarm<A: Arch>(kernel: &Kernel<A>) -> Check {
     require(
         kernel.alarm_is_right(),
         kernel.core.id,
-        "the timer is armed for the first thing that can change who runs",
+        "the timer is programmed for the first event that can change the current thread",
     )
 }
 
@@ -103,7 +103,7 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
     require(
         core.current_context == context,
         core.id,
-        "the context of the current thread pays",
+        "the current scheduling context is that of the current thread",
     )?;
     let domain = core.current_domain();
     let highest = core.ready.highest_rank(domain, core.level);
@@ -111,7 +111,7 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
         return require(
             highest.is_none() && core.release.earliest(domain) > core.now,
             core.id,
-            "a core idles only when nobody is ready or due",
+            "a core idles only when no thread is ready or due",
         );
     };
     let require = |holds, rule| require(holds, thread.address(), rule);
@@ -133,11 +133,11 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
     )?;
     require(
         kernel.has_budget(thread),
-        "the current thread has time to use",
+        "the current thread has budget",
     )?;
     require(
         highest.is_none_or(|highest| highest <= kernel.rank(thread)),
-        "nobody more urgent than the current thread is ready",
+        "no higher-priority thread than the current one is ready",
     )?;
     let due = core.release.most_urgent_due(domain, core.now, core.level);
     require(
@@ -172,7 +172,7 @@ pub(super) fn check_ready_queue<A: Arch>(kernel: &Kernel<A>, place: Place, reach
         before = since;
         require(
             kernel[thread].membership == Membership::Ready,
-            "who is in a ready queue knows it",
+            "the membership of a thread in a ready queue says so",
         )?;
         check_thread(kernel, thread, reach)?;
         next = ring.after(&kernel.objects, thread);
@@ -196,7 +196,7 @@ pub(super) fn check_release_queue<A: Arch>(
         require(
             kernel[thread].membership == Membership::Release,
             thread.address(),
-            "who is in a release queue knows it",
+            "the membership of a thread in a release queue says so",
         )?;
         check_thread(kernel, thread, reach)?;
         match kernel[thread].sched_context {

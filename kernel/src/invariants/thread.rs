@@ -57,7 +57,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
         let deferred = matches!(object.progress, Progress::Deferred { .. });
         require(
             !deferred || kernel[context].has(ContextFlag::Watched),
-            "who waits for time to send is watched",
+            "the context of a deferred thread needs a budget check",
         )?;
     }
     if let Some(context) = object.own_context {
@@ -87,7 +87,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             || object
                 .sched_context
                 .is_some_and(|context| kernel[context].has(ContextFlag::Idling)),
-        "a thread that idles has time that does",
+        "a thread that idles has an idling context",
     )?;
     let may_have_fault = matches!(
         object.state,

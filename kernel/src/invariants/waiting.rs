@@ -86,11 +86,11 @@ fn check_queue<A: Arch>(
     reach: Reach,
     waits_here: impl Fn(ThreadState<A>) -> bool,
 ) -> Check {
-    require(!queue.is_empty(), object, "somebody waits in a queue")?;
+    require(!queue.is_empty(), object, "a wait queue is not empty")?;
     require(
         queue.queue().is_well_formed(&kernel.objects, reach.members),
         object,
-        "a waiting queue is well formed",
+        "a wait queue is well formed",
     )?;
     queue
         .queue()
@@ -99,7 +99,7 @@ fn check_queue<A: Arch>(
             require(
                 CORES == 1 || core == NO_CORE || waiter.core == core,
                 object,
-                "what belongs to a core is waited for by its threads",
+                "only threads of its core wait at an object that belongs to a core",
             )?;
             let holds = waits_here(waiter.state)
                 && waiter.membership == Membership::Waiting
@@ -108,7 +108,7 @@ fn check_queue<A: Arch>(
                 Ok(())
             } else {
                 Err(Violation {
-                    rule: "who is in a waiting queue waits there, at its priority",
+                    rule: "a thread in a wait queue is blocked there, at its priority",
                     object: thread.address(),
                 })
             }

@@ -1,57 +1,57 @@
-//! Histories as bytes.
+//! Encoding of histories as bytes.
 //!
-//! Any bytes are a history, and what is read is what was written. Numbers take one byte where they are
-//! small, so that a fuzzer that changes a byte changes one thing.
+//! Any byte string is a valid history, and decoding inverts encoding. Small numbers take one byte, so
+//! that a fuzzer that changes one byte changes one value.
 
 use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH};
 
-/// One thing that happens.
+/// A step of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Whoever runs makes a system call.
+    /// The running thread makes a system call.
     Call(Call),
-    /// Whoever runs makes a system call with these registers: number, capability, reply, destination,
-    /// message information, and the message words that have one.
+    /// The running thread makes a system call with these registers: number, capability, reply,
+    /// destination, message information, and the message words in registers.
     Registers([usize; 9]),
-    /// Whoever runs says where a received capability shall go: CNode, index, depth.
+    /// The running thread sets its receive slot: CNode, index, depth.
     Receive([usize; 3]),
-    /// Whoever runs causes an exception.
+    /// The running thread causes an exception.
     Fault,
     /// Time passes.
     Time(usize),
-    /// Time passes, and the timer's interrupt is late.
+    /// Time passes, and the timer interrupt is late.
     Late(usize),
     /// A device interrupts.
     Interrupt(usize),
-    /// A device interrupts when the kernel has looked so many times.
+    /// A device raises its line (second) after this many preemption points (first).
     Ambush(usize, usize),
 }
 
 /// A system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Its number as a positive one; 1 is `Call`.
+    /// Its number, negated; 1 is `Call`.
     pub number: u8,
-    /// What is invoked.
+    /// The capability that is invoked.
     pub cap: usize,
     /// The reply register.
     pub reply: usize,
     /// The destination register.
     pub destination: usize,
-    /// What is asked.
+    /// The label of the message.
     pub label: usize,
     /// The words of the message.
     pub words: Vec<usize>,
-    /// The capabilities that go along.
+    /// Addresses of the extra capabilities.
     pub caps: Vec<usize>,
 }
 
-/// The first number that takes more than one byte.
+/// The first byte value that introduces a longer number.
 const WIDE: u8 = 0xe0;
-/// The first byte of steps that are no calls of methods.
+/// The first code of steps other than method calls.
 const OTHERS: u8 = 0xc0;
 
-/// Bytes that have not been read yet.
+/// The input that is not decoded yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
@@ -63,8 +63,8 @@ impl Bytes<'_> {
         Some(*first)
     }
 
-    /// The next number: a byte below [`WIDE`]; or how many bytes follow, least significant first, and
-    /// whether they are those of the complement.
+    /// The next number: a byte below [`WIDE`]; or a byte with the count of the bytes that follow,
+    /// least significant first, and a flag that they are those of the complement.
     fn number(&mut self) -> Option<usize> {
         let first = self.byte()?;
         if first < WIDE {
@@ -91,11 +91,11 @@ impl Bytes<'_> {
         (0..length).map(|_| self.number()).collect()
     }
 
-    /// The next step, unless there are too few bytes for one.
+    /// The next step; `None` if too few bytes are left.
     pub fn step(&mut self) -> Option<Step> {
         let code = self.byte()?;
         if code < OTHERS {
-            // As methods are called: reply and destination mean nothing then.
+            // Method calls do not use the reply and destination registers.
             let [cap, label] = self.numbers()?;
             return Some(Step::Call(Call {
                 number: 1,
@@ -153,7 +153,7 @@ fn put_list(bytes: &mut Vec<u8>, list: &[usize]) {
 }
 
 impl Step {
-    /// Writes the step so that [`Bytes::step`] reads it.
+    /// Encodes the step for [`Bytes::step`].
     pub fn write(&self, bytes: &mut Vec<u8>) {
         let mut put = |code: u8, numbers: &[usize]| {
             bytes.push(OTHERS + code);

@@ -1,4 +1,4 @@
-//! What was tried, and what succeeded.
+//! Counts of attempted and successful calls.
 
 use abi::{Method, Syscall};
 
@@ -40,7 +40,7 @@ pub fn methods() -> impl Iterator<Item = Method> {
     numbered.chain(Method::ADDITIONS.iter().copied())
 }
 
-/// Whether the host's architecture, which has no address spaces and no ports, lacks a method.
+/// Whether the host architecture, which has neither mappings nor I/O ports, lacks a method.
 pub fn is_absent(method: Method) -> bool {
     let number = method.number();
     let of_architecture = (Method::X86PdptMap.number()..Method::COUNT).contains(&number);
@@ -58,7 +58,7 @@ fn index(label: usize) -> Option<usize> {
 }
 
 impl Ledger {
-    /// Nothing yet.
+    /// A ledger with all counts zero.
     pub const fn new() -> Self {
         Self {
             tried: [0; METHODS],
@@ -68,7 +68,7 @@ impl Ledger {
         }
     }
 
-    /// A method was called.
+    /// Counts a call of a method.
     pub fn note_method(&mut self, label: usize, succeeded: bool) {
         if let Some(index) = index(label) {
             self.tried[index] += 1;
@@ -76,7 +76,7 @@ impl Ledger {
         }
     }
 
-    /// A system call was made.
+    /// Counts a system call.
     pub fn note_call(&mut self, number: usize) {
         if let Some(index) = CALLS.iter().position(|call| call.number() == number) {
             self.made[index] += 1;

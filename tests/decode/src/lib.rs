@@ -1,13 +1,13 @@
-//! Whatever programs ask of the kernel, decoded on the host under a coverage-guided fuzzer.
+//! Arbitrary system calls of programs, decoded on the host under a coverage-guided fuzzer.
 //!
-//! An input is bytes. They are read as a history ([`input`]): system calls with any label,
+//! An input is a byte string. It is decoded as a history ([`input`]): system calls with any label,
 //! capabilities and words, and between them time, interrupts and faults. A hostile program with a
 //! capability of every kind ([`world`]) makes the calls. After every kernel entry the machine checks
-//! what must always hold; after every call of a method the player ([`player`]) checks that the answer is
-//! one that the interface knows, and that a method which fails has changed nothing.
+//! the invariants; after every method call the player ([`player`]) checks that the result is one that
+//! the interface defines, and that a method that fails has changed nothing.
 //!
-//! The corpus, `tests/decode/corpus/`, is what the fuzzer has found to be worth trying. It is replayed
-//! with the other tests of the host; `cargo xtask assure` looks for more.
+//! The corpus, `tests/decode/corpus/`, has the inputs that the fuzzer found to increase coverage. It
+//! is replayed with the other host tests; `cargo xtask assure` searches for more.
 
 pub mod input;
 pub mod ledger;

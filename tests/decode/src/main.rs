@@ -1,4 +1,4 @@
-//! The program that libFuzzer drives. What it finds makes it die.
+//! The program that libFuzzer drives. A finding makes it panic.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {

@@ -1,4 +1,4 @@
-//! Plays a history, and judges what the kernel makes of it.
+//! Plays a history and checks the kernel's behaviour.
 
 use std::cell::RefCell;
 
@@ -16,35 +16,35 @@ use crate::input::{Bytes, Call, Step};
 use crate::ledger::Ledger;
 use crate::world::World;
 
-/// Steps of a history that are played; more would only be slow.
+/// The maximum number of steps played; more would only take time.
 const MOST_STEPS: usize = 200;
-/// The longest that time passes at once.
+/// The longest time that passes in one step, in microseconds.
 const LONGEST: u64 = 20_000;
 
-/// A deliberate mistake of the kernel, made behind its back, to see that it is found.
+/// A negative control: a deliberate fault, made in the kernel's state, that the checks must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twin {
-    /// The kernel as it is.
+    /// The unmodified kernel.
     None,
-    /// A method that fails keeps a capability that it had derived by then.
+    /// A method that fails leaves a capability behind.
     KeepsCopy,
-    /// A method that fails has given its caller a priority.
+    /// A method that fails has changed the caller's maximum controlled priority.
     KeepsPriority,
-    /// A refusal has a number that the interface does not know.
+    /// An error has a number that the interface does not define.
     UnknownError,
-    /// Who binds time to a thread does not tell the thread.
+    /// Binding a context to a thread does not update the thread.
     ForgetsBinding,
 }
 
-/// Plays the history that `input` stands for.
+/// Plays the history that `input` encodes.
 ///
 /// # Panics
-/// Where the kernel does something that it should not.
+/// If the kernel violates an invariant or its interface.
 pub fn play(input: &[u8]) -> Ledger {
     play_with(input, Twin::None)
 }
 
-/// The same against a kernel that is broken.
+/// The same with a negative control.
 ///
 /// # Panics
 /// As [`play`].
@@ -53,7 +53,7 @@ pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
         static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
     }
     WORLD.with_borrow_mut(|place| {
-        // Taken, so that a world in which something went wrong is not used again.
+        // Taken out, so that a machine in which a check failed is not used again.
         let mut world = place.take().unwrap_or_default();
         world.restart();
         let ledger = Player::new(&mut world.machine, twin).play(Bytes(input));
@@ -90,7 +90,8 @@ impl<'a> Player<'a> {
                 self.machine.advance(1_000);
             }
             match self.machine.current() {
-                // The root task is nobody's toy, and runs only if somebody stole its bell.
+                // The root task is not under the input's control. It runs only if the program took
+                // over its bell.
                 Some(task) if task.thread != self.machine.root.thread => self.step(task, &step),
                 _ => break,
             }
@@ -159,9 +160,9 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Looks at the answer to the call of a method.
+    /// Checks the result of a method call.
     fn judge(&mut self, task: Task, call: &Call, entries: usize, before: Holdings) {
-        // Who does not run any more gets the answer later, or never.
+        // A thread that does not run any more gets the result later, or never.
         if !self.machine.runs(task) {
             self.ledger.note_method(call.label, false);
             return;
@@ -175,10 +176,10 @@ impl<'a> Player<'a> {
             "{label} is no answer to {call:?}"
         );
         if self.machine.buffer_mut(task).is_some() {
-            // The words of a refusal are those of its kind.
+            // Checks that an error has the words of its kind.
             let _ = answer(self.machine.received(task));
         }
-        // Otherwise something else has happened as well: an interrupt, or the end of a slice.
+        // With another kernel entry, more has happened: an interrupt, or the end of a slice.
         if label != 0 && self.machine.entries == entries + 1 {
             assert_eq!(
                 before,
@@ -188,8 +189,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Whether a capability address leads to something whose methods are called, rather than to
-    /// somebody who is sent a message.
+    /// Whether a capability address refers to an object with methods, rather than to one that is sent
+    /// messages.
     fn is_object(&self, task: Task, address: usize) -> bool {
         let kernel = &self.machine.kernel;
         let space = kernel[task.thread].cap(ThreadSlot::CSpace);
@@ -206,7 +207,7 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// What there is: every capability, where it is, and what each thread may do.
+    /// All capabilities with their slots, and the parameters of each thread.
     fn holdings(&self) -> Holdings {
         census::capabilities(self.machine.kernel, &[self.machine.root_space()])
             .into_iter()
@@ -214,7 +215,7 @@ impl<'a> Player<'a> {
             .collect()
     }
 
-    /// Makes the mistake of the twin.
+    /// Makes the fault of the negative control.
     fn spoil(&mut self, task: Task, call: &Call, failed: bool) {
         let kernel = &mut self.machine.kernel;
         match self.twin {
@@ -245,10 +246,10 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Capabilities by place, and what they stand for.
+/// Capabilities by slot, and the parameters of the threads they refer to.
 type Holdings = Vec<(usize, RawCap, Standing)>;
 
-/// Of a thread: priority and criticality, and what it may give to others.
+/// Of a thread: priority, criticality, their maximum controlled values, and domain.
 type Standing = Option<[u8; 5]>;
 
 fn standing(machine: &Machine, cap: RawCap) -> Standing {

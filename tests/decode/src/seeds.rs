@@ -1,11 +1,11 @@
-//! Histories to begin with: one for each method, in which it succeeds, and one for each system call.
+//! Initial histories: one for each method, in which it succeeds, and one for each system call.
 
 use abi::{GuardData, Method, ObjectType, Rights, Syscall, WORD_BITS, endpoint_flags};
 
 use crate::input::{Call, Step};
 use crate::world::at;
 
-/// The first byte of a history: the clock stands still in the kernel, fast paths are taken.
+/// The first byte of a history: the clock does not advance in the kernel, and fast paths are enabled.
 const SETTING: u8 = 0;
 
 fn method(cap: usize, method: Method, words: &[usize], caps: &[usize]) -> Step {
@@ -37,10 +37,10 @@ fn retype(kind: ObjectType, size: usize, slot: usize, count: usize) -> Step {
     method(at::UNTYPED, Method::UntypedRetype, &words, &[at::SPACE])
 }
 
-/// A name, and the bytes.
+/// A name, and the encoded history.
 pub type Seed = (String, Vec<u8>);
 
-/// All of them.
+/// All seeds.
 pub fn seeds() -> Vec<Seed> {
     let methods = of_methods()
         .into_iter()
@@ -192,8 +192,8 @@ fn method_in_space(what: Method, slot: usize) -> Step {
     method(at::SPACE, what, &[slot, WORD_BITS], &[])
 }
 
-/// The peer becomes a passive server behind a limit, the program calls it, and the server does something
-/// else than to answer.
+/// The peer becomes a passive server with a limit, the program calls it, and the server does
+/// something other than reply.
 fn limited(step: Step) -> Vec<Step> {
     let threshold = [at::ENDPOINT, WORD_BITS, 150, endpoint_flags::LIMIT];
     let unbind = Method::SchedContextUnbind;

@@ -1,14 +1,14 @@
-//! A program that holds a capability of every kind, and others that it can do something to.
+//! A program that holds a capability of every kind, and other threads as its targets.
 
 use abi::{GuardData, Method, ObjectType, Rights, WORD_BITS, slots};
 use host_tests::machine::Snapshot;
 use host_tests::{Budget, CPtr, Machine, Spec, Task};
 use kernel::arch::Irq;
 
-/// log2 of the slots of the program's capability space.
+/// log2 of the number of slots in the program's CSpace.
 pub const RADIX: usize = 6;
 
-/// What is where in the program's capability space. All other slots are empty.
+/// The slots of the program's CSpace. All other slots are empty.
 #[allow(missing_docs, reason = "each is the capability that its name says")]
 pub mod at {
     pub const SELF: usize = 1;
@@ -25,48 +25,48 @@ pub mod at {
     pub const UNTYPED: usize = 11;
     /// 1 KiB of memory.
     pub const SMALL: usize = 12;
-    /// Nobody waits at it.
+    /// An endpoint with an empty wait queue.
     pub const ENDPOINT: usize = 13;
-    /// The same with a badge.
+    /// The same endpoint, with a badge.
     pub const BADGED: usize = 14;
-    /// A passive server waits at it.
+    /// An endpoint at which a passive server waits.
     pub const SERVICE: usize = 15;
-    /// The same without the right to pass on capabilities.
+    /// The same endpoint, without the right to grant.
     pub const NO_GRANT: usize = 16;
     pub const NOTIFICATION: usize = 17;
-    /// Of another one, with a badge.
+    /// Another notification, with a badge.
     pub const SIGNAL: usize = 18;
     pub const REPLY: usize = 19;
     pub const OTHER_REPLY: usize = 20;
     pub const CNODE: usize = 21;
-    /// One with a guard.
+    /// A CNode with a guard.
     pub const GUARDED: usize = 22;
-    /// A thread that runs whenever nobody more urgent does.
+    /// A thread that runs when no higher-priority thread is ready.
     pub const PEER: usize = 23;
-    /// A thread that is stopped.
+    /// A suspended thread.
     pub const STOPPED: usize = 24;
     pub const PEER_CONTEXT: usize = 25;
-    /// Has time, and nobody uses it.
+    /// A configured context without a thread.
     pub const SPARE: usize = 26;
-    /// Has no time yet.
+    /// A context that is not configured.
     pub const UNCONFIGURED: usize = 27;
     pub const FRAME: usize = 28;
-    /// Has no ASID yet.
+    /// An address space without an ASID.
     pub const NEW_SPACE: usize = 29;
     pub const IRQ_HANDLER: usize = 30;
-    /// Signalled by an interrupt line.
+    /// A notification that an interrupt line signals.
     pub const INTERRUPT: usize = 31;
-    /// The program's fault handler waits at it.
+    /// The endpoint at which the program's fault handler waits.
     pub const FAULTS: usize = 32;
     pub const SERVER: usize = 33;
-    /// The first of many that are empty.
+    /// The first of many empty slots.
     pub const EMPTY: usize = 40;
 }
 
-/// The line whose handler the program holds.
+/// The interrupt line to which the program has the handler capability.
 pub const LINE: Irq = Irq(1);
 
-/// A machine in which the program runs, and that moment to come back to.
+/// A machine in which the program runs, and a snapshot of its initial state.
 pub struct World {
     /// The machine.
     pub machine: Machine,
@@ -74,7 +74,7 @@ pub struct World {
 }
 
 impl World {
-    /// The machine at that moment.
+    /// Creates the machine in its initial state.
     pub fn new() -> Self {
         let mut machine = Machine::with_memory(19);
         let space = machine.cnode(RADIX);
@@ -156,7 +156,7 @@ impl World {
                 .copy_into(cap, space, slot, RADIX)
                 .expect("the slot is empty");
         }
-        // What there is one of, what can't be copied, and the originals from which methods ask more.
+        // Capabilities that are unique or can't be copied, and originals, which some methods require.
         for (slot, cap) in [
             (at::IRQ_CONTROL, slots::IRQ_CONTROL),
             (at::UNTYPED, untyped),
@@ -175,7 +175,7 @@ impl World {
         Self { machine, begin }
     }
 
-    /// Goes back to the beginning.
+    /// Restores the initial state.
     pub fn restart(&mut self) {
         self.machine.restore(&self.begin);
         self.machine.entries = 0;
@@ -188,8 +188,8 @@ impl Default for World {
     }
 }
 
-/// A thread that waits at an endpoint with a reply object. It gets there by being more urgent than all
-/// others but the root task.
+/// A thread that waits at an endpoint with a reply object. It starts at a priority above all others
+/// but the root task, to get there.
 fn waiting(
     machine: &mut Machine,
     name: &'static str,

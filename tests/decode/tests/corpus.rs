@@ -1,4 +1,4 @@
-//! The corpus, replayed; and whether the player sees anything.
+//! Replays the corpus, and checks that the player detects faults.
 
 use std::fs;
 use std::path::Path;
@@ -66,7 +66,7 @@ fn a_history_plays_twice_alike() {
     }
 }
 
-/// It copies its own registers to itself, also the address of the call with which it does that.
+/// It copies its own registers to itself, including the address of the system call that does so.
 #[test]
 fn a_program_that_goes_back_to_its_call_ends_the_step() {
     const FRAME: usize = 4;
@@ -81,10 +81,10 @@ fn a_program_that_goes_back_to_its_call_ends_the_step() {
     };
     let mut history = vec![0];
     Step::Call(call).write(&mut history);
-    assert!(play(&history).entries > 1, "it was not sent back");
+    assert!(play(&history).entries > 1, "the call was not repeated");
 }
 
-/// Whether the corpus finds out a broken kernel.
+/// Whether the corpus detects a negative control.
 fn is_caught(twin: Twin) -> bool {
     corpus()
         .iter()
@@ -111,7 +111,7 @@ fn a_kernel_that_forgets_a_binding_is_caught() {
     assert!(is_caught(Twin::ForgetsBinding));
 }
 
-/// Writes the seeds where a new corpus shall begin: `SEEDS=folder cargo test ... -- --ignored`.
+/// Writes the seeds for a new corpus: `SEEDS=folder cargo test ... -- --ignored`.
 #[test]
 #[ignore = "writes files"]
 fn write_seeds() {

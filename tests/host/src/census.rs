@@ -1,8 +1,8 @@
-//! Everything that exists, found by following capabilities, and checked.
+//! Finds all objects by following capabilities, and checks them.
 //!
-//! [`kernel::invariants`] holds the rules for single objects. What only a view of the whole can tell is
-//! here: that every capability lies in something that exists, that capabilities to one object are
-//! neighbours in the derivation tree, and that descendants of untyped memory follow it.
+//! [`kernel::invariants`] has the rules for single objects. This module checks the global rules:
+//! every capability lies in an existing container, capabilities to one object are neighbours in the
+//! derivation tree, and descendants of untyped memory follow it there.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -18,17 +18,17 @@ use crate::arch::Host;
 
 type Place = Ptr<Slot<Host>>;
 
-/// What was found.
+/// The slots and containers found so far.
 #[derive(Default)]
 struct Census {
-    /// Ranges of addresses in which slots may lie, by their beginning.
+    /// Address ranges in which slots may lie, by start address.
     containers: HashMap<usize, Range<usize>>,
-    /// Every slot that holds something.
+    /// Every slot that is not empty.
     slots: HashSet<usize>,
     waiting: Vec<Place>,
 }
 
-/// Checks everything that can be reached from the capabilities in `roots`, from interrupt lines and
+/// Checks everything that is reachable from the capabilities in `roots`, from interrupt lines and
 /// from the scheduler.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ pub fn check(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Result<(), Violation
     census.check_families(kernel)
 }
 
-/// Every capability that can be reached from those in `roots`, with the address of its slot, in order.
+/// Every capability that is reachable from those in `roots`, sorted by the address of its slot.
 pub fn capabilities(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Vec<(usize, RawCap)> {
     let mut census = Census::default();
     for root in roots {
@@ -76,7 +76,8 @@ pub fn capabilities(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Vec<(usize, R
 }
 
 fn place_of(slot: &Slot<Host>) -> Place {
-    // SAFETY: a slot of the kernel, which lives on; it is only read through the kernel.
+    // SAFETY: a slot of a kernel that is not freed; the pointer is only used to read through the
+    // kernel.
     unsafe { Ptr::new(std::ptr::NonNull::from(slot)) }
 }
 
@@ -89,14 +90,14 @@ fn require(holds: bool, object: usize, rule: &'static str) -> Result<(), Violati
 }
 
 impl Census {
-    /// Notes a slot, if there is something in it.
+    /// Records a slot, unless it is empty.
     fn note(&mut self, kernel: &Kernel<Host>, place: Place) {
         if !kernel[place].is_empty() && self.slots.insert(place.address()) {
             self.waiting.push(place);
         }
     }
 
-    /// Notes the slots of what a capability refers to.
+    /// Records the slots of the object to which a capability refers.
     fn enter(&mut self, kernel: &Kernel<Host>, cap: &Cap<Host>) {
         let (first, count) = match cap {
             Cap::CNode(cnode) => (cnode.slots, cnode.len()),
@@ -116,7 +117,7 @@ impl Census {
         }
     }
 
-    /// Every capability lies in something that exists, or at an interrupt line.
+    /// Every capability lies in an existing container, or at an interrupt line.
     fn check_containers(&self, kernel: &Kernel<Host>) -> Result<(), Violation> {
         let lines = kernel.irqs.as_ptr_range();
         let lines = lines.start as usize..lines.end as usize;
@@ -134,8 +135,8 @@ impl Census {
         Ok(())
     }
 
-    /// Memory has one type at a time: two capabilities to the same memory are to the same object, or
-    /// one of them is to untyped memory that the other was made of.
+    /// Memory has one type at a time: two capabilities to the same memory refer to the same object,
+    /// or one of them refers to the untyped memory from which the other object was made.
     fn check_memory(&self, kernel: &Kernel<Host>) -> Result<(), Violation> {
         // SAFETY: the addresses of slots.
         let places = self
@@ -148,7 +149,7 @@ impl Census {
                 Some((extent(&cap)?, cap))
             })
             .collect();
-        // Outer ones first, and of equal ones untyped memory.
+        // Outer ranges first; of equal ranges, untyped memory first.
         extents.sort_by_key(|(range, cap)| {
             (
                 range.start,
@@ -174,7 +175,7 @@ impl Census {
         Ok(())
     }
 
-    /// Each family, from its first entry on: entries that belong together stand together.
+    /// Checks each derivation list from its first entry: related entries must be adjacent.
     fn check_families(&self, kernel: &Kernel<Host>) -> Result<(), Violation> {
         let mut entries = 0;
         let mut ended = HashSet::new();
@@ -196,7 +197,7 @@ impl Census {
     }
 }
 
-/// How many slots a zombie had when it was alive.
+/// How many slots the object of a zombie capability had.
 const fn zombie_slots(zombie: &Zombie<Host>) -> usize {
     match zombie.kind {
         ZombieKind::CNode { radix } => 1 << radix,
@@ -205,8 +206,8 @@ const fn zombie_slots(zombie: &Zombie<Host>) -> usize {
     }
 }
 
-/// Walks one list; returns its length. `ended` are the objects whose run of entries is over, in any
-/// list.
+/// Walks one list and returns its length. `ended` has the objects that already had a finished run of
+/// entries in some list.
 fn check_family(
     kernel: &Kernel<Host>,
     first: Place,
@@ -214,7 +215,7 @@ fn check_family(
 ) -> Result<usize, Violation> {
     let (mut count, mut next) = (0, Some(first));
     let mut object = None;
-    // Untyped regions around the current entry, the innermost last, and those that are behind it.
+    // Untyped regions around the current entry, the innermost last, and those already left behind.
     let (mut around, mut behind): (Vec<Range<usize>>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
     while let Some(place) = next {
         let slot = &kernel[place];
@@ -253,7 +254,7 @@ fn check_family(
     Ok(count)
 }
 
-/// The object behind a capability, as its kind and address, where there is one.
+/// The object of a capability, as its kind and address, if there is one.
 fn identity(cap: &Cap<Host>) -> Option<(u8, usize)> {
     let kind = cap.encode().tag();
     let address = match cap {
@@ -270,7 +271,7 @@ fn identity(cap: &Cap<Host>) -> Option<(u8, usize)> {
     Some((kind, address))
 }
 
-/// The memory of what a capability refers to.
+/// The memory of the object to which a capability refers.
 fn extent(cap: &Cap<Host>) -> Option<Range<usize>> {
     let (start, bits) = cap.memory()?;
     Some(start.0..start.0 + (1 << bits))

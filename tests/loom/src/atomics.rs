@@ -1,4 +1,4 @@
-//! What the kernel's `sync/atomic.rs` has, watched by loom.
+//! The interface of the kernel's `sync/atomic.rs`, on loom's atomics.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,17 +6,16 @@ pub use loom::cell::UnsafeCell;
 pub use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 loom::thread_local! {
-    /// What happens when the core that is this thread begins to wait.
+    /// A hook that runs when the core of this thread begins to wait.
     pub static WHEN_WAITING: RefCell<Option<Box<dyn FnOnce()>>> = RefCell::new(None);
     static SPINS: Cell<usize> = Cell::new(0);
 }
 
-/// How often a core looks in vain before its looks are no longer tried in all orders with what others do:
-/// two who wait could take turns for ever. From then on all get their turns, one after the other, so that
-/// a core that waits in vain is found nevertheless.
+/// How many spins of a core are explored in all interleavings: two waiting cores could alternate for
+/// ever. After that, the cores run in turn, so that a core that waits for ever is still found.
 const MOST_SPINS: usize = 4;
 
-/// Lets another core act.
+/// Lets another core run.
 pub fn spin_loop() {
     if let Some(event) = WHEN_WAITING.with(|event| event.borrow_mut().take()) {
         event();
@@ -28,22 +27,22 @@ pub fn spin_loop() {
     loom::thread::yield_now();
 }
 
-/// Lets `work` use what a cell holds.
+/// Lets `work` use the content of a cell.
 ///
 /// # Safety
-/// Nobody else uses it meanwhile, which loom finds out.
+/// No other access happens meanwhile, which loom checks.
 pub unsafe fn with_mut<T, R>(cell: &UnsafeCell<T>, work: impl FnOnce(&mut T) -> R) -> R {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     cell.with_mut(|value| work(unsafe { &mut *value }))
 }
 
-/// A function; loom's atomics can't be made at compile time.
+/// A plain function; loom's atomics can't be made at compile time.
 #[macro_export]
 macro_rules! constant {
     ($($function:tt)*) => { $($function)* };
 }
 
-/// An array of what is made one by one.
+/// An array of values that are made one by one.
 #[macro_export]
 macro_rules! each {
     ($value:expr; $count:expr) => {
@@ -53,8 +52,8 @@ macro_rules! each {
 
 pub use crate::{constant, each};
 
-/// Words whose accesses do less than they are asked to: `$order` says what becomes of an order, `$torn`
-/// whether reading and writing at once is done one after the other, `$mute` whether stores are forgotten.
+/// Atomics with weaker effects: `$order` maps an ordering to the one used, `$torn` splits
+/// read-modify-write operations into a load and a store, `$mute` omits stores.
 macro_rules! weak {
     ($order:expr, $torn:expr, $mute:expr) => {
         pub use super::{Ordering, UnsafeCell, constant, each, fence, spin_loop, with_mut};
@@ -117,7 +116,7 @@ macro_rules! weak {
     };
 }
 
-/// Nothing is released.
+/// Without release ordering.
 pub mod without_release {
     weak!(
         |order| match order {
@@ -130,7 +129,7 @@ pub mod without_release {
     );
 }
 
-/// Nothing is acquired.
+/// Without acquire ordering.
 pub mod without_acquire {
     weak!(
         |order| match order {
@@ -143,22 +142,22 @@ pub mod without_acquire {
     );
 }
 
-/// What reads and writes at once does one after the other.
+/// Read-modify-write operations are not atomic.
 pub mod torn {
     weak!(|order| order, true, false);
 }
 
-/// What is stored is forgotten.
+/// Stores have no effect.
 pub mod mute {
     weak!(|order| order, false, true);
 }
 
-/// Barriers do nothing.
+/// Fences have no effect.
 pub mod without_fence {
     pub use super::{
         AtomicBool, AtomicUsize, Ordering, UnsafeCell, constant, each, spin_loop, with_mut,
     };
 
-    /// Nothing.
+    /// Has no effect.
     pub fn fence(_: Ordering) {}
 }

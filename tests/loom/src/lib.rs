@@ -1,15 +1,16 @@
-//! The kernel's locks under loom, which runs a test again and again until it has tried all orders in
-//! which cores can act and see each other's writes.
+//! The kernel's locks under loom, which repeats a test until it has explored all orders in which
+//! cores can run and observe each other's writes.
 //!
-//! The sources are the kernel's own, `kernel/src/sync/`, compiled once more with loom's atomics in the
-//! place of `atomic.rs`. And four times more with atomics that do too little ([`broken`]): tests must
-//! find those out.
+//! The sources are the kernel's own, `kernel/src/sync/`, compiled with loom's atomics in place of
+//! `atomic.rs`. They are also compiled five times with atomics that are too weak ([`broken`]): these
+//! are the negative controls.
 #![allow(
     clippy::duplicate_mod,
     reason = "the same locks on sound atomics and on broken ones"
 )]
 
-/// The locks of the kernel on other atomics: `$atomics` is a module with what `atomic.rs` has.
+/// The locks of the kernel on other atomics: `$atomics` is a module with the interface of
+/// `atomic.rs`.
 macro_rules! locks {
     ($atomics:path) => {
         mod atomic {
@@ -38,7 +39,7 @@ macro_rules! locks {
         pub use ticket::Ticket;
         pub use world::World;
 
-        /// The lock of the world.
+        /// The lock in the entry lock.
         pub type KernelLock<const CORES: usize> = Ticket<CORES>;
     };
 }
@@ -51,37 +52,37 @@ pub mod sync {
     locks!(crate::atomics);
 }
 
-/// Locks that are broken, as their atomics do too little.
+/// Negative controls: locks on atomics that are too weak.
 #[path = "."]
 pub mod broken {
-    /// Whoever lets go of a lock does not tell what it has done under it.
+    /// The release of a lock does not publish the writes of the critical section.
     #[path = "../../../kernel/src/sync"]
     pub mod without_release {
         locks!(crate::atomics::without_release);
     }
-    /// Whoever gets a lock does not look at what was done under it.
+    /// The acquisition of a lock does not make the writes of the last critical section visible.
     #[path = "../../../kernel/src/sync"]
     pub mod without_acquire {
         locks!(crate::atomics::without_acquire);
     }
-    /// What is written can come after what is read behind it.
+    /// A store can become visible after later loads.
     #[path = "../../../kernel/src/sync"]
     pub mod without_fence {
         locks!(crate::atomics::without_fence);
     }
-    /// Two who come at the same time can both be told that they were first.
+    /// Two cores that arrive at the same time can both be first.
     #[path = "../../../kernel/src/sync"]
     pub mod torn {
         locks!(crate::atomics::torn);
     }
-    /// Nobody is told that the lock is free, or taken.
+    /// No core observes that the lock is free or taken.
     #[path = "../../../kernel/src/sync"]
     pub mod mute {
         locks!(crate::atomics::mute);
     }
 }
 
-/// Runs `test` in all orders, with at most so many switches between cores that none forced.
+/// Runs `test` in all orders, with a bounded number of involuntary switches between cores.
 pub fn explore(test: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = std::env::var("LOOM_MAX_PREEMPTIONS")

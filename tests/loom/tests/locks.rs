@@ -1,5 +1,5 @@
-//! What locks promise, in all orders in which cores can act: one core at a time, nobody waits for ever,
-//! and whoever asks first gets it first.
+//! Guarantees of the locks, in all orders in which cores can run: mutual exclusion, no core waits for
+//! ever, and first come, first served.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,18 +8,18 @@ use loom::thread;
 use loom_tests::atomics::WHEN_WAITING;
 use loom_tests::{broken, explore, sync};
 
-/// Tests of one kind of locks, in the modules of one set of atomics.
+/// Tests of one kind of lock, on one set of atomics.
 macro_rules! promises {
     ($sync:path) => {
         use $sync::{CoreToken, Guarded, Lock};
 
-        /// Each of so many cores changes the value so often; all changes are seen.
+        /// Each core increments the value `rounds` times; all increments are visible at the end.
         pub fn one_at_a_time<L: Lock + 'static>(lock: fn() -> L, cores: usize, rounds: usize) {
             super::explore(move || {
                 let shared = super::Arc::new(Guarded::new(lock(), 0));
                 let work = |core: usize, shared: super::Arc<Guarded<usize, L>>| {
                     move || {
-                        // SAFETY: one for each thread, which stands for a core.
+                        // SAFETY: one for each thread, which represents a core.
                         let mut core = unsafe { CoreToken::new(core) };
                         for _ in 0..rounds {
                             shared.with(&mut core, |value| *value += 1);
@@ -33,7 +33,7 @@ macro_rules! promises {
                 for other in others {
                     other.join().unwrap();
                 }
-                // SAFETY: that of core 0 is gone.
+                // SAFETY: the token of core 0 no longer exists.
                 let mut core = unsafe { CoreToken::new(0) };
                 assert_eq!(shared.with(&mut core, |value| *value), cores * rounds);
             });
@@ -61,7 +61,7 @@ mod mute {
     promises!(loom_tests::broken::mute);
 }
 
-/// For a kind of lock: what it promises, and that each broken twin is caught.
+/// For one kind of lock: its guarantees, and that each negative control fails.
 macro_rules! tests_of {
     ($name:ident, $lock:ident) => {
         mod $name {
@@ -115,13 +115,13 @@ tests_of!(ticket, Ticket);
 tests_of!(mcs, Mcs);
 tests_of!(clh, Clh);
 
-/// A core has the lock, another one waits for it, and then comes a third: they get it in that order.
+/// One core has the lock, another waits for it, then a third one arrives: they get it in that order.
 fn first_come_first_served<L: sync::Lock + 'static>(lock: fn() -> L) {
-    /// Gets the lock and tells the how manieth it was.
+    /// Acquires the lock and returns how many acquisitions there were.
     fn turn<L: sync::Lock>(core: usize, shared: &(L, UnsafeCell<usize>)) -> usize {
-        // SAFETY: each thread is a core, and does not have the lock.
+        // SAFETY: each thread is a core, and does not hold the lock.
         unsafe { shared.0.acquire(core) };
-        // SAFETY: it has the lock.
+        // SAFETY: this core holds the lock.
         let turn = shared.1.with_mut(|turns| unsafe {
             *turns += 1;
             *turns
@@ -132,7 +132,7 @@ fn first_come_first_served<L: sync::Lock + 'static>(lock: fn() -> L) {
     }
     explore(move || {
         let shared = Arc::new((lock(), UnsafeCell::new(0)));
-        // SAFETY: core 0 is this thread, and nobody has the lock.
+        // SAFETY: core 0 is this thread, and no core holds the lock.
         unsafe { shared.0.acquire(0) };
         let theirs = shared.clone();
         let first = thread::spawn(move || {
@@ -151,7 +151,7 @@ fn first_come_first_served<L: sync::Lock + 'static>(lock: fn() -> L) {
         // SAFETY: acquired above.
         unsafe { shared.0.release(0) };
         let (first, second) = first.join().unwrap();
-        // Where nobody had to wait, there was no third.
+        // If no core had to wait, the third one did not start.
         assert!(first == 1 && second.is_none_or(|second| second == 2));
     });
 }

@@ -1,5 +1,5 @@
-//! What the gate of the kernel promises, in all orders in which cores can act: who is inside has its own for
-//! itself, who is alone has everything, and nobody waits for ever.
+//! Guarantees of the entry lock, in all orders in which cores can run: in shared mode a core can use
+//! what it owns, in exclusive mode a core can use everything, and no core waits for ever.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 use loom_tests::{atomics::spin_loop, explore};
 
-/// Tests of one set of atomics.
+/// Tests on one set of atomics.
 macro_rules! promises {
     ($name:ident, $sync:path) => {
-        #[allow(dead_code, reason = "not every broken twin is caught by every test")]
+        #[allow(dead_code, reason = "not every negative control fails in every test")]
         mod $name {
             use super::{Arc, UnsafeCell, explore, spin_loop, thread};
             use $sync::{Mailbox, World};
 
-            /// A world of two or three cores, and something that belongs to each.
+            /// An entry lock of two or three cores, and a cell that each core owns.
             struct Machine<const CORES: usize> {
                 world: World<CORES>,
                 belongings: [UnsafeCell<usize>; CORES],
                 requests: [Mailbox<usize>; CORES],
             }
 
-            // SAFETY: what the tests are about; loom watches the cells.
+            // SAFETY: the subject of the tests; loom checks the accesses to the cells.
             unsafe impl<const CORES: usize> Sync for Machine<CORES> {}
 
             impl<const CORES: usize> Machine<CORES> {
@@ -35,12 +35,12 @@ macro_rules! promises {
                 }
 
                 fn use_own(&self, core: usize) {
-                    // SAFETY: what the tests are about.
+                    // SAFETY: the subject of the tests.
                     self.belongings[core].with_mut(|value| unsafe { *value += 1 });
                 }
 
                 fn serve(&self, core: usize) {
-                    // SAFETY: this core's.
+                    // SAFETY: the mailbox belongs to this core.
                     unsafe {
                         self.requests[core].serve(|more| {
                             self.belongings[core].with_mut(|value| *value += more);
@@ -57,14 +57,14 @@ macro_rules! promises {
                     }
                 }
 
-                /// A kernel entry that stays on its core.
+                /// A core-local kernel entry.
                 fn work(&self, core: usize) {
                     self.enter(core);
                     self.use_own(core);
                     self.world.leave(core);
                 }
 
-                /// One that does not.
+                /// A kernel entry in exclusive mode.
                 fn work_on_all(&self, core: usize) {
                     self.stop(core);
                     for other in 0..CORES {
@@ -102,33 +102,33 @@ macro_rules! promises {
                     let machine = Machine::<2>::new();
                     let other = machine.clone();
                     let other = thread::spawn(move || other.work_on_all(1));
-                    // It finds out inside that it must be alone.
+                    // It finds out in shared mode that it needs exclusive mode.
                     machine.enter(0);
                     machine.use_own(0);
                     machine.work_on_all(0);
                     other.join().unwrap();
-                    // SAFETY: nobody else is left.
+                    // SAFETY: no other core is left.
                     machine.belongings[0].with_mut(|value| unsafe { assert_eq!(*value, 3) });
                 });
             }
 
-            /// Who is alone lets another core do something, which is interrupted for it.
+            /// A core in exclusive mode makes a remote call; the other core gets an IPI for it.
             pub fn work_is_done_for_others() {
                 explore(|| {
                     let machine = Machine::<2>::new();
                     let alone = machine.clone();
                     let alone = thread::spawn(move || {
                         alone.stop(1);
-                        // SAFETY: who is alone is the only one who asks.
+                        // SAFETY: only the core in exclusive mode makes remote calls.
                         unsafe { alone.requests[0].ask(7, spin_loop) };
                         alone.use_own(0);
                         alone.world.resume(1);
                     });
-                    // The interrupt comes when the world has been stopped.
+                    // The IPI arrives when the other core is in exclusive mode.
                     let mut seen = 0;
                     while seen < 7 {
                         machine.enter(0);
-                        // SAFETY: this core is inside.
+                        // SAFETY: this core is in shared mode.
                         seen = machine.belongings[0].with(|value| unsafe { *value });
                         machine.world.leave(0);
                         spin_loop();

@@ -41,7 +41,7 @@ pub enum Cap {
     SchedControl,
     IrqControl,
     IrqHandler(Id),
-    /// A frame, which here is good for nothing.
+    /// A frame, which has no use in the model.
     Frame(usize),
     Endpoint {
         id: Id,
@@ -72,7 +72,7 @@ impl Cap {
         }
     }
 
-    /// The same without what may differ between capabilities to one object.
+    /// The capability without the parts that may differ between capabilities to one object.
     fn object(self) -> Self {
         let (badge, rights) = (0, Rights::ALL);
         match self {
@@ -82,7 +82,7 @@ impl Cap {
         }
     }
 
-    /// Whether threads may have it as a handler; null is none.
+    /// Whether threads may have it as a handler; null means no handler.
     pub fn is_handler(self) -> bool {
         match self {
             Self::Endpoint { rights, .. } => rights.write && rights.can_reply(),
@@ -98,10 +98,10 @@ impl Cap {
     }
 }
 
-/// Where a capability lies.
+/// The place of a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// In the CNode that everybody shares.
+    /// In the CNode that all threads share.
     Address(usize),
     FaultHandler(Id),
     TimeoutHandler(Id),
@@ -112,7 +112,7 @@ pub enum Place {
 pub struct Slot {
     pub place: Place,
     pub cap: Cap,
-    /// It can have children; and it has got its badge as it was made.
+    /// It can have children; `first_badged` says that its badge was set when it was made.
     pub original: bool,
     pub first_badged: bool,
 }
@@ -142,14 +142,14 @@ impl Model {
         self.index(place).map_or(Cap::Null, |index| self.slots[index].cap)
     }
 
-    /// Puts the first capability to a new object, or to something that was always there.
+    /// Adds the first capability to an object.
     pub fn put(&mut self, place: Place, cap: Cap) {
         let memory = self.slots.iter().position(|slot| slot.cap == Cap::Memory);
         let slot = Slot { place, cap, original: true, first_badged: true };
         self.slots.insert(memory.map_or(0, |memory| memory + 1), slot);
     }
 
-    /// A copy with fewer rights and, if it is not 0, a badge; none if that cannot be.
+    /// A copy with fewer rights and, if it is not 0, a badge; `None` if that is not allowed.
     pub fn derive(&self, source: Place, rights: Rights, badge: usize, mint: bool) -> Option<Cap> {
         let mut cap = self.cap(source).restrict(rights);
         match &mut cap {
@@ -164,7 +164,7 @@ impl Model {
         Some(cap)
     }
 
-    /// Puts a copy behind its source.
+    /// Inserts a copy after its source.
     pub fn insert(&mut self, place: Place, cap: Cap, source: Place) {
         let Some(index) = self.index(source) else {
             return;
@@ -180,7 +180,7 @@ impl Model {
         }
     }
 
-    /// Deletes the children.
+    /// Deletes the children of a capability.
     pub fn revoke(&mut self, place: Place) {
         while let Some(index) = self.index(place)
             && let Some(next) = self.slots.get(index + 1)
@@ -190,7 +190,7 @@ impl Model {
         }
     }
 
-    /// Deletes a capability; with the last one, the object.
+    /// Deletes a capability, and with the last one its object.
     pub fn delete(&mut self, place: Place) {
         let Some(index) = self.index(place) else {
             return;
@@ -253,7 +253,7 @@ impl Model {
         }
     }
 
-    /// What a queued thread waits for is gone: it tries again, or gives up its fault.
+    /// The object of a blocked thread is deleted: the thread retries, or drops its fault.
     pub fn restart_sender(&mut self, thread: Id) {
         let fault = self.threads[thread].fault.is_some();
         self.cancel(thread);

@@ -1,4 +1,4 @@
-//! Ways into the kernel.
+//! Kernel entries.
 
 use abi::Syscall;
 
@@ -6,7 +6,7 @@ use crate::caps::{Cap, Place};
 use crate::faults::Fault;
 use crate::state::{Id, Model, Time};
 
-/// A system call, as it stands in the registers.
+/// A system call, as given in the registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Call {
     pub number: usize,
@@ -18,21 +18,21 @@ pub struct Call {
     pub caps: Vec<usize>,
 }
 
-/// What happens to the kernel.
+/// The cause of a kernel entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     Call(Call),
-    /// The running thread does something that the processor refuses.
+    /// The running thread causes a processor exception.
     Exception,
     Line(Id),
     Timer,
 }
 
 impl Model {
-    /// The kernel is entered at a time. Everything that follows from it by itself happens.
+    /// Enters the kernel at a time, with all effects of that entry.
     ///
-    /// What was used is charged at the latest when somebody else pays. When the kernel does it earlier
-    /// is its own affair, and can be seen: it is told here.
+    /// Consumed time is committed at the latest when another context becomes current. The kernel may
+    /// commit it earlier, with a visible effect; so `charge` says whether it did.
     pub fn enter(&mut self, now: Time, event: Event, charge: bool) {
         if self.paying.is_some() {
             self.used += now - self.now;
@@ -95,8 +95,8 @@ impl Model {
         }
     }
 
-    /// An invocation without result, by one of the sends or in a combined call. Only what threads
-    /// exchange is known here, not requests to objects.
+    /// An invocation without a result, by one of the sends or in a combined call. Only messages,
+    /// signals and replies are modelled here, not methods of objects.
     fn invoke_plainly(&mut self, thread: Id, cap: Cap, blocking: bool, donate: bool) {
         match cap {
             Cap::Endpoint { id, badge, rights } if rights.write => {
@@ -133,7 +133,7 @@ impl Model {
         }
     }
 
-    /// A call: to an endpoint it waits for a reply, to anything else the kernel answers.
+    /// A call: on an endpoint it waits for a reply, on any other object the kernel replies.
     fn invoke_as_call(&mut self, thread: Id, cap: Cap, call: &Call) {
         match cap {
             Cap::Endpoint { id, badge, rights } if rights.write => {
@@ -151,7 +151,8 @@ impl Model {
                     }
                     cap => self.invoke(thread, cap, call),
                 };
-                // Who yielded to a context learns the result later, and who is gone nothing.
+                // A thread that yielded to a context gets the result later, and a thread that is not
+                // runnable gets none.
                 if self.is_runnable(thread) && self.threads[thread].yielded_to.is_none() {
                     let (label, words) = match answer {
                         Ok(words) => (0, words),

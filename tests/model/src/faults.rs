@@ -1,21 +1,21 @@
-//! Faults: messages about a thread to its handler, as if it had called.
+//! Faults: messages about a thread to its handler, as if the thread had called it.
 
 use crate::caps::{Cap, Place, Rights};
 use crate::state::{Id, Model, State, Words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// A capability that does not fit.
+    /// An invalid capability.
     Cap,
     /// A processor exception.
     Exception,
-    /// The budget of a context with this badge ran out.
+    /// The budget of a context with this badge is used up.
     Timeout { badge: usize },
 }
 
 impl Model {
-    /// Label and words of the message about a fault. That of a timeout tells the time
-    /// that the thread's context has used, if it still has one.
+    /// Label and words of a fault message. A timeout message has the consumed time of the thread's
+    /// context, if it still has one.
     pub fn fault_message(&mut self, thread: Id, fault: Fault) -> (usize, Words) {
         match (fault, self.threads[thread].context) {
             (Fault::Cap, _) => (1, vec![None; 5]),
@@ -35,7 +35,7 @@ impl Model {
         }
     }
 
-    /// The thread faults: without handler it is given up.
+    /// The thread faults; without a handler it becomes inactive.
     pub fn raise(&mut self, thread: Id, fault: Fault) {
         match self.handler(Place::FaultHandler(thread)) {
             Some((endpoint, badge, rights)) => {
@@ -47,7 +47,8 @@ impl Model {
         }
     }
 
-    /// The budget is used up: whether there is a handler to tell. The context stays.
+    /// The budget is used up: returns whether there is a handler to report to. The context stays with
+    /// the thread.
     pub fn raise_timeout(&mut self, thread: Id) -> bool {
         let handler = self.handler(Place::TimeoutHandler(thread));
         let (Some((endpoint, badge, rights)), Some(id)) = (handler, self.threads[thread].context)
@@ -60,13 +61,14 @@ impl Model {
         true
     }
 
-    /// What a reply to a fault does.
+    /// Applies a fault reply.
     pub fn answer_fault(&mut self, thread: Id, fault: Fault, label: usize, words: &Words) {
         let thread = &mut self.threads[thread];
         thread.state = State::Restart;
         if fault != Fault::Cap {
             if !words.is_empty() {
-                // Registers, and among them the program counter: it does not point to a call.
+                // The words are registers, including the program counter, which does not point to a
+                // system call.
                 (thread.calls_next, thread.called_last) = (false, false);
                 thread.obscure = true;
             }

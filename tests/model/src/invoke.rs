@@ -1,4 +1,4 @@
-//! Requests to objects: what is refused, and what is done.
+//! Invocations of objects: errors and effects.
 
 use abi::{ErrorCode, Method, ObjectType};
 
@@ -21,7 +21,7 @@ fn range(minimum: usize, maximum: usize) -> Answer {
 }
 
 impl Model {
-    /// A request of a thread to an object by a call.
+    /// A method call of a thread on an object.
     pub fn invoke(&mut self, caller: Id, cap: Cap, call: &Call) -> Answer {
         let is = |method: Method| call.label == method.number();
         let word = |index: usize| call.words.get(index).copied().unwrap_or(0);
@@ -261,7 +261,7 @@ impl Model {
         }
     }
 
-    /// The thread stops, and forgets what it waited for.
+    /// Suspends the thread and cancels its blocking operation.
     pub fn suspend(&mut self, thread: Id) {
         if let Some(context) = self.threads[thread].yielded_to.take() {
             self.contexts[context].yielder = None;
@@ -303,8 +303,8 @@ impl Model {
         self.requeue(thread);
     }
 
-    /// The thread's own context, or that of nobody that it runs on without having got it by a call, has
-    /// this criticality from now on.
+    /// Sets the criticality of the thread's own context; if it has none, that of a context without
+    /// owner on which it runs without a donation.
     fn set_criticality(&mut self, thread: Id, criticality: u8) {
         self.threads[thread].criticality = criticality;
         let own = self.contexts.iter().position(|context| context.owner == Some(thread));
@@ -330,7 +330,7 @@ impl Model {
         }
     }
 
-    /// The thread gives its criticality to the context, for as long as that is its own.
+    /// Makes the thread the owner of the context, which takes the thread's criticality.
     fn own(&mut self, thread: Id, context: Id) {
         for other in self.contexts.iter_mut().filter(|other| other.owner == Some(thread)) {
             other.owner = None;
@@ -339,7 +339,7 @@ impl Model {
         self.contexts[context].criticality = self.threads[thread].criticality;
     }
 
-    /// A blocked thread takes only time that it could use at once.
+    /// A blocked thread can only be given a context with a replenishment that is due.
     fn may_take(&self, thread: Id, context: Id) -> bool {
         let refills = &self.contexts[context].refills;
         let released = refills.as_ref().is_some_and(|refills| refills.head().0 <= self.now);
@@ -368,7 +368,8 @@ impl Model {
                 }
                 self.contexts[context].notification = Some(id);
                 self.notifications[id].context = Some(context);
-                // A bound thread that took a signal before and has no time is the first to borrow it.
+                // A passive bound thread that took a signal before is the first to borrow the
+                // context.
                 if let Some(thread) = self.notifications[id].thread
                     && self.is_runnable(thread)
                     && self.threads[thread].context.is_none()
@@ -417,7 +418,7 @@ impl Model {
         }
     }
 
-    /// From everything: its thread, its notification, and the calls along which it went.
+    /// Unbinds the context from its thread, its notification, and the call chain.
     pub fn unbind_context(&mut self, context: Id) {
         self.finish_yield_of(context);
         self.contexts[context].owner = None;
@@ -485,7 +486,7 @@ impl Model {
         Ok(vec![Some(std::mem::take(&mut self.contexts[context].consumed) as usize)])
     }
 
-    /// The thread learns what the context that it yielded to has used.
+    /// The thread gets the consumed time of the context to which it yielded.
     pub fn finish_yield(&mut self, caller: Id) {
         if let Some(context) = self.threads[caller].yielded_to.take() {
             self.contexts[context].yielder = None;
@@ -501,7 +502,7 @@ impl Model {
     }
 }
 
-/// A new object of its kind; its number.
+/// Adds a new object of its kind; returns its index.
 fn push<T: Default>(objects: &mut Vec<T>) -> Id {
     objects.push(T::default());
     objects.len() - 1

@@ -1,22 +1,22 @@
-//! What the kernel means: a model that a person can read, and that runs.
+//! A model of the kernel's meaning that is readable and executable.
 //!
-//! It follows the ABI's rules of behaviour and the book, and cares for nothing but being clear: objects
-//! are entries of lists, queues are vectors, and everything is copied and compared freely. The kernel
-//! and the model run the same histories, and whoever disagrees is wrong (`tests/` of this crate).
+//! It follows the ABI's behavioural rules and the book, and its only aim is clarity: objects are list
+//! entries, queues are vectors, and everything is copied and compared freely. The kernel and the
+//! model run the same histories; any difference is an error in one of them (`tests/` of this crate).
 //!
 //! | file | says |
 //! |---|---|
-//! | [`state`] | what exists |
+//! | [`state`] | the objects |
 //! | [`refills`] | budgets and their replenishment |
-//! | [`schedule`] | who runs, and who pays |
+//! | [`schedule`] | scheduling, and charging of budget |
 //! | [`messages`] | endpoints, notifications, replies, donation |
 //! | [`faults`] | faults and timeouts |
-//! | [`caps`] | capabilities and where they come from |
-//! | [`invoke`] | requests to objects |
-//! | [`entry`] | ways into the kernel |
+//! | [`caps`] | capabilities and their derivation |
+//! | [`invoke`] | invocations of objects |
+//! | [`entry`] | kernel entries |
 //!
-//! It knows one core, one domain, one CNode for all, messages without capabilities, and of memory only
-//! that objects come from somewhere.
+//! It has one core, one domain, one CNode for all threads and messages without capabilities; memory
+//! is only the source of objects.
 
 #![allow(missing_docs, reason = "a model should be read whole; its names are its documentation")]
 

@@ -1,4 +1,4 @@
-//! Endpoints, notifications and replies; and how time moves along them.
+//! Endpoints, notifications and replies, and the donation of contexts along them.
 
 use crate::caps::{Cap, Place, Rights};
 use crate::state::{Id, Model, Reply, State, Words};
@@ -18,7 +18,7 @@ impl Model {
         self.notifications[notification].queue.insert(place, thread);
     }
 
-    /// After a change of priority: behind its new equals.
+    /// After a change of priority: last of the new priority.
     pub fn requeue(&mut self, thread: Id) {
         match self.threads[thread].state {
             State::Sending { endpoint, .. } | State::Receiving { endpoint, .. } => {
@@ -33,7 +33,7 @@ impl Model {
         }
     }
 
-    /// Ends whatever the thread waits for; no time moves.
+    /// Cancels the thread's blocking operation; no context moves.
     pub fn cancel(&mut self, thread: Id) {
         match self.threads[thread].state {
             State::Sending { endpoint, .. } => {
@@ -55,7 +55,7 @@ impl Model {
         self.threads[thread].state = State::Inactive;
     }
 
-    /// A message from one thread to another, as far as it is not a fault.
+    /// Transfers a message, or the fault message of the sender.
     fn transfer(&mut self, from: Id, to: Id, badge: usize) {
         let (label, words) = match self.threads[from].fault {
             Some(fault) => self.fault_message(from, fault),
@@ -65,8 +65,8 @@ impl Model {
         (receiver.badge, receiver.label, receiver.words) = (badge, label, words);
     }
 
-    /// Sends to an endpoint or waits for a receiver. Calls and faults want a reply and, if they
-    /// `donate`, give their time to a receiver that has none.
+    /// Sends to an endpoint, or waits for a receiver. Calls and faults need a reply and, with
+    /// `donate`, donate their context to a passive receiver.
     pub fn send(
         &mut self,
         from: Id,
@@ -89,7 +89,7 @@ impl Model {
         }
     }
 
-    /// Sends if somebody waits. In a combined call the sender's time goes along to one without.
+    /// Sends if a receiver waits. A combined call donates the sender's context to a passive receiver.
     pub fn send_if_waiting(&mut self, from: Id, endpoint: Id, badge: usize, donate: bool) {
         if self.waiting_receiver(endpoint).is_some() {
             self.meet_receiver(from, endpoint, badge, |model, to, _| {
@@ -126,7 +126,7 @@ impl Model {
         self.offer(to);
     }
 
-    /// The caller waits for a reply, or is given up where there can be none.
+    /// The caller waits for a reply; without a reply object it becomes inactive.
     fn await_reply(&mut self, caller: Id, receiver: Id, reply: Option<Id>, donate: bool) {
         let Some(reply) = reply else {
             self.threads[caller].state = State::Inactive;
@@ -198,7 +198,7 @@ impl Model {
         }
     }
 
-    /// Replies to the caller that a reply object stands for, if there is one.
+    /// Replies to the caller of a reply object, if there is one.
     pub fn reply(&mut self, from: Id, reply: Id) {
         let Reply::Caller(caller) = self.replies[reply] else {
             return;
@@ -226,8 +226,8 @@ impl Model {
         }
     }
 
-    /// The reply object no longer stands for its caller. From the top of a stack the time may go
-    /// home; anywhere else the stack is cut, and who is below has lost it.
+    /// Removes the reply object's caller. From the top of a call chain, the context may return to the
+    /// caller; at any other place the chain is cut, and the outer callers lose the context.
     pub fn unlink(&mut self, reply: Id, go_home: bool) {
         let Reply::Caller(caller) = std::mem::take(&mut self.replies[reply]) else {
             return;
@@ -250,7 +250,7 @@ impl Model {
         }
     }
 
-    /// Moves a context, from whoever has it.
+    /// Moves a context to a thread, from the one that has it.
     pub fn give_context(&mut self, context: Id, to: Id) {
         if let Some(from) = self.contexts[context].thread {
             self.take_context(from);
@@ -259,7 +259,7 @@ impl Model {
         self.threads[to].context = Some(context);
     }
 
-    /// The thread has no time any more.
+    /// Removes the thread's context.
     pub fn take_context(&mut self, thread: Id) {
         self.leave_queues(thread);
         if let Some(context) = self.threads[thread].context.take() {
@@ -267,7 +267,7 @@ impl Model {
         }
     }
 
-    /// Signals: a waiter gets the badge, or a thread that receives and is bound, or the word.
+    /// Signals: wakes a waiter or a receiving bound thread with the badge, or sets the word.
     pub fn signal(&mut self, notification: Id, badge: usize) {
         let object = &mut self.notifications[notification];
         let bound = object.thread;
@@ -307,7 +307,7 @@ impl Model {
         }
     }
 
-    /// A woken thread without time gets that of the notification, if it is free.
+    /// A woken passive thread borrows the notification's context, if that has no thread.
     pub fn borrow_context(&mut self, thread: Id, notification: Id) {
         if let Some(context) = self.notifications[notification].context
             && self.threads[thread].context.is_none()
@@ -333,7 +333,7 @@ impl Model {
         }
     }
 
-    /// Calls back the sends with this badge.
+    /// Cancels the sends with this badge.
     pub fn cancel_badged_sends(&mut self, endpoint: Id, badge: usize) {
         for thread in self.endpoints[endpoint].clone() {
             let State::Sending { badge: sent, .. } = self.threads[thread].state else {
@@ -345,7 +345,7 @@ impl Model {
         }
     }
 
-    /// The notification or endpoint of an interrupt line, signalled.
+    /// Signals the notification of an interrupt line.
     pub fn interrupt(&mut self, line: Id) {
         if let Cap::Notification { id, badge, rights } = self.cap(Place::Line(line))
             && rights.write

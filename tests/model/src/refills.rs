@@ -1,4 +1,4 @@
-//! Budgets: a list of replenishments, each an amount that may be used from a time on.
+//! Budgets: a list of replenishments, each with an amount and the time from which it can be used.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use crate::state::{MIN_BUDGET, Time};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Refills {
-    /// 0 for round robin: the list is what is left of the slice, and what was used of it.
+    /// 0 for round robin: then the list has the remaining and the used part of the slice.
     pub period: Time,
     pub max: usize,
     pub list: VecDeque<(Time, Time)>,
@@ -42,7 +42,7 @@ impl Refills {
         }
     }
 
-    /// The head may be used now, and is worth a kernel entry.
+    /// The head replenishment is due, and at least the smallest budget.
     pub fn is_available(&self, now: Time) -> bool {
         self.head().0 <= now && self.head().1 >= MIN_BUDGET
     }
@@ -75,8 +75,8 @@ impl Refills {
         }
     }
 
-    /// Adds a replenishment at the end: joined to the last one if that lasts until then; if the list
-    /// is full, the last one is delayed to join it.
+    /// Appends a replenishment; it is merged with the last one if that extends to its time. If the
+    /// list is full, the last one is delayed so that they merge.
     fn add(&mut self, time: Time, amount: Time) {
         let full = self.list.len() == self.max;
         let last = self.list.back_mut().expect("it is never empty");
@@ -89,7 +89,7 @@ impl Refills {
         }
     }
 
-    /// What was not used until now counts from now on.
+    /// Budget that was not used can be used from now on only.
     pub fn unblock(&mut self, now: Time) {
         if self.is_round_robin() || self.head().0 > now {
             return;
@@ -103,7 +103,7 @@ impl Refills {
         }
     }
 
-    /// The slice is over: round robin begins a new one.
+    /// At the end of a slice, round robin begins a new one.
     pub fn renew(&mut self) {
         if self.is_round_robin() {
             self.list[0].1 += self.list[1].1;

@@ -1,4 +1,4 @@
-//! Who runs, and who pays.
+//! Scheduling, and charging of budget.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ impl Model {
         self.contexts[self.threads[thread].context?].refills.as_ref()
     }
 
-    /// It wants to run, has configured time, and does not wait for more.
+    /// It is runnable, has a configured context, and does not wait for a replenishment.
     pub fn is_schedulable(&self, thread: Id) -> bool {
         self.is_runnable(thread)
             && self.refills(thread).is_some()
@@ -29,23 +29,23 @@ impl Model {
         }
     }
 
-    /// It has the criticality of its context.
+    /// A thread has the criticality of its context.
     fn criticality(&self, thread: Id) -> u8 {
         self.threads[thread].context.map_or(0, |context| self.contexts[context].criticality)
     }
 
-    /// Whether it is in the upper band, and its priority: the greater runs.
+    /// Its preemption rank: the band, then the priority.
     pub fn rank(&self, thread: Id) -> (bool, u8) {
         let upper = self.level > 0 && self.criticality(thread) >= self.level;
         (upper, self.threads[thread].priority)
     }
 
-    /// Among whom its place in the queue is.
+    /// The ready queue to which it belongs.
     fn group(&self, thread: Id) -> (u8, u8) {
         (self.criticality(thread), self.threads[thread].priority)
     }
 
-    /// First of its group.
+    /// Inserts it as the first of its queue.
     pub fn ready_first(&mut self, thread: Id) {
         self.leave_queues(thread);
         let group = self.group(thread);
@@ -53,7 +53,7 @@ impl Model {
         self.ready.insert(place, (0, thread));
     }
 
-    /// Behind those of its group that are ready since before `since`.
+    /// Inserts it behind those of its queue that became ready before `since`.
     fn ready_behind(&mut self, thread: Id, since: Time, equals: bool) {
         self.leave_queues(thread);
         let group = self.group(thread);
@@ -66,21 +66,22 @@ impl Model {
         self.ready.insert(place, (since, thread));
     }
 
-    /// Last of its group.
+    /// Inserts it as the last of its queue.
     pub fn ready_last(&mut self, thread: Id) {
         self.ready_behind(thread, 2 * self.now + 1, true);
     }
 
-    /// Whose moment has come is ready since then, and thereby preempts nobody of the same priority.
+    /// A thread is ready from its release time on, and so does not preempt one of the same priority.
     pub fn release(&mut self) {
         let due = self.starved.partition_point(|(time, _)| *time <= self.now);
-        // The last first: so those of one moment come before who became ready then, in their order.
+        // In reverse order: then those of one release time precede threads that became ready at it,
+        // and keep their order.
         for (time, thread) in self.starved.drain(..due).rev().collect::<Vec<_>>() {
             self.ready_behind(thread, 2 * time, false);
         }
     }
 
-    /// Waits for its next replenishment.
+    /// It waits for its next replenishment.
     pub fn postpone(&mut self, thread: Id) {
         self.leave_queues(thread);
         let Some(refills) = self.refills(thread) else {
@@ -100,7 +101,7 @@ impl Model {
         self.choice = Choice::Anew;
     }
 
-    /// The thread may be the one to run. A second offer makes the choice one among all.
+    /// A possible switch to the thread. With a second one, the choice is among all ready threads.
     pub fn offer(&mut self, thread: Id) {
         if !self.is_schedulable(thread) || self.current == Some(thread) {
             return;
@@ -121,7 +122,7 @@ impl Model {
         }
     }
 
-    /// An event makes the thread able to run: a sporadic context counts from now on.
+    /// An event makes the thread runnable: a sporadic context can be used from now on.
     pub fn wake(&mut self, thread: Id) {
         let (now, paying) = (self.now, self.paying);
         if let Some(id) = self.threads[thread].context
@@ -142,7 +143,7 @@ impl Model {
         }
     }
 
-    /// Charges what was used.
+    /// Commits consumed time.
     pub fn commit(&mut self) {
         let used = std::mem::take(&mut self.used);
         if used > 0 {
@@ -150,8 +151,8 @@ impl Model {
         }
     }
 
-    /// Whether the one who pays has enough left for a kernel entry. If not, its slice ends and its
-    /// thread asks again later.
+    /// The budget check: whether the current context can pay for a kernel entry. If not, its slice
+    /// ends and the thread restarts its request later.
     pub fn check_budget(&mut self) -> bool {
         let (Some(current), Some(id)) = (self.current, self.paying) else {
             return true;
@@ -193,7 +194,7 @@ impl Model {
         self.choose_anew();
     }
 
-    /// `Yield`: the rest of the head is given up, which is not the same as used.
+    /// `Yield`: the remaining head replenishment is given up, but does not count as consumed.
     pub fn give_up_slice(&mut self) {
         if let Some(id) = self.paying
             && let Some(refills) = &self.contexts[id].refills
@@ -202,7 +203,7 @@ impl Model {
         }
     }
 
-    /// The end of an entry: who runs now?
+    /// The end of a kernel entry: chooses the thread to run.
     pub fn leave(&mut self, charge: bool) {
         self.release();
         if let Some(current) = self.current
@@ -226,7 +227,7 @@ impl Model {
         }
         if next != self.paying {
             self.paying = next;
-            // Constant bandwidth counts from when its thread is switched to.
+            // A constant-bandwidth context can be used from the time of the switch to its thread.
             if let Some(id) = next
                 && !self.contexts[id].sporadic
                 && let Some(refills) = &mut self.contexts[id].refills
@@ -252,8 +253,8 @@ impl Model {
         self.ready.iter().map(|(_, thread)| self.rank(*thread)).max()
     }
 
-    /// Where the most urgent stands who is ready; of equals, the one who is that for the longest time; of
-    /// these, the most critical.
+    /// The index of the highest-ranking ready thread; of equals, the one ready for the longest time;
+    /// of these, the most critical.
     fn first_ready(&self) -> Option<usize> {
         let order = |index: &usize| {
             let (since, thread) = self.ready[*index];
@@ -289,8 +290,8 @@ impl Model {
         self.current = self.first_ready().map(|first| self.ready.remove(first).1);
     }
 
-    /// When the kernel must be entered at the latest: the running thread's budget ends, or somebody
-    /// more urgent is released.
+    /// When the kernel must be entered at the latest: at the end of the running thread's budget, or
+    /// at the release of a higher-ranking thread.
     pub fn latest_entry(&self) -> Time {
         let end = self.paying.and_then(|id| self.contexts[id].refills.as_ref());
         let end = end.map_or(Time::MAX, |refills| self.now + refills.head().1 - self.used);

@@ -1,4 +1,4 @@
-//! What exists.
+//! The state of the model.
 
 use abi::slots;
 
@@ -9,13 +9,13 @@ use crate::refills::Refills;
 
 /// Microseconds.
 pub type Time = u64;
-/// The number of an object among those of its kind.
+/// The index of an object among those of its kind.
 pub type Id = usize;
 
-/// The smallest budget: what entering and leaving the kernel may cost.
+/// The smallest budget: the cost of entering and leaving the kernel once.
 pub const MIN_BUDGET: Time = 20;
 
-/// Everything.
+/// The whole state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Model {
     pub now: Time,
@@ -26,30 +26,31 @@ pub struct Model {
     pub contexts: Vec<Context>,
     /// All capabilities, in the order of the derivation tree.
     pub slots: Vec<Slot>,
-    /// Who runs, and on which context.
+    /// The running thread; `paying` is the current scheduling context.
     pub current: Option<Id>,
     pub paying: Option<Id>,
-    /// Time that `paying` has used and was not charged for yet.
+    /// Time that `paying` has consumed and that is not charged yet.
     pub used: Time,
-    /// Threads that at or above this criticality run above all others; 0: all are equal.
+    /// Threads of at least this criticality run before all others; at 0 all are equal.
     pub level: u8,
-    /// Threads that could run, by criticality, priority and order, and since when, twice; 0 for those put
-    /// in front, and one more for those that were not released.
+    /// Ready threads, sorted by criticality, priority and order, with twice the time since when they
+    /// are ready: 0 for a thread put at the head, and plus one for a thread that did not get ready by
+    /// a release.
     pub ready: Vec<(Time, Id)>,
-    /// Threads out of budget, with the time of their release.
+    /// Threads without budget, with their release times.
     pub starved: Vec<(Time, Id)>,
     pub choice: Choice,
 }
 
-/// Who shall run when this entry ends.
+/// The thread to run after this entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Choice {
-    /// Whoever ran.
+    /// The one that ran.
     #[default]
     Same,
-    /// This one, if that is right.
+    /// This one, if its rank is high enough.
     Candidate(Id),
-    /// The first of all.
+    /// The highest-ranking ready thread.
     Anew,
 }
 
@@ -58,7 +59,7 @@ pub enum State {
     #[default]
     Inactive,
     Running,
-    /// Will execute its last instruction again.
+    /// Runnable; it will restart its last instruction.
     Restart,
     Sending {
         endpoint: Id,
@@ -82,34 +83,36 @@ pub enum State {
 pub struct Thread {
     pub state: State,
     pub priority: u8,
-    /// The highest priority that it may give to others.
+    /// Its maximum controlled priority.
     pub authority: u8,
-    /// What contexts have that are bound or lent to it, and the highest that it may give to others.
+    /// The criticality that it gives to contexts bound or lent to it; `criticality_authority` is its
+    /// maximum controlled criticality.
     pub criticality: u8,
     pub criticality_authority: u8,
     pub context: Option<Id>,
     pub notification: Option<Id>,
     pub fault: Option<Fault>,
-    /// The context that it has yielded to and whose use it will learn.
+    /// The context to which it has yielded and for which it will get the consumed time.
     pub yielded_to: Option<Id>,
-    /// What it sees.
+    /// The message registers.
     pub badge: usize,
     pub label: usize,
     pub words: Words,
-    /// Its last system call, whether it will execute that next, and whether it was its last trap.
+    /// Its last system call; `calls_next` says whether it restarts that call, `called_last` whether
+    /// that was its last trap.
     pub call: Call,
     pub calls_next: bool,
     pub called_last: bool,
-    /// Its registers were written by somebody: what it sees is not known.
+    /// Its registers were written, so their content is not modelled.
     pub obscure: bool,
 }
 
-/// Message words; those that the model has no opinion of are `None`.
+/// Message words; those that the model leaves open are `None`.
 pub type Words = Vec<Option<usize>>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Notification {
-    /// The word, when it was signalled.
+    /// The signal word, once signalled.
     pub word: Option<usize>,
     pub queue: Vec<Id>,
     pub thread: Option<Id>,
@@ -122,7 +125,7 @@ pub enum Reply {
     Free,
     /// A receiver waits with it.
     Receiver(Id),
-    /// It stands for a caller.
+    /// It holds a caller.
     Caller(Id),
 }
 
@@ -132,22 +135,22 @@ pub struct Context {
     pub refills: Option<Refills>,
     pub sporadic: bool,
     pub badge: usize,
-    /// Time charged since somebody asked.
+    /// Time charged since the last query.
     pub consumed: Time,
     pub thread: Option<Id>,
-    /// The thread that it was bound to, and the criticality of whoever runs on it.
+    /// The thread to which it is bound; `criticality` is that with which threads run on it.
     pub owner: Option<Id>,
     pub criticality: u8,
     pub notification: Option<Id>,
     /// The reply objects along which it was donated, the latest last.
     pub stack: Vec<Id>,
-    /// Who yielded to it and waits for the result.
+    /// The thread that yielded to it and waits for the result.
     pub yielder: Option<Id>,
 }
 
 impl Model {
-    /// The initial thread alone, which runs on slices of this length; and the addresses of memory to
-    /// make objects from and of the right to hand out time.
+    /// The initial state: one thread that runs on slices of this length; and the addresses of the
+    /// memory and `SchedControl` capabilities.
     pub fn boot(slice: Time, memory: usize, sched_control: usize) -> Self {
         let mut model = Self::default();
         model.threads.push(Thread {

@@ -1,4 +1,4 @@
-//! The record for people: a chart of who ran when, and a table of sums.
+//! Human-readable output: a chart of execution over time, and a table of sums.
 
 use std::fmt::Write;
 
@@ -7,22 +7,22 @@ use crate::history::{History, Status};
 /// A part of the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// From this moment, in microseconds,
+    /// Start, in microseconds.
     pub from: u64,
-    /// to this one.
+    /// End, in microseconds.
     pub to: u64,
     /// Columns of the chart.
     pub width: usize,
 }
 
-/// How much of a cell's time a thread ran: eighths.
+/// The share of a cell's time during which a thread ran, in eighths.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What the signs mean.
+/// The meaning of the signs.
 const LEGEND: &str = "█ runs (▄ half of the time)   - ready, others run   ~ budget used up   \
                       ? no time at all   . blocked   (blank) stopped";
 
-/// Who ran when: a line for each thread, a column for each piece of time.
+/// The chart of execution: a line for each thread, a column for each interval of time.
 pub fn chart(history: &History, window: Window) -> String {
     let Window { from, to, width } = window;
     let cell = (to - from).div_ceil(width as u64).max(1);
@@ -53,7 +53,7 @@ pub fn chart(history: &History, window: Window) -> String {
     text
 }
 
-/// Moments, where there is room for them.
+/// The time scale, with labels where there is room.
 fn ruler(from: u64, cell: u64, width: usize) -> String {
     let mut ruler = String::new();
     while ruler.len() < width {
@@ -67,7 +67,7 @@ fn ruler(from: u64, cell: u64, width: usize) -> String {
     format!("{:width$}", ruler.chars().take(width).collect::<String>())
 }
 
-/// For each column, how long a thread ran, was ready, starved, was timeless, and blocked.
+/// For each column, how long a thread was running, ready, starved, timeless and blocked.
 fn cells(history: &History, actor: usize, window: Window, cell: u64) -> Vec<[u64; 5]> {
     let mut cells = vec![[0; 5]; window.width];
     for (start, end, status) in history.spans(actor) {
@@ -101,7 +101,7 @@ fn sign(shares: [u64; 5], cell: u64) -> char {
     }
 }
 
-/// A line of sums for each thread.
+/// The table of sums: a line for each thread.
 pub fn table(history: &History) -> String {
     let mut text = String::new();
     let names = history

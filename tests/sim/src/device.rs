@@ -1,4 +1,4 @@
-//! Devices: things that raise interrupt lines at moments that the scenario chooses.
+//! Devices, which raise interrupt lines at times that the scenario chooses.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use userlib::{Microseconds, Result};
 
 use crate::stage::stage;
 
-/// When a device wants attention next, given when it did last.
+/// The time of a device's next interrupt, given that of the last one.
 pub(crate) type Arrivals = Box<dyn FnMut(Microseconds) -> Option<Microseconds>>;
 
 /// All devices, by interrupt line.
 #[derive(Default)]
 pub(crate) struct Devices {
     arrivals: Vec<Option<Arrivals>>,
-    /// Moment and line of what is coming.
+    /// Time and line of each scheduled interrupt.
     agenda: BTreeSet<(u64, usize)>,
 }
 
 impl Devices {
-    /// A device at a line.
+    /// Adds a device at a line.
     pub fn add(&mut self, line: usize, mut arrivals: Arrivals) {
         if let Some(first) = arrivals(Microseconds(0)) {
             self.agenda.insert((first.0, line));
@@ -30,12 +30,12 @@ impl Devices {
         self.arrivals[line] = Some(arrivals);
     }
 
-    /// When the next device wants attention.
+    /// The time of the next interrupt.
     pub fn next(&self) -> u64 {
         self.agenda.first().map_or(u64::MAX, |(time, _)| *time)
     }
 
-    /// The line of a device that wants attention by now.
+    /// The line of an interrupt that is due.
     pub fn take_due(&mut self, now: u64) -> Option<usize> {
         let (time, line) = *self.agenda.first()?;
         if time > now {
@@ -56,12 +56,12 @@ impl Devices {
     }
 }
 
-/// A thread's end of an interrupt line.
+/// An interrupt line, as used by a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupt {
-    /// What the interrupt signals.
+    /// The notification that the interrupt signals.
     pub notification: Notification,
-    /// The right to the line.
+    /// The handler capability of the line.
     pub handler: IrqHandler,
 }
 
@@ -69,14 +69,14 @@ impl Interrupt {
     /// Waits for the next interrupt.
     ///
     /// # Errors
-    /// Where the handler is gone.
+    /// If the handler was deleted.
     pub fn wait(self) -> Result<usize> {
         self.handler.ack()?;
         Ok(self.notification.wait())
     }
 }
 
-/// A timer for threads: a device with one alarm.
+/// A timer for threads: a device with one timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     /// Its interrupt.
@@ -85,13 +85,13 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Sets the alarm, or takes it away. An alarm in the past rings at once.
+    /// Sets or cancels the timeout. A time in the past fires at once.
     pub fn set(self, time: Option<Microseconds>) {
         let alarm = time.map(|time| time.0);
         stage().devices.borrow_mut().set_alarm(self.line, alarm);
     }
 
-    /// Waits until a moment.
+    /// Waits until a time.
     ///
     /// # Errors
     /// As [`Interrupt::wait`].

@@ -1,17 +1,18 @@
-//! Who did what when: the record of a run.
+//! The record of a run: the status of every thread over time.
 
 use userlib::cap::SchedParameters;
 
-/// What a thread is doing.
+/// The status of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It runs, on the time of this actor's scheduling context; `None` for a context of nobody here.
+    /// It runs, on the scheduling context of this actor; `None` for a context that belongs to no
+    /// actor.
     Runs(Option<usize>),
-    /// It could run, but others do.
+    /// It is ready, but another thread runs.
     Ready,
-    /// It wants to run and its budget is used up.
+    /// It is runnable, but its budget is used up.
     Starved,
-    /// It wants to run and has no scheduling context.
+    /// It is runnable, but has no scheduling context.
     Timeless,
     /// It waits for another thread or for a signal.
     Blocked,
@@ -24,22 +25,22 @@ pub enum Status {
 pub struct Actor {
     /// Its name.
     pub name: String,
-    /// The priority that it was made with.
+    /// Its initial priority.
     pub priority: u8,
-    /// The time that it was made with; `None` for passive threads.
+    /// Its initial scheduling parameters; `None` for passive threads.
     pub time: Option<SchedParameters>,
-    /// What it did from when on, in microseconds.
+    /// Each change of status, with its time in microseconds.
     pub changes: Vec<(u64, Status)>,
 }
 
-/// Something that happened at a moment.
+/// An event at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When, in microseconds.
+    /// The time, in microseconds.
     pub time: u64,
-    /// To which thread; `None` for a device.
+    /// The thread concerned; `None` for a device.
     pub actor: Option<usize>,
-    /// What.
+    /// A description.
     pub text: String,
 }
 
@@ -48,19 +49,19 @@ pub struct Mark {
 pub struct History {
     /// The threads, in the order in which they were made.
     pub actors: Vec<Actor>,
-    /// What happened, in order of time.
+    /// The events, in order of time.
     pub marks: Vec<Mark>,
     /// The end of the record, in microseconds.
     pub end: u64,
-    /// How often the kernel was entered.
+    /// Number of kernel entries.
     pub entries: u64,
 }
 
 impl History {
-    /// The number of the thread of a name.
+    /// The index of the thread with a name.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is none.
     pub fn actor(&self, name: &str) -> usize {
         let found = self.actors.iter().position(|actor| actor.name == name);
         found.unwrap_or_else(|| panic!("no thread is named {name}"))
@@ -74,7 +75,7 @@ impl History {
             .map(|mark| (mark.time, mark.text.as_str()))
     }
 
-    /// What a thread did: spans of time, each with a status.
+    /// The spans of time of a thread, each with a status.
     pub fn spans(&self, actor: usize) -> impl Iterator<Item = (u64, u64, Status)> {
         let changes = &self.actors[actor].changes;
         let ends = changes.iter().skip(1).map(|(time, _)| *time);
@@ -82,7 +83,7 @@ impl History {
             .map(|((start, status), end)| (*start, end, *status))
     }
 
-    /// For how long a thread was in a status, between two moments.
+    /// For how long a thread had a status between two times.
     pub fn total(&self, actor: usize, from: u64, to: u64, is: impl Fn(Status) -> bool) -> u64 {
         (self.spans(actor))
             .filter(|(.., status)| is(*status))
@@ -90,13 +91,13 @@ impl History {
             .sum()
     }
 
-    /// For how long a thread ran, on whosever time.
+    /// For how long a thread ran, on any scheduling context.
     pub fn ran(&self, name: &str) -> u64 {
         let runs = |status| matches!(status, Status::Runs(_));
         self.total(self.actor(name), 0, self.end, runs)
     }
 
-    /// How much of the time that `payer` was made with was used, by whomever.
+    /// How much of the budget of the actor `payer` was used, by any thread.
     pub fn paid(&self, payer: &str) -> u64 {
         let payer = Some(self.actor(payer));
         (0..self.actors.len())
@@ -106,11 +107,11 @@ impl History {
 }
 
 impl Actor {
-    /// Notes what it does from a moment on.
+    /// Records its status from a time on.
     pub(crate) fn set(&mut self, now: u64, status: Status) {
         match self.changes.last_mut() {
             Some((_, last)) if *last == status => {}
-            // What lasted no time is not worth a line.
+            // A status without duration is not recorded.
             Some((time, last)) if *time == now => {
                 *last = status;
                 if let [.., (_, before), (_, last)] = &*self.changes

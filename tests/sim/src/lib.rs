@@ -1,12 +1,12 @@
 //! Programs against the kernel on the host, in virtual time.
 //!
 //! A scenario is a root task: it makes objects and threads through the userlib, and each thread is a
-//! closure that makes system calls through the userlib as well. Below is the kernel as it is shipped,
-//! on the architecture without hardware of [`host_tests`]. Closures run as coroutines: one runs until
-//! it makes a system call or says how long it works ([`work`]), so all time is virtual, and a run
-//! depends on nothing but the scenario and its seed.
+//! closure that makes system calls through the userlib as well. The kernel is the one that is
+//! shipped, on the architecture without hardware of [`host_tests`]. Closures run as coroutines: one
+//! runs until it makes a system call or states how long it works ([`work`]), so all time is virtual,
+//! and a run depends only on the scenario and its seed.
 //!
-//! The page "The simulator" of the book teaches it.
+//! The page "The simulator" of the book is the tutorial.
 
 mod chart;
 mod device;

@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: runs a scenario and shows who ran when.
+//! `cargo xtask sim`: runs a scenario and shows the execution of its threads.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,33 +13,33 @@ use simulator::{Options, Simulation, Window, chart, chrome, csv, table};
 #[derive(Parser)]
 #[command(name = "cargo xtask sim", max_term_width = 100)]
 struct Arguments {
-    /// The scenario; without one, they are listed.
+    /// The scenario; without one, all are listed.
     scenario: Option<String>,
-    /// Where all random numbers start from.
+    /// Seed of all random numbers.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// How long to run, in milliseconds of virtual time.
     #[arg(long, value_name = "MS")]
     time: Option<u64>,
-    /// Where the chart begins, in milliseconds.
+    /// Start of the chart, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     from: f64,
-    /// Where the chart ends, in milliseconds; by default at most 100 ms after its beginning.
+    /// End of the chart, in milliseconds; by default at most 100 ms after its start.
     #[arg(long, value_name = "MS")]
     to: Option<f64>,
     /// Columns of the chart.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(10..))]
     width: u16,
-    /// What a kernel entry costs, in microseconds.
+    /// Cost of a kernel entry, in microseconds.
     #[arg(long, value_name = "US", default_value_t = 1)]
     kernel_time: u64,
     /// Number of cores.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=1))]
     cores: u8,
-    /// Check what must always hold after every kernel entry; slow.
+    /// Check the invariants after every kernel entry; slow.
     #[arg(long)]
     check: bool,
-    /// Print the notes of the threads and the interrupts within the chart.
+    /// Print the notes of threads and the interrupts in the range of the chart.
     #[arg(long)]
     notes: bool,
     /// Folder for the trace.

@@ -9,26 +9,26 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use oorandom::Rand64;
 use userlib::arch::Registers;
 
-/// The address at which every program starts. A thread whose program counter is set to it, say by the
-/// reply to a timeout fault, starts anew.
+/// The address at which every program starts. A thread restarts from the beginning if its program
+/// counter is set to it, for example by the reply to a timeout fault.
 pub const START: usize = 0x1_0000;
 
-/// What a program wants before it goes on.
+/// What a program requests before it continues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request {
     /// A system call.
     Syscall(Syscall, Registers),
-    /// A system call that no kernel knows.
+    /// An unknown system call.
     Unknown(usize, usize),
     /// Processor time, in microseconds.
     Work(u64),
-    /// Something that the processor refuses.
+    /// A processor exception.
     Fault,
 }
 
 type Pause = Yielder<Registers, Request>;
 
-/// What a program on stage is made of.
+/// The state of a running program.
 pub(crate) struct Actor {
     pause: Cell<*const Pause>,
     /// Address of its IPC buffer.
@@ -40,21 +40,21 @@ pub(crate) struct Actor {
 impl Actor {
     /// Pauses the program until its request is fulfilled.
     pub fn ask(&self, request: Request) -> Registers {
-        // SAFETY: the coroutine set the pointer when it started, and what it points to lives as long
-        // as the coroutine, which is the one that runs: only the actor on stage is ever asked.
+        // SAFETY: the coroutine set the pointer when it started, and the target lives as long as the
+        // coroutine, which is the one that runs: only the running program's actor is asked.
         unsafe { &*self.pause.get() }.suspend(request)
     }
 }
 
-/// What a thread does, as often as it is started.
+/// The code of a thread, which may be started several times.
 pub(crate) type Body = Rc<dyn Fn()>;
 
-/// A program and where it is.
+/// A program and its state.
 pub(crate) struct Program {
     body: Body,
     pub actor: Rc<Actor>,
     coroutine: Option<Coroutine<Registers, Request, ()>>,
-    /// Processor time that it wants before it goes on.
+    /// Processor time that it needs before it continues.
     pub work: u64,
 }
 
@@ -73,19 +73,19 @@ impl Program {
         }
     }
 
-    /// Goes back to the start: what it was doing is forgotten.
+    /// Restarts the program from the beginning; its previous state is dropped.
     pub fn restart(&mut self) {
         let (actor, body) = (self.actor.clone(), self.body.clone());
         self.work = 0;
         self.coroutine = Some(Coroutine::new(move |pause: &Pause, _| {
             actor.pause.set(pause);
             body();
-            // As on a machine: a thread that is done tells its fault handler.
+            // As on real hardware, a thread that ends reports to its fault handler.
             userlib::runtime::exit_thread(0);
         }));
     }
 
-    /// Goes on, with `registers` as the result of what it asked for, to its next request.
+    /// Continues to the next request, with `registers` as the result of the last one.
     pub fn resume(&mut self, registers: Registers) -> Request {
         let coroutine = self.coroutine.as_mut().expect("it was started");
         match coroutine.resume(registers) {

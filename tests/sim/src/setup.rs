@@ -1,4 +1,4 @@
-//! What a scenario's root task has: the userlib's allocator, threads, devices.
+//! The environment of a scenario's root task: the userlib's allocator, threads, devices.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::device::{Arrivals, Interrupt, Timer};
 use crate::program::{Body, START};
 use crate::stage::stage;
 
-/// A thread that the simulation takes over.
+/// A thread that the simulation will add.
 pub(crate) struct NewThread {
     pub name: String,
     pub tcb: Tcb,
@@ -26,11 +26,11 @@ pub(crate) struct NewThread {
     pub body: Body,
 }
 
-/// The root task's means. Everything it does takes no time.
+/// The resources of the root task. None of its operations takes time.
 pub struct Setup {
     /// Slots and memory.
     pub allocator: Allocator,
-    /// The right to hand out time.
+    /// The capability to configure scheduling contexts.
     pub sched_control: SchedControl,
     seed: u64,
     lines: usize,
@@ -54,7 +54,7 @@ impl Setup {
     /// Makes an object.
     ///
     /// # Panics
-    /// Where memory or slots are used up.
+    /// If memory or slots are exhausted.
     pub fn create<T: FixedObject>(&mut self) -> T {
         self.allocator.create().expect("there is memory")
     }
@@ -62,7 +62,7 @@ impl Setup {
     /// Copies a capability, with a badge.
     ///
     /// # Panics
-    /// Where it cannot be copied.
+    /// If it cannot be copied.
     pub fn badge<T: Capability>(&mut self, capability: T, badge: usize) -> T {
         let minted = self.allocator.mint(capability, Rights::ALL, badge);
         minted.expect("the capability can be minted")
@@ -71,7 +71,7 @@ impl Setup {
     /// Makes a scheduling context.
     ///
     /// # Panics
-    /// Where the parameters are impossible.
+    /// If the parameters are invalid.
     pub fn context(&mut self, time: &SchedParameters) -> SchedContext {
         let bits = time.size_bits();
         let context = self.allocator.create_sized(bits).expect("there is memory");
@@ -80,7 +80,7 @@ impl Setup {
         context
     }
 
-    /// Begins a thread; [`ThreadBuilder::run`] makes it.
+    /// Describes a thread; [`ThreadBuilder::run`] makes it.
     pub fn thread(&mut self, name: impl Into<String>, priority: u8) -> ThreadBuilder<'_> {
         ThreadBuilder {
             name: name.into(),
@@ -93,10 +93,10 @@ impl Setup {
         }
     }
 
-    /// A device. `arrivals` says when it raises its interrupt line next, given the last time.
+    /// A device. `arrivals` returns the time of its next interrupt, given that of the last one.
     ///
     /// # Panics
-    /// Where there are no lines left.
+    /// If no lines are left.
     pub fn device(
         &mut self,
         arrivals: impl FnMut(Microseconds) -> Option<Microseconds> + 'static,
@@ -132,7 +132,7 @@ impl Setup {
     }
 }
 
-/// A thread in the making: round robin with slices of 5 ms, without handlers, unless told otherwise.
+/// A builder for a thread: by default round robin with slices of 5 ms, and without handlers.
 pub struct ThreadBuilder<'a> {
     setup: &'a mut Setup,
     name: String,
@@ -144,21 +144,21 @@ pub struct ThreadBuilder<'a> {
 }
 
 impl ThreadBuilder<'_> {
-    /// The time that the thread has.
+    /// Sets the thread's scheduling parameters.
     #[must_use]
     pub fn time(self, time: SchedParameters) -> Self {
         let time = Some(time);
         Self { time, ..self }
     }
 
-    /// The thread gets time until its first receive, as `userlib::server::Passive` lends it, and then
-    /// lives from its callers'.
+    /// The thread has a scheduling context until its first receive, as `userlib::server::Passive`
+    /// lends it, and then runs on its callers' contexts.
     #[must_use]
     pub fn passive(self) -> Self {
         Self { lent: true, ..self }
     }
 
-    /// Who hears of the thread's faults and its end.
+    /// Sets the handler of the thread's faults and its end.
     #[must_use]
     pub fn on_fault(self, endpoint: Endpoint) -> Self {
         let fault_endpoint = endpoint.cptr();
@@ -168,7 +168,7 @@ impl ThreadBuilder<'_> {
         }
     }
 
-    /// Who hears when its budget runs out.
+    /// Sets the handler of the thread's timeouts.
     #[must_use]
     pub fn on_timeout(self, endpoint: Endpoint) -> Self {
         let timeout_endpoint = endpoint.cptr();
@@ -178,17 +178,17 @@ impl ThreadBuilder<'_> {
         }
     }
 
-    /// Makes the thread. It starts when the root task is done, and starts again from the beginning
+    /// Makes the thread. It starts when the root task is done, and restarts from the beginning
     /// whenever its program counter is set to [`START`].
     ///
     /// # Panics
-    /// Where memory or slots are used up.
+    /// If memory or slots are exhausted.
     pub fn run(self, body: impl Fn() + 'static) -> Thread {
         let thread = self.start(Rc::new(body));
         thread.expect("a thread can be made")
     }
 
-    /// Makes the thread, as [`ThreadBuilder::run`] does. It does the same again and again.
+    /// Makes the thread, as [`ThreadBuilder::run`] does. It repeats `body` for ever.
     ///
     /// # Panics
     /// As [`ThreadBuilder::run`].
@@ -209,7 +209,7 @@ impl ThreadBuilder<'_> {
         } = self;
         let tcb: Tcb = setup.create();
         let frame: Frame = setup.create();
-        // There is no translation: the frame is where the kernel says it is.
+        // There is no address translation: the frame's physical address is its address.
         let buffer = frame.physical_address()?;
         let cnode = setup.allocator.cnode();
         tcb.configure(cnode, 0, boot::VSPACE, buffer, frame)?;

@@ -1,4 +1,4 @@
-//! The machine that runs programs: it plays the processor, the devices and the passing of time.
+//! The machine that runs programs: it simulates the processor, the devices and the passage of time.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -26,12 +26,12 @@ type Host = host_tests::arch::Host;
 /// How to run a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Where all dice start from.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// What a kernel entry costs, in microseconds. At least 1, so that a thread that does nothing but
-    /// make system calls gets on in time.
+    /// The cost of a kernel entry, in microseconds. At least 1, so that time advances even if a
+    /// thread only makes system calls.
     pub kernel_time: u64,
-    /// Whether to check what must always hold after every kernel entry, which is slow.
+    /// Whether to check the invariants after every kernel entry, which is slow.
     pub check: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for Options {
 
 /// A scenario in progress.
 pub struct Simulation {
-    // Before the machine, because what programs hold on their stacks goes first.
+    // Before the machine, so that values on the programs' stacks are dropped first.
     programs: Vec<Program>,
     threads: Vec<Ptr<Thread<Host>>>,
     numbers: HashMap<usize, usize>,
@@ -56,7 +56,7 @@ pub struct Simulation {
     machine: Machine,
     options: Options,
     history: History,
-    /// The root task's line of the record comes first and is not shown.
+    /// Whether the root task is done. Its actions are not recorded.
     started: bool,
 }
 
@@ -64,10 +64,10 @@ pub struct Simulation {
 const MEMORY_BITS: usize = 24;
 
 impl Simulation {
-    /// Boots a machine whose root task is `scenario`, up to the moment when that is done.
+    /// Boots a machine with `scenario` as its root task, and runs until that is done.
     ///
     /// # Panics
-    /// Where the scenario does.
+    /// If the scenario panics.
     pub fn new(scenario: fn(&mut Setup), options: Options) -> Self {
         let mut machine = Machine::with_memory(MEMORY_BITS);
         let root = machine.root;
@@ -76,7 +76,7 @@ impl Simulation {
         let body = move || {
             let mut setup = Setup::new(&boot_info, options.seed);
             scenario(&mut setup);
-            // Nobody resumes it.
+            // It is never resumed.
             boot::TCB.suspend().expect("a thread can suspend itself");
         };
         machine.kernel[root.thread].context.set(PC, START);
@@ -104,10 +104,10 @@ impl Simulation {
         simulation
     }
 
-    /// Runs until a moment, in microseconds.
+    /// Runs until a time, in microseconds.
     ///
     /// # Panics
-    /// Where a program of the scenario does, or something that must always hold does not.
+    /// If a program of the scenario panics, or an invariant is violated.
     pub fn run_until(&mut self, end: u64) {
         stage::enter(&self.stage);
         while self.now() < end {
@@ -125,21 +125,21 @@ impl Simulation {
         self.machine.now()
     }
 
-    /// Takes a program on, as the body of a kernel thread.
+    /// Adds a program, as the body of a kernel thread.
     fn cast(&mut self, thread: Ptr<Thread<Host>>, program: Program) {
         self.numbers.insert(thread.address(), self.programs.len());
         self.programs.push(program);
         self.threads.push(thread);
     }
 
-    /// Takes on the threads that the root task has made.
+    /// Adds the threads that the root task has made.
     fn cast_new(&mut self) {
         for new in self.stage.spawned.take() {
             let NewThread { tcb, context, .. } = new;
             let Cap::Thread(thread) = self.machine.cap(tcb.cptr().0) else {
                 panic!("{} was deleted at once", new.name);
             };
-            // Dice that depend on the seed and the number of the thread.
+            // Random numbers that depend on the seed and the number of the thread.
             let number = self.programs.len() as u128;
             let seed = u128::from(self.options.seed) << 64 | number;
             if let Cap::SchedContext { object, .. } = self.machine.cap(context.cptr().0) {
@@ -156,7 +156,7 @@ impl Simulation {
         }
     }
 
-    /// The next thing that happens; nothing happens after `end`.
+    /// Simulates the next event, but none after `end`.
     fn step(&mut self, end: u64) {
         let now = self.now();
         let stage = self.stage.clone();
@@ -267,7 +267,7 @@ impl Simulation {
         }
     }
 
-    /// When something happens that no program does.
+    /// The time of the next event that no program causes.
     fn next_event(&self, end: u64) -> u64 {
         let timer = self.machine.kernel.arch.deadline.0;
         let device = self.stage.devices.borrow().next();
@@ -283,7 +283,7 @@ impl Simulation {
         self.history.marks.push(Mark { time, actor, text });
     }
 
-    /// Records what everybody does now.
+    /// Records the current status of all threads.
     fn observe(&mut self) {
         let (now, kernel) = (self.now(), &self.machine.kernel);
         for (thread, actor) in self.threads.iter().skip(1).zip(&mut self.history.actors) {
@@ -294,13 +294,13 @@ impl Simulation {
 
 impl Drop for Simulation {
     fn drop(&mut self) {
-        // Programs are unwound on stage: what they hold may want to look around.
+        // Programs are unwound with the stage entered, because destructors may use it.
         stage::enter(&self.stage);
         self.programs.clear();
     }
 }
 
-/// What a thread finds in its registers after a system call.
+/// The content of a thread's registers after a system call.
 fn results(context: &impl UserContext) -> Registers {
     let mut registers = Registers {
         cap: context.get(CAP),

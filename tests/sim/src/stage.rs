@@ -1,4 +1,5 @@
-//! What a running program can reach besides the kernel: the clock, its dice, the margin of the record.
+//! The environment of a running program besides the kernel: clock, random numbers, notes in the
+//! record.
 //!
 //! The stage is a thread-local, because programs call plain functions, as they do on a machine.
 
@@ -19,11 +20,11 @@ use crate::setup::NewThread;
 pub(crate) struct Stage {
     /// The time in microseconds.
     pub now: Cell<u64>,
-    /// Who is on stage.
+    /// The program that runs.
     pub actor: RefCell<Option<Rc<Actor>>>,
-    /// What programs noted and the simulation has not yet recorded.
+    /// Notes of programs that are not recorded yet.
     pub notes: RefCell<Vec<String>>,
-    /// Threads that the root task has made and the simulation does not know yet.
+    /// Threads that the root task has made and the simulation has not added yet.
     pub spawned: RefCell<Vec<NewThread>>,
     /// The devices.
     pub devices: RefCell<Devices>,
@@ -33,7 +34,7 @@ thread_local! {
     static STAGE: RefCell<Option<Rc<Stage>>> = const { RefCell::new(None) };
 }
 
-/// The stage of the simulation that runs on this thread of the host.
+/// The stage of the simulation that runs on this host thread.
 pub(crate) fn stage() -> Rc<Stage> {
     STAGE.with_borrow(|stage| {
         stage
@@ -42,7 +43,7 @@ pub(crate) fn stage() -> Rc<Stage> {
     })
 }
 
-/// Makes `stage` the one of this thread of the host, and this crate the userlib's kernel.
+/// Sets the stage of this host thread, and this crate as the userlib's kernel.
 pub(crate) fn enter(stage: &Rc<Stage>) {
     userlib::arch::install_kernel(&Door);
     STAGE.set(Some(stage.clone()));
@@ -53,7 +54,7 @@ fn actor() -> Rc<Actor> {
     actor.expect("a program is on stage")
 }
 
-/// The door from the userlib to the kernel: the program pauses, and goes on when the kernel is done.
+/// The interface from the userlib to the kernel: the program pauses until the kernel is done.
 struct Door;
 
 impl Kernel for Door {
@@ -70,29 +71,29 @@ impl Kernel for Door {
     }
 }
 
-/// The time.
+/// The current time.
 pub fn now() -> Microseconds {
     Microseconds(stage().now.get())
 }
 
-/// Works for this long: so much processor time passes before the program goes on.
+/// Works for a time: the program continues after this much processor time.
 pub fn work(time: Microseconds) {
     if time > Microseconds(0) {
         actor().ask(Request::Work(time.0));
     }
 }
 
-/// Does something that the processor refuses.
+/// Causes a processor exception.
 pub fn fault() {
     actor().ask(Request::Fault);
 }
 
-/// Writes something next to the calling thread in the record.
+/// Adds a note of the calling thread to the record.
 pub fn note(text: impl Into<String>) {
     stage().notes.borrow_mut().push(text.into());
 }
 
-/// A random time of the calling thread's own dice, which depend on the seed and on nothing else.
+/// A random time from the calling thread's own random numbers, which depend only on the seed.
 pub fn random(range: Range<Microseconds>) -> Microseconds {
     let mut dice = actor().dice.get();
     let drawn = dice.rand_range(range.start.0..range.end.0.max(range.start.0 + 1));

@@ -1,5 +1,5 @@
-//! The record for tools: a trace in the format that Chrome's and Perfetto's viewers read, and the same
-//! as comma-separated values. The book's page "The simulator" documents both.
+//! Machine-readable output: a trace in the format of the Chrome and Perfetto viewers, and the same as
+//! comma-separated values. The page "The simulator" of the book documents both.
 
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// The trace as JSON: a line for each thread and one for devices (number 0).
+/// The trace as JSON: a track for each thread and one for devices (number 0).
 pub fn chrome(history: &History, scenario: &str) -> String {
     let mut events = vec![format!(
         r#"{{"ph":"M","name":"process_name","pid":1,"args":{{"name":{}}}}}"#,
@@ -78,7 +78,7 @@ pub fn chrome(history: &History, scenario: &str) -> String {
     format!("{{\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
 }
 
-/// The trace as comma-separated values, in order of time: `time,thread,event,detail`.
+/// The trace as comma-separated values, sorted by time: `time,thread,event,detail`.
 pub fn csv(history: &History) -> String {
     let mut lines = Vec::new();
     for (actor, line) in history.actors.iter().enumerate() {

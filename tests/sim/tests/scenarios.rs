@@ -1,4 +1,4 @@
-//! What the scenarios promise.
+//! Properties of the scenarios.
 
 use simulator::scenarios::{ALL, Scenario, find};
 use simulator::{
@@ -58,7 +58,7 @@ fn sporadic_servers_catch_up_and_bandwidth_does_not() {
     let served = |name| -> Vec<_> { history.notes(name).map(|(time, _)| time).collect() };
     let (sporadic, bandwidth) = (served("sporadic"), served("bandwidth"));
     assert_eq!((sporadic.len(), bandwidth.len()), (10, 10));
-    // Of each burst, the second event needs time that comes back.
+    // In each burst, the second event needs a replenishment.
     for (sporadic, bandwidth) in sporadic.iter().zip(&bandwidth).skip(1).step_by(2) {
         assert!(sporadic + 1_500 < *bandwidth, "{sporadic} {bandwidth}");
     }
@@ -162,12 +162,12 @@ fn a_hundred_threads_share_ten_seconds() {
     for actor in &history.actors {
         let SchedParameters { budget, period, .. } = actor.time.unwrap();
         let (ran, periods) = (history.ran(&actor.name), history.end / period.0);
-        // Each job works for at least a 400th of the period.
+        // Each job works for at least 1/400 of the period.
         assert!(ran >= (periods - 1) * (period.0 / 400), "{}", actor.name);
         assert!(ran <= (periods + 1) * budget.0, "{}", actor.name);
         sum += ran;
     }
-    // One at a time; and the processor idles only when nobody is ready.
+    // One thread at a time; and the processor idles only when no thread is ready.
     let runs = |status| matches!(status, Status::Runs(_));
     assert_eq!(covered(&history, runs), sum);
     assert_eq!(
@@ -176,7 +176,7 @@ fn a_hundred_threads_share_ten_seconds() {
     );
 }
 
-/// For how long somebody was in such a status.
+/// For how long at least one thread had such a status.
 fn covered(history: &History, is: impl Fn(Status) -> bool) -> u64 {
     let mut spans: Vec<_> = (0..history.actors.len())
         .flat_map(|actor| history.spans(actor))
@@ -247,7 +247,7 @@ fn priorities_budgets_and_signals_are_the_kernel_s() {
         .filter(|(.., status)| matches!(status, Status::Runs(Some(0))))
         .map(|(start, end, _)| (start, end - start))
         .collect();
-    // A millisecond each four, the first from the signal on.
+    // 1 ms in each 4 ms, the first from the signal on.
     assert_eq!(spans.len(), 3, "{spans:?}");
     for (period, (start, length)) in spans.iter().enumerate() {
         let due = 1_004 + period as u64 * 4_000;
@@ -302,8 +302,8 @@ fn the_book_shows_what_the_command_prints() {
     assert!(book.contains(&entries), "the page should say {entries}");
 }
 
-/// Jobs of 1 ms with a budget of 3 ms in 10 ms; each fourth takes 4 ms, so it ends after the next release. A
-/// more urgent thread delays some releases.
+/// Jobs of 1 ms with a budget of 3 ms in 10 ms; each fourth takes 4 ms, so it ends after the next
+/// release. A higher-priority thread delays some releases.
 fn jobs(setup: &mut Setup, wait: fn(&mut Periodic)) {
     let time = SchedParameters::new(ms(3), ms(10))
         .with_extra_refills(6)

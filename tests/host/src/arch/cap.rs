@@ -1,11 +1,11 @@
-//! Capabilities of the host: the least that threads need.
+//! Capabilities of the host architecture: the minimum that threads need.
 
 use abi::Rights;
 use abi::sizes::{ASID_POOL_BITS, VSPACE_BITS};
 use kernel::arch::{ArchCap, Frame, PhysAddr};
 use kernel::cap::{Field, RawCap};
 
-/// A capability to something that only this architecture knows.
+/// A capability that only this architecture defines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HostCap {
     /// The root of an address space. Nothing is ever mapped in it.
@@ -15,11 +15,11 @@ pub enum HostCap {
         /// Whether it has an ASID, so that threads can use it.
         assigned: bool,
     },
-    /// A frame of memory, which is how IPC buffers come about.
+    /// A frame of memory; IPC buffers need frames.
     Frame(Frame),
-    /// The right to make ASID pools; there is one pool, so it is good for nothing.
+    /// The right to make ASID pools. There is only one pool, so this capability has no use.
     AsidControl,
-    /// A pool of ASIDs, of which there are always enough.
+    /// An ASID pool, which never runs out of ASIDs.
     AsidPool(PhysAddr),
 }
 
@@ -36,7 +36,7 @@ const FLAG: Field = Field::number(0, 15, 1);
 const ADDRESS: Field = Field::number(1, 0, usize::BITS as u8);
 
 impl HostCap {
-    /// Object, beginning and end, of what has memory.
+    /// The object's start and end addresses, if it has memory.
     fn extent(self) -> Option<(usize, usize)> {
         let (start, bits) = self.memory()?;
         Some((start.0, start.0 + (1 << bits)))

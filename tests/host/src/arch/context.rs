@@ -3,20 +3,20 @@
 use abi::registers::{COUNT, PC, SYSCALL_BYTES};
 use kernel::arch::UserContext;
 
-/// The registers of a thread: a plain array, in the numbering of the ABI, and the address at which the
-/// thread goes on.
+/// The registers of a thread: an array in the numbering of the ABI, and the address at which the
+/// thread continues.
 #[derive(Clone, Debug)]
 pub struct Registers {
     registers: [usize; COUNT],
     next: usize,
-    /// Whether somebody wrote that address.
+    /// Whether the `PC` register was written.
     sent: bool,
 }
 
-/// The low address bits of every system-call instruction. No program has other text than this rule: at
-/// an address that ends in these bits there is a system call, anywhere else something that does not
-/// concern the kernel. So a thread that is sent back to its system call can be told from one that goes
-/// on behind it.
+/// The low address bits of every system-call instruction. All program text follows one rule: an
+/// address that ends in these bits holds a system-call instruction, any other address an instruction
+/// that does not enter the kernel. So a thread that restarts its system call can be told from one
+/// that continues after it.
 const SYSCALL_PLACE: usize = 8;
 const SYSCALL_DISTANCE: usize = 16;
 
@@ -26,30 +26,30 @@ impl Registers {
         self.next % SYSCALL_DISTANCE == SYSCALL_PLACE
     }
 
-    /// Whether a program, and not the kernel, sent the thread to where it goes on.
+    /// Whether the address at which the thread continues was written to its `PC` register.
     pub const fn was_sent(&self) -> bool {
         self.sent
     }
 
-    /// Goes on to the next system call in the program's text.
+    /// Continues at the next system-call instruction in the program's text.
     pub const fn advance_to_syscall(&mut self) {
         self.next = self.next.next_multiple_of(SYSCALL_DISTANCE) + SYSCALL_PLACE;
         self.sent = false;
     }
 
-    /// What a trap does at a system call.
+    /// The effect of a trap at a system call.
     pub const fn enter_syscall(&mut self) {
         self.registers[PC] = self.next;
         self.next += SYSCALL_BYTES;
         self.sent = false;
     }
 
-    /// What comes next is no system call any more: it was overwritten.
+    /// The next instruction is no longer a system call, because it was overwritten.
     pub const fn divert(&mut self) {
         self.next += SYSCALL_BYTES;
     }
 
-    /// What a trap does at a fault or an interrupt.
+    /// The effect of a trap at a fault or an interrupt.
     pub const fn enter_otherwise(&mut self) {
         self.registers[PC] = self.next;
     }

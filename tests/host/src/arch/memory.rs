@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use kernel::arch::PhysAddr;
 
-/// What fresh memory is full of, so that whoever forgets to clear it is found out.
+/// Initial content of memory, so that code that forgets to clear memory fails.
 const JUNK: u8 = 0xa5;
 
 /// The RAM of a machine: host memory, aligned to its size. Physical addresses are those of the host.
@@ -34,10 +34,10 @@ impl Arena {
         Self { start, layout }
     }
 
-    /// What it holds.
+    /// The content of the memory.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: allocated with this size and initialised in `new`; the kernel, which writes to it,
-        // does not run while it is borrowed.
+        // does not run while the arena is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.layout.size()) }
     }
 
@@ -50,8 +50,8 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout in `new`. The kernel whose objects lie here is gone: a
-        // machine owns both, the kernel first.
+        // SAFETY: allocated with this layout in `new`. The kernel with its objects in this memory no
+        // longer exists: a machine owns both and drops the kernel first.
         unsafe { dealloc(self.start, self.layout) };
     }
 }

@@ -25,46 +25,46 @@ use kernel::token::Ptr;
 /// An interrupt line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Line {
-    /// The device wants attention.
+    /// The device requests an interrupt.
     pub raised: bool,
-    /// The kernel does not want to hear of it.
+    /// The kernel has masked the line.
     pub masked: bool,
 }
 
 /// The host as an architecture, and the state of its imaginary devices. One tick is one microsecond.
 #[derive(Debug)]
 pub struct Host {
-    /// The time. It stands still while the kernel works, but for `time_per_look`.
+    /// The time. It does not advance while the kernel executes, except by `time_per_look`.
     pub time: Cell<Ticks>,
-    /// How much time passes whenever the kernel looks at the clock: what it costs to run it.
+    /// How much time each read of the clock takes: the cost of kernel execution.
     pub time_per_look: Ticks,
-    /// When the timer fires.
+    /// The time at which the timer fires.
     pub deadline: Ticks,
     /// The interrupt lines.
     pub lines: [Line; Self::INTERRUPTS],
-    /// A line that is raised in the middle of a kernel entry: when the kernel has asked so many times
-    /// whether an interrupt waits.
+    /// A line that is raised during a kernel entry, after the kernel has passed this many preemption
+    /// points.
     pub ambush: Option<(usize, Irq)>,
-    /// Whether fast paths always look at the clock.
+    /// Whether fast paths always read the clock.
     pub always_looks: bool,
     /// Whether the kernel takes fast paths.
     pub fast_paths: bool,
     /// The thread that the kernel told the processor to run.
     pub running: Option<Ptr<Thread<Self>>>,
-    /// The thread whose floating-point registers this core still has.
+    /// The thread with floating-point registers still loaded on this core.
     pub held: Option<Ptr<Thread<Self>>>,
-    /// The cores that this one has interrupted, as bits.
+    /// The cores to which this core has sent an IPI, as a bit mask.
     pub calls: u64,
 }
 
-/// The line that the kernel keeps for itself.
+/// The line that the kernel reserves for itself.
 pub const TIMER_LINE: Irq = Irq(Host::INTERRUPTS - 1);
 
 thread_local! {
     static CONSOLE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Takes what kernels on this thread of the host have written to their consoles.
+/// Takes the console output of the kernels on this host thread.
 pub fn take_console() -> String {
     CONSOLE.take()
 }
@@ -114,7 +114,7 @@ impl Arch for Host {
 
     const INTERRUPTS: usize = 16;
     const SCHED_CONTROL_FIRST: bool = true;
-    // As often as possible, so that tests can interrupt long operations anywhere.
+    // As often as possible, so that tests can interrupt long operations at every step.
     const WORK_PER_LOOK: usize = 1;
 
     fn always_looks(&self) -> bool {

@@ -1,5 +1,5 @@
-//! Machines with several cores. One of them acts at a time: the others are in their programs meanwhile, or
-//! idle, and never in the kernel.
+//! Machines with several cores. One core acts at a time; meanwhile the others are in user mode or
+//! idle, never in the kernel.
 
 use std::cell::Cell;
 
@@ -12,16 +12,16 @@ use crate::CPtr;
 use crate::arch::Host;
 
 thread_local! {
-    /// The kernels of the machine that was used last.
+    /// The kernels of the machine that was used last on this host thread.
     static KERNELS: Cell<Option<&'static Kernels<Host>>> = const { Cell::new(None) };
 }
 
-/// Lets a core do what another one, which is in the kernel, waits for.
+/// Lets a core handle its requests, for which another core waits in the kernel.
 pub fn attend(core: usize) {
     if let Some(kernels) = KERNELS.get() {
-        // SAFETY: who waits has no reference to that kernel, and nobody else runs.
+        // SAFETY: the waiting core has no reference to that kernel, and no other core runs.
         let kernel = unsafe { kernels.get(core) };
-        // On a machine it comes to the gate with an interrupt, or stands there already.
+        // On real hardware, the core takes an IPI or already waits for the entry lock.
         if let Some(thread) = kernel.core.current {
             kernel[thread].context.enter_otherwise();
         }
@@ -30,7 +30,7 @@ pub fn attend(core: usize) {
 }
 
 impl Machine {
-    /// Lets a core act.
+    /// Runs `work` on a core.
     pub fn on<T>(&mut self, core: usize, work: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.kernel.core.id;
         self.turn_to(core);
@@ -41,23 +41,23 @@ impl Machine {
 
     /// The kernel of a core.
     pub fn kernel_of(&mut self, core: usize) -> &mut Kernel<Host> {
-        // SAFETY: the machine is borrowed, and with it the kernel that acts.
+        // SAFETY: the machine is borrowed, and with it the acting kernel.
         unsafe { self.place.kernels().get(core) }
     }
 
-    /// The scheduling context, and with it the thread that runs on it, belongs to a core from now on.
+    /// Makes a core the owner of a scheduling context and of the thread that runs on it.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn configure_on(&mut self, core: usize, context: CPtr, budget: Budget) -> Answer {
         let control = self.boot_info.sched_control.start + core;
         self.configure_by(control, context, budget)
     }
 
-    /// Makes a task on a core.
+    /// Makes a task that a core owns.
     ///
     /// # Panics
-    /// Where memory is used up.
+    /// If memory is exhausted.
     pub fn spawn_on(&mut self, core: usize, spec: Spec) -> Task {
         let task = self.spawn(spec.suspended());
         if let Some(budget) = spec.budget {
@@ -68,7 +68,7 @@ impl Machine {
         task
     }
 
-    /// From now on this core acts.
+    /// Makes this core the acting one.
     pub fn turn_to(&mut self, core: usize) {
         let time = self.kernel.arch.time.get();
         // SAFETY: the reference to the other kernel is replaced.
@@ -76,10 +76,10 @@ impl Machine {
         self.kernel.arch.time.set(time);
     }
 
-    /// Checks the cores that don't act, but those that must still find out what was done to them.
+    /// Checks the cores that do not act, except those that have not yet seen a remote modification.
     pub(super) fn check_other_cores(&self) {
         for core in 0..self.kernel.cores() {
-            // SAFETY: the machine is borrowed, so that nobody has a reference that may write.
+            // SAFETY: the machine is borrowed, so no mutable reference is in use.
             let kernel = unsafe { self.place.kernels().get(core) };
             if core != self.kernel.core.id && !kernel.is_visited() {
                 if let Err(violation) = check_core(kernel) {
@@ -90,7 +90,7 @@ impl Machine {
         }
     }
 
-    /// Everybody knows what time it is.
+    /// Sets the clocks of all cores to the time of this core.
     pub(super) fn spread_time(&mut self) {
         KERNELS.set(Some(self.place.kernels()));
         let time = self.kernel.arch.time.get();
@@ -99,7 +99,7 @@ impl Machine {
         }
     }
 
-    /// Lets a core take the interrupt that another one has sent it. Returns whether there was one.
+    /// Lets this core take an IPI from another core. Returns whether there was one.
     pub(super) fn take_call(&mut self) -> bool {
         for sender in 0..self.kernel.cores() {
             let bit = 1 << self.kernel.core.id;

@@ -1,4 +1,4 @@
-//! Ways into the kernel, and time.
+//! Kernel entries, and the passage of time.
 
 use abi::registers::{CAP, DESTINATION, INFO, MESSAGE_REGISTERS, MR, REPLY, SYSCALL};
 use abi::{IpcBuffer, MessageInfo, Syscall};
@@ -25,11 +25,10 @@ pub struct Operands {
 }
 
 impl Machine {
-    /// The running task makes a system call. When this returns, everything that follows from it by
-    /// itself has happened.
+    /// The running task makes a system call. On return, all automatic consequences have happened.
     ///
     /// # Panics
-    /// Where the task does not run, or something that should always hold does not.
+    /// If the task does not run, or an invariant is violated.
     pub fn syscall(&mut self, task: Task, call: Syscall, operands: Operands, message: &Message) {
         self.prepare(task, operands, message);
         self.trap(task, call.number());
@@ -59,8 +58,8 @@ impl Machine {
         self.settle();
     }
 
-    /// If a task is going to execute its system call again, another thread of its program overwrites that, so
-    /// that it does something else first.
+    /// If a task is about to restart its system call, another thread of its program overwrites that
+    /// instruction, so that the task does something else first.
     pub fn divert(&mut self, task: Task) {
         let context = &mut self.kernel[task.thread].context;
         if context.is_at_syscall() {
@@ -74,7 +73,7 @@ impl Machine {
         self.settle();
     }
 
-    /// Lets time pass; the timer fires when it should.
+    /// Lets time pass; the timer fires at its deadline.
     pub fn advance(&mut self, ticks: u64) {
         let target = self.kernel.arch.time.get() + Ticks(ticks);
         self.settle();
@@ -87,8 +86,8 @@ impl Machine {
         }
     }
 
-    /// Lets time pass without the timer being looked at: the interrupt is late, and whatever enters
-    /// the kernel next comes first.
+    /// Lets time pass without a timer interrupt: the interrupt is late, and any other kernel entry
+    /// comes first.
     pub fn stall(&mut self, ticks: u64) {
         let now = self.kernel.arch.time.get();
         let end = now + Ticks(ticks);
@@ -99,13 +98,13 @@ impl Machine {
     /// Lets time pass until `done` holds.
     ///
     /// # Panics
-    /// Where it does not within ten million ticks.
+    /// If it does not within ten million ticks.
     pub fn advance_until(&mut self, done: impl Fn(&Self) -> bool) {
         let end = self.now() + 10_000_000;
         while !done(self) {
             let now = self.now();
             let deadline = self.next_deadline().0;
-            assert!(now < end && deadline < end, "it does not come to pass");
+            assert!(now < end && deadline < end, "the condition never holds");
             self.advance(deadline.saturating_sub(now).max(1));
         }
     }
@@ -115,12 +114,12 @@ impl Machine {
         self.kernel.arch.time.get().0
     }
 
-    /// What the machine does by itself: interrupts are taken, and threads that were sent back to a
-    /// system call execute it again. If programs send themselves back, there may be no end to it, which
-    /// is their affair: after some times they are left at their call.
+    /// Does what happens without the test: interrupts are taken, and threads that were set back to a
+    /// system call execute it again. Programs that write each other's `PC` may repeat this forever;
+    /// so after a number of repetitions such a thread is left at its call.
     ///
     /// # Panics
-    /// Where there is no end to what the kernel does.
+    /// If the kernel itself never comes to rest.
     #[cfg(feature = "smp")]
     fn settle(&mut self) {
         let (acting, mut sent) = (self.kernel.core.id, 0);
@@ -140,7 +139,7 @@ impl Machine {
         }
     }
 
-    /// When the first timer fires.
+    /// The earliest timer deadline of all cores.
     #[cfg(feature = "smp")]
     fn next_deadline(&mut self) -> Ticks {
         if self.others_are_late {
@@ -161,7 +160,7 @@ impl Machine {
         self.settle_core(&mut 0);
     }
 
-    /// The same on the core that acts. `sent` counts those who were sent back.
+    /// The same for the acting core. `sent` counts system calls at addresses that a program wrote.
     fn settle_core(&mut self, sent: &mut usize) {
         const MOST_SENT: usize = 16;
         for _ in 0..20_000 {
@@ -208,7 +207,7 @@ impl Machine {
     }
 
     #[cfg(not(feature = "smp"))]
-    #[expect(clippy::unused_self, reason = "nobody is there to call")]
+    #[expect(clippy::unused_self, reason = "there is no other core")]
     const fn is_called(&self) -> bool {
         false
     }
@@ -229,7 +228,7 @@ impl Machine {
         let context = self.kernel.core.current_context;
         entry(self.kernel);
         self.entries += 1;
-        // The kernel's own time is on whoever it worked for.
+        // The kernel's own execution is charged to the context that was current at entry.
         if let (Some(context), Some(history)) = (context, &mut self.history) {
             let end = self.kernel.arch.time.get();
             add_slice(history, context.address(), before, end);
@@ -249,7 +248,7 @@ impl Machine {
         }
     }
 
-    /// The system call that a thread's registers and buffer hold.
+    /// The system call in a thread's registers and buffer.
     fn call_of(&self, thread: Ptr<Thread<Host>>) -> Cause {
         let register = |index| self.kernel[thread].context.get(index);
         let info = MessageInfo(register(INFO));
@@ -281,7 +280,7 @@ impl Machine {
         }
     }
 
-    /// Rings the bell of the root task.
+    /// Raises the bell line, which wakes the root task.
     pub(super) fn ring(&mut self) {
         self.raise(BELL);
     }
@@ -298,7 +297,7 @@ impl Machine {
     /// Puts the operands of a system call into a task's registers and buffer.
     ///
     /// # Panics
-    /// Where the task was deleted.
+    /// If the task was deleted.
     pub fn prepare(&mut self, task: Task, operands: Operands, message: &Message) {
         let Message { label, words, caps } = message;
         let info = MessageInfo::new(*label, caps.len(), words.len());
@@ -322,7 +321,7 @@ impl Machine {
         }
     }
 
-    /// The IPC buffer of a task, as the task sees it.
+    /// The IPC buffer of a task, as user memory.
     pub fn buffer_mut(&mut self, task: Task) -> Option<&mut IpcBuffer> {
         let address = self.buffer_address(task)?;
         // SAFETY: the buffer lies in a frame of the machine's memory, aligned to its size, and the

@@ -1,4 +1,4 @@
-//! Looking at the machine.
+//! Inspection of the machine's state.
 
 use abi::registers::{CAP, INFO, MR};
 use abi::{MAX_EXTRA_CAPS, MessageInfo};
@@ -16,9 +16,9 @@ use crate::arch::Host;
 pub enum State {
     /// It was deleted.
     Gone,
-    /// It is suspended, or gave up.
+    /// It is suspended, or has failed.
     Inactive,
-    /// It would run, if it had time and the others let it.
+    /// It can run, given a budget and enough priority.
     Runnable,
     /// It waits for a receiver.
     Sending,
@@ -39,7 +39,7 @@ pub(super) fn frame(cap: &Cap<Host>) -> Option<Frame> {
 }
 
 impl Machine {
-    /// The space of the root task, from which everything can be reached.
+    /// The CSpace of the root task, from which everything can be reached.
     pub fn root_space(&self) -> Cap<Host> {
         self.root_space
     }
@@ -47,7 +47,7 @@ impl Machine {
     /// The capability in a slot of the root task's space.
     ///
     /// # Panics
-    /// Where there is no such slot.
+    /// If there is no such slot.
     pub fn cap(&self, address: CPtr) -> Cap<Host> {
         let slot = lookup_cap(self.kernel, self.root_space, address);
         self.kernel[slot.expect("the slot exists")].cap()
@@ -61,7 +61,7 @@ impl Machine {
     /// The thread of a task.
     ///
     /// # Panics
-    /// Where it was deleted.
+    /// If it was deleted.
     pub fn thread(&self, task: Task) -> &Thread<Host> {
         assert!(!self.is_gone(task), "the task was deleted");
         &self.kernel[task.thread]
@@ -89,7 +89,7 @@ impl Machine {
         }
     }
 
-    /// Who runs, whether the root task knows it or not: a task without capabilities.
+    /// The thread that runs, as a task without capabilities: the root task may have none to it.
     pub fn current(&self) -> Option<Task> {
         self.kernel.core.current.map(|thread| Task {
             tcb: 0,
@@ -99,7 +99,7 @@ impl Machine {
         })
     }
 
-    /// The name of the task that runs; "nobody" when the processor idles.
+    /// The name of the running task; `"nobody"` when the core is idle.
     pub fn running(&self) -> String {
         self.kernel
             .core
@@ -126,10 +126,10 @@ impl Machine {
         String::from_utf8_lossy(&name[..end.unwrap_or(name.len())]).into_owned()
     }
 
-    /// The scheduling context behind a capability.
+    /// The scheduling context to which a capability refers.
     ///
     /// # Panics
-    /// Where the capability is to something else.
+    /// If the capability is to something else.
     pub fn context(&self, context: CPtr) -> Ptr<SchedContext<Host>> {
         match self.cap(context) {
             Cap::SchedContext { object, .. } => object,
@@ -137,7 +137,7 @@ impl Machine {
         }
     }
 
-    /// The name of the task that holds a scheduling context; "nobody" when it is free.
+    /// The name of the task that has a scheduling context; `"nobody"` if no task has it.
     pub fn holder(&self, context: CPtr) -> String {
         self.kernel[self.context(context)]
             .thread
@@ -149,7 +149,7 @@ impl Machine {
         self.kernel[self.context(context)].refill_capacity()
     }
 
-    /// The replenishments of a scheduling context, as moments and amounts in microseconds.
+    /// The replenishments of a scheduling context, as times and amounts in microseconds.
     pub fn refills(&self, context: CPtr) -> Vec<(u64, u64)> {
         self.kernel[self.context(context)]
             .replenishments()
@@ -157,7 +157,7 @@ impl Machine {
             .collect()
     }
 
-    /// Whether a task has no time.
+    /// Whether a task has no scheduling context.
     pub fn is_passive(&self, task: Task) -> bool {
         self.thread(task).sched_context.is_none()
     }
@@ -167,12 +167,12 @@ impl Machine {
         self.thread(task).context.get(register)
     }
 
-    /// The badge register: all that signals and polling change.
+    /// The badge register, the only one that signals and polling change.
     pub fn badge(&self, task: Task) -> usize {
         self.register(task, CAP)
     }
 
-    /// What a task finds when its system call is done.
+    /// What a task has received when its system call is complete.
     pub fn received(&self, task: Task) -> Received {
         let info = MessageInfo(self.register(task, INFO));
         let buffer = self.thread_buffer(task.thread);
@@ -196,15 +196,15 @@ impl Machine {
         }
     }
 
-    /// The IPC buffer of a thread that exists.
+    /// The IPC buffer of an existing thread.
     pub(super) fn thread_buffer(&self, thread: Ptr<Thread<Host>>) -> Option<&abi::IpcBuffer> {
-        // SAFETY: the buffer lies in a frame of the machine's memory, aligned to its size, and nobody
-        // writes while the machine is borrowed.
+        // SAFETY: the buffer lies in a frame of the machine's memory, aligned to its size, and the
+        // kernel does not run while the machine is borrowed.
         self.address_of_buffer(thread)
             .map(|address| unsafe { &*(address as *const abi::IpcBuffer) })
     }
 
-    /// Where the IPC buffer of a task is.
+    /// The host address of a task's IPC buffer.
     pub(super) fn buffer_address(&self, task: Task) -> Option<usize> {
         assert!(!self.is_gone(task), "the task was deleted");
         self.address_of_buffer(task.thread)

@@ -2,14 +2,14 @@
 
 use crate::CPtr;
 
-/// What a program sends.
+/// A message to send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// What it is about.
+    /// The label.
     pub label: usize,
-    /// Its words.
+    /// The message words.
     pub words: Vec<usize>,
-    /// Addresses of the capabilities that go along.
+    /// Addresses of the extra capabilities.
     pub caps: Vec<CPtr>,
 }
 
@@ -33,17 +33,17 @@ impl Message {
     }
 }
 
-/// What a program finds in its registers and buffer when a system call is done.
+/// The content of a program's registers and buffer after a system call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The badge.
     pub badge: usize,
-    /// What it is about.
+    /// The label.
     pub label: usize,
-    /// Its words.
+    /// The message words.
     pub words: Vec<usize>,
-    /// How many capabilities came along.
+    /// The number of extra capabilities received.
     pub caps: usize,
-    /// For each capability, the badge that it arrived as, if it did.
+    /// For each extra capability that was unwrapped, its badge.
     pub badges: [Option<usize>; abi::MAX_EXTRA_CAPS],
 }

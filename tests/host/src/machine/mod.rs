@@ -1,10 +1,10 @@
-//! A machine on which the kernel has booted, and its root task.
+//! A machine that has booted the kernel, and its root task.
 //!
-//! The test plays all programs. Threads other than the root task are [`Task`]s; a task that is running
-//! may make system calls ([`Machine::syscall`] and its friends). The root task sets everything up, then
-//! [rests](Machine::rest): it waits, at the highest priority, for a bell on an interrupt line. When the
-//! test wants something done by it afterwards, the bell is rung, so even then all that the kernel sees
-//! is what happens on a real machine.
+//! The test plays all programs. Threads other than the root task are [`Task`]s; a running task may
+//! make system calls ([`Machine::syscall`] and related methods). The root task sets everything up,
+//! then [rests](Machine::rest): it waits at the highest priority for an interrupt on the bell line.
+//! When the test needs the root task afterwards, it raises that line, so the kernel sees only events
+//! that occur on real hardware.
 
 #[cfg(feature = "smp")]
 mod cores;
@@ -41,40 +41,40 @@ use kernel::token::Ptr;
 
 use crate::arch::{Arena, Host};
 
-/// The address of a capability in the space of the root task, which all tasks share: the number of a
+/// The address of a capability in the CSpace of the root task, which all tasks share: the index of a
 /// slot in the initial CNode.
 pub type CPtr = usize;
 
-/// The line with the bell for the root task.
+/// The interrupt line that wakes the root task.
 const BELL: Irq = Irq(0);
 const PAGE: usize = 4096;
-/// Where the image of the root task claims to be.
+/// The virtual address of the root task's image.
 const IMAGE: usize = 0x40_0000;
 
-/// What a test does before each system call, just after its thread has executed the instruction.
+/// A hook that runs before each system call, just after the thread has executed the instruction.
 pub type BeforeCalls = Box<dyn FnMut(&mut Machine)>;
 
-/// Somebody ran.
+/// An interval of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Address of the scheduling context that paid.
+    /// Address of the scheduling context that was charged.
     pub context: usize,
-    /// From when,
+    /// Start of the interval.
     pub start: Ticks,
-    /// to when.
+    /// End of the interval.
     pub end: Ticks,
 }
 
-/// A way into the kernel that was taken.
+/// A kernel entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When, in microseconds.
+    /// Time of the entry, in microseconds.
     pub time: u64,
     /// The thread that ran.
     pub thread: Option<Ptr<Thread<Host>>>,
-    /// Why.
+    /// The reason for the entry.
     pub cause: Cause,
-    /// Whether the time used until then was charged: the kernel may put that off.
+    /// Whether the consumed time was committed at this entry: the kernel may postpone that.
     pub charged: bool,
 }
 
@@ -85,9 +85,9 @@ pub enum Cause {
     Call(usize, Operands, Message),
     /// A fault.
     Fault,
-    /// A line that belongs to users.
+    /// An interrupt line that belongs to user level.
     Line(usize),
-    /// The timer.
+    /// The timer, or an IPI.
     Timer,
 }
 
@@ -95,22 +95,22 @@ pub enum Cause {
 pub struct Machine {
     /// The kernel, with the architecture in [`Kernel::arch`].
     pub kernel: &'static mut Kernel<Host>,
-    /// What the root task was told.
+    /// The boot information of the root task.
     pub boot_info: Box<BootInfo>,
     /// The root task.
     pub root: Task,
-    /// How often the kernel was entered.
+    /// Number of kernel entries.
     pub entries: usize,
-    /// Who paid for the time that has passed, if somebody wants to know.
+    /// The contexts charged for the time that has passed, if recording is on.
     pub history: Option<Vec<Slice>>,
-    /// Every way into the kernel that was taken, if somebody wants to know.
+    /// Every kernel entry, if recording is on.
     pub log: Option<Vec<Entry>>,
-    /// Whether the cores that don't act take their interrupts later, when they act.
+    /// Whether the cores that do not act take their interrupts only when they act next.
     #[cfg(feature = "smp")]
     pub others_are_late: bool,
-    /// System calls are faster than the interrupts of other cores.
+    /// Whether system calls are taken only after pending IPIs.
     pub calls_are_slow: bool,
-    /// What is done before each system call.
+    /// The hook before each system call.
     pub before_calls: Option<BeforeCalls>,
     root_space: Cap<Host>,
     next_slot: CPtr,
@@ -118,11 +118,11 @@ pub struct Machine {
     bell: Option<Bell>,
     #[cfg_attr(not(feature = "smp"), expect(dead_code, reason = "to be freed"))]
     place: Place,
-    // Last, because it is freed last: the kernel's objects lie in it.
+    // Dropped last: the kernel's objects lie in this memory.
     arena: Arena,
 }
 
-/// How the root task is woken.
+/// The capabilities by which the root task is woken.
 #[derive(Clone, Copy)]
 struct Bell {
     notification: CPtr,
@@ -130,7 +130,7 @@ struct Bell {
 }
 
 impl Machine {
-    /// A machine with 1 MiB of memory, whose root task runs.
+    /// A machine with 1 MiB of memory and a running root task.
     pub fn new() -> Self {
         Self::with_memory(20)
     }
@@ -138,20 +138,20 @@ impl Machine {
     /// A machine with `2^bits` bytes of memory.
     ///
     /// # Panics
-    /// Where that is not enough to boot.
+    /// If that is not enough to boot.
     pub fn with_memory(bits: usize) -> Self {
         Self::with_image(bits, 1)
     }
 
-    /// A machine with `2^bits` bytes of memory, whose root task has so many pages.
+    /// A machine with `2^bits` bytes of memory and a root task of this many pages.
     ///
     /// # Panics
-    /// Where that is not enough to boot.
+    /// If that is not enough to boot.
     pub fn with_image(bits: usize, pages: usize) -> Self {
         Self::make(bits, pages, 1)
     }
 
-    /// A machine with 1 MiB of memory and so many cores; its root task runs on core 0.
+    /// A machine with 1 MiB of memory and this many cores; its root task runs on core 0.
     #[cfg(feature = "smp")]
     pub fn with_cores(cores: usize) -> Self {
         Self::make(20, 1, cores)
@@ -164,20 +164,20 @@ impl Machine {
         let image = PhysAddr(all.end.0 - pages * PAGE)..all.end;
         let table = PhysAddr(image.start.0 - PAGE);
         let place = Place::new();
-        // SAFETY: the arena outlives the kernel, and nobody else uses this memory.
+        // SAFETY: the arena outlives the kernel, and nothing else uses this memory.
         let irqs = Irqs::new(unsafe { interrupt_table(table) });
         for core in 0..cores {
             // SAFETY: each is made once, before there are threads.
             unsafe { place.kernels().make(core, Host::new(), irqs) };
         }
-        // SAFETY: nobody else uses it.
+        // SAFETY: no other reference to it exists.
         let kernel = unsafe { place.kernels().get(0) };
         let ram = [all.start..table];
         let parameters = BootParameters {
             root_task: RootTaskImage::new(image.clone(), IMAGE, IMAGE),
             ram: &ram,
             reserved: &[table..all.end],
-            // Imaginary devices at addresses that the host does not use.
+            // Imaginary devices, at addresses that the host does not use.
             device_top: 1 << 16,
             extra: &[],
             nodes: cores,
@@ -186,7 +186,7 @@ impl Machine {
         start(kernel, &parameters);
         #[cfg(feature = "smp")]
         for core in 1..cores {
-            // SAFETY: nobody uses it yet.
+            // SAFETY: no other reference to it exists yet.
             unsafe { place.kernels().get(core) }.join();
         }
 
@@ -218,10 +218,10 @@ impl Machine {
         machine
     }
 
-    /// Checks everything that must hold between kernel entries.
+    /// Checks all invariants that hold between kernel entries.
     ///
     /// # Panics
-    /// Where something does not.
+    /// If an invariant is violated.
     pub fn check(&self) {
         if let Err(violation) = crate::census::check(self.kernel, &[self.root_space]) {
             panic!("{violation:x?}, at {} µs", self.now());
@@ -251,12 +251,12 @@ impl Machine {
 fn check_processor(kernel: &Kernel<Host>) {
     assert_eq!(
         kernel.arch.running, kernel.core.current,
-        "the processor runs whom the kernel chose"
+        "the processor runs the thread that the kernel chose"
     );
     assert_eq!(
         kernel.arch.deadline,
         kernel.alarm(),
-        "the timer is armed for what the kernel thinks"
+        "the timer is programmed for the kernel's deadline"
     );
 }
 
@@ -269,7 +269,7 @@ impl Default for Machine {
 /// The table of interrupt lines, in memory of the machine.
 ///
 /// # Safety
-/// The memory must be a page that lives on and that nobody else uses.
+/// The memory must be a page that is never freed while in use and that nothing else uses.
 unsafe fn interrupt_table(address: PhysAddr) -> &'static mut [IrqEntry<Host>] {
     const { assert!(Host::INTERRUPTS * size_of::<IrqEntry<Host>>() <= PAGE) };
     let first = address.0 as *mut IrqEntry<Host>;
@@ -288,6 +288,6 @@ fn read_boot_info(kernel: &Kernel<Host>, space: Cap<Host>) -> Box<BootInfo> {
         .and_then(|slot| inspect::frame(&kernel[slot].cap()));
     let address = frame.expect("there is boot information").address;
     let pointer = NonNull::new(Host::to_virtual(address) as *mut BootInfo);
-    // SAFETY: the frame holds boot information, which nobody changes.
+    // SAFETY: the frame holds boot information, which does not change.
     Box::new(unsafe { pointer.expect("frames are not at zero").read() })
 }

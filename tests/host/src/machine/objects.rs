@@ -1,4 +1,4 @@
-//! Making objects and handing capabilities around, all by the root task.
+//! Creation of objects and transfer of capabilities, all by the root task.
 
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
 
@@ -9,24 +9,24 @@ use crate::CPtr;
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 
 impl Machine {
-    /// A slot that was not used yet.
+    /// A slot that was never used.
     pub fn slot(&mut self) -> CPtr {
         let slot = self.next_slot;
         self.next_slot += 1;
         slot
     }
 
-    /// Slots that were not used yet, next to each other.
+    /// Adjacent slots that were never used.
     pub fn slots(&mut self, count: usize) -> CPtr {
         let first = self.next_slot;
         self.next_slot += count;
         first
     }
 
-    /// Makes an object; `size_bits` is the retype argument.
+    /// Makes an object; `size_bits` is the argument of `Untyped_Retype`.
     ///
     /// # Panics
-    /// Where memory is used up.
+    /// If memory is exhausted.
     pub fn create(&mut self, kind: ObjectType, size_bits: usize) -> CPtr {
         let slot = self.slot();
         self.create_in(kind, size_bits, slot);
@@ -36,7 +36,7 @@ impl Machine {
     /// Makes an object in an empty slot.
     ///
     /// # Panics
-    /// Where memory is used up.
+    /// If memory is exhausted.
     pub fn create_in(&mut self, kind: ObjectType, size_bits: usize, slot: CPtr) {
         self.retype(self.pool, kind, size_bits, slot, 1)
             .unwrap_or_else(|error| panic!("no {kind:?} of size {size_bits}: {error:?}"));
@@ -45,7 +45,7 @@ impl Machine {
     /// Makes `count` objects in consecutive slots.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn retype(
         &mut self,
         untyped: CPtr,
@@ -83,10 +83,10 @@ impl Machine {
         self.create(ObjectType::Untyped, bits)
     }
 
-    /// Invokes a method of the initial CNode that has a target slot there.
+    /// Invokes a method of the initial CNode on a target slot in it.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn in_root(&mut self, method: Method, slot: CPtr, words: &[usize]) -> Answer {
         let words = [&[slot, WORD_BITS], words].concat();
         self.invoke(ROOT, method, &words, &[ROOT, ROOT])
@@ -95,7 +95,7 @@ impl Machine {
     /// Copies a capability to a slot.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn copy_to(&mut self, source: CPtr, target: CPtr, rights: Rights) -> Answer {
         self.in_root(
             Method::CNodeCopy,
@@ -107,7 +107,7 @@ impl Machine {
     /// A copy of a capability with all rights.
     ///
     /// # Panics
-    /// Where it can't be copied.
+    /// If it can't be copied.
     pub fn copy(&mut self, source: CPtr) -> CPtr {
         let slot = self.slot();
         self.copy_to(source, slot, Rights::ALL)
@@ -115,10 +115,10 @@ impl Machine {
         slot
     }
 
-    /// A copy of a capability with fewer rights and a badge, or another guard.
+    /// A copy of a capability with fewer rights and a badge, or with another CNode guard.
     ///
     /// # Panics
-    /// Where it can't be copied so.
+    /// If it can't be minted.
     pub fn mint(&mut self, source: CPtr, rights: Rights, data: usize) -> CPtr {
         let slot = self.slot();
         self.mint_to(source, slot, rights, data)
@@ -126,10 +126,10 @@ impl Machine {
         slot
     }
 
-    /// Copies a capability to a slot, with fewer rights and a badge, or another guard.
+    /// Copies a capability to a slot, with fewer rights and a badge, or with another CNode guard.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn mint_to(&mut self, source: CPtr, target: CPtr, rights: Rights, data: usize) -> Answer {
         let words = [source, WORD_BITS, rights.word(), data];
         self.in_root(Method::CNodeMint, target, &words)
@@ -138,7 +138,7 @@ impl Machine {
     /// Moves a capability.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn move_to(&mut self, source: CPtr, target: CPtr) -> Answer {
         self.in_root(Method::CNodeMove, target, &[source, WORD_BITS])
     }
@@ -146,7 +146,7 @@ impl Machine {
     /// Deletes a capability.
     ///
     /// # Panics
-    /// Where that fails, which it never should.
+    /// If the deletion fails, which must not happen.
     pub fn delete(&mut self, slot: CPtr) {
         assert_eq!(self.in_root(Method::CNodeDelete, slot, &[]), Ok(vec![]));
     }
@@ -154,24 +154,24 @@ impl Machine {
     /// Deletes the children of a capability.
     ///
     /// # Panics
-    /// Where that fails, which it never should.
+    /// If the revocation fails, which must not happen.
     pub fn revoke(&mut self, slot: CPtr) {
         assert_eq!(self.in_root(Method::CNodeRevoke, slot, &[]), Ok(vec![]));
     }
 
-    /// Moves a capability to a slot of a CNode whose capability is at `cnode`.
+    /// Moves a capability to a slot of the CNode at `cnode`.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn move_into(&mut self, source: CPtr, cnode: CPtr, index: usize, depth: usize) -> Answer {
         let words = [index, depth, source, WORD_BITS];
         self.invoke(cnode, Method::CNodeMove, &words, &[ROOT])
     }
 
-    /// Copies a capability, with all rights, to a slot of a CNode whose capability is at `cnode`.
+    /// Copies a capability, with all rights, to a slot of the CNode at `cnode`.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn copy_into(&mut self, source: CPtr, cnode: CPtr, index: usize, depth: usize) -> Answer {
         let words = [index, depth, source, WORD_BITS, Rights::ALL.word()];
         self.invoke(cnode, Method::CNodeCopy, &words, &[ROOT])

@@ -1,4 +1,4 @@
-//! The place where the kernels of a machine are. They stay where they are while the machine moves.
+//! The memory of a machine's kernels. Its address does not change when the machine is moved.
 
 use std::ptr::NonNull;
 
@@ -16,14 +16,16 @@ impl Place {
 
     /// The kernels, for as long as the machine exists.
     pub(super) const fn kernels(&self) -> &'static Kernels<Host> {
-        // SAFETY: they are freed with the machine, which owns all references that are made of this one.
+        // SAFETY: the kernels are freed with the machine, which owns all references made from this
+        // one.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // SAFETY: it was leaked, and the machine is gone. Kernels own nothing that must be freed.
+        // SAFETY: it was leaked, and the machine no longer exists. Kernels own nothing that must be
+        // freed.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }

@@ -1,4 +1,4 @@
-//! What the root task does.
+//! Operations of the root task.
 
 use abi::{ErrorCode, LookupFailure, Method, ObjectType, Syscall, slots};
 use kernel::invoke::Error;
@@ -7,34 +7,34 @@ use super::entry::Operands;
 use super::{BELL, Bell, Machine, Message, Received, Task};
 use crate::CPtr;
 
-/// What an invocation answers: words, or why it failed.
+/// Result of an invocation: words, or an error.
 pub type Answer = Result<Vec<usize>, Error>;
 
 impl Machine {
-    /// The root task invokes a capability, and is woken for it if it rests.
+    /// The root task invokes a capability; it is woken first if it rests.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     ///
     /// # Panics
-    /// Where something that should always hold does not.
+    /// If an invariant is violated.
     pub fn invoke(&mut self, cap: CPtr, method: Method, words: &[usize], caps: &[CPtr]) -> Answer {
         self.by_root(|machine, root| machine.invoke_as(root, cap, method, words, caps))
     }
 
-    /// The root task does something, and is woken for it if it rests.
+    /// The root task does something; it is woken first if it rests.
     ///
     /// # Panics
-    /// Where it can't run.
+    /// If it can't run.
     #[cfg(feature = "smp")]
     pub fn by_root<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {
         self.on(0, |machine| machine.by_root_here(work))
     }
 
-    /// The root task does something, and is woken for it if it rests.
+    /// The root task does something; it is woken first if it rests.
     ///
     /// # Panics
-    /// Where it can't run.
+    /// If it can't run.
     #[cfg(not(feature = "smp"))]
     pub fn by_root<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {
         self.by_root_here(work)
@@ -45,7 +45,7 @@ impl Machine {
         let rests = !self.runs(root);
         if rests {
             self.ring();
-            // It may have to wait for the turn of its domain.
+            // It may have to wait until its domain runs.
             self.advance_until(|machine| machine.runs(root));
         }
         let result = work(self, root);
@@ -58,7 +58,7 @@ impl Machine {
     /// A running task invokes a capability.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     ///
     /// # Panics
     /// As [`Machine::syscall`].
@@ -75,10 +75,10 @@ impl Machine {
         answer(self.received(task))
     }
 
-    /// The root task rests, and lets the others run.
+    /// The root task rests, so that other tasks run.
     ///
     /// # Panics
-    /// Where it does not run.
+    /// If it does not run.
     pub fn rest(&mut self) {
         let bell = match self.bell {
             Some(bell) => bell,
@@ -106,10 +106,10 @@ impl Machine {
         bell
     }
 
-    /// A handler of an interrupt line.
+    /// A handler capability for an interrupt line.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn issue_irq(&mut self, line: usize) -> Result<CPtr, Error> {
         let slot = self.slot();
         let words = [line, slot, abi::WORD_BITS];
@@ -124,7 +124,7 @@ impl Machine {
     }
 }
 
-/// Decodes the answer to a call on a kernel object, the way a library at user level does.
+/// Decodes the reply of a call on a kernel object, as a user-level library does.
 pub fn answer(received: Received) -> Answer {
     let Received { label, words, .. } = received;
     let word = |index: usize| words.get(index).copied().unwrap_or_default();

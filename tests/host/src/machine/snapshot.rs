@@ -1,4 +1,4 @@
-//! Going back to an earlier moment, for searches that try everything.
+//! Restoring an earlier state, for exhaustive searches.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -8,7 +8,7 @@ use kernel::Kernel;
 use super::Machine;
 use crate::arch::Host;
 
-/// A moment of a machine: its memory, and the kernel's own state.
+/// A saved state of a machine: its memory and the kernel's own state.
 pub struct Snapshot {
     memory: Box<[u8]>,
     kernel: Box<MaybeUninit<Kernel<Host>>>,
@@ -16,10 +16,10 @@ pub struct Snapshot {
 }
 
 impl Machine {
-    /// This moment.
+    /// Saves the current state.
     pub fn snapshot(&mut self) -> Snapshot {
         let mut kernel = Box::new(MaybeUninit::uninit());
-        // SAFETY: a copy that nobody uses as a kernel before it is put back, see `restore`.
+        // SAFETY: the copy is not used as a kernel before it is written back, see `restore`.
         unsafe { ptr::copy_nonoverlapping(&raw const *self.kernel, kernel.as_mut_ptr(), 1) };
         Snapshot {
             memory: self.arena.bytes().into(),
@@ -28,12 +28,12 @@ impl Machine {
         }
     }
 
-    /// Goes back to a moment of this machine.
+    /// Restores a saved state of this machine.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         self.arena.bytes().copy_from_slice(&snapshot.memory);
-        // SAFETY: the bytes were this kernel's. It and its architecture own nothing that would have to
-        // be freed, all objects lie in the memory that was put back to the same place, and so the only
-        // reference, to the table of interrupt lines, is that of before.
+        // SAFETY: the bytes are from this kernel. It and its architecture own nothing that must be
+        // freed, all objects lie in memory that was restored at the same address, and so the only
+        // reference, to the table of interrupt lines, is the same as before.
         unsafe { ptr::copy_nonoverlapping(snapshot.kernel.as_ptr(), &raw mut *self.kernel, 1) };
         self.next_slot = snapshot.next_slot;
     }

@@ -10,16 +10,16 @@ use super::{Machine, Message};
 use crate::CPtr;
 use crate::arch::Host;
 
-/// A thread, and the capabilities to what it consists of.
+/// A thread, and the capabilities to its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The thread.
+    /// The capability to the thread.
     pub tcb: CPtr,
-    /// The scheduling context made for it; 0 for passive ones.
+    /// The scheduling context made for it; 0 for a passive task.
     pub context: CPtr,
-    /// The frame of its IPC buffer; 0 without.
+    /// The frame of its IPC buffer; 0 if it has none.
     pub buffer: CPtr,
-    /// The thread itself.
+    /// The thread object.
     pub thread: Ptr<Thread<Host>>,
 }
 
@@ -38,17 +38,17 @@ impl Task {
 /// The parameters of a scheduling context, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Budget,
+    /// The budget.
     pub budget: u64,
-    /// per period.
+    /// The period.
     pub period: u64,
-    /// Replenishments beyond the two that there always are.
+    /// Replenishments beyond the two that every context has.
     pub extra_refills: usize,
-    /// What timeout handlers learn.
+    /// The badge that timeout handlers receive.
     pub badge: usize,
     /// Sporadic server instead of constant bandwidth.
     pub sporadic: bool,
-    /// Used while its thread waits at an endpoint.
+    /// An idling context: charged while its thread waits at an endpoint.
     pub idling: bool,
 }
 
@@ -65,7 +65,7 @@ impl Budget {
         }
     }
 
-    /// A time slice for round robin.
+    /// A timeslice for round robin.
     pub const fn slice(slice: u64) -> Self {
         Self {
             extra_refills: 0,
@@ -73,7 +73,7 @@ impl Budget {
         }
     }
 
-    /// The same with so many replenishments in all.
+    /// The same with this total number of replenishments.
     #[must_use]
     pub const fn refills(self, count: usize) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Budget {
         }
     }
 
-    /// The same as one that idles.
+    /// The same as an idling context.
     #[must_use]
     pub const fn idling(self) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Budget {
     }
 }
 
-/// What a task shall be.
+/// The parameters of a new task.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
     name: &'static str,
@@ -149,7 +149,7 @@ impl Spec {
         }
     }
 
-    /// The same with time.
+    /// The same with a budget.
     #[must_use]
     pub const fn budget(self, budget: Budget) -> Self {
         Self {
@@ -158,7 +158,7 @@ impl Spec {
         }
     }
 
-    /// The same with a generous time slice.
+    /// The same with a long timeslice.
     #[must_use]
     pub const fn active(self) -> Self {
         self.budget(Budget::slice(10_000))
@@ -201,9 +201,9 @@ impl Spec {
     }
 }
 
-/// Address of the IPC buffer of all tasks but the root task, as far as they can see.
+/// Virtual address of the IPC buffer of all tasks but the root task.
 const BUFFER: usize = 0x50_0000;
-/// Where tasks start.
+/// Entry point of tasks.
 const ENTRY: usize = 0x1_0000;
 
 pub(super) fn name(text: &str) -> [u8; 16] {
@@ -216,7 +216,7 @@ impl Machine {
     /// Makes a task.
     ///
     /// # Panics
-    /// Where memory is used up.
+    /// If memory is exhausted.
     pub fn spawn(&mut self, spec: Spec) -> Task {
         let tcb = self.create(ObjectType::Tcb, 0);
         let buffer = if spec.buffer {
@@ -255,7 +255,7 @@ impl Machine {
     /// A scheduling context with a budget.
     ///
     /// # Panics
-    /// Where the budget is impossible.
+    /// If the budget is impossible.
     pub fn new_context(&mut self, budget: Budget) -> CPtr {
         let context = self.create(ObjectType::SchedContext, 8);
         self.configure(context, budget)
@@ -266,13 +266,13 @@ impl Machine {
     /// Gives a scheduling context a budget.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn configure(&mut self, context: CPtr, budget: Budget) -> Answer {
         let control = self.boot_info.sched_control.start;
         self.configure_by(control, context, budget)
     }
 
-    /// The same, by a capability to a core's time.
+    /// The same with a given `SchedControl` capability.
     pub fn configure_by(&mut self, control: CPtr, context: CPtr, budget: Budget) -> Answer {
         self.invoke(
             control,
@@ -285,7 +285,7 @@ impl Machine {
     /// Invokes a method of a task's thread.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn tcb(&mut self, task: Task, method: Method, words: &[usize], caps: &[CPtr]) -> Answer {
         self.invoke(task.tcb, method, words, caps)
     }
@@ -322,10 +322,10 @@ impl Machine {
         assert_eq!(answer, Ok(vec![]));
     }
 
-    /// Sets the level of criticality.
+    /// Sets the criticality level.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn set_level(&mut self, level: usize) -> Answer {
         let control = self.boot_info.sched_control.start;
         let method = Method::SchedControlSetCriticalityLevel;
@@ -335,7 +335,7 @@ impl Machine {
     /// Binds a scheduling context to a thread or notification.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// The error that the kernel reports.
     pub fn bind(&mut self, context: CPtr, object: CPtr) -> Answer {
         self.invoke(context, Method::SchedContextBind, &[], &[object])
     }
@@ -419,7 +419,8 @@ impl Machine {
         self.send(task, notification, &Message::default());
     }
 
-    /// `SchedContext_YieldToTimeout`, after the answer to the timeout message that `reply` stands for.
+    /// `SchedContext_YieldToTimeout`; with `reply`, after answering the timeout message of that reply
+    /// object.
     pub fn yield_to_timeout(
         &mut self,
         task: Task,

@@ -1,4 +1,4 @@
-//! What the root task finds.
+//! The initial state of the root task.
 
 use abi::config::{BOOT_THREAD_TIME_SLICE, ROOT_CNODE_BITS};
 use abi::registers::CAP;
@@ -106,7 +106,7 @@ fn the_root_task_shares_its_priority_in_turns() {
 
 #[test]
 fn a_large_image_leaves_slots_to_work_with() {
-    // More frames than the CNode has slots by default.
+    // More frames than a CNode of the default size has slots.
     const PAGES: usize = (1 << ROOT_CNODE_BITS) + 100;
     let machine = Machine::with_image(26, PAGES);
     let info = &machine.boot_info;

@@ -1,11 +1,11 @@
-//! Budgets: when time is used up, and when it comes back.
+//! Budgets: when they are used up, and when they are replenished.
 
 use abi::Method;
 use host_tests::{Budget, Machine, Spec, State, Task};
 
 use crate::common::waiter;
 
-/// A lone task with a budget.
+/// A single task with a budget.
 fn lone(budget: Budget) -> (Machine, Task) {
     let mut machine = Machine::new();
     let task = machine.spawn(Spec::new("task", 10).budget(budget));
@@ -38,7 +38,7 @@ fn the_smallest_budget_works() {
     let (mut machine, task) = lone(Budget::new(20, 40));
     for _ in 0..100 {
         assert!(machine.runs(task));
-        // At the very beginning there is enough left for a system call.
+        // At the start of a period, there is enough left for a system call.
         machine.nb_wait(task, 0);
         if machine.state(task) == State::Inactive {
             machine
@@ -70,7 +70,7 @@ fn a_system_call_needs_the_smallest_budget() {
         assert_eq!(word(&machine), performed, "after {used}");
         assert_eq!(machine.runs(task), performed);
         if !performed {
-            // It is done when there is time again; the little that was left comes along.
+            // It is performed after the next replenishment, with which the small remainder is merged.
             machine.advance_until(|machine| machine.runs(task));
             assert_eq!(machine.now(), 1000 - (100 - used));
             assert!(word(&machine));
@@ -117,8 +117,9 @@ fn a_rest_below_the_smallest_budget_joins_the_next() {
         .unwrap();
     machine.advance(10);
     machine.wait(task, never);
-    // Fifteen left would not pay for anything, so the system call waits and they are kept. The ten
-    // just used would come back at 1075, where the replenishment of 1000 ends: they join it.
+    // The remaining 15 are less than the smallest budget, so the system call waits and they are kept.
+    // The 10 just used would be replenished at 1075, where the replenishment of 1000 ends: they are
+    // merged with it.
     assert_eq!(machine.state(task), State::Runnable);
     assert_eq!(machine.running(), "nobody");
     assert_eq!(machine.refills(task.context), [(985, 100)]);
@@ -128,7 +129,7 @@ fn a_rest_below_the_smallest_budget_joins_the_next() {
 fn a_full_list_delays_replenishments() {
     let (mut machine, task) = lone(Budget::new(100, 1000).refills(2).sporadic());
     let bell = machine.notification();
-    // Three short runs with pauses need three replenishments more than there are.
+    // Three short runs with pauses need more replenishments than the context can hold.
     for start in [0, 100, 200] {
         machine.advance_until(|machine| machine.now() >= start || machine.runs(task));
         while machine.now() < start {
@@ -145,11 +146,11 @@ fn a_full_list_delays_replenishments() {
     }
     let refills = machine.refills(task.context);
     assert_eq!(refills.len(), 2);
-    // Nothing came earlier than a period after it was used.
+    // No time was replenished earlier than one period after its use.
     assert_eq!(refills[1].0 + refills[1].1, 1220);
 }
 
-/// A budget of 100 in 1000; it runs from 0 to 30, is preempted until 530, and runs on.
+/// A budget of 100 per 1000; the task runs from 0 to 30, is preempted until 530, and runs again.
 fn preempted(budget: Budget) -> Vec<(u64, u64)> {
     let mut machine = Machine::new();
     let notification = machine.notification();
@@ -202,7 +203,7 @@ fn yielding_waits_for_the_next_period() {
     assert_eq!(machine.running(), "nobody");
     machine.advance_until(|machine| machine.runs(task));
     assert_eq!(machine.now(), 1000);
-    // What it gave up, it has not used.
+    // Budget given up by yielding is not counted as consumed.
     let consumed = machine.invoke(task.context, Method::SchedContextConsumed, &[], &[]);
     assert_eq!(consumed, Ok(vec![10]));
 }

@@ -1,11 +1,11 @@
-//! Calls and replies: who waits for whom, and whose time is used.
+//! Calls and replies: call chains, and donation of scheduling contexts.
 
 use abi::{Method, Rights};
 use host_tests::{Budget, CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{caller, make_passive, passive_server, server, word};
 
-/// A passive server and a client with time.
+/// A passive server and a client with a scheduling context.
 struct Scene {
     machine: Machine,
     endpoint: CPtr,
@@ -34,7 +34,7 @@ impl Scene {
     }
 }
 
-/// Servers in a row: each calls the next, the last one runs on the first caller's time.
+/// Nested calls: each server calls the next; the last one runs on the first caller's context.
 struct Chain {
     machine: Machine,
     endpoints: Vec<CPtr>,
@@ -71,14 +71,14 @@ impl Chain {
         }
     }
 
-    /// The last server replies and waits for more.
+    /// A server replies and waits for the next message.
     fn reply(&mut self, index: usize) {
         let (endpoint, reply) = (self.endpoints[index], self.replies[index]);
         self.machine
             .reply_recv(self.servers[index], endpoint, reply, &word(100 + index));
     }
 
-    /// A server waits without a reply object: its own is gone.
+    /// A server waits without a reply object, as its own was deleted.
     fn wait(&mut self, index: usize) {
         let (server, endpoint) = (self.servers[index], self.endpoints[index]);
         self.machine.wait(server, endpoint);
@@ -101,7 +101,7 @@ fn a_passive_server_runs_on_its_callers_time() {
     assert_eq!(machine.received(scene.client).words, [2]);
     assert_eq!(machine.holder(scene.client.context), "client");
     assert_eq!(machine.state(scene.server), State::Receiving);
-    // And again with the same reply object.
+    // The same reply object can be used again.
     scene.call();
     assert_eq!(scene.machine.running(), "server");
 }
@@ -149,11 +149,11 @@ fn a_queued_call_lends_its_time_when_it_is_received() {
     let server = passive_server(&mut machine, "server", 20, other, other_reply);
     let client = machine.spawn(Spec::new("client", 10).active());
     machine.call(client, other, &word(1));
-    // While the server works for the client, another one queues up at a second endpoint.
+    // While the server works for the client, another caller queues at a second endpoint.
     let next = caller(&mut machine, "next", 5, endpoint, &word(2));
     assert_eq!(machine.running(), "server");
     machine.nb_send_recv(server, other_reply, &word(3), endpoint, reply);
-    // The client has its time back, and the server the next one's.
+    // The client has its context back, and the server has that of the next caller.
     assert_eq!(machine.holder(client.context), "client");
     assert_eq!(machine.holder(next.context), "server");
     assert_eq!(machine.running(), "server");
@@ -244,21 +244,21 @@ fn nested_calls_return_in_order() {
 fn a_reply_in_the_middle_cuts_the_chain() {
     let mut chain = Chain::new(3);
     let (machine, servers) = (&mut chain.machine, &chain.servers);
-    // The last server replies for the second: the first one gets its answer, but no time.
+    // The last server replies on behalf of the second: the first gets the message, but no context.
     machine.send(servers[2], chain.replies[1], &word(55));
     assert_eq!(machine.state(servers[0]), State::Runnable);
     assert!(machine.is_passive(servers[0]));
     assert_eq!(machine.received(servers[0]).words, [55]);
     assert_eq!(machine.running(), "third");
-    // Above the cut all is as before.
+    // Above the cut, the chain is unchanged.
     chain.reply(2);
     assert_eq!(chain.machine.running(), "second");
     assert_eq!(chain.machine.holder(chain.client.context), "second");
-    // There it ends: nobody called the second one any more.
+    // The chain ends there: the second server has no caller any more.
     chain.reply(1);
     assert_eq!(chain.machine.holder(chain.client.context), "second");
     assert_eq!(chain.machine.state(chain.client), State::Calling);
-    // The first one's reply does not bring the time back either.
+    // The first server's reply does not return the context either.
     let (first, reply) = (chain.servers[0], chain.replies[0]);
     chain.machine.bind(first.context, first.tcb).unwrap();
     chain.machine.send(first, reply, &word(1));
@@ -275,7 +275,7 @@ fn deleting_the_top_reply_returns_the_time() {
     assert_eq!(machine.state(chain.servers[0]), State::Inactive);
     assert!(machine.is_passive(chain.servers[1]));
     assert_eq!(machine.running(), "nobody");
-    // Restarted, it calls again, and nobody receives.
+    // When resumed, it calls again, and there is no receiver.
     machine.resume(chain.servers[0]);
     assert_eq!(machine.state(chain.servers[0]), State::Sending);
 }
@@ -315,7 +315,7 @@ fn suspending_a_caller_leaves_its_time_with_the_server() {
         .machine
         .reply_recv(scene.server, scene.endpoint, scene.reply, &word(2));
     assert_eq!(scene.machine.holder(scene.client.context), "server");
-    // The client calls again when it is resumed and has time, and is served.
+    // When resumed with a context, the client repeats its call, which is received.
     let context = scene.machine.new_context(Budget::slice(1000));
     scene.machine.bind(context, scene.client.tcb).unwrap();
     scene.machine.resume(scene.client);
@@ -332,7 +332,7 @@ fn deleting_the_context_ends_the_stack_but_not_the_calls() {
     assert_eq!(machine.running(), "nobody");
     assert_eq!(machine.state(chain.servers[1]), State::Runnable);
     assert_eq!(machine.state(chain.servers[0]), State::Calling);
-    // With other time the reply still arrives, without time.
+    // After binding another context, the reply still arrives, without donation.
     let last = chain.servers[1];
     machine.bind(last.context, last.tcb).unwrap();
     machine.send(last, chain.replies[1], &word(3));
@@ -412,7 +412,7 @@ fn time_stays_with_the_server_if_the_caller_got_other_time() {
 fn time_comes_back_from_wherever_it_is() {
     let mut scene = Scene::new();
     scene.call();
-    // The server passes the time on without expecting it back.
+    // The server passes the context on without expecting it back.
     let (endpoint, reply) = (scene.machine.endpoint(), scene.machine.reply());
     let worker = passive_server(&mut scene.machine, "worker", 20, endpoint, reply);
     let idle = scene.machine.endpoint();
@@ -453,11 +453,11 @@ fn a_reply_to_a_caller_without_budget_makes_it_wait() {
     machine.advance(20);
     machine.call(client, endpoint, &word(1));
     let start = machine.now();
-    // The server uses the client's budget up; the rest of its work waits for more.
+    // The server uses up the client's budget and has to wait for a replenishment.
     machine.advance(90);
     assert_eq!(machine.running(), "nobody");
     assert_eq!(machine.state(server), State::Runnable);
-    // Somebody else replies meanwhile.
+    // Another thread replies meanwhile.
     let deputy = machine.spawn(Spec::new("deputy", 5).active());
     machine.send(deputy, reply, &word(2));
     assert_eq!(machine.holder(client.context), "client");

@@ -1,6 +1,6 @@
-//! Donated time is conserved along any chain of calls: whoever of the chain works, it works on the
-//! first caller's scheduling context, nobody else of the chain has any, and the context always stands
-//! for its whole budget.
+//! Donated budget is conserved along any call chain: only the innermost thread of the chain has a
+//! scheduling context, that of the first caller, and the context always has its whole budget, used or
+//! not.
 
 use abi::Method;
 use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
@@ -38,7 +38,7 @@ fn budget() -> impl Strategy<Value = Budget> {
 struct Chain {
     machine: Machine,
     budget: Budget,
-    /// The client, and behind it the servers in the order in which they are called.
+    /// The client, followed by the servers in the order in which they are called.
     tasks: Vec<Task>,
     endpoints: Vec<CPtr>,
     replies: Vec<CPtr>,
@@ -79,7 +79,7 @@ impl Chain {
         let actor = self.tasks[depth];
         match step {
             Step::Work(time) => self.machine.advance(time),
-            // Less than any budget: whoever runs at all is seen.
+            // Less than any budget, so no execution is missed.
             _ if !self.machine.runs(actor) => self.machine.advance(17),
             Step::Call if depth < self.endpoints.len() => {
                 self.machine.call(actor, self.endpoints[depth], &word(1));
@@ -111,7 +111,7 @@ impl Chain {
         let payer = self.machine.context(context).address();
         let history = self.machine.history.as_deref().unwrap_or_default();
         match history.iter().find(|slice| slice.context != payer) {
-            Some(slice) => Err(format!("somebody else pays: {slice:?}")),
+            Some(slice) => Err(format!("another context is charged: {slice:?}")),
             None => Ok(()),
         }
     }

@@ -88,7 +88,7 @@ fn guards_can_be_changed_by_mint_and_mutate() {
     let data = GuardData { guard: 9, size: 5 };
     let minted = machine.mint(cnode, Rights::ALL, data.word());
     assert_eq!(guard(minted, &machine), data);
-    // Copying keeps it, minting with 0 takes it away.
+    // Copying keeps the guard, minting with 0 removes it.
     let copy = machine.copy(minted);
     assert_eq!(guard(copy, &machine), data);
     let bare = machine.mint(minted, Rights::ALL, 0);
@@ -141,7 +141,7 @@ fn full_targets_and_empty_sources_are_refused() {
     let (full, empty, source) = (machine.endpoint(), machine.slot(), machine.slot());
     machine.copy_to(cnode, source, Rights::ALL).unwrap();
     for method in [CNodeCopy, CNodeMint, CNodeMove, CNodeMutate] {
-        // The target comes first.
+        // The target is checked first.
         for from in [source, empty] {
             let words = [from, WORD_BITS, 0, 0];
             assert_eq!(
@@ -195,7 +195,7 @@ fn some_capabilities_cannot_be_copied() {
     let slot = machine.slot();
     let answer = machine.copy_to(slots::IRQ_CONTROL, slot, Rights::ALL);
     assert_eq!(answer, Err(Error::IllegalOperation));
-    // They can be moved, though.
+    // They can be moved, however.
     machine.move_to(slots::IRQ_CONTROL, slot).unwrap();
     machine.move_to(slot, slots::IRQ_CONTROL).unwrap();
 
@@ -220,7 +220,7 @@ fn badges_do_not_change_by_moving() {
             assert_eq!(answer, Err(Error::IllegalOperation));
         }
     }
-    // Kinds without data move all the same.
+    // Capabilities of kinds without data can be moved all the same.
     let reply = machine.reply();
     machine
         .in_root(Method::CNodeMutate, target, &[reply, WORD_BITS, 5])
@@ -228,7 +228,7 @@ fn badges_do_not_change_by_moving() {
     assert!(matches!(machine.cap(target), Cap::Reply { .. }));
 }
 
-/// Rotates with no new data: pivot to target, source to pivot.
+/// Rotates without new data: pivot to target, source to pivot.
 fn rotate(
     machine: &mut Machine,
     target: CPtr,
@@ -248,7 +248,7 @@ fn rotating_moves_two_capabilities() {
     assert!(matches!(machine.cap(target), Cap::CNode(_)));
     assert!(matches!(machine.cap(first), Cap::Reply { .. }));
     assert!(machine.is_empty(second));
-    // Source and target the same: they change places.
+    // With the same source and target, the two capabilities are swapped.
     assert_eq!(rotate(&mut machine, target, first, target), Ok(vec![]));
     assert!(matches!(machine.cap(first), Cap::CNode(_)));
     assert!(matches!(machine.cap(target), Cap::Reply { .. }));
@@ -259,7 +259,7 @@ fn swapping_neighbours_keeps_families() {
     let mut machine = Machine::new();
     let reply = machine.reply();
     let copy = machine.copy(reply);
-    // Neighbours in the derivation tree change places, in both directions.
+    // Neighbours in the derivation tree are swapped, in both directions.
     assert_eq!(rotate(&mut machine, reply, copy, reply), Ok(vec![]));
     machine.revoke(reply);
     assert!(!machine.is_empty(copy), "what was a copy has no children");

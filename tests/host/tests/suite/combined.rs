@@ -1,11 +1,11 @@
-//! Calls that send and receive in one: `ReplyRecv`, `NBSendRecv`, `NBSendWait`.
+//! System calls that send and receive: `ReplyRecv`, `NBSendRecv`, `NBSendWait`.
 
 use abi::{Method, Syscall, slots};
 use host_tests::{CPtr, Machine, Message, Operands, Spec, State, Task};
 
 use crate::common::{passive_server, sender, server, waiter, word};
 
-/// An active thread and a passive one that waits.
+/// An active thread, and a passive one that waits.
 struct Scene {
     machine: Machine,
     endpoint: CPtr,
@@ -71,7 +71,7 @@ fn nb_send_wait_sends_to_the_reply_register() {
     assert_eq!(scene.machine.running(), "passive");
     assert_eq!(scene.machine.state(scene.active), State::Waiting);
     assert!(scene.machine.is_passive(scene.active));
-    // The signal wakes it, but it has no time.
+    // The signal wakes it, but it has no scheduling context.
     scene.machine.signal(scene.passive, notification);
     assert_eq!(scene.machine.state(scene.active), State::Runnable);
     assert_eq!(scene.machine.running(), "passive");
@@ -83,7 +83,7 @@ fn reply_recv_takes_any_capability_as_reply() {
     let machine = &mut scene.machine;
     let notification = machine.notification();
     let waiting = waiter(machine, "waiting", 30, notification);
-    // A notification is signalled; then it is no reply capability for the second phase.
+    // The notification is signalled; the second phase then fails, as it is not a reply capability.
     machine.reply_recv(scene.active, scene.endpoint, notification, &word(1));
     assert_eq!(machine.running(), "waiting");
     assert_eq!(machine.state(waiting), State::Runnable);
@@ -133,7 +133,7 @@ fn some_objects_refuse_the_first_phase() {
         assert_eq!(machine.running(), "victim");
         machine.suspend(task);
     }
-    // Others work.
+    // Other methods are performed.
     let task = machine.spawn(Spec::new("task", 20).active());
     let untyped = machine.untyped(12);
     let kind = abi::ObjectType::Endpoint.number();
@@ -152,7 +152,7 @@ fn a_waiting_plain_message_is_received_without_time() {
     let reply = machine.reply();
     sender(machine, "sender", 5, queue, &word(9));
     machine.nb_send_recv(scene.active, scene.endpoint, &word(1), queue, reply);
-    // It has the message, but gave its time away.
+    // It has the message, but has donated its context.
     assert_eq!(machine.state(scene.active), State::Runnable);
     assert!(machine.is_passive(scene.active));
     assert_eq!(machine.received(scene.active).words, [9]);
@@ -197,7 +197,7 @@ fn a_reply_then_a_fault_in_the_second_phase() {
         destination: 0,
     };
     machine.syscall(server, Syscall::ReplyRecv, operands, &word(2));
-    // The reply went out; the receive phase found nothing.
+    // The reply was sent; the receive phase failed.
     assert_eq!(machine.received(client).words, [2]);
     assert_eq!(machine.running(), "client");
     assert_eq!(machine.state(server), State::Inactive);

@@ -1,12 +1,12 @@
-//! What many tests begin with.
+//! Common setup of many tests.
 
 use abi::Method;
 use host_tests::{CPtr, Machine, Message, Spec, State, Task};
 
-/// More urgent than any task of a test, less than the root task.
+/// Above any task of a test, below the root task.
 const SETUP: u8 = 250;
 
-/// Lets `task` make its first steps at a priority above all others, then gives it its own.
+/// Lets `task` execute its first steps at a priority above all others, then sets its own priority.
 fn prepared(
     machine: &mut Machine,
     spec: Spec,
@@ -23,7 +23,7 @@ fn prepared(
     task
 }
 
-/// A server with time of its own that waits at an endpoint.
+/// A server with a scheduling context of its own that waits at an endpoint.
 pub fn server(
     machine: &mut Machine,
     name: &'static str,
@@ -39,7 +39,7 @@ pub fn server(
     task
 }
 
-/// A server without time that waits at an endpoint.
+/// A passive server that waits at an endpoint.
 pub fn passive_server(
     machine: &mut Machine,
     name: &'static str,
@@ -52,7 +52,7 @@ pub fn passive_server(
     task
 }
 
-/// A thread with time of its own that waits for a notification.
+/// A thread with a scheduling context of its own that waits for a notification.
 pub fn waiter(machine: &mut Machine, name: &'static str, priority: u8, notification: CPtr) -> Task {
     let spec = Spec::new(name, priority).active();
     let task = prepared(machine, spec, priority, |machine, task| {
@@ -62,7 +62,7 @@ pub fn waiter(machine: &mut Machine, name: &'static str, priority: u8, notificat
     task
 }
 
-/// A thread that has sent to an endpoint where nobody receives.
+/// A thread that has sent to an endpoint without a receiver.
 pub fn sender(
     machine: &mut Machine,
     name: &'static str,
@@ -78,7 +78,7 @@ pub fn sender(
     task
 }
 
-/// A thread that calls an endpoint where nobody receives.
+/// A thread that calls an endpoint without a receiver.
 pub fn caller(
     machine: &mut Machine,
     name: &'static str,
@@ -94,7 +94,7 @@ pub fn caller(
     task
 }
 
-/// Takes its own scheduling context from a task.
+/// Unbinds a task's own scheduling context.
 pub fn make_passive(machine: &mut Machine, task: Task) {
     machine
         .invoke(

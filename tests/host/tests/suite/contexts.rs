@@ -1,4 +1,4 @@
-//! Scheduling contexts: configuring, binding, asking what was used.
+//! Scheduling contexts: configuration, binding, consumed time.
 
 use abi::{Method, ObjectType, sched_context_flags::SPORADIC};
 use host_tests::{Answer, Budget, CPtr, Machine, Spec, State};
@@ -6,8 +6,7 @@ use kernel::invoke::Error;
 
 use crate::common::{make_passive, server};
 
-/// The shortest and the longest time that can be configured, in microseconds: the clock has a
-/// frequency of 1 MHz.
+/// The shortest and the longest configurable time in microseconds, at a clock frequency of 1 MHz.
 const SHORTEST: usize = 20;
 const LONGEST: usize = u64::MAX as usize / 1_000_000 / 8 * 1_000_000;
 
@@ -41,7 +40,7 @@ fn parameters_are_checked_in_order() {
             other,
             Err(Error::InvalidCapability(1)),
         ),
-        // 256 bytes hold ten replenishments, two of which are always there.
+        // 256 bytes hold ten replenishments, of which two are always there.
         (100, 100, 9, context, range(0, 8)),
         (100, 1000, 9, context, range(0, 8)),
         (100, 1000, 8, context, Ok(vec![])),
@@ -88,9 +87,9 @@ fn a_fresh_context_has_its_whole_budget() {
 #[test]
 fn a_context_in_use_keeps_what_is_left() {
     for (budget, expected) in [
-        // Less: what is available is cut.
+        // Smaller: the available budget is cut.
         (Budget::new(40, 500), vec![(30, 40)]),
-        // More: the rest comes one new period later.
+        // Larger: the difference is replenished one new period later.
         (Budget::new(200, 500), vec![(30, 70), (530, 130)]),
     ] {
         let mut machine = Machine::new();
@@ -116,7 +115,7 @@ fn reconfiguring_does_not_shorten_a_wait() {
         .unwrap();
     assert_eq!(machine.refills(task.context), [(1000, 50)]);
     assert_eq!(machine.running(), "nobody");
-    // A time slice is given at once.
+    // A timeslice is available immediately.
     machine.configure(task.context, Budget::slice(50)).unwrap();
     assert!(machine.runs(task));
     assert_eq!(machine.refills(task.context), [(150, 50), (150, 0)]);
@@ -205,7 +204,7 @@ fn a_blocked_thread_gets_only_time_that_can_be_used() {
             Err(Error::IllegalOperation)
         );
     }
-    // A thread that is not blocked gets it, and waits.
+    // A thread that is not blocked gets the context, and waits.
     machine.bind(waster.context, waster.tcb).unwrap();
     machine.resume(waster);
     assert_eq!(machine.running(), "nobody");
@@ -225,10 +224,10 @@ fn consumed_time_is_told_once() {
     machine.advance(60);
     assert_eq!(consumed(&mut machine), Ok(vec![60]));
     assert_eq!(consumed(&mut machine), Ok(vec![0]));
-    // Forty in this period, a hundred in each of the next nine, and some in the last.
+    // 40 in this period, 100 in each of the next nine, and some in the last.
     machine.advance(9990);
     assert_eq!(consumed(&mut machine), Ok(vec![40 + 900 + 50]));
-    // What the running thread has used since it was chosen is not charged yet.
+    // The execution of the running thread since its selection is not charged yet.
     machine.advance(10);
     let answer = machine.invoke_as(task, task.context, Method::SchedContextConsumed, &[], &[]);
     assert_eq!(answer, Ok(vec![0]));

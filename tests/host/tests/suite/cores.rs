@@ -1,4 +1,4 @@
-//! Several cores: who runs where, and what one core does to another.
+//! Several cores: where threads run, and remote access.
 
 use abi::{GuardData, Method, ObjectType, Rights, WORD_BITS, slots};
 use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
@@ -28,7 +28,7 @@ fn endpoint(machine: &mut Machine) -> (CPtr, CPtr) {
     (endpoint, machine.create(ObjectType::Reply, 0))
 }
 
-/// A server without time that waits at an endpoint, where it has set itself up on a core.
+/// A passive server that waits at an endpoint, initialised on the given core.
 fn passive_server(machine: &mut Machine, core: usize, endpoint: CPtr, reply: CPtr) -> Task {
     let server = busy(machine, core, "server", 200);
     machine.on(core, |machine| machine.recv(server, endpoint, reply));
@@ -76,7 +76,7 @@ fn the_core_that_ran_is_charged() {
     assert_eq!(runs_on(&mut machine, 0), "other");
     machine.advance(700);
     assert_eq!(runs_on(&mut machine, 1), "task");
-    // What it has used goes along when it moves.
+    // The time consumed remains with the context when it migrates.
     machine.advance(100);
     machine
         .configure_on(0, task.context, Budget::new(300, 1000))
@@ -192,7 +192,7 @@ fn a_fault_is_told_on_another_core() {
             kernel::object::Fault::UserException { number: 3, code: 0 },
         );
     });
-    // The handler has time of its own: it runs where it is.
+    // The handler has a scheduling context of its own, so it runs on its own core.
     assert_eq!(runs_on(&mut machine, 0), "handler");
     assert_eq!(runs_on(&mut machine, 1), "nobody");
     machine.reply_recv(handler, endpoint, reply, &word(0));
@@ -249,7 +249,7 @@ fn each_core_has_its_level_of_criticality() {
     assert_eq!(runs_on(&mut machine, 1), "low");
 }
 
-/// The slice of a thread is over, which its core has not noticed yet when another core takes it away.
+/// The slice of a thread is over; its core has not noticed before another core changes the thread.
 #[test]
 fn who_is_taken_away_at_the_end_of_its_slice_leaves_time_worth_using() {
     type Take = fn(&mut Machine, Task);
@@ -268,7 +268,7 @@ fn who_is_taken_away_at_the_end_of_its_slice_leaves_time_worth_using() {
         },
     ];
     for take_away in ways {
-        // Around the end, and long after it.
+        // Around the end of the slice, and long after it.
         for late in (9_900..10_100).chain([25_000]) {
             let mut machine = machine();
             let task = busy(&mut machine, 1, "task", 10);
@@ -281,8 +281,8 @@ fn who_is_taken_away_at_the_end_of_its_slice_leaves_time_worth_using() {
     }
 }
 
-/// It replies to a caller of its core and gets time of another one, from a notification that was signalled
-/// meanwhile. (1662 of seL4's record.)
+/// The server replies to a caller on its core and, from a notification that was signalled meanwhile,
+/// gets a scheduling context of another core. (1662 of seL4's record.)
 #[test]
 fn a_server_moves_in_a_receive_to_the_core_of_its_notification() {
     let mut machine = machine();
@@ -310,7 +310,8 @@ fn a_server_moves_in_a_receive_to_the_core_of_its_notification() {
     }
 }
 
-/// It replies to a caller and takes the time of the next one, of another core. (986 of seL4's record.)
+/// The server replies to a caller and takes the budget of the next, on another core. (986 of seL4's
+/// record.)
 #[test]
 fn a_server_moves_with_a_reply_to_the_core_of_the_next_caller() {
     let mut machine = machine();
@@ -322,7 +323,7 @@ fn a_server_moves_with_a_reply_to_the_core_of_the_next_caller() {
         .into_iter()
         .map(|core| (core, busy(&mut machine, core, "client", 100)))
         .collect();
-    // Below the server all the same.
+    // Suspended, so that the server runs despite its lower priority.
     machine.suspend(ringer);
     for &(core, client) in &clients {
         machine.on(core, |machine| machine.call(client, endpoint, &word(1)));
@@ -349,8 +350,8 @@ fn a_server_moves_with_a_reply_to_the_core_of_the_next_caller() {
     }
 }
 
-/// What a thread of another core ran on is given to a third one, when it is used up and that core has
-/// not noticed yet.
+/// A context is rebound from a running thread to another one after its budget is used up, before its
+/// core has noticed.
 #[test]
 fn time_that_is_used_up_elsewhere_is_given_away_empty() {
     for late in 250..350 {
@@ -374,7 +375,7 @@ fn time_that_is_used_up_elsewhere_is_given_away_empty() {
     }
 }
 
-/// And a thread whose slice was over when another core came by waits for time like everybody.
+/// A thread with a slice that was over at a remote access waits for its next replenishment.
 #[test]
 fn a_slice_that_a_visitor_ends_is_over() {
     for late in 250..350 {
@@ -396,8 +397,7 @@ fn a_slice_that_a_visitor_ends_is_over() {
     }
 }
 
-/// A thread that runs on another core is given other time, of which nothing is left, before that core
-/// notices anything.
+/// A thread that runs on another core is bound to a context without budget before that core notices.
 #[test]
 fn time_that_is_exchanged_for_empty_time_stops_a_thread() {
     let mut machine = machine();
@@ -419,7 +419,8 @@ fn time_that_is_exchanged_for_empty_time_stops_a_thread() {
     assert_eq!(runs_on(&mut machine, 1), "task");
 }
 
-/// The same with time of which so little is left that its heir waits; it was charged before.
+/// The same with a context that has so little budget left that the new thread waits; it was charged
+/// before.
 #[test]
 fn time_that_was_taken_away_is_charged_no_more() {
     for late in [100, 290, 295] {
@@ -429,7 +430,7 @@ fn time_that_was_taken_away_is_charged_no_more() {
         machine.others_are_late = true;
         for time in [late, 5] {
             machine.stall(time);
-            // Whatever it is: it visits the core.
+            // Any operation that is a remote access of the core.
             machine.set_priority(task, 9);
         }
         let unbind = Method::SchedContextUnbind;
@@ -446,8 +447,8 @@ fn time_that_was_taken_away_is_charged_no_more() {
     }
 }
 
-/// A thread that runs on another core waits for time from now on, as its budget was made smaller than what
-/// it has used; what passes until its core notices changes nothing.
+/// A thread that runs on another core must wait for a replenishment, as its budget was made smaller
+/// than the time consumed; time that passes until its core notices is not charged.
 #[test]
 fn who_waits_for_time_does_not_pay() {
     for late in 200..300 {
@@ -468,7 +469,8 @@ fn who_waits_for_time_does_not_pay() {
     }
 }
 
-/// The interrupt by which a core notices that a slice is over takes time, which is nobody's.
+/// The interrupt by which a core notices the end of a slice takes time, which no context is charged
+/// for.
 #[test]
 fn noticing_the_end_of_a_slice_is_not_on_the_next_one() {
     for late in 250..350 {
@@ -484,8 +486,8 @@ fn noticing_the_end_of_a_slice_is_not_on_the_next_one() {
     }
 }
 
-/// Two visitors come before the core notices: the first finds the slice over, the second that the thread
-/// has gone on.
+/// Two remote accesses happen before the core notices: at the first the slice is over, at the second
+/// the thread has executed further.
 #[test]
 fn what_is_used_after_the_end_of_a_slice_is_charged_before_the_thread_waits() {
     for late in 250..350 {
@@ -502,7 +504,8 @@ fn what_is_used_after_the_end_of_a_slice_is_charged_before_the_thread_waits() {
     }
 }
 
-/// A core that has not looked at its clock for long does not take a ready thread of another one for late.
+/// If a core has not read its clock for long, a ready thread of another core does not appear overdue
+/// to it.
 #[test]
 fn checks_go_by_the_time_of_the_core_of_a_thread() {
     let (mut machine, mut was_preempted) = (machine(), false);
@@ -517,8 +520,8 @@ fn checks_go_by_the_time_of_the_core_of_a_thread() {
     assert!(was_preempted);
 }
 
-/// A thread that runs on another core is stopped, made less urgent and let go on, before that core
-/// notices: then somebody else is more urgent.
+/// A thread that runs on another core is suspended, given a lower priority and resumed before that
+/// core notices: then a higher-priority thread must run.
 #[test]
 fn who_is_less_urgent_after_a_stop_does_not_go_on() {
     let mut machine = machine();
@@ -534,8 +537,8 @@ fn who_is_less_urgent_after_a_stop_does_not_go_on() {
     assert_eq!(runs_on(&mut machine, 1), "other");
 }
 
-/// Another core makes the budget of a running thread smaller. What is left of it is used up just when its
-/// core has noticed that.
+/// Another core makes the budget of a running thread smaller. The remaining budget is used up just
+/// when the thread's core has noticed that.
 #[test]
 fn a_smaller_budget_counts_when_its_core_notices() {
     for late in 150..210 {
@@ -554,7 +557,7 @@ fn a_smaller_budget_counts_when_its_core_notices() {
     }
 }
 
-/// A system call comes between the visit of another core and the interrupt by which its core would notice.
+/// A system call comes between a remote modification and the IPI by which its core would notice.
 #[test]
 fn a_system_call_just_after_a_visit_is_performed() {
     let mut machine = machine();
@@ -570,13 +573,14 @@ fn a_system_call_just_after_a_visit_is_performed() {
     assert_eq!(runs_on(&mut machine, 1), "waiter");
 }
 
-/// Whether a system call stays on its core is not looked for far away; it is performed all the same.
+/// The test for core-local system calls follows few levels of CNodes; a call with a longer path is
+/// performed all the same.
 #[test]
 fn a_name_of_many_levels_is_found() {
     for levels in [4, 5, WORD_BITS] {
         let mut machine = machine();
         let first = machine.cnode(1);
-        // Its first slot leads back to it, as often as there is room for.
+        // Its first slot leads back to the CNode itself, for any number of levels.
         machine.copy_into(first, first, 0, 1).unwrap();
         let notification = machine.create(ObjectType::Notification, 0);
         machine.copy_into(notification, first, 1, 1).unwrap();

@@ -1,4 +1,4 @@
-//! A core that another one visits again and again, just before each system call.
+//! Remote accesses again and again, each just before a system call of the modified core.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -31,8 +31,8 @@ fn runs(machine: &mut Machine) -> String {
     machine.on(1, |machine| machine.running())
 }
 
-/// The root task, on the first core, does something before each system call, but at most so many times. The
-/// second core gets its interrupt later. Counts how often that was.
+/// The root task, on the first core, makes a remote access before each system call, at most `most`
+/// times. The second core takes its IPI later. Returns the count of accesses.
 fn visit_before_calls(
     machine: &mut Machine,
     most: usize,
@@ -99,7 +99,7 @@ fn system_calls_are_performed_however_often_another_core_visits() {
             machine.on(1, |machine| machine.signal(caller, bell));
             machine.on(1, |machine| machine.wait(caller, bell));
             assert_eq!(machine.state(caller), State::Runnable);
-            assert_eq!(visits.get(), 2 * turn, "one visit for each call");
+            assert_eq!(visits.get(), 2 * turn, "one remote access for each call");
         }
         machine.on(1, |machine| machine.wait(caller, bell));
         assert_eq!(machine.state(caller), State::Waiting);
@@ -122,7 +122,7 @@ fn a_visitor_lets_a_higher_priority_thread_run_before_the_call() {
     assert_eq!(machine.state(caller), State::Runnable);
 }
 
-/// Its registers are written when it has just executed a system call.
+/// Its registers are written when it has just executed a system-call instruction.
 #[test]
 fn a_caller_that_a_visitor_sends_elsewhere_does_not_make_its_call() {
     let (mut machine, caller, bell) = machine();
@@ -139,7 +139,7 @@ fn a_caller_that_a_visitor_sends_elsewhere_does_not_make_its_call() {
     assert_eq!(machine.state(caller), State::Waiting);
 }
 
-/// It makes its call when it is let go on.
+/// It makes its call when it is resumed.
 #[test]
 fn a_visitor_that_stops_the_caller_puts_its_call_off() {
     let (mut machine, caller, bell) = machine();

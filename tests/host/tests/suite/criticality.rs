@@ -1,4 +1,4 @@
-//! Criticality: bands above and below the level.
+//! Criticality: bands above and below the criticality level.
 
 use abi::{Method, Rights, slots};
 use host_tests::{Budget, Machine, Message, Spec, State, Task};
@@ -6,7 +6,7 @@ use kernel::invoke::Error;
 
 use crate::common::{make_passive, passive_server, waiter, word};
 
-/// A machine whose root task is in the upper band at every level.
+/// A machine with a root task in the upper band at every level.
 fn machine() -> Machine {
     let mut machine = Machine::with_memory(21);
     machine.set_criticality(machine.root, 7);
@@ -78,7 +78,7 @@ fn equals_take_turns_whatever_their_criticality() {
         order.dedup();
         assert_eq!(order.len(), turn, "level {level}");
     }
-    // Who waited in the lower band has waited for the longest time.
+    // The thread that was in the lower band has waited for the longest time.
     set_level(&mut machine, 0);
     machine.advance(1000);
     assert_eq!(machine.running(), "one");
@@ -99,7 +99,7 @@ fn servers_run_at_the_criticality_of_their_clients() {
     assert!(machine.runs(front));
     machine.call(front, inner, &word(2));
     assert!(machine.runs(back), "nested");
-    // What the server is itself does not matter.
+    // The server's own criticality does not matter.
     machine.set_criticality(back, 0);
     machine.set_criticality(front, 0);
     assert!(machine.runs(back));
@@ -111,7 +111,7 @@ fn servers_run_at_the_criticality_of_their_clients() {
     set_level(&mut machine, 5);
     assert!(
         machine.runs(rival),
-        "the client falls, and so does the server"
+        "the client is in the lower band, and so is the server"
     );
     assert_eq!(machine.state(front), State::Runnable);
 }
@@ -134,7 +134,7 @@ fn a_new_criticality_reaches_the_time_wherever_it_is() {
     machine.set_criticality(client, 0);
     assert!(machine.runs(rival));
     machine.set_criticality(client, 1);
-    // A context that is taken away and given to somebody else has that one's criticality.
+    // A context that is bound to another thread takes that thread's criticality.
     let context = [client.context];
     for method in [Method::SchedContextUnbind, Method::SchedContextUnbind] {
         assert_eq!(machine.invoke(context[0], method, &[], &[]), Ok(vec![]));
@@ -148,7 +148,7 @@ fn a_new_criticality_reaches_the_time_wherever_it_is() {
     machine.set_criticality(client, 0);
     assert!(
         machine.runs(heir),
-        "it is no business of the client any more"
+        "the client's criticality does not matter any more"
     );
 }
 
@@ -167,8 +167,8 @@ fn an_owner_may_go_away_while_its_time_is_lent() {
     machine
         .in_root(Method::CNodeDelete, client.tcb, &[])
         .unwrap();
-    assert!(machine.runs(server), "the time stays what it was");
-    // It is nobody's now, so the one that runs on it decides.
+    assert!(machine.runs(server), "the context keeps its criticality");
+    // The context has no owner now, so the thread that runs on it decides.
     machine.set_criticality(server, 0);
     assert!(machine.runs(rival));
 }
@@ -205,7 +205,7 @@ fn releases_preempt_by_band() {
     let critical = sleeper(&mut machine, "critical", 10, 1);
     let urgent = sleeper(&mut machine, "urgent", 50, 0);
     let worker = spawn(&mut machine, "worker", 30, 0);
-    // Level 0: the urgent one preempts, the critical one does not.
+    // Level 0: the higher-priority thread preempts, the critical one does not.
     assert!(machine.runs(urgent));
     machine.yield_now(urgent);
     assert!(machine.runs(worker));
@@ -224,7 +224,7 @@ fn releases_preempt_by_band() {
     let place = |name: &str| seen.iter().position(|one| one == name);
     assert!(place("critical") > place("worker"), "{seen:?}");
     assert!(place("urgent").is_some(), "{seen:?}");
-    // A worker in the upper band is disturbed by nobody but the critical one's equals.
+    // A worker in the upper band is preempted only by threads of the upper band.
     machine.set_criticality(worker, 1);
     set_level(&mut machine, 1);
     for _ in 0..3000 {

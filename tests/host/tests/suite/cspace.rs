@@ -1,4 +1,4 @@
-//! From capability addresses to slots.
+//! Capability lookup: from addresses to slots.
 #![allow(
     clippy::unusual_byte_groupings,
     reason = "addresses are grouped by the levels that consume them"
@@ -11,7 +11,7 @@ use kernel::invoke::Error;
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 
-/// A CNode of 4 slots behind the guard 101, with a CNode of 8 slots in its slot 01.
+/// A CNode of 4 slots with the guard 101, and in its slot 01 a CNode of 8 slots.
 struct Space {
     machine: Machine,
     outer: CPtr,
@@ -65,7 +65,7 @@ fn two_levels_resolve() {
         space.copy_from(usize::MAX << 8 | 0b101_01_110, 8),
         Ok(vec![])
     );
-    // One level only: the slot that holds the inner CNode, or an empty one.
+    // Depth of one level: the slot that holds the inner CNode, or an empty slot.
     assert_eq!(space.copy_to(0b101_01, 5), Err(Error::DeleteFirst));
     assert_eq!(space.copy_to(0b101_10, 5), Ok(vec![]));
 }
@@ -87,7 +87,7 @@ fn addresses_that_do_not_resolve() {
         (0b10, 2, guard_mismatch(2)),
         (0b101_0, 4, depth_mismatch(4, 5)),
         (0b101_01_11, 7, depth_mismatch(2, 3)),
-        // A bit is left where something other than a CNode is: the place is empty.
+        // A bit is left at a slot that does not hold a CNode, because it is empty.
         (0b101_01_111_0, 9, depth_mismatch(1, 0)),
         (0b101_11_0, 6, depth_mismatch(1, 0)),
     ] {
@@ -114,7 +114,7 @@ fn a_slot_argument_needs_a_cnode() {
         .machine
         .invoke(ROOT, Method::CNodeCopy, &words, &[endpoint]);
     assert_eq!(answer, failed(true, InvalidRoot));
-    // Bad depths are noticed later.
+    // Invalid depths are checked later.
     let words = [target, WORD_BITS, 0, 0, Rights::ALL.word()];
     let answer = space
         .machine
@@ -130,7 +130,7 @@ fn an_empty_source_is_missing() {
     assert_eq!(space.copy_from(0b101_11, 5), missing(5));
 }
 
-/// A thread with a space in which four bits are left behind the root.
+/// A thread with a CSpace that leaves four address bits unresolved.
 #[test]
 fn invocations_ignore_bits_behind_the_capability() {
     let mut machine = Machine::new();
@@ -152,7 +152,7 @@ fn invocations_ignore_bits_behind_the_capability() {
         machine.nb_wait(task, 5 << 4 | rest);
         assert_eq!(machine.state(task), State::Runnable);
     }
-    // An empty slot is a capability too, one that cannot be invoked.
+    // An empty slot holds a null capability, which cannot be invoked.
     let answer = machine.invoke_as(task, 6 << 4, Method::CNodeDelete, &[], &[]);
     assert_eq!(answer, Err(Error::InvalidCapability(0)));
     // The guard must match.
@@ -165,7 +165,7 @@ fn circular_spaces_end() {
     let mut machine = Machine::new();
     let cnode = machine.cnode(1);
     machine.copy_into(cnode, cnode, 1, 1).unwrap();
-    // Sixty-three times slot 1, then slot 0.
+    // 63 times slot 1, then slot 0.
     let endpoint = machine.endpoint();
     assert_eq!(
         machine.copy_into(endpoint, cnode, usize::MAX - 1, WORD_BITS),

@@ -1,4 +1,4 @@
-//! What may happen while somebody gathers the time that an endpoint asks for.
+//! Events while a sender is deferred for an endpoint's threshold.
 
 use abi::{ErrorCode, Method, Rights, slots};
 use host_tests::{Budget, Spec, State};
@@ -41,7 +41,7 @@ fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
     scene
         .machine
         .advance_until(|machine| machine.running() != "nobody");
-    // Nothing is there any more when it asks again.
+    // The endpoint no longer exists at the retry.
     assert!(scene.machine.runs(scene.client));
     let answer = scene.machine.received(scene.client);
     assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
@@ -53,7 +53,7 @@ fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
     assert_eq!(scene.machine.running(), "nobody");
     assert_eq!(scene.machine.state(scene.server), State::Receiving);
 
-    // Whoever gets the time of one that is gone has gathered nothing.
+    // A thread that gets the context of a deleted, deferred sender is not deferred itself.
     let mut scene = Scene::new(100, 0, BUDGET).used(150);
     scene.call();
     scene.machine.delete(scene.client.tcb);
@@ -85,7 +85,7 @@ fn the_deferred_may_lose_their_capability() {
     assert!(scene.machine.runs(scene.client));
     let answer = scene.machine.received(scene.client);
     assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
-    // The endpoint is still there, and serves others.
+    // The endpoint still exists and accepts other calls.
     scene.machine.advance(2000);
     scene.call();
     scene.assert_served();
@@ -170,7 +170,7 @@ fn the_deferred_have_no_time_to_waste_before_they_ask_again() {
             scene.call();
             if served {
                 scene.assert_served();
-                // The threshold is at hand in any case.
+                // The budget of the threshold is available in any case.
                 scene.machine.advance(99);
                 scene.assert_served();
             } else {

@@ -1,8 +1,9 @@
-//! How long the most urgent thread can be delayed, whatever others do.
+//! How long the highest-priority thread can be delayed, whatever others do.
 //!
-//! The kernel costs time here: each look at the clock takes some. A thread that has time, and is more
-//! urgent than all others, runs within the worst-case execution time that the ABI publishes for a kernel
-//! entry. What this is in instructions is measured on the target (`cargo xtask bench --suite delay`).
+//! Kernel execution costs time here: each read of the clock takes some. A thread that has budget and
+//! a higher priority than all others runs within the worst-case execution time of a kernel entry that
+//! the ABI publishes. The delay in instructions is measured on the target (`cargo xtask bench --suite
+//! delay`).
 
 use abi::config::DOMAINS;
 use host_tests::{Budget, Spec, Task};
@@ -13,19 +14,19 @@ use crate::random::{Act, History, Step, World, step};
 
 /// The worst-case execution time of a kernel entry, in microseconds.
 const BOUND: u64 = 10;
-/// How often the urgent thread has something to do, and how long that takes.
+/// How often the high-priority thread has work to do, and how long that takes.
 const PERIOD: u64 = 310;
 const WORK: u64 = 30;
 
-/// A random system, and the urgent thread in it.
+/// A random system with a high-priority thread.
 struct System {
     world: World,
     urgent: Task,
-    /// When its time comes back, or came back, unless it runs since.
+    /// When its budget is or was replenished, unless it has run since.
     due: Option<u64>,
-    /// The longest that it was kept waiting.
+    /// The longest delay observed.
     worst: u64,
-    /// How often it was watched.
+    /// The number of observations.
     runs: usize,
 }
 
@@ -47,7 +48,7 @@ impl System {
         system
     }
 
-    /// Where the urgent thread runs, it does its work and yields.
+    /// If the high-priority thread runs, it does its work and yields.
     fn look(&mut self) {
         let machine = &mut self.world.machine;
         if !machine.runs(self.urgent) {
@@ -73,12 +74,12 @@ impl System {
 
     fn step(&mut self, step: &Step) {
         match step {
-            // The timer's interrupt is not late here.
+            // The timer interrupt is not late here.
             Step::Late(ticks) | Step::Time(ticks) => self.pass(*ticks),
             Step::Act(_) if self.world.machine.current().is_none() => self.pass(100),
             Step::Order(_) => {
                 self.world.step(step);
-                // The root task is more urgent.
+                // The root task has a higher priority.
                 self.due = self.due.filter(|due| *due > self.world.machine.now());
             }
             _ => self.world.step(step),
@@ -98,7 +99,7 @@ proptest! {
         kernel_time in 0..4u64,
         history in prop::collection::vec(step(), 1..40).prop_map(History),
     ) {
-        // Where there are domains, it waits for the turn of its own.
+        // With domains, it waits for the turn of its own domain.
         if DOMAINS == 1 {
             let mut system = System::new(kernel_time);
             for step in &history.0 {
@@ -109,7 +110,7 @@ proptest! {
     }
 }
 
-/// The broken twin: a machine whose timer is late.
+/// Negative control: a machine with a late timer.
 #[test]
 fn a_timer_that_is_late_is_caught() {
     if DOMAINS > 1 {

@@ -1,4 +1,4 @@
-//! Delete and revoke: what goes, what stays, and that interruptions make no difference.
+//! Delete and revoke: which objects are deleted, and that preemption makes no difference.
 
 use abi::sizes::ASID_POOL_BITS;
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
@@ -15,7 +15,7 @@ const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 /// The line that wakes the root task.
 const BELL: Irq = Irq(0);
 
-/// A machine with a worker that can be interrupted, and untyped memory of a page each.
+/// A machine with a worker that can be preempted.
 struct Scene {
     machine: Machine,
     worker: Task,
@@ -34,8 +34,8 @@ impl Scene {
         slot
     }
 
-    /// The worker asks for a deletion and is interrupted after `looks` units of work, if it takes so
-    /// long; returns whether it was.
+    /// The worker starts a deletion and is interrupted at preemption point `looks`, if it takes that
+    /// long; returns whether it was interrupted.
     fn interrupted(&mut self, method: Method, slot: CPtr, looks: usize) -> bool {
         self.machine.rest();
         self.machine.kernel.arch.ambush = Some((looks, BELL));
@@ -50,7 +50,7 @@ impl Scene {
         interrupted
     }
 
-    /// The worker gets done with what it was interrupted at.
+    /// The worker completes the preempted operation.
     fn proceed(&mut self) {
         self.machine.rest();
         assert_eq!(self.machine.running(), "worker");
@@ -58,7 +58,7 @@ impl Scene {
         self.machine.raise(BELL);
     }
 
-    /// All of a page of untyped memory can be had.
+    /// The whole page of untyped memory is free.
     fn assert_unused(&mut self, untyped: CPtr) {
         let slot = self.machine.slot();
         let answer = self
@@ -80,12 +80,13 @@ impl Scene {
     }
 }
 
-/// Does something with every point of interruption, until it is not interrupted any more.
+/// Runs a scene with an interrupt at each preemption point, until the operation completes without
+/// one.
 fn at_every_point(mut scene: impl FnMut(usize) -> bool) {
     let mut points = 0;
     while scene(points) {
         points += 1;
-        assert!(points < 1000, "there is no end to it");
+        assert!(points < 1000, "the operation never completes");
     }
     assert!(points > 0, "it was never interrupted");
 }
@@ -160,7 +161,7 @@ fn deleting_the_first_of_a_badge_keeps_its_family_together() {
     let endpoint = machine.endpoint();
     let older = machine.mint(endpoint, Rights::ALL, 1);
     let older_copy = machine.copy(older);
-    // Minted later, so it stands in front of the older one with the same badge.
+    // Minted later, so it precedes the older one with the same badge.
     let newer = machine.mint(endpoint, Rights::ALL, 1);
     let newer_copy = machine.copy(newer);
     machine.delete(older);
@@ -188,7 +189,7 @@ fn revoking_memory_deletes_everything_in_it() {
     scene.assert_unused(page);
 }
 
-/// Pools of ASIDs come about like this, and only architectures make them.
+/// ASID pools are created like this; only architecture code does so.
 #[test]
 fn what_an_architecture_makes_of_memory_is_a_child_of_it() {
     let mut machine = Machine::new();
@@ -249,7 +250,7 @@ fn threads_go_with_their_spaces() {
             .machine
             .invoke(thread, Method::TcbSetSpace, &[0, 0], &caps)
             .unwrap();
-        // The thread lies in its own space, and nowhere else.
+        // The only capability to the thread is in its own CSpace.
         scene.machine.copy_into(thread, space, 1, 2).unwrap();
         scene.machine.delete(space);
         scene.machine.delete(thread);
@@ -285,7 +286,7 @@ fn circles_of_cnodes_can_be_revoked() {
                 let pages = circle(&mut scene, radix);
                 let interrupted = scene.interrupted(Method::CNodeRevoke, pages[from], looks);
                 if interrupted {
-                    // Whatever was reached, nobody gets memory that is still in use.
+                    // Whatever the progress, memory still in use is not given out again.
                     for page in pages {
                         let slot = scene.machine.slot();
                         let _ = scene
@@ -296,8 +297,8 @@ fn circles_of_cnodes_can_be_revoked() {
                     scene.proceed();
                 }
                 scene.assert_unused(pages[from]);
-                // Interrupted at a bad moment, the walk leaves the rest of the other CNode in itself,
-                // where only its memory's owner finds it.
+                // If it is interrupted at the wrong time, the other CNode remains as a zombie in one
+                // of its own slots; then only the revocation of its memory removes it.
                 if interrupted {
                     scene.machine.revoke(pages[1 - from]);
                 }
@@ -368,7 +369,7 @@ fn what_is_being_deleted_can_only_be_deleted() {
         machine.invoke(cnode, Method::CNodeDelete, &[0, 4], &[]),
         Err(Error::InvalidCapability(0))
     );
-    // Somebody else may go on with it; then the worker finds nothing left to do.
+    // Another thread may complete the deletion; then the worker finds an empty slot.
     machine.delete(cnode);
     assert!(machine.is_empty(cnode));
     scene.proceed();
@@ -418,7 +419,7 @@ fn a_thread_may_revoke_its_own_space() {
     let mut machine = Machine::new();
     let task = machine.spawn(Spec::new("task", 10).active());
     let space = machine.cnode(3);
-    // A space of its own, in which slot 1 names the CNode itself.
+    // A CSpace of its own, in which slot 1 refers to the CNode itself.
     machine.copy_into(space, space, 1, 3).unwrap();
     let caps = [0, space, slots::INIT_THREAD_VSPACE];
     let guard = abi::GuardData {
@@ -429,13 +430,14 @@ fn a_thread_may_revoke_its_own_space() {
         .tcb(task, Method::TcbSetSpace, &[guard.word(), 0], &caps)
         .unwrap();
     machine.rest();
-    // Nothing but the root task's capability is left, so the thread's next call finds no root.
+    // After the second revocation, only the root task's capability is left, so the thread's next call
+    // has no CSpace root.
     let message = Message::new(Method::CNodeRevoke.number(), &[1, 3]);
     machine.call(task, 1, &message);
     assert_eq!(machine.received(task).label, 0, "a copy has no children");
     machine.revoke(space);
     machine.call(task, 1, &message);
-    assert_eq!(machine.state(task), State::Inactive, "and no fault handler");
+    assert_eq!(machine.state(task), State::Inactive, "no fault handler");
 }
 
 #[test]
@@ -448,16 +450,16 @@ fn waiting_threads_are_sent_away_one_by_one() {
         scene.machine.raise(BELL);
         let interrupted = scene.interrupted(Method::CNodeDelete, endpoint, looks);
         if interrupted {
-            // Those whose turn has not come still wait.
+            // Threads that were not yet reached still wait.
             let waiting = (senders.iter())
                 .filter(|sender| scene.machine.state(**sender) == State::Sending)
                 .count();
-            // The first two looks are after lookups.
+            // The first two preemption points are after lookups.
             assert_eq!(waiting, 3usize.saturating_sub(looks.saturating_sub(1)));
             scene.proceed();
         }
         assert!(scene.machine.is_empty(endpoint));
-        // The worker is more urgent, so they have not tried again yet.
+        // The worker has a higher priority, so they have not retried yet.
         for sender in senders {
             assert_eq!(scene.machine.state(sender), State::Runnable);
         }
@@ -475,7 +477,7 @@ fn an_interrupt_line_is_free_when_nothing_is_left_of_it() {
         machine
             .invoke(handler, Method::IrqSetIrqHandler, &[], &[notification])
             .unwrap();
-        // The line holds the last capability to the notification, for which threads wait.
+        // The line holds the last capability to the notification, at which threads wait.
         for _ in 0..3 {
             waiter(machine, "waiter", 10, notification);
         }
@@ -500,7 +502,7 @@ fn a_receiver_goes_with_its_reply_object() {
     let receiver = server(&mut machine, "receiver", 10, endpoint, reply);
     machine.delete(reply);
     assert_eq!(machine.state(receiver), State::Inactive);
-    // Others do not notice.
+    // Other threads at the endpoint are not affected.
     let sender = machine.spawn(Spec::new("sender", 10).active());
     machine.nb_send(sender, endpoint, &word(1));
     assert!(machine.runs(sender));

@@ -1,4 +1,4 @@
-//! Domains: time partitions. Most of this needs a kernel with more than one.
+//! Domains: time partitions. Most of these tests need a kernel with more than one domain.
 
 use abi::config::{DOMAIN_SCHEDULE_LENGTH, DOMAINS};
 use abi::{Method, slots};
@@ -76,7 +76,7 @@ mod several {
     use super::*;
     use host_tests::{State, Task};
 
-    /// A task per domain, each with a share of 1000, 2000 and 3000 microseconds, in turn.
+    /// A task per domain, and domains with slots of 1000, 2000 and 3000 microseconds, in order.
     fn shared() -> (Machine, [Task; 3]) {
         let mut machine = Machine::new();
         let tasks = [("zero", 0), ("one", 1), ("two", 2)].map(|(name, number)| {
@@ -110,7 +110,7 @@ mod several {
     #[test]
     fn a_domain_without_threads_leaves_the_processor_idle() {
         let (mut machine, tasks) = shared();
-        // By itself, because the root task is of domain 0.
+        // The task suspends itself, because the root task belongs to domain 0.
         machine.advance(1000);
         let message = host_tests::Message::new(Method::TcbSuspend.number(), &[]);
         machine.call(tasks[1], tasks[1].tcb, &message);
@@ -157,7 +157,7 @@ mod several {
         machine.call(tasks[0], slots::DOMAIN, &message);
         assert_eq!(machine.running(), "two");
         machine.advance(3000);
-        // Behind the last entry the schedule begins at its start again.
+        // After the last entry, the schedule continues at its start.
         assert_eq!(machine.running(), "two");
     }
 

@@ -1,4 +1,4 @@
-//! Fast paths: they lead where the general path leads, and are taken in the usual cases only.
+//! Fast paths: equal in effect to the slow path, and eligible only in the common cases.
 
 use crate::random::{History, World, step};
 use abi::registers::COUNT;
@@ -9,7 +9,7 @@ use kernel::cap::Cap;
 use kernel::collections::Linked;
 use proptest::prelude::*;
 
-/// All that can be told of a world.
+/// All observable state of a simulated system.
 fn picture(world: &World) -> String {
     let machine = &world.machine;
     let core = &machine.kernel.core;
@@ -76,7 +76,7 @@ proptest! {
     }
 }
 
-/// A client, and a server that waits for it.
+/// A client, and a server that waits for its message.
 struct Scene {
     machine: Machine,
     client: Task,
@@ -87,7 +87,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// The server has the priority that is given, and time of its own if `active`.
+    /// The server has the given priority, and a scheduling context of its own if `active`.
     fn new(priority: u8, active: bool) -> Self {
         let mut machine = Machine::new();
         let (endpoint, notification) = (machine.endpoint(), machine.notification());
@@ -161,7 +161,7 @@ fn usual_calls_and_replies_are_short() {
                 let (server, reply) = (scene.server, scene.reply);
                 (scene.machine).reply_recv(server, scene.endpoint, reply, &message);
             });
-            // An active server that is more urgent goes on until it waits, and then it does.
+            // A higher-priority active server continues until it waits, in the same system call.
             assert!(is_short, "reply {priority} {active} {length}");
             assert!(scene.machine.runs(scene.client));
         }
@@ -232,11 +232,11 @@ fn calls_on_memory_are_short() {
     let ask = Message::new(Method::X86PageGetAddress.number(), &[]);
     assert!(scene.is_fast(|scene| scene.machine.call(client, slot, &ask)));
     assert_eq!(scene.machine.received(client).words.len(), 1);
-    // Errors are told by the same operation.
+    // Errors are reported by the same fast path.
     assert!(scene.is_fast(|scene| scene.machine.call(client, memory, &retype)));
     let error = abi::ErrorCode::DeleteFirst as usize;
     assert_eq!(scene.machine.received(client).label, error);
-    // What could matter to the scheduler is not memory.
+    // A method that may affect the scheduler is not eligible.
     let suspend = Message::new(Method::TcbSuspend.number(), &[]);
     let server = scene.server.tcb;
     assert!(!scene.is_fast(|scene| scene.machine.call(client, server, &suspend)));
@@ -250,7 +250,8 @@ fn a_call_on_memory_stops_for_an_interrupt() {
     let (memory, slot) = (scene.machine.untyped(12), scene.machine.slots(2));
     let words = [ObjectType::Endpoint.number(), 0, 0, 0, slot, 2];
     let retype = Message::new(Method::UntypedRetype.number(), &words).with_caps(&[ROOT]);
-    // The looks before the one between both objects are after lookups and checks.
+    // The earlier preemption points are after lookups and checks; this one is between the two
+    // objects.
     scene.machine.kernel.arch.ambush = Some((3, kernel::arch::Irq(0)));
     assert!(scene.is_fast(|scene| scene.machine.call(client, memory, &retype)));
     assert!(!scene.machine.is_empty(slot) && scene.machine.is_empty(slot + 1));
@@ -276,7 +277,7 @@ fn thresholds_are_not_usual() {
     scene.machine.in_root(set, endpoint, &threshold).unwrap();
     assert!(!scene.call(&words(0)));
     assert!(scene.machine.runs(scene.server));
-    // Time with a limit is looked at in every entry.
+    // A context with a limit needs a budget check at every entry.
     let (server, notification) = (scene.server, scene.notification);
     assert!(!scene.is_fast(|scene| scene.machine.signal(server, notification)));
 }
@@ -336,7 +337,7 @@ fn deep_spaces_are_not_usual() {
     let mut scene = Scene::new(5, false);
     let inner = scene.machine.cnode(4);
     let _ = inner;
-    // An address that does not resolve is a fault, which the general path reports.
+    // An address that can't be resolved is a fault, which the slow path reports.
     scene.endpoint = 0x7fff;
     assert!(!scene.call(&words(0)));
 }
@@ -364,7 +365,7 @@ fn round_robin_yields_are_short() {
         assert!(yields(&mut machine, running));
         assert!(machine.runs(other));
     }
-    // With a period, time given up comes back only then.
+    // With a period, budget given up is replenished only after it.
     let periodic = Spec::new("periodic", 6).budget(Budget::new(500, 1000));
     let periodic = machine.spawn(periodic);
     assert!(machine.runs(periodic));
@@ -386,7 +387,8 @@ fn interrupts_are_short() {
     assert!(scene.machine.runs(scene.server));
 }
 
-/// A thread of priority 4 that has used its time and is due again, while the client runs.
+/// A thread of priority 4 that has used its budget and is due for replenishment while the client
+/// runs.
 fn with_somebody_due(scene: &mut Scene) -> Task {
     let spec = Spec::new("due", 4).budget(Budget::new(100, 1000));
     let due = scene.machine.spawn(spec);
@@ -406,7 +408,7 @@ fn a_less_urgent_server_does_not_overtake_who_is_due() {
         let mut scene = Scene::new(3, false);
         scene.machine.kernel.arch.always_looks = looks;
         let due = with_somebody_due(&mut scene);
-        // Whatever the general path does, it reads the clock.
+        // The slow path reads the clock in any case.
         scene.machine.nb_send(scene.client, 0, &words(0));
         assert!(scene.machine.runs(scene.client));
         assert!(!scene.call(&words(0)));

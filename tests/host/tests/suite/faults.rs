@@ -1,4 +1,4 @@
-//! Faults as messages, and what the handlers' replies do.
+//! Faults as messages, and the effect of the handlers' replies.
 
 use abi::fault::FaultLabel;
 use abi::registers::{FLAGS, PC, SP, SYSCALL_BYTES, UNKNOWN_SYSCALL};
@@ -10,7 +10,7 @@ use kernel::object::Fault;
 
 use crate::common::{passive_server, sender, server, word};
 
-/// A handler that waits, and a task whose faults it gets with badge 6.
+/// A handler that waits, and a task with faults that are sent to it with badge 6.
 struct Scene {
     machine: Machine,
     endpoint: CPtr,
@@ -39,7 +39,7 @@ impl Scene {
         }
     }
 
-    /// The fault that the handler has got.
+    /// The fault that the handler has received.
     fn fault(&self) -> (FaultLabel, Vec<usize>) {
         let Received {
             badge,
@@ -89,7 +89,7 @@ fn vm_faults_are_told_and_the_instruction_is_tried_again() {
             scene.fault(),
             (FaultLabel::VmFault, vec![pc, 0xdead_b000, 1, 7])
         );
-        // The label does not matter, nor do words.
+        // Neither the label nor words matter.
         scene.reply(label, &[1, 2, 3]);
         assert!(scene.machine.runs(scene.task));
         let context = &scene.machine.kernel[scene.task.thread].context;
@@ -112,7 +112,7 @@ fn exceptions_are_told_and_registers_may_be_changed() {
     let context = &scene.machine.kernel[scene.task.thread].context;
     assert_eq!(context.next_pc(), 0x3000);
     assert_eq!((context.get(SP), context.get(FLAGS)), (0x6000, 0x202));
-    // Words beyond the registers are ignored; another label stops the thread.
+    // Words beyond the registers are ignored; a label other than zero stops the thread.
     scene.machine.fault(scene.task, EXCEPTION);
     scene.reply(1, &[0x4000, 0x5000, 0x203, 99, 99]);
     assert_eq!(scene.machine.state(scene.task), State::Inactive);
@@ -138,7 +138,7 @@ fn unknown_system_calls_can_be_emulated() {
     for (index, register) in UNKNOWN_SYSCALL.into_iter().enumerate() {
         assert_eq!(words[index], scene.machine.register(scene.task, register));
     }
-    // The handler moves the program counter past the call and sets a result.
+    // The handler advances the program counter past the call and sets a result.
     let call = words[15];
     let mut registers = words[..18].to_vec();
     (registers[0], registers[15]) = (42, call + SYSCALL_BYTES);
@@ -155,7 +155,7 @@ fn an_unknown_call_is_repeated_if_the_handler_does_not_move_on() {
     scene.machine.trap(scene.task, 1234);
     let first = scene.fault();
     scene.reply(0, &[]);
-    // It made the same call again.
+    // The thread made the same call again.
     assert_eq!(scene.machine.running(), "handler");
     assert_eq!(scene.fault(), first);
 }
@@ -171,7 +171,7 @@ fn capability_faults_say_what_was_looked_for() {
     let words = vec![pc(&scene), 1 << 60 | 5, 0, 4, 64, 0, 52];
     assert_eq!(scene.fault(), (FaultLabel::CapFault, words));
     scene.reply(1, &[]);
-    // It tries again, whatever the label, and fails again.
+    // It retries, whatever the label, and fails again.
     assert_eq!(scene.machine.running(), "handler");
     let message = Message::default().with_caps(&[1 << 61]);
     scene.machine.suspend(scene.task);
@@ -181,7 +181,7 @@ fn capability_faults_say_what_was_looked_for() {
         .unwrap();
     let (endpoint, reply) = (scene.endpoint, scene.reply);
     scene.machine.recv(scene.handler, endpoint, reply);
-    // A capability that goes along is looked for, too.
+    // Extra capabilities are looked up as well.
     scene
         .machine
         .send(scene.task, slots::INIT_THREAD_CNODE, &message);
@@ -192,7 +192,7 @@ fn capability_faults_say_what_was_looked_for() {
 #[test]
 fn a_thread_without_space_has_an_invalid_root() {
     let mut scene = Scene::new();
-    // The only capability to its space is its own.
+    // The only capability to its CSpace is its own.
     let space = scene.machine.cnode(2);
     let caps = [0, space, slots::INIT_THREAD_VSPACE];
     let handler = scene.machine.mint(scene.endpoint, Rights::ALL, 6);
@@ -254,7 +254,7 @@ fn a_fault_without_reply_object_stops_the_thread() {
         FaultLabel::VmFault as usize
     );
     assert_eq!(scene.machine.state(scene.task), State::Inactive);
-    // Resumed, it tries again and faults no more by itself.
+    // When resumed, it retries; the host raises no new fault.
     scene.machine.resume(scene.task);
     assert_eq!(scene.machine.state(scene.task), State::Runnable);
 }
@@ -342,7 +342,7 @@ fn handlers_need_rights() {
     }
     let answer = machine.tcb(task, Method::TcbSetTimeoutEndpoint, &[], &[notification]);
     assert_eq!(answer, Err(Error::InvalidCapability(1)));
-    // None at all is fine.
+    // A null capability is accepted.
     let empty = machine.slot();
     let answer = machine.tcb(task, Method::TcbSetTimeoutEndpoint, &[], &[empty]);
     assert_eq!(answer, Ok(vec![]));

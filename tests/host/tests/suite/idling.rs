@@ -1,4 +1,4 @@
-//! Scheduling contexts that idle: their budget is used while their thread waits at an endpoint.
+//! Idling contexts: their budget is used while their thread waits at an endpoint.
 
 use abi::Method;
 use abi::fault::{FaultLabel, timeout_flags};
@@ -9,7 +9,7 @@ use crate::thresholds::set_threshold;
 
 const BUDGET: Budget = Budget::new(200, 1000);
 
-/// A task that waits at an endpoint since the time 30.
+/// A task that waits at an endpoint from time 30 on.
 struct Scene {
     machine: Machine,
     endpoint: CPtr,
@@ -67,7 +67,7 @@ fn without_the_flag_it_does_not() {
     assert_eq!(scene.refills(), [(130, 170), (1000, 30)]);
 }
 
-/// Each is looked at when the wait ends, with interrupts off.
+/// Each replenishment is examined when the wait ends, in one interrupts-disabled section.
 #[test]
 fn contexts_that_idle_have_few_replenishments() {
     for (budget, capacity) in [
@@ -81,8 +81,9 @@ fn contexts_that_idle_have_few_replenishments() {
     }
 }
 
-/// A passive server that works on somebody's time for 100 while a client of a context that idles waits,
-/// and then turns to the client. The server is the one that is returned.
+/// A passive server works for 100 on another client's context while a client with an idling context
+/// waits, and then receives from that client. The returned tasks are the server and the waiting
+/// client.
 fn queued(threshold: usize) -> (Machine, Task, Task) {
     let mut machine = Machine::new();
     let (endpoint, reply) = (machine.endpoint(), machine.reply());
@@ -160,14 +161,14 @@ fn a_handler_is_told_that_the_thread_was_blocked() {
     assert_eq!(
         scene.machine.state(handler),
         State::Receiving,
-        "not before it matters"
+        "no timeout is reported while it waits"
     );
     scene.send();
     assert!(scene.machine.runs(handler));
     let told = scene.machine.received(handler);
     assert_eq!(told.label, FaultLabel::Timeout as usize);
     assert_eq!(told.words, [5, 200, timeout_flags::BLOCKED, 530]);
-    // When that is answered, it goes on with what it has received.
+    // After the reply, it continues with the message that it has received.
     scene.machine.send(handler, reply, &Message::default());
     let bell = scene.machine.notification();
     scene.machine.wait(handler, bell);
@@ -175,7 +176,7 @@ fn a_handler_is_told_that_the_thread_was_blocked() {
     scene.machine.advance(470);
     assert!(scene.machine.runs(scene.task));
     assert_eq!(scene.machine.received(scene.task).words, [7]);
-    // A timeout while it runs is told as well, and as what it is.
+    // A timeout during execution is reported as well, without the flag.
     scene.machine.advance(200);
     assert_eq!(scene.machine.state(scene.task), State::Sending);
 }
@@ -183,7 +184,7 @@ fn a_handler_is_told_that_the_thread_was_blocked() {
 #[test]
 fn long_waits_take_few_steps() {
     let mut scene = Scene::new(BUDGET.idling(), |_| 0);
-    // A million periods; whatever the state was, all was used as soon as it came.
+    // A million periods; every replenishment was used as soon as it was due.
     scene.machine.stall(1_000_000_000);
     scene.send();
     let now = scene.machine.now();
@@ -241,13 +242,14 @@ fn what_changes_the_wait_ends_the_idling() {
 #[test]
 fn a_server_gets_what_it_needs_of_a_context_that_idled() {
     let (mut machine, server, client) = queued(150);
-    assert_eq!(machine.running(), "early", "the server waits for the rest");
+    assert_eq!(machine.running(), "early", "the server waits");
     machine.advance_until(|machine| machine.runs(server));
     assert!(machine.refills(client.context)[0].1 >= 170);
 }
 
-/// A client lends time that idles, the server waits elsewhere on it, and it goes back. From then on it idles no
-/// longer, and when another client lends it again, nothing is charged for the time in between.
+/// A client donates an idling context, the server waits on it at another endpoint, and it is
+/// returned. From then on it does not idle; when another client donates it again, the time in between
+/// is not charged.
 #[test]
 fn time_that_goes_back_idles_no_longer() {
     for replied in [false, true] {

@@ -1,4 +1,4 @@
-//! Messages between threads: who gets what, who waits, who runs.
+//! Messages between threads: transfer, blocking and scheduling.
 
 use abi::registers::{CAP, INFO, MR};
 use abi::{MAX_MESSAGE_LENGTH, Method, Rights, Syscall};
@@ -145,7 +145,7 @@ fn receiving_needs_the_right_to_read() {
     }
 }
 
-/// The tasks that are served, in order.
+/// The words received at an endpoint, in order.
 fn served(machine: &mut Machine, endpoint: CPtr, count: usize) -> Vec<usize> {
     let reply = machine.reply();
     let receiver = machine.spawn(Spec::new("receiver", 240).active());
@@ -178,7 +178,7 @@ fn a_new_priority_is_a_new_place_in_the_queue() {
         .collect();
     machine.set_priority(senders[2], 20);
     machine.set_priority(senders[0], 5);
-    // Back among equals, but behind them.
+    // Back at the same priority, but at the end.
     machine.set_priority(senders[1], 11);
     machine.set_priority(senders[1], 10);
     assert_eq!(served(&mut machine, endpoint, 4), [3, 4, 2, 1]);
@@ -281,10 +281,10 @@ fn a_passive_receiver_is_stuck_with_a_plain_message() {
     assert_eq!(machine.running(), "client");
     assert_eq!(machine.state(server), State::Runnable);
     assert!(machine.is_passive(server));
-    // It does not receive any more, so others queue up.
+    // It does not receive any more, so other senders are queued.
     machine.send(client, endpoint, &word(4));
     assert_eq!(machine.state(client), State::Sending);
-    // Somebody gives it time: it runs at once.
+    // With a context bound, it runs immediately.
     machine.bind(server.context, server.tcb).unwrap();
     assert_eq!(machine.running(), "server");
     assert_eq!(machine.received(server).words, [3]);
@@ -328,7 +328,7 @@ fn deleting_an_endpoint_sends_everybody_away() {
     let receiver = server(&mut machine, "receiver", 10, receiving, reply);
     machine.delete(sending);
     machine.delete(receiving);
-    // Both try again. The call finds nothing to invoke; the receiver faults and has no handler.
+    // Both retry. The call finds no endpoint; the receiver faults and has no handler.
     assert_eq!(machine.state(receiver), State::Inactive);
     assert_eq!(
         answer(machine.received(caller)),
@@ -346,14 +346,14 @@ fn cancelled_senders_try_again() {
     let badged = [1, 2].map(|badge| machine.mint(endpoint, Rights::ALL, badge));
     let callers = [0, 1, 0, 1]
         .map(|badge: usize| caller(&mut machine, "caller", 10, badged[badge], &word(badge)));
-    // Their capability goes, which by itself cancels nothing.
+    // Deleting their capability does not cancel the sends by itself.
     let other = machine.copy(badged[0]);
     machine.delete(badged[0]);
     assert!((callers.iter()).all(|task| machine.state(*task) == State::Sending));
     machine
         .in_root(Method::CNodeCancelBadgedSends, other, &[])
         .unwrap();
-    // Trying again, they find that it is gone.
+    // On retry, they find that their capability is deleted.
     for task in [callers[0], callers[2]] {
         assert_eq!(machine.state(task), State::Runnable);
     }
@@ -378,7 +378,7 @@ fn cancelled_senders_queue_up_again_behind_the_others() {
     machine
         .in_root(Method::CNodeCancelBadgedSends, badged[0], &[])
         .unwrap();
-    // They were offered one after the other, and of equals the later one is in front.
+    // They became ready one after the other, and of equal priorities the last one runs first.
     assert_eq!(served(&mut machine, endpoint, 4), [2, 4, 3, 1]);
 }
 
@@ -446,7 +446,7 @@ fn a_receiver_that_wakes_without_budget_waits_for_it() {
     machine.rest();
     machine.advance(90);
     machine.recv(server, endpoint, reply);
-    // Less than the smallest budget was left: the call has to wait.
+    // Less than the smallest budget was left: the system call has to wait.
     assert_eq!(machine.running(), "client");
     assert_eq!(machine.state(server), State::Runnable);
     machine.advance_until(|machine| machine.state(server) == State::Receiving);
@@ -462,7 +462,7 @@ fn threads_blocked_at_a_notification_are_not_receivers() {
     assert_eq!(machine.state(waiter), State::Waiting);
     machine.suspend(waiter);
     assert_eq!(machine.state(waiter), State::Inactive);
-    // Resumed, it waits again.
+    // When resumed, it waits again.
     machine.resume(waiter);
     assert_eq!(machine.state(waiter), State::Waiting);
 }

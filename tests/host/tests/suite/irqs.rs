@@ -47,7 +47,7 @@ fn an_interrupt_is_a_signal() {
     scene.machine.raise(LINE);
     assert!(scene.machine.runs(driver));
     assert_eq!(scene.machine.badge(driver), 8);
-    // Masked until it is acknowledged.
+    // The line stays masked until it is acknowledged.
     assert!(scene.is_masked());
     scene.machine.raise(LINE);
     scene.machine.nb_wait(driver, scene.notification);
@@ -100,7 +100,7 @@ fn the_notification_is_a_copy_and_can_be_replaced() {
     assert!(scene.machine.runs(driver));
     assert_eq!(scene.machine.badge(driver), 0);
     scene.machine.wait(driver, other);
-    // Revoking takes the copy away.
+    // Revocation deletes the handler's copy of the capability.
     scene.machine.revoke(other);
     scene
         .machine
@@ -161,7 +161,7 @@ fn lines_are_issued_once() {
         issue(machine, [6, full, WORD_BITS]),
         Err(Error::DeleteFirst)
     );
-    // Copies keep a line; the last one gives it back, masked.
+    // The line is issued as long as a copy exists; deleting the last one frees it, masked.
     let copy = machine.copy(handler);
     machine.delete(handler);
     assert_eq!(machine.issue_irq(LINE.0), Err(Error::RevokeFirst));
@@ -195,7 +195,7 @@ fn an_interrupt_charges_whom_it_interrupts() {
     machine.rest();
     machine.advance(90);
     assert!(machine.runs(task));
-    // With less than the smallest budget left, its slice ends with the interrupt.
+    // Less than the smallest budget is left, so its slice ends with the interrupt.
     machine.raise(LINE);
     assert_eq!(machine.running(), "nobody");
     assert_eq!(machine.refills(task.context), [(990, 100)]);
@@ -205,7 +205,7 @@ fn an_interrupt_charges_whom_it_interrupts() {
 fn the_last_capability_to_a_notification_may_be_in_a_line() {
     let mut scene = Scene::new();
     let waiter = waiter(&mut scene.machine, "waiter", 20, scene.notification);
-    // All others go; then the handler, and with it the notification.
+    // All other capabilities are deleted; then the handler, and with it the notification.
     scene.machine.delete(scene.notification);
     let badged = scene.notification + 1;
     scene.machine.delete(badged);

@@ -1,4 +1,4 @@
-//! What fast paths in assembly are told of the kernel's types, against the types themselves.
+//! The layout constants for assembly fast paths agree with the kernel's types.
 
 use host_tests::arch::Host;
 use kernel::fastpath::Layout;
@@ -9,7 +9,7 @@ type Of = Layout<Host>;
 
 const WORD: usize = size_of::<usize>();
 
-/// A word of a value. It must be written wherever the value says anything there.
+/// A word of a value. The value must be initialised at that word.
 fn word<T>(value: &T, offset: usize) -> usize {
     assert!(offset + WORD <= size_of::<T>());
     let start = core::ptr::from_ref(value).cast::<u8>();
@@ -17,9 +17,9 @@ fn word<T>(value: &T, offset: usize) -> usize {
     unsafe { start.add(offset).cast::<usize>().read() }
 }
 
-/// A handle that nobody follows.
+/// A pointer that is never dereferenced.
 fn nowhere<T>(address: usize) -> Ptr<T> {
-    // SAFETY: it is only compared.
+    // SAFETY: the pointer is only compared.
     unsafe { Ptr::from_address(address) }.expect("not null")
 }
 
@@ -86,7 +86,7 @@ fn reply_objects() {
     reply.above = Above::Context(nowhere(0x4000));
     assert_eq!(word(&reply, Of::REPLY_ABOVE), Of::ABOVE_CONTEXT);
     assert_eq!(word(&reply, Of::REPLY_ABOVE_WHICH), 0x4000);
-    // A limit is something that assembly does not know.
+    // Assembly does not handle limits.
     reply.above = Above::Limited(nowhere(0x4000));
     assert_ne!(word(&reply, Of::REPLY_ABOVE), Of::ABOVE_CONTEXT);
 }

@@ -1,4 +1,4 @@
-//! Budget limits: how much of a caller's time a server may use.
+//! Limits: how much of a caller's budget a server may use.
 
 use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::fault::FaultLabel;
@@ -12,7 +12,7 @@ use crate::thresholds::set_threshold;
 
 const NAMES: [&str; 4] = ["first", "second", "third", "fourth"];
 
-/// Servers in a row behind limits, a handler of their timeouts, and a client.
+/// Servers with limits that call each other in order, a handler of their timeouts, and a client.
 pub struct Scene {
     pub machine: Machine,
     pub endpoints: Vec<CPtr>,
@@ -25,7 +25,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// `limits`: of each server; zero for an endpoint without.
+    /// `limits` has the limit of each server; zero for an endpoint without one.
     pub fn new(limits: &[usize]) -> Self {
         let mut machine = Machine::new();
         let (timeouts, handler_reply) = (machine.endpoint(), machine.reply());
@@ -78,7 +78,7 @@ impl Scene {
             .reply_recv(self.servers[index], endpoint, reply, &word(8));
     }
 
-    /// The handler was told that a limit of the client's context ended, and waits again.
+    /// The handler has received that a limit of the client's context was reached, and waits again.
     pub fn handle(&mut self) {
         assert!(self.machine.runs(self.handler));
         let told = self.machine.received(self.handler);
@@ -88,7 +88,7 @@ impl Scene {
         self.machine.recv(self.handler, endpoint, reply);
     }
 
-    /// A call came back because a limit was reached.
+    /// A call returned because a limit was reached.
     pub fn assert_limited(&self, caller: Task) {
         assert!(self.machine.runs(caller), "{}", self.machine.running());
         let answer = self.machine.received(caller);
@@ -127,7 +127,7 @@ fn a_server_in_time_is_not_disturbed() {
         scene.answer(0);
         assert!(scene.machine.runs(scene.client));
         assert_eq!(scene.machine.received(scene.client).words, [8]);
-        // The limit is over with the reply.
+        // The limit ends with the reply.
         scene.machine.advance(150);
         assert!(scene.machine.runs(scene.client));
     }
@@ -186,13 +186,13 @@ fn limits_nest_and_the_inner_one_ends_first() {
     scene.machine.advance(100);
     scene.handle();
     scene.assert_limited(scene.servers[1]);
-    // 10 + 100 of the second's 300 are gone.
+    // 10 + 100 of the second server's 300 are used.
     scene.machine.advance(189);
     assert!(scene.machine.runs(scene.servers[1]));
     scene.machine.advance(1);
     scene.handle();
     scene.assert_limited(scene.servers[0]);
-    // 10 + 300 of the first's 500.
+    // 10 + 300 of the first server's 500 are used.
     scene.machine.advance(189);
     assert!(scene.machine.runs(scene.servers[0]));
     scene.machine.advance(1);
@@ -248,7 +248,7 @@ fn limited_time_is_lent_only_within_limits() {
     assert_eq!(answer.label, ErrorCode::IllegalOperation as usize);
     assert_eq!(scene.machine.state(scene.servers[1]), State::Receiving);
 
-    // A threshold alone is not a limit.
+    // A threshold without the flag is not a limit.
     let mut scene = Scene::new(&[300, 0]);
     set_threshold(&mut scene.machine, scene.endpoints[1], 10, 0).unwrap();
     scene.call();
@@ -326,7 +326,7 @@ fn the_budget_may_end_before_the_limit() {
     let context = scene.client.context;
     let refills = scene.machine.refills(context);
     assert_eq!(refills[0], (400, 600));
-    // The client is given less meanwhile.
+    // The client's budget is reduced meanwhile.
     scene
         .machine
         .configure(context, Budget::new(200, 10_000).badge(77))
@@ -346,7 +346,7 @@ fn a_caller_that_waited_for_the_server_is_limited_as_well() {
     let early = machine.spawn(Spec::new("early", 11).budget(budget));
     machine.call(early, endpoint, &word(1));
     assert!(machine.runs(server));
-    // While it is served, another one queues up: with a higher priority it gets to run.
+    // During that call, another client calls, which runs because of its higher priority.
     let late = machine.spawn(Spec::new("late", 25).budget(budget));
     machine.call(late, endpoint, &word(2));
     assert_eq!(machine.state(late), State::Sending);

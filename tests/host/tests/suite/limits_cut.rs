@@ -1,5 +1,5 @@
-//! Reply objects of calls with limits that go away: they track no call any more, whatever time their callers
-//! have got, or lost, meanwhile.
+//! Deletion or reuse of reply objects of calls with limits: they track no call any more, whatever
+//! contexts their callers have got or lost in the meantime.
 
 use abi::Method;
 use host_tests::{Spec, State};
@@ -7,7 +7,7 @@ use host_tests::{Spec, State};
 use crate::limits::Scene;
 use crate::limits_kept::chain;
 
-/// How a reply object goes away.
+/// How a reply object loses its call.
 #[derive(Clone, Copy)]
 enum End {
     Deleted,
@@ -28,7 +28,7 @@ impl Scene {
         }
     }
 
-    /// All of them can be stopped, one after the other: none waits with what is gone.
+    /// All threads can be suspended, one after the other: none refers to the lost reply object.
     fn stop_all(&mut self) {
         self.machine.suspend(self.client);
         for server in self.servers.clone() {
@@ -59,8 +59,8 @@ fn a_caller_with_other_time_leaves_nothing_behind() {
         let server = scene.servers[0];
         scene.machine.bind(other.context, server.tcb).unwrap();
         scene.end(1, how);
-        // The client still waits for the first server, which goes on with the time that it has got; the
-        // second one has the client's, up to the first one's limit.
+        // The client still waits for the first server, which continues on the context that it got;
+        // the second server has the client's context, up to the first server's limit.
         assert_eq!(scene.machine.state(scene.client), State::Calling);
         assert_eq!(scene.machine.state(server), State::Runnable);
         scene.machine.advance(500);

@@ -1,4 +1,5 @@
-//! Servers cannot lift a limit, nor keep the time: whatever ends a call with a limit gives the time back.
+//! Servers can neither lift a limit nor keep the context: any end of a call with a limit returns the
+//! context.
 
 use abi::endpoint_flags::LIMIT;
 use abi::{ErrorCode, Method};
@@ -25,7 +26,7 @@ impl Scene {
         self.machine.suspend(self.servers[index]);
     }
 
-    /// What the client gets back of its 1000.
+    /// Checks how much of its budget of 1000 the client gets back.
     fn assert_left(&self, least: u64) {
         let refills = self.machine.refills(self.client.context);
         let now = refills.iter().filter(|refill| refill.0 <= self.now());
@@ -33,7 +34,7 @@ impl Scene {
         assert!(left >= least, "{refills:?}");
     }
 
-    /// A server can neither run nor does it have time.
+    /// The server does not run and has no context.
     fn assert_without_time(&self, server: Task) {
         assert!(self.machine.is_passive(server));
         assert!(!self.machine.runs(server));
@@ -54,7 +55,7 @@ fn a_server_that_drops_out_leaves_the_limit_of_its_caller() {
     scene.assert_limited(scene.client);
     scene.assert_left(900);
 
-    // The same again in the middle of a longer chain.
+    // The same in the middle of a longer chain.
     let mut scene = chain(&[500, 300, 100]);
     scene.machine.advance(10);
     scene.suspend(0);
@@ -103,7 +104,7 @@ fn all_servers_between_may_drop_out() {
     }
 }
 
-/// The calls below a limit are as the ABI wants them: cut off, and blocked.
+/// Calls without a limit behave as in the ABI: the chain is cut, and the caller stays blocked.
 #[test]
 fn without_a_lender_the_time_goes_back_to_its_owner() {
     let mut scene = chain(&[0, 100]);
@@ -132,13 +133,13 @@ fn a_client_that_drops_out_does_not_lift_its_limit() {
             scene.machine.advance(399);
             assert!(scene.machine.runs(scene.servers[0]));
             if finishes {
-                // A server that waits behind a limit gives borrowed time up.
+                // A server that waits at an endpoint with a limit returns a borrowed context.
                 scene.answer(0);
             } else {
                 scene.machine.advance(1);
                 scene.handle();
             }
-            // The client calls again, if it goes on.
+            // When resumed, the client repeats its call.
             let again = resumed && finishes;
             assert_eq!(scene.machine.runs(scene.servers[0]), again);
             if !resumed {
@@ -170,7 +171,7 @@ fn a_reply_object_is_not_reused_at_the_expense_of_the_client() {
     scene.assert_limited(scene.client);
     assert_eq!(scene.machine.state(scene.servers[0]), State::Receiving);
 
-    // Another thread uses it, while the server is preempted.
+    // Another thread uses it while the server is preempted.
     let mut scene = chain(&[100]);
     let other = scene.machine.endpoint();
     let thief = scene.machine.spawn(Spec::new("thief", 25).active());
@@ -191,13 +192,14 @@ fn a_reply_object_is_not_deleted_at_the_expense_of_the_client() {
     scene.machine.delete(scene.replies[1]);
     scene.assert_limited(scene.servers[0]);
 
-    // Without a limit, as the ABI wants it.
+    // Without a limit, the ABI's rule applies.
     let mut scene = chain(&[0]);
     scene.machine.delete(scene.replies[0]);
     assert_eq!(scene.machine.state(scene.client), State::Inactive);
 }
 
-/// What ends an outer call keeps the inner server from nothing: the client waits for that.
+/// The end of an outer call does not stop the inner server: the client waits until the inner call
+/// ends.
 #[test]
 fn an_outer_call_ends_when_the_time_comes_back() {
     let end = |scene: &mut Scene, how: usize| match how {
@@ -268,14 +270,14 @@ fn yield_costs_no_more_than_the_limit() {
         scene.machine.advance(30);
         scene.machine.yield_now(scene.servers[0]);
         scene.handle();
-        // As if it had been used: the client's time goes on when that is over.
+        // The limit counts as used: the client's context continues after that.
         scene.machine.advance(70);
         scene.assert_limited(scene.client);
         scene.assert_left(900);
     }
 }
 
-/// The timeout's answer lets the server go on behind its Yield.
+/// The reply to the timeout lets the server continue after its Yield.
 #[test]
 fn yield_is_over_when_the_limit_is_reached() {
     let mut scene = chain(&[100]);
@@ -305,7 +307,7 @@ fn yield_until_budget_does_not_merge_what_was_lent() {
     assert!(scene.machine.runs(server));
     assert_eq!(scene.machine.received(server).label, 0);
     assert_eq!(scene.machine.refills(context), before);
-    // Even if the operator takes some away: 60 of 200 are left, and 40 of the limit.
+    // The operator also reduces the budget: 60 of 200 are left, and 40 of the limit.
     scene.machine.advance(60);
     let less = Budget::new(200, 10_000).badge(77);
     scene.machine.configure(context, less).unwrap();
@@ -317,7 +319,7 @@ fn yield_until_budget_does_not_merge_what_was_lent() {
     assert_eq!(scene.machine.refills(context), before);
 }
 
-/// A caller that has got other time does not take its old time back, but the limit holds.
+/// A caller that got another context does not take its old context back, but the limit holds.
 #[test]
 fn a_caller_with_other_time_leaves_no_time_without_limit() {
     let mut scene = chain(&[100]);
@@ -338,14 +340,14 @@ fn a_caller_with_other_time_leaves_no_time_without_limit() {
     assert_eq!(scene.machine.holder(scene.client.context), "nobody");
 }
 
-/// A threshold that is taken away, or grows, while a limited caller waits does not let it out of the limit.
+/// Removing or raising a threshold while a limited caller waits does not lift the limit.
 #[test]
 fn an_endpoint_that_changes_does_not_lift_the_outer_limit() {
     for changed in [(0, 0), (900, LIMIT)] {
         let mut scene = Scene::new(&[300, 100]);
         let (client, second) = (scene.client, scene.servers[1]);
         scene.machine.suspend(client);
-        // The second server has something else to do first.
+        // The second server is busy first.
         let early = scene.machine.spawn(Spec::new("early", 9).active());
         scene.machine.call(early, scene.endpoints[1], &word(1));
         for task in [client, scene.servers[0]] {
@@ -361,7 +363,7 @@ fn an_endpoint_that_changes_does_not_lift_the_outer_limit() {
         scene.machine.advance(299);
         assert!(scene.machine.runs(second));
         scene.machine.advance(1);
-        // Both calls come to nothing, one after the other.
+        // Both calls are ended, one after the other.
         scene.handle();
         scene.handle();
         scene.assert_limited(client);

@@ -1,5 +1,6 @@
-//! What a limit promises, whatever servers do: of a client's time they use no more than the limit of its
-//! call, and when that is reached, or no server has the time any more, the client has it.
+//! The guarantee of a limit, whatever servers do: they use no more of a client's budget than the
+//! limit of its call, and when it is reached, or no server has the context any more, the client gets
+//! the context back.
 
 use abi::endpoint_flags::LIMIT;
 use host_tests::{Budget, CPtr, Machine, Spec, State, Task};
@@ -8,13 +9,13 @@ use proptest::prelude::*;
 use crate::common::{passive_server, word};
 use crate::thresholds::set_threshold;
 
-/// Limits of calls to servers one behind the other.
+/// Limits of nested calls.
 const LIMITS: [usize; 3] = [500, 300, 100];
 const BUDGET: u64 = 2000;
-/// Used time does not come back in the course of a test.
+/// Budget used in a test is not replenished before its end.
 const PERIOD: u64 = 1_000_000;
 
-/// What the server that runs does, or what is done to one of them.
+/// An action of the running server, or an action on one of the servers.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Run(u64),
@@ -22,9 +23,10 @@ enum Step {
     Answer,
     Yield,
     YieldUntil(u64),
-    /// Receives with the reply object of one of them: blocking, at its own endpoint or another one.
+    /// Receives with the reply object of one of the servers: blocking or not, at its own endpoint or
+    /// another.
     Receive(bool, bool, usize),
-    /// Receives with a reply object of its own that has nothing to do with calls.
+    /// Receives with an unrelated reply object.
     ReceiveElsewhere,
     Divert(usize),
     Suspend(usize),
@@ -156,7 +158,7 @@ impl World {
         }
     }
 
-    /// What is not there of the client's budget.
+    /// How much of the client's budget is used.
     fn lost(&self) -> u64 {
         let refills = self.machine.refills(self.client.context);
         let left = refills.iter().filter(|refill| refill.0 < PERIOD);
@@ -182,7 +184,8 @@ proptest! {
             world.step(step);
             if world.machine.state(world.client) == State::Calling {
                 prop_assert!(world.lost() <= limit);
-                // What has the time can still use it, or waits with it, or no thread has it.
+                // Either there is budget below the limit left, or no thread runs: the context's
+                // thread waits, or the context has no thread.
                 prop_assert!(world.lost() < limit || world.machine.running() == "nobody");
             } else {
                 prop_assert_eq!(world.machine.holder(world.client.context), "client");

@@ -1,4 +1,4 @@
-//! Tests of the kernel on the host. Each file is about one topic of the user interface.
+//! Tests of the kernel on the host. Each file covers one topic of the user interface.
 
 mod boot;
 mod budgets;

@@ -1,4 +1,4 @@
-//! Notifications: signals, waiting, bound threads, lent time.
+//! Notifications: signals, waiting, bound threads, lending.
 
 use abi::{Method, Rights};
 use host_tests::{Budget, CPtr, Machine, Message, Spec, State, Task};
@@ -6,7 +6,7 @@ use kernel::invoke::Error;
 
 use crate::common::{caller, make_passive, sender, server, waiter, word};
 
-/// A task that signals, and a notification with two badges.
+/// A task that signals, and a notification with two badged capabilities.
 struct Scene {
     machine: Machine,
     notification: CPtr,
@@ -42,7 +42,7 @@ fn signals_are_remembered_once_each() {
     assert_eq!(machine.badge(task), 5);
     machine.nb_wait(task, scene.notification);
     assert_eq!(machine.badge(task), 0);
-    // An unbadged signal is a signal, too.
+    // An unbadged signal counts as well.
     machine.signal(task, scene.notification);
     machine.wait(task, scene.notification);
     assert_eq!((machine.running(), machine.badge(task)), ("task".into(), 0));
@@ -63,7 +63,7 @@ fn a_signal_wakes_the_most_urgent_waiter() {
         assert_eq!(scene.machine.badge(waiters[expected]), 4);
         scene.machine.suspend(waiters[expected]);
     }
-    // Nobody waits: the next signal is kept.
+    // No thread waits: the next signal is kept.
     scene.machine.signal(scene.task, scene.badged[0]);
     scene.machine.nb_wait(scene.task, scene.notification);
     assert_eq!(scene.machine.badge(scene.task), 1);
@@ -84,7 +84,7 @@ fn signalling_and_waiting_need_rights() {
     assert_eq!(machine.badge(task), 0);
     machine.call(task, scene.badged[0], &Message::new(3, &[1, 2]));
     assert_eq!(machine.received(task).label, 0);
-    // It may signal but not wait.
+    // The capability allows signalling but not waiting.
     machine.nb_wait(task, scene.badged[0]);
     assert_eq!(machine.state(task), State::Inactive);
 }
@@ -98,11 +98,11 @@ fn deleting_a_notification_wakes_its_waiters() {
     scene.machine.delete(scene.notification);
     assert_eq!(scene.machine.state(waiter), State::Runnable);
     scene.machine.suspend(scene.task);
-    // It waits again, for nothing: a fault, and no handler.
+    // It tries to wait again, but there is no notification: a fault without a handler.
     assert_eq!(scene.machine.state(waiter), State::Inactive);
 }
 
-/// A server at an endpoint whose bound notification is signalled by `task`.
+/// A server at an endpoint, with a bound notification that `task` signals.
 fn bound(scene: &mut Scene) -> (Task, CPtr, CPtr) {
     let (endpoint, reply) = (scene.machine.endpoint(), scene.machine.reply());
     let server = server(&mut scene.machine, "server", 20, endpoint, reply);
@@ -127,7 +127,7 @@ fn a_bound_notification_wakes_a_receiver() {
     assert_eq!(scene.machine.badge(server), 4);
     scene.machine.recv(server, endpoint, reply);
     assert_eq!(scene.machine.state(server), State::Receiving);
-    // The reply object was let go and taken again.
+    // The reply object was released and is used again.
     scene.machine.call(scene.task, endpoint, &word(1));
     assert_eq!(scene.machine.state(scene.task), State::Calling);
 }
@@ -156,7 +156,7 @@ fn a_bound_notification_does_not_disturb_other_states() {
     let signaller = scene.machine.spawn(Spec::new("signaller", 30).active());
     scene.machine.signal(signaller, scene.badged[0]);
     assert_eq!(scene.machine.state(server), State::Inactive);
-    // It was kept.
+    // The signal was kept.
     scene.machine.suspend(signaller);
     scene.machine.resume(server);
     assert_eq!(scene.machine.running(), "server");
@@ -204,10 +204,10 @@ fn binding_to_threads_is_one_to_one() {
         Ok(vec![])
     );
     assert_eq!(bind(machine, second, scene.notification), Ok(vec![]));
-    // Somebody waits for it: it cannot be bound.
+    // A thread waits for it, so it cannot be bound.
     waiter(machine, "waiter", 5, other);
     assert_eq!(bind(machine, task, other), illegal);
-    // A thread that goes away lets its notification go.
+    // Deletion of a thread unbinds its notification.
     machine.delete(second.tcb);
     assert_eq!(bind(machine, task, scene.notification), Ok(vec![]));
     machine.revoke(scene.notification);
@@ -218,7 +218,7 @@ fn binding_to_threads_is_one_to_one() {
     );
 }
 
-/// A passive waiter, and a context that belongs to the notification.
+/// A passive waiter, and a context that is bound to the notification.
 fn lending(scene: &mut Scene) -> (Task, CPtr) {
     let waiter = waiter(&mut scene.machine, "waiter", 20, scene.notification);
     make_passive(&mut scene.machine, waiter);
@@ -234,7 +234,7 @@ fn a_notification_lends_its_time() {
     scene.machine.signal(scene.task, scene.badged[0]);
     assert_eq!(scene.machine.running(), "waiter");
     assert_eq!(scene.machine.holder(context), "waiter");
-    // The same time is not lent twice.
+    // The same context is not lent twice.
     let second = {
         let second = scene.machine.spawn(Spec::new("second", 25).active());
         scene.machine.wait(second, scene.notification);
@@ -244,7 +244,7 @@ fn a_notification_lends_its_time() {
     scene.machine.signal(waiter, scene.badged[0]);
     assert_eq!(scene.machine.state(second), State::Runnable);
     assert!(scene.machine.is_passive(second));
-    // It comes back when the borrower waits.
+    // It is returned when the borrower waits.
     scene.machine.wait(waiter, scene.notification);
     assert_eq!(scene.machine.holder(context), "nobody");
     assert!(scene.machine.is_passive(waiter));
@@ -289,12 +289,12 @@ fn a_receiver_returns_the_time_of_its_bound_notification() {
     assert_eq!(scene.machine.running(), "server");
     scene.machine.recv(server, endpoint, reply);
     assert_eq!(scene.machine.holder(server.context), "nobody");
-    // A call lends it the caller's time.
+    // A call donates the caller's context.
     scene.machine.call(scene.task, endpoint, &word(1));
     assert_eq!(scene.machine.running(), "server");
     assert_eq!(scene.machine.holder(scene.task.context), "server");
     scene.machine.reply_recv(server, endpoint, reply, &word(2));
-    // A signal lends it the notification's.
+    // A signal lends the notification's context.
     scene.machine.signal(scene.task, scene.badged[1]);
     assert_eq!(scene.machine.running(), "server");
     assert_eq!(scene.machine.holder(server.context), "server");
@@ -329,7 +329,7 @@ fn time_is_returned_even_if_a_sender_waits() {
     assert_eq!(scene.machine.holder(server.context), "nobody");
     assert_eq!(scene.machine.holder(client.context), "server");
     assert_eq!(scene.machine.running(), "server");
-    // A plain message leaves the receiver without any.
+    // A plain message leaves the receiver without a context.
     scene.machine.reply_recv(server, endpoint, reply, &word(2));
     scene.machine.signal(scene.task, scene.badged[0]);
     sender(&mut scene.machine, "sender", 5, endpoint, &word(3));
@@ -350,7 +350,7 @@ fn a_passive_thread_that_finds_a_signal_borrows_time() {
     machine.bind(context, scene.notification).unwrap();
     machine.call(task, endpoint, &word(1));
     machine.signal(server, scene.badged[0]);
-    // It replies, which returns the caller's time, and finds the signal.
+    // Its reply returns the caller's context, and it receives the signal.
     machine.nb_send_wait(server, reply, &word(2), scene.notification);
     assert_eq!(machine.holder(task.context), "task");
     assert_eq!(machine.holder(context), "server");
@@ -365,7 +365,7 @@ fn borrowed_time_without_budget_makes_the_borrower_wait() {
     let (endpoint, reply) = (machine.endpoint(), machine.reply());
     let server = server(machine, "server", 20, endpoint, reply);
     make_passive(machine, server);
-    // Somebody uses up the time that the notification has to lend.
+    // The budget that the notification can lend is used up before.
     let spec = Spec::new("waster", 30).budget(Budget::new(100, 1000).refills(2));
     let waster = machine.spawn(spec);
     machine.bind(waster.context, scene.notification).unwrap();

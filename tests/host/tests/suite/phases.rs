@@ -1,5 +1,5 @@
-//! System calls that send and receive, preempted wherever they look: the first phase can take a server's
-//! time along, so nothing stops the server before it waits again.
+//! Combined send and receive system calls, interrupted at every preemption point: the first phase can
+//! donate a server's context, so from then on the server must not be preempted before it waits again.
 
 use abi::{Method, ObjectType, WORD_BITS, slots};
 use host_tests::{CPtr, Machine, Message, Operands, Spec, State, Task};
@@ -19,7 +19,8 @@ enum How {
     NBSendWait,
 }
 
-/// The address of slot `index` of a CNode that holds itself in its last slot: a way of many levels.
+/// The address of slot `index` in a CNode that holds itself in its last slot: a lookup of many
+/// levels.
 const fn deep(index: usize) -> CPtr {
     usize::MAX << RADIX | index
 }
@@ -32,8 +33,8 @@ const FREE: usize = 5;
 const GIFT: usize = 6;
 const ITSELF: usize = (1 << RADIX) - 1;
 
-/// A passive server that runs on the time of its client, at the priority 20, in a capability space of many
-/// levels; another passive server waits.
+/// A passive server of priority 20 that runs on its client's context, with a CSpace of many levels;
+/// another passive server waits.
 struct Scene {
     machine: Machine,
     requests: CPtr,
@@ -87,7 +88,7 @@ impl Scene {
         }
     }
 
-    /// A client that calls with a capability while the server works.
+    /// A client that calls with an extra capability while the server works.
     fn another(&mut self) -> Task {
         let gift = self.machine.notification();
         let message = Message::new(0, &[5]).with_caps(&[gift]);
@@ -108,8 +109,8 @@ impl Scene {
         }
     }
 
-    /// Lets the server send and receive, and preempts it when it has looked `looks` times at what else waits;
-    /// then it goes on. Returns whether it took so long.
+    /// Lets the server send and receive, interrupts it at preemption point `looks`, and lets it
+    /// continue. Returns whether it was interrupted.
     fn preempted(&mut self, how: How, message: &Message, looks: usize) -> bool {
         self.machine.kernel.arch.ambush = Some((looks, BELL));
         self.send_and_receive(how, message);
@@ -123,7 +124,7 @@ impl Scene {
         stopped
     }
 
-    /// The thread that got the message, and with it the client's time.
+    /// The thread that received the message, and with it the client's context.
     fn receiver(&self, how: How) -> Task {
         match how {
             How::ReplyRecv => self.client,
@@ -142,12 +143,12 @@ impl Scene {
     }
 }
 
-/// Tries each point at which a system call looks.
+/// Runs a scene with an interrupt at each preemption point of a system call.
 fn at_every_look(how: How, mut scene: impl FnMut(usize) -> bool) {
     let mut looks = 0;
     while scene(looks) {
         looks += 1;
-        assert!(looks < 1000, "there is no end to it");
+        assert!(looks < 1000, "the call never completes");
     }
     assert!(looks > 1, "{how:?} was never preempted");
 }
@@ -185,7 +186,7 @@ fn a_passive_server_that_is_preempted_takes_the_next_call() {
             assert_eq!(machine.received(receiver).words, [7]);
             let received = machine.received(server);
             assert_eq!((received.words, received.caps), (vec![5], 1), "{how:?}");
-            // Without a reply object no time comes with a call.
+            // Without a reply object, no context is donated with a call.
             let waits = how == How::NBSendWait;
             let holder = machine.holder(another.context);
             assert_eq!(holder, if waits { "another" } else { "server" });
@@ -195,7 +196,7 @@ fn a_passive_server_that_is_preempted_takes_the_next_call() {
     }
 }
 
-/// Both look for a place in the same slot of the same capability space.
+/// Both receive into the same slot of the same CSpace.
 #[test]
 fn a_slot_that_the_reply_fills_is_not_filled_again() {
     let mut scene = Scene::new();
@@ -213,7 +214,7 @@ fn a_slot_that_the_reply_fills_is_not_filled_again() {
     assert_eq!((received.words, received.caps), (vec![5], 0));
 }
 
-/// What the first phase makes is received from in the second.
+/// The first phase creates the endpoint from which the second phase receives.
 #[test]
 fn a_slot_that_was_empty_before_the_first_phase() {
     let mut machine = Machine::new();

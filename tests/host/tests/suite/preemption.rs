@@ -1,4 +1,5 @@
-//! Long operations that stop anywhere and go on, whatever happens meanwhile.
+//! Long operations can be preempted at every preemption point and continue, whatever happens
+//! meanwhile.
 
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
 use host_tests::{CPtr, Machine, Message, Spec, State, Task};
@@ -12,8 +13,8 @@ const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 /// The line that wakes the root task.
 const BELL: Irq = Irq(0);
 
-/// Lets `task` call, and interrupts it when it has looked `looks` times at what else waits. Returns
-/// whether it took so long; the root task runs then.
+/// Lets `task` make a call and interrupts it at preemption point `looks`. Returns whether the
+/// operation got that far; if so, the root task runs.
 fn interrupted(
     machine: &mut Machine,
     task: Task,
@@ -27,12 +28,13 @@ fn interrupted(
     machine.runs(machine.root)
 }
 
-/// Does something with every point of interruption, until it is not interrupted any more.
+/// Runs a scene with an interrupt at each preemption point, until the operation completes without
+/// one.
 fn at_every_point(mut scene: impl FnMut(usize) -> bool) {
     let mut points = 0;
     while scene(points) {
         points += 1;
-        assert!(points < 1000, "there is no end to it");
+        assert!(points < 1000, "the operation never completes");
     }
     assert!(points > 2, "it was never interrupted");
 }
@@ -70,7 +72,7 @@ fn many_objects_are_made_a_few_at_a_time() {
         assert_eq!(made.len(), 5);
         assert!(
             made.windows(2).all(|pair| pair[1] == pair[0] + 16),
-            "one behind the other"
+            "the objects are adjacent"
         );
         stopped
     });
@@ -95,7 +97,7 @@ fn who_is_interrupted_again_has_come_no_less_far() {
         assert_eq!(
             machine.received(worker).label,
             0,
-            "after {first} and {second} looks"
+            "after {first} and {second} preemption points"
         );
         assert_eq!(endpoints(&machine, slot, 5).len(), 5);
     }
@@ -111,7 +113,8 @@ fn what_was_made_before_an_interruption_may_be_taken_away() {
     let looks = (0..40).find(|looks| {
         let stopped = interrupted(&mut machine, worker, cap, &message, *looks);
         let done = endpoints(&machine, slot, 5).len();
-        // Everything made so far is taken away, and the memory is cleared anew for the rest.
+        // Everything made so far is revoked, and the memory is cleared again for the remaining
+        // objects.
         machine.revoke(memory);
         machine.rest();
         assert!(stopped && machine.runs(worker));
@@ -143,7 +146,7 @@ fn a_thread_with_new_registers_has_nothing_to_go_on_with() {
         machine.rest();
         assert!(machine.runs(worker));
         assert_eq!(endpoints(&machine, slot, 5).len(), done);
-        // The same call is a new one now.
+        // The same call now starts from the beginning.
         let (_, again) = retype(memory, slot, 5);
         machine.call(worker, cap, &again);
         let label = machine.received(worker).label;
@@ -156,30 +159,30 @@ fn a_thread_with_new_registers_has_nothing_to_go_on_with() {
     panic!("it was never interrupted between two objects");
 }
 
-/// What happens while a thread is interrupted in the middle of cancelling sends.
+/// What happens while a thread is preempted during the cancellation of sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meanwhile {
     Nothing,
-    /// One who is meant moves to the front.
+    /// A sender with the cancelled badge moves to the front of the wait queue.
     Raised,
-    /// And one to the end.
+    /// Another such sender moves to the end of the wait queue.
     Lowered,
-    /// Somebody leaves.
+    /// A sender leaves the wait queue.
     Suspended(usize),
-    /// Somebody is served.
+    /// A sender is received from.
     Served,
-    /// Somebody else cancels other sends at the same endpoint.
+    /// Another thread cancels sends of another badge at the same endpoint.
     Another,
-    /// Somebody else begins to send, with the same badge.
+    /// Another thread begins to send, with the cancelled badge.
     NewSender,
-    /// The endpoint goes away.
+    /// The endpoint is deleted.
     Deleted,
 }
 
 const BADGES: [usize; 8] = [0, 1, 0, 0, 1, 0, 2, 0];
 const PRIORITIES: [u8; 8] = [10, 30, 20, 30, 10, 20, 20, 30];
 
-/// Senders of the badges 7, 8 and 9; cancels those of 7.
+/// Queues senders with the badges 7, 8 and 9, and cancels those with 7.
 fn cancel(meanwhile: Meanwhile, looks: usize) -> bool {
     let mut machine = Machine::with_memory(21);
     let endpoint = machine.endpoint();
@@ -318,7 +321,7 @@ fn a_sweep_that_nobody_completes_disturbs_nobody() {
             order.push(machine.received(receiver).words[0]);
         }
         assert_eq!(order, [0, 2, 1, 3]);
-        // And the next one finds nobody.
+        // A further cancellation has no effect on the empty wait queue.
         let answer = machine.in_root(Method::CNodeCancelBadgedSends, badged[1], &[]);
         assert_eq!(answer, Ok(vec![]));
     }
@@ -334,7 +337,7 @@ fn nobody_can_begin_to_wait_at_an_endpoint_that_is_going_away() {
         let worker = machine.spawn(Spec::new("worker", 5).active());
         let bell = machine.notification();
         let late = waiter(&mut machine, "late", 200, bell);
-        // Less urgent than the senders, which try again in between.
+        // Lower priority than the senders, which try again in between.
         machine.set_priority(worker, 100);
         let message = Message::new(Method::CNodeDelete.number(), &[endpoint, WORD_BITS]);
         let stopped = interrupted(&mut machine, worker, ROOT, &message, looks);
@@ -345,7 +348,8 @@ fn nobody_can_begin_to_wait_at_an_endpoint_that_is_going_away() {
                 .unwrap();
             machine.rest();
             machine.call(late, endpoint, &word(1));
-            // If it could wait at all, it is sent away, too, and finds out.
+            // If it could wait at all, its send is cancelled as well, and its retry reports the
+            // deleted endpoint.
             assert_eq!(
                 host_tests::answer(machine.received(late)),
                 Err(Error::InvalidCapability(0))
@@ -361,7 +365,7 @@ fn nobody_can_begin_to_wait_at_an_endpoint_that_is_going_away() {
     });
 }
 
-/// Sets a slot aside for a capability that `task` may receive.
+/// Sets the slot in which `task` may receive a capability.
 fn set_aside(machine: &mut Machine, task: Task) -> CPtr {
     let slot = machine.slot();
     let buffer = machine.buffer_mut(task).unwrap();
@@ -371,8 +375,8 @@ fn set_aside(machine: &mut Machine, task: Task) -> CPtr {
     slot
 }
 
-/// Lets the running task do something, and interrupts it when it has looked `looks` times at what else
-/// waits; then it goes on. Returns whether it took so long.
+/// Lets the running task do something, interrupts it at preemption point `looks`, and lets it
+/// continue. Returns whether it was interrupted.
 fn ambushed(machine: &mut Machine, looks: usize, work: impl FnOnce(&mut Machine)) -> bool {
     machine.kernel.arch.ambush = Some((looks, BELL));
     work(machine);
@@ -418,8 +422,8 @@ fn messages_with_capabilities_are_sent_once() {
     });
 }
 
-/// A worker that sends to one endpoint, where two receivers wait, and receives from another, where a
-/// message with a capability waits. The sending must not be done twice.
+/// A worker sends to one endpoint, where two receivers wait, and receives from another, where a
+/// message with a capability waits. The message must not be sent twice.
 fn sends_and_receives(looks: usize, how: impl Fn(&mut Machine, Task, [CPtr; 3])) -> bool {
     let mut machine = Machine::new();
     let (target, source) = (machine.endpoint(), machine.endpoint());
@@ -448,7 +452,7 @@ fn sends_and_receives(looks: usize, how: impl Fn(&mut Machine, Task, [CPtr; 3]))
         receivers.map(|receiver| machine.state(receiver)),
         [State::Runnable, State::Receiving]
     );
-    // The next call is a new one.
+    // The next system call is not mistaken for a continuation.
     machine.nb_send_wait(worker, target, &word(3), source);
     assert_eq!(machine.state(receivers[1]), State::Runnable);
     stopped
@@ -487,7 +491,7 @@ fn replies_are_sent_once() {
         assert_eq!(machine.received(client).words, [7]);
         assert_eq!(machine.received(worker).words, [5]);
         assert!(matches!(machine.cap(slot), Cap::Notification(_)));
-        // And the next reply goes to the next caller.
+        // The next reply goes to the next caller.
         machine.reply_recv(worker, endpoint, reply, &word(8));
         assert_eq!(machine.received(second).words, [8]);
         stopped
@@ -500,7 +504,7 @@ fn many_slots_are_looked_at_a_few_at_a_time() {
         let mut machine = Machine::new();
         let (memory, slot) = (machine.untyped(12), machine.slots(200));
         let worker = machine.spawn(Spec::new("worker", 10).active());
-        // The last one is not empty.
+        // The last slot is not empty.
         machine.create_in(ObjectType::Notification, 0, slot + 199);
         let_run(&mut machine);
         let (cap, message) = retype(memory, slot, 200);

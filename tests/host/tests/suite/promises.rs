@@ -1,9 +1,9 @@
-//! What the additions to the interface promise of time, whatever else happens.
+//! Timing guarantees of the extensions to the interface, whatever else happens.
 //!
-//! A server behind a threshold that is no less than what it uses for a request, and the smallest budget
-//! for the way of a deferred caller, never runs out of time. What servers behind limits may do to the
-//! time of a client is in `limits_promised`. A thread that has waited until there is enough time in one
-//! piece is not stopped before that is used.
+//! The budget of a server never runs out if its endpoint's threshold is at least the time it uses for
+//! a request plus the smallest budget, for the retry of a deferred caller. What servers with limits
+//! may do to the budget of a client is in `limits_promised`. A thread that has waited for an amount
+//! of budget is not stopped before it has used that amount.
 
 use abi::Method;
 use abi::endpoint_flags::LIMIT;
@@ -14,23 +14,23 @@ use crate::common::{passive_server, server, word};
 use crate::thresholds::set_threshold;
 
 const CLIENTS: usize = 4;
-/// What the kernel takes for the way back of a deferred caller at the most.
+/// The most that the kernel takes for the retry of a deferred caller.
 const MIN_BUDGET: u64 = 20;
 
-/// What happens next, as far as whoever runs has a choice.
+/// The next event, as far as the running thread has a choice.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Whoever runs works on.
+    /// The running thread continues.
     Run(u64),
-    /// A client that runs calls.
+    /// A running client makes a call.
     Call,
-    /// Whatever a client was going to do again when it has the time, it does something else then.
+    /// A client that was about to restart a system call does something else first.
     Divert(usize),
-    /// Somebody more urgent comes for a while.
+    /// A higher-priority thread runs for a while.
     Disturb(u64),
-    /// A client gets another budget.
+    /// A client's context is reconfigured.
     Configure(usize, Budget),
-    /// The operator stops a client, or lets it go on.
+    /// A client is suspended.
     Suspend(usize),
     Resume(usize),
     Priority(usize, u8),
@@ -62,8 +62,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A passive server whose every request takes the same time, its clients, and somebody who would be
-/// told if the server ran out of time.
+/// A passive server with requests of equal cost, its clients, and a handler that receives the
+/// server's timeouts.
 struct World {
     machine: Machine,
     endpoint: CPtr,
@@ -72,9 +72,9 @@ struct World {
     handler: Task,
     clients: Vec<Task>,
     disturber: Task,
-    /// What the server still has to do for the request at hand.
+    /// The work that the server still has to do for the current request.
     work: u64,
-    /// Requests that were answered.
+    /// The number of requests answered.
     answered: usize,
 }
 
@@ -106,7 +106,7 @@ impl World {
         }
     }
 
-    /// `request`: what a request takes.
+    /// `request` is the cost of a request.
     fn step(&mut self, step: Step, request: u64) {
         let machine = &mut self.machine;
         let client = self
@@ -139,7 +139,7 @@ impl World {
         }
     }
 
-    /// Time passes, of which the server works as long as it runs.
+    /// Time passes; the server works while it runs.
     fn run(&mut self, time: u64, request: u64) {
         for _ in 0..time {
             if self.machine.runs(self.server) {
@@ -182,7 +182,8 @@ proptest! {
     ) {
         let mut world = World::new(&budgets, request + MIN_BUDGET, 0);
         for step in steps {
-            // To give a context less while a server uses it is the operator's own doing.
+            // Reducing the budget of a context while a server uses it is the responsibility of the
+            // operator.
             let lent = matches!(step, Step::Configure(client, _)
                 if world.machine.holder(world.clients[client].context) != "client");
             if !lent {
@@ -193,8 +194,8 @@ proptest! {
     }
 }
 
-/// A deferred caller does something else for as long as it can and is let in all the same: the threshold
-/// covers that.
+/// A deferred caller does something else for as long as possible before its retry and is still
+/// accepted: the threshold covers that time.
 #[test]
 fn the_way_of_a_deferred_caller_is_covered() {
     for (threshold, covered) in [(120, true), (119, false)] {
@@ -214,7 +215,7 @@ fn the_way_of_a_deferred_caller_is_covered() {
     }
 }
 
-/// The broken twin: a threshold below what a request takes does not keep the promise.
+/// Negative control: a threshold below the cost of a request does not guarantee anything.
 #[test]
 fn a_threshold_too_low_lets_a_server_run_out_of_time() {
     let mut world = World::new(&[Budget::new(121, 1000); CLIENTS], 100, 0);
@@ -225,7 +226,7 @@ fn a_threshold_too_low_lets_a_server_run_out_of_time() {
     assert!(world.timed_out());
 }
 
-/// A limit ends what a threshold would let go on.
+/// A limit ends a request that a threshold without a limit would let continue.
 #[test]
 fn a_limit_ends_a_request_that_takes_too_long() {
     let mut world = World::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
@@ -240,15 +241,16 @@ fn a_limit_ends_a_request_that_takes_too_long() {
     assert_eq!(world.answered, 1);
 }
 
-/// Somebody works for a while, and does not for another.
+/// Intervals of work and of pause.
 type Bout = (u64, u64);
 
 fn bouts(longest: u64) -> impl Strategy<Value = Vec<Bout>> {
     prop::collection::vec((1..longest, 1..500u64), 0..10)
 }
 
-/// What somebody who has asked for an amount, after some bouts, can use of what it `wants` before it waits
-/// for time, while others run in between; none, if it can never have the amount.
+/// How much of the time that it `wants` a thread can use before it waits for a replenishment, after
+/// some bouts and after requesting `asked`, while others run in between; `None` if it can never have
+/// that amount.
 fn stretch(budget: Budget, before: &[Bout], asked: u64, wants: u64, after: &[Bout]) -> Option<u64> {
     let mut machine = Machine::new();
     let disturber = machine.spawn(Spec::new("disturber", 30).active().suspended());
@@ -296,14 +298,14 @@ proptest! {
         amount in 20..400u64,
         after in bouts(40),
     ) {
-        // What is left then is for entering the kernel.
+        // The remainder is for entering the kernel.
         let wants = amount - 20;
         let used = stretch(budget, &before, amount, wants, &after);
         prop_assert!(used.is_none_or(|used| used == wants), "{used:?} of {wants}");
     }
 }
 
-/// The broken twin: whoever asks for less than it wants may have to wait in the middle.
+/// Negative control: a thread that requests less than it wants may have to wait before it is done.
 #[test]
 fn time_in_pieces_has_gaps() {
     let budget = Budget::new(200, 1000).refills(8);

@@ -1,8 +1,8 @@
-//! Random histories: whatever programs do, what must always hold holds.
+//! Random histories: the invariants hold, whatever programs do.
 //!
-//! A handful of tasks share endpoints, notifications, reply objects and scheduling contexts. Whoever
-//! runs does something, the root task does something to the others, devices interrupt, time passes, and
-//! objects go away and come back. The machine checks its invariants after every kernel entry.
+//! A few tasks share endpoints, notifications, reply objects and scheduling contexts. The running
+//! task acts, the root task operates on the others, devices interrupt, time passes, and objects are
+//! deleted and created again. The machine checks its invariants after every kernel entry.
 
 use abi::config::DOMAINS;
 use abi::{Method, ObjectType, Rights, Syscall, endpoint_flags, slots};
@@ -12,14 +12,14 @@ use kernel::object::Fault;
 use kernel::time::Ticks;
 use proptest::prelude::*;
 
-/// Chooses among the objects of a kind.
+/// Selects one of the objects of a kind.
 pub(super) type Pick = u8;
 
 fn pick<T: Copy>(list: &[T], pick: Pick) -> T {
     list[usize::from(pick) % list.len()]
 }
 
-/// What the task that runs does.
+/// An action of the running task.
 #[derive(Clone, Debug)]
 pub(super) enum Act {
     Endpoint(Syscall, Pick, Pick, bool),
@@ -30,12 +30,12 @@ pub(super) enum Act {
     YieldToTimeout(Pick, u64, Pick),
     YieldUntil(u64),
     Yield,
-    /// A task that is going to make its system call again does something else first.
+    /// A task that is about to restart its system call does something else first.
     Divert(Pick),
     Fault,
 }
 
-/// What the root task does.
+/// An action of the root task.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
     Thread(Method, Pick),
@@ -59,7 +59,7 @@ pub(super) enum Step {
     Act(Act),
     Order(Order),
     Time(u64),
-    /// Time passes, and the timer's interrupt is late.
+    /// Time passes, and the timer interrupt is late.
     Late(u64),
     Interrupt(u8),
 }
@@ -91,8 +91,8 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Budgets of more than the smallest: a thread with just that has no time left for a system call when
-/// the kernel has been entered.
+/// Budgets above the smallest: a thread with exactly the smallest budget has too little left for a
+/// system call once the kernel has been entered.
 fn budget() -> impl Strategy<Value = Budget> {
     prop_oneof![
         (40u64..300).prop_map(Budget::slice),
@@ -161,7 +161,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Steps, one a line where a failure is shown.
+/// The steps of a history, printed one per line.
 pub(super) struct History(pub(super) Vec<Step>);
 
 impl std::fmt::Debug for History {
@@ -188,7 +188,7 @@ impl World {
     }
 
     pub(super) fn of(mut machine: Machine) -> Self {
-        // It must not be locked out.
+        // The root task must be able to run at every level.
         machine.set_criticality(machine.root, 7);
         let endpoints: Vec<_> = (0..2).map(|_| machine.endpoint()).collect();
         let badged = (endpoints.iter())
@@ -218,7 +218,7 @@ impl World {
             .collect();
         contexts.push(machine.new_context(Budget::new(100, 400)));
         contexts.push(machine.create(ObjectType::SchedContext, 8));
-        // Domains other than the first get short turns, where there are any.
+        // Domains other than the first get short slots, if there are any.
         for index in (1..DOMAINS).take(2) {
             let words = [index, index, 100 * index];
             let configure = Method::DomainScheduleConfigure;
@@ -246,7 +246,8 @@ impl World {
         }
     }
 
-    /// All calls are limited from the beginning: so that limits meet everything else that ends a call.
+    /// All calls have a limit from the start, so that limits are combined with every other end of a
+    /// call.
     fn limit_calls(&mut self) {
         for endpoint in self.endpoints.clone() {
             let method = Method::CNodeEndpointSetThreshold;
@@ -260,7 +261,7 @@ impl World {
         self.tasks.iter().find(runs).copied()
     }
 
-    /// The slots of all objects that may go away.
+    /// The slots of all objects that may be deleted.
     fn mortal(&self) -> Vec<CPtr> {
         let objects = [
             &self.endpoints,
@@ -351,7 +352,7 @@ impl World {
         }
     }
 
-    /// Whatever the answer is, the invariants hold.
+    /// The invariants hold, whatever the result.
     fn order(&mut self, order: &Order) {
         let mortal = self.mortal();
         let machine = &mut self.machine;
@@ -451,7 +452,7 @@ impl World {
         };
     }
 
-    /// What was deleted comes back.
+    /// Creates a deleted object again.
     fn create(&mut self, object: Pick) {
         let machine = &mut self.machine;
         if let Some(task) = self

@@ -1,6 +1,6 @@
-//! Random histories of several cores: one acts at a time, on what all share. The machine checks the
-//! invariants of all cores after every kernel entry; so an entry that took itself for one that stays on
-//! its core, and did not, is found.
+//! Random histories of several cores: one core acts at a time, on shared objects. The machine checks
+//! the invariants of all cores after every kernel entry, so an entry that was wrongly taken for
+//! core-local is found.
 
 use host_tests::Machine;
 use kernel::time::Ticks;
@@ -10,13 +10,13 @@ use crate::random::{Step, World, step};
 
 const CORES: usize = 3;
 
-/// What a core does.
+/// A step, and the core that does it.
 fn step_of_a_core() -> impl Strategy<Value = (usize, Step)> {
     (0..CORES, step())
 }
 
-/// Plays a history. If cores are late, those that don't act take no interrupts until they do, and those of
-/// other cores after their next system call.
+/// Plays a history. If cores are late, cores that do not act take no interrupts until they act next,
+/// and take IPIs only after their next system call.
 fn play(history: &[(usize, Step)], late: bool) {
     let mut world = World::of(Machine::with_cores(CORES));
     world.machine.others_are_late = late;
@@ -55,7 +55,7 @@ proptest! {
     }
 }
 
-/// A call on a core that another one has changed is slow, and its thread's time ends with it.
+/// A call on a remotely modified core takes the slow path, and its thread's budget is used up during it.
 #[test]
 fn a_slow_call_after_a_visit_ends_with_its_time() {
     use crate::random::{Act, Order};

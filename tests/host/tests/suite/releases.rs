@@ -1,4 +1,4 @@
-//! Replenishments that come due: who is released when, and what the timer is armed for.
+//! Due replenishments: when threads are released, and the timer deadline.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use proptest::prelude::*;
 
 use crate::common::{passive_server, waiter, word};
 
-/// Tasks of one priority that use up a budget of 20 each as soon as they can, the first first, and then
-/// wait for time. Afterwards nobody runs.
+/// Tasks of one priority that use up a budget of 20 each as soon as they can, in order of creation,
+/// and then wait for a replenishment. Afterwards no thread runs.
 fn herd(machine: &mut Machine, count: usize, priority: u8, period: u64) -> Vec<Task> {
     let spec = Spec::new("herd", priority)
         .budget(Budget::new(20, period).refills(2))
@@ -24,7 +24,7 @@ fn herd(machine: &mut Machine, count: usize, priority: u8, period: u64) -> Vec<T
     herd
 }
 
-/// Lets the root task rest, if it does not yet.
+/// Lets the root task rest if it runs.
 fn rest(machine: &mut Machine) {
     if machine.runs(machine.root) {
         machine.rest();
@@ -42,7 +42,7 @@ fn deadline(machine: &Machine) -> u64 {
     machine.kernel.arch.deadline.0
 }
 
-/// How often the kernel is entered in so many microseconds.
+/// How often the kernel is entered in `time` microseconds.
 fn entries(machine: &mut Machine, time: u64) -> usize {
     let before = machine.entries;
     machine.advance(time);
@@ -58,7 +58,7 @@ fn a_storm_of_releases_does_not_touch_the_urgent() {
         let herd = herd(&mut machine, count, 10, 5000);
         signal(&mut machine, bell);
         assert!(machine.runs(urgent));
-        // All of them are due in the middle of the urgent slice, and nothing happens at all.
+        // All of them are due during the slice of the high-priority thread, without any kernel entry.
         assert_eq!(deadline(&machine), machine.now() + 10_000);
         assert_eq!(entries(&mut machine, 9_000), 0);
         assert!(machine.runs(urgent));
@@ -98,7 +98,7 @@ fn an_equal_is_not_waited_for() {
     assert!(deadline(&machine) >= start + 9_000);
     machine.advance(5_000);
     assert!(machine.runs(worker));
-    // Its slice ends, and it is the other's turn.
+    // Its slice ends, and the other thread runs.
     machine.advance(5_000);
     assert_eq!(machine.running(), "periodic");
 }
@@ -112,7 +112,7 @@ fn the_alarm_follows_a_lent_context_to_another_priority() {
     let middle = machine.spawn(Spec::new("middle", 10).budget(Budget::new(20, 1000)));
     let bell = machine.notification();
     rest(&mut machine);
-    // The client lets the one in the middle use up its time, and comes back.
+    // The client lets the middle thread use up its budget, and runs again.
     machine.wait(client, bell);
     assert!(machine.runs(middle));
     machine.advance(20);
@@ -121,11 +121,11 @@ fn the_alarm_follows_a_lent_context_to_another_priority() {
     let quiet = deadline(&machine);
     assert!(
         quiet > machine.now() + 2_000,
-        "the one in the middle does not matter"
+        "the middle thread does not matter"
     );
     machine.call(client, endpoint, &word(0));
     assert!(machine.runs(server));
-    assert!(deadline(&machine) < machine.now() + 1_000, "now it matters");
+    assert!(deadline(&machine) < machine.now() + 1_000, "it matters");
     machine.reply_recv(server, endpoint, reply, &word(0));
     assert!(machine.runs(client));
     assert_eq!(deadline(&machine), quiet);
@@ -164,12 +164,12 @@ fn a_thread_that_is_due_counts_as_ready() {
     signal(&mut machine, bell);
     machine.advance(2_000);
     assert!(machine.runs(urgent));
-    // More urgent than the one that runs: it preempts at once.
+    // It now has a higher priority than the running thread, so it preempts.
     machine.set_priority(herd[1], 30);
     assert!(machine.runs(herd[1]));
     machine.advance(20);
     assert!(machine.runs(urgent));
-    // Suspended it is not due, and resumed it is ready.
+    // A suspended thread is not due; when resumed, it is ready.
     machine.suspend(herd[0]);
     machine.wait(urgent, bell);
     assert_eq!(machine.running(), "nobody");
@@ -195,11 +195,11 @@ fn a_new_priority_of_a_waiting_thread_moves_the_alarm() {
     assert!(deadline(&machine) > due);
 }
 
-/// The rule, in its simplest form: since when each thread that could run is ready, and of the most
-/// urgent the one that is ready longest is next.
+/// A reference model: of the ready threads with the highest priority, the one that has been ready for
+/// the longest time runs next.
 #[derive(Default)]
 struct Reference {
-    /// Since when each task that does not run could run; one that was preempted comes before all.
+    /// Since when each task that does not run is ready; a preempted task precedes all others.
     ready: BTreeMap<usize, u64>,
 }
 
@@ -235,7 +235,7 @@ impl Reference {
     }
 }
 
-/// When the kernel has to act next, by looking at everybody.
+/// When the kernel has to act next, found by a search over all tasks.
 fn next_event(machine: &Machine, tasks: &[Task]) -> Ticks {
     let core = &machine.kernel.core;
     let level = core.current.map(|thread| machine.kernel[thread].priority);
@@ -252,8 +252,8 @@ fn next_event(machine: &Machine, tasks: &[Task]) -> Ticks {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Whoever runs is the most urgent of those who could, and of equals the one that could for the
-    /// longest time; and the timer is armed for exactly what matters to it.
+    /// The running thread has the highest priority of the ready ones, and of equals it has been ready
+    /// for the longest time; the timer deadline is exactly the next event that matters.
     #[test]
     fn the_choice_agrees_with_the_rule(
         specs in prop::collection::vec((1u8..5, 20u64..60, 1u64..10, 2usize..5, any::<bool>()), 2..9),
@@ -271,7 +271,7 @@ proptest! {
         machine.rest();
         for (ticks, which, priority) in steps {
             if which < 16 {
-                // A change of priority now and then.
+                // An occasional change of priority.
                 let index = usize::from(which) % tasks.len();
                 machine.set_priority(tasks[index], priority);
                 priorities[index] = priority;
@@ -283,14 +283,14 @@ proptest! {
                 prop_assert_eq!(machine.kernel.arch.deadline, next_event(&machine, &tasks));
                 let left = Reference::of(&machine, &tasks, machine.now());
                 let Some(index) = tasks.iter().position(|task| machine.runs(*task)) else {
-                    prop_assert!(left.ready.is_empty(), "nobody runs while somebody could");
+                    prop_assert!(left.ready.is_empty(), "no thread runs while one is ready");
                     continue;
                 };
                 prop_assert!(left.most_urgent(&priorities) <= Some(priorities[index]));
                 if before != Some(tasks[index].thread) {
                     let since = pool.ready.get(&index).copied();
                     let longest = pool.longest_ready(&priorities, priorities[index]);
-                    prop_assert_eq!(since, longest, "the one that could run for the longest time runs");
+                    prop_assert_eq!(since, longest, "the one ready for the longest time runs");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Who runs: priorities, queues, round robin, Yield.
+//! Scheduling: priorities, queues, round robin, Yield.
 
 use abi::{Method, slots};
 use host_tests::{Budget, Machine, Message, Spec, State, Task};
@@ -19,7 +19,7 @@ fn tasks<const N: usize>(machine: &mut Machine, specs: [(&'static str, u8); N]) 
 #[test]
 fn the_most_urgent_thread_runs() {
     let mut machine = Machine::with_memory(22);
-    // One thread at every priority, in no particular order.
+    // One thread at every priority, in mixed order.
     let mut all: Vec<(u8, Task)> = Vec::new();
     for index in 0..=254u8 {
         let priority = (u16::from(index) * 7 % 255) as u8;
@@ -46,7 +46,7 @@ fn equals_take_turns_of_one_slice() {
         machine.spawn(Spec::new(name, 10).budget(Budget::slice(1000)));
     }
     machine.rest();
-    // The first to be offered ran; the later ones stand in front of each other.
+    // The first thread that became ready runs; each later one was queued before the earlier ones.
     let mut order = Vec::new();
     for _ in 0..6 {
         order.push(machine.running());
@@ -79,12 +79,12 @@ fn yielding_gives_way_for_one_slice() {
     assert!(machine.runs(second));
     machine.advance(1);
     assert!(machine.runs(first));
-    // And a full slice for the one that gave way.
+    // The thread that yielded has a full slice, too.
     machine.advance(999);
     assert!(machine.runs(first));
     machine.advance(1);
     assert!(machine.runs(second));
-    // Yielding does not help the less urgent.
+    // Yielding does not let lower-priority threads run.
     machine.suspend(first);
     let low = machine.spawn(Spec::new("low", 5).active());
     machine.yield_now(second);
@@ -137,7 +137,7 @@ fn a_new_priority_takes_effect_at_once() {
     assert!(machine.runs(low));
     set(&mut machine, low, low, 1);
     assert!(machine.runs(middle));
-    // Lowered to the level of others, the running thread stays in front.
+    // If its priority is lowered to that of others, the running thread stays first.
     set(&mut machine, middle, middle, 30);
     assert!(machine.runs(middle));
     set(&mut machine, middle, high, 50);
@@ -170,7 +170,7 @@ fn priorities_need_authority() {
             Err(Error::Truncated)
         );
     }
-    // A thread's own priority and its limit for others do not limit each other.
+    // A thread's own priority and its maximum controlled priority do not limit each other.
     assert_eq!(machine.thread(task).priority, 30);
     assert_eq!(machine.thread(task).max_controlled_priority, 30);
     machine
@@ -184,8 +184,8 @@ fn two_threads_woken_at_once_run_by_priority() {
     for (first, second, runs) in [(20, 30, "second"), (30, 20, "first"), (20, 20, "second")] {
         let mut machine = Machine::new();
         let endpoint = machine.endpoint();
-        // Both wait to send; the end of the endpoint wakes them in one kernel entry. They were offered
-        // in the queue's order; of equals the later one is in front.
+        // Both wait to send; the deletion of the endpoint wakes them in one kernel entry. They become
+        // ready in the order of the wait queue; of equals the last one is first.
         let first = sender(&mut machine, "first", first, endpoint, &word(1));
         let second = sender(&mut machine, "second", second, endpoint, &word(2));
         let low = machine.spawn(Spec::new("low", 10).active());
@@ -204,12 +204,12 @@ fn suspended_threads_do_not_run() {
     let [low, high] = tasks(&mut machine, [("low", 10), ("high", 20)]);
     machine.suspend(high);
     assert!(machine.runs(low));
-    // Resuming one that runs does nothing.
+    // Resuming a running thread has no effect.
     machine.resume(low);
     assert!(machine.runs(low));
     machine.resume(high);
     assert!(machine.runs(high));
-    // It may suspend itself; resumed, it does so again.
+    // It may suspend itself; when resumed, it repeats the call.
     machine.call(
         high,
         high.tcb,
@@ -218,7 +218,7 @@ fn suspended_threads_do_not_run() {
     assert_eq!(machine.state(high), State::Inactive);
     machine.resume(high);
     assert_eq!(machine.state(high), State::Inactive);
-    // With a new program counter it goes on.
+    // With a new program counter, it continues.
     machine
         .tcb(high, Method::TcbWriteRegisters, &[1, 1, 0x2000], &[])
         .unwrap();
@@ -232,7 +232,7 @@ fn threads_without_time_do_not_run() {
     let [low] = tasks(&mut machine, [("low", 10)]);
     assert!(machine.runs(low));
     assert_eq!(machine.state(passive), State::Runnable);
-    // An unconfigured context is no time.
+    // An unconfigured context has no budget.
     let context = machine.create(abi::ObjectType::SchedContext, 8);
     machine.bind(context, passive.tcb).unwrap();
     assert!(machine.runs(low));
@@ -257,7 +257,7 @@ fn a_blocking_thread_hands_over_to_whom_it_woke() {
     } else {
         (other, client)
     };
-    // The receiver is put in front of equals that wait already.
+    // The receiver is put before threads of equal priority that are already ready.
     machine.call(first, endpoint, &word(1));
     assert!(machine.runs(server));
     machine.reply_recv(server, endpoint, reply, &word(2));
@@ -296,7 +296,7 @@ fn a_less_urgent_wake_up_does_not_preempt() {
     assert!(machine.runs(high));
     let never = machine.notification();
     machine.wait(high, never);
-    // It was put at the head of its queue.
+    // It was put at the head of its ready queue.
     assert!(machine.runs(woken));
     machine.wait(woken, never);
     assert!(machine.runs(low));

@@ -1,5 +1,5 @@
-//! What x86-64 processors need against attacks on their speculation. The values are those that the
-//! processors report with current microcode.
+//! The mitigations that x86-64 processors need against speculative-execution attacks. The values are
+//! those that the processors report with current microcode.
 
 #[path = "../../../../arch/x86_64/src/speculation/needs.rs"]
 mod needs;
@@ -27,7 +27,7 @@ fn intel(leaf_7_ebx: u32, capabilities: u64) -> Speculation {
     })
 }
 
-/// Before Spectre was known, processors said nothing, and nothing was there to be used.
+/// Processors from before Spectre report nothing and have no mitigations.
 #[test]
 fn the_silent_are_taken_for_vulnerable() {
     let needs = Speculation::of(&Processor::default());
@@ -73,7 +73,7 @@ fn gracemont_clears_register_files() {
 fn amd_has_its_own_leaves() {
     let zen_4 = Processor {
         is_amd: true,
-        // IBPB, STIBP; automatic IBRS, and `verw` clears.
+        // IBPB and STIBP; automatic IBRS, and `verw` clears buffers.
         leaf_8_ebx: 1 << 12 | 1 << 15,
         leaf_21_eax: 1 << 8 | 1 << 5,
         ..Processor::default()
@@ -95,7 +95,7 @@ fn amd_has_its_own_leaves() {
     assert!(!Speculation::of(&later).buffers);
 }
 
-/// Other vendors' processors give these bits other meanings, or none.
+/// On processors of other vendors, these bits have other meanings or none.
 #[test]
 fn leaves_of_amd_say_nothing_of_others() {
     let needs = Speculation::of(&Processor {

@@ -1,10 +1,10 @@
-//! How much time a scheduling context supplies, whatever its threads do and whoever uses it, and that
-//! nobody runs on one that has none.
+//! How much time a scheduling context supplies, whatever threads use it, and that no thread runs on a
+//! context without budget.
 //!
-//! Of constant bandwidth, no window of one period supplies more than the budget. Sporadic servers come
-//! back one period after they *could* have used their time, so one that was kept from running by more
-//! urgent threads catches up: what holds for them is that no `n` periods since the beginning supply
-//! more than `n` budgets.
+//! With constant bandwidth, no window of one period supplies more than the budget. Replenishments of
+//! a sporadic server come one period after the time at which they *could* have been used, so a server
+//! that was preempted by higher-priority threads catches up: for it, no `n` periods from the start
+//! supply more than `n` budgets.
 
 use abi::{Method, endpoint_flags};
 use host_tests::machine::Slice;
@@ -90,7 +90,7 @@ struct World {
 impl World {
     fn new(budgets: &[Budget]) -> Self {
         let mut machine = Machine::new();
-        // The root task acts at every level.
+        // The root task can run at every criticality level.
         machine.set_criticality(machine.root, 7);
         let endpoint = machine.endpoint();
         let replies = [(); 2].map(|()| machine.reply());
@@ -129,7 +129,7 @@ impl World {
                 let _ = machine.bind(task.context, task.tcb);
             }
             (Step::Threshold(threshold, flags), _) => {
-                // A limit without threshold is refused, and nothing changes.
+                // A limit without a threshold is refused, and nothing changes.
                 let _ = set_threshold(machine, self.endpoint, threshold, flags);
             }
             (Step::Criticality(task, criticality), _) => {
@@ -165,8 +165,8 @@ impl World {
         }
     }
 
-    /// Whoever runs has a context whose current replenishment has come, and holds at least what was used
-    /// of it.
+    /// The running thread has a context with a head replenishment that is due and that covers the
+    /// time consumed.
     fn check_funds(&self) -> Result<(), String> {
         let (kernel, now) = (&self.machine.kernel, self.machine.now());
         let Some(thread) = kernel.core.current else {
@@ -185,7 +185,7 @@ impl World {
             .ok_or_else(|| format!("{who} runs at {now}: {context}"))
     }
 
-    /// No context got more than its due.
+    /// No context supplied more than its budget allows.
     fn check(&self, budgets: &[Budget]) -> Result<(), TestCaseError> {
         let history = self.machine.history.as_deref().unwrap_or_default();
         for (task, budget) in self.tasks.iter().zip(budgets) {
@@ -193,7 +193,7 @@ impl World {
             let slices: Vec<&Slice> = (history.iter())
                 .filter(|slice| slice.context == context)
                 .collect();
-            // The supply of a window is greatest when it begins with a slice.
+            // The supply of a window is largest when the window begins with a slice.
             let starts = slices.iter().map(|slice| slice.start.0);
             for start in starts.filter(|_| !budget.sporadic) {
                 let supply = supply(&slices, start, start + budget.period);
@@ -215,7 +215,7 @@ impl World {
     }
 }
 
-/// What a context supplied between two moments.
+/// The time that a context supplied between two instants.
 fn supply(slices: &[&Slice], start: u64, end: u64) -> u64 {
     let within = |slice: &&Slice| {
         let from = slice.start.0.max(start);
@@ -243,8 +243,8 @@ proptest! {
         world.check(&budgets)?;
     }
 
-    /// The most urgent thread gets its budget in every period, but for the rest that a timer interrupt
-    /// on behalf of somebody else may cut off: less than the smallest budget.
+    /// The highest-priority thread gets its budget in every period, except for a remainder, less than
+    /// the smallest budget, that a timer interrupt for another thread may cut off.
     #[test]
     fn the_most_urgent_thread_gets_its_budget(
         own in budget(),
@@ -271,7 +271,8 @@ proptest! {
     }
 }
 
-/// Two broken twins: systems of one task that runs, in which `spoil` happens to the kernel every 30 µs.
+/// Two negative controls: systems with one running task, in which `spoil` changes the kernel every 30
+/// µs.
 fn spoiled(spoil: impl Fn(&mut World)) -> World {
     let mut world = World::new(&BUDGETS);
     for _ in 0..20 {
@@ -293,8 +294,8 @@ fn a_kernel_that_forgets_to_charge_is_caught() {
 fn a_kernel_that_runs_somebody_before_the_time_is_caught() {
     let world = spoiled(|_| ());
     assert_eq!(world.check_funds(), Ok(()));
-    let thread = world.machine.kernel.core.current.expect("somebody runs");
-    let context = world.machine.kernel[thread].sched_context.expect("on time");
+    let thread = world.machine.kernel.core.current.expect("a thread runs");
+    let context = world.machine.kernel[thread].sched_context.expect("context");
     world.machine.kernel[context].charge(Ticks(100), Ticks(20));
     assert!(world.check_funds().is_err());
 }

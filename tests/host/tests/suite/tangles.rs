@@ -1,4 +1,5 @@
-//! Random tangles of CNodes and threads that hold each other, deleted with interruptions anywhere.
+//! Random cycles of CNodes and threads that hold each other's capabilities, deleted with interrupts
+//! at any preemption point.
 
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
 use host_tests::{CPtr, Machine, Message, Spec, Task};
@@ -12,7 +13,7 @@ const BELL: Irq = Irq(0);
 const PLACES: usize = 4;
 const UNTYPEDS: usize = 3;
 
-/// A slot: of the root task's CNode, or of the CNode whose capability is in one of those.
+/// A slot: of the root task's CNode, or of a CNode with its capability in one of those slots.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Root(usize),
@@ -42,12 +43,13 @@ enum Step {
         from: Place,
         to: Place,
     },
-    /// Installs a CNode as the capability space of a thread.
+    /// Sets a CNode as the CSpace of a thread.
     Space {
         thread: usize,
         cnode: usize,
     },
-    /// The worker deletes or revokes and is interrupted after so many units of work, if they suffice.
+    /// The worker deletes or revokes, and is interrupted after this many preemption points, if there
+    /// are so many.
     Delete {
         at: Place,
         interrupted_after: usize,
@@ -60,7 +62,7 @@ enum Step {
         untyped: usize,
         interrupted_after: usize,
     },
-    /// The worker goes on with what it was interrupted at.
+    /// The worker continues the preempted operation.
     Continue,
 }
 
@@ -71,7 +73,7 @@ fn place() -> impl Strategy<Value = Place> {
     ]
 }
 
-/// Steps that make something to delete.
+/// Steps that create or link objects.
 fn build() -> impl Strategy<Value = Step> {
     let untyped = || 0..UNTYPEDS;
     let slot = || 0..PLACES;
@@ -134,7 +136,7 @@ impl World {
         }
     }
 
-    /// Root, index and depth of a place, as methods of CNodes want them.
+    /// Root, index and depth of a slot, as arguments of CNode methods.
     fn address(&self, place: Place) -> (CPtr, usize, usize) {
         match place {
             Place::Root(slot) => (ROOT, self.places + slot, WORD_BITS),
@@ -153,14 +155,14 @@ impl World {
             .retype(self.untypeds + untyped, kind, bits, self.places + to, 1);
     }
 
-    /// The root task invokes a capability, unless that would block it; the answer does not matter.
+    /// The root task invokes a capability, unless that would block it; the result does not matter.
     fn invoke(&mut self, cap: CPtr, method: Method, words: &[usize], caps: &[CPtr]) {
         if !matches!(self.machine.cap(cap), kernel::cap::Cap::Endpoint(_)) {
             let _ = self.machine.invoke(cap, method, words, caps);
         }
     }
 
-    /// The worker, or the root task where the worker was interrupted, asks for something long.
+    /// The worker, or the root task if the worker was interrupted, starts a long operation.
     fn long(&mut self, method: Method, (root, index, depth): (CPtr, usize, usize), looks: usize) {
         let words = [index, depth];
         if !self.machine.runs(self.worker) {
@@ -230,7 +232,7 @@ impl World {
         }
     }
 
-    /// All memory can be had again.
+    /// All memory can be reused.
     fn finish(mut self) {
         self.step(Step::Continue);
         for untyped in self.untypeds..self.untypeds + UNTYPEDS {
@@ -250,7 +252,7 @@ impl World {
     }
 }
 
-/// Steps, one a line where a failure is shown.
+/// The steps of a history, printed one per line.
 struct History(Vec<Step>);
 
 impl std::fmt::Debug for History {

@@ -1,4 +1,4 @@
-//! Methods of threads: registers, spaces, buffers, flags.
+//! Methods of threads: registers, CSpace and VSpace, IPC buffer, flags.
 
 use abi::registers::{COUNT, FRAME_COUNT, PC, TLS_BASE};
 use abi::{GuardData, Method, ObjectType, Rights, Syscall, WORD_BITS, slots};
@@ -77,7 +77,7 @@ fn registers_are_written_and_excess_is_ignored() {
         assert_eq!(machine.register(task, register), *value);
     }
     assert_eq!(machine.state(task), State::Inactive);
-    // Too few words, or the caller itself.
+    // Too few words, or the caller's own thread.
     let answer = machine.tcb(task, Method::TcbWriteRegisters, &[1, 3, 5, 6], &[]);
     assert_eq!(answer, Err(Error::Truncated));
     let answer = machine.invoke(
@@ -131,7 +131,7 @@ fn registers_are_copied_by_parts() {
         assert_eq!(machine.state(target), State::Inactive);
     }
     let target = machine.spawn(Spec::new("target", 5).active().suspended());
-    // Suspend the source, resume the target.
+    // Suspends the source, resumes the target.
     let answer = machine.tcb(
         target,
         Method::TcbCopyRegisters,
@@ -166,7 +166,7 @@ fn resumed_in_a_call_a_thread_calls_again() {
     machine.call(client, endpoint, &word(1));
     machine.resume(client);
     assert_eq!(machine.state(client), State::Runnable);
-    // The server's reply reaches nobody.
+    // The server's reply has no receiver.
     machine.reply_recv(server, endpoint, reply, &word(2));
     assert_eq!(machine.running(), "server");
     assert_eq!(machine.received(server).words, [1]);
@@ -220,7 +220,7 @@ fn configuring_checks_before_it_changes() {
     assert_eq!(answer, Err(Error::Truncated));
     let answer = machine.tcb(task, Method::TcbConfigure, &[0, 0, 0], &[ROOT, SPACE]);
     assert_eq!(answer, Err(Error::Truncated));
-    // Address 0: no buffer, whatever the capability.
+    // With address 0 there is no buffer, whatever the capability.
     assert_eq!(
         configure(&mut machine, [0, 0, 0], [ROOT, SPACE, empty]),
         Ok(vec![])
@@ -287,7 +287,7 @@ fn a_buffer_goes_with_its_frame() {
     let server = server(&mut machine, "server", 20, endpoint, reply);
     machine.revoke(task.buffer);
     assert!(machine.buffer_mut(task).is_none());
-    // Longer messages are cut, without a fault.
+    // Longer messages are truncated, without a fault.
     machine.send(task, endpoint, &Message::new(0, &[1, 2, 3, 4, 5, 6]));
     assert_eq!(machine.received(server).words, [1, 2, 3, 4]);
 }
@@ -316,7 +316,7 @@ fn a_read_only_buffer_is_for_sending() {
         .unwrap();
     machine.recv(server, endpoint, reply);
     machine.send(task, endpoint, &Message::new(0, &words));
-    assert_eq!(machine.received(server).words, words, "but send");
+    assert_eq!(machine.received(server).words, words, "but it can send");
 }
 
 #[test]
@@ -391,7 +391,7 @@ fn scheduling_parameters_are_set_together() {
         thread.cap(ThreadSlot::FaultHandler),
         Cap::Endpoint(_)
     ));
-    // No context: it is taken; then another.
+    // A null context unbinds the current one; then another one is bound.
     assert_eq!(
         set(&mut machine, [20, 15], [root, empty, empty]),
         Ok(vec![])
@@ -400,7 +400,7 @@ fn scheduling_parameters_are_set_together() {
     assert!(machine.thread(task).cap(ThreadSlot::FaultHandler).is_null());
     assert_eq!(set(&mut machine, [20, 15], [root, free, empty]), Ok(vec![]));
     assert!(machine.runs(task));
-    // Not from oneself.
+    // A thread may not do this to itself.
     let words = [20, 15];
     let answer = machine.invoke_as(
         task,
@@ -432,7 +432,7 @@ fn flags_and_thread_local_storage() {
         machine.tcb(task, Method::TcbSetTlsBase, &[], &[]),
         Err(Error::Truncated)
     );
-    // And by itself, without a capability.
+    // The thread itself needs no capability for it.
     machine.kernel[task.thread]
         .context
         .set(abi::registers::CAP, 0x5678);
@@ -453,7 +453,7 @@ fn a_dead_thread_leaves_what_it_waits_for() {
     assert_eq!(machine.state(client), State::Sending);
     machine.delete(client.tcb);
     assert_eq!(machine.holder(client.context), "nobody");
-    // Everything can be used again.
+    // All objects can be used again.
     let heir = server(&mut machine, "heir", 20, endpoint, reply);
     let client = machine.spawn(Spec::new("client", 10).active());
     machine.call(client, endpoint, &word(1));

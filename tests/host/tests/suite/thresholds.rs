@@ -1,4 +1,4 @@
-//! Endpoints that ask senders for time.
+//! Endpoints with a threshold.
 
 use abi::endpoint_flags::{DONATION_REQUIRED, TELL_BUDGET};
 use abi::registers::MR;
@@ -10,14 +10,14 @@ use kernel::object::Fault;
 
 use crate::common::{caller, passive_server, server, word};
 
-/// What the kernel asks for beside the threshold: twice its own worst case.
+/// What the kernel requires in addition to the threshold: twice its own worst-case execution time.
 const KERNEL: u64 = 20;
-/// The longest period, in the microseconds of a clock of 1 MHz.
+/// The longest period, in microseconds, of a clock of 1 MHz.
 pub const LONGEST: u64 = u64::MAX / 8 / 1_000_000 * 1_000_000;
 /// The largest threshold.
 const MOST: usize = (LONGEST - KERNEL) as usize;
 
-/// Asks everybody who sends to `endpoint` for time.
+/// Sets the threshold of `endpoint`.
 pub fn set_threshold(
     machine: &mut Machine,
     endpoint: CPtr,
@@ -31,14 +31,14 @@ pub fn set_threshold(
     )
 }
 
-/// The root task has set everything up.
+/// The root task has finished the setup.
 fn settle(machine: &mut Machine) {
     if machine.runs(machine.root) {
         machine.rest();
     }
 }
 
-/// A passive server behind a threshold, and a client.
+/// A passive server at an endpoint with a threshold, and a client.
 pub struct Scene {
     pub machine: Machine,
     pub endpoint: CPtr,
@@ -63,7 +63,7 @@ impl Scene {
         }
     }
 
-    /// The client has used so much of its time.
+    /// The client has used this much of its budget.
     pub fn used(mut self, time: u64) -> Self {
         assert!(self.machine.runs(self.client));
         self.machine.advance(time);
@@ -112,7 +112,8 @@ fn who_has_too_little_waits_for_more_and_is_served_then() {
     scene.call();
     assert_eq!(scene.machine.running(), "nobody");
     assert_eq!(scene.machine.state(scene.client), State::Runnable);
-    // 119 are left, one more is due at 1000: so that it fits behind the rest, that waits until 881.
+    // 119 are left and one more is due at 1000. The remaining budget is delayed until 881, so that it ends
+    // when the next replenishment is due, and both are one.
     assert_eq!(scene.machine.refills(scene.client.context), [(881, 200)]);
     scene.machine.advance(799);
     assert_eq!(scene.machine.running(), "nobody");
@@ -163,7 +164,7 @@ fn what_is_due_already_counts() {
             .machine
             .by_root(|machine, root| machine.signal(root, bell));
     }
-    // While the client is kept from running, its replenishments become due, each on its own.
+    // While the client is preempted, its replenishments become due, each separately.
     scene.machine.resume(hog);
     scene.machine.advance(1000);
     assert_eq!(
@@ -205,14 +206,14 @@ fn a_deferral_covers_the_way_into_the_kernel_once() {
         .advance_until(|machine| machine.running() != "nobody");
     scene.assert_served();
     scene.answer();
-    // The allowance for coming back from a deferral is not one for the next call.
+    // The time allowed for a retry after a deferral does not apply to the next call.
     scene.machine.advance(1);
     scene.call();
     assert_eq!(scene.machine.running(), "nobody");
 }
 
-/// A client of the budget that a guarded call takes exactly, which was deferred and is served then
-/// without being asked for time.
+/// A client with exactly the budget that a call to the endpoint requires, which was deferred and then
+/// served without a budget test.
 fn served_without_guard() -> Scene {
     let mut scene = Scene::new(180, 0, BUDGET).used(1);
     scene.call();
@@ -239,7 +240,7 @@ fn who_was_deferred_and_not_asked_again_has_no_allowance_left() {
 fn who_was_deferred_and_does_something_else_has_no_allowance() {
     let mut scene = Scene::new(180, 0, BUDGET).used(1);
     scene.call();
-    // It continues elsewhere.
+    // It continues at another address.
     let registers = [0, 1, 0x2_0000];
     scene
         .machine
@@ -445,7 +446,7 @@ fn a_threshold_can_be_taken_back() {
     scene.call();
     scene.assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
     set_threshold(&mut scene.machine, scene.endpoint, 0, 0).unwrap();
-    // Nothing is left of it for fast paths to ask about.
+    // No threshold is left for fast paths to test.
     let kernel::cap::Cap::Endpoint(cap) = scene.machine.cap(scene.endpoint) else {
         panic!("it is an endpoint");
     };
@@ -456,7 +457,7 @@ fn a_threshold_can_be_taken_back() {
 
 #[test]
 fn the_receiver_learns_what_was_lent() {
-    // One word is in registers, and the one behind it, too; five reach into the buffer.
+    // One message word and the word after it are in registers; five reach into the buffer.
     for length in [1, 5] {
         let mut scene = Scene::new(100, TELL_BUDGET, BUDGET).used(30);
         let message = Message::new(0, &vec![7; length]);
@@ -470,7 +471,7 @@ fn the_receiver_learns_what_was_lent() {
             None => scene.machine.buffer_mut(scene.server).unwrap().message[length],
         };
         assert_eq!(behind, 170);
-        // What was told is one word.
+        // Exactly one word is reported.
         let next = if length == 1 { 99 } else { 7 };
         assert_eq!(scene.machine.register(scene.server, MR[2]), next);
     }

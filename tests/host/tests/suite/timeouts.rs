@@ -1,4 +1,4 @@
-//! Timeout faults: telling a handler that a budget is used up.
+//! Timeout faults: reporting to a handler that a budget is used up.
 
 use abi::fault::FaultLabel;
 use abi::registers::PC;
@@ -10,7 +10,7 @@ use crate::common::{passive_server, server, word};
 
 const BUDGET: Budget = Budget::new(100, 1000).refills(2).badge(55);
 
-/// A handler that waits, and a task whose timeouts it gets with badge 6.
+/// A handler that waits, and a task with timeouts that are sent to it with badge 6.
 struct Scene {
     machine: Machine,
     endpoint: CPtr,
@@ -55,7 +55,7 @@ impl Scene {
     }
 }
 
-/// The message: badges of endpoint and context, and microseconds.
+/// The timeout message: badges of endpoint and context, and microseconds.
 fn timeout(consumed: usize) -> Received {
     Received {
         badge: 6,
@@ -76,7 +76,7 @@ fn the_end_of_a_budget_is_told() {
     scene.assert_timeout(100);
     assert_eq!(scene.machine.state(scene.task), State::Calling);
     assert_eq!(scene.machine.holder(scene.task.context), "task");
-    // Telling resets the count.
+    // The report resets the count.
     let context = scene.task.context;
     let consumed = scene
         .machine
@@ -106,7 +106,7 @@ fn after_the_reply_it_waits_for_its_budget() {
 fn the_handler_may_give_more() {
     let mut scene = Scene::new();
     scene.machine.advance(100);
-    // Blocked, it gets a fresh budget.
+    // While the task is blocked, it gets a fresh budget.
     let budget = BUDGET.badge(55);
     scene.machine.configure(scene.task.context, budget).unwrap();
     scene.reply(0, &[]);
@@ -144,7 +144,7 @@ fn an_early_end_is_told_too() {
     scene.machine.signal(scene.task, notification);
     assert_eq!(scene.machine.running(), "handler");
     scene.assert_timeout(85);
-    // The signal was not given; it is after the reply, when there is time.
+    // The signal was not sent yet; that happens after the reply, once there is budget.
     scene.machine.nb_wait(scene.handler, notification);
     scene.reply(0, &[]);
     scene
@@ -180,7 +180,7 @@ fn a_timeout_waits_for_its_handler() {
     let late = scene.machine.spawn(Spec::new("late", 5).active());
     scene.machine.recv(late, scene.endpoint, scene.reply);
     assert_eq!(scene.machine.received(late), timeout(100));
-    // Two periods have passed, so the reply lets it run at once.
+    // Two periods have passed, so the task runs immediately after the reply.
     scene.machine.send(late, scene.reply, &Message::default());
     assert!(scene.machine.runs(scene.task));
     scene.machine.wait(scene.task, never);
@@ -218,7 +218,7 @@ fn a_timeout_that_waits_lends_nothing() {
     let task = machine.spawn(spec);
     machine.advance(100);
     assert_eq!(machine.state(task), State::Sending);
-    // The server takes the message when it has given its client's time back.
+    // The server receives the message after it has returned its client's context.
     let client = machine.spawn(Spec::new("client", 10).active());
     machine.call(client, other, &word(1));
     assert_eq!(machine.running(), "server");
@@ -249,7 +249,7 @@ impl Shared {
         machine
             .tcb(server, Method::TcbSetTimeoutEndpoint, &[], &[cap])
             .unwrap();
-        // The client itself has no handler.
+        // The client itself has no timeout handler.
         let empty = machine.slot();
         machine
             .tcb(scene.task, Method::TcbSetTimeoutEndpoint, &[], &[empty])
@@ -273,8 +273,8 @@ fn a_server_times_out_on_its_clients_time() {
     let machine = &mut shared.scene.machine;
     assert_eq!(machine.state(shared.server), State::Calling);
     assert_eq!(machine.holder(task.context), "server");
-    // The handler answers the client for the server, which returns the time; then it resets the
-    // server, which has none any more.
+    // The handler replies to the client on behalf of the server, which returns the context; then it
+    // resets the server, which is passive again.
     let handler = shared.scene.handler;
     machine.send(handler, shared.server_reply, &Message::new(77, &[]));
     assert_eq!(machine.holder(task.context), "task");
@@ -295,7 +295,7 @@ fn a_return_without_budget_times_the_caller_out() {
     let (request, server_reply) = (machine.endpoint(), machine.reply());
     let server = passive_server(machine, "server", 20, request, server_reply);
     machine.call(scene.task, request, &word(1));
-    // The server has no handler, so it waits; somebody else replies.
+    // The server has no handler, so it waits for a replenishment; another thread replies.
     machine.advance(100);
     assert_eq!(machine.state(server), State::Runnable);
     assert_eq!(machine.running(), "nobody");
@@ -321,8 +321,8 @@ fn nested_servers_time_out_one_after_the_other() {
     machine.call(shared.server, inner_request, &word(2));
     machine.advance(100);
     assert_eq!(machine.received(scene.handler), timeout(100));
-    // The handler answers the outer server for the inner one: that one gets the time back, without
-    // budget, so it times out itself.
+    // The handler replies to the outer server on behalf of the inner one: the outer server gets the
+    // context back, without budget, so it times out itself.
     let (handler, second_reply) = (scene.handler, machine.reply());
     machine.nb_send_recv(handler, inner_reply, &word(3), scene.endpoint, second_reply);
     assert_eq!(machine.received(handler), timeout(0));
@@ -368,7 +368,7 @@ fn a_long_operation_times_out_too() {
         FaultLabel::Timeout as usize
     );
     assert!(machine.is_empty(slot));
-    // It goes on where it stopped, when it may.
+    // It continues where it was preempted, after the reply and a replenishment.
     scene.reply(0, &[]);
     scene
         .machine

@@ -8,14 +8,14 @@ use crate::common::{caller, sender, server};
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 
-/// A server that has set a slot aside, and a client.
+/// A server that can receive a capability, and a client.
 struct Scene {
     machine: Machine,
     endpoint: CPtr,
     reply: CPtr,
     server: Task,
     client: Task,
-    /// Where the server receives.
+    /// The server's receive slot.
     slot: CPtr,
 }
 
@@ -37,7 +37,7 @@ impl Scene {
         }
     }
 
-    /// The client sends capabilities; the result is how many arrive, and their badges.
+    /// The client sends capabilities; returns how many arrive, and their badges.
     fn send(&mut self, caps: &[CPtr]) -> (usize, [Option<usize>; 3]) {
         let message = Message::new(1, &[5]).with_caps(caps);
         self.machine.send(self.client, self.endpoint, &message);
@@ -68,7 +68,7 @@ fn a_capability_arrives_in_the_slot_set_aside() {
         panic!("it is a notification");
     };
     assert_eq!((cap.badge, cap.rights), (9, Rights::WRITE));
-    // It is a copy: the sender keeps its own, and revoking that one takes it away.
+    // It is a copy: the sender keeps its own, and revoking the original deletes it.
     scene.machine.revoke(notification);
     assert!(scene.machine.is_empty(scene.slot));
 }
@@ -95,7 +95,7 @@ fn capabilities_need_the_right_to_grant() {
     assert!(scene.machine.is_empty(scene.slot));
 }
 
-/// What a sender may do is that of the capability with which it began to wait.
+/// The rights of the capability at the time of blocking count.
 #[test]
 fn those_who_wait_need_the_rights_too() {
     for rights in 0..8 {
@@ -132,7 +132,7 @@ fn capabilities_to_the_endpoint_itself_arrive_as_badges() {
     assert_eq!(scene.send(&[scene.endpoint]), (1, [Some(0), None, None]));
     assert!(scene.machine.is_empty(scene.slot));
 
-    // Mixed: one real capability, badges around it.
+    // Mixed: one transferred capability, and unwrapped ones around it.
     let gift = scene.machine.notification();
     let mixed = [badged[0], gift, badged[2]];
     assert_eq!(scene.send(&mixed), (3, [Some(7), None, Some(9)]));
@@ -144,7 +144,7 @@ fn only_one_capability_is_placed() {
     let mut scene = Scene::new();
     let gifts = [scene.machine.notification(), scene.machine.endpoint()];
     let badged = scene.machine.mint(scene.endpoint, Rights::ALL, 7);
-    // What comes behind the one that has no place is lost, too.
+    // Those after the capability without a slot are lost, too.
     assert_eq!(scene.send(&[gifts[0], gifts[1], badged]), (1, NONE));
     assert!(matches!(
         scene.machine.cap(scene.slot),
@@ -220,7 +220,7 @@ fn replies_carry_capabilities_if_the_reply_capability_says_so() {
                 .unwrap();
             weak
         };
-        // What the caller may send does not matter for what it gets.
+        // The caller's rights to the endpoint do not matter for the reply.
         let endpoint = scene.machine.mint(scene.endpoint, Rights::from_word(9), 0);
         let target = scene.machine.slot();
         set_aside(&mut scene.machine, scene.client, target);
@@ -261,7 +261,7 @@ fn capabilities_need_buffers_on_both_sides() {
         .spawn(Spec::new("poor", 30).active().without_buffer());
     let other = scene.machine.endpoint();
     scene.machine.recv(poor, other, 0);
-    // No reply capability at address 0: it faulted. Without one it waits.
+    // There is no reply capability at address 0, so it faulted. `Wait` needs none.
     assert_eq!(scene.machine.state(poor), State::Inactive);
     let poor = scene
         .machine
@@ -271,7 +271,7 @@ fn capabilities_need_buffers_on_both_sides() {
     scene.machine.send(scene.client, other, &message);
     assert_eq!(scene.machine.received(poor).caps, 0);
     assert_eq!(scene.machine.received(poor).words, [5]);
-    // A sender without buffer sends none, whatever its message says.
+    // A sender without a buffer sends none, whatever its message says.
     scene.machine.send(poor, scene.endpoint, &message);
     scene.machine.suspend(poor);
     assert_eq!(scene.machine.received(scene.server).caps, 0);
@@ -286,7 +286,7 @@ fn capabilities_are_looked_up_when_the_message_moves() {
     let message = Message::new(1, &[]).with_caps(&[gift]);
     scene.machine.send(scene.client, queue, &message);
     assert_eq!(scene.machine.state(scene.client), State::Sending);
-    // By the time somebody receives, something else is at the address.
+    // Before the message is received, another capability is moved to the address.
     scene.machine.delete(gift);
     let endpoint = scene.machine.endpoint();
     scene.machine.move_to(endpoint, gift).unwrap();

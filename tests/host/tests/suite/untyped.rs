@@ -1,4 +1,4 @@
-//! Untyped memory: what it becomes, and how it becomes free again.
+//! Untyped memory: retyping, and when it becomes free again.
 
 use abi::sizes::{MAX_UNTYPED_BITS, SLOT_BITS};
 use abi::{GuardData, LookupFailure, Method, ObjectType, Rights, WORD_BITS, slots};
@@ -35,7 +35,7 @@ fn requests_are_checked_in_order() {
     let cnode = machine.cnode(4);
     let endpoint = machine.endpoint();
     let number = |kind: ObjectType| kind.number();
-    // Each request is wrong in one more way than the next, so the order shows.
+    // Each request has one error less than the previous one, which shows the order of the checks.
     let bad = |words| (words, ROOT);
     let everything = usize::MAX;
     let cases = [
@@ -140,7 +140,7 @@ fn requests_are_checked_in_order() {
         machine.invoke(memory, Method::CNodeCopy, &[0; 6], &[ROOT]),
         Err(Error::IllegalOperation)
     );
-    // Nothing has happened.
+    // No request had an effect.
     assert_eq!(untyped(&machine, memory).1, 0);
 }
 
@@ -191,7 +191,7 @@ fn objects_ascend_from_the_watermark() {
         .unwrap();
     assert_eq!(untyped(&machine, slot + 3), (base + 1024, 0));
     assert_eq!(untyped(&machine, memory), (base, 2048));
-    // Deleting the youngest does not lower it.
+    // Deleting the last object does not lower the watermark.
     machine.delete(slot + 3);
     assert_eq!(untyped(&machine, memory), (base, 2048));
     let answer = machine.retype(memory, ObjectType::Untyped, 10, slot + 3, 3);
@@ -199,7 +199,7 @@ fn objects_ascend_from_the_watermark() {
         answer,
         Err(Error::Range { .. } | Error::NotEnoughMemory(2048))
     ));
-    // Without children everything is free again.
+    // Without children, all memory is free again.
     for index in 0..3 {
         machine.delete(slot + index);
     }
@@ -322,7 +322,7 @@ fn clearing_gives_way_to_interrupts_and_goes_on() {
     machine.rest();
     let words = [ObjectType::X86Page4K.number(), 0, 0, 0, slot, 1];
     let message = Message::new(Method::UntypedRetype.number(), &words).with_caps(&[ROOT]);
-    // The first three looks are after lookups and checks.
+    // The first three preemption points are after lookups and checks.
     machine.kernel.arch.ambush = Some((7, Irq(0)));
     machine.call(worker, memory, &message);
     assert_eq!(machine.running(), "root");
@@ -350,7 +350,7 @@ fn clearing_stops_when_the_budget_is_used_up() {
     let start = machine.now();
     let words = [ObjectType::Untyped.number(), 14, 0, 0, slot, 1];
     let message = Message::new(Method::UntypedRetype.number(), &words).with_caps(&[ROOT]);
-    // Sixty-four chunks at five microseconds each do not fit into 100 microseconds.
+    // 64 chunks at five microseconds each do not fit into 100 microseconds.
     machine.kernel.arch.time_per_look = kernel::time::Ticks(5);
     machine.call(worker, memory, &message);
     machine.kernel.arch.time_per_look = kernel::time::Ticks(0);
@@ -394,7 +394,7 @@ fn what_is_made_of_a_copy_of_untyped_memory_is_its_child() {
             .retype(copy, ObjectType::Endpoint, 0, made, 1)
             .unwrap();
     }
-    // The second has not taken the memory of the first.
+    // The second object does not overlap the first.
     assert_eq!(untyped(&machine, copy).1, 32);
     machine.revoke(copy);
     assert!(!machine.is_empty(copy));
@@ -415,7 +415,7 @@ fn device_memory_becomes_frames_only() {
         let answer = machine.retype(device, kind, 0, slot, 1);
         assert_eq!(answer, Err(Error::InvalidArgument(1)), "{kind:?}");
     }
-    // Memory is counted first.
+    // The size check comes first.
     let answer = machine.retype(device, ObjectType::CNode, 30, slot, 1);
     assert!(matches!(answer, Err(Error::NotEnoughMemory(_))));
     machine
@@ -428,7 +428,7 @@ fn device_memory_becomes_frames_only() {
         panic!()
     };
     assert!(kernel::arch::ArchCap::frame(frame).unwrap().device);
-    // Used again, it is not touched: there is no memory behind these addresses.
+    // Device memory is not cleared at reuse: there is no memory at these addresses.
     machine.revoke(device);
     machine
         .retype(device, ObjectType::Untyped, 13, slot, 1)

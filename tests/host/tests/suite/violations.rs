@@ -1,7 +1,7 @@
-//! The checks check: for each rule a kernel that breaks it, which is found out.
+//! Negative controls of the invariant checks: for each rule, a kernel that violates it is found.
 //!
-//! The state is broken from outside, behind the kernel's back. Each rule is tried with both reaches:
-//! that of tests, which look at everything, and that of debug kernels.
+//! The tests change the state directly, without kernel entries. Each rule is tried with both reaches:
+//! that of tests, which check everything, and that of debug kernels.
 
 #[cfg(feature = "smp")]
 mod owners;
@@ -27,7 +27,7 @@ use kernel::time::Ticks;
 
 use world::World;
 
-/// What `violate` does to a world is found out as a violation of `rule`.
+/// The change that `violate` makes is reported as a violation of `rule`.
 fn caught(rule: &str, violate: impl Fn(&mut World, Reach) -> Check) {
     for reach in [Reach::WHOLE, Reach::NEAR] {
         let check = violate(&mut World::new(), reach);
@@ -61,7 +61,7 @@ fn contexts() {
             check(world, reach)
         },
     );
-    caught("a limit is watched", |world, reach| {
+    caught("a context with a limit needs a budget check", |world, reach| {
         let context = world.context();
         let top = world.kernel()[context].reply.expect("it was lent");
         world.kernel()[context].limit = NonZeroU64::new(1000);
@@ -69,7 +69,7 @@ fn contexts() {
         check(world, reach)
     });
     caught(
-        "a limit belongs to the call that brought it",
+        "a limit belongs to the call that set it",
         |world, reach| {
             let context = world.context();
             world.kernel()[context].limit = NonZeroU64::new(1000);
@@ -84,7 +84,7 @@ fn contexts() {
             check_cap(world.kernel(), &Cap::Thread(thread), reach)
         },
     );
-    caught("who waits for time to send is watched", |world, reach| {
+    caught("the context of a deferred thread needs a budget check", |world, reach| {
         let thread = world.current.thread;
         world.kernel()[thread].progress = Progress::Deferred { since: 0 };
         check_cap(world.kernel(), &Cap::Thread(thread), reach)
@@ -121,7 +121,7 @@ fn replenishments() {
     });
     caught("the replenishments add up to the budget", |world, reach| {
         let context = world.context();
-        // The total up to the first is more than that up to the second.
+        // The sum up to the first exceeds the sum up to the second.
         world.kernel()[context].charge(Ticks(2_000), Ticks(20));
         world.write_refill(0, refill(0, 9_000));
         check(world, None, reach)
@@ -147,7 +147,7 @@ fn replenishments() {
         "replenishments are in order and do not overlap",
         |world, reach| {
             let context = world.context();
-            // Half of the budget is used, and its replenishment comes too early then.
+            // Half of the budget is used, and then its replenishment is too early.
             world.kernel()[context].charge(Ticks(2_000), Ticks(20));
             world.write_refill(1, refill(10, 7_000));
             check(world, None, reach)
@@ -266,7 +266,7 @@ fn bindings_of_threads() {
         world.kernel()[thread].idling = Some(Ticks::ZERO);
         check_cap(world.kernel(), &Cap::Thread(thread), reach)
     });
-    caught("a thread that idles has time that does", |world, reach| {
+    caught("a thread that idles has an idling context", |world, reach| {
         let thread = world.receiver.thread;
         world.kernel()[thread].idling = Some(Ticks::ZERO);
         world.thread(world.receiver, reach)
@@ -385,7 +385,7 @@ fn queues_of_threads() {
         });
     }
     caught(waits, |world, reach| {
-        // In two queues at once, as far as that can be said at all.
+        // In two queues at once, as far as that can be represented.
         let thread = world.client.thread;
         world.kernel()[thread].membership = Membership::Waiting;
         world.thread(world.client, reach)
@@ -399,12 +399,12 @@ fn waiting_queues() {
     let notification = |world: &World, place, reach| {
         check_notification(world.machine.kernel, world.notification(place), reach)
     };
-    caught("a waiting queue is well formed", |world, reach| {
+    caught("a wait queue is well formed", |world, reach| {
         let thread = world.receiver.thread;
         world.kernel()[thread].links = Links::NONE;
         endpoint(world, reach)
     });
-    let waits = "who is in a waiting queue waits there, at its priority";
+    let waits = "a thread in a wait queue is blocked there, at its priority";
     caught(waits, |world, reach| {
         let thread = world.receiver.thread;
         world.kernel()[thread].priority += 1;
@@ -413,13 +413,13 @@ fn waiting_queues() {
     caught(waits, |world, reach| {
         let (here, thread) = (world.endpoint(), world.receiver.thread);
         let EndpointState::Receiving(queue) = world.kernel()[here].state() else {
-            panic!("nobody receives");
+            panic!("no receiver waits");
         };
         world.kernel()[here].set_state(EndpointState::Sending(queue));
         assert_eq!(world.kernel()[thread].membership, Membership::Waiting);
         endpoint(world, reach)
     });
-    caught("somebody waits in a queue", |world, reach| {
+    caught("a wait queue is not empty", |world, reach| {
         let signal = world.notification(world.signal);
         world.kernel()[signal].state = NotificationState::Waiting(WaitQueue::EMPTY);
         notification(world, world.signal, reach)
@@ -451,7 +451,7 @@ fn cores() {
             }
         });
     };
-    caught("the context of the current thread pays", &|world| {
+    caught("the current scheduling context is that of the current thread", &|world| {
         world.kernel().core.current_context = None;
     });
     caught("the current thread runs", &|world| {
@@ -472,18 +472,18 @@ fn cores() {
             kernel[thread].yield_answer = Some(YieldAnswer::Short);
         },
     );
-    caught("the current thread has time to use", &|world| {
+    caught("the current thread has budget", &|world| {
         let context = world.context();
         world.kernel()[context].unconfigure();
     });
     caught(
-        "nobody more urgent than the current thread is ready",
+        "no higher-priority thread than the current one is ready",
         &|world| {
             let thread = world.current.thread;
             world.kernel()[thread].priority = 1;
         },
     );
-    caught("a core idles only when nobody is ready or due", &|world| {
+    caught("a core idles only when no thread is ready or due", &|world| {
         let core = &mut world.kernel().core;
         (core.current, core.current_context) = (None, None);
     });
@@ -491,7 +491,7 @@ fn cores() {
         let thread = world.ready.thread;
         world.kernel()[thread].links = Links::NONE;
     });
-    caught("who is in a ready queue knows it", &|world| {
+    caught("the membership of a thread in a ready queue says so", &|world| {
         let thread = world.ready.thread;
         world.kernel()[thread].membership = Membership::Release;
     });
@@ -500,19 +500,19 @@ fn cores() {
         world.kernel()[thread].links = Links::NONE;
     });
     caught(
-        "the timer is armed for the first thing that can change who runs",
+        "the timer is programmed for the first event that can change the current thread",
         &|world| {
-            // The end of the current budget is not where it was.
+            // The time at which the current budget ends has changed.
             world.kernel().core.now += Ticks(1);
         },
     );
-    caught("who is in a release queue knows it", &|world| {
+    caught("the membership of a thread in a release queue says so", &|world| {
         let thread = world.sleeper.thread;
         world.kernel()[thread].membership = Membership::Waiting;
     });
 }
 
-/// A kernel that checks itself says which rule does not hold, and for what.
+/// A kernel that checks itself reports the violated rule and the object.
 #[test]
 fn a_kernel_that_checks_itself_stops() {
     let mut world = World::new();
@@ -528,7 +528,7 @@ fn a_kernel_that_checks_itself_stops() {
     assert_eq!(*text, sentence, "{context:?}");
 }
 
-/// What nobody has to do with for a long time gets its turn.
+/// Objects that no kernel entry uses are checked in turn.
 #[test]
 fn the_round_comes_to_everything() {
     let mut world = World::new();

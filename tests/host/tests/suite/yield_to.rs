@@ -74,7 +74,7 @@ fn less_urgent_and_unable_targets_answer_at_once() {
     yield_to(&mut machine, yielder, suspended.context);
     assert!(machine.runs(yielder));
     assert_eq!(result(&machine, yielder), Ok(vec![0]));
-    // It was put in front of its equals.
+    // The target was moved to the head of its ready queue.
     let other = task(&mut machine, "other", 5);
     yield_to(&mut machine, yielder, low.context);
     machine.suspend(yielder);
@@ -98,7 +98,7 @@ fn a_target_without_budget_answers_at_once() {
     assert_eq!(result(&machine, yielder), Ok(vec![0]));
 }
 
-/// A yielder that waits for its target, which runs.
+/// A yielder that waits for its target; the target runs.
 fn pending() -> (Machine, Task, Task) {
     let mut machine = Machine::new();
     let yielder = task(&mut machine, "yielder", 20);
@@ -141,7 +141,7 @@ fn suspending_the_yielder_forgets_the_result() {
     assert!(machine.runs(target));
     machine.suspend(target);
     assert_eq!(machine.running(), "nobody");
-    // Resumed, it goes on behind its call; nobody has read what was used.
+    // When resumed, it continues after its call; the consumed time was not read.
     machine.resume(yielder);
     assert!(machine.runs(yielder));
     let answer = machine.invoke(target.context, Method::SchedContextConsumed, &[], &[]);
@@ -166,7 +166,7 @@ fn a_second_yielder_completes_the_first() {
     machine.set_priority(target, 30);
     machine.yield_now(target);
     yield_to(&mut machine, second, target.context);
-    // Committed time is told once, to the first.
+    // Committed time is reported once, to the first yielder.
     assert_eq!(result(&machine, yielder), Ok(vec![50]));
     assert!(machine.runs(target));
     machine.advance(7);

@@ -1,4 +1,5 @@
-//! `SchedContext_YieldToTimeout`, and what answers to `SchedContext_YieldTo` tell beside seL4's.
+//! `SchedContext_YieldToTimeout`, and what replies to `SchedContext_YieldTo` report in addition to
+//! seL4's.
 
 use abi::fault::{FaultLabel, timeout_flags};
 use abi::registers::MR;
@@ -8,7 +9,7 @@ use kernel::invoke::Error;
 
 use crate::common::{passive_server, server, waiter, word};
 
-/// A scheduler, and threads that it runs, whose timeouts it hears.
+/// A scheduler, and the threads that it runs; it receives their timeouts.
 struct Scene {
     machine: Machine,
     timeouts: CPtr,
@@ -20,7 +21,8 @@ struct Scene {
 const BUDGET: Budget = Budget::new(300, 10_000);
 
 impl Scene {
-    /// `priority`: of the scheduler; that of the threads is 10. They wait for their first turn.
+    /// `priority` is that of the scheduler; the threads have priority 10 and wait for their first
+    /// turn.
     fn new(priority: u8, budgets: &[Budget]) -> Self {
         let mut machine = Machine::new();
         let timeouts = machine.endpoint();
@@ -67,7 +69,7 @@ impl Scene {
         self.machine.recv(self.scheduler, endpoint, reply);
     }
 
-    /// The scheduler has heard of a timeout.
+    /// The scheduler has received a timeout message.
     fn assert_told(&self, thread: usize, consumed: usize, flags: usize) {
         assert!(self.machine.runs(self.scheduler));
         let told = self.machine.received(self.scheduler);
@@ -81,7 +83,7 @@ impl Scene {
 fn the_run_ends_at_the_moment_and_the_handler_is_told() {
     let mut scene = Scene::new(20, &[BUDGET]);
     scene.yield_to(0, 100, false);
-    // A more urgent scheduler goes on, and learns the time.
+    // A scheduler with a higher priority continues; the reply has the time.
     assert!(scene.machine.runs(scene.scheduler));
     let now = scene.machine.now() as usize;
     assert_eq!(scene.answer(), Ok(vec![0, yield_target::RUNNABLE, now]));
@@ -101,7 +103,7 @@ fn the_budget_may_end_first() {
     scene.receive(0);
     scene.machine.advance(300);
     scene.assert_told(0, 300, 0);
-    // With that the timer has ended.
+    // This ends the timer as well.
     let reply = scene.replies[0];
     scene
         .machine
@@ -151,7 +153,7 @@ fn an_equal_scheduler_waits_and_learns_how_it_ended() {
     };
     let now = (start + 30) as usize;
     assert_eq!(words[1..], [yield_target::BLOCKED, now]);
-    // The timer goes on: whoever wakes the thread later than that lets the handler know.
+    // The timer stays set: a later wake-up of the thread is reported to the handler.
     scene.receive(0);
     scene.machine.advance(100);
     scene
@@ -284,12 +286,12 @@ fn a_scheduler_has_one_timer() {
     scene.machine.advance(150);
     scene.assert_told(1, 150, timeout_flags::MOMENT);
     scene.receive(0);
-    // The first runs until its budget ends.
+    // The first thread runs until its budget is used up.
     assert!(scene.machine.runs(scene.threads[0]));
     scene.machine.advance(299);
     assert!(scene.machine.runs(scene.threads[0]));
     scene.machine.advance(1);
-    // Nothing is left that would make the message longer.
+    // No timer is left that would make the message longer.
     let told = scene.machine.received(scene.scheduler);
     assert_eq!(told.words, [0, 300]);
 }
@@ -343,7 +345,7 @@ fn bad_calls_are_refused() {
         };
         assert_eq!(scene.answer().map(drop), expected);
     }
-    // Only what stands for the timeout of this thread.
+    // Only the reply object of this thread's timeout message is accepted.
     let (reply, endpoint) = (scene.replies[0], scene.timeouts);
     for (cap, error) in [
         (reply, Error::IllegalOperation),
@@ -388,7 +390,7 @@ fn a_reply_to_another_thread_does_not_count() {
     assert_eq!(scene.machine.state(scene.threads[0]), State::Calling);
 }
 
-/// What the register behind the answer to `YieldTo` says.
+/// The register after the reply of `YieldTo`.
 fn told_behind(machine: &mut Machine, yielder: Task, context: CPtr) -> usize {
     let message = Message::new(Method::SchedContextYieldTo.number(), &[]);
     machine.call(yielder, context, &message);

@@ -12,7 +12,7 @@ use crate::thresholds::{LONGEST, set_threshold};
 
 const BUDGET: Budget = Budget::new(200, 1000);
 
-/// A task with a budget, which runs and has used so much.
+/// A running task with a budget, of which it has used `time`.
 fn used(budget: Budget, time: u64) -> (Machine, Task) {
     let mut machine = Machine::new();
     let task = machine.spawn(Spec::new("task", 10).budget(budget));
@@ -33,7 +33,7 @@ fn who_has_enough_goes_on_at_once() {
         machine.yield_until_budget(task, amount);
         assert!(machine.runs(task));
         assert_eq!(result(&machine, task), Ok(vec![]));
-        // Nothing is lost by asking.
+        // The system call itself costs no budget.
         machine.advance(100);
         assert!(machine.runs(task));
         assert_eq!(machine.now(), 180);
@@ -76,7 +76,7 @@ fn who_has_too_little_waits_for_exactly_as_much() {
     machine.advance(1);
     assert!(machine.runs(task), "at 880");
     assert_eq!(result(&machine, task), Ok(vec![]));
-    // It goes on behind its call, and has what it asked for in one piece.
+    // It continues after its call, and has the requested amount without interruption.
     machine.advance(180);
     assert!(machine.runs(task));
     machine.advance(20);
@@ -113,7 +113,7 @@ fn who_can_never_have_so_much_learns_it_at_once() {
         machine.yield_until_budget(task, amount);
         assert!(machine.runs(task));
         let Err(Error::BudgetTooSmall { needed, budget }) = result(&machine, task) else {
-            panic!("it is told");
+            panic!("no error was reported");
         };
         assert!(needed == amount as usize && budget == 200);
         machine.advance(100);
@@ -174,7 +174,7 @@ fn waiting_is_no_timeout() {
     assert_eq!(machine.running(), "nobody");
     machine.advance_until(|machine| machine.runs(task));
     assert_eq!(machine.state(handler), State::Receiving);
-    // What is used up later is one.
+    // Using up the budget later is a timeout.
     machine.advance(200);
     assert!(machine.runs(handler));
     assert_eq!(

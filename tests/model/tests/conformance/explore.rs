@@ -1,10 +1,11 @@
 //! All histories of a small system: three threads, two scheduling contexts, two endpoints, two reply
 //! objects.
 //!
-//! Whatever the running thread and the root task can do is tried in every state, in the kernel and in
-//! the model. A state that was reached before with as many steps to go is not searched again; states
-//! are told apart by the model, with times relative to now, and without registers and used time, on
-//! which nothing later depends. `EXPLORE_DEPTH` says how many steps a history has.
+//! Every possible action of the running thread and of the root task is tried in every state, in the
+//! kernel and in the model. A state that was reached before with at least as many remaining steps is
+//! not searched again; states are distinguished by the model, with times relative to now, and without
+//! registers and consumed time, on which nothing later depends. `EXPLORE_DEPTH` is the length of a
+//! history.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -61,7 +62,7 @@ struct Search {
     replies: [CPtr; 2],
     contexts: [CPtr; 2],
     steps: Vec<Step>,
-    /// States, and how many steps were still to go.
+    /// States, with the number of remaining steps.
     seen: HashMap<u64, usize>,
     histories: u64,
     path: Vec<Step>,
@@ -99,7 +100,7 @@ impl Search {
         }
     }
 
-    /// Does a step, if it can be done now.
+    /// Does a step, if it is possible now.
     fn perform(&mut self, step: Step) -> bool {
         let machine = &mut self.twin.machine;
         let running = (self.tasks.iter().copied()).find(|task| machine.runs(*task));
@@ -135,7 +136,7 @@ impl Search {
             }
             (Step::DeleteReply(_), _) => return false,
         };
-        // What is refused changes nothing, but for the time that it took: none.
+        // A refused operation changes nothing, and took no time.
         answer.is_ok()
     }
 
@@ -157,7 +158,7 @@ impl Search {
                     }
                 }
             } else {
-                // Refused alike.
+                // The model refuses it as well.
                 self.twin.follow().unwrap();
             }
             self.path.pop();
@@ -167,7 +168,7 @@ impl Search {
     }
 }
 
-/// What tells a state from others.
+/// A hash of the state.
 fn state(model: &Model) -> u64 {
     let mut model = model.clone();
     let now = std::mem::take(&mut model.now);

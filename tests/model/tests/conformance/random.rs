@@ -13,7 +13,7 @@ use proptest::test_runner::{TestError, TestRunner};
 
 use crate::twin::Twin;
 
-/// Chooses among the objects of a kind.
+/// Selects one of the objects of a kind.
 type Pick = u8;
 
 fn pick<T: Copy>(list: &[T], pick: Pick) -> T {
@@ -22,11 +22,11 @@ fn pick<T: Copy>(list: &[T], pick: Pick) -> T {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// The running task makes a system call: what, capability, reply, destination, long message.
+    /// The running task makes a system call: number, capability, reply, destination, long message.
     Call(Syscall, Pick, Pick, Pick, bool),
     YieldTo(Pick),
     Fault,
-    /// The root task asks a thread, a context, a slot.
+    /// The root task invokes a thread, a context, or a CNode.
     Thread(Method, Pick, Pick, u8),
     SchedParams(Pick, u8, Pick, Pick),
     Level(usize),
@@ -109,7 +109,7 @@ fn budget() -> impl Strategy<Value = Budget> {
     ]
 }
 
-/// Steps, one a line where a failure is shown.
+/// The steps of a history, printed one per line.
 struct History(Vec<Step>);
 
 impl std::fmt::Debug for History {
@@ -127,7 +127,7 @@ struct World {
     replies: Vec<CPtr>,
     contexts: Vec<CPtr>,
     handlers: Vec<CPtr>,
-    /// Slots for copies, empty at first but for two badged endpoints.
+    /// Slots for copies, initially empty except for two badged endpoints.
     spare: Vec<CPtr>,
     count: usize,
 }
@@ -136,7 +136,7 @@ impl World {
     fn new() -> Result<Self, String> {
         let mut twin = Twin::new();
         let machine = &mut twin.machine;
-        // It must not be locked out.
+        // The root task must be able to run at every level.
         machine.set_criticality(machine.root, 7);
         let endpoints: Vec<_> = (0..2).map(|_| machine.endpoint()).collect();
         let mut spare: Vec<_> =
@@ -187,7 +187,7 @@ impl World {
         Ok(world)
     }
 
-    /// The slots of all objects that may go away.
+    /// The slots of all objects that may be deleted.
     fn mortal(&self) -> Vec<CPtr> {
         let objects =
             [&self.endpoints, &self.notifications, &self.replies, &self.contexts, &self.spare];
@@ -248,14 +248,15 @@ impl World {
             },
             destination: pick(&all, target),
         };
-        // Labels and words that tell one message from another and ask no object for anything, and an empty one that restarts faults.
+        // A long message has a unique label and words, and no valid method; an empty one restarts
+        // faulted threads.
         let words: Vec<usize> = (0..6).map(|index| self.count * 10 + index).collect();
         let message =
             if long { Message::new(1000 + self.count, &words) } else { Message::new(0, &[]) };
         self.machine().syscall(task, call, operands, &message);
     }
 
-    /// Whatever the answer is: the model gives the same.
+    /// Whatever the result, the model must give the same.
     fn order(&mut self, step: &Step) {
         let root = slots::INIT_THREAD_TCB;
         let threads: Vec<_> = self.tasks.iter().map(|task| task.tcb).collect();
@@ -317,12 +318,13 @@ impl World {
         let _ = self.machine().invoke(target, method, &words, &caps);
     }
 
-    /// What may be copied and moved: a task is known by the slot of its thread.
+    /// Capabilities that may be copied and moved; not those of threads, as a task is identified by
+    /// its slot.
     fn movable(&self) -> Vec<CPtr> {
         [&*self.endpoints, &self.notifications, &self.replies, &self.contexts, &self.spare].concat()
     }
 
-    /// What was deleted comes back.
+    /// Creates a deleted object again.
     fn create(&mut self, object: Pick) {
         let machine = &mut self.twin.machine;
         if let Some(task) =
@@ -352,10 +354,10 @@ impl World {
     }
 }
 
-/// What is done to the kernel behind everybody's back after a step, to see that the comparison sees it.
+/// A fault made in the kernel's state after each step, which the comparison must detect.
 type Sabotage = fn(&mut Kernel<Host>);
 
-/// Runs a history in both; where they differ, says so.
+/// Runs a history in both; reports the first difference.
 fn compare(history: &[Step], sabotage: Sabotage) -> Result<(), String> {
     let mut world = World::new()?;
     for (number, step) in history.iter().enumerate() {
@@ -384,7 +386,7 @@ proptest! {
 fn they_agree_where_they_differed() {
     use Method::*;
     use Syscall::*;
-    // Equals of different criticality.
+    // Threads of equal priority and different criticality.
     let history = [
         Step::Call(Recv, 2, 0, 0, false),
         Step::Call(Recv, 44, 0, 0, false),
@@ -400,14 +402,14 @@ fn they_agree_where_they_differed() {
     assert_eq!(compare(&history, |_| ()), Ok(()));
 }
 
-/// The shortest history that betrays the saboteur.
+/// The length of the shortest history that detects the fault.
 fn caught(sabotage: Sabotage) -> usize {
     let mut runner = TestRunner::deterministic();
     let histories = prop::collection::vec(step(), 1..150);
     let agree = |history: Vec<Step>| compare(&history, sabotage).map_err(TestCaseError::fail);
     match runner.run(&histories, agree) {
         Err(TestError::Fail(_, history)) => history.len(),
-        other => panic!("nobody noticed: {other:?}"),
+        other => panic!("not detected: {other:?}"),
     }
 }
 

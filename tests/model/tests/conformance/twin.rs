@@ -1,7 +1,7 @@
-//! A machine with the kernel, and the model beside it.
+//! A machine with the kernel, in lockstep with the model.
 //!
-//! The machine keeps a log of every way into the kernel that was taken; the model takes the same ways.
-//! After each step of a history everything that anybody can see must be the same.
+//! The machine logs every kernel entry, and the model makes the same entries. After each step of a
+//! history, all state visible to user level must be equal.
 
 use host_tests::machine::{Cause, Entry};
 use host_tests::{CPtr, Machine, State as Doing, Task};
@@ -16,9 +16,9 @@ type Host = host_tests::arch::Host;
 pub struct Twin {
     pub machine: Machine,
     pub model: Model,
-    /// The threads of the machine that have been seen, by their number in the model.
+    /// The known threads of the machine, by their index in the model.
     threads: Vec<(Task, Ptr<Thread<Host>>)>,
-    /// Slots that are compared.
+    /// The slots that are compared.
     pub slots: Vec<CPtr>,
 }
 
@@ -37,7 +37,7 @@ impl Twin {
         Self { machine, model, threads: vec![(root, root.thread)], slots: Vec::new() }
     }
 
-    /// A task that was made since the last [`Twin::follow`].
+    /// Adds a task that was made since the last [`Twin::follow`].
     pub fn add(&mut self, task: Task) {
         self.threads.push((task, task.thread));
     }
@@ -46,7 +46,7 @@ impl Twin {
         self.threads.iter().position(|(_, one)| *one == thread)
     }
 
-    /// Lets the model take the ways that the machine has taken.
+    /// Makes the machine's kernel entries in the model.
     pub fn follow(&mut self) -> Result<(), String> {
         for Entry { time, thread, cause, charged } in self.machine.log.replace(Vec::new()).unwrap()
         {
@@ -83,7 +83,7 @@ impl Twin {
             }
         };
         let running = machine.kernel.core.current.and_then(|thread| self.number(thread));
-        same("who runs".into(), format!("{running:?}"), format!("{:?}", model.current))?;
+        same("running".into(), format!("{running:?}"), format!("{:?}", model.current))?;
         if machine.kernel.arch.deadline.0 > model.latest_entry() {
             return Err(format!("the timer fires after {}", model.latest_entry()));
         }

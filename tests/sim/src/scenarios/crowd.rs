@@ -1,5 +1,5 @@
-//! A hundred periodic threads with random periods and a little work each: how fast the simulator is,
-//! and what a busy machine looks like.
+//! A hundred periodic threads with random periods and short jobs: shows the speed of the simulator,
+//! and a busy machine.
 
 use userlib::cap::SchedParameters;
 use userlib::syscall;

@@ -1,5 +1,5 @@
-//! Earliest deadline first at user level. The kernel knows fixed priorities only; a thread that is more
-//! urgent than all tasks orders theirs by their deadlines.
+//! Earliest deadline first at user level. The kernel has fixed priorities only; a scheduler thread of
+//! higher priority sets the tasks' priorities in the order of their deadlines.
 
 use userlib::boot;
 use userlib::cap::{Notification, Tcb};
@@ -12,17 +12,17 @@ const SCHEDULER: u8 = 100;
 struct Task {
     tcb: Tcb,
     start: Notification,
-    /// The bit that says that a job is done.
+    /// The bit that signals the end of a job.
     done: usize,
     period: Microseconds,
-    /// Of the job at hand or, of a task that is idle, the next one.
+    /// The deadline of the current job or, if the task is idle, of the next one.
     deadline: Microseconds,
     busy: bool,
 }
 
 pub fn setup(setup: &mut Setup) {
     let (timer, mut tasks) = (setup.timer(), Vec::new());
-    // 98 % of the processor: more than fixed priorities can promise to three tasks.
+    // 98 % of the processor: more than fixed priorities can guarantee for three tasks.
     for (bit, (period, wcet)) in (16..).zip([(ms(10), ms(3)), (ms(15), ms(5)), (ms(28), ms(9))]) {
         let start: Notification = setup.create();
         let done = setup.badge(timer.interrupt.notification, 1 << bit);

@@ -1,14 +1,14 @@
-//! The scenarios, one file each. A new one is named in the list below.
+//! The scenarios, one file each. New ones must be added to the list below.
 
 use crate::Setup;
 
 /// A scenario.
 pub struct Scenario {
-    /// What to type.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// A description of one line.
     pub about: &'static str,
-    /// How long it is worth watching, in milliseconds.
+    /// The default duration, in milliseconds.
     pub duration: u64,
     /// The root task.
     pub setup: fn(&mut Setup),

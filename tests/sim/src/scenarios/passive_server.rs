@@ -1,4 +1,4 @@
-//! Three clients call one server that has no time of its own: each pays for what it asks.
+//! Three clients call one passive server: each is charged for its own requests.
 
 use userlib::cap::{Endpoint, Reply, SchedParameters};
 use userlib::{Message, server, syscall};
@@ -10,7 +10,7 @@ pub fn setup(setup: &mut Setup) {
     let served = setup.thread("server", 30).passive();
     served.run(move || {
         server::serve(endpoint, reply, |request| {
-            let message = request.message.expect("nobody signals here");
+            let message = request.message.expect("no signals are sent");
             work(Microseconds(message.word(0) as u64));
             Message::new(0, &[request.badge])
         })

@@ -1,6 +1,6 @@
-//! The same bursts of events for two servers of the same budget. The sporadic server's time comes back
-//! one period after its event, so it catches up after it was kept from running; that of constant
-//! bandwidth comes back one period after it really ran.
+//! The same bursts of events for two servers with the same budget. The sporadic server's
+//! replenishment comes one period after its event, so the server catches up after being preempted;
+//! with constant bandwidth it comes one period after the server really ran.
 
 use userlib::cap::SchedParameters;
 
@@ -23,7 +23,7 @@ pub fn setup(setup: &mut Setup) {
             }
         });
     }
-    // More urgent, and in the way.
+    // A higher-priority thread that preempts both.
     let often = SchedParameters::new(ms(2), ms(8));
     setup.thread("urgent", 20).time(often).repeat(|| {
         work(us(1_500));

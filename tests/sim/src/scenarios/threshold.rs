@@ -1,5 +1,5 @@
-//! The server of the scenario `timeout` behind a threshold: a client that has too little time left for a
-//! whole request waits until it has more, and the server never runs out of time.
+//! The server of the scenario `timeout` with an endpoint threshold: a client with too little budget
+//! for a whole request is deferred, and the server never runs out of budget.
 
 use userlib::Message;
 use userlib::cap::{Endpoint, Reply, SchedParameters};
@@ -9,7 +9,7 @@ use crate::{Setup, ms, note, us, work};
 pub fn setup(setup: &mut Setup) {
     let (endpoint, timeouts): (Endpoint, Endpoint) = (setup.create(), setup.create());
     let (caller, faulter): (Reply, Reply) = (setup.create(), setup.create());
-    // What a request takes, and the ways in and out of the kernel.
+    // The time of a request, and of the kernel entries and exits.
     let original = setup.allocator.slot(endpoint);
     let set = original.set_endpoint_threshold(us(1_550), 0);
     set.expect("it is the original");
@@ -33,7 +33,7 @@ pub fn setup(setup: &mut Setup) {
         let time = SchedParameters::new(budget, ms(10)).with_badge(badge);
         let client = setup.thread(format!("client {badge}"), 10);
         client.time(time).repeat(move || {
-            // Of the second client's time this leaves too little in the same period.
+            // This leaves the second client too little budget in the same period.
             work(us(700));
             endpoint.call(Message::empty(0));
         });

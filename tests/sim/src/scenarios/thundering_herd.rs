@@ -1,5 +1,5 @@
-//! A device wakes a herd: every period a thread signals ten others, which all become ready at the
-//! same moment. Who is urgent runs first; the ticker itself is not held up by its own herd.
+//! A device wakes a herd: in every period a thread signals ten others, which all become ready at the
+//! same time. They run in order of priority; the herd does not delay the ticker itself.
 
 use userlib::cap::{Notification, SchedParameters};
 

@@ -1,5 +1,5 @@
-//! A server works on its client's time, and the client has too little. The server's timeout handler
-//! answers the client in the server's place and sends the server back to its beginning.
+//! A server runs on its client's context, which has too little budget. The server's timeout handler
+//! replies to the client on behalf of the server and restarts the server from its beginning.
 
 use userlib::cap::{Endpoint, Reply, SchedParameters};
 use userlib::{Fault, Message, syscall};
@@ -26,14 +26,14 @@ pub fn setup(setup: &mut Setup) {
     setup.thread("handler", 200).time(time).run(move || {
         let mut fault = timeouts.recv(faulter);
         loop {
-            let message = fault.message.expect("nobody signals here");
+            let message = fault.message.expect("no signals are sent");
             if let Fault::Timeout { badge, .. } = Fault::from_message(&message) {
                 note(format!("client {badge} ran out of time"));
             }
             caller.send(Message::empty(TOO_LATE));
-            // That took the client's time home. To get to its first receive the server gets its own.
+            // This returned the client's context. The server gets its own until its first receive.
             let lent = server.sched_context.bind(server.tcb);
-            lent.expect("nobody else has it");
+            lent.expect("no thread has it");
             let mut registers = userlib::cap::Registers::default();
             *registers.pc() = START;
             fault = timeouts.reply_recv(registers.timeout_reply(), faulter);

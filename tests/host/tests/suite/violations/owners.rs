@@ -1,4 +1,4 @@
-//! Which core an object belongs to.
+//! The owning cores of objects.
 
 use kernel::invariants::{check_endpoint, check_notification, check_reply};
 
@@ -6,7 +6,7 @@ use super::caught;
 
 #[test]
 fn owners() {
-    let waits = "what belongs to a core is waited for by its threads";
+    let waits = "only threads of its core wait at an object that belongs to a core";
     caught(waits, |world, reach| {
         let endpoint = world.endpoint();
         world.kernel()[endpoint].set_core(1);
@@ -17,8 +17,7 @@ fn owners() {
         world.kernel()[signal].core = 1;
         check_notification(world.machine.kernel, signal, reach)
     });
-    let replies = "a reply object belongs to the core of who waits with it, or of the time that comes \
-                   back by it";
+    let replies = "a reply object belongs to the core of its waiting thread, or of the donated context that it returns";
     for inner in [false, true] {
         caught(replies, |world, reach| {
             let reply = world.reply(if inner { world.inner } else { world.waiting });

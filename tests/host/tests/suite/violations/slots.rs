@@ -1,4 +1,4 @@
-//! Slots, and the memory that capabilities stand for.
+//! Slots, and the memory to which capabilities refer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ use super::world::World;
 const ONE_TYPE: &str = "memory has one type at a time, and what was made of untyped memory lies in \
                         the part that is given out";
 
-/// Lets the capability of `signal` stand for the memory of its neighbour in the derivation tree.
+/// Makes the capability of `signal` refer to the memory of its neighbour in the derivation tree.
 fn share_memory(world: &mut World) {
     let (slot, other) = (world.slot(world.signal), world.endpoint());
     let next = world.kernel()[slot].next().unwrap();
@@ -43,7 +43,7 @@ fn slots_and_memory() {
     caught(
         "neighbours in the derivation tree know each other",
         |world, _| {
-            // What the root task made later stands before what it made earlier.
+            // In the derivation tree, objects that the root task made later precede earlier ones.
             let next = world.slot(world.signal);
             let next = world.kernel()[next].next().unwrap();
             world.kernel()[next] = Slot::EMPTY;
@@ -70,7 +70,7 @@ fn slots_and_memory() {
     );
 }
 
-/// At once, and not when the round comes to it.
+/// Such slots are checked immediately, not only in turn.
 #[test]
 fn the_slots_that_an_entry_changes_are_looked_at() {
     let mut world = World::new();
@@ -85,8 +85,8 @@ fn the_slots_that_an_entry_changes_are_looked_at() {
     assert_eq!(rule, Err(ONE_TYPE));
 }
 
-/// Only a view of the whole can tell that two objects share memory which are not neighbours in the
-/// derivation tree.
+/// Two objects that share memory without being neighbours in the derivation tree are found only by a
+/// global check.
 #[test]
 fn memory_that_two_lists_share() {
     let mut world = World::new();

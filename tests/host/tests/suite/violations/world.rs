@@ -1,4 +1,4 @@
-//! A kernel with a thread in every situation, to be broken.
+//! A kernel with a thread in every state, as the starting point for violations.
 
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 use host_tests::arch::Host;
@@ -12,7 +12,7 @@ use kernel::token::Ptr;
 
 use crate::common::{passive_server, sender, server, waiter, word};
 
-/// One thread in every situation.
+/// One thread in every state.
 pub struct World {
     pub machine: Machine,
     /// Waits at an endpoint, with a reply object and a bound notification.
@@ -21,13 +21,13 @@ pub struct World {
     pub sender: Task,
     /// Waits for a notification that has a scheduling context.
     pub waiter: Task,
-    /// Waits for time.
+    /// Waits for a replenishment.
     pub sleeper: Task,
-    /// Waits for the reply to a call that led to another call.
+    /// Waits for the reply of a server that has made a nested call.
     pub client: Task,
-    /// Runs on the client's time: it was called by the one that the client called.
+    /// Runs on the client's context: the server of the nested call.
     pub current: Task,
-    /// Could run.
+    /// Is ready.
     pub ready: Task,
     pub endpoint: CPtr,
     pub signal: CPtr,

@@ -59,7 +59,7 @@ fn spaces_of_another_core_become_memory(test: &mut Test) -> Outcome {
         // Every address finds the first slot of the tables below, so the thread's own address is valid there
         // too.
         counters::set(1, thread.tcb.cptr().0);
-        // Between two tables the turn is nowhere.
+        // Between two tables, the cursor is in neither of them.
         for _ in 0..8 {
             let untyped: Untyped = test.create_sized(PAGE_BITS)?;
             let slot = test.empty_slot()?;

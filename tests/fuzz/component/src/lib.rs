@@ -36,7 +36,7 @@ pub mod names {
     pub const ROLE: &str = "role";
     /// The ledger, or the victim's record.
     pub const LEDGER: &str = "ledger";
-    /// Where clients and servers meet.
+    /// The endpoint of client and server.
     pub const ENDPOINT: &str = "endpoint";
     /// The server's reply object.
     pub const REPLY: &str = "reply";

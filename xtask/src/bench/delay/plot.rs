@@ -19,7 +19,8 @@ pub(in crate::bench) fn plot(platform: &str, measured: &[Measurement]) -> Option
         .collect();
     let all = || curves.iter().flat_map(|curve| &curve.points);
     let most = all().map(|point| point.0).reduce(f64::max)?;
-    // The interrupt comes in one stretch, and the way to the thread may be another.
+    // The interrupt arrives in one interrupts-disabled section, and the switch to the thread may be another
+    // one.
     let bound = 2.0 * BOUND;
     let highest = all().map(|point| point.1).fold(bound, f64::max);
     let words = format!("bound: two stretches of {}", number(BOUND));

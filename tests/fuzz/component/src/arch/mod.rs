@@ -1,6 +1,6 @@
 //! Differences between architectures. Each defines the same names:
 //!
-//! || name | meaning |
+//! | name | meaning |
 //! |---|---|
 //! | `probe` | a program: two system calls with the registers as they are, then an undefined instruction |
 //! | `FORMS` | the methods that only this architecture has |

@@ -1,6 +1,6 @@
 //! What tests need of the processor. Each architecture defines the same names.
 //!
-//! || name | purpose |
+//! | name | purpose |
 //! |---|---|
 //! | `load`, `store`, `undefined` | functions whose first instruction may fault; `..._BYTES` long |
 //! | `system_call`, `raw_system_call` | any system call, with all registers that the ABI uses |

@@ -199,7 +199,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
     let (arguments, name) = (bench.arguments, &*bench.platform.name);
     let measured = match bench.measure() {
         Ok(measured) => measured,
-        // One platform's failure must not hide the others' results.
+        // A failure of one platform must not hide the others' results.
         Err(error) => {
             ui::error(&error.context(format!("{name} could not be measured")));
             return Ok(false);

@@ -71,7 +71,7 @@ pub(super) const CHECKERS: [Checker; 12] = [
         2,
     ),
     checker(
-        "delay of the most urgent thread",
+        "delay of the highest-priority thread",
         "host-tests",
         "delays::",
         1,

@@ -167,7 +167,7 @@ fn interface(emulator: &Path) -> Result<&'static str> {
     let major = text
         .split_once("version ")
         .and_then(|(_, version)| version.split('.').next()?.parse::<u32>().ok())
-        .with_context(|| format!("{} does not tell its version", emulator.display()))?;
+        .with_context(|| format!("{} does not report its version", emulator.display()))?;
     Ok(if major < 9 { "1" } else { "2" })
 }
 

@@ -10,7 +10,7 @@ use crate::bench::reference::Platform;
 /// The two kinds of curves, and the titles of their tables.
 const KINDS: [(&str, &str); 2] = [
     (DELAY, "delay"),
-    (INTERRUPTS_OFF, "stretch with interrupts off"),
+    (INTERRUPTS_OFF, "interrupts-disabled section"),
 ];
 
 /// The worst case of each platform, and then for each its plot and its tables.

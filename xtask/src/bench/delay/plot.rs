@@ -23,7 +23,7 @@ pub(in crate::bench) fn plot(platform: &str, measured: &[Measurement]) -> Option
     // one.
     let bound = 2.0 * BOUND;
     let highest = all().map(|point| point.1).fold(bound, f64::max);
-    let words = format!("bound: two stretches of {}", number(BOUND));
+    let words = format!("bound: two sections of {}", number(BOUND));
     let plot = Plot {
         title: &format!("{platform}: worst delay in instructions"),
         across: "attackers",
@@ -49,7 +49,7 @@ mod tests {
         let svg = plot("pc99", &measured(&[(1, 900.0), (1024, 1000.0)])).unwrap();
         assert_eq!(svg.matches("stroke-width=\"2\"").count(), 1);
         assert!(
-            svg.contains(">bound: two stretches of 3000</text>"),
+            svg.contains(">bound: two sections of 3000</text>"),
             "{svg}"
         );
         assert!(svg.contains(">storm</text>") && svg.contains(">1024</text>"));

@@ -113,7 +113,7 @@ impl Runs {
     /// be in the trace twice, because the emulator restarts it.
     pub(super) fn path(&self, measured: f64) -> Option<&[u64]> {
         const TWICE: f64 = 16.0;
-        #[expect(clippy::cast_precision_loss, reason = "no way is that long")]
+        #[expect(clippy::cast_precision_loss, reason = "no path is that long")]
         let more = |way: &Vec<u64>| way.len() as f64 + 1.0 - measured;
         let fitting = self
             .0

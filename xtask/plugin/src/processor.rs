@@ -15,7 +15,7 @@ pub struct Processor {
     pub wait: Path,
     /// Both of these since a user has run.
     way: Path,
-    /// The length of `way` when a user last ran again.
+    /// The length of `way` when a user ran again.
     way_back: AtomicUsize,
     /// The processors in the kernel for which it waits, one bit each.
     awaited: AtomicU64,

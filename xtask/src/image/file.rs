@@ -11,7 +11,7 @@ use crate::build::write_if_changed;
 /// How long an unused image is kept: longer than any run takes to begin.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Writes an image whose kind is `name`; returns its path.
+/// Writes an image of the kind `name`; returns its path.
 pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf> {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);

@@ -79,7 +79,7 @@ struct Member {
 }
 
 impl Member {
-    /// Makes a member that keeps its state in `page`, on the core of `control`, with the CNode `home`.
+    /// Makes a member that keeps its state in `page`, on the core of `control`; `home` is its own CNode.
     fn build(
         environment: &mut Environment,
         make: &mut Allocator<1>,

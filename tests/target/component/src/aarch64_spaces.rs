@@ -47,7 +47,8 @@ fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr])
     invoke(object.cptr(), method.number(), words, caps).map(drop)
 }
 
-/// The error of a mapping for which the table is missing whose entries span `bits_left` address bits.
+/// The error of a mapping when a table that spans `bits_left` address bits is missing.
+/// address bits.
 fn missing(bits_left: usize) -> Result {
     Err(Error::FailedLookup {
         source: false,

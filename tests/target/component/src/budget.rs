@@ -82,7 +82,7 @@ fn come_out_even<F: FnOnce() + Send + 'static>(
         }
         reply.send(Message::empty(0));
     }
-    check!(false, "it never comes out even");
+    check!(false, "the sum never matches the budgets");
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! The on-target tests, one file for each kernel object or theme.
 //!
-//! A test is a function that is named in the list at the head of its file. It runs in a fresh component,
-//! whose first thread calls it ([`perform`]); the root task knows only the names ([`GROUPS`]). Whatever a
-//! test does to its own component, the next test starts from the same state.
+//! A test is a function that is named in the list at the head of its file. It runs in a fresh component; the
+//! component's first thread calls it ([`perform`]), and the root task knows only the names ([`GROUPS`]).
+//! Nothing that a test does to its own component affects the next test.
 #![no_std]
 
 pub mod support;

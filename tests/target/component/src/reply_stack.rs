@@ -47,7 +47,7 @@ fn chain<const SERVERS: usize>(test: &mut Test) -> Outcome<Chain<SERVERS>> {
         replies[index] = test.create()?;
     }
     let mut servers = [nothing; SERVERS];
-    // A server whose reply object was deleted faults when it answers; no thread receives that fault.
+    // A server with a deleted reply object faults when it answers; no thread receives that fault.
     let nobody: Endpoint = test.create()?;
     for index in 0..SERVERS {
         let (endpoint, reply) = (endpoints[index], replies[index]);

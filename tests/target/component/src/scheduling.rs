@@ -329,6 +329,6 @@ fn idle_time_is_nobodys(test: &mut Test) -> Outcome {
     test.sleep(ms(20))?;
     check!(test.now() - start >= ms(19));
     let consumed = test.sched_context.consumed()?;
-    check!(consumed < ms(10), "it paid {consumed} for a sleep");
+    check!(consumed < ms(10), "it was charged {consumed} for a sleep");
     Ok(())
 }

@@ -45,7 +45,7 @@ fn expect_progress(test: &mut Test) -> Outcome {
             return Ok(());
         }
     }
-    check!(false, "it stands still");
+    check!(false, "it makes no progress");
     Ok(())
 }
 

@@ -106,7 +106,7 @@ fn all_go_on(test: &mut Test) -> Outcome {
     for look in 0..LOOKS {
         for client in 0..CLIENTS {
             let went_on = moves(test, client)?;
-            check!(went_on, "client {client} stands still at {}, look {look}", count(client));
+            check!(went_on, "client {client} makes no progress at {}, check {look}", count(client));
         }
         check_eq!(WRONG.load(Relaxed), 0);
         test.sleep(NAP)?;
@@ -198,7 +198,7 @@ fn servers_that_combine_other_calls_go_on(test: &mut Test) -> Outcome {
     all_go_on(test)
 }
 
-/// A server whose timeouts are answered at once: it continues when there is budget again.
+/// A server with timeouts that are answered at once: it continues when there is budget again.
 fn servers_that_time_out_go_on(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let (timeouts, timeout_reply): (Endpoint, Reply) = (test.create()?, test.create()?);

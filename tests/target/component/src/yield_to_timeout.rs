@@ -110,7 +110,7 @@ fn the_run_ends_at_the_moment(test: &mut Test) -> Outcome {
     check_eq!(noted(), "a");
     check_eq!(length, LONG_TIMEOUT_LENGTH);
     let Some(more) = more else {
-        check!(false, "it tells no more");
+        check!(false, "the message has no further words");
         return Ok(());
     };
     check!(more.moment && !more.blocked);

@@ -25,7 +25,7 @@
 //! preemption point and continued.
 //!
 //! Each processor has its own sections. The emulator runs several processors in turn on one thread: while one
-//! runs, the others stand still, which does not count for those that do not wait for another one. A processor
+//! runs, the others are stopped, which does not count for those that do not wait for another one. A processor
 //! *waits* for others from the kernel's wait hint until its next instruction. Instructions of other
 //! processors meanwhile count as its own time, but only those in the kernel, and only until they exit it:
 //! after that, the processor waits only for its turn in the emulator.

@@ -33,7 +33,7 @@ const OBEYED: [Syscall; 7] = [
     Syscall::X86DangerousRdmsr,
 ];
 
-/// Whether a system call may be made: it is not one of [`OBEYED`].
+/// Whether a system call may be made: it is not one of `OBEYED`.
 pub fn is_contained(number: usize) -> bool {
     OBEYED.iter().all(|call| call.number() != number)
 }

@@ -48,7 +48,6 @@ fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr])
 }
 
 /// The error of a mapping when a table that spans `bits_left` address bits is missing.
-/// address bits.
 fn missing(bits_left: usize) -> Result {
     Err(Error::FailedLookup {
         source: false,

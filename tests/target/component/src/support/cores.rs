@@ -75,7 +75,7 @@ impl Test {
         Ok(thread)
     }
 
-    /// Whether a condition becomes true within [`LOOKS`] checks.
+    /// Whether a condition becomes true within `LOOKS` checks.
     pub fn comes_true(&mut self, mut what: impl FnMut() -> bool) -> Result<bool> {
         for _ in 0..LOOKS {
             if what() {

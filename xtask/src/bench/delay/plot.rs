@@ -48,10 +48,7 @@ mod tests {
     fn a_plot_has_a_line_for_each_scenario() {
         let svg = plot("pc99", &measured(&[(1, 900.0), (1024, 1000.0)])).unwrap();
         assert_eq!(svg.matches("stroke-width=\"2\"").count(), 1);
-        assert!(
-            svg.contains(">bound: two sections of 3000</text>"),
-            "{svg}"
-        );
+        assert!(svg.contains(">bound: two sections of 3000</text>"), "{svg}");
         assert!(svg.contains(">storm</text>") && svg.contains(">1024</text>"));
         assert!(plot("pc99", &[]).is_none());
     }

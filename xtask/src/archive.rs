@@ -1,5 +1,5 @@
-//! The archive of components that a root task carries: a USTAR file whose
-//! entries are the components' executables, reduced to what a loader needs.
+//! The archive of components in a root task: a USTAR file with the components' executables, reduced to the
+//! parts that a loader needs.
 
 use std::path::Path;
 
@@ -8,8 +8,7 @@ use anyhow::Context;
 use crate::Result;
 use crate::image::elf::Executable;
 
-/// Packs the components, each a name and an ELF file. The same components
-/// always give the same bytes.
+/// Packs the components, each a name and an ELF file. The result is reproducible.
 pub(crate) fn pack<'a>(
     components: impl IntoIterator<Item = (&'a str, Vec<u8>)>,
 ) -> Result<Vec<u8>> {

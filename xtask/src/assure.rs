@@ -1,9 +1,9 @@
 //! The command `assure`: searches for bugs of the kernel on the host for a given time, and reports.
 //!
 //! Every checker is a test of a crate in tests/ that also runs, in a short form, with the host tests.
-//! Those that try a fixed set run once; those that draw histories at random share the remaining time
-//! with the fuzzer and with mutants of the kernel, which tell how much the tests see. The report is
-//! written anew after each round, so that a run can be ended at any time.
+//! Checkers of a fixed set run once; those that draw random histories share the remaining time with the
+//! fuzzer and with mutants of the kernel, which show how much the tests detect. The report is written anew
+//! after each round, so that a run can be ended at any time.
 
 mod assembly;
 mod checkers;
@@ -29,13 +29,13 @@ use checkers::{Account, CHECKERS};
 struct Run<'a> {
     workspace: &'a Workspace,
     toolchain: Toolchain,
-    /// Where reports and findings go.
+    /// The folder for reports and findings.
     folder: PathBuf,
     begin: Instant,
     minutes: u64,
 }
 
-/// What was found out so far.
+/// The results so far.
 #[derive(Default)]
 struct Results {
     /// In the order of [`CHECKERS`].

@@ -1,8 +1,8 @@
-//! The command `bench`: on-target benchmarks, their results as a table and as
-//! JSON, and comparisons with results from before.
+//! The command `bench`: on-target benchmarks, their results as a table and as JSON, and comparisons with
+//! earlier results.
 //!
-//! The benchmarks are a system like any other, `benches/system.toml`, whose
-//! components print their results. This side adds the statistics.
+//! The benchmarks are an ordinary system, `benches/system.toml`, and its components print their results. This
+//! side adds the statistics.
 
 mod compare;
 mod criticality;
@@ -93,8 +93,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     })
 }
 
-/// Refuses a text that chooses no benchmark, before anything is built for it: neither a suite, which is a file
-/// or folder of `benches`, nor a name in one.
+/// Refuses a text that selects no benchmark, before anything is built: neither a suite, which is a file or
+/// folder of `benches`, nor a name in one.
 fn require_suite(workspace: &Workspace, text: &str) -> Result<()> {
     const FOLDER: &str = "benches/component/src/suites";
     let mut suites = workspace.names_in(FOLDER)?;
@@ -117,9 +117,9 @@ fn require_suite(workspace: &Workspace, text: &str) -> Result<()> {
     )
 }
 
-/// What is wrong with one platform: what has become worse since the committed results, or is missing in
-/// them; whether with few attackers the delays of an urgent thread grow, or are too long; and whether cores
-/// that are busy with what is theirs touch what others write.
+/// The complaints about one platform: operations that are worse than the committed results, or missing in
+/// them; delays of a high-priority thread that grow or are too long with few attackers; and cache lines that
+/// cores share while they work on core-local objects.
 pub(crate) fn examine(
     workspace: &Workspace,
     tools: &BuildTools,
@@ -148,7 +148,8 @@ pub(crate) fn examine(
     Ok(complaints)
 }
 
-/// What is wrong with the delays of an urgent thread on a core of its own, while others are on another.
+/// The complaints about delays of a high-priority thread on a core of its own, with attackers on another
+/// core.
 pub(crate) fn examine_cores(
     workspace: &Workspace,
     tools: &BuildTools,
@@ -174,8 +175,8 @@ pub(crate) fn examine_cores(
     Ok(delay::complaints(&bench.measure()?))
 }
 
-/// What is worse than before, if anything was measured before. The suite `delay` has bounds of its own; its
-/// figures depend on where releases happen to hit. Where time is measured, no two runs are alike.
+/// Operations that are worse than before, if there are earlier results. The suite `delay` has bounds of its
+/// own; its figures depend on where releases hit. Measured times differ in each run.
 fn worse(before: &[Measurement], measured: &[Measurement], complete: bool) -> Vec<String> {
     let [before, measured] = [before, measured].map(|list| {
         let mut list = list.to_vec();
@@ -193,12 +194,12 @@ pub(crate) fn has(workspace: &Workspace, platform: &Platform) -> Result<bool> {
     Ok(System::benches(workspace)?.runs_on(&platform.name))
 }
 
-/// Benchmarks one platform; whether all is well.
+/// Benchmarks one platform; returns whether there are no complaints.
 fn one(bench: &Bench<'_>) -> Result<bool> {
     let (arguments, name) = (bench.arguments, &*bench.platform.name);
     let measured = match bench.measure() {
         Ok(measured) => measured,
-        // One platform's failure must not hide the others' results.
+        // A failure of one platform must not hide the others' results.
         Err(error) => {
             ui::error(&error.context(format!("{name} could not be measured")));
             return Ok(false);

@@ -1,8 +1,8 @@
-//! Running a boot image in Bochs, which plays a processor that QEMU does not: one with TSC deadlines
-//! and an x2APIC.
+//! Running a boot image in Bochs, which emulates a processor that QEMU does not: one with TSC deadlines and
+//! an x2APIC.
 //!
-//! Bochs knows neither kernels nor exit codes. So the image is started by GRUB from a CD, the console is
-//! a file that is read while it grows, and what the guest says there is all that tells of its success.
+//! Bochs has neither an option to load a kernel nor exit codes. So GRUB starts the image from a CD, the
+//! console is a file that is read while it grows, and only the guest's output there shows its success.
 
 mod display;
 
@@ -21,14 +21,14 @@ use crate::qemu::{Ending, Supervisor};
 use crate::toolchain::find_program;
 use display::Display;
 
-/// What it takes: programs, and the Debian packages that hold them.
+/// The programs that it needs, and their Debian packages.
 const PROGRAMS: [(&str, &str); 4] = [
     ("bochs", "bochs"),
     ("grub-mkrescue", "grub-common"),
     ("xorriso", "xorriso"),
     ("mformat", "mtools"),
 ];
-/// What it takes: files, and their packages.
+/// The files that it needs, and their packages.
 const FILES: [(&str, &str); 3] = [
     (BIOS, "bochsbios"),
     (VIDEO_BIOS, "vgabios"),
@@ -42,10 +42,10 @@ const GRUB: &str = "/usr/lib/grub/i386-pc";
 /// Bochs' exit code when the guest has switched the machine off.
 pub(crate) const OFF: i32 = 1;
 
-/// A pause between two looks at the console.
+/// The pause between two reads of the console.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The Debian packages without which there is no Bochs here.
+/// The Debian packages that are missing for Bochs.
 pub(crate) fn missing() -> Vec<&'static str> {
     let programs = PROGRAMS
         .iter()
@@ -54,7 +54,7 @@ pub(crate) fn missing() -> Vec<&'static str> {
     programs.chain(files).map(|&(_, package)| package).collect()
 }
 
-/// Runs `image` with its files in `folder`; `show` gets what comes from the console.
+/// Runs `image` with its files in `folder`; `show` gets the console's output.
 pub(crate) fn run(
     bochs: &Bochs,
     folder: &Path,
@@ -100,12 +100,12 @@ impl Machine<'_> {
         self.folder.join("bochsrc")
     }
 
-    /// The commands that Bochs' debugger, which Debian's package has, begins with: go on.
+    /// The first commands for Bochs' debugger, which Debian's package includes: continue.
     fn debugger_commands(&self) -> PathBuf {
         self.folder.join("debugger")
     }
 
-    /// Writes everything that Bochs reads.
+    /// Writes all files that Bochs reads.
     fn prepare(&self, image: &Path) -> Result<()> {
         let tree = self.folder.join("disc/boot");
         fs::create_dir_all(tree.join("grub"))?;
@@ -127,8 +127,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The configuration file. Virtual time is counted in instructions, a thousand million to the second,
-    /// as under QEMU's `-icount shift=0`.
+    /// The configuration file. Virtual time counts instructions, a thousand million per second, as under
+    /// QEMU's `-icount shift=0`.
     fn describe(&self) -> String {
         format!(
             "cpu: model={model}, count=1, ips=1000000000, reset_on_triple_fault=0\n\
@@ -175,12 +175,12 @@ menuentry kernel {
 }
 ";
 
-/// Hands on what is written to a file, until the writer has ended and nothing is left.
+/// Passes on the output written to a file, until the writer has ended and all is read.
 fn follow(file: &Path, ended: &AtomicBool, mut show: impl FnMut(&[u8])) -> Result<()> {
     let mut file = fs::File::open(file)?;
     let mut bytes = [0; 4096];
     loop {
-        // Asked before reading: what was written before the end is read after it.
+        // Checked before reading, so that all output before the end is read.
         let was_last = ended.load(Ordering::Relaxed);
         match file.read(&mut bytes)? {
             0 if was_last => return Ok(()),

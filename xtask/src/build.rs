@@ -1,5 +1,5 @@
-//! From sources to a boot image: the kernel, the system's components, the
-//! archive that carries them, its root task, and the file that QEMU boots.
+//! From sources to a boot image: the kernel, the system's components, their archive, its root task, and the
+//! file that QEMU boots.
 
 mod bare_metal;
 
@@ -20,9 +20,9 @@ use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, archive, image};
 
-/// Tells the compiler of a root task where its archive of components is.
+/// The variable with the path of the archive of components, for the compilation of a root task.
 pub(crate) const COMPONENTS: &str = "ESCAPEMENT_COMPONENTS";
-/// Tells the compilation of a kernel for several cores how many there are at most.
+/// The variable with the maximum number of cores, for the compilation of a multicore kernel.
 pub(crate) const CORES: &str = "ESCAPEMENT_CORES";
 
 /// The initial thread's program.
@@ -30,7 +30,7 @@ pub(crate) const CORES: &str = "ESCAPEMENT_CORES";
 pub(crate) enum RootTask<'a> {
     /// The root task of a system, to be built.
     System(&'a System),
-    /// A program that somebody else has built.
+    /// A program that was built elsewhere.
     File(&'a Path),
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum UserProfile {
 }
 
 impl UserProfile {
-    /// Cargo's name of it.
+    /// The profile's name in cargo.
     fn name(self) -> &'static str {
         match self {
             Self::Shipped => "user",
@@ -53,7 +53,7 @@ impl UserProfile {
     }
 }
 
-/// What a boot image is to be made of.
+/// The contents of a boot image.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) platform: &'a Platform,
@@ -63,15 +63,15 @@ pub(crate) struct Request<'a> {
     pub(crate) hardening: &'a Hardening,
     pub(crate) log: Option<LogLevel>,
     pub(crate) root_task: RootTask<'a>,
-    /// Whether the kernel's default features are left out: endpoints with thresholds, and more that needs
-    /// time to be watched.
+    /// Whether the kernel's default features are left out: endpoint thresholds, and others that need budget
+    /// checks.
     pub(crate) bare: bool,
     pub(crate) user_profile: UserProfile,
-    /// Variables that the root task's compilation sees.
+    /// Variables for the root task's compilation.
     pub(crate) environment: &'a [(&'a str, &'a str)],
 }
 
-/// What was built.
+/// The results of a build.
 #[derive(Debug)]
 pub(crate) struct Built {
     /// The kernel with its symbols, for debuggers and the log's decoder.
@@ -80,7 +80,7 @@ pub(crate) struct Built {
     pub(crate) root_task: PathBuf,
     /// The system's components with their symbols.
     pub(crate) components: Vec<PathBuf>,
-    /// What QEMU boots.
+    /// The file that QEMU boots.
     pub(crate) image: PathBuf,
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn build(
     let platform = request.platform;
     platform.require(request.cores)?;
     platform.require_hardening(request.hardening)?;
-    // What cargo builds lies at the same place for every request: nothing may change it before it is read.
+    // Cargo builds each request at the same path: no other run may change the files before they are read.
     let _alone = workspace.lock()?;
     let bare_metal = BareMetal {
         workspace,
@@ -139,7 +139,7 @@ pub(crate) fn build(
         retpolines: request.hardening.is_against(Attack::Spectre),
     };
 
-    // A bad root task is refused before minutes are spent on a kernel.
+    // A bad root task is refused before the kernel is built, which takes minutes.
     let (name, root_task, components) = match request.root_task {
         RootTask::System(system) => (
             system.name.clone(),
@@ -243,7 +243,7 @@ fn build_kernel(bare_metal: &BareMetal<'_>, request: &Request<'_>) -> Result<Pat
     Ok(bare_metal.program(Side::Kernel, profile, name))
 }
 
-/// Builds what runs before the kernel, if the platform has it.
+/// Builds the program that runs before the kernel, if the platform has one.
 fn build_stub(bare_metal: &BareMetal<'_>) -> Result<Option<Executable>> {
     const PROFILE: &str = "release";
     let Some(stub) = &bare_metal.platform.stub else {
@@ -308,7 +308,7 @@ fn user_program(bare_metal: &BareMetal<'_>, request: &Request<'_>, name: &str) -
     bare_metal.program(Side::User, request.user_profile.name(), name)
 }
 
-/// An archive without components, for whoever only wants to compile a root task.
+/// An archive without components, for only compiling a root task.
 pub(crate) fn empty_archive(workspace: &Workspace) -> Result<PathBuf> {
     let path = workspace.target().join("empty.tar");
     write_if_changed(&path, &archive::pack([])?)?;
@@ -331,8 +331,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     fs::read(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// Writes a file at once, and leaves it alone when it holds `bytes` already:
-/// what depends on it isn't built again.
+/// Writes a file atomically, unless it already holds `bytes`, so that its dependents are not built again.
 pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());

@@ -14,7 +14,7 @@ use crate::Result;
 use crate::qemu::is_interrupted;
 use crate::ui::Step;
 
-/// What cargo announces its doings with.
+/// The verbs of cargo's status messages.
 const DOINGS: [&str; 15] = [
     "Adding",
     "Blocking",
@@ -33,11 +33,11 @@ const DOINGS: [&str; 15] = [
     "Updating",
 ];
 
-/// A pause between two looks whether the tool is told to end.
+/// The pause between two checks for an interruption.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Runs `command` (a call of cargo) and shows its doings as progress of `step`;
-/// everything else that it says, warnings and errors, stays on the screen.
+/// Runs `command` (a call of cargo) and shows its status messages as progress of `step`; its other output,
+/// warnings and errors, stays on the screen.
 ///
 /// Returns whether it succeeded.
 pub(crate) fn succeeds(step: &Step, command: &mut Command) -> Result<bool> {
@@ -48,7 +48,7 @@ pub(crate) fn succeeds(step: &Step, command: &mut Command) -> Result<bool> {
     let mut child = command
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
-        // It is ended together with the compilers that it has started.
+        // With a process group of its own, it can be ended together with the compilers that it has started.
         .process_group(0)
         .spawn()
         .with_context(|| format!("cannot start {}", command.get_program().display()))?;
@@ -88,10 +88,10 @@ pub(crate) fn run(step: &Step, command: &mut Command) -> Result<()> {
     if succeeds(step, command)? {
         return Ok(());
     }
-    bail!("{} failed; the reason stands above", step.name())
+    bail!("{} failed; see its output above", step.name())
 }
 
-/// The doing that `line` announces, without colours, if it announces one.
+/// The status message in `line`, without colours, if there is one.
 fn doing(line: &str) -> Option<String> {
     let plain = without_colours(line);
     let (verb, object) = plain.trim_start().split_once(' ')?;

@@ -1,5 +1,5 @@
-//! The command `check`: everything that must hold of the sources without
-//! running them. Warnings are errors here, and nothing stops at the first one.
+//! The command `check`: all checks of the sources that need no run. Warnings are errors here, and it does not
+//! stop at the first one.
 
 use std::process::Command;
 
@@ -14,14 +14,14 @@ use crate::ui::{Step, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, cargo, rules};
 
-/// How a kernel may be composed; each must be free of warnings.
+/// The feature sets of kernels; each must compile without warnings.
 const KERNELS: [&[&str]; 3] = [&["debug", "log"], &["bench"], &[]];
-/// That of boards with several cores.
+/// The features for boards with several cores.
 const SEVERAL_CORES: &[&str] = &["debug", "log", "smp"];
-/// That of boards with processors that need it.
+/// The features for boards with processors that need hardening.
 const HARDENED: &[&str] = &["harden-meltdown", "harden-spectre", "harden-mds"];
 
-/// The options of documentation that is checked.
+/// Arguments of the documentation check.
 const DOC: [&str; 3] = ["doc", "--no-deps", "--document-private-items"];
 
 /// The command `check`.
@@ -86,7 +86,7 @@ impl Check<'_> {
         self.step("checking the formatting", &mut command)
     }
 
-    /// What runs on the host.
+    /// The checks of host programs.
     fn host(&mut self) -> Result<()> {
         let toolchain = setup::subcommand("clippy", "rust-web-clippy")?;
         let tested = self.crates.iter().filter(|one| one.is_tested_on_host());
@@ -108,7 +108,7 @@ impl Check<'_> {
         self.document("documenting for the host", doc, &[])
     }
 
-    /// The kernel and what it builds upon, for one platform.
+    /// The kernel and its dependencies, for one platform.
     fn kernel(&mut self, platform: &Platform) -> Result<()> {
         let name = &*platform.name;
         let several = (platform.cores > 1).then_some(SEVERAL_CORES);
@@ -192,13 +192,12 @@ impl Check<'_> {
         bare_metal.complete(command, side, crates, features, &[]);
     }
 
-    /// Runs a call of clippy in which no warning is allowed.
+    /// Runs clippy with warnings as errors.
     fn lint(&mut self, what: &str, mut command: Command) -> Result<()> {
         self.step(what, command.args(["--", "-Dwarnings"]))
     }
 
-    /// Runs a call of rustdoc in which no warning is allowed. Of the compiler's flags it takes the
-    /// conditions.
+    /// Runs rustdoc with warnings as errors. Of the compiler's flags, it needs only the `--cfg` conditions.
     fn document(&mut self, what: &str, mut command: Command, rustflags: &[String]) -> Result<()> {
         let conditions = rustflags.iter().filter(|flag| flag.starts_with("--cfg"));
         let flags: Vec<_> = ["-Dwarnings"]
@@ -211,7 +210,7 @@ impl Check<'_> {
         )
     }
 
-    /// Runs a call of cargo and notes its failure.
+    /// Runs a call of cargo and records its failure.
     fn step(&mut self, what: &str, command: &mut Command) -> Result<()> {
         if !cargo::succeeds(&Step::begin(what), command)? {
             self.failed.push(what.to_string());

@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and nothing about what it does.
+//! The command line: its grammar only, not its effects.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install what is missing: QEMU, a linker, a toolchain with core's sources.
     ///
-    /// The other commands call it by themselves. As root it installs through
-    /// apt; otherwise it prints the line to type.
+    /// The other commands run it when needed. As root it installs packages by apt; otherwise it prints the
+    /// command line.
     Setup,
     /// Build a boot image and print its path.
     Build(BuildArguments),
@@ -55,7 +55,7 @@ pub(crate) enum Kernel {
     /// Assertions, printing and the debugging system calls.
     #[default]
     Debug,
-    /// What one deploys: nothing but the kernel.
+    /// The kernel for deployment, without additions.
     Release,
     /// As release, with the system calls that benchmarks need.
     Bench,
@@ -71,8 +71,8 @@ impl Kernel {
     }
 }
 
-/// Options of the ABI: each does to labels, object types and registers what
-/// seL4's build option of the same meaning does.
+/// Options of the ABI: each has the same effect on labels, object types and registers as seL4's corresponding
+/// build option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AbiOption {
@@ -123,13 +123,13 @@ impl LogLevel {
     }
 }
 
-/// How many cores the machine has, and how they share the kernel.
+/// The number of cores, and how they share the kernel.
 #[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cores {
     /// Number of cores.
     #[arg(long = "smp", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) count: u32,
-    /// Let one lock guard the whole kernel, for comparison.
+    /// Use one lock for the whole kernel, for comparison.
     #[arg(long)]
     pub(crate) big_lock: bool,
 }
@@ -141,32 +141,32 @@ impl Cores {
         big_lock: false,
     };
 
-    /// The least number of several.
+    /// The smallest number of several cores.
     pub(crate) const TWO: Self = Self {
         count: 2,
         big_lock: false,
     };
 
-    /// Whether the kernel is one for several cores.
+    /// Whether the kernel is a multicore kernel.
     pub(crate) fn are_several(self) -> bool {
         self.count > 1
     }
 }
 
-/// An attack by what a processor does ahead of time.
+/// An attack on the processor's speculative execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Attack {
-    /// User mode loads what only the kernel may read.
+    /// User mode loads memory that only the kernel may read.
     Meltdown,
-    /// Branches follow what others have taught the processor.
+    /// Branches go where other programs have trained the processor to go.
     Spectre,
-    /// User mode loads what is left in the processor's buffers.
+    /// User mode loads data left in the processor's buffers.
     Mds,
     /// All of these.
     All,
 }
 
-/// What the kernel is hardened against.
+/// The attacks against which the kernel is hardened.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Hardening {
     /// Attacks on the processor's speculation that the kernel defends against, separated by commas.
@@ -180,19 +180,19 @@ pub(crate) struct Hardening {
 }
 
 impl Hardening {
-    /// Against all.
+    /// Hardening against all attacks.
     pub(crate) fn all() -> Self {
         Self {
             attacks: vec![Attack::All],
         }
     }
 
-    /// Whether this attack is among those.
+    /// Whether the kernel is hardened against this attack.
     pub(crate) fn is_against(&self, attack: Attack) -> bool {
         self.attacks.contains(&attack) || self.attacks.contains(&Attack::All)
     }
 
-    /// Whether there are any.
+    /// Whether the kernel is hardened at all.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.attacks.is_empty()
     }
@@ -237,11 +237,10 @@ pub(crate) struct QemuArguments {
     /// Boot this program, built for the ABI, as the initial thread.
     #[arg(long, value_name = "FILE.elf", conflicts_with = "system")]
     pub(crate) root_task: Option<PathBuf>,
-    /// Let time be the number of executed instructions, so that a busy host changes nothing: the default for a
-    /// system.
+    /// Count executed instructions as time, so that a busy host has no influence: the default for a system.
     #[arg(long)]
     pub(crate) icount: bool,
-    /// Let time be the host's: the default for a program of one's own.
+    /// Use the host's time: the default for a program given by --root-task.
     #[arg(long, conflicts_with = "icount")]
     pub(crate) real_time: bool,
     /// End the run after this time, with exit code 124.
@@ -266,24 +265,24 @@ pub(crate) struct CheckArguments {
     pub(crate) platforms: Vec<String>,
 }
 
-/// What plays a platform.
+/// The emulator of a platform.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Emulator {
     /// QEMU.
     #[default]
     Qemu,
-    /// Bochs, which is slower and plays other processors. Skipped where it is absent.
+    /// Bochs, which is slower and emulates other processors. Skipped if it is not installed.
     Bochs,
 }
 
-/// Without `--host`, `--platform` and `--all`: all tests of the host, and on every platform what it is needed
-/// for.
+/// Without `--host`, `--platform` and `--all`: all tests of the host, and on every platform those that depend
+/// on it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TestArguments {
     /// Everything, on every platform; an interrupted run is continued by the next one.
     #[arg(long, conflicts_with_all = ["host", "platforms", "filter"])]
     pub(crate) all: bool,
-    /// Forget what an interrupted run of everything has passed.
+    /// Discard the results of an interrupted run of everything.
     #[arg(long, requires = "all")]
     pub(crate) fresh: bool,
     /// The tests that run on the host.
@@ -292,7 +291,7 @@ pub(crate) struct TestArguments {
     /// The on-target tests of this platform; may be repeated.
     #[arg(long = "platform", value_name = "P")]
     pub(crate) platforms: Vec<String>,
-    /// What plays the platform; only some platforms are played by Bochs.
+    /// The emulator of the platform; Bochs supports only some platforms.
     #[arg(
         long,
         value_enum,
@@ -301,7 +300,7 @@ pub(crate) struct TestArguments {
         requires = "platforms"
     )]
     pub(crate) emulator: Emulator,
-    /// Only the tests whose name contains this text, or one of several, separated by commas.
+    /// Only the tests with names that contain this text, or one of several, separated by commas.
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// Options of the ABI for the on-target tests, separated by commas.
@@ -311,28 +310,28 @@ pub(crate) struct TestArguments {
     pub(crate) cores: Cores,
     #[command(flatten)]
     pub(crate) hardening: Hardening,
-    /// Let QEMU play the cores at the same time, so that they race. Time is the host's then: tests that
-    /// look at the clock fail where the host is busy.
+    /// Let QEMU run the cores at the same time, so that they race. Time is the host's then: tests that read
+    /// the clock fail if the host is busy.
     #[arg(long, requires = "platforms")]
     pub(crate) parallel: bool,
     /// Another seed for the fuzzer.
     #[arg(long, value_name = "N")]
     pub(crate) fuzz_seed: Option<u64>,
-    /// How many thousand calls the fuzzer makes in each of its campaigns.
+    /// The number of calls in each of the fuzzer's campaigns, in thousands.
     #[arg(long, value_name = "THOUSANDS")]
     pub(crate) fuzz_calls: Option<u64>,
-    /// Let the fuzzer print every call.
+    /// Print every call of the fuzzer.
     #[arg(long)]
     pub(crate) fuzz_trace: bool,
-    /// The longest that one platform's tests may take.
+    /// The maximum duration of one platform's tests.
     #[arg(long, value_name = "SECONDS", default_value_t = 1200)]
     pub(crate) timeout: u64,
 }
 
-/// Tests against the model and of what always holds, locks in all orders, a fuzzer, and mutants.
+/// Tests against the model and of invariants, locks in all interleavings, a fuzzer, and mutants.
 #[derive(Args, Debug)]
 pub(crate) struct AssureArguments {
-    /// How long; each checker runs at least once.
+    /// The duration in minutes; each checker runs at least once.
     #[arg(long, value_name = "M", default_value_t = 2)]
     pub(crate) minutes: u64,
     /// Only test mutants of the kernel, and all of them, which takes hours.
@@ -341,18 +340,18 @@ pub(crate) struct AssureArguments {
     /// Only test mutants of the fast paths in assembly: on the target, and all of them.
     #[arg(long, conflicts_with = "mutants")]
     pub(crate) assembly: bool,
-    /// The platform of that assembly.
+    /// The platform of the assembly mutants.
     #[arg(long, value_name = "P", default_value = "pc99", requires = "assembly")]
     pub(crate) platform: String,
     #[command(flatten)]
     pub(crate) cores: Cores,
-    /// Only those mutants of it whose name contains this text.
+    /// Only assembly mutants with a name that contains this text.
     #[arg(long, value_name = "TEXT", requires = "assembly")]
     pub(crate) only: Option<String>,
     /// Make the report part of the book.
     #[arg(long, conflicts_with_all = ["mutants", "assembly"])]
     pub(crate) write_report: bool,
-    /// Make what the fuzzer has found its committed corpus.
+    /// Make the fuzzer's findings its committed corpus.
     #[arg(long, conflicts_with_all = ["mutants", "assembly"])]
     pub(crate) write_corpus: bool,
 }
@@ -360,8 +359,8 @@ pub(crate) struct AssureArguments {
 /// Without `--platform` every platform is measured.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArguments {
-    /// Only benchmarks whose `suite/name` contains this text, or, behind a `!`,
-    /// all but those of a suite.
+    /// Only benchmarks with a `suite/name` that contains this text, or, after a `!`, all but those of a
+    /// suite.
     #[arg(long, value_name = "S")]
     pub(crate) suite: Option<String>,
     /// The board; may be repeated.
@@ -386,11 +385,11 @@ pub(crate) struct BenchArguments {
     /// Only this variant of each benchmark, counted from 0.
     #[arg(long, value_name = "N")]
     pub(crate) variant: Option<usize>,
-    /// Let benchmarks with attackers have no more than these.
+    /// Limit the number of attackers in benchmarks.
     #[arg(long, value_name = "N")]
     pub(crate) attackers: Option<u64>,
-    /// Show the path of this operation through the kernel; choose its benchmark
-    /// by --suite and --variant, as the trace is slow.
+    /// Show the path of this operation through the kernel; choose its benchmark by --suite and --variant, as
+    /// the trace is slow.
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["kvm", "write_reference", "compare", "json"])]
     pub(crate) profile: Option<String>,
     /// Measure on this computer's own processor, in cycles, which are noisy.
@@ -400,7 +399,7 @@ pub(crate) struct BenchArguments {
     pub(crate) cores: Cores,
     #[command(flatten)]
     pub(crate) hardening: Hardening,
-    /// The longest that one platform's benchmarks may take.
+    /// The maximum duration of one platform's benchmarks.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
 }
@@ -413,7 +412,7 @@ impl QemuArguments {
 }
 
 impl BenchArguments {
-    /// Those of a run of all benchmarks for other commands.
+    /// The arguments of other commands for a run of all benchmarks.
     pub(crate) fn of(timeout: u64) -> Self {
         Self {
             suite: None,
@@ -433,12 +432,12 @@ impl BenchArguments {
         }
     }
 
-    /// Whether everything is measured.
+    /// Whether all benchmarks are run.
     pub(crate) fn is_complete(&self) -> bool {
         self.suite.is_none() && self.measures_sizes()
     }
 
-    /// Whether the sizes of the kernel are among what is measured: unless only a part is asked for.
+    /// Whether the kernel's sizes are measured, too: unless only a part is selected.
     pub(crate) fn measures_sizes(&self) -> bool {
         let all = self
             .suite

@@ -1,4 +1,4 @@
-//! The repository's crates, and the floor of the house that each lives on.
+//! The repository's crates, and the layer of each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use anyhow::Context;
 use crate::Result;
 use crate::workspace::Workspace;
 
-/// Where a crate belongs, which decides what it may depend on and where it runs.
+/// The layer of a crate, which determines its allowed dependencies and where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Floor {
-    /// The contract between kernel and users.
+    /// The interface between kernel and users.
     Abi,
     Kernel,
     Arch,
@@ -24,7 +24,7 @@ pub(crate) enum Floor {
 }
 
 impl Floor {
-    /// The floor of the crate in `folder`, a path relative to the root.
+    /// The layer of the crate in `folder`, a path relative to the root.
     pub(crate) fn of(folder: &Path) -> Self {
         let mut parts = folder.iter().map(|part| part.to_str().unwrap_or_default());
         match (parts.next(), parts.next()) {
@@ -52,8 +52,7 @@ pub(crate) struct Crate {
 }
 
 impl Crate {
-    /// The crate whose manifest reads `text`, if it is one and not only the
-    /// manifest of a workspace.
+    /// The crate of the manifest `text`, if it is one and not only the manifest of a workspace.
     pub(crate) fn parse(folder: &Path, text: &str) -> Result<Option<Self>> {
         let manifest: toml::Table = text
             .parse()
@@ -69,8 +68,8 @@ impl Crate {
         }))
     }
 
-    /// Whether its tests run on the host: the portable crates' do, and those
-    /// of any other crate that says so in `package.metadata.escapement`.
+    /// Whether its tests run on the host: this holds for the portable crates, and for any other crate that
+    /// sets it in `package.metadata.escapement`.
     pub(crate) fn is_tested_on_host(&self) -> bool {
         let says_so = || {
             let metadata = self
@@ -89,7 +88,7 @@ impl Crate {
         self.folder.starts_with("xtask")
     }
 
-    /// The crates that its manifest names for building, on any target.
+    /// The crates that its manifest names as dependencies for building, on any target.
     pub(crate) fn dependencies(&self) -> Vec<String> {
         const TABLES: [&str; 2] = ["dependencies", "build-dependencies"];
         let targets = self
@@ -115,7 +114,7 @@ impl Crate {
     }
 }
 
-/// The names of `roots` and of the house's crates that they build upon.
+/// The names of `roots` and of the repository's crates on which they depend.
 pub(crate) fn closure<'a>(crates: &'a [Crate], roots: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut waiting: Vec<String> = roots.iter().map(|&root| root.to_string()).collect();

@@ -1,6 +1,5 @@
-//! The kernel's log: compact frames on a serial port of their own, whose texts
-//! stand in the kernel's ELF file. QEMU connects the port to a socket of ours;
-//! a thread decodes what arrives and passes it on.
+//! The kernel's log: compact frames on a separate serial port; their texts are in the kernel's ELF file. QEMU
+//! connects the port to a socket of this tool; a thread decodes the frames and passes them on.
 
 use std::io::{IsTerminal, Read, stderr};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,15 +14,15 @@ use crate::Result;
 use crate::ui::say;
 use crate::workspace::Workspace;
 
-/// What is in a log.
+/// An entry of a log.
 #[derive(Debug)]
 pub(crate) enum Entry {
     Line(String),
-    /// A frame that makes no sense.
+    /// A frame that cannot be decoded.
     Damage,
 }
 
-/// Shows the user what is in a log, on stderr.
+/// Prints an entry of a log to stderr.
 pub(crate) fn show(entry: Entry) {
     match entry {
         Entry::Line(line) => say(&line),
@@ -38,7 +37,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Begins to receive the log of the kernel whose ELF file is `kernel`; `take` gets what is in it.
+    /// Begins to receive the log of the kernel with the ELF file `kernel`; `take` gets its entries.
     pub(crate) fn open(
         workspace: &Workspace,
         kernel: &[u8],
@@ -65,14 +64,14 @@ impl Log {
         Ok(Self { folder, decoder })
     }
 
-    /// Where QEMU has to send the log.
+    /// The socket to which QEMU has to send the log.
     pub(crate) fn socket(&self) -> PathBuf {
         socket(&self.folder)
     }
 
-    /// Takes the rest; QEMU must have ended.
+    /// Receives the remaining entries; QEMU must have ended.
     pub(crate) fn close(self) {
-        // Wakes a decoder that QEMU never connected to.
+        // Wakes a decoder to which QEMU never connected.
         drop(UnixStream::connect(self.socket()));
         if self.decoder.join().is_err() {
             say("the log could not be decoded to its end");

@@ -1,8 +1,7 @@
 //! `cargo xtask`: the one tool that a user of Escapement types.
 //!
-//! Complexity belongs here rather than in the kernel: choosing a toolchain,
-//! building with the flags of a platform, putting kernel and root task into
-//! one boot image, running it, and judging what it printed.
+//! Complexity belongs here rather than in the kernel: choosing a toolchain, building with the flags of a
+//! platform, combining kernel and root task in one boot image, running it, and evaluating its output.
 //!
 //! The exit code is 0 for success, 1 when the guest, a test or a check failed,
 //! 2 for a bad call or a failed build, 124 on timeout and 130 when interrupted.
@@ -40,7 +39,7 @@ use clap::Parser;
 use cli::{Cli, Command};
 use workspace::Workspace;
 
-/// How a command ended that could do its work.
+/// How a command ended that could be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Success,
@@ -66,7 +65,7 @@ type Result<T = Outcome> = anyhow::Result<T>;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // From now on being told to end is noticed, also while something is built.
+    // From now on interruptions are caught, also during a build.
     let supervisor = qemu::Supervisor::new();
     let outcome = supervisor
         .and_then(|_| Workspace::find())

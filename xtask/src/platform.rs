@@ -1,6 +1,5 @@
-//! Platforms: everything that the tool knows about a board stands in the
-//! board's own folder, `platforms/NAME/platform.toml`. Adding a board means
-//! filling in that list.
+//! Platforms: all properties of a board that the tool uses are in the board's own folder, in
+//! `platforms/NAME/platform.toml`. A new board needs only this file here.
 
 use std::fs;
 
@@ -21,13 +20,13 @@ pub(crate) struct Platform {
     /// The name of its folder and of its crate.
     #[serde(skip)]
     pub(crate) name: String,
-    /// What a person calls it.
+    /// The name for people.
     pub(crate) title: String,
     /// The compiler's target triple, for kernel and users.
     pub(crate) target: String,
     pub(crate) kernel: Kernel,
     pub(crate) user: User,
-    /// The most cores that the kernel can have on it.
+    /// The maximum number of cores of the kernel on this board.
     #[serde(default = "one")]
     pub(crate) cores: u32,
     /// Whether behaviour that is the same on every platform is tested on this one.
@@ -37,12 +36,12 @@ pub(crate) struct Platform {
     /// interrupt.
     #[serde(default)]
     pub(crate) timer: Vec<AbiOption>,
-    /// What the board's loader takes.
+    /// The file format of the board's loader.
     pub(crate) image: Format,
-    /// What runs before the kernel, if anything does.
+    /// The program that runs before the kernel, if there is one.
     pub(crate) stub: Option<Stub>,
     pub(crate) qemu: Qemu,
-    /// How Bochs plays the board, where it does.
+    /// The board in Bochs, if Bochs emulates it.
     pub(crate) bochs: Option<Bochs>,
 }
 
@@ -66,12 +65,12 @@ pub(crate) struct User {
     /// Added to the flags that all platforms share.
     #[serde(default)]
     pub(crate) rustflags: Vec<String>,
-    /// What a root task must be.
+    /// The required format of a root task.
     pub(crate) elf: Format,
 }
 
-/// A program in front of the kernel, which brings the core into the state in
-/// which the kernel is entered. It is part of the boot image.
+/// A program that runs before the kernel, which brings the core into the state in which the kernel is
+/// entered. It is part of the boot image.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stub {
@@ -81,7 +80,7 @@ pub(crate) struct Stub {
     pub(crate) target: String,
 }
 
-/// How QEMU plays the board.
+/// The board in QEMU.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Qemu {
@@ -96,16 +95,16 @@ pub(crate) struct Qemu {
     pub(crate) large_memory: Option<u32>,
     /// The order of the board's serial ports.
     pub(crate) serial: Vec<Serial>,
-    /// What the kernel calls the emulator for (Arm semihosting).
+    /// The kernel's uses of the emulator (Arm semihosting).
     #[serde(default)]
     pub(crate) semihosting: Vec<Semihosting>,
     pub(crate) exit: Exit,
-    /// Further arguments for kernels that are hardened: a processor that needs it. Without them, there is
-    /// nothing to harden.
+    /// Further arguments for hardened kernels: a processor that needs hardening. Without them, no hardening
+    /// is available.
     pub(crate) hardened: Option<Vec<String>>,
 }
 
-/// How Bochs plays the board.
+/// The board in Bochs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bochs {
@@ -113,33 +112,31 @@ pub(crate) struct Bochs {
     pub(crate) model: String,
     /// In MiB.
     pub(crate) memory: u32,
-    /// The files of on-target tests that are run, if no filter says otherwise: those that the
-    /// processor makes a difference to.
+    /// The files of on-target tests that are run without a filter: those that depend on the processor.
     pub(crate) tests: Vec<String>,
 }
 
-/// What the kernel uses a serial port for.
+/// The kernel's use of a serial port.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Serial {
     Console,
     Log,
-    /// The log, if there is one; else users' own drivers print there, and it is shown with the
-    /// console.
+    /// The log, if there is one; otherwise the console of users' own drivers.
     LogOrConsole,
 }
 
-/// What the kernel uses semihosting for.
+/// The kernel's use of semihosting.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Semihosting {
     /// To end the run.
     Exit,
-    /// To write its log, where there is no serial port to spare.
+    /// To write its log, if no serial port is left.
     Log,
 }
 
-/// QEMU's exit code, by what the guest said at its end.
+/// QEMU's exit code for each result that the guest reports.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Exit {
@@ -167,12 +164,12 @@ impl Platform {
         Self::parse(name, &text).with_context(|| format!("cannot use {}", workspace.display(&path)))
     }
 
-    /// Whether it has as many cores.
+    /// Whether the platform has enough cores.
     pub(crate) fn has(&self, cores: Cores) -> bool {
         cores.count <= self.cores
     }
 
-    /// Refuses what the board has not.
+    /// Refuses a number of cores that the board does not have.
     pub(crate) fn require(&self, cores: Cores) -> Result<()> {
         let name = &self.name;
         if !self.has(cores) {
@@ -187,7 +184,7 @@ impl Platform {
         Ok(())
     }
 
-    /// Refuses to harden where nothing is known to need it.
+    /// Refuses hardening on platforms without processors that need it.
     pub(crate) fn require_hardening(&self, hardening: &Hardening) -> Result<()> {
         if hardening.is_wanted() && self.qemu.hardened.is_none() {
             bail!("{} can't be hardened; leave out --harden", self.name);

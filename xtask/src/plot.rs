@@ -4,17 +4,17 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
-/// Around the plot: left, top, right, bottom. The names of curves stand on the right.
+/// The margins: left, top, right, bottom. The names of curves are on the right.
 const MARGIN: [f64; 4] = [64.0, 24.0, 230.0, 48.0];
-/// Of curves, in their order.
+/// The colours of the curves, in their order.
 const COLOURS: [&str; 8] = [
     "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#d95f02", "#8c564b", "#c2339c", "#0e7c86",
 ];
-/// And their dashes, each for as many curves as there are colours: so no two look alike.
+/// The dashes, each for as many curves as there are colours, so that no two curves look alike.
 const DASHES: [&str; 3] = ["none", "7 3", "2 3"];
-/// Names of curves do not come nearer to one another.
+/// The minimum distance between names of curves.
 const LINE: f64 = 15.0;
-/// The most lines of an even grid.
+/// The maximum number of lines of an even grid.
 const LINES: f64 = 6.0;
 
 /// Named curves over two axes.
@@ -27,28 +27,29 @@ pub(crate) struct Plot<'a> {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) curves: Vec<Curve<'a>>,
-    /// What no curve shall exceed, and words for it.
+    /// A limit that no curve must exceed, and its label.
     pub(crate) bound: Option<(f64, &'a str)>,
 }
 
-/// Points that belong together.
+/// A series of points.
 #[derive(Debug)]
 pub(crate) struct Curve<'a> {
     pub(crate) name: &'a str,
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// The values that an axis has room for.
+/// The scale and range of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Axis {
-    /// From zero to at least a value, in even steps.
+    /// Linear, from zero to at least a value.
     Even { end: f64 },
-    /// From one value above zero to another; each line of the grid is so many times the one before.
+    /// Logarithmic, from one value above zero to another; each line of the grid is a multiple of the one
+    /// before.
     Times { begin: f64, factor: f64, end: f64 },
 }
 
 impl Axis {
-    /// Where its grid ends.
+    /// The end of its grid.
     fn end(self) -> f64 {
         match self {
             Self::Even { end } => (end / self.step()).ceil() * self.step(),
@@ -65,7 +66,7 @@ impl Axis {
         steps.into_iter().find(wide).unwrap_or(10.0 * power)
     }
 
-    /// Where a value lies, between 0 and 1.
+    /// The position of a value, between 0 and 1.
     fn place(self, value: f64) -> f64 {
         match self {
             Self::Even { .. } => value / self.end(),
@@ -78,7 +79,7 @@ impl Axis {
     /// The lines of its grid.
     fn grid(self) -> Vec<f64> {
         let next = |value: f64| match self {
-            // Sums of decimal fractions are not what they look like.
+            // Rounding hides the errors of sums of decimal fractions.
             Self::Even { .. } => ((value + self.step()) * 1e6).round() / 1e6,
             Self::Times { factor, .. } => value * factor,
         };
@@ -93,7 +94,7 @@ impl Axis {
 }
 
 impl Plot<'_> {
-    /// The picture.
+    /// The plot as SVG.
     pub(crate) fn svg(&self) -> String {
         let [left, above, right, below] = MARGIN;
         let x = |value| left + self.x.place(value) * (WIDTH - left - right);
@@ -192,13 +193,13 @@ impl Plot<'_> {
     }
 }
 
-/// Where the names of curves stand that end at these heights: in the same order, as near as they may,
+/// The positions of the names of curves that end at these heights: in the same order, as near as possible,
 /// between `top` and `bottom`.
 fn spread(ends: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<_> = (0..ends.len()).collect();
     order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
     let mut places = ends.to_vec();
-    // Down from the top where the one above needs room, then up from the bottom.
+    // From the top down to make room for each name below, then from the bottom up.
     let mut least = top;
     for &curve in &order {
         places[curve] = places[curve].max(least);

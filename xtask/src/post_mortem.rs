@@ -1,19 +1,19 @@
-//! Post-mortems: the userlib tells faults with addresses (`userlib/src/post_mortem.rs`), and the tool adds
-//! the functions and lines that these belong to.
+//! Post-mortems: the userlib reports faults with addresses (`userlib/src/post_mortem.rs`), and the tool adds
+//! the functions and lines of these addresses.
 
 use std::path::{Path, PathBuf};
 
 use crate::build::Built;
 use crate::symbols::Symbols;
 
-/// What such a line begins with, before the name of the program.
+/// The beginning of such a line, before the name of the program.
 const MARK: &str = "post-mortem ";
-/// What stands before the address of the instruction.
+/// The text before the address of the instruction.
 const PC: &str = " pc 0x";
-/// Longer lines are none of the userlib's.
+/// The maximum length of such a line.
 const LONGEST: usize = 4096;
 
-/// Adds lines to what comes from a guest's console.
+/// Adds lines to the output of a guest's console.
 #[derive(Debug)]
 pub(crate) struct PostMortems {
     programs: Vec<PathBuf>,
@@ -21,7 +21,7 @@ pub(crate) struct PostMortems {
 }
 
 impl PostMortems {
-    /// For the programs of what was built.
+    /// For the programs of a build.
     pub(crate) fn of(built: &Built) -> Self {
         let programs = std::iter::once(&built.root_task).chain(&built.components);
         Self {
@@ -30,7 +30,7 @@ impl PostMortems {
         }
     }
 
-    /// What is to be shown for these bytes of the console: the bytes, and a line behind each post-mortem.
+    /// The text to show for these bytes of the console: the bytes, and a line after each post-mortem.
     pub(crate) fn add(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut shown = Vec::with_capacity(bytes.len());
         for &byte in bytes {
@@ -49,7 +49,7 @@ impl PostMortems {
         shown
     }
 
-    /// Where the fault of a post-mortem happened.
+    /// The location of the fault in a post-mortem.
     fn place(&self, line: &str) -> Option<String> {
         let (name, address) = parse(line)?;
         let is_it = |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem == name);
@@ -57,7 +57,7 @@ impl PostMortems {
     }
 }
 
-/// The program and the address of the instruction that a post-mortem names.
+/// The program and the address of the instruction in a post-mortem.
 fn parse(line: &str) -> Option<(&str, u64)> {
     let (name, rest) = line.strip_prefix(MARK)?.split_once(": ")?;
     let (_, rest) = rest.split_once(PC)?;
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// A function to be found in the symbols of the program that runs this test.
+    /// A function that is found in the symbols of the program that runs this test.
     #[inline(never)]
     fn landmark() -> u64 {
         std::hint::black_box(7)
@@ -107,7 +107,7 @@ mod tests {
     fn a_line_is_added_with_function_and_file() {
         assert_eq!(landmark(), 7);
         let program = std::env::current_exe().unwrap();
-        // The program may lie anywhere in memory; its symbols say where it was linked.
+        // The program may be loaded at any address; its symbols have the linked addresses.
         let bytes = std::fs::read(&program).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
         let symbol = object::Object::symbols(&file)

@@ -1,9 +1,7 @@
 //! Running a boot image in QEMU.
 //!
-//! The guest's console is QEMU's own stdout, to which this tool adds nothing but
-//! functions and lines behind a post-mortem.
-//! What the guest thinks of its run comes back as QEMU's exit code, by the
-//! means of the board.
+//! The guest's console is QEMU's own stdout, to which this tool adds only functions and lines after a
+//! post-mortem. The guest reports its result as QEMU's exit code, by the board's own mechanism.
 
 mod machine;
 mod supervise;
@@ -29,11 +27,11 @@ use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result};
 
-/// Tells the compiler of a root task that its output goes to a terminal, which
-/// the guest can't find out by itself.
+/// Tells the compilation of a root task that its output goes to a terminal, which the guest cannot detect by
+/// itself.
 const TERMINAL: &str = "ESCAPEMENT_TERMINAL";
 
-/// Tells it that time is the host's, in which no system can promise shares.
+/// Tells it that time is the host's, in which no share of the processor can be guaranteed.
 const REAL_TIME: &str = "ESCAPEMENT_REAL_TIME";
 
 /// The command `qemu`.
@@ -116,7 +114,7 @@ fn emulate(
     let mut post_mortems = PostMortems::of(built);
     let ending = supervisor.watch(&mut child, timeout, |bytes| {
         let mut out = stdout().lock();
-        // Without a reader the guest runs on.
+        // The guest continues without a reader of its output.
         let _ = out
             .write_all(&post_mortems.add(bytes))
             .and_then(|()| out.flush());
@@ -143,7 +141,7 @@ fn emulate(
     }
 }
 
-/// What QEMU's end says about the guest, and words for what is bad about it.
+/// The guest's result from QEMU's exit status, with a description of failures.
 fn judge(status: ExitStatus, exit: &Exit) -> Result<(Outcome, Option<String>)> {
     match status.code() {
         Some(code) if code == exit.success => Ok((Outcome::Success, None)),
@@ -151,8 +149,8 @@ fn judge(status: ExitStatus, exit: &Exit) -> Result<(Outcome, Option<String>)> {
             Outcome::Failure,
             Some("the guest reported failure".to_string()),
         )),
-        // QEMU's own code for a command line that it doesn't like.
-        Some(1) => bail!("QEMU refused to run; its reason stands above"),
+        // QEMU's own exit code for a bad command line.
+        Some(1) => bail!("QEMU refused to run; see its message above"),
         _ => {
             let words = format!("the machine stopped without a word from the kernel ({status})");
             Ok((Outcome::Failure, Some(words)))

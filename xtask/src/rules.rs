@@ -1,5 +1,5 @@
-//! The repository's own rules: what no general lint knows. Each rule is a
-//! function from the repository's files to complaints.
+//! The repository's own rules, which no general lint covers. Each rule is a function from the repository's
+//! files to complaints.
 
 mod coverage;
 mod dependencies;
@@ -14,7 +14,7 @@ use crate::Result;
 use crate::crates::{self, Crate};
 use crate::workspace::Workspace;
 
-/// What the rules look at.
+/// The files that the rules check.
 #[derive(Debug)]
 struct Repository {
     /// Every file, with its text unless it is binary.
@@ -35,7 +35,7 @@ impl Repository {
         })
     }
 
-    /// The text files whose name ends in one of `endings`.
+    /// The text files with names that end in one of `endings`.
     fn texts(&self, endings: &[&str]) -> impl Iterator<Item = (&Path, &str)> {
         self.files.iter().filter_map(move |(path, text)| {
             let name = path.file_name()?.to_str()?;

@@ -1,9 +1,8 @@
-//! What the tool needs from the machine, and how to get it: QEMU, LLVM's
-//! linker, and a toolchain with the sources of `core`.
+//! The tool's requirements, and their installation: QEMU, LLVM's linker, and a toolchain with the sources of
+//! `core`.
 //!
-//! Each command asks for what it needs; when that is there, asking takes no
-//! time. Otherwise root has it installed at once, and everybody else is told
-//! the one line to type.
+//! Each command requests what it needs; if that is present, the request takes no time. Otherwise it is
+//! installed at once if the user is root; other users get the command line to type.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -19,7 +18,7 @@ use crate::{Outcome, Result};
 /// Debian's toolchain that is new enough, with the sources of `core`.
 const DEBIAN_TOOLCHAIN: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// What building for bare metal takes.
+/// The tools for bare-metal builds.
 #[derive(Debug)]
 pub(crate) struct BuildTools {
     pub(crate) toolchain: Toolchain,
@@ -33,7 +32,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
         .map(|name| Platform::load(workspace, name))
         .collect();
     let platforms = platforms?;
-    // All of QEMU and the linker in one call of apt.
+    // All emulators and the linker in one call of apt.
     let mut missing = missing_emulators(&platforms);
     if linker(Toolchain::bare_metal().as_ref()).is_none() {
         missing.push("lld");
@@ -53,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
     Ok(Outcome::Success)
 }
 
-/// The tools for building; they are installed if need be.
+/// The tools for building; installed if missing.
 pub(crate) fn build_tools() -> Result<BuildTools> {
     let toolchain = match Toolchain::bare_metal() {
         Some(toolchain) => toolchain,
@@ -69,8 +68,7 @@ pub(crate) fn build_tools() -> Result<BuildTools> {
     Ok(BuildTools { toolchain, linker })
 }
 
-/// A toolchain with the cargo subcommand `name`; Debian's `package` is
-/// installed if need be.
+/// A toolchain with the cargo subcommand `name`; Debian's `package` is installed if it is missing.
 pub(crate) fn subcommand(name: &str, package: &str) -> Result<Toolchain> {
     let find = || Toolchain::with_subcommand(name);
     if find().is_none() {
@@ -94,7 +92,7 @@ pub(crate) fn bare_metal_clippy(toolchain: &Toolchain) -> Result<()> {
     )
 }
 
-/// The emulator of `platform`; it is installed if need be.
+/// The emulator of `platform`; installed if missing.
 pub(crate) fn emulator(platform: &Platform) -> Result<PathBuf> {
     let qemu = &platform.qemu;
     if find_program(&qemu.binary).is_none() {
@@ -108,7 +106,7 @@ pub(crate) fn emulator(platform: &Platform) -> Result<PathBuf> {
     })
 }
 
-/// Installs the emulators of all `platforms` in one go.
+/// Installs the emulators of all `platforms` in one step.
 pub(crate) fn emulators(platforms: &[Platform]) -> Result<()> {
     install_packages(&missing_emulators(platforms))
 }
@@ -150,8 +148,7 @@ fn install_toolchain() -> Result<Toolchain> {
         .with_context(|| format!("no toolchain has core's sources (with rustup: {WANTED})"))
 }
 
-/// Installs Debian packages as root; for everybody else the line to type is
-/// the error.
+/// Installs Debian packages as root; for other users, the error contains the command line.
 fn install_packages(packages: &[&str]) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
@@ -181,7 +178,7 @@ fn apt(step: &str, arguments: &[&str]) -> Result<()> {
         .stdin(Stdio::null())
         .output()
         .context("cannot start apt-get")?;
-    // Stale third-party lists spoil an update but seldom the installation.
+    // Outdated third-party package lists make an update fail, but rarely the installation.
     if output.status.success() || arguments == ["update"] {
         return Ok(());
     }

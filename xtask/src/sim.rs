@@ -1,4 +1,4 @@
-//! The command `sim`: builds the simulator and leaves the rest to it.
+//! The command `sim`: builds and runs the simulator.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -32,7 +32,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[OsString]) -> Result {
     };
     match status.code() {
         Some(0) => Ok(Outcome::Success),
-        // It has said why.
+        // The simulator has printed the reason.
         Some(2) => std::process::exit(2),
         _ => Ok(Outcome::Failure),
     }

@@ -1,11 +1,11 @@
-//! How large the parts of a boot image are.
+//! The sizes of the parts of a boot image.
 
 use object::elf::SHF_ALLOC;
 use object::{Object, ObjectSection, SectionFlags, SectionKind};
 
 use crate::Result;
 
-/// Bytes by what they need of a machine.
+/// Bytes by kind of section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
     /// Code and constants.

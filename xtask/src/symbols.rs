@@ -1,5 +1,4 @@
-//! From the address of an instruction to the function and line that it stems
-//! from, functions that were inlined included.
+//! From the address of an instruction to its source function and line, including inlined functions.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,15 +13,15 @@ use crate::Result;
 
 type Slice = EndianRcSlice<RunTimeEndian>;
 
-/// What is known about the addresses of an ELF file.
+/// Symbols and line numbers of an ELF file.
 pub(crate) struct Symbols {
     lines: Context<Slice>,
-    /// Begin and name of each symbol of code, in the order of addresses.
+    /// Start address and name of each code symbol, in the order of addresses.
     symbols: Vec<(u64, String)>,
     known: std::cell::RefCell<HashMap<u64, Place>>,
 }
 
-/// Where an instruction stems from.
+/// The source of an instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) function: String,
@@ -31,7 +30,7 @@ pub(crate) struct Place {
 }
 
 impl Symbols {
-    /// Reads those of the file at `path`.
+    /// Reads the symbols of the file at `path`.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path)?;
         let file = object::File::parse(&*bytes)?;
@@ -63,7 +62,7 @@ impl Symbols {
         })
     }
 
-    /// Where the instruction at `address` stems from.
+    /// The source of the instruction at `address`.
     pub(crate) fn at(&self, address: u64) -> Place {
         if let Some(place) = self.known.borrow().get(&address) {
             return place.clone();
@@ -81,8 +80,8 @@ impl Symbols {
         self.frames(address).into_iter().next()
     }
 
-    /// The functions that the instruction at `address` belongs to, by the line numbers: the innermost one
-    /// first, then those that it was inlined into.
+    /// The functions of the instruction at `address`, by the line numbers: the innermost one first, then
+    /// those into which it was inlined.
     pub(crate) fn frames(&self, address: u64) -> Vec<Place> {
         let mut places = Vec::new();
         let Ok(mut frames) = self.lines.find_frames(address).skip_all_loads() else {
@@ -90,7 +89,7 @@ impl Symbols {
         };
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.as_ref().and_then(|it| it.demangle().ok());
-            // Debug information of lines only names no functions but those that were inlined.
+            // Debug information with line tables only names just the inlined functions.
             let name = name.unwrap_or_else(|| demangle_auto(self.symbol(address).into(), None));
             let location = frame.location;
             let file = location
@@ -108,7 +107,7 @@ impl Symbols {
         places
     }
 
-    /// The symbol that `address` lies behind.
+    /// The last symbol at or below `address`.
     fn symbol(&self, address: u64) -> String {
         let behind = self.symbols.partition_point(|&(begin, _)| begin <= address);
         behind
@@ -117,7 +116,7 @@ impl Symbols {
     }
 }
 
-/// A name without the arguments of generics and without its hash.
+/// A name without its generic arguments and its hash.
 fn short(name: &str) -> String {
     let (mut text, mut depth) = (String::new(), 0_usize);
     for character in name.chars() {

@@ -1,6 +1,5 @@
-//! Systems: a root task and the components that it starts, as
-//! `systems/NAME/system.toml` describes them. The on-target tests are a
-//! system like any other, `tests/target/system.toml`, and so is the fuzzer in `tests/fuzz`.
+//! Systems: a root task and the components that it starts, as described in `systems/NAME/system.toml`. The
+//! on-target tests are an ordinary system, `tests/target/system.toml`, and so is the fuzzer in `tests/fuzz`.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +13,7 @@ use crate::workspace::Workspace;
 
 const FILE: &str = "system.toml";
 
-/// A system, as its description says.
+/// A system, as described in its file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct System {
@@ -23,12 +22,12 @@ pub(crate) struct System {
     pub(crate) name: String,
     /// The crate of the root task.
     pub(crate) root: String,
-    /// The crates of the programs that the root task carries with it.
+    /// The crates of the programs in the root task's archive.
     #[serde(default)]
     pub(crate) components: Vec<String>,
-    /// The platforms that it runs on, if not all.
+    /// The platforms on which it runs, if not all.
     platforms: Option<Vec<String>>,
-    /// If a run shall end with failure: what is printed before that.
+    /// For a run that must end with failure: the output that it prints before.
     #[serde(default)]
     pub(crate) dies: Vec<String>,
 }
@@ -100,8 +99,8 @@ impl System {
             .is_none_or(|platforms| platforms.iter().any(|name| name == platform))
     }
 
-    /// What is wrong with a run that printed `output` and then ended with failure; none if that is how it
-    /// shall end.
+    /// The complaint about a run that printed `output` and then ended with failure; none if this is the
+    /// expected end.
     pub(crate) fn complaint_about_death(&self, output: &str) -> Option<String> {
         if self.dies.is_empty() {
             return Some("the guest reported failure".to_string());
@@ -110,7 +109,7 @@ impl System {
         Some(format!("it did not print `{missing}`"))
     }
 
-    /// Refuses a platform that the system isn't made for.
+    /// Refuses a platform that the system does not support.
     pub(crate) fn require(&self, platform: &Platform) -> Result<()> {
         if self.runs_on(&platform.name) {
             return Ok(());

@@ -1,5 +1,4 @@
-//! The command `test`: host tests, on-target tests on every platform that
-//! exists, and one sum at the end.
+//! The command `test`: host tests, on-target tests on every platform, and one sum at the end.
 
 mod benches;
 mod busy;
@@ -34,7 +33,7 @@ use times::Times;
 /// The command `test`.
 pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     let everywhere = !arguments.host && arguments.platforms.is_empty();
-    // A short run unless a part is asked for by name.
+    // Short unless a part is selected by name.
     let is_short = everywhere && !arguments.all && arguments.filter.is_none();
     let platforms = platforms(workspace, arguments, everywhere)?;
     if arguments.emulator == Emulator::Bochs && arguments.cores.are_several() {
@@ -91,7 +90,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     })
 }
 
-/// The platforms to be tested.
+/// The platforms to test.
 fn platforms(
     workspace: &Workspace,
     arguments: &TestArguments,
@@ -109,7 +108,7 @@ fn platforms(
     let mut platforms = platforms?;
     if everywhere {
         platforms.retain(|platform| platform.has(arguments.cores));
-        // What most tests run on comes first.
+        // The platforms with most tests come first.
         platforms.sort_by_key(|platform| !platform.portable);
     }
     for platform in &platforms {
@@ -124,7 +123,7 @@ struct Session<'a> {
     arguments: &'a TestArguments,
     supervisor: &'a Supervisor,
     times: Times,
-    /// What has passed already, where everything is tested.
+    /// The parts that have passed already, if everything is tested.
     progress: Option<&'a Progress>,
 }
 
@@ -155,8 +154,7 @@ impl Session<'_> {
     }
 }
 
-/// Builds one run after the other, and lets as many run at once as the host has
-/// processors.
+/// Builds one run after the other, and runs as many at once as the host has processors.
 fn on_targets(
     session: &Session<'_>,
     tools: &BuildTools,
@@ -168,7 +166,7 @@ fn on_targets(
     let screen = Screen::default();
     let (report, reports) = mpsc::channel();
     let mut total = Tally::default();
-    // One platform's broken build must not hide the others' results.
+    // A failed build of one platform must not hide the others' results.
     let failure = |error: anyhow::Error| {
         ui::error(&error);
         Tally::FAILURE
@@ -214,7 +212,7 @@ fn on_targets(
                     .of(&*label, || run.start(&built, supervisor, place))
                     .unwrap_or_else(failure);
                 session.note(&label, tally);
-                // The receiver is there until the scope ends.
+                // The receiver exists until the scope ends.
                 let _ = report.send(tally);
             });
         }

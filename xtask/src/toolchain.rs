@@ -1,10 +1,9 @@
 //! Toolchains: where a compiler with the sources of `core` is, and how to call it.
 //!
-//! Bare-metal targets need `core` compiled with our flags (`-Zbuild-std`), so
-//! the toolchain must carry its sources. A rustup nightly does once its
-//! component rust-src is there; so does Debian's packaged pair of cargo and
-//! rustc. Whichever it is, its programs are called directly from its own
-//! folder with rustup's variables cleared: what is found is what runs.
+//! Bare-metal targets need `core` compiled with the kernel's flags (`-Zbuild-std`), so the toolchain must
+//! include its sources. A rustup nightly does if its component rust-src is installed; so does Debian's
+//! packaged pair of cargo and rustc. In either case, its programs are called directly from its own folder
+//! with rustup's variables cleared, so that no other toolchain runs.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,10 +13,10 @@ use std::process::Command;
 /// The oldest compiler that builds the workspace.
 const MINIMUM: (u32, u32) = (1, 91);
 
-/// Where Debian's packages put their toolchain.
+/// The folder of Debian's packaged toolchain.
 const DEBIAN: &str = "/usr/bin";
 
-/// Variables by which one toolchain's cargo would lead another one astray.
+/// Variables by which one toolchain's cargo would misdirect another one.
 const MISLEADING: [&str; 9] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_BUILD_TARGET",
@@ -39,7 +38,7 @@ pub(crate) struct Toolchain {
 }
 
 impl Toolchain {
-    /// The toolchain in the folder `bin`, if a compiler answers there.
+    /// The toolchain in the folder `bin`, if there is a working compiler.
     pub(crate) fn at(bin: &Path) -> Option<Self> {
         Self::probe(bin, &|rustc| {
             let output = Command::new(rustc)
@@ -65,8 +64,7 @@ impl Toolchain {
             })
     }
 
-    /// The toolchain whose cargo started this tool; the host's programs are
-    /// built with it.
+    /// The toolchain of the cargo that started this tool; the host's programs are built with it.
     pub(crate) fn host() -> Option<Self> {
         env::var_os("CARGO").and_then(|cargo| Self::at(Path::new(&cargo).parent()?))
     }
@@ -90,7 +88,7 @@ impl Toolchain {
         candidates.find_map(|bin| at(&bin).filter(Self::has_core_sources))
     }
 
-    /// Where to look, in order: the toolchain in use, rustup's nightly, Debian's.
+    /// The folders to search, in order: the toolchain in use, rustup's nightly, Debian's.
     fn candidates() -> impl Iterator<Item = PathBuf> {
         type Source = fn() -> Option<PathBuf>;
         let sources: [Source; 3] = [
@@ -123,7 +121,7 @@ impl Toolchain {
         self.bin.join(format!("cargo-{name}")).is_file()
     }
 
-    /// LLVM's linker as some toolchains carry it.
+    /// LLVM's linker, which some toolchains include.
     pub(crate) fn own_linker(&self) -> Option<PathBuf> {
         let hosts = self.sysroot().join("lib/rustlib").read_dir().ok()?;
         hosts
@@ -137,8 +135,8 @@ impl Toolchain {
         self.command(self.bin.join("cargo"))
     }
 
-    /// A call of an external subcommand. Cargo itself would look for it in its
-    /// own folder first, where rustup's proxy of another toolchain may lie.
+    /// A call of an external subcommand. Cargo itself would first search its own folder, which may contain
+    /// rustup's proxy of another toolchain.
     pub(crate) fn subcommand(&self, name: &str) -> Command {
         let mut command = self.command(self.bin.join(format!("cargo-{name}")));
         command.arg(name);
@@ -155,7 +153,7 @@ impl Toolchain {
             .env("CARGO", self.bin.join("cargo"))
             .env("PATH", self.search_path());
         if !self.version.contains("nightly") {
-            // Unstable flags, `-Zbuild-std` first of all, on a stable compiler.
+            // Allows unstable flags, such as `-Zbuild-std`, on a stable compiler.
             command.env("RUSTC_BOOTSTRAP", "1");
         }
         command
@@ -179,7 +177,7 @@ fn rustup_nightly() -> Option<PathBuf> {
     Some(rustc.parent()?.to_path_buf())
 }
 
-/// The numbers in the likes of `rustc 1.96.0 (ac68faa20 2026-05-25)`.
+/// The version in a text such as `rustc 1.96.0 (ac68faa20 2026-05-25)`.
 fn parse_release(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.strip_prefix("rustc ")?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
@@ -198,7 +196,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A folder that looks like a toolchain.
+    /// A folder with the files of a toolchain.
     fn fake(parent: &Path, name: &str, sources: bool) -> PathBuf {
         let bin = parent.join(name).join("bin");
         fs::create_dir_all(&bin).unwrap();

@@ -1,18 +1,18 @@
-//! What the tool says. Its own words go to stderr, so that stdout carries
-//! nothing but results: the guest's console, a path, a tally.
+//! The tool's messages. They go to stderr, so that stdout carries only results: the guest's console, a path,
+//! a tally.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Says one line.
+/// Prints one line.
 pub(crate) fn say(words: &str) {
-    // Nobody can be told when stderr is closed.
+    // An error is ignored: there is no output for it when stderr is closed.
     let _ = writeln!(stderr(), "{words}");
 }
 
-/// Says in one sentence what went wrong and why.
+/// Prints an error and its causes, in one sentence.
 pub(crate) fn error(error: &anyhow::Error) {
     let label = if stderr().is_terminal() {
         "\x1b[1;31merror\x1b[0m"
@@ -50,12 +50,12 @@ impl Step {
         }
     }
 
-    /// What the work is at right now.
+    /// Shows the current part of the work.
     pub(crate) fn now(&self, what: &str) {
         self.bar.set_message(what.to_string());
     }
 
-    /// Says a line that stays.
+    /// Prints a line that stays.
     pub(crate) fn say(&self, words: &str) {
         self.bar.suspend(|| say(words));
     }

@@ -1,4 +1,4 @@
-//! Where things are in the repository.
+//! Paths in the repository.
 
 use std::env;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Finds the repository: cargo tells where the tool's manifest lies.
+    /// Finds the repository: cargo gives the folder of the tool's manifest.
     pub(crate) fn find() -> Result<Self> {
         let manifest =
             env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
@@ -41,14 +41,14 @@ impl Workspace {
         self.root.join(relative)
     }
 
-    /// Where everything that is built goes.
+    /// The folder of all build outputs.
     pub(crate) fn target(&self) -> PathBuf {
         env::var_os("CARGO_TARGET_DIR")
             .map_or_else(|| self.path("target"), |target| self.path(target))
     }
 
-    /// Waits until no other run of the tool builds in this repository, and keeps others waiting until the
-    /// value is dropped.
+    /// Waits until no other run of the tool builds in this repository, and blocks others until the value is
+    /// dropped.
     pub(crate) fn lock(&self) -> Result<File> {
         let path = self.target().join("building.lock");
         let context = || format!("cannot lock {}", path.display());
@@ -61,7 +61,7 @@ impl Workspace {
         Ok(file)
     }
 
-    /// `path` as a person would write it: relative to the repository's root.
+    /// `path` for people: relative to the repository's root.
     pub(crate) fn display<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
         path.strip_prefix(&self.root).unwrap_or(path).display()
     }
@@ -77,7 +77,7 @@ impl Workspace {
         names
     }
 
-    /// The names of what is in a folder, without endings, sorted.
+    /// The names of the entries of a folder, without endings, sorted.
     pub(crate) fn names_in(&self, folder: &str) -> Result<Vec<String>> {
         let entries = self.path(folder).read_dir();
         let entries = entries.with_context(|| format!("cannot read {folder}"))?;
@@ -89,8 +89,7 @@ impl Workspace {
         Ok(names)
     }
 
-    /// The files of the repository, relative to its root and sorted, without
-    /// what is built or hidden.
+    /// The files of the repository, relative to its root and sorted, except build outputs and hidden files.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         const BUILT: [&str; 2] = ["target", "docs/book"];
         let mut files = Vec::new();

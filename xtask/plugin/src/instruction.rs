@@ -1,6 +1,6 @@
-//! The few instructions that mean something here, by their bytes.
+//! The instructions that the plugin distinguishes, by their bytes.
 
-/// A processor.
+/// A processor architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
     /// x86 in 64-bit mode.
@@ -11,15 +11,15 @@ pub enum Machine {
     Aarch64,
 }
 
-/// The number of a mark is added to this.
+/// The operand of mark 0; the number of a mark is added to it.
 const MARK: u32 = 0x450;
-/// How many marks there are.
+/// The number of marks.
 const MARKS: u32 = 16;
-/// The mark that asks for the time.
+/// The mark that requests the instruction count.
 pub const ASK: u32 = MARKS - 1;
 
 impl Machine {
-    /// The processor called `name`.
+    /// The architecture called `name`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "x86-64" => Some(Self::X86_64),
@@ -29,8 +29,8 @@ impl Machine {
         }
     }
 
-    /// Whether after this instruction of the kernel interrupts are on: it returns to a user, or waits for
-    /// an interrupt.
+    /// Whether interrupts are enabled after this kernel instruction: it returns to user mode, or waits for an
+    /// interrupt.
     pub fn is_leaving(self, bytes: &[u8]) -> bool {
         if self == Self::X86_64 {
             // SYSRET, IRET, HLT; the first two with a REX prefix.
@@ -52,7 +52,7 @@ impl Machine {
             || word & 0x0fff_0fff == 0x0e07_0f90
     }
 
-    /// Whether with this instruction the kernel says that its core waits for another one: PAUSE, YIELD.
+    /// Whether this instruction is the kernel's hint that its core waits for another one: PAUSE, YIELD.
     pub fn is_waiting(self, bytes: &[u8]) -> bool {
         match self {
             Self::X86_64 => bytes == [0xf3, 0x90],
@@ -61,8 +61,8 @@ impl Machine {
         }
     }
 
-    /// The number of the mark that the instruction is: a NOP with an operand, a move to the zero
-    /// register, or a preload.
+    /// The number of the mark, if the instruction is one: a NOP with an operand, a move to the zero register,
+    /// or a preload.
     pub fn mark(self, bytes: &[u8]) -> Option<u32> {
         let number = match (self, bytes) {
             (Self::X86_64, [0x0f, 0x1f, 0x80, operand @ ..]) => word(operand)?,

@@ -1,37 +1,38 @@
-//! A plugin for QEMU that finds out how long interrupts are off, and which cache lines the kernel touches.
+//! A plugin for QEMU that measures how long interrupts are disabled, and which cache lines the kernel
+//! touches.
 //!
-//! The emulator calls it for each instruction of the kernel that it executes, and for each block of
-//! instructions of users. The kernel runs with interrupts off, so a
-//! *stretch* is what it executes from one moment at which an interrupt could be taken to the next: from
-//! its entry, or from a preemption point, to its return or to the next preemption point. Programs
-//! cooperate by *marks*, instructions that do nothing but say something: for each mark the plugin writes
-//! a line to a file.
+//! The emulator calls it for each kernel instruction that it executes, and for each block of user
+//! instructions. The kernel runs with interrupts disabled, so an *interrupts-disabled section* is the
+//! sequence of instructions from one point at which an interrupt could be taken to the next: from a kernel
+//! entry or a preemption point to the kernel exit or the next preemption point. Programs cooperate by
+//! *marks*, instructions without effect that the plugin recognises: for each mark it writes a line to a file.
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `mark N WAITED` | mark N; an interrupt that let the user run again has waited for so many instructions at most |
-//! | `delay LONGEST ADDRESS...` | after mark 0: what an interrupt has waited for at most before any other mark since mark 1, and the addresses |
-//! | `wait LONGEST ADDRESS...` | then: what others did at most, since mark 1, while a processor waited for them in one stretch of its own, and the addresses |
-//! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, those since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and its addresses |
-//! | `lines OWN READ SHARED ADDRESS...` | with mark 5: of the cache lines that the kernel touched on each processor between its marks 3 and 4, those that only one touched, those that several read and none wrote, and those that one wrote and another touched; and where these are |
+//! | `mark N WAITED` | mark N; the interrupt that made the user run again has waited for at most this many instructions |
+//! | `delay LONGEST ADDRESS...` | after mark 0: the longest wait of an interrupt before any other mark since mark 1, and the addresses executed |
+//! | `wait LONGEST ADDRESS...` | then: the most instructions of other processors, since mark 1, for which a processor waited in one section, and their addresses |
+//! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, for the sections since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of the longest |
+//! | `lines OWN READ SHARED ADDRESS...` | with mark 5: the number of cache lines touched by the kernel on each processor between its marks 3 and 4 that only one processor touched, that several read and none wrote, and that one wrote and another touched; and the addresses of the last group |
 //!
-//! Marks 3 and 4 write no line of their own. Devices are no memory. Mark 15 asks instead: into the word that is 12 bytes behind the beginning of that instruction, the plugin
-//! writes the lower 32 bits of the number of instructions so far. That is a counter for processors that have
-//! none; a program reads it after the mark. Both must be in one page.
+//! Marks 3 and 4 write no line of their own. Device memory is not counted. Mark 15 requests a value instead:
+//! the plugin writes the lower 32 bits of the number of instructions executed so far to the word 12 bytes
+//! after the beginning of that instruction. This is a counter for processors that have none; a program reads
+//! it after the mark. Both must be in one page.
 //!
-//! The emulator does not tell when an interrupt comes. But it cannot have come before the last moment at
-//! which there was certainly none: when a user's instruction was executed, or when the kernel looked for
-//! one and went on.
+//! The emulator does not report when an interrupt arrives. But it cannot have arrived before the last time at
+//! which there was certainly none: when a user instruction was executed, or when the kernel reached a
+//! preemption point and continued.
 //!
-//! Each processor has its own stretches. The emulator plays several on one thread: who runs, the others stand
-//! still, and with those of them that wait for nobody that has nothing to do. So a processor *waits* for
-//! others from a hint of the kernel that it waits until it goes on, and what others do meanwhile counts as
-//! its own time, but only what they do in the kernel, and until they leave it: from then on it is nothing
-//! but its turn that it waits for.
+//! Each processor has its own sections. The emulator runs several processors in turn on one thread: while one
+//! runs, the others are stopped, which does not count for those that do not wait for another one. A processor
+//! *waits* for others from the kernel's wait hint until its next instruction. Instructions of other
+//! processors meanwhile count as its own time, but only those in the kernel, and only until they exit it:
+//! after that, the processor waits only for its turn in the emulator.
 //!
-//! Arguments: `machine=` the processor; `kernel=START-END` addresses of the kernel, may be repeated;
-//! `look=` the address of the function that is a preemption point; `lines=on` if marks 3 to 5 shall be heard,
-//! which takes its time; `out=` the file.
+//! Arguments: `machine=` the processor; `kernel=START-END` addresses of the kernel, may be repeated; `look=`
+//! the address of the function that is a preemption point; `lines=on` if marks 3 to 5 are processed, which is
+//! slow; `out=` the file.
 
 mod instruction;
 mod lines;

@@ -3,29 +3,31 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// The size of a cache line, as a power of two; where they are shorter, more is said to be shared than is.
+/// The size of a cache line, as a power of two; for processors with shorter lines, too much is counted as
+/// shared.
 const LINE_BITS: u32 = 6;
 
-/// From this mark on what a processor touches counts, until that one; and there it is told.
+/// Touched lines are recorded from this mark to the next constant's, and reported at the third.
 const TOUCH: u32 = 3;
 const TOUCHED: u32 = 4;
 const TELL: u32 = 5;
 
-/// What was touched since it was told last.
+/// The lines touched since the last report.
 #[derive(Default)]
 pub struct Lines {
-    /// The processors between their marks: a bit for each.
+    /// The processors between their marks, one bit each.
     watched: u64,
     /// By physical address.
     touched: BTreeMap<u64, Touched>,
 }
 
-/// What happened to a cache line.
+/// The accesses to a cache line.
 struct Touched {
-    /// Where the kernel saw it first.
+    /// The first virtual address at which the kernel accessed it.
     address: u64,
-    /// The processors that read it, and those that wrote it.
+    /// The processors that read it.
     read: u64,
+    /// The processors that wrote it.
     written: u64,
 }
 
@@ -36,7 +38,7 @@ impl Touched {
 }
 
 impl Lines {
-    /// The kernel reads or writes memory.
+    /// Records an access of the kernel to memory.
     pub fn touch(&mut self, processor: u32, physical: u64, address: u64, is_write: bool) {
         let processor = bit(processor) & self.watched;
         if processor == 0 {
@@ -57,10 +59,10 @@ impl Lines {
         }) |= processor;
     }
 
-    /// A mark of a processor. Returns whether it was one for these.
+    /// Handles a mark of a processor. Returns whether it was one for these.
     ///
     /// # Errors
-    /// Where what there is to say cannot be written.
+    /// If the report cannot be written.
     pub fn mark(
         &mut self,
         processor: u32,
@@ -89,7 +91,7 @@ impl Lines {
     }
 }
 
-/// A processor in a set.
+/// The bit of a processor in a set.
 fn bit(processor: u32) -> u64 {
     1_u64.checked_shl(processor).unwrap_or(0)
 }
@@ -109,7 +111,8 @@ mod tests {
         let mut lines = Lines::default();
         for processor in [0, 1] {
             assert!(lines.mark(processor, TOUCH, &mut Vec::new()).unwrap());
-            // One of its own, two that both read; and one that the second writes.
+            // A line of its own, two lines that both processors read, and one that the second processor
+            // writes.
             let own = 0x1000 + u64::from(processor) * 64;
             lines.touch(processor, own, own, true);
             lines.touch(processor, 0x2000, 0x2000, false);

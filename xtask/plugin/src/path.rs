@@ -1,22 +1,22 @@
-//! The addresses of instructions that were executed one after the other.
+//! The addresses of instructions that were executed in sequence.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Of a longer path only this beginning is kept.
+/// The maximum number of addresses kept; of a longer path only the beginning is kept.
 const KEPT: usize = 1 << 16;
 
-/// A path that grows.
+/// A growing path.
 #[derive(Default)]
 pub struct Path {
     length: AtomicUsize,
-    /// Made when it is needed: most processors that there could be do not exist.
+    /// Allocated when needed: most of the possible processors do not exist.
     addresses: OnceLock<Box<[AtomicU64]>>,
 }
 
 impl Path {
-    /// One more instruction.
+    /// Appends an instruction.
     pub fn push(&self, address: u64) {
         let addresses = self
             .addresses
@@ -28,22 +28,22 @@ impl Path {
         self.length.store(length + 1, Relaxed);
     }
 
-    /// How many there were.
+    /// The number of instructions.
     pub fn length(&self) -> usize {
         self.length.load(Relaxed)
     }
 
-    /// Begins anew. Returns the length until now; what it was is still there to be copied.
+    /// Starts a new path. Returns the old length; the old addresses can still be copied.
     pub fn restart(&self) -> usize {
         let length = self.length();
-        // Usually there is nothing to be written.
+        // Usually the length is 0 already, and no write is needed.
         if length != 0 {
             self.length.store(0, Relaxed);
         }
         length
     }
 
-    /// Its instructions in a range, of those that are kept, until another is pushed behind a restart.
+    /// The kept instructions in a range; valid until the first push after a restart.
     pub fn copy(&self, range: Range<usize>) -> Vec<u64> {
         let addresses = self.addresses.get().map_or(&[][..], |all| all);
         let kept = addresses.iter().take(range.end).skip(range.start);

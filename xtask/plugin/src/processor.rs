@@ -1,4 +1,4 @@
-//! What is kept of one processor.
+//! The state of one processor.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -9,28 +9,29 @@ use crate::path::Path;
 pub struct Processor {
     /// Its time: its own instructions, and those that it has waited for.
     now: AtomicU64,
-    /// The stretch that goes on.
+    /// The current interrupts-disabled section.
     pub stretch: Path,
-    /// What it has waited for in this stretch.
+    /// The instructions that it has waited for in this section.
     pub wait: Path,
-    /// Both, since a user has run, and how many there were when one ran again.
+    /// Both of these since a user has run.
     way: Path,
+    /// The length of `way` when a user ran again.
     way_back: AtomicUsize,
-    /// Those whose work in the kernel it waits for, a bit each.
+    /// The processors in the kernel for which it waits, one bit each.
     awaited: AtomicU64,
-    /// An interrupt that was not taken yet has come after this moment.
+    /// An interrupt that was not taken yet has arrived after this time.
     since: AtomicU64,
-    /// When the kernel has looked for one last, in this stay; or 0.
+    /// The time of the last preemption point since the kernel entry, or 0.
     looked: AtomicU64,
-    /// Whether the kernel has left, and no user has run yet.
+    /// Whether the kernel has exited, and no user instruction was executed yet.
     is_back: AtomicBool,
-    /// What `since` told when a user ran again: how long an interrupt may have waited.
+    /// The longest time that an interrupt may have waited when a user ran again; computed from `since`.
     waited: AtomicU64,
 }
 
 impl Processor {
-    /// Instructions of a user: before the first, any interrupt would have been taken. Returns whether a
-    /// stretch has ended.
+    /// Executes user instructions: any interrupt would have been taken before the first. Returns whether an
+    /// interrupts-disabled section has ended.
     pub fn user(&self, count: u64) -> bool {
         let now = self.now.load(Relaxed);
         let has_ended = self.stretch.length() > 0 || self.is_back.load(Relaxed);
@@ -45,14 +46,14 @@ impl Processor {
         has_ended
     }
 
-    /// An instruction of the kernel.
+    /// Executes a kernel instruction.
     pub fn kernel(&self, address: u64) {
         self.pass(address);
         self.stretch.push(address);
     }
 
-    /// The kernel looks whether an interrupt waits. If it has looked before, there was none then, since it
-    /// went on.
+    /// The kernel reaches a preemption point. At an earlier one there was no interrupt, because the kernel
+    /// continued.
     pub fn look(&self) {
         let before = self.looked.swap(self.now.load(Relaxed), Relaxed);
         if before != 0 {
@@ -60,30 +61,30 @@ impl Processor {
         }
     }
 
-    /// The kernel returns to a user, or waits for an interrupt. It may do so because it has seen one.
+    /// The kernel exits, or waits for an interrupt. An interrupt may be the reason.
     pub fn leave(&self) {
         self.looked.store(0, Relaxed);
         self.is_back.store(true, Relaxed);
     }
 
-    /// How long an interrupt has waited at most that let the user run again.
+    /// The longest time that the interrupt which made the user run again may have waited.
     pub fn waited(&self) -> u64 {
         self.waited.load(Relaxed)
     }
 
-    /// What was done meanwhile, while a user runs.
+    /// The instructions executed in that time; valid while a user runs.
     pub fn way(&self) -> Vec<u64> {
         let end = self.way_back.load(Relaxed);
         self.way
             .copy(end.saturating_sub(self.waited() as usize)..end)
     }
 
-    /// From now on it waits for others.
+    /// From now on this processor waits for others.
     pub fn wait_for(&self, others: u64) {
         self.awaited.store(others, Relaxed);
     }
 
-    /// It waits no longer for some of them.
+    /// This processor no longer waits for some of them.
     pub fn forget(&self, others: u64) {
         let awaited = self.awaited.load(Relaxed);
         if awaited & others != 0 {
@@ -91,7 +92,7 @@ impl Processor {
         }
     }
 
-    /// Another one has executed an instruction of the kernel.
+    /// Another processor has executed a kernel instruction.
     pub fn let_go_on(&self, other: u64, address: u64) {
         if self.awaited.load(Relaxed) & other != 0 {
             self.pass(address);

@@ -1,5 +1,5 @@
-//! QEMU's interface for plugins (`qemu-plugin.h`, `docs/devel/tcg-plugins.rst`): the part that has been
-//! the same since plugins exist.
+//! QEMU's interface for plugins (`qemu-plugin.h`, `docs/devel/tcg-plugins.rst`): only the part that is the
+//! same in all versions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::File;
@@ -11,7 +11,7 @@ use crate::instruction::{ASK, Machine};
 use crate::lines::Lines;
 use crate::record::Record;
 
-/// The version of the interface: the tool knows which one its emulator takes.
+/// The version of the interface: the tool determines which one its emulator accepts.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = match option_env!("EMULATOR_PLUGIN_VERSION") {
     Some(version) => version.as_bytes()[0] as c_int - b'0' as c_int,
@@ -30,15 +30,15 @@ struct Hardware(c_void);
 type Access = u32;
 type Accessed = extern "C" fn(c_uint, Access, u64, *mut c_void);
 
-/// Where the answer to a mark that asks is: bytes from the beginning of the mark. Behind it stand the
-/// instruction that loads the answer and the one that jumps over it, of four bytes each.
+/// The offset of the answer from the beginning of a requesting mark. After the mark come the instruction that
+/// loads the answer and the one that jumps over it, of four bytes each.
 pub const ANSWER: usize = 12;
-/// Pages are at least as large.
+/// The smallest page size.
 const PAGE: usize = 4096;
 
-/// Callbacks do not look at registers.
+/// Callbacks do not read registers.
 const NO_REGISTERS: c_int = 0;
-/// Reads and writes.
+/// Both reads and writes.
 const BOTH: c_int = 3;
 
 unsafe extern "C" {
@@ -73,7 +73,7 @@ unsafe extern "C" {
     fn qemu_plugin_hwaddr_phys_addr(place: *const Hardware) -> u64;
 }
 
-/// What the arguments say, and the record.
+/// The arguments, and the record.
 struct Plugin {
     machine: Machine,
     kernel: Vec<Range<u64>>,
@@ -114,7 +114,7 @@ impl Plugin {
     }
 }
 
-/// QEMU calls it when it has loaded the plugin.
+/// The entry point that QEMU calls when it has loaded the plugin.
 ///
 /// # Safety
 /// `arguments` are `count` strings.
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
 ) -> c_int {
     let count = usize::try_from(count).unwrap_or(0);
     let arguments = (0..count).filter_map(|index| {
-        // SAFETY: the caller promises it; they stay for as long as this function runs.
+        // SAFETY: the caller guarantees it; the strings live as long as this function runs.
         unsafe { CStr::from_ptr(*arguments.add(index)) }
             .to_str()
             .ok()
@@ -138,16 +138,16 @@ pub unsafe extern "C" fn qemu_plugin_install(
     if PLUGIN.set(plugin).is_err() {
         return 1;
     }
-    // SAFETY: `id` is ours.
+    // SAFETY: `id` is the one that QEMU gave to this plugin.
     unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, translated) };
     0
 }
 
-/// What an instruction is.
+/// The kinds of instructions.
 enum Kind {
     User,
     Mark(u32),
-    /// The mark that asks: where its answer is.
+    /// A requesting mark: the address of its answer.
     Ask(*mut c_void),
     Kernel,
     Look,
@@ -160,7 +160,7 @@ impl Kind {
         matches!(self, Self::Kernel | Self::Look | Self::Wait | Self::Leave)
     }
 
-    /// A mark that asks, whose bytes these are. It gets no answer if that is in another page.
+    /// A requesting mark with these bytes. It gets no answer if that would be in another page.
     fn ask(bytes: &[u8]) -> Self {
         let place = bytes.as_ptr().addr() % PAGE + ANSWER;
         if place + size_of::<u32>() > PAGE {
@@ -191,12 +191,12 @@ impl Plugin {
     }
 }
 
-/// A block of instructions is translated: says what shall be called for each, or for all at once if they are
-/// a user's and nothing else.
+/// QEMU translates a block of instructions: registers a callback for each, or one for the block if it
+/// contains only user instructions.
 extern "C" fn translated(_: Id, block: *mut Block) {
     let Some(plugin) = PLUGIN.get() else { return };
-    // SAFETY: the block, its instructions and their bytes are there while this function runs; an
-    // instruction in RAM has its bytes in one piece as no page of it is followed by another's.
+    // SAFETY: the block, its instructions and their bytes exist while this function runs; an instruction in
+    // RAM is contiguous in host memory, as it does not cross into another page.
     unsafe {
         let instructions = (0..qemu_plugin_tb_n_insns(block)).map(|index| {
             let instruction = qemu_plugin_tb_get_insn(block, index);
@@ -283,7 +283,7 @@ extern "C" fn mark(processor: c_uint, number: *mut c_void) {
     let Ok(mut out) = plugin.out.lock() else {
         return;
     };
-    // A file that is not complete is found out by who reads it.
+    // An incomplete file is detected by its reader.
     if let Some(lines) = &plugin.lines
         && let Ok(mut lines) = lines.lock()
         && !matches!(lines.mark(processor, number, &mut *out), Ok(false))
@@ -297,7 +297,7 @@ extern "C" fn accessed(processor: c_uint, access: Access, address: u64, _: *mut 
     let Some(Some(lines)) = PLUGIN.get().map(|plugin| &plugin.lines) else {
         return;
     };
-    // SAFETY: QEMU calls this for the access, whose place it knows until this function returns.
+    // SAFETY: QEMU calls this for the access, and its address is valid until this function returns.
     unsafe {
         let place = qemu_plugin_get_hwaddr(access, address);
         if place.is_null() || qemu_plugin_hwaddr_is_io(place) {
@@ -318,7 +318,7 @@ extern "C" fn accessed(processor: c_uint, access: Access, address: u64, _: *mut 
 extern "C" fn ask(processor: c_uint, answer: *mut c_void) {
     let Some(plugin) = PLUGIN.get() else { return };
     plugin.record.user(processor as usize, 1);
-    // SAFETY: guest memory behind an instruction, in the same page; the guest runs on this thread.
+    // SAFETY: guest memory after an instruction, in the same page; the guest runs on this thread.
     unsafe {
         answer
             .cast::<u32>()

@@ -1,7 +1,7 @@
-//! What is kept of what was executed.
+//! The record of executed instructions.
 //!
-//! The emulator plays the processors on one thread, so that instructions come one after the other; the
-//! atomics are there because it may be any thread.
+//! The emulator runs the processors on one thread, so that instructions come in sequence; atomics are used
+//! because it may be any thread.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -9,24 +9,24 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::processor::Processor;
 
-/// The most processors that there can be: kernels know no more.
+/// The maximum number of processors: the same as in the kernel.
 const MOST: usize = 64;
 
-/// The marks between which stretches count.
+/// The marks between which interrupts-disabled sections count.
 const END: u32 = 0;
 const BEGIN: u32 = 1;
 
 /// The record.
 pub struct Record {
-    /// Instructions so far.
+    /// The number of instructions so far.
     now: AtomicU64,
     processors: [Processor; MOST],
-    /// Those that wait for others, a bit each.
+    /// The processors that wait for others, one bit each.
     waiting: AtomicU64,
     past: Mutex<Past>,
 }
 
-/// The stretches since the last report.
+/// The interrupts-disabled sections since the last report.
 #[derive(Default)]
 struct Past {
     count: u64,
@@ -34,9 +34,9 @@ struct Past {
     squares: u64,
     shortest: usize,
     longest: Longest,
-    /// The way to a user that marks.
+    /// The longest wait of an interrupt before a mark.
     delay: Longest,
-    /// What a processor has waited for in one.
+    /// The longest wait of a processor for others in one section.
     wait: Longest,
 }
 
@@ -48,7 +48,7 @@ struct Longest {
 }
 
 impl Record {
-    /// An empty one.
+    /// An empty record.
     pub fn new() -> Self {
         Self {
             now: AtomicU64::new(0),
@@ -63,7 +63,7 @@ impl Record {
         self.now.load(Relaxed)
     }
 
-    /// Instructions of a user.
+    /// Executes user instructions.
     pub fn user(&self, processor: usize, count: u64) {
         self.executed(processor, count);
         self.needs_nothing(processor);
@@ -72,37 +72,37 @@ impl Record {
         }
     }
 
-    /// An instruction of the kernel.
+    /// Executes a kernel instruction.
     pub fn kernel(&self, processor: usize, address: u64) {
         self.executed(processor, 1);
         self.each_waiting(|other| other.let_go_on(bit(processor), address));
         self.at(processor).kernel(address);
     }
 
-    /// The kernel looks whether an interrupt waits.
+    /// The kernel reaches a preemption point.
     pub fn look(&self, processor: usize) {
         self.at(processor).look();
         self.close(processor);
     }
 
-    /// The kernel's next instruction will be executed when others have had their turn.
+    /// The kernel executes a wait hint: its next instruction comes after the turns of the others.
     pub fn wait(&self, processor: usize) {
         self.at(processor).wait_for(!bit(processor));
         let waiting = self.waiting.load(Relaxed);
         self.waiting.store(waiting | bit(processor), Relaxed);
     }
 
-    /// The kernel returns to a user, or waits for an interrupt.
+    /// The kernel exits, or waits for an interrupt.
     pub fn leave(&self, processor: usize) {
         self.needs_nothing(processor);
         self.at(processor).leave();
         self.close(processor);
     }
 
-    /// A mark: what there is to be said.
+    /// Writes the lines for a mark.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If they cannot be written.
     pub fn mark(&self, processor: usize, number: u32, to: &mut impl Write) -> std::io::Result<()> {
         writeln!(to, "mark {number} {}", self.at(processor).waited())?;
         let Ok(mut past) = self.past.lock() else {
@@ -138,7 +138,7 @@ impl Record {
         &self.processors[processor % MOST]
     }
 
-    /// A processor has its turn, and waits no longer.
+    /// A processor executes instructions, so it waits no longer.
     fn executed(&self, processor: usize, count: u64) {
         self.now.store(self.now.load(Relaxed) + count, Relaxed);
         let waiting = self.waiting.load(Relaxed);
@@ -147,7 +147,7 @@ impl Record {
         }
     }
 
-    /// A processor has left the kernel: what it does from here on nobody has to wait for.
+    /// A processor is outside the kernel, so that others no longer wait for it.
     fn needs_nothing(&self, processor: usize) {
         self.each_waiting(|other| other.forget(bit(processor)));
     }
@@ -160,7 +160,7 @@ impl Record {
         }
     }
 
-    /// An interrupt could be taken now.
+    /// The processor could take an interrupt now: ends its interrupts-disabled section.
     fn close(&self, processor: usize) {
         let Processor { stretch, wait, .. } = self.at(processor);
         let length = stretch.restart();
@@ -183,7 +183,7 @@ impl Record {
 }
 
 impl Longest {
-    /// A path that has just ended.
+    /// Compares with a path that has just ended.
     fn see(&mut self, length: usize, path: impl FnOnce() -> Vec<u64>) {
         if length > self.length {
             self.length = length;
@@ -191,7 +191,7 @@ impl Longest {
         }
     }
 
-    /// Its length and its addresses, up to the end of the line.
+    /// Writes the length and the addresses, up to the end of the line.
     fn write(&self, to: &mut impl Write) -> std::io::Result<()> {
         write!(to, " {}", self.length)?;
         for address in &self.path {
@@ -201,7 +201,7 @@ impl Longest {
     }
 }
 
-/// A processor in a set.
+/// The bit of a processor in a set.
 const fn bit(processor: usize) -> u64 {
     1 << (processor % MOST)
 }

@@ -1,8 +1,8 @@
-//! Mutants of the fast paths in assembly: one condition at a time is not looked at, and tests on the target
-//! must notice.
+//! Mutants of the fast paths in assembly: each omits one condition, and a test on the target must fail.
 //!
-//! They are made from the sources, so that a new condition is a new mutant: each line whose loss makes the path
-//! decline less often, or take the other of two ways. They are built in a copy of the repository.
+//! They are generated from the sources, so that a new condition is a new mutant: each line without which the
+//! path is eligible more often, or takes the other of two branches. They are built in a copy of the
+//! repository.
 
 mod equivalent;
 mod lines;
@@ -23,9 +23,9 @@ use crate::qemu::Supervisor;
 use crate::ui::Step;
 use crate::workspace::Workspace;
 
-/// The tests that look; what a mutant breaks all around is seen by any.
+/// The tests to run; a mutant that breaks everything fails any of them.
 const TESTS: &str = "fast_path";
-/// A run of these tests takes a few seconds; a mutant that stands still is given this many.
+/// A run of these tests takes a few seconds; this is the timeout of a mutant that hangs.
 const PATIENCE: &str = "100";
 
 /// A change of a line.
@@ -34,35 +34,35 @@ pub(super) struct Mutant {
     file: PathBuf,
     /// Its line, from 0.
     line: usize,
-    /// What stands there.
+    /// The old text.
     before: String,
-    /// What will.
+    /// The new text.
     after: String,
 }
 
-/// What became of the mutants.
+/// The results of the mutants.
 #[derive(Default)]
 pub(super) struct Account {
     pub(super) platform: String,
     pub(super) caught: usize,
-    /// Those that are no programs.
+    /// Mutants that do not assemble.
     pub(super) unviable: Vec<String>,
-    /// Those that no test noticed.
+    /// Mutants that no test detected.
     pub(super) missed: Vec<String>,
-    /// Those that none can notice, and why.
+    /// Mutants that no test can detect, with the reason.
     pub(super) equivalent: Vec<String>,
 }
 
-/// What a run of the tests says.
+/// The result of a run of the tests.
 enum Verdict {
     Passed,
     /// The first test that failed, or how the run ended.
     Failed(String),
-    /// Nothing ran.
+    /// No test ran.
     NotBuilt,
 }
 
-/// Tries all mutants of a platform's fast paths, of one core or of several.
+/// Tries all mutants of a platform's fast paths, of single-core or multicore kernels.
 pub(super) fn all(run: &Run<'_>, arguments: &AssureArguments) -> Result<Account> {
     let platform = Platform::load(run.workspace, &arguments.platform)?;
     platform.require(arguments.cores)?;
@@ -110,7 +110,7 @@ pub(super) fn all(run: &Run<'_>, arguments: &AssureArguments) -> Result<Account>
     Ok(account)
 }
 
-/// Where the fast paths of a target are.
+/// The folder with the fast paths of a target.
 fn folder(target: &str) -> &'static str {
     match target {
         _ if target.starts_with("x86_64") => "arch/x86_64/src/fastpath",
@@ -119,7 +119,7 @@ fn folder(target: &str) -> &'static str {
     }
 }
 
-/// All mutants of the files of a folder.
+/// All mutants of the files in a folder.
 fn mutants(workspace: &Workspace, folder: &str, several: bool) -> Result<Vec<Mutant>> {
     let mut names: Vec<_> = fs::read_dir(workspace.path(folder))?
         .flatten()
@@ -161,7 +161,7 @@ struct Copy {
 }
 
 impl Copy {
-    /// Makes one, or brings an older one up to date: what has not changed is not built again.
+    /// Makes a copy, or updates an older one: unchanged files are not built again.
     fn make(run: &Run<'_>) -> Result<Self> {
         let workspace = Workspace::at(&run.folder.join("assembly"));
         for file in run.workspace.files()? {
@@ -178,7 +178,7 @@ impl Copy {
         Ok(Self { workspace })
     }
 
-    /// What the tests say of a mutant.
+    /// The result of the tests for a mutant.
     fn with(&self, mutant: &Mutant, arguments: &AssureArguments) -> Result<Verdict> {
         let path = self.workspace.path(&mutant.file);
         let text = fs::read_to_string(&path)?;
@@ -191,7 +191,7 @@ impl Copy {
         verdict
     }
 
-    /// Builds and runs the tests there, by this same tool, until one fails.
+    /// Builds and runs the tests in the copy, with this tool, until one fails.
     fn test(&self, arguments: &AssureArguments) -> Result<Verdict> {
         let errors = self.workspace.path("target/errors.log");
         let mut child = Command::new(std::env::current_exe()?)

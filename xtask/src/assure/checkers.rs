@@ -11,13 +11,13 @@ use super::plot::Points;
 use crate::ui::Step;
 use crate::{Result, cargo};
 
-/// Tests that look for bugs.
+/// A set of tests that search for bugs.
 pub(super) struct Checker {
     pub(super) about: &'static str,
     package: &'static str,
-    /// What the names of its tests contain.
+    /// A part of the names of its tests.
     filter: &'static str,
-    /// Tests that the filter selects and that draw histories; 0 where the set is fixed.
+    /// The number of selected tests that draw random histories; 0 for a fixed set.
     pub(super) draws: u64,
 }
 
@@ -71,7 +71,7 @@ pub(super) const CHECKERS: [Checker; 12] = [
         2,
     ),
     checker(
-        "delay of the most urgent thread",
+        "delay of the highest-priority thread",
         "host-tests",
         "delays::",
         1,
@@ -92,16 +92,16 @@ pub(super) const CHECKERS: [Checker; 12] = [
 
 const PACKAGES: [&str; 5] = ["model", "simulator", "loom-tests", "decode", "host-tests"];
 
-/// Histories of one run of a checker that draws them.
+/// Histories per run of a checker that draws them.
 const CASES: u64 = 500;
 
-/// What one checker has done.
+/// The results of one checker.
 #[derive(Default)]
 pub(super) struct Account {
     pub(super) runs: u64,
     pub(super) failures: u64,
     pub(super) taken: Duration,
-    /// What it printed about itself.
+    /// The lines that it printed about itself.
     pub(super) words: Vec<String>,
     pub(super) points: Points,
 }
@@ -113,7 +113,7 @@ impl Account {
     }
 }
 
-/// A call of the tests of a package.
+/// A cargo call for the tests of a package.
 pub(super) fn test(run: &Run<'_>, package: &str) -> Command {
     let mut command = run.toolchain.cargo();
     command.current_dir(run.workspace.root());
@@ -121,7 +121,7 @@ pub(super) fn test(run: &Run<'_>, package: &str) -> Command {
     command
 }
 
-/// Builds all of them.
+/// Builds all checkers.
 pub(super) fn build(run: &Run<'_>) -> Result<()> {
     for package in PACKAGES {
         let step = Step::begin(&format!("building the tests of {package}"));
@@ -130,7 +130,7 @@ pub(super) fn build(run: &Run<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Runs each once, but those of a fixed set in the first round only.
+/// Runs each checker once, those of a fixed set only in the first round.
 pub(super) fn round(run: &Run<'_>, round: u64, accounts: &mut [Account]) -> Result<()> {
     for (checker, account) in CHECKERS.iter().zip(accounts) {
         if round == 0 || checker.draws > 0 && !run.is_over() {
@@ -142,7 +142,7 @@ pub(super) fn round(run: &Run<'_>, round: u64, accounts: &mut [Account]) -> Resu
 
 impl Checker {
     fn run(&self, run: &Run<'_>, account: &mut Account) -> Result<()> {
-        // How many steps the short histories have, and how often cores are switched in all places.
+        // The number of steps of short histories, and the number of switches between cores.
         let (depth, preemptions) = match run.minutes {
             0..3 => ("3", "3"),
             3..30 => ("4", "4"),

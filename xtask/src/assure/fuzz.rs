@@ -1,7 +1,7 @@
 //! The coverage-guided fuzzer: libFuzzer drives `tests/decode/`.
 //!
-//! The tool sets the compiler's flags itself, so that no further tool has to be installed. libFuzzer is
-//! C++: without a compiler for it the fuzzer is left out, and the tool says what to install.
+//! The tool sets the compiler's flags itself, so that no other tool has to be installed. libFuzzer is C++:
+//! without a C++ compiler the fuzzer is left out, and the tool prints how to install one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::toolchain::find_program;
 use crate::ui::{Step, say};
 use crate::{Result, cargo};
 
-/// What lets the compiler count edges and compare operands for libFuzzer. Overflows and assertions of
-/// the kernel end the run.
+/// Flags that make the compiler count edges and instrument comparisons for libFuzzer. Overflows and
+/// assertions of the kernel end the run.
 const FLAGS: [&str; 10] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -31,11 +31,11 @@ const FLAGS: [&str; 10] = [
     "fuzzing",
 ];
 
-/// The part of the time that it gets, in percent; half of it in the first round.
+/// Its share of the time, in percent; half of it in the first round.
 const SHARE: u64 = 30;
-/// Rounds in a run of some length: the checkers' take about a minute.
+/// The duration of later rounds; a round of the checkers takes about a minute.
 const ROUND: Duration = Duration::from_secs(40);
-/// The longest input.
+/// The maximum length of an input.
 const LENGTH: &str = "-max_len=1024";
 
 /// The fuzzer, built.
@@ -43,17 +43,17 @@ pub(super) struct Fuzzer {
     program: PathBuf,
     /// The committed corpus.
     corpus: PathBuf,
-    /// What was found in addition.
+    /// Inputs found in addition.
     found: PathBuf,
 }
 
-/// What it has done.
+/// The results of the fuzzer.
 #[derive(Default)]
 pub(super) struct Account {
     pub(super) inputs: u64,
-    /// Edges of the control flow of kernel and tests that were seen.
+    /// The number of control-flow edges of kernel and tests that were covered.
     pub(super) edges: u64,
-    /// Those edges told apart by how often they were taken.
+    /// These edges, distinguished by how often they were taken.
     pub(super) features: u64,
     pub(super) seconds: u64,
     pub(super) findings: u64,
@@ -62,14 +62,14 @@ pub(super) struct Account {
 }
 
 impl Fuzzer {
-    /// Builds it, where there is a C++ compiler.
+    /// Builds it, if there is a C++ compiler.
     pub(super) fn build(run: &Run<'_>) -> Result<Option<Self>> {
         if find_program("c++").is_none() {
             say("the fuzzer is left out, as there is no C++ compiler; type: apt-get install g++");
             return Ok(None);
         }
         let step = Step::begin("building the fuzzer");
-        // The host's, named so that the flags are not those of build scripts too.
+        // The host's target, named explicitly so that the flags do not apply to build scripts.
         let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
         let folder = run.workspace.target().join("decode");
         let mut command = run.toolchain.cargo();
@@ -89,7 +89,7 @@ impl Fuzzer {
         }))
     }
 
-    /// Lets it run for its part of a round.
+    /// Runs it for its part of a round.
     pub(super) fn run(&self, run: &Run<'_>, account: &mut Account) -> Result<()> {
         let first = account.inputs == 0;
         let time = if first { run.share(SHARE / 2) } else { ROUND };
@@ -128,7 +128,7 @@ impl Fuzzer {
         Ok(())
     }
 
-    /// Makes the fewest inputs that reach, beside the seeds, all that was reached the new corpus.
+    /// Makes the new corpus: the seeds, and the fewest inputs that cover everything else.
     pub(super) fn write_corpus(&self, run: &Run<'_>) -> Result<()> {
         let step = Step::begin("choosing the new corpus");
         let chosen = run.folder.join("chosen");
@@ -136,7 +136,7 @@ impl Fuzzer {
             fs::remove_dir_all(&chosen)?;
         }
         fs::create_dir_all(&chosen)?;
-        // What is there before the others is taken as given.
+        // Files that are there first are kept by the merge.
         copy(&self.corpus, &chosen, is_seed)?;
         let merge = Command::new(&self.program)
             .args(["-set_cover_merge=1", "-use_counters=0", LENGTH])
@@ -155,7 +155,7 @@ impl Fuzzer {
     }
 }
 
-/// Inputs that were found are named by a hash, seeds by what they do.
+/// Found inputs are named by a hash, seeds by their purpose.
 fn is_seed(name: &str) -> bool {
     name.contains('-')
 }
@@ -166,7 +166,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(fs::read_dir(folder)?.flatten().map(name).collect())
 }
 
-/// Copies files that have the right names; how many.
+/// Copies files with matching names; returns their number.
 fn copy(from: &Path, to: &Path, is_right: impl Fn(&str) -> bool) -> Result<usize> {
     let mut copied = 0;
     for name in names(from)?.iter().filter(|name| is_right(name)) {

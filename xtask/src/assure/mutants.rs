@@ -1,6 +1,6 @@
-//! Mutants of the kernel, by cargo-mutants: how much of what the kernel does the tests would miss.
+//! Mutants of the kernel, by cargo-mutants: how many changes of the kernel the tests would miss.
 //!
-//! `.cargo/mutants.toml` says what is changed and which tests look at it.
+//! `.cargo/mutants.toml` defines the mutated code and the tests.
 
 use std::fs;
 use std::process::Stdio;
@@ -13,38 +13,38 @@ use crate::Result;
 use crate::toolchain::find_program;
 use crate::ui::{Step, say};
 
-/// Random histories of a test; few see most of what many see.
+/// Random histories of a test; a few detect most of what many detect.
 const CASES: &str = "16";
 
-/// What became of the mutants.
+/// The results of the mutants.
 #[derive(Default)]
 pub(super) struct Account {
     pub(super) caught: usize,
-    /// Those that made a test run for ever, which is noticed, too.
+    /// Mutants that made a test run for ever, which counts as detected.
     pub(super) endless: usize,
-    /// Those that are no programs.
+    /// Mutants that do not compile.
     pub(super) unviable: usize,
-    /// Those that no test noticed.
+    /// Mutants that no test detected.
     pub(super) missed: Vec<String>,
-    /// Which were tried.
+    /// The part that was tried.
     pub(super) part: &'static str,
 }
 
 impl Account {
-    /// The part that was noticed, in percent of those that are programs.
+    /// The detected part, in percent of those that compile.
     pub(super) fn score(&self) -> f64 {
         let noticed = self.caught + self.endless;
         100.0 * noticed as f64 / (noticed + self.missed.len()).max(1) as f64
     }
 }
 
-/// All of them, however long it takes.
+/// All mutants, without a time limit.
 pub(super) fn all(run: &Run<'_>) -> Result<Account> {
     mutate(run, None)?.context("no mutant was tested")
 }
 
-/// As many as a tenth of the time allows, drawn from all over the kernel. In short runs it allows none:
-/// the tests would hardly be built.
+/// As many as a tenth of the time allows, drawn at random. Short runs allow none, because building the tests
+/// takes longer.
 pub(super) fn sample(run: &Run<'_>) -> Result<Option<Account>> {
     const LEAST: Duration = Duration::from_secs(3 * 60);
     let time = run.share(10);
@@ -54,21 +54,22 @@ pub(super) fn sample(run: &Run<'_>) -> Result<Option<Account>> {
     mutate(run, Some(time))
 }
 
-/// Tries all, or for some time those that chance puts first.
+/// Tries all mutants, or in a limited time a random part.
 fn mutate(run: &Run<'_>, time: Option<Duration>) -> Result<Option<Account>> {
     let Some(program) = find_program("cargo-mutants") else {
         say("mutants are left out; type: cargo install cargo-mutants --locked");
         return Ok(None);
     };
     let step = Step::begin("testing mutants of the kernel");
-    // A test that fails without them notices nothing. cargo-mutants itself asks only those of the kernel.
+    // A test that fails without mutants detects nothing. cargo-mutants itself checks only those of the
+    // kernel.
     let mut tests = checkers::test(run, "host-tests");
     tests.arg("--quiet").env("PROPTEST_CASES", CASES);
     if !tests.stdin(Stdio::null()).output()?.status.success() {
         step.say("mutants are left out, as tests of host-tests fail without them");
         return Ok(None);
     }
-    // A limit of 0 is none. An interrupt lets it end its tests, too.
+    // A limit of 0 means none. An interrupt makes it end its tests, too.
     let seconds = time.map_or(0, |time| time.as_secs()).to_string();
     let mut command = run.toolchain.command("timeout".into());
     command
@@ -85,11 +86,11 @@ fn mutate(run: &Run<'_>, time: Option<Duration>) -> Result<Option<Account>> {
             "--output",
         ])
         .arg(&run.folder)
-        // Each copy of the sources has its own.
+        // Each copy of the sources has its own target folder.
         .env_remove("CARGO_TARGET_DIR")
         .env("PROPTEST_CASES", CASES)
         .stdin(Stdio::null());
-    // That some were missed is no failure.
+    // The exit code for missed mutants is not a failure.
     let output = command.output().context("cannot start cargo-mutants")?;
     let read = |name: &str| {
         let path = run.folder.join("mutants.out").join(name);

@@ -1,11 +1,11 @@
-//! Plots of what was done over time.
+//! Plots of progress over time.
 
 use crate::plot::{Axis, Curve, Plot};
 
-/// Minutes, and how many of something until then.
+/// Time in minutes, and the count until then.
 pub(super) type Points = Vec<(f64, f64)>;
 
-/// Named curves over time, from the origin; `unit` is what is counted.
+/// Named curves over time, from the origin; `unit` is the counted unit.
 pub(super) fn lines(curves: &[(&str, &Points)], unit: &str) -> String {
     let all = || curves.iter().flat_map(|(_, points)| points.iter());
     let plot = Plot {

@@ -1,4 +1,4 @@
-//! What a run has found out, for people.
+//! The report of a run, for people.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,13 +7,13 @@ use super::checkers::CHECKERS;
 use super::{Results, Run, plot};
 use crate::Result;
 
-/// The page of the book that holds a report, and the line behind which it stands.
+/// The page of the book that holds a report, and the line after which it begins.
 const PAGE: &str = "docs/src/reference/assurance.md";
 const MARK: &str = "<!-- What follows is written by `cargo xtask assure --write-report`. -->\n";
-/// Where the page's pictures are.
+/// The folder of the page's images.
 const IMAGES: &str = "docs/src/images";
 
-/// Writes report and pictures to the folder of the run; the report.
+/// Writes report and images to the folder of the run; returns the report.
 pub(super) fn write(run: &Run<'_>, results: &Results) -> Result<String> {
     let text = format!("# Report\n\n{}", body(run, results, ""));
     fs::write(run.folder.join("report.md"), &text)?;

@@ -1,11 +1,12 @@
-//! What has become worse.
+//! Operations that have become worse.
 
 use super::measurement::{Measurement, number};
 
-/// How much worse is still the same. Counts of instructions repeat exactly;
-/// what this leaves room for is the compiler's freedom.
+/// The relative change that is tolerated. Counts of instructions are reproducible; this leaves room for
+/// changes of the compiler's output.
 const TOLERANCE: f64 = 0.02;
-/// The same for figures so small that an instruction is more than that part of them, as reading a timer is.
+/// The absolute change that is tolerated, for small figures in which one instruction exceeds that fraction,
+/// such as reading a timer.
 const FEW: f64 = 3.0;
 
 /// The change from `before` to `now` as a fraction.
@@ -22,8 +23,8 @@ fn is_worse(before: f64, now: f64) -> bool {
     change(before, now) > TOLERANCE && now - before > FEW
 }
 
-/// What is worse `now` than `before`. If `now` is `complete`, nothing may be
-/// missing, and nothing may be new: it belongs into the reference.
+/// The operations that are worse `now` than `before`. If `now` is `complete`, no operation may be missing,
+/// and none may be new: it belongs in the reference.
 pub(super) fn complaints(
     before: &[Measurement],
     now: &[Measurement],

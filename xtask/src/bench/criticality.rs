@@ -1,13 +1,13 @@
-//! The plot of the suite `criticality`: what it costs to let the important go first, by the level and by
-//! priorities.
+//! The plot of the suite `criticality`: the cost of letting critical threads run first, by the criticality
+//! level and by priorities.
 
 use super::measurement::Measurement;
 use crate::plot::{Axis, Curve, Plot};
 
 const SUITE: &str = "criticality";
-/// The operation that is shown. The way back costs nearly the same.
+/// The operation that is shown. The reverse operation costs nearly the same.
 const OPERATION: &str = "raise";
-/// The ways to do it, as the parameter `by` has them, and what the plot calls them.
+/// The two methods, as values of the parameter `by`, and their names in the plot.
 const WAYS: [(&str, &str); 2] = [
     ("priorities", "each one\u{2019}s priority"),
     ("level", "level of criticality"),

@@ -1,4 +1,4 @@
-//! Measurements: what the guest printed, with statistics; and their JSON.
+//! Measurements: the guest's output with statistics, and their JSON.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::Result;
 
-/// What a benchmark says about one operation.
+/// The results of one operation in a benchmark.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measurement {
@@ -16,23 +16,23 @@ pub(crate) struct Measurement {
     pub(crate) operation: String,
     pub(crate) parameters: Map<String, Value>,
     pub(crate) unit: String,
-    /// How many there were.
+    /// The number of samples.
     pub(crate) samples: u64,
     pub(crate) min: f64,
     pub(crate) max: f64,
     pub(crate) mean: f64,
-    /// Where time was measured, which others disturb: half of the samples were below.
+    /// For measured times, which other programs disturb: half of the samples are below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) median: Option<f64>,
-    /// Of the samples themselves, not an estimate for others.
+    /// The standard deviation of the samples, not an estimate for a population.
     pub(crate) stddev: f64,
 }
 
-/// Units of what others on the host disturb.
+/// The units of figures that other programs on the host disturb.
 pub(super) const NOISY: [&str; 2] = ["ns", RATE];
 const RATE: &str = "1/s";
 
-/// A line of the guest.
+/// A line of the guest's output.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -44,9 +44,8 @@ struct Line {
 }
 
 impl Measurement {
-    /// Reads a line of the guest, if it is one with results. The guest counts
-    /// something and does not know what: `counted` says it. It knows whole numbers only: parts of
-    /// nanoseconds are picoseconds.
+    /// Reads a line of the guest, if it contains results. The guest does not know the unit of its counter:
+    /// that is `counted`. It prints whole numbers only: fractions of nanoseconds as picoseconds.
     pub(crate) fn from_guest(line: &str, counted: &str) -> Result<Option<Self>> {
         if !line.starts_with('{') {
             return Ok(None);
@@ -102,12 +101,12 @@ impl Measurement {
         })
     }
 
-    /// What stands for all samples.
+    /// The value that represents all samples.
     pub(crate) fn typical(&self) -> f64 {
         self.median.unwrap_or(self.mean)
     }
 
-    /// The sample that others disturbed least: they can only make work take longer (Chen and Revels, *Robust
+    /// The sample with the least disturbance, which can only make work take longer (Chen and Revels, *Robust
     /// benchmarking in noisy environments*, 2016).
     pub(crate) fn best(&self) -> f64 {
         if self.unit == RATE {
@@ -117,7 +116,7 @@ impl Measurement {
         }
     }
 
-    /// Whether both are about the same thing.
+    /// Whether both measure the same operation.
     pub(crate) fn is_about_the_same_as(&self, other: &Self) -> bool {
         self.suite == other.suite
             && self.operation == other.operation
@@ -125,7 +124,7 @@ impl Measurement {
             && self.unit == other.unit
     }
 
-    /// The parameters in words.
+    /// The parameters as text.
     pub(crate) fn parameters(&self) -> String {
         let words = self.parameters.iter().map(|(name, value)| match value {
             Value::String(text) => format!("{name} {text}"),
@@ -145,7 +144,7 @@ impl fmt::Display for Measurement {
     }
 }
 
-/// The one in the middle.
+/// The median.
 fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -153,12 +152,12 @@ fn median(samples: &[f64]) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[half])
 }
 
-/// Two digits behind the point: what a file needs to be stable and readable.
+/// Rounded to two decimal places: precise enough, and stable and readable in a file.
 fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// A number as people write it: without digits that say nothing.
+/// A number without insignificant digits.
 pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 {
         format!("{value:.0}")

@@ -1,9 +1,8 @@
 //! The path of one operation through the kernel, instruction by instruction.
 //!
-//! The benchmarks run while the emulator writes down the address of each
-//! instruction that it executes in the kernel and in the functions that take
-//! stamps. What lies between two stamps is an operation; the one in
-//! question is known by its length, which is what was measured.
+//! While the benchmarks run, the emulator writes the address of each instruction that it executes in the
+//! kernel and in the functions that take time stamps. The instructions between two stamps are an operation;
+//! the requested one is identified by its measured length.
 
 mod debugger;
 mod trace;
@@ -20,14 +19,14 @@ use crate::build::Built;
 use crate::symbols::Symbols;
 pub(super) use trace::{Runs, Trace};
 
-/// Shows the path of the first operation whose name and parameters have the
-/// words of `wanted`, in the first variant unless another is chosen.
+/// Shows the path of the first operation with a name and parameters that contain the words of `wanted`, in
+/// the first variant unless another is chosen.
 pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     let built = bench.build()?;
     if delay::is_wanted(bench.filter()) {
         return show_stretch(bench, &built, wanted);
     }
-    // It counts for processors that cannot.
+    // The plugin counts for processors without a counter.
     let observer = Observer::prepare(bench, &built)?;
     let (measurements, runs) = bench.run(&built, Some(Trace::of(&built)?), Some(&observer))?;
     let one = measurements
@@ -43,8 +42,8 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     Ok(())
 }
 
-/// Shows the longest stretch with interrupts off of the first scenario that has the words of `wanted`, its
-/// longest delay, and where there are several cores the longest wait of one for others.
+/// Shows the longest interrupts-disabled section of the first scenario that contains the words of `wanted`,
+/// its longest delay, and with several cores the longest wait of a core for others.
 fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
     let (measurements, observations) = bench.observe(built)?;
     let (one, observation) = measurements
@@ -80,7 +79,7 @@ fn show_path(path: &[u64], symbols: &Symbols) {
     print!("{}", by_step(path, symbols));
 }
 
-/// Whether the name and parameters of a measurement have the words of `wanted`.
+/// Whether the name and parameters of a measurement contain the words of `wanted`.
 fn is_meant(one: &Measurement, wanted: &str) -> bool {
     let name = format!("{} {}", one.operation, one.parameters());
     wanted
@@ -107,8 +106,7 @@ fn by_function(path: &[u64], symbols: &Symbols) -> String {
     text
 }
 
-/// The way in the order in which it is taken: instructions in a row that stem
-/// from one function are one step.
+/// The path in order of execution: consecutive instructions of one function are one step.
 fn by_step(path: &[u64], symbols: &Symbols) -> String {
     let places: Vec<_> = path.iter().map(|&address| symbols.at(address)).collect();
     let mut text = String::new();

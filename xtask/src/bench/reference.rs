@@ -1,5 +1,4 @@
-//! The committed results: one file for each platform, and the page of the book
-//! that shows them.
+//! The committed results: one file for each platform, and the pages of the book that show them.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,16 +11,17 @@ use super::{criticality, delay, scaling, speed};
 use crate::Result;
 use crate::workspace::Workspace;
 
-/// Where the files are.
+/// The folder of the files.
 const FOLDER: &str = "benches/reference";
-/// The pages of the book that show results, and how.
+/// The pages of the book that show results, and the functions that write them.
 const PAGES: [(&str, Show); 4] = [
     ("docs/src/reference/benchmarks.md", tables),
     ("docs/src/reference/speed.md", speed::page),
     ("docs/src/reference/delay.md", delay::page),
     ("docs/src/reference/scaling.md", scaling::page),
 ];
-/// The plots, one for each platform that has the results: the beginnings of their names, and how.
+/// The plots, one for each platform with such results: the beginnings of their file names, and the functions
+/// that draw them.
 const PLOTS: [(&str, Draw); 5] = [
     ("docs/src/images/criticality", criticality::plot),
     ("docs/src/images/delay", delay::plot),
@@ -29,14 +29,14 @@ const PLOTS: [(&str, Draw); 5] = [
     ("docs/src/images/pairs", scaling::pairs_plot),
     ("docs/src/images/payload", scaling::payload_plot),
 ];
-/// What of a page the tool writes lies behind this line.
+/// The tool writes the part of a page after this line.
 const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-reference`. -->\n";
 
 /// A platform's name and results.
 pub(super) type Platform = (String, Vec<Measurement>);
-/// How a page shows them.
+/// Writes the results as the text of a page.
 type Show = fn(&[Platform]) -> String;
-/// How a plot shows those of one platform.
+/// Draws the results of one platform as a plot.
 type Draw = fn(&str, &[Measurement]) -> Option<String>;
 
 fn file(workspace: &Workspace, platform: &str) -> PathBuf {
@@ -51,8 +51,7 @@ pub(super) fn read(workspace: &Workspace, platform: &str) -> Result<Vec<Measurem
     measurement::parse_list(&text).with_context(context)
 }
 
-/// Makes `measured` the results of `platform`. Suites that were not measured
-/// stay as they are.
+/// Makes `measured` the results of `platform`. Results of suites that were not measured are kept.
 pub(super) fn write(workspace: &Workspace, platform: &str, measured: &[Measurement]) -> Result<()> {
     let mut list = measured.to_vec();
     let is_measured = |suite: &str| measured.iter().any(|one| one.suite == suite);
@@ -72,7 +71,7 @@ pub(super) fn write_book(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the book: it must show the results.
+/// Complaints about pages of the book that do not show the current results.
 pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
     let book = book(workspace)?.into_iter();
     let outdated = book.filter(|(path, text)| {
@@ -83,7 +82,7 @@ pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
         .collect())
 }
 
-/// The pages and plots that show results: where they are, and what is in them.
+/// The pages and plots that show results: their paths, and their contents.
 fn book(workspace: &Workspace) -> Result<Vec<(String, String)>> {
     let all = all(workspace)?;
     let mut files = Vec::new();
@@ -118,7 +117,7 @@ fn all(workspace: &Workspace) -> Result<Vec<Platform>> {
         .collect()
 }
 
-/// Whether the page of all suites shows a result. Those of some suites have pages of their own.
+/// Whether the page of all suites shows a result. Some suites have pages of their own.
 fn is_shown(one: &Measurement) -> bool {
     one.suite != delay::SUITE && !scaling::SUITES.contains(&&*one.suite)
 }
@@ -128,7 +127,7 @@ fn tables(platforms: &[Platform]) -> String {
     let mut rows: Vec<&Measurement> = Vec::new();
     for one in platforms.iter().flat_map(|(_, list)| list) {
         if is_shown(one) && !rows.iter().any(|row| row.is_about_the_same_as(one)) {
-            // Behind the last of its suite.
+            // After the last row of its suite.
             let place = rows.iter().rposition(|row| row.suite == one.suite);
             rows.insert(place.map_or(rows.len(), |place| place + 1), one);
         }
@@ -155,7 +154,7 @@ fn tables(platforms: &[Platform]) -> String {
     text
 }
 
-/// The mean, or the median, and the extremes where they differ.
+/// The mean or median, and the extremes if they differ.
 pub(super) fn cell(one: &Measurement) -> String {
     let typical = number(one.typical());
     if one.min == one.max {

@@ -23,18 +23,18 @@ use crate::system::System;
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
 
-/// Tells the benchmarks' compilation which are wanted; empty for all.
+/// The variable that selects benchmarks for their compilation; empty for all.
 const FILTER: &str = "ESCAPEMENT_BENCH_FILTER";
-/// Tells it which variant of each is wanted; empty for all.
+/// The variable that selects the variant of each benchmark; empty for all.
 const VARIANT: &str = "ESCAPEMENT_BENCH_VARIANT";
 
-/// Tells it how many attackers benchmarks have at most; empty for as many as they want.
+/// The variable with the maximum number of attackers; empty for the benchmarks' own.
 const ATTACKERS: &str = "ESCAPEMENT_BENCH_ATTACKERS";
 
-/// The suite whose messages are measured without thresholds, too.
+/// The suite with messages that are also measured in a kernel without thresholds.
 const THRESHOLD: &str = "threshold";
 
-/// What one platform's benchmarks need.
+/// The parameters of one platform's benchmarks.
 #[derive(Clone, Copy)]
 pub(super) struct Bench<'a> {
     pub(super) workspace: &'a Workspace,
@@ -42,25 +42,25 @@ pub(super) struct Bench<'a> {
     pub(super) platform: &'a Platform,
     pub(super) supervisor: &'a Supervisor,
     pub(super) arguments: &'a BenchArguments,
-    /// The machine's cores, which need not be those of the arguments.
+    /// The machine's cores, which can differ from those of the arguments.
     pub(super) cores: Cores,
-    /// What virtual time is.
+    /// The unit of virtual time.
     pub(super) counted: Counted,
 }
 
-/// What the guest's counter counts.
+/// The unit that the guest's counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
-    /// Instructions; several cores take turns on one thread of the host.
+    /// Instructions; several cores run in turn on one thread of the host.
     Instructions,
-    /// Time of the host, where each core has a thread of its own.
+    /// Host time, with a thread for each core.
     Ticks,
     /// Cycles of this computer's processor.
     Cycles,
 }
 
 impl Counted {
-    /// As a unit.
+    /// The name of the unit.
     fn name(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
@@ -84,7 +84,7 @@ impl Bench<'_> {
         Ok(measurements)
     }
 
-    /// Where the suite `threshold` was measured, adds what its messages cost in a kernel without thresholds.
+    /// If the suite `threshold` was measured, adds the cost of its messages in a kernel without thresholds.
     fn measure_absent(&self, measurements: &mut Vec<Measurement>) -> Result<()> {
         let is_off = |one: &Measurement| {
             one.suite == THRESHOLD && one.parameters["threshold"] == json!("off")
@@ -103,7 +103,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Builds and runs the benchmarks; the kernel's size is one of the results.
+    /// Builds and runs the benchmarks, and adds the size of the kernel.
     pub(super) fn measure_with_sizes(&self) -> Result<Vec<Measurement>> {
         let built = self.build()?;
         let mut measurements = self.observe(&built)?.0;
@@ -112,8 +112,8 @@ impl Bench<'_> {
         Ok(measurements)
     }
 
-    /// Runs the benchmarks; the emulator observes the suite `delay`. Returns what was measured, and what was
-    /// observed for each measurement of that suite.
+    /// Runs the benchmarks; the plugin observes the suite `delay`. Returns the measurements, and the
+    /// observations for each measurement of that suite.
     pub(super) fn observe(&self, built: &Built) -> Result<(Vec<Measurement>, Vec<Observation>)> {
         if self.arguments.kvm {
             let (mut measurements, _) = self.run(built, None, None)?;
@@ -130,7 +130,7 @@ impl Bench<'_> {
         self.build_with(false, self.filter())
     }
 
-    /// Builds those benchmarks that are called so; with a `bare` kernel, if it shall be.
+    /// Builds the benchmarks selected by `filter`, with a kernel without default features if `bare`.
     pub(super) fn build_with(&self, bare: bool, filter: &str) -> Result<Built> {
         let system = System::benches(self.workspace)?;
         system.require(self.platform)?;
@@ -160,8 +160,8 @@ impl Bench<'_> {
         self.arguments.suite.as_deref().unwrap_or_default()
     }
 
-    /// Runs the benchmarks to their good end: what they measured, and the ways
-    /// through the kernel if there is a trace of them.
+    /// Runs the benchmarks to their successful end; returns the measurements, and the paths through the
+    /// kernel if there is a trace.
     pub(super) fn run(
         &self,
         built: &Built,
@@ -200,7 +200,7 @@ impl Bench<'_> {
         if let Some(trace) = &trace
             && let Err(error) = trace.begin()
         {
-            // It waits for a debugger, and there is none.
+            // The emulator waits for a debugger that does not connect.
             let _ = child.kill();
             let _ = child.wait();
             return Err(error);
@@ -227,7 +227,7 @@ impl Bench<'_> {
         bail!("{end}; the last words were:\n{}", tail(&output))
     }
 
-    /// The results that the benchmarks printed.
+    /// The results in the benchmarks' output.
     fn read(&self, output: &str) -> Result<Vec<Measurement>> {
         let mut measurements = Vec::new();
         for line in output.lines() {

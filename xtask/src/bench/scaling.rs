@@ -1,8 +1,8 @@
-//! The suites `locks` and `smp`: what several cores do to each other.
+//! The suites `locks` and `smp`: how cores affect each other.
 //!
-//! Where the emulator counts instructions, cores take turns on one thread of the host. So these suites are
-//! measured in time, each core on a thread of its own; and beside that in instructions, where one core
-//! works at a time. Each suite boots the kernels that it compares, one after the other.
+//! Where the emulator counts instructions, cores run in turn on one thread of the host. So these suites are
+//! measured in time, with a thread for each core; and additionally in instructions, with one working core at
+//! a time. Each suite boots the kernels that it compares, one after the other.
 
 mod lines;
 mod page;
@@ -32,10 +32,10 @@ pub(super) const SUITES: [&str; 2] = [LOCKS, SMP];
 const LOCKS: &str = "locks";
 const SMP: &str = "smp";
 
-/// How many cores are measured if nobody says it, and board and host have them.
+/// The default maximum number of cores, if board and host have them.
 const USUAL: u32 = 4;
 
-/// The parameter that tells the kernels of the suite `smp` apart, and its values.
+/// The parameter that distinguishes the kernels of the suite `smp`, and its values.
 const KERNEL: &str = "kernel";
 const FINE: &str = "fine-grained";
 const BIG: &str = "big lock";
@@ -47,11 +47,11 @@ struct Boot {
     kernel: &'static str,
     cores: Cores,
     counted: Counted,
-    /// What the names of its benchmarks begin with.
+    /// The common prefix of its benchmarks' names.
     part: &'static str,
 }
 
-/// Which of the suites a filter chooses.
+/// The suite that a filter selects.
 pub(super) fn wanted(filter: &str) -> Option<&'static str> {
     let (name, _) = split(filter);
     SUITES.into_iter().find(|suite| *suite == name)
@@ -62,7 +62,7 @@ fn split(filter: &str) -> (&str, &str) {
     filter.split_once('/').unwrap_or((filter, ""))
 }
 
-/// Whether a board has the cores that these suites need, if they are asked for.
+/// Whether a board has enough cores for these suites, if one is selected.
 pub(super) fn fits(arguments: &BenchArguments, platform: &Platform) -> bool {
     let filter = arguments.suite.as_deref().unwrap_or_default();
     wanted(filter).is_none() || platform.cores > 1
@@ -81,8 +81,8 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
     let count = if asked.are_several() {
         asked.count
     } else {
-        // In rounds with more cores than the host has they wait for its scheduler, which hands each of these
-        // locks on to a core that does not run: for hours.
+        // With more cores than host processors, the cores wait for the host's scheduler: each of these locks
+        // is handed on to a core that does not run, which takes hours.
         let host = available_parallelism().map_or(1, NonZero::get);
         most(platform).min(u32::try_from(host).unwrap_or(USUAL).max(2))
     };
@@ -117,7 +117,7 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
             continue;
         }
         let (mut more, _) = bench.run(&built, None, None)?;
-        // The guest says both, as it does not know what its counter counts.
+        // The guest prints both, as it does not know the unit of its counter.
         more.retain(|one| match counted {
             Counted::Instructions => one.unit == "instructions",
             Counted::Ticks | Counted::Cycles => NOISY.contains(&&*one.unit),
@@ -132,12 +132,13 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
     Ok(measured)
 }
 
-/// How many cores of a platform are measured at most if nobody says it.
+/// The default number of cores of a platform.
 fn most(platform: &Platform) -> u32 {
     USUAL.min(platform.cores)
 }
 
-/// Whether cores that are busy with what is theirs touch what others write: what is wrong.
+/// Checks that cores which work on core-local objects do not touch lines that others write; returns the
+/// complaints.
 pub(super) fn examine(bench: &Bench<'_>) -> Result<Vec<String>> {
     if bench.platform.cores == 1 {
         return Ok(Vec::new());
@@ -151,7 +152,7 @@ pub(super) fn examine(bench: &Bench<'_>) -> Result<Vec<String>> {
     Ok(complaints(&cache_lines(&bench, &built, FINE)?))
 }
 
-/// Runs the benchmarks of cache lines of a kernel.
+/// Runs the benchmarks of cache lines on a kernel.
 fn cache_lines(bench: &Bench<'_>, built: &Built, kernel: &str) -> Result<Vec<Measurement>> {
     let observer = Observer::prepare(bench, built)?.with_lines();
     let (said, _) = bench.run(built, None, Some(&observer))?;
@@ -165,7 +166,7 @@ fn cache_lines(bench: &Bench<'_>, built: &Built, kernel: &str) -> Result<Vec<Mea
 }
 
 impl Measurement {
-    /// The same as that of a kernel, if several are compared.
+    /// The measurement with the kernel as a parameter, if several are compared.
     fn of(mut self, kernel: &str) -> Self {
         if !kernel.is_empty() {
             let name = (KERNEL.to_string(), Value::from(kernel));
@@ -175,7 +176,7 @@ impl Measurement {
     }
 }
 
-/// The runs of a suite on so many cores.
+/// The runs of a suite with this number of cores.
 fn boots(suite: &str, count: u32) -> Vec<Boot> {
     let fine = Cores {
         count,
@@ -208,25 +209,25 @@ fn boots(suite: &str, count: u32) -> Vec<Boot> {
     ]
 }
 
-/// How the results of an operation depend on the number of cores: one series for each combination of the
-/// other parameters.
+/// The results of an operation by the number of cores: one series for each combination of the other
+/// parameters.
 struct Series<'a> {
     kernel: &'a str,
-    /// The lock, or how long the pause or the payload is.
+    /// The lock, or the length of the pause or payload.
     other: &'a Value,
     /// By number of cores, from one.
     points: Vec<(f64, &'a Measurement)>,
 }
 
 impl Series<'_> {
-    /// A point in relation to that of one core.
+    /// The value of a point relative to that of one core.
     fn relative(&self, point: &Measurement) -> Option<f64> {
         let (_, one) = self.points.iter().find(|point| point.0 == 1.0)?;
         Some(point.best() / one.best())
     }
 }
 
-/// The series of an operation; `other` is the parameter beside cores and kernel.
+/// The series of an operation; `other` is the parameter other than cores and kernel.
 fn series<'a>(measured: &'a [Measurement], operation: &str, other: &str) -> Vec<Series<'a>> {
     let mut all: Vec<Series<'_>> = Vec::new();
     let wanted = |one: &&Measurement| SUITES.contains(&&*one.suite) && one.operation == operation;

@@ -1,4 +1,4 @@
-//! The page that compares with the fastest kernel of this kind, operation by operation.
+//! The page that compares with seL4, operation by operation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,12 +9,11 @@ use serde_json::{Map, Value};
 use super::measurement::{Measurement, number};
 use super::reference::Platform;
 
-/// What that kernel takes, and what is aimed at.
+/// seL4's figures, and the aims.
 const AIMS: &str = include_str!("../../../benches/aims.toml");
 /// The platforms that are compared, in the order of the columns.
 const PLATFORMS: [&str; 3] = ["pc99", "hikey", "sabre"];
-/// An older processor, whose figures are compared with those of a newer one, and the most that its part of
-/// those shall be.
+/// An older processor that is compared with a newer one, and the maximum ratio.
 const OLDER: (&str, &str, f64) = ("kzm", "sabre", 1.1);
 
 #[derive(Deserialize)]
@@ -26,9 +25,9 @@ struct Aims {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Aim {
-    /// The operation in words.
+    /// The name of the operation.
     name: String,
-    /// What part of the other kernel's figure is aimed at.
+    /// The ratio to the other kernel's figure that is aimed at.
     aim: f64,
     suite: String,
     operation: String,
@@ -43,7 +42,7 @@ impl Aim {
             && one.parameters == self.parameters
     }
 
-    /// Ours, the other one's and the ratio, which is bold where the aim is reached.
+    /// The figures of Escapement and of the other kernel, and the ratio, in bold if the aim is reached.
     fn cell(&self, (name, list): &Platform) -> String {
         let Some(ours) = list.iter().find(|one| self.is_about(one)) else {
             return String::new();
@@ -68,7 +67,7 @@ impl Aim {
     }
 }
 
-/// One figure, another one, and the ratio, which is bold if it is not above `aim`.
+/// Two figures and their ratio, in bold if it does not exceed `aim`.
 fn compared(one: f64, other: f64, aim: f64) -> String {
     let ratio = one / other;
     let mark = if ratio <= aim { "**" } else { "" };

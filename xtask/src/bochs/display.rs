@@ -1,17 +1,17 @@
-//! The screen of a Bochs without a window: a viewer of the remote framebuffer protocol (RFC 6143) that
-//! looks at nothing. Bochs does not start without a viewer.
+//! The screen of Bochs without a window: a client of the remote framebuffer protocol (RFC 6143) that ignores
+//! all output. Bochs does not start without a client.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Bochs serves the first of these ports that is free.
+/// Bochs listens on the first of these ports that is free.
 const PORTS: std::ops::Range<u16> = 5900..5910;
 const PAUSE: Duration = Duration::from_millis(100);
 /// The protocol's version that Bochs speaks.
 const VERSION: &[u8; 12] = b"RFB 003.003\n";
-/// Others may look, too.
+/// Other clients may connect, too.
 const SHARED: &[u8] = &[1];
 
 /// A connection.
@@ -21,7 +21,7 @@ pub(super) struct Display<'a> {
 }
 
 impl<'a> Display<'a> {
-    /// Connects; `None` when Bochs has ended before.
+    /// Connects; `None` if Bochs has ended before.
     pub(super) fn connect(ended: &'a AtomicBool) -> Option<Self> {
         while !ended.load(Ordering::Relaxed) {
             for port in PORTS {
@@ -37,7 +37,7 @@ impl<'a> Display<'a> {
         None
     }
 
-    /// The handshake: versions, security (none), and who else may look.
+    /// The handshake: versions, security (none), and whether the connection is shared.
     fn greet(mut stream: TcpStream, ended: &'a AtomicBool) -> Option<Self> {
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
         let mut version = [0; 12];
@@ -53,11 +53,11 @@ impl<'a> Display<'a> {
         Some(Self { stream, ended })
     }
 
-    /// Takes whatever is shown, until the end.
+    /// Reads all output, until the end.
     pub(super) fn watch(mut self) {
         let mut bytes = [0; 4096];
         while !self.ended.load(Ordering::Relaxed) {
-            // A timeout is an error, and no reason to leave.
+            // A timeout is an error, but does not end the connection.
             if let Ok(0) = self.stream.read(&mut bytes) {
                 return;
             }

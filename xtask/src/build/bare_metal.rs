@@ -12,8 +12,8 @@ use crate::ui::Step;
 use crate::workspace::Workspace;
 use crate::{Result, cargo};
 
-/// The two sides of the system-call boundary, which differ in flags, and what
-/// runs before either, which may differ in its target.
+/// The two sides of the system-call boundary, which differ in flags, and the stub that runs before the
+/// kernel, which may differ in its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Kernel,
@@ -29,10 +29,10 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) platform: &'a Platform,
     /// Whether default features are left out.
     pub(crate) bare: bool,
-    /// Whether the interface is that of kernels for several cores.
+    /// Whether the interface is that of multicore kernels.
     pub(crate) smp: bool,
-    /// Whether the kernel's indirect branches are made such that the processor can't be taught where they
-    /// lead.
+    /// Whether the kernel's indirect branches are compiled as retpolines, so that branch prediction cannot be
+    /// trained.
     pub(crate) retpolines: bool,
 }
 
@@ -59,7 +59,7 @@ impl BareMetal<'_> {
         cargo::run(&Step::begin(step), &mut command)
     }
 
-    /// Adds to a call of cargo what compiles for this platform.
+    /// Adds the arguments for this platform to a call of cargo.
     pub(crate) fn complete(
         &self,
         command: &mut Command,
@@ -83,11 +83,11 @@ impl BareMetal<'_> {
             command.arg("--no-default-features");
         }
         let mut features = features.to_vec();
-        // The stub knows nothing of it.
+        // The stub does not depend on the ABI.
         let smp = self.smp && side != Side::Stub;
         if !abi.is_empty() || smp {
-            // Named beside the crates that use it, crate `abi` takes its
-            // options by itself, and cargo unifies them for all.
+            // If crate `abi` is named as well, its options can be given directly, and cargo unifies them for
+            // all crates.
             command.args(["-p", "abi"]);
             features.extend(abi.iter().map(|option| format!("abi/{}", option.feature())));
             features.extend(smp.then(|| "abi/smp".to_string()));
@@ -125,8 +125,8 @@ impl BareMetal<'_> {
         }
     }
 
-    /// Where cargo puts what it builds for one side. Platforms with the same target and flags share it, and
-    /// with it the library `core`, the portable crates and all components.
+    /// Cargo's target folder for one side. Platforms with the same target and flags share it, and so share
+    /// the library `core`, the portable crates and all components.
     pub(crate) fn target_folder(&self, side: Side) -> PathBuf {
         let folder = match side {
             Side::Kernel => "kernel",
@@ -140,7 +140,7 @@ impl BareMetal<'_> {
         self.workspace.target().join(folder).join(name)
     }
 
-    /// Where cargo puts the program `name`.
+    /// The path at which cargo puts the program `name`.
     pub(crate) fn program(&self, side: Side, profile: &str, name: &str) -> PathBuf {
         let folder = if profile == "dev" { "debug" } else { profile };
         self.target_folder(side)

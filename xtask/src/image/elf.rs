@@ -1,6 +1,5 @@
-//! ELF executables reduced to what a loader sees: an entry point and loadable
-//! segments. Class and byte order are the only differences between boards'
-//! files, and little-endian is the only byte order here.
+//! ELF executables reduced to what a loader uses: an entry point and loadable segments. Boards' files differ
+//! only in class and machine; all are little-endian.
 
 use anyhow::{Context, bail};
 use object::Endianness;
@@ -18,7 +17,7 @@ pub(crate) enum Class {
     Elf64,
 }
 
-/// The processor that a file is for.
+/// The architecture of a file.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Machine {
@@ -46,7 +45,7 @@ impl Machine {
     }
 }
 
-/// What an ELF file looks like to a loader that has to choose.
+/// The properties by which a loader distinguishes ELF files.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Format {
@@ -72,7 +71,7 @@ impl std::fmt::Display for Format {
 pub(crate) struct Segment {
     pub(crate) virtual_address: u64,
     pub(crate) physical_address: u64,
-    /// What the file holds of it.
+    /// Its contents in the file.
     pub(crate) data: Vec<u8>,
     /// Its size in memory; zeros follow the data.
     pub(crate) memory_size: u64,
@@ -84,11 +83,11 @@ pub(crate) struct Segment {
 #[derive(Clone, Debug)]
 pub(crate) struct Executable {
     pub(crate) format: Format,
-    /// Flags that some architectures want repeated.
+    /// Flags that some architectures require in the written file.
     pub(crate) flags: elf::FileFlags,
     pub(crate) entry: u64,
     pub(crate) segments: Vec<Segment>,
-    /// Linked to a fixed address, with nothing left to a dynamic linker.
+    /// Linked to a fixed address, without dynamic linking.
     pub(crate) is_static: bool,
     pub(crate) symbols: Vec<(String, u64)>,
 }
@@ -163,9 +162,9 @@ impl Executable {
             .map(|&(_, value)| value)
     }
 
-    /// The file that a loader needs: headers and segments, no sections.
+    /// A file with the parts that a loader needs: headers and segments, no sections.
     pub(crate) fn write(&self) -> Result<Vec<u8>> {
-        /// Segments begin at file offsets congruent to their addresses, as ELF demands.
+        /// Segments begin at file offsets congruent to their addresses, as ELF requires.
         const ALIGNMENT: u64 = 16;
 
         let mut bytes = Vec::new();
@@ -211,7 +210,7 @@ impl Executable {
 }
 
 impl Segment {
-    /// Refuses sizes and addresses that would overflow the arithmetic of loaders.
+    /// Refuses sizes and addresses that would overflow in a loader's arithmetic.
     fn check(&self) -> Result<()> {
         let wraps = |start: u64| start.checked_add(self.memory_size).is_none();
         if wraps(self.virtual_address) || wraps(self.physical_address) {

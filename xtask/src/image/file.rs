@@ -1,4 +1,4 @@
-//! Where boot images lie: a file for each content, so that runs at the same time never see each other's.
+//! The files of boot images: one for each content, so that simultaneous runs never see each other's.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,16 +8,16 @@ use std::time::{Duration, SystemTime};
 use crate::Result;
 use crate::build::write_if_changed;
 
-/// How long an image is kept that is not built again: longer than any run takes to begin.
+/// How long an unused image is kept: longer than any run takes to begin.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Writes an image whose kind is `name`; returns its path.
+/// Writes an image of the kind `name`; returns its path.
 pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf> {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     let path = folder.join(format!("{name}-{:08x}.elf", hasher.finish() as u32));
     write_if_changed(&path, bytes)?;
-    // As young as its last use.
+    // Marks the file as just used.
     File::options()
         .write(true)
         .open(&path)?
@@ -26,13 +26,13 @@ pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf> 
     Ok(path)
 }
 
-/// Removes images that no run waits for any more.
+/// Removes images that no run needs any more.
 fn remove_old(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let age = entry.metadata().and_then(|file| file.modified());
         let is_old = age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > KEPT));
         if is_old {
-            // Another run of the tool may have been faster.
+            // Another run of the tool may have removed it already.
             let _ = fs::remove_file(entry.path());
         }
     }

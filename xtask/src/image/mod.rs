@@ -1,14 +1,12 @@
-//! The boot image: kernel and root task in one file that a loader of physical
-//! memory takes.
+//! The boot image: kernel and root task in one file for a loader of physical memory.
 //!
-//! The kernel comes as its linker left it, with physical load addresses in its
-//! program headers. The root task is flattened to the memory it will see, page
-//! by page, and appended as one more segment behind the kernel. Where it went
-//! is written into the kernel's variable [`ROOT_TASK`], so that booting needs
-//! neither a second file nor an ELF loader in the kernel.
+//! The kernel is used as its linker wrote it, with physical load addresses in its program headers. The root
+//! task is flattened to its memory contents, page by page, and appended as a further segment after the
+//! kernel. Its location is written to the kernel's variable [`ROOT_TASK`], so that booting needs neither a
+//! second file nor an ELF loader in the kernel.
 //!
-//! Where a core starts in another state than the kernel's, a stub joins them. It
-//! is entered first, and finds the kernel by its variable [`KERNEL_ENTRY`].
+//! If cores start in another state than the kernel needs, a stub is added. It is entered first, and finds the
+//! kernel by its variable [`KERNEL_ENTRY`].
 
 pub(crate) mod elf;
 pub(crate) mod file;
@@ -23,23 +21,21 @@ use elf::{Executable, Format, Segment};
 /// and its entry point.
 const ROOT_TASK: &str = "ROOT_TASK";
 
-/// What the first word of [`ROOT_TASK`] must hold: "ESCAPEMT".
+/// The required first word of [`ROOT_TASK`]: "ESCAPEMT".
 const MAGIC: u64 = 0x4553_4341_5045_4d54;
 
-/// Where the kernel begins to execute, as a physical address.
+/// The symbol of the kernel's entry point, a physical address.
 const START: &str = "_start";
 
-/// The stub's variable: where the kernel begins to execute, in 64 bits.
+/// The stub's variable with the kernel's entry point, in 64 bits.
 const KERNEL_ENTRY: &str = "KERNEL_ENTRY";
 
 const PAGE: u64 = 4096;
 
-/// The root task begins at a multiple of the largest of the boards' small
-/// pages, so that any of them can map it.
+/// The root task's alignment: the largest of the boards' small page sizes, so that each of them can map it.
 const ROOT_TASK_ALIGNMENT: u64 = 64 * 1024;
 
-/// Reads a root task and checks that it can be one on a machine of `format`
-/// with `memory` bytes.
+/// Reads a root task and checks that it fits a machine of `format` with `memory` bytes.
 pub(crate) fn root_task(bytes: &[u8], format: Format, memory: u64) -> Result<Executable> {
     let task = Executable::parse(bytes)?;
     if task.format != format {
@@ -67,8 +63,7 @@ pub(crate) fn root_task(bytes: &[u8], format: Format, memory: u64) -> Result<Exe
     Ok(task)
 }
 
-/// Puts `root_task` behind `kernel` and `stub` in front of it, for a loader that
-/// takes files of `format`.
+/// Puts `root_task` after `kernel` and `stub` before it, for a loader of `format`.
 pub(crate) fn assemble(
     kernel: &Executable,
     root_task: &Executable,
@@ -133,7 +128,7 @@ pub(crate) fn assemble(
     .write()
 }
 
-/// The range of pages that the segments touch.
+/// The range of pages that the segments cover.
 fn pages(executable: &Executable) -> Option<(u64, u64)> {
     let start = executable
         .segments
@@ -144,7 +139,7 @@ fn pages(executable: &Executable) -> Option<(u64, u64)> {
     Some((start / PAGE * PAGE, end.checked_next_multiple_of(PAGE)?))
 }
 
-/// The memory from `start` up to the last byte that isn't zero from the outset.
+/// The memory from `start` up to the last byte that is not initially zero.
 fn flatten(executable: &Executable, start: u64) -> Result<Vec<u8>> {
     let mut memory = Vec::new();
     for segment in &executable.segments {
@@ -167,7 +162,7 @@ fn describe(kernel: &Executable, segments: &mut [Segment], words: &[u64; 6]) -> 
     Ok(())
 }
 
-/// The variable `name` of `executable`, whose segments these are.
+/// The variable `name` of `executable`, in its segments.
 fn variable<'a>(
     executable: &Executable,
     segments: &'a mut [Segment],
@@ -186,7 +181,7 @@ fn variable<'a>(
         .with_context(|| format!("its `{name}` is not in initialised memory"))
 }
 
-/// Refuses segments that a loader would put on top of one another.
+/// Refuses segments that overlap in memory.
 fn check_order(segments: &[Segment]) -> Result<()> {
     for pair in segments.windows(2) {
         if pair[0].physical_end() > pair[1].physical_address {

@@ -40,8 +40,8 @@ fn executable(format: Format, entry: u64, segments: Vec<Segment>) -> Executable 
     }
 }
 
-/// A kernel linked at 0xffff_ffff_8010_0000, loaded at 1 MiB, whose variable
-/// lies behind 16 bytes of code, and which ends at 0x10_1234.
+/// A kernel linked at 0xffff_ffff_8010_0000 and loaded at 1 MiB, with its variable after 16 bytes of code,
+/// and its end at 0x10_1234.
 fn kernel() -> Executable {
     const BASE: u64 = 0xffff_ffff_8010_0000;
     let mut data = vec![0x90; 16];

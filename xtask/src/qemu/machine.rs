@@ -7,30 +7,30 @@ use std::process::Command;
 use crate::cli::Hardening;
 use crate::platform::{Platform, Semihosting, Serial};
 
-/// A machine to be run.
+/// A machine to run.
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
     pub(crate) platform: &'a Platform,
     pub(crate) image: &'a Path,
     /// Number of cores.
     pub(crate) cores: u32,
-    /// What the kernel is hardened against.
+    /// The attacks against which the kernel is hardened.
     pub(crate) hardening: &'a Hardening,
-    /// The socket that takes the kernel's log.
+    /// The socket that receives the kernel's log.
     pub(crate) log: Option<&'a Path>,
     /// Virtual time is the number of executed instructions.
     pub(crate) icount: bool,
-    /// Stop before the first instruction and serve a debugger.
+    /// Stop before the first instruction and wait for a debugger.
     pub(crate) gdb: bool,
     pub(crate) more: &'a [OsString],
 }
 
 impl Machine<'_> {
-    /// The call of `emulator`.
+    /// The command that runs `emulator`.
     pub(crate) fn command(&self, emulator: &Path) -> Command {
         let qemu = &self.platform.qemu;
         let mut command = Command::new(emulator);
-        // Some boards have a sound device; the host may have none, and QEMU would complain of it.
+        // Some boards have a sound device; if the host has none, QEMU would print an error.
         command.env("QEMU_AUDIO_DRV", "none");
         command
             .args(&qemu.arguments)
@@ -42,8 +42,7 @@ impl Machine<'_> {
             )
             .args(["-m", &qemu.memory.to_string()]);
         command.args(["-display", "none", "-monitor", "none"]);
-        // Ctrl-C stays the terminal's: it ends the run.
-        // Several ports may share the console.
+        // Ctrl-C remains a signal: it ends the run. Several ports may share the console.
         command.args(["-chardev", "stdio,id=console,signal=on,mux=on"]);
         if let Some(socket) = self.log {
             let mut device = OsString::from("socket,id=log,path=");
@@ -66,7 +65,7 @@ impl Machine<'_> {
         if self.cores > 1 {
             command.args(["-smp", &self.cores.to_string()]);
         }
-        // With several cores too: then they take turns, on one thread of the host.
+        // With several cores as well: then they run in turn, on one thread of the host.
         if self.icount {
             command.args(["-icount", "shift=0,sleep=off"]);
         }

@@ -1,4 +1,4 @@
-//! Watching over a child process: it ends by itself, by timeout, or with us.
+//! Supervision of a child process: it ends by itself, by timeout, or with this tool.
 
 use std::io::{IsTerminal, Read, stdin};
 use std::process::{Child, ExitStatus};
@@ -17,7 +17,7 @@ use crate::Result;
 /// Set by Ctrl-C and by a request to terminate.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// How a child came to its end.
+/// How a child ended.
 #[derive(Debug)]
 pub(crate) enum Ending {
     Exited(ExitStatus),
@@ -25,12 +25,12 @@ pub(crate) enum Ending {
     Interrupted,
 }
 
-/// Catches interruptions, and puts the terminal back as it was.
+/// Catches interruptions, and restores the terminal's settings.
 pub(crate) struct Supervisor {
     terminal: Option<Termios>,
 }
 
-/// Whether the tool was told to end.
+/// Whether the tool was interrupted.
 pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
@@ -48,18 +48,17 @@ impl Supervisor {
         })
     }
 
-    /// Whether the tool itself was told to end.
+    /// Whether the tool itself was interrupted.
     pub(crate) fn interrupted(&self) -> bool {
         is_interrupted()
     }
 
-    /// Waits until `child` has ended; ends it when its time is over or when
-    /// the tool itself is told to end.
+    /// Waits until `child` has ended; ends it at the timeout or when the tool itself is interrupted.
     pub(crate) fn wait(&self, child: &mut Child, timeout: Option<Duration>) -> Result<Ending> {
         const PAUSE: Duration = Duration::from_millis(10);
         let begin = Instant::now();
         loop {
-            // First the interruption: Ctrl-C reaches the child as well.
+            // The interruption is checked first: Ctrl-C reaches the child as well.
             if self.interrupted() {
                 end(child)?;
                 return Ok(Ending::Interrupted);
@@ -76,12 +75,12 @@ impl Supervisor {
     }
 }
 
-/// How long the tool waits for the end of a console behind the end of its program: a process that the program
-/// has left behind may keep the pipe open.
+/// How long the tool reads a console after the end of its program: a process that the program has left behind
+/// may keep the pipe open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Supervisor {
-    /// As [`wait`](Self::wait), and shows what comes from the child's stdout, which is a pipe.
+    /// As [`wait`](Self::wait), and passes the output of the child's stdout, which is a pipe, to `show`.
     pub(crate) fn watch(
         &self,
         child: &mut Child,
@@ -90,7 +89,7 @@ impl Supervisor {
     ) -> Result<Ending> {
         let mut console = child.stdout.take().context("the console is not a pipe")?;
         let (sender, pieces) = mpsc::channel();
-        // Not waited for: at worst it reads until the tool ends.
+        // Not joined: at worst it reads until the tool ends.
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = console.read(&mut bytes) {
@@ -123,24 +122,24 @@ impl Drop for Supervisor {
         if let Some(terminal) = &self.terminal
             && may_read_terminal()
         {
-            // At worst the terminal stays as the child left it.
+            // At worst the terminal keeps the child's settings.
             let _ = tcsetattr(stdin(), OptionalActions::Now, terminal);
         }
     }
 }
 
-/// Whether the tool's stdin may be given to a child that will configure it: a
-/// process in the background is stopped when it touches its terminal.
+/// Whether the tool's stdin may be given to a child that will configure it: a background process is stopped
+/// when it changes its terminal.
 pub(crate) fn may_read_terminal() -> bool {
     !stdin().is_terminal()
         || tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-/// Ends `child`: politely, so that it can tidy up, then by force.
+/// Ends `child`: by SIGTERM, so that it can clean up, then by SIGKILL.
 fn end(child: &mut Child) -> Result<()> {
     const PATIENCE: Duration = Duration::from_secs(2);
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // A child that is gone already is what we want.
+        // A failure means that the child has already ended.
         let _ = kill_process(pid, Signal::TERM);
     }
     let begin = Instant::now();

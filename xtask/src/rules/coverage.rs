@@ -1,5 +1,5 @@
-//! The table of what tests cover names all of the interface, and tests that exist; so does the rest of
-//! the book.
+//! The table of test coverage must list the whole interface, and only tests that exist; the latter also holds
+//! for the rest of the book.
 
 mod interface;
 mod tests_of;
@@ -14,7 +14,7 @@ const PAGE: &str = "docs/src/reference/coverage.md";
 
 pub(super) fn complaints(repository: &Repository) -> Vec<String> {
     let Some(page) = repository.text(PAGE) else {
-        // The tool's own tests look at small repositories.
+        // The tool's own tests use small repositories without this page.
         return Vec::new();
     };
     let suite = Suite::read(repository);
@@ -91,7 +91,7 @@ impl Row<'_> {
             .step_by(2)
             .filter(|code| is_test_name(code))
             .collect();
-        // What is not in backquotes is an explanation, or the commas between tests.
+        // Text outside of backquotes is an explanation, or the commas between tests.
         let explained = cell
             .split('`')
             .step_by(2)

@@ -1,5 +1,5 @@
-//! Dependencies between the house's crates point one way:
-//! abi <- kernel <- arch <- platforms, and abi <- userlib <- systems.
+//! Dependencies between the repository's crates follow the layers: abi <- kernel <- arch <- platforms, and
+//! abi <- userlib <- systems.
 
 use super::Repository;
 use crate::crates::{Crate, Floor};
@@ -27,13 +27,13 @@ fn may_use(one: &Crate, other: &Crate) -> bool {
     use Floor::{Abi, Arch, Host, Kernel, Platform, System, Userlib};
     match one.floor {
         Abi => false,
-        // The kernel is one crate; whatever else its folder comes to hold is its own.
+        // The kernel is one crate; further crates in its folder belong to it.
         Kernel => matches!(other.floor, Abi | Kernel),
         Arch => matches!(other.floor, Abi | Kernel | Arch),
         Platform => matches!(other.floor, Abi | Kernel | Arch),
         Userlib => matches!(other.floor, Abi | Userlib),
         System => matches!(other.floor, Abi | Userlib | System),
-        // Host tests and the simulator compile whatever is portable.
+        // Host tests and the simulator compile all portable crates.
         Host => !matches!(other.floor, Platform | System),
     }
 }

@@ -1,4 +1,4 @@
-//! Relative links in Markdown lead somewhere.
+//! Relative links in Markdown must have existing targets.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -54,7 +54,7 @@ fn is_absolute(target: &str) -> bool {
             .is_some_and(|(scheme, _)| !scheme.contains('/'))
 }
 
-/// `folder/target` without dots; nothing if it leaves the repository.
+/// `folder/target` without dots; none if it leaves the repository.
 fn resolve(folder: &Path, target: &str) -> Option<PathBuf> {
     let mut resolved = PathBuf::new();
     for component in folder.join(target).components() {

@@ -1,9 +1,9 @@
-//! No file names a path that exists on its author's machine only.
+//! No file contains a path that exists only on its author's machine.
 
 use super::Repository;
 
-/// Folders in which people and machines keep their checkouts. Written in
-/// pieces, so that this file keeps its own rule.
+/// Folders in which people and machines keep their checkouts. Written in pieces, so that this file obeys its
+/// own rule.
 const PRIVATE: [&str; 4] = [
     concat!("/ho", "me/"),
     concat!("/ro", "ot/"),
@@ -26,8 +26,7 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
     complaints
 }
 
-/// Whether `private` stands in `line` as the beginning of a path rather than
-/// in the middle of one.
+/// Whether `private` occurs in `line` as the beginning of a path rather than in the middle of one.
 fn begins_a_path(line: &str, private: &str) -> bool {
     line.match_indices(private).any(|(index, _)| {
         let before = line[..index].chars().next_back();

@@ -1,6 +1,5 @@
-//! The benchmarks as tests: no operation may have become worse than the
-//! committed results say, and no delay may grow or exceed its bound. Figures
-//! are counts of instructions, which no load of the host changes.
+//! The benchmarks as tests: no operation may be worse than the committed results, and no delay may grow or
+//! exceed its bound. Figures are counts of instructions, which do not depend on the host's load.
 
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
@@ -14,9 +13,9 @@ use crate::setup::BuildTools;
 use crate::ui::{self, say};
 use crate::{Result, bench};
 
-/// One test for each platform that has benchmarks, and another if it has several cores. As many platforms at
-/// once as the host has processors. A short run keeps to those on which portable behaviour is tested, with one
-/// core.
+/// One test for each platform that has benchmarks, and another if it has several cores. As many platforms run
+/// at once as the host has processors. A short run is limited to the platforms on which portable behaviour is
+/// tested, with one core.
 pub(super) fn run(
     session: &Session<'_>,
     tools: &BuildTools,
@@ -72,7 +71,7 @@ fn examine(
     Ok(total)
 }
 
-/// The outcome of a test that complains.
+/// The result of a test with these complaints.
 fn judge(platform: &Platform, complaints: Result<Vec<String>>) -> Tally {
     match complaints {
         Ok(complaints) if complaints.is_empty() => Tally {

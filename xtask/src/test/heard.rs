@@ -1,27 +1,27 @@
-//! What is heard of a kernel's log while tests run.
+//! The entries of a kernel's log that arrive while tests run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::log::Entry;
 
-/// What all lines begin with, before the number of a core.
+/// The beginning of all lines, before the number of a core.
 const CORE: &str = "core ";
 
-/// What was heard so far.
+/// The entries received so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heard(Arc<Mutex<Counted>>);
 
 #[derive(Debug, Default)]
 struct Counted {
-    /// Cores of which there was a line.
+    /// Cores with at least one line.
     cores: BTreeSet<u32>,
-    /// Frames that made no sense, and lines that do not say of which core they are.
+    /// Damaged frames, and lines without the number of a core.
     damaged: usize,
 }
 
 impl Heard {
-    /// Takes what is in a log.
+    /// Receives an entry of a log.
     pub(super) fn take(&self, entry: &Entry) {
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match core_of(entry) {
@@ -32,7 +32,7 @@ impl Heard {
         }
     }
 
-    /// What is wrong with it, where so many cores ran.
+    /// The complaint about the log of a run on `cores` cores.
     pub(super) fn complaint(&self, cores: u32) -> Option<String> {
         let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let heard: Vec<_> = counted.cores.iter().copied().collect();
@@ -46,12 +46,12 @@ impl Heard {
     }
 }
 
-/// The core whose line it is, if there is one, and it is whole.
+/// The number of the core in an undamaged line.
 fn core_of(entry: &Entry) -> Option<u32> {
     let Entry::Line(line) = entry else {
         return None;
     };
-    // A stamp and the level stand before it.
+    // A time stamp and the level come before it.
     let (_, rest) = line.split_once(CORE)?;
     rest.split_once(':')?.0.parse().ok()
 }

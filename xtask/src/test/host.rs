@@ -13,7 +13,7 @@ use crate::toolchain::Toolchain;
 use crate::ui::{Step, say};
 use crate::{Result, cargo};
 
-/// Runs the host tests of all crates that have them.
+/// Runs the host tests of all crates that have some.
 pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
     let Session {
         workspace,
@@ -44,9 +44,9 @@ pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
         [tool, others].map(|part| part.iter().map(|one| &*one.name).collect::<Vec<_>>());
     let calls = [
         (&others[..], &[][..]),
-        // The kernel of several cores has other ways through it.
+        // The multicore kernel has different code paths.
         (&["host-tests"], &["--features", "smp"]),
-        // With the profile that the tool itself is built with, so that its dependencies are there.
+        // With the profile of the tool itself, so that its dependencies are already built.
         (&tool, &["--profile", "tool"]),
     ];
     let building = "building the host tests";
@@ -74,7 +74,7 @@ pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Shows what the tests print, and counts what they report.
+/// Shows the output of the tests, and counts the reported results.
 fn run_and_count(mut command: Command, supervisor: &Supervisor) -> Result<Tally> {
     let mut child = command
         .stdin(Stdio::null())

@@ -1,7 +1,7 @@
-//! What the tests boot on each platform, and in which order.
+//! The runs of the tests on each platform, and their order.
 //!
-//! Behaviour that is the same on every platform is tested on those whose description says so (`portable` in
-//! `platform.toml`); the others are booted for what they alone have: an architecture's registers, traps,
+//! Behaviour that is the same on every platform is tested on platforms that declare it (`portable` in
+//! `platform.toml`); the others are booted for their own features: an architecture's registers, traps,
 //! address spaces and fast paths, a board's interrupts, timers and memory. `--all` tests everything
 //! everywhere.
 
@@ -14,28 +14,28 @@ use crate::workspace::Workspace;
 
 /// All tests of the fuzzer, and no others, have names that begin with this.
 const FUZZ: &str = "fuzz";
-/// So have those of the calls that only kernels of kind `bench` have.
+/// The same for tests of the system calls that only `bench` kernels have.
 const BENCHMARK: &str = "benchmark";
-/// And those for which the machine must be large; with them run those of boot information.
+/// The same for tests of large machines; the tests of boot information run with them.
 const MACHINE: &str = "machine";
-/// Names of tests that need several cores contain this,
+/// Names of tests that need several cores contain this.
 const CORES: &str = "cores";
-/// and this is the one of the fuzzer.
+/// The fuzzer's test that needs several cores.
 const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
-/// The test of the log,
+/// The test of the log.
 const LOG: &str = "log";
-/// which several cores write together during these.
+/// The tests during which several cores write the log together.
 const BUSY: &str = "cores_history";
-/// The tests of all entries of a hardened kernel and of all its returns.
+/// The tests of all kernel entries and exits of a hardened kernel.
 const ENTRIES: &str = "x86_isolation,call_reply,fast_path,faults,fpu,irq";
-/// Those of registers that may not be shared,
+/// Tests of registers that threads must not share.
 const HIDDEN: &str = "hidden_registers";
-/// those that ask for progress only, in the host's time.
+/// Tests that check progress only, in host time.
 const STRESS: &str = "stress";
-/// And those of which each is the run of an example system.
+/// Tests that are the run of an example system.
 const SYSTEM: &str = "system";
 
-/// The example that is run on every platform: what a newcomer sees first.
+/// The example that is run on every platform, because new users try it first.
 const DEMO: &str = "demo";
 /// Tests of the suite that depend on an architecture or a board.
 const OWN: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
@@ -43,19 +43,19 @@ const OWN: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fa
 /// Thousands of calls in each of the fuzzer's campaigns, unless everything is tested.
 const FEW_CALLS: u64 = 60;
 
-/// How much is tested on a platform.
+/// The scope of the tests on a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Everything.
     All,
-    /// All behaviour, and samples of what takes long.
+    /// All behaviour, and samples of slow tests.
     Portable,
-    /// What the platform alone has.
+    /// The platform's own features only.
     Own,
 }
 
 impl Scope {
-    /// That of a platform, where a run of the tests is to be short or not.
+    /// The scope on a platform, for a short or a full run.
     pub(super) fn of(platform: &Platform, is_short: bool) -> Self {
         match (is_short, platform.portable) {
             (false, _) => Self::All,
@@ -65,9 +65,9 @@ impl Scope {
     }
 }
 
-/// What to boot on a platform: the suite and the fuzzer, as far as they are asked for; parts of the suite
-/// where they need a machine or a kernel of their own: a large machine, a kernel of kind `bench`, the
-/// hardware debug interface; parts of both on two cores; and the example systems.
+/// The boots of a platform: the suite and the fuzzer, if selected; parts of the suite that need a special
+/// machine or kernel: a large machine, a `bench` kernel, the hardware debug interface; parts of both on two
+/// cores; and the example systems.
 pub(super) fn runs<'a>(
     workspace: &'a Workspace,
     platform: &'a Platform,
@@ -94,7 +94,7 @@ pub(super) fn runs<'a>(
         is_stress: false,
         arguments,
     };
-    // Its tests of interrupts want a timer.
+    // The suite's tests of interrupts need a timer.
     let suite = || -> Result<_> {
         Ok(Run {
             abi: [&arguments.abi[..], &platform.timer].concat(),
@@ -122,7 +122,7 @@ pub(super) fn runs<'a>(
     } else if !fuzz && !benchmark && !machine && !system && !log && !stress {
         runs.push(suite()?);
     }
-    // What is about several cores.
+    // Tests of several cores.
     if all && two_cores {
         runs.push(Run {
             cores: Cores::TWO,
@@ -136,7 +136,7 @@ pub(super) fn runs<'a>(
             ..part(BUSY)?
         });
     }
-    // In the host's time, in which interrupts come at any instant, beside loops that keep it busy.
+    // In host time, in which interrupts come at any time, with busy loops on the host.
     if all && !own || stress {
         let stress = Run {
             is_stress: true,
@@ -172,7 +172,7 @@ pub(super) fn runs<'a>(
             ..part(ENTRIES)?
         });
     }
-    // Without options, registers of the timer are refused.
+    // Without options, user mode has no access to the timer's registers.
     if (all && !own || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
         runs.push(Run {
             abi: arguments.abi.clone(),
@@ -210,8 +210,8 @@ pub(super) fn runs<'a>(
     Ok(runs)
 }
 
-/// Puts runs of several platforms into an order that shows failures early: first the first ones of all
-/// platforms, then the second ones, and so on; the fuzzer's are the last.
+/// Orders the runs of several platforms so that failures show early: the first run of each platform, then the
+/// second ones, and so on; the fuzzer's runs are the last.
 pub(super) fn interleave<T>(platforms: Vec<Vec<T>>) -> Vec<T> {
     let mut queues: Vec<_> = platforms.into_iter().map(Vec::into_iter).collect();
     let mut all = Vec::new();
@@ -224,7 +224,7 @@ pub(super) fn interleave<T>(platforms: Vec<Vec<T>>) -> Vec<T> {
     }
 }
 
-/// What the run of an example system is called as a test.
+/// The name of an example system's run as a test.
 pub(super) fn example(system: &str) -> String {
     format!("{SYSTEM}::{system}")
 }

@@ -1,5 +1,5 @@
-//! What of a long run of the tests has passed, on disk, so that the next run goes on where one was
-//! interrupted. It counts only as long as no source has changed.
+//! The parts of a long test run that have passed, on disk, so that the next run continues an interrupted one.
+//! They count only as long as no source has changed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -15,7 +15,7 @@ use crate::Result;
 use crate::ui::say;
 use crate::workspace::Workspace;
 
-/// What has passed.
+/// The parts that have passed.
 #[derive(Debug)]
 pub(super) struct Progress {
     file: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// What an interrupted run has left, if the sources are what they were and it is not to be forgotten.
+    /// The parts that an interrupted run has passed, if the sources are unchanged and `forget` is false.
     pub(super) fn open(workspace: &Workspace, forget: bool) -> Result<Self> {
         let sources = fingerprint(workspace)?;
         let file = workspace.target().join("tests-passed");
@@ -56,11 +56,11 @@ impl Progress {
         passed.get(part).copied()
     }
 
-    /// A part is through.
+    /// Records the result of a part.
     pub(super) fn note(&self, part: &str, tally: Tally) {
         let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         if tally.is_success() && passed.insert(part.to_string(), tally).is_none() {
-            // Without it the part is only run again.
+            // If writing fails, the part is only run again.
             let _ = OpenOptions::new()
                 .append(true)
                 .open(&self.file)
@@ -68,7 +68,7 @@ impl Progress {
         }
     }
 
-    /// The run is through: the next one begins anew.
+    /// The run is complete: the next one starts from the beginning.
     pub(super) fn end(self) {
         let _ = fs::remove_file(self.file);
     }
@@ -79,7 +79,7 @@ fn read(line: &str) -> Option<(String, Tally)> {
     Some((part.to_string(), Tally::from_summary(tally)?))
 }
 
-/// A number that changes with every file of the repository.
+/// A hash of all files of the repository.
 fn fingerprint(workspace: &Workspace) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     for file in workspace.files()? {

@@ -1,25 +1,24 @@
-//! One screen for several runs at once. What the first of them prints is shown
-//! as it comes; what the others print is kept until it is their turn. So the
-//! screen reads as if they had run one after the other.
+//! One screen for several simultaneous runs. The output of the first of them is shown at once; that of the
+//! others is kept until their turn. So the screen reads as if they had run one after the other.
 
 use std::io::{Write, stdout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ui;
 
-/// Something to be shown.
+/// A piece of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
-    /// From the guest: to stdout.
+    /// The guest's output: to stdout.
     Output(Vec<u8>),
-    /// Words of ours: to stderr.
+    /// The tool's messages: to stderr.
     Words(String),
 }
 
 impl Piece {
     fn show(&self) {
         match self {
-            // Tests count even if nobody watches any more.
+            // Tests count even if stdout is closed.
             Self::Output(bytes) => {
                 let mut stdout = stdout();
                 let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
@@ -33,7 +32,7 @@ impl Piece {
 #[derive(Debug, Default)]
 pub(super) struct Screen(Mutex<Turns>);
 
-/// Whose turn it is, and what the others have printed so far.
+/// The run that is shown, and the kept output of the others.
 #[derive(Debug, Default)]
 struct Turns {
     runs: Vec<Run>,
@@ -52,13 +51,13 @@ impl Turns {
         self.runs.len() - 1
     }
 
-    /// A run prints; returns what can be shown.
+    /// Adds output of a run; returns the output to show.
     fn print(&mut self, run: usize, piece: Piece) -> Vec<Piece> {
         self.runs[run].kept.push(piece);
         self.due()
     }
 
-    /// A run has ended; returns what can be shown.
+    /// Ends a run; returns the output to show.
     fn end(&mut self, run: usize) -> Vec<Piece> {
         self.runs[run].ended = true;
         self.due()
@@ -78,7 +77,7 @@ impl Turns {
 }
 
 impl Screen {
-    /// A place on the screen for a new run, behind all others.
+    /// A place on the screen for a new run, after all others.
     pub(super) fn begin(&self) -> Place<'_> {
         let run = self.turns().begin();
         Place { screen: self, run }
@@ -89,13 +88,13 @@ impl Screen {
     }
 
     fn show(&self, due: impl FnOnce(&mut Turns) -> Vec<Piece>) {
-        // Nobody else shows anything in between.
+        // The lock keeps other runs' output from appearing in between.
         let mut turns = self.turns();
         due(&mut turns).iter().for_each(Piece::show);
     }
 }
 
-/// The place of one run; that of the next is behind its end.
+/// The place of one run; the next run's output follows its end.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
     screen: &'a Screen,
@@ -103,13 +102,13 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Shows what comes from the guest.
+    /// Shows output of the guest.
     pub(super) fn output(&self, bytes: &[u8]) {
         let piece = Piece::Output(bytes.to_vec());
         self.screen.show(|turns| turns.print(self.run, piece));
     }
 
-    /// Says one line.
+    /// Shows one line of the tool.
     pub(super) fn say(&self, words: &str) {
         let piece = Piece::Words(words.to_string());
         self.screen.show(|turns| turns.print(self.run, piece));

@@ -1,4 +1,4 @@
-//! Counting tests from what they print.
+//! Counts of tests, from their output.
 
 use std::fmt;
 use std::iter::Sum;
@@ -41,8 +41,7 @@ impl Tally {
         Some(Self { passed, failed })
     }
 
-    /// What one line of a run on the target says about one test:
-    /// `test NAME ... ok` or `test NAME ... FAILED: why`.
+    /// Reads a line of a run on the target about one test: `test NAME ... ok` or `test NAME ... FAILED: why`.
     pub(super) fn from_test(line: &str) -> Option<Self> {
         let (_, verdict) = line.strip_prefix("test ")?.split_once(" ... ")?;
         if verdict == "ok" {

@@ -1,6 +1,5 @@
-//! Tests on the target: systems like any other, whose root tasks print a line
-//! for each test and a summary at their end. This side believes nothing that the
-//! guest did not print: a run that dies is a failure.
+//! Tests on the target: ordinary systems with root tasks that print a line for each test and a summary at the
+//! end. Only printed results count: a run that ends unexpectedly is a failure.
 
 use std::fs;
 use std::path::Path;
@@ -26,16 +25,15 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use crate::{Result, bochs};
 
-/// Tells the tests' compilation which tests are wanted; empty for all.
+/// The variable that selects tests for their compilation; empty for all.
 const FILTER: &str = "ESCAPEMENT_TEST_FILTER";
-/// Tell the fuzzer's compilation another seed and number of calls, 0 for its own, and whether to print
-/// every call.
+/// The variables with the fuzzer's seed and number of calls, 0 for its own, and whether it prints every call.
 const FUZZ_SEED: &str = "ESCAPEMENT_FUZZ_SEED";
 const FUZZ_TRACE: &str = "ESCAPEMENT_FUZZ_TRACE";
 const FUZZ_CALLS: &str = "ESCAPEMENT_FUZZ_CALLS";
-/// Tells the tests' compilation that the machine is a large one, and its memory in MiB.
+/// The variable with the memory of a large machine in MiB, for the tests' compilation.
 const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
-/// Tells the tests' compilation what the kernel is hardened against.
+/// The variable with the attacks against which the kernel is hardened, for the tests' compilation.
 const HARDENED: &str = "ESCAPEMENT_TEST_HARDENED";
 
 /// One boot of a system.
@@ -51,19 +49,19 @@ pub(super) struct Run<'a> {
     pub(super) filter: String,
     /// The memory of a large machine, in MiB.
     pub(super) memory: Option<u32>,
-    /// How many thousand calls the fuzzer makes in each campaign, if not as many as it chooses.
+    /// The number of calls in each of the fuzzer's campaigns, in thousands, if not its own.
     pub(super) fuzz_calls: Option<u64>,
     /// Whether the run as a whole is a test: that of an example system, which prints no verdicts.
     pub(super) is_example: bool,
     /// Whether the kernel's log is a test, too.
     pub(super) is_logged: bool,
-    /// Whether time is the host's, and the host busy.
+    /// Whether time is the host's, and the host is kept busy.
     pub(super) is_stress: bool,
     pub(super) arguments: &'a TestArguments,
 }
 
 impl Run<'_> {
-    /// What tells this run from all others.
+    /// A label that is unique among all runs.
     pub(super) fn label(&self) -> String {
         let mut label = format!("{}: {}", self.platform.name, self.system.name);
         let mut add = |part: &str| {
@@ -208,7 +206,7 @@ impl Run<'_> {
         Duration::from_secs(self.arguments.timeout)
     }
 
-    /// Boots what was built in QEMU; `show` gets what comes from the console, `heard` what comes from the log.
+    /// Boots the image in QEMU; `show` gets the console's output, `heard` the log.
     fn on_qemu(
         &self,
         built: &Built,
@@ -234,7 +232,7 @@ impl Run<'_> {
             cores: self.cores.count,
             hardening: &self.hardening,
             log: socket.as_deref(),
-            // Virtual time that follows the instructions: a busy host disturbs no test.
+            // Virtual time counts instructions, so that a busy host affects no test.
             icount: !self.arguments.parallel && !self.is_stress,
             gdb: false,
             more: memory.as_ref().map_or(&[], |memory| memory),
@@ -267,7 +265,7 @@ impl Run<'_> {
     }
 }
 
-/// How Bochs plays `platform`.
+/// The description of `platform` for Bochs.
 pub(super) fn bochs(platform: &Platform) -> Result<&Bochs> {
     let name = &platform.name;
     let bochs = platform.bochs.as_ref();

@@ -1,13 +1,13 @@
-//! Where the time of the tests went.
+//! The durations of the parts of the tests.
 
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many of the longest are named.
+/// The number of longest parts that are listed.
 const NAMED: usize = 12;
 
-/// The time that each part took.
+/// The duration of each part.
 #[derive(Debug)]
 pub(super) struct Times {
     begin: Instant,
@@ -22,7 +22,7 @@ impl Times {
         }
     }
 
-    /// Performs a part, and remembers how long it took.
+    /// Performs a part, and records its duration.
     pub(super) fn of<T>(&self, part: impl Into<String>, perform: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let result = perform();

@@ -1,8 +1,9 @@
-//! What a run says of itself, and whether it is believed: a run that dies is a failure, whatever it printed.
+//! The printed results of a run, and their validity: a run that ends unexpectedly is a failure, whatever it
+//! printed.
 
 use super::tally::Tally;
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Debug)]
 pub(super) enum End {
     Success,
@@ -10,7 +11,7 @@ pub(super) enum End {
 }
 
 impl End {
-    /// What was wrong with it.
+    /// The description of a failure.
     pub(super) fn failure(&self) -> Option<&str> {
         match self {
             Self::Success => None,
@@ -19,7 +20,7 @@ impl End {
     }
 }
 
-/// What is printed of a run that as a whole is a test.
+/// The line for a run that as a whole is a test.
 pub(super) fn verdict(name: &str, failure: Option<&str>) -> String {
     match failure {
         None => format!("test {name} ... ok"),
@@ -27,7 +28,7 @@ pub(super) fn verdict(name: &str, failure: Option<&str>) -> String {
     }
 }
 
-/// The tally of a run that printed `output`, and what else was wrong with it.
+/// The tally of a run that printed `output`, and a complaint if it ended otherwise than printed.
 pub(super) fn judge(output: &str, end: &End, must_run: bool) -> (Tally, Option<String>) {
     let lines = || output.lines().map(str::trim_end);
     let counted: Tally = lines().filter_map(Tally::from_test).sum();

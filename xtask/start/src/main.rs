@@ -1,7 +1,7 @@
-//! `cargo xtask`: builds the tool, and becomes it.
+//! `cargo xtask`: builds the tool, and replaces itself by it.
 //!
-//! Without dependencies it is there within a second or two, and shows cargo's own progress while cargo builds
-//! the tool, which takes a minute the first time.
+//! It has no dependencies, so it is built within a second or two, and shows cargo's own progress while cargo
+//! builds the tool, which takes a minute the first time.
 
 use std::env;
 use std::fs;
@@ -12,9 +12,9 @@ use std::time::SystemTime;
 
 /// The tool's crate, and its folder in the repository.
 const TOOL: &str = "xtask";
-/// The profile of the workspace that builds quickly rather than well.
+/// The profile of the workspace for quick builds.
 const PROFILE: &str = "tool";
-/// A bad call or a failed build, as everywhere in the tool.
+/// The exit code for a bad call or a failed build, as in the tool.
 const CANNOT: u8 = 2;
 
 fn main() -> ExitCode {
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds the tool and becomes it; returns only to say why it could not.
+/// Builds the tool and replaces itself by it; returns only an error.
 fn start() -> Result<std::convert::Infallible, String> {
     let own =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
@@ -55,7 +55,7 @@ fn start() -> Result<std::convert::Infallible, String> {
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
     if !status.success() {
-        return Err("the tool could not be built; cargo's reason stands above".to_string());
+        return Err("the tool could not be built; see cargo's output above".to_string());
     }
     let error = Command::new(&program)
         .args(env::args_os().skip(1))
@@ -64,12 +64,12 @@ fn start() -> Result<std::convert::Infallible, String> {
     Err(format!("cannot start {}: {error}", program.display()))
 }
 
-/// When a file was written, if it is there.
+/// The modification time of a file, if it exists.
 fn modified(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|file| file.modified()).ok()
 }
 
-/// When the youngest file below a folder was written.
+/// The modification time of the newest file below a folder.
 fn newest(folder: &Path) -> Option<SystemTime> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());

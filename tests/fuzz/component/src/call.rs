@@ -5,24 +5,24 @@ use suite::support::arch::raw_system_call;
 use userlib::arch::Registers;
 use userlib::{CPtr, ipc_buffer};
 
-/// A system call, before it is made.
+/// A system call with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     /// The number of the system call.
     pub number: usize,
     /// The registers.
     pub registers: Registers,
-    /// The words of the message, the first of which travel in registers.
+    /// The words of the message, the first of which are in registers.
     pub words: [usize; WORDS],
-    /// The capabilities that go along.
+    /// The extra capabilities.
     pub caps: [usize; MAX_EXTRA_CAPS],
 }
 
-/// As many words as any method wants.
+/// The maximum number of words that a method takes.
 pub const WORDS: usize = 48;
 const _: () = assert!(WORDS <= MAX_MESSAGE_LENGTH);
 
-/// Calls with which a debug kernel obeys anybody: they print, stop the machine or change it.
+/// System calls of debug kernels that need no capability: they print, stop the machine or change it.
 const OBEYED: [Syscall; 7] = [
     Syscall::DebugPutChar,
     Syscall::DebugDumpScheduler,
@@ -33,13 +33,13 @@ const OBEYED: [Syscall; 7] = [
     Syscall::X86DangerousRdmsr,
 ];
 
-/// Whether a number may be used: it is not one with which a debug kernel obeys anybody.
+/// Whether a system call may be made: it is not one of `OBEYED`.
 pub fn is_contained(number: usize) -> bool {
     OBEYED.iter().all(|call| call.number() != number)
 }
 
 impl Call {
-    /// A call of a method, without words or capabilities.
+    /// A call with a capability, without words or extra capabilities.
     pub fn new(syscall: Syscall, cap: usize) -> Self {
         let registers = Registers {
             cap,
@@ -53,7 +53,7 @@ impl Call {
         }
     }
 
-    /// Makes the call; the label of the answer, which means something after a Call only.
+    /// Makes the call; returns the label of the answer, which is meaningful only after a Call.
     pub fn perform(&self) -> usize {
         for (index, word) in self.words.iter().enumerate().skip(MESSAGE_REGISTERS) {
             ipc_buffer::set_message_word(index, *word);
@@ -65,7 +65,7 @@ impl Call {
         registers
             .words
             .copy_from_slice(&self.words[..MESSAGE_REGISTERS]);
-        // SAFETY: whatever becomes of this component, its parent starts it again.
+        // SAFETY: whatever happens to this component, its parent starts it again.
         unsafe { raw_system_call(self.number, &mut registers) };
         MessageInfo(registers.info).label()
     }

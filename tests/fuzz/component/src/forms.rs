@@ -1,44 +1,45 @@
-//! What the methods of the interface want: which words, and which capabilities.
+//! The message words and capabilities that the methods of the interface take.
 
 use abi::Method;
 
 use crate::arch;
 use crate::kind::Kind;
 
-/// What a word, or some words in a row, of a message stand for.
+/// The meaning of a word, or of several words in sequence, of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Any number.
     Any,
-    /// A number below this.
+    /// A number below this one.
     Below(usize),
-    /// Index and depth of a slot that is empty, in the CNode that is capability number so-and-so.
+    /// Index and depth of an empty slot in the CNode: the target for 0, else the extra capability of this
+    /// number.
     Empty(usize),
-    /// Index and depth of a slot that holds something.
+    /// Index and depth of a slot in use, in the same CNode.
     Full(usize),
-    /// Index and depth 0, and the first of some empty slots, of the CNode itself.
+    /// Index and depth 0 for the CNode itself, and the first of some empty slots in it.
     Range(usize),
     /// Type and size of an object.
     Object,
     /// Rights.
     Rights,
-    /// A badge, or a guard for one of our CNodes.
+    /// A badge, or a guard for a CNode of the component.
     Data,
     /// A priority.
     Priority,
     /// Budget and period.
     Budget,
-    /// A length of time in ticks.
+    /// A duration in ticks.
     Ticks,
-    /// A length of time in microseconds.
+    /// A duration in microseconds.
     Microseconds,
     /// The address of a page.
     Page,
-    /// Start and end of a piece of a page.
+    /// Start and end of a part of a page.
     Span,
-    /// The registers of a thread that makes calls.
+    /// The registers of a thread that makes system calls.
     Registers,
-    /// Number of an I/O port that nothing listens at.
+    /// The number of an I/O port without a device.
     Port,
 }
 
@@ -47,11 +48,11 @@ pub enum Part {
 pub struct Form {
     /// The method.
     pub method: Method,
-    /// On what.
+    /// The kind of object.
     pub on: Kind,
     /// The message.
     pub words: &'static [Part],
-    /// The capabilities that go along; [`Kind::None`] for one that may be missing.
+    /// The extra capabilities; [`Kind::None`] for one that may be missing.
     pub caps: &'static [Kind],
 }
 

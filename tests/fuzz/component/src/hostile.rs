@@ -10,12 +10,12 @@ use crate::kind::Kind;
 use crate::ledger::{ADDRESSES, Ledger, Manner, SLOTS, Word, index};
 use crate::prepare::Author;
 
-/// Which kind has which tag, as the kernel tells it (`DebugCapIdentify`). It is learnt from what the
-/// parent has said about the first capabilities.
+/// The kind for each tag that the kernel reports (`DebugCapIdentify`). It is filled from the kinds of the
+/// first capabilities, which the parent has written to the ledger.
 static KIND_OF_TAG: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
 
-/// Makes calls until the ledger says that it is enough. What interrupts it is no matter: it is started
-/// again and goes on.
+/// Makes calls until the ledger's limit is reached. The component may be interrupted anywhere: when it is
+/// started again, it continues from the ledger.
 pub fn run(startup: &'static Startup) {
     let ledger = Ledger::from_startup(startup);
     if ledger.get(Word::Calls) == 0 {
@@ -38,7 +38,7 @@ pub fn run(startup: &'static Startup) {
         };
         perform(&call, &mut random, ledger);
     }
-    // Whoever is done waits for nobody.
+    // It blocks here, so as to use no more budget.
     loop {
         syscall::wait(CPtr::NULL);
     }
@@ -48,7 +48,7 @@ fn tag(address: usize) -> usize {
     syscall::debug_cap_identify(CPtr(address)) % KIND_OF_TAG.len()
 }
 
-/// Looks what is at an address.
+/// Identifies the capability at an address, and notes its kind.
 fn look(address: usize, ledger: Ledger) -> usize {
     let kind = KIND_OF_TAG[tag(address)].load(Relaxed);
     ledger.kind(address).store(kind, Relaxed);
@@ -68,17 +68,17 @@ fn plausible(random: &mut Random, ledger: Ledger) -> Option<Call> {
     } else if look(call.registers.cap, ledger) != form.on as usize {
         return None;
     }
-    // What the call will have changed is looked at by the next one.
+    // The slots that this call may change are identified before the next one.
     for address in touched {
         PENDING[address % PENDING.len()].store(address, Relaxed);
     }
     Some(call)
 }
 
-/// After so many calls it looks at its stack.
+/// Calls between two checks of the stack.
 const STACK_LOOK: usize = 1_000;
 
-/// Slots to look at.
+/// Slots to identify.
 static PENDING: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
 
 fn perform(call: &Call, random: &mut Random, ledger: Ledger) {
@@ -114,7 +114,7 @@ fn perform(call: &Call, random: &mut Random, ledger: Ledger) {
     }
 }
 
-/// Tells of a call that is about to be made.
+/// Prints a call that is about to be made.
 fn trace(number: usize, call: &Call) {
     let Call {
         number: syscall,

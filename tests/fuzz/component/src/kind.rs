@@ -1,4 +1,4 @@
-//! Kinds of capabilities, as the hostile component tells them apart.
+//! Kinds of capabilities that the hostile component distinguishes.
 
 /// A kind of capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Kind {
     Endpoint,
     Notification,
     Reply,
-    /// A CNode, or the component's own.
+    /// A CNode; the component's own is one, too.
     CNode,
     Thread,
     SchedContext,
@@ -21,7 +21,7 @@ pub enum Kind {
     Frame,
     /// The root of an address space.
     Space,
-    /// Paging structures, from the lowest.
+    /// Paging structures, from the lowest level.
     Table,
     Table2,
     Table3,
@@ -29,7 +29,7 @@ pub enum Kind {
     AsidPool,
     PortsControl,
     Ports,
-    /// A thing that there is on one architecture only.
+    /// An object that exists on one architecture only.
     Special,
 }
 
@@ -60,7 +60,7 @@ impl Kind {
         Self::Special,
     ];
 
-    /// The kind of a number.
+    /// The kind with a number.
     pub fn from_number(number: usize) -> Self {
         Self::ALL.get(number).copied().unwrap_or(Self::None)
     }

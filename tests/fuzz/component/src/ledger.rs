@@ -1,7 +1,7 @@
-//! The page on which the hostile component keeps count, and by which its parent knows it.
+//! The shared page on which the hostile component keeps its state and counts, and which its parent reads.
 //!
-//! It is the parent's page, so what is on it survives whatever the component does to itself; and it
-//! holds nothing that could hurt the parent, whatever the component writes.
+//! It belongs to the parent, so its contents survive whatever the component does to itself; and no value that
+//! the component writes can harm the parent.
 
 use abi::Method;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,56 +11,56 @@ use crate::names;
 
 /// log2 of the slots of each half of the hostile component's CSpace.
 pub const RADIX: usize = 7;
-/// Slots of the half that it has the CNode of.
+/// Slots of the half for which it has the CNode capability.
 pub const SLOTS: usize = 1 << RADIX;
-/// Addresses of its capabilities: its own CNode, then the one that it can't change.
+/// Addresses of its capabilities: its own CNode, then the one that it cannot change.
 pub const ADDRESSES: usize = 2 * SLOTS;
 
 /// Address of the component's own CNode.
 pub const HOME: usize = 1;
-/// Slots of what it is made of: its CNode, thread, address space and scheduling context; and the empty
-/// one at address 0.
+/// Slots of its own objects: CNode, thread, address space and scheduling context; and the empty slot at
+/// address 0.
 pub const OWN: core::ops::Range<usize> = 0..5;
-/// Where it maps pages: addresses that nobody uses.
+/// Where it maps pages: an unused range of addresses.
 pub const PAGES: usize = 0x3000_0000;
 /// log2 of the slots of other CNodes.
 pub const OTHER_RADIX: usize = 4;
 /// The highest priority that the component may use.
 pub const PRIORITY: u8 = 100;
 
-/// How it acts.
+/// The kind of calls it makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Manner {
     /// Mostly calls that could succeed.
     Plausible,
-    /// Anything.
+    /// Arbitrary calls.
     Noise,
 }
 
-/// What a word of the page holds.
+/// The words of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Word {
-    /// State of the random numbers, low and high half.
+    /// The lower half of the generator's state.
     Random,
-    /// The other half.
+    /// The upper half.
     RandomHigh,
-    /// How many calls were made.
+    /// The number of calls made.
     Calls,
-    /// After how many it stops.
+    /// The number of calls after which it stops.
     Limit,
     /// The [`Manner`].
     Manner,
     /// Whether every call is printed.
     Trace,
-    /// How many bytes of its stack were used at the deepest.
+    /// The maximum stack use, in bytes.
     Stack,
-    /// How many words have names.
+    /// The number of named words.
     Count,
 }
 
-/// How many methods there are: those of seL4, and ours.
+/// The number of methods: those of seL4, and those of Escapement.
 pub const METHODS: usize = Method::COUNT + Method::ADDITIONS.len();
 
 /// The method with a number below [`METHODS`].
@@ -71,7 +71,7 @@ pub fn method(index: usize) -> Option<Method> {
     }
 }
 
-/// The number below [`METHODS`] of the method with a label.
+/// The number below [`METHODS`] for the method with a label.
 pub fn index(label: usize) -> Option<usize> {
     (0..METHODS)
         .find(|index| method(*index).is_some_and(|method| method.checked_number() == Some(label)))
@@ -109,13 +109,13 @@ impl Ledger {
         self.0[word as usize].store(value, Relaxed);
     }
 
-    /// The state of the random numbers.
+    /// The state of the random number generator.
     pub fn random(self) -> u64 {
         let high = self.get(Word::RandomHigh) as u64;
         high << 32 | (self.get(Word::Random) as u64 & 0xffff_ffff)
     }
 
-    /// Sets the state of the random numbers.
+    /// Sets the state of the random number generator.
     pub fn set_random(self, state: u64) {
         self.set(Word::Random, state as u32 as usize);
         self.set(Word::RandomHigh, (state >> 32) as usize);
@@ -135,12 +135,12 @@ impl Ledger {
         self.count(SUCCEEDED, method)
     }
 
-    /// What is believed to be at an address: the number of a [`crate::kind::Kind`].
+    /// The kind last seen at an address: the number of a [`crate::kind::Kind`].
     pub fn kind(self, address: usize) -> &'static AtomicUsize {
         &self.0[KINDS + address % ADDRESSES]
     }
 
-    /// Forgets the counts and all beliefs.
+    /// Sets all counts and kinds to zero.
     pub fn clear(self) {
         for word in self.0 {
             word.store(0, Relaxed);

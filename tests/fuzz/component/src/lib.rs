@@ -1,11 +1,10 @@
 //! The components of the fuzzer.
 //!
-//! The hostile one makes system calls: plausible ones, which are made of what the
-//! methods of the interface want ([`forms`]) and changed here and there, and noise. It holds a
-//! capability of every kind. It is written to be started again in the middle of anything: all that it
-//! must remember is in the [`ledger`], a page that the root task reads.
+//! The hostile component makes system calls: plausible ones, which follow the methods' signatures ([`forms`])
+//! with some mutations, and noise. It holds a capability of every kind. It can be stopped and started again
+//! at any point: all state that it needs is in the [`ledger`], a page that the root task reads.
 //!
-//! The others ([`victim`]) do a piece of work in each period and note how that went.
+//! The other components ([`victim`]) do a piece of work in each period and record the results.
 #![no_std]
 
 pub mod arch;
@@ -19,15 +18,15 @@ pub mod victim;
 
 use userlib::Startup;
 
-/// What a component is to do.
+/// The role of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Role {
-    /// Everything.
+    /// Makes arbitrary system calls.
     Hostile,
-    /// Calls a server once in a while.
+    /// Calls a server in each period.
     Client,
-    /// Answers.
+    /// Answers calls.
     Server,
 }
 
@@ -37,15 +36,15 @@ pub mod names {
     pub const ROLE: &str = "role";
     /// The ledger, or the victim's record.
     pub const LEDGER: &str = "ledger";
-    /// Where clients and servers meet.
+    /// The endpoint of client and server.
     pub const ENDPOINT: &str = "endpoint";
     /// The server's reply object.
     pub const REPLY: &str = "reply";
-    /// Memory that others can't reach.
+    /// Memory that is not shared.
     pub const MEMORY: &str = "memory";
 }
 
-/// Does what the parent wants.
+/// Performs the role that the parent chose.
 pub fn perform(startup: &'static Startup) {
     match startup.number(names::ROLE) {
         role if role == Role::Hostile as usize => hostile::run(startup),

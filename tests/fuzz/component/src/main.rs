@@ -1,4 +1,4 @@
-//! One program for all components of the fuzzer; the startup page says which it is.
+//! One program for all components of the fuzzer; the startup page states its role.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

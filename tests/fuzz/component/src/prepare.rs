@@ -1,4 +1,4 @@
-//! Making calls up: plausible ones from forms, and noise.
+//! Generation of calls: plausible ones from forms, and noise.
 
 use abi::registers::{self, MESSAGE_REGISTERS};
 use abi::{GuardData, MessageInfo, Method, ObjectType, Syscall, WORD_BITS, sizes};
@@ -27,24 +27,24 @@ const CALLS: [Syscall; 12] = [
     Syscall::Yield,
     Syscall::SetTlsBase,
 ];
-/// Those that never wait.
+/// System calls that never block.
 const PROMPT: [Syscall; 3] = [Syscall::NBSend, Syscall::NBRecv, Syscall::NBWait];
-/// Kinds that messages are about.
+/// Kinds of capabilities to which messages are sent.
 const MEETING: [Kind; 3] = [Kind::Endpoint, Kind::Notification, Kind::Reply];
 
-/// What makes calls up.
+/// A generator of calls.
 pub struct Author<'a> {
-    /// Chance.
+    /// The random number generator.
     pub random: &'a mut Random,
-    /// What is believed to be where.
+    /// The kinds of the capabilities at all addresses.
     pub ledger: Ledger,
-    /// Slots that the call, if it succeeds, changes.
+    /// Slots that the call changes if it succeeds.
     pub touched: [usize; 4],
     count: usize,
 }
 
 impl<'a> Author<'a> {
-    /// For one call.
+    /// A generator of one call.
     pub fn new(random: &'a mut Random, ledger: Ledger) -> Self {
         Self {
             random,
@@ -63,8 +63,8 @@ impl<'a> Author<'a> {
         Kind::from_number(self.ledger.kind(address).load(Relaxed))
     }
 
-    /// One of the addresses in a range that something holds for; of the component's own things rarely,
-    /// so that it lives a while.
+    /// A random address for which `holds` is true; rarely one of the component's own objects, so that it
+    /// survives for a while.
     fn any(&mut self, addresses: usize, holds: impl Fn(&Self, usize) -> bool) -> Option<usize> {
         let own = self.one_in(32);
         let fits = |author: &Self, address: &usize| {
@@ -80,7 +80,7 @@ impl<'a> Author<'a> {
             .nth(chosen)
     }
 
-    /// The address of a capability of a kind; its own CNode often.
+    /// The address of a capability of a kind; often its own CNode.
     fn pick(&mut self, kind: Kind) -> usize {
         if kind == Kind::CNode && !self.one_in(4) {
             return HOME;
@@ -89,7 +89,7 @@ impl<'a> Author<'a> {
             .unwrap_or(0)
     }
 
-    /// Any form.
+    /// A random form.
     pub fn form(&mut self) -> &'static Form {
         let index = self.random.below(COMMON.len() + arch::FORMS.len());
         COMMON
@@ -97,7 +97,7 @@ impl<'a> Author<'a> {
             .unwrap_or_else(|| &arch::FORMS[index - COMMON.len()])
     }
 
-    /// A call of a form; nothing if there is no such object, or no such method in this build.
+    /// A call of a form; none if there is no such object, or no such method in this build.
     pub fn plausible(&mut self, form: &Form) -> Option<Call> {
         let label = form.method.checked_number()?;
         let target = self.pick(form.on);
@@ -121,7 +121,7 @@ impl<'a> Author<'a> {
         Some(call)
     }
 
-    /// Writes what a part stands for; how many words it takes.
+    /// Writes the words for a part; returns their number.
     fn write(&mut self, part: Part, is_home: &dyn Fn(usize) -> bool, words: &mut [usize]) -> usize {
         let time = 64 / WORD_BITS;
         match part {
@@ -219,7 +219,7 @@ impl<'a> Author<'a> {
         match self.random.below(4) {
             0 => 0,
             1 => self.random.below(16),
-            // Lets the component's own CNode be a whole CSpace.
+            // With this guard, the component's own CNode is a whole CSpace.
             2 => GuardData {
                 guard: 0,
                 size: WORD_BITS - RADIX,
@@ -229,7 +229,7 @@ impl<'a> Author<'a> {
         }
     }
 
-    /// Pages of a region that nobody uses, few enough to meet again.
+    /// Pages of an unused region, few enough to be chosen repeatedly.
     fn page(&mut self) -> usize {
         PAGES + (self.random.below(3) << 21) + (self.random.below(8) << 12)
     }
@@ -251,7 +251,7 @@ impl<'a> Author<'a> {
         1 + count
     }
 
-    /// A call that is about a message, or about no object.
+    /// A call that sends or receives, or a call without an object.
     fn meeting(&mut self, syscalls: &[Syscall]) -> Call {
         let place = self.random.choose(&MEETING);
         let address = self.pick(place);
@@ -273,7 +273,7 @@ impl<'a> Author<'a> {
         call
     }
 
-    /// A message, mostly without waiting.
+    /// A message, mostly without blocking.
     pub fn message(&mut self) -> Call {
         if self.one_in(16) {
             self.meeting(&CALLS)
@@ -282,7 +282,7 @@ impl<'a> Author<'a> {
         }
     }
 
-    /// Changes something of a call.
+    /// Changes a part of a call.
     pub fn mutate(&mut self, call: &mut Call) {
         let info = MessageInfo(call.registers.info);
         match self.random.below(8) {
@@ -309,7 +309,7 @@ impl<'a> Author<'a> {
             6 => call.number = Syscall::NBSend.number(),
             _ => {
                 let index = self.random.below(8 + MESSAGE_REGISTERS);
-                // Ports that devices listen at are for those who hold them.
+                // I/O ports with devices must not be accessed, so words of port invocations stay as they are.
                 if self.kind(call.registers.cap) != Kind::Ports
                     && self.kind(call.registers.cap) != Kind::PortsControl
                 {
@@ -320,7 +320,7 @@ impl<'a> Author<'a> {
         self.contain(call);
     }
 
-    /// The label of a method, or one that is next to those.
+    /// The label of a method, or one just beyond those.
     fn label(&mut self) -> usize {
         let index = self.random.below(METHODS + 2);
         ledger::method(index)
@@ -328,7 +328,7 @@ impl<'a> Author<'a> {
             .unwrap_or(index)
     }
 
-    /// An address of something, or of nothing at all.
+    /// An address of a capability, or of an empty slot, or an arbitrary number.
     fn address(&mut self) -> usize {
         if self.one_in(64) {
             self.random.interesting()
@@ -337,7 +337,7 @@ impl<'a> Author<'a> {
         }
     }
 
-    /// Noise.
+    /// An arbitrary call.
     pub fn noise(&mut self) -> Call {
         let mut call = Call::new(Syscall::Call, self.address());
         for word in &mut call.words {
@@ -365,7 +365,7 @@ impl<'a> Author<'a> {
             6..24 => call.number = self.random.choose(&PROMPT).number(),
             _ => {}
         }
-        // Who waits must be helped, which takes time that is better spent.
+        // A blocked component must be restarted by the parent, which takes time, so most sends do not block.
         if self.kind(call.registers.cap) == Kind::Endpoint && !self.one_in(8) {
             call.number = Syscall::NBSend.number();
         }
@@ -373,8 +373,8 @@ impl<'a> Author<'a> {
         call
     }
 
-    /// Takes back what no kernel could contain: orders to a debug kernel, and I/O ports of devices,
-    /// which are authority over the machine.
+    /// Replaces calls that no kernel could confine: those of debug kernels, and accesses to I/O ports of
+    /// devices, which are authority over the machine.
     fn contain(&mut self, call: &mut Call) {
         if !is_contained(call.number) {
             call.number = Syscall::Call.number();

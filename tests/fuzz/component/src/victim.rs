@@ -1,4 +1,4 @@
-//! Those who behave: a client, which works in each period of its time, and a server without time.
+//! Well-behaved components: a client, which works in each of its periods, and a passive server.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::cap::{Endpoint, Reply};
@@ -7,29 +7,29 @@ use userlib::{Message, Startup, syscall};
 
 use crate::names;
 
-/// What a word of the record holds.
+/// The words of the record.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
 pub enum Word {
-    /// How many pieces of work are done.
+    /// The number of pieces of work done.
     Done,
-    /// How many answers or words of memory were wrong.
+    /// The number of wrong answers or words of memory.
     Wrong,
     /// The longest time between the beginnings of two pieces of work, in microseconds.
     Gap,
-    /// The longest time that a piece of work took, in microseconds.
+    /// The longest duration of a piece of work, in microseconds.
     Longest,
 }
 
 /// Calls in a piece of work.
 const CALLS: usize = 4;
 
-/// What the server answers.
+/// The server's answer to a question.
 const fn answer(question: usize) -> usize {
     question.rotate_left(7) ^ 0x5a5a
 }
 
-/// Works, notes how it went, and sleeps until its next period.
+/// Works, records the results, and sleeps until its next period.
 pub fn client(startup: &'static Startup) {
     let record = startup.shared(names::LEDGER);
     let memory = startup.shared(names::MEMORY);
@@ -62,7 +62,7 @@ fn raise(word: &AtomicUsize, value: u64) {
     word.fetch_max(value as usize, Relaxed);
 }
 
-/// Counts the words that are not as the last round left them, and changes all.
+/// Counts the words that differ from the values of the last round, and changes all.
 fn renew(memory: &[AtomicUsize], round: usize) -> usize {
     let contents = |round: usize, index: usize| round.wrapping_mul(index + 0x101);
     let mut wrong = 0;
@@ -73,7 +73,7 @@ fn renew(memory: &[AtomicUsize], round: usize) -> usize {
     wrong
 }
 
-/// Answers.
+/// Answers calls.
 pub fn server(startup: &'static Startup) {
     let endpoint: Endpoint = startup.capability(names::ENDPOINT);
     let reply: Reply = startup.capability(names::REPLY);

@@ -1,11 +1,11 @@
-//! What only one architecture can give.
+//! Capabilities of one architecture.
 
 use hostility::kind::Kind;
 use userlib::{Result, boot};
 
 use crate::world::Gifts;
 
-/// An interrupt, and I/O ports that nothing listens at (the page registers of the DMA controller).
+/// An interrupt, and I/O ports without an effect (the page registers of the DMA controller).
 #[cfg(target_arch = "x86_64")]
 pub fn give(gifts: &mut Gifts) -> Result {
     use userlib::cap::PciFunction;
@@ -24,7 +24,7 @@ pub fn give(gifts: &mut Gifts) -> Result {
 #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 pub fn give(gifts: &mut Gifts) -> Result {
     let slot = gifts.slot(Kind::IrqHandler);
-    // Some lines are the kernel's.
+    // Some lines are used by the kernel.
     (40..60)
         .find_map(|line| boot::IRQ_CONTROL.get(line, slot).ok())
         .ok_or(userlib::Error::OutOfResources)

@@ -1,4 +1,4 @@
-//! Campaigns: a seed, a way to act, and many rounds.
+//! Campaigns: a seed, a kind of calls, and many rounds.
 
 use abi::Method;
 use core::fmt;
@@ -17,15 +17,15 @@ use crate::world::{self, MEMBERS, World};
 pub struct Campaign {
     /// Its name.
     pub name: &'static str,
-    /// What all random numbers follow from.
+    /// The seed of all random numbers.
     seed: u64,
     manner: Manner,
     /// Calls, in thousands.
     calls: usize,
-    /// Whether the hostile component may make time for itself. If not, it runs above some of those
-    /// who behave, who get their share by its budgets alone.
+    /// Whether the hostile component can configure scheduling contexts. If it cannot, its priority is above
+    /// that of some well-behaved components, which get their share only because of its budgets.
     makes_time: bool,
-    /// Whether a hostile component of each core takes part.
+    /// Whether there is a hostile component on each core.
     on_all_cores: bool,
 }
 
@@ -57,7 +57,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
     },
 ];
 
-/// The one that is for several cores only.
+/// The campaign for several cores.
 pub const ALL_CORES: Campaign = Campaign {
     name: "from_all_cores",
     seed: 0x5eed_0004,
@@ -67,7 +67,7 @@ pub const ALL_CORES: Campaign = Campaign {
     on_all_cores: true,
 };
 
-/// Another seed for all campaigns, and another number of calls, in thousands; 0 for their own.
+/// A seed for all campaigns, and a number of calls, in thousands; 0 for their own.
 const SEED: u64 = number(option_env!("ESCAPEMENT_FUZZ_SEED")) as u64;
 const CALLS: usize = number(option_env!("ESCAPEMENT_FUZZ_CALLS"));
 /// Whether every call is printed.
@@ -83,16 +83,16 @@ const fn number(text: Option<&str>) -> usize {
     value
 }
 
-/// Calls between two births of the hostile component.
+/// Calls after which the hostile component is made anew.
 const ROUND: usize = 4_000;
-/// How often a stuck component is started again, before it is made anew.
+/// How often a stuck component is started again before it is made anew.
 const PATIENCE: usize = 1_000;
 
-/// Time of the root task: it looks after the hostile component once each period.
+/// Scheduling parameters of the root task: it checks the hostile component once in each period.
 const OWN_TIME: SchedParameters =
     SchedParameters::new(Microseconds(400), Microseconds(2_000)).with_extra_refills(8);
 
-/// Nobody is more urgent: what delays them is the kernel alone.
+/// No thread has a higher priority: any delay is caused by the kernel.
 const ABOVE: Terms = Terms {
     name: "the pair above",
     priority: 200,
@@ -100,16 +100,16 @@ const ABOVE: Terms = Terms {
     longest: Microseconds(1_000),
     gap: Microseconds(6_000),
 };
-/// The same, where all cores are at work, which take turns in an emulator that counts instructions: what
-/// passes for one passes for all.
+/// The same with several cores, which run in turn in an emulator that counts instructions: time that passes
+/// on one core passes on all.
 const AMONG_CORES: Terms = Terms {
     longest: Microseconds(5_000),
     gap: Microseconds(20_000),
     ..ABOVE
 };
-/// Those above them take less than 8 ms of 10. What is preempted uses its budget in pieces, and each
-/// piece comes back one period after it was used: the last one a period later at the most, and then
-/// others may be first. So a piece of work takes two periods at the most, and the next begins as late.
+/// The components above take less than 8 ms of 10. A preempted thread uses its budget in pieces, each of
+/// which is replenished one period after its use: the last one at most a period later, and then other threads
+/// may run first. So a piece of work takes at most two periods, and the next one begins as late.
 const BELOW: Terms = Terms {
     name: "the pair below",
     priority: 50,
@@ -117,14 +117,14 @@ const BELOW: Terms = Terms {
     longest: Microseconds(20_000),
     gap: Microseconds(40_000),
 };
-/// Priority of the root task: between those above and the hostile component.
+/// Priority of the root task: between the components above and the hostile component.
 const PRIORITY: u8 = 150;
 
-/// What campaigns share.
+/// State shared by all campaigns.
 pub struct Grounds<'a> {
-    /// Memory, slots.
+    /// Memory and slots.
     pub environment: &'a mut Environment,
-    /// What the machine has.
+    /// The boot information.
     pub boot: &'static BootInfo,
     /// A clock.
     pub clock: Clock,
@@ -135,7 +135,7 @@ pub struct Grounds<'a> {
 }
 
 impl<'a> Grounds<'a> {
-    /// Takes what the machine has.
+    /// Takes the machine's resources.
     pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
         let program = tar::find(userlib::components!(), "fuzz-component");
         let clock = Clock::start(environment, boot)?;
@@ -145,7 +145,7 @@ impl<'a> Grounds<'a> {
             *further = environment.create_shared_page()?;
         }
         let tcb = environment.tcb;
-        // Its own context is too small for many replenishments.
+        // Its initial context is too small for many replenishments.
         environment.sched_control.configure(
             boot::SCHED_CONTEXT,
             &SchedParameters {
@@ -163,14 +163,14 @@ impl<'a> Grounds<'a> {
         })
     }
 
-    /// What is on the page of the first hostile component.
+    /// The page of the first hostile component.
     pub fn ledger(&self) -> Ledger {
         Ledger::new(self.pages[0].words)
     }
 }
 
 impl Campaign {
-    /// Runs it.
+    /// Runs the campaign.
     pub fn run(
         &self,
         grounds: &mut Grounds,
@@ -209,9 +209,9 @@ impl Campaign {
         let limit = 1000 * if CALLS == 0 { self.calls } else { CALLS };
         let (mut calls, mut round, mut stuck) = (0, 0, 0);
         while calls < limit {
-            // Who wants to see this round again needs its seed.
+            // The seed makes this round reproducible.
             println!("fuzz: {}, seed {}, call {calls}", self.name, seed + round);
-            // Spread over the whole range: near seeds would begin alike.
+            // Spread over the whole range, because similar seeds give similar sequences.
             let state = (seed + round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             for (core, page) in grounds.pages.iter().enumerate() {
                 let ledger = Ledger::new(page.words);
@@ -226,7 +226,7 @@ impl Campaign {
             stuck += Self::watch(&world, grounds)?;
             let members = world.members();
             world.end(grounds)?;
-            // New budgets come no earlier than the old ones would have been replenished.
+            // This prevents a new context from being used before the old one would have been replenished.
             for _ in 0..world::PERIOD.0 / OWN_TIME.period.0 {
                 syscall::yield_now();
             }
@@ -244,7 +244,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// Lets a round run until its first member is at its end; how often somebody was stuck.
+    /// Lets a round run until its first member has finished; returns how often a member was stuck.
     fn watch(world: &World, grounds: &mut Grounds) -> Result<usize> {
         for member in world.members() {
             world.start(grounds, member)?;
@@ -264,7 +264,7 @@ impl Campaign {
                     0
                 };
                 last[member] = calls;
-                // Two periods of its budget are a proof that it is not just out of time.
+                // Without progress for two periods of its budget, it is not just out of budget.
                 if is_first && idle[member] == 10 {
                     return Ok(stuck);
                 }
@@ -280,40 +280,40 @@ impl Campaign {
 
 /// Why a campaign failed.
 pub enum Failure {
-    /// The root task could not do something.
+    /// An operation of the root task failed.
     Error(Error),
     /// The root task used too much of its stack.
     Stack(StackUse),
-    /// A method was not reached.
+    /// A method never succeeded.
     Missed(Method),
-    /// One who behaves got less than its share.
+    /// A well-behaved component got less than its share.
     Starved {
-        /// Who.
+        /// Its name.
         name: &'static str,
         /// Periods in which it worked.
         done: usize,
-        /// How many there should be.
+        /// The minimum number of periods.
         least: usize,
     },
-    /// One who behaves had to wait too long.
+    /// A well-behaved component had to wait too long.
     Late {
-        /// Who.
+        /// Its name.
         name: &'static str,
         /// The longest piece of work.
         longest: Microseconds,
         /// The longest time between two beginnings.
         gap: Microseconds,
     },
-    /// One who behaves found wrong answers or data.
+    /// A well-behaved component found wrong answers or data.
     Wrong {
-        /// Who.
+        /// Its name.
         name: &'static str,
-        /// How many.
+        /// The number of errors.
         wrong: usize,
     },
 }
 
-/// Whether the root task's stack has room for what another compiler needs.
+/// Checks that the root task's stack has room for the needs of another compiler.
 pub fn stack_margin(stack: StackUse) -> core::result::Result<(), Failure> {
     match stack.has_margin() {
         true => Ok(()),

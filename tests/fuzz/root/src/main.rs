@@ -1,11 +1,11 @@
 //! The root task of the fuzzer.
 //!
-//! It runs some campaigns. In each a hostile component, which holds a capability of every kind, makes
-//! system calls; it is made anew every few thousand calls, and started again whenever it has got itself
-//! stuck. Beside it work well-behaved clients and their servers, with time of their own. At the end of
-//! a campaign the root task asks how they fared, and what the hostile component has reached.
+//! It runs some campaigns. In each, a hostile component, which holds a capability of every kind, makes system
+//! calls; it is made anew every few thousand calls, and started again when it is stuck. Well-behaved clients
+//! and their servers work at the same time, with scheduling contexts of their own. At the end of a campaign
+//! the root task checks their results, and which methods the hostile component has reached.
 //!
-//! Everything follows from the seeds: where time is virtual, each run is the same.
+//! All random numbers follow from the seeds: in virtual time, each run is the same.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -21,7 +21,7 @@ use reached::Reached;
 use userlib::runtime::StackUse;
 use userlib::{BootInfo, Environment, Result, println, runtime};
 
-/// Only campaigns whose name contains this text are run; all if it is empty.
+/// Only campaigns with a name that contains this text are run; all if it is empty.
 const FILTER: &str = match option_env!("ESCAPEMENT_TEST_FILTER") {
     Some(filter) => filter,
     None => "",

@@ -1,4 +1,4 @@
-//! Which methods the hostile component has tried, and which succeeded.
+//! The methods that the hostile component has tried, and those that succeeded.
 
 use core::sync::atomic::Ordering::Relaxed;
 use hostility::arch::NEVER;
@@ -11,15 +11,15 @@ use crate::campaign::Failure;
 pub struct Reached {
     tried: [usize; METHODS],
     succeeded: [usize; METHODS],
-    /// How many bytes of its stack the hostile component has used at the deepest.
+    /// The hostile component's maximum stack use, in bytes.
     pub stack: usize,
 }
 
 impl Reached {
-    /// Under this name the sums are judged.
+    /// The name under which the sums are reported.
     pub const NAME: &str = "every_method_is_reached";
 
-    /// Nothing yet.
+    /// Sums of zero.
     pub const fn new() -> Self {
         Self {
             tried: [0; METHODS],
@@ -37,10 +37,10 @@ impl Reached {
         }
     }
 
-    /// Prints the sums. All methods must have been tried, and have succeeded where they can.
+    /// Prints the sums, and fails unless all methods have been tried, and have succeeded where they can.
     pub fn judge(&self) -> Result<(), Failure> {
         let mut missed = None;
-        // Number 0 is no method.
+        // Number 0 is not a method.
         for number in 1..METHODS {
             let Some(method) = method(number) else {
                 continue;

@@ -1,4 +1,4 @@
-//! A client and its server, which behave well, and what is asked of them.
+//! A well-behaved client and its server, and their requirements.
 
 use core::sync::atomic::Ordering::Relaxed;
 use hostility::victim::Word;
@@ -10,18 +10,18 @@ use userlib::{Microseconds, Process, Result, Rights, syscall};
 
 use crate::campaign::{Failure, Grounds};
 
-/// What a pair is given.
+/// The parameters and requirements of a pair.
 #[derive(Clone, Copy)]
 pub struct Terms {
     /// Its name.
     pub name: &'static str,
     /// Its priority.
     pub priority: u8,
-    /// The client's time: a piece of work each period.
+    /// The client's scheduling parameters: one piece of work in each period.
     pub time: SchedParameters,
-    /// No piece of work takes longer,
+    /// The maximum duration of a piece of work.
     pub longest: Microseconds,
-    /// and no two beginnings lie further apart.
+    /// The maximum time between the beginnings of two pieces of work.
     pub gap: Microseconds,
 }
 
@@ -31,7 +31,7 @@ pub struct Pair {
     client: Process,
     server: Process,
     record: SharedPage,
-    /// How much was done when, at the beginning of the campaign.
+    /// The work done, and the time, at the beginning of the campaign.
     start: (usize, Microseconds),
 }
 
@@ -43,7 +43,7 @@ const SIZE: ProcessSize = ProcessSize {
 };
 
 impl Pair {
-    /// Makes them and lets them run.
+    /// Makes them and starts them.
     pub fn start(grounds: &mut Grounds, terms: Terms) -> Result<Self> {
         let Grounds {
             environment, clock, ..
@@ -78,7 +78,7 @@ impl Pair {
         client.set_priorities(environment, terms.priority, 0)?;
         client.set_time(environment, &terms.time)?;
 
-        // The server has time until it waits; from then on it runs on that of its client.
+        // The server has a context until it waits; from then on it runs on that of its client.
         let lent: SchedContext = environment.create_sched_context(&terms.time)?;
         lent.bind(server.tcb)?;
         server.start()?;
@@ -100,7 +100,7 @@ impl Pair {
         self.record.words[word as usize].load(Relaxed)
     }
 
-    /// From now on it counts.
+    /// Starts counting.
     pub fn begin(&mut self, now: Microseconds) {
         for word in [Word::Gap, Word::Longest, Word::Wrong] {
             self.record.words[word as usize].store(0, Relaxed);
@@ -108,8 +108,8 @@ impl Pair {
         self.start = (self.word(Word::Done), now);
     }
 
-    /// Asks how they fared: nothing was wrong, they worked in each period (but for one of twenty,
-    /// since a period begins when its time is first used), and never late.
+    /// Checks their results: no errors, one piece of work in each period (except one in twenty, since a
+    /// period begins when its budget is first used), and never late.
     pub fn judge(&self, now: Microseconds) -> core::result::Result<(), Failure> {
         let (before, start) = self.start;
         let done = self.word(Word::Done) - before;
@@ -131,7 +131,7 @@ impl Pair {
         }
     }
 
-    /// They go.
+    /// Deletes both.
     pub fn end(self, grounds: &mut Grounds) -> Result {
         self.client.destroy(grounds.environment)?;
         self.server.destroy(grounds.environment)

@@ -1,4 +1,4 @@
-//! The hostile component and all that it holds, made anew for each round.
+//! The hostile component and all its objects, made anew for each round.
 
 use abi::sizes::{PAGE_BITS, PAGE_TABLE_BITS};
 use abi::{GuardData, Rights, WORD_BITS, slots};
@@ -21,26 +21,26 @@ use userlib::{
 use crate::arch;
 use crate::campaign::Grounds;
 
-/// How large a hostile component is.
+/// The size of a hostile component.
 pub const SIZE: ProcessSize = ProcessSize {
     memory_bits: 20,
     slots: 256,
     cnode_bits: RADIX,
     stack_pages: 4,
 };
-/// What is made for it besides: log2 of the bytes, and slots.
+/// Its further objects: log2 of the bytes, and slots.
 const THINGS: (usize, usize) = (20, 128);
 
-/// Time of the hostile component's first thread, and of the others that it begins with. Together it is
-/// less than what those below it leave over.
+/// Scheduling parameters of the hostile component's first thread, and of the others that it begins with.
+/// Their sum is less than what the threads below leave over.
 const TIME: SchedParameters = SchedParameters::new(Microseconds(4_000), PERIOD);
 const LITTLE: SchedParameters = SchedParameters::new(Microseconds(500), PERIOD);
-/// Period of all of it.
+/// The period of these.
 pub const PERIOD: Microseconds = Microseconds(10_000);
-/// Its further threads.
+/// The number of its further threads.
 const THREADS: usize = 3;
 
-/// Capabilities that cannot be copied: they lie where they can be invoked but not moved.
+/// Capabilities that cannot be copied: they are put where they can be invoked but not moved.
 const LENT: &[(usize, Kind)] = if abi::config::X86_64 {
     &[
         (slots::IRQ_CONTROL, Kind::IrqControl),
@@ -50,17 +50,17 @@ const LENT: &[(usize, Kind)] = if abi::config::X86_64 {
     &[(slots::IRQ_CONTROL, Kind::IrqControl)]
 };
 
-/// The root of its CSpace has two slots: for its own CNode, and for one that it has no capability to.
+/// The root of its CSpace has two slots: for its own CNode, and for one to which it has no capability.
 const ROOT_GUARD: GuardData = GuardData {
     guard: 0,
     size: WORD_BITS - RADIX - 1,
 };
 
-/// The most members of a hostile world: one of each core, as far as there are so many.
+/// The maximum number of members: one for each core, if there are so many.
 pub const MEMBERS: usize = 4;
 
-/// A round's hostile component; and if all cores take part, one more of each further core, which has the
-/// same capabilities.
+/// The hostile component of a round; with all cores, one more for each further core, which has the same
+/// capabilities.
 pub struct World {
     members: [Option<Member>; MEMBERS],
     things: Arena,
@@ -71,15 +71,15 @@ pub struct World {
 /// A hostile component.
 struct Member {
     process: Process,
-    /// Root of its CSpace.
+    /// The root of its CSpace.
     root: CNode,
     context: SchedContext,
-    /// The time of its core.
+    /// The SchedControl capability of its core.
     control: SchedControl,
 }
 
 impl Member {
-    /// Makes one which keeps count in `page`, of a core with this time; it has the CNode `home`.
+    /// Makes a member that keeps its state in `page`, on the core of `control`; `home` is its own CNode.
     fn build(
         environment: &mut Environment,
         make: &mut Allocator<1>,
@@ -117,7 +117,7 @@ pub struct Gifts {
 }
 
 impl Gifts {
-    /// The next empty slot, for something of this kind.
+    /// The next empty slot, for a capability of this kind.
     pub fn slot(&mut self, kind: Kind) -> Slot {
         let slot = self.home.slot_of_table(self.next, RADIX);
         self.ledger.kind(self.next).store(kind as usize, Relaxed);
@@ -138,7 +138,7 @@ impl Gifts {
     }
 }
 
-/// Gives the first device memory of which nothing was made.
+/// Gives the first device memory from which no object was made.
 fn give_device_memory(boot: &BootInfo, gifts: &mut Gifts) {
     let descriptors = (boot.untyped.start..boot.untyped.end).zip(&boot.untyped_list);
     for (slot, descriptor) in descriptors {
@@ -154,7 +154,7 @@ fn give_device_memory(boot: &BootInfo, gifts: &mut Gifts) {
 }
 
 impl World {
-    /// Makes it, with members of so many cores.
+    /// Makes the members, on `cores` cores.
     pub fn build(grounds: &mut Grounds, makes_time: bool, cores: usize) -> Result<Self> {
         let ledger = grounds.ledger();
         let environment = &mut *grounds.environment;
@@ -190,7 +190,7 @@ impl World {
             ledger,
         };
         let of = |address: CPtr| boot::CNODE.slot(address);
-        // Its own things, the first of which is its CNode.
+        // Its own objects, the first of which is its CNode.
         gifts.give(of(home.cptr()), Kind::CNode)?;
         gifts.give(of(process.tcb.cptr()), Kind::Thread)?;
         gifts.give(of(process.vspace.cptr()), Kind::Space)?;
@@ -202,7 +202,7 @@ impl World {
                 .move_from(boot::CNODE.slot(CPtr(slot)))?;
             ledger.kind(SLOTS + slot).store(kind as usize, Relaxed);
         }
-        // What it may play with.
+        // Further objects for its use.
         for _ in 0..2 {
             let cnode: CNode = make.create_sized(OTHER_RADIX)?;
             gifts.give(of(cnode.cptr()), Kind::CNode)?;
@@ -220,7 +220,7 @@ impl World {
                 Rights::from_word(badge),
                 badge,
             )?;
-            // The capability that the endpoint was made with, which has rights of its own.
+            // The original capability of the endpoint, which has rights of its own.
             gifts.slot(Kind::Endpoint).move_from(of(endpoint.cptr()))?;
             let notification: Notification = make.create()?;
             gifts.give(of(notification.cptr()), Kind::Notification)?;
@@ -247,7 +247,7 @@ impl World {
         }
         for &(table, kind) in TABLES {
             let table = make.create_any(table, 0, PAGE_TABLE_BITS)?;
-            // It can't be copied before it is mapped.
+            // It cannot be copied before it is mapped.
             gifts.slot(kind).move_from(of(table))?;
         }
         for _ in 0..THREADS {
@@ -287,12 +287,12 @@ impl World {
         })
     }
 
-    /// The numbers of its members.
+    /// The numbers of the members.
     pub fn members(&self) -> impl Iterator<Item = usize> + use<> {
         0..self.members.iter().flatten().count()
     }
 
-    /// Lets a member start, or start again, whatever it is doing.
+    /// Starts a member, or starts it again, in any state.
     pub fn start(&self, grounds: &mut Grounds, member: usize) -> Result {
         let Some(member) = &self.members[member] else {
             return Ok(());
@@ -300,8 +300,8 @@ impl World {
         let (environment, process) = (&*grounds.environment, &member.process);
         process.tcb.suspend()?;
         member.context.unbind()?;
-        // It may have changed its time if it makes time, and only then it gets it anew: who has a
-        // budget could have it twice.
+        // Only a component that can configure contexts may have changed its own, so only then it is
+        // configured anew: otherwise this would replenish a budget that was already used.
         if self.makes_time {
             member.control.configure(member.context, &TIME)?;
         }
@@ -309,7 +309,7 @@ impl World {
         process
             .tcb
             .set_space(self.faults, member.root, guard, process.vspace)?;
-        // It may have taken other time meanwhile.
+        // It may have bound another context meanwhile.
         let unbound = process.tcb.set_sched_params(
             environment.tcb,
             PRIORITY,
@@ -324,7 +324,7 @@ impl World {
         }
     }
 
-    /// Takes everything back.
+    /// Deletes all objects, and takes the lent capabilities back.
     pub fn end(self, grounds: &mut Grounds) -> Result {
         for member in self.members.iter().flatten() {
             member.process.tcb.suspend()?;

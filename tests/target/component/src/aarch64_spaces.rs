@@ -1,4 +1,4 @@
-//! Address spaces of 64-bit Arm: page tables, sizes of frames, and the care of caches.
+//! Address spaces of 64-bit Arm: page tables, frame sizes, and cache maintenance.
 
 use crate::support::arch::{load, store};
 use crate::support::{Outcome, Test};
@@ -30,9 +30,9 @@ tests![
     new_instructions_are_executed,
 ];
 
-/// Nothing is in the 512 GiB around this.
+/// Nothing is mapped in the 512 GiB around this address.
 const FREE: usize = 0x4000_0000_0000;
-/// What one table of each level spans.
+/// Bytes that one table of each level spans.
 const PAGES: usize = 1 << 21;
 const LARGE: usize = 1 << 30;
 const TABLE: Table = Table::PageTable;
@@ -47,7 +47,7 @@ fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr])
     invoke(object.cptr(), method.number(), words, caps).map(drop)
 }
 
-/// What a mapping is answered when the table that it needs next would fill an entry of so many bits.
+/// The error of a mapping when a table that spans `bits_left` address bits is missing.
 fn missing(bits_left: usize) -> Result {
     Err(Error::FailedLookup {
         source: false,
@@ -72,7 +72,7 @@ fn add(test: &mut Test, address: usize) -> Outcome<PageTable> {
     Ok(table)
 }
 
-/// All tables that a page needs; the last is returned.
+/// Adds all tables that a page needs; returns the last.
 fn add_all(test: &mut Test, address: usize) -> Outcome<PageTable> {
     add(test, address)?;
     add(test, address)?;
@@ -84,12 +84,12 @@ fn map(test: &Test, frame: Frame, address: usize) -> Result {
 }
 
 fn read(address: usize) -> usize {
-    // SAFETY: the tests read where they have mapped a frame, or expect a fault.
+    // SAFETY: the test has mapped a frame there, or expects a fault.
     unsafe { load(address) }
 }
 
 fn write(address: usize, value: usize) {
-    // SAFETY: the tests write where they have mapped a frame.
+    // SAFETY: the test has mapped a frame there.
     unsafe { store(address, value) }
 }
 
@@ -113,7 +113,7 @@ fn tables_fill_the_first_missing_level(test: &mut Test) -> Outcome {
     let another = table(test)?;
     check_eq!(put(test, another, FREE), Err(Error::DeleteFirst));
     check_eq!(map(test, frame, FREE), Ok(()));
-    // Neighbours share the tables above.
+    // Neighbours share the upper tables.
     let other: Frame = test.create()?;
     check_eq!(map(test, other, FREE + PAGES - 4096), Ok(()));
     check_eq!(other.unmap(), Ok(()));
@@ -142,7 +142,7 @@ fn frames_and_tables_exclude_each_other(test: &mut Test) -> Outcome {
     let large = test.allocator.create_frame(FrameSize::Large)?;
     let small: Frame = test.create()?;
     let last = add_all(test, FREE)?;
-    // The table is in the place of the frame.
+    // The table occupies the entry of the large frame.
     check_eq!(map(test, large, FREE), missing(12));
     check_eq!(last.unmap(TABLE), Ok(()));
     check_eq!(map(test, large, FREE), Ok(()));
@@ -159,7 +159,7 @@ fn another_frame_replaces_the_first(test: &mut Test) -> Outcome {
     check_eq!(map(test, two, FREE), Ok(()));
     check_eq!(read(FREE), 0);
     write(FREE, 2);
-    // The first is mapped there no more, so its end is not the other's.
+    // The first frame is no longer mapped there, so unmapping it leaves the second one mapped.
     check_eq!(one.unmap(), Ok(()));
     check_eq!(read(FREE), 2);
     check_eq!(two.unmap(), Ok(()));
@@ -266,7 +266,7 @@ fn write_function(frame: Frame, address: usize, number: u16) -> Result {
 }
 
 fn run(address: usize) -> u32 {
-    // SAFETY: `write_function` wrote one there, or the test expects a fault.
+    // SAFETY: `write_function` wrote a function there, or the test expects a fault.
     let function: extern "C" fn() -> u32 = unsafe { core::mem::transmute(address) };
     function()
 }
@@ -325,7 +325,7 @@ fn caches_of_spaces_are_checked_in_order(test: &mut Test) -> Outcome {
         check_eq!(result, Err(Error::IllegalOperation));
         let result = unassigned.cache(operation, address, address + 1);
         check_eq!(result, Err(Error::InvalidCapability(0)));
-        // Nothing is there, and nothing is done.
+        // No frame is mapped there, so the operation has no effect.
         check_eq!(root.cache(operation, FREE, FREE + PAGES), Ok(()));
         let result = root.cache(operation, address + 5, address + 4097);
         let range = Err(Error::Range {
@@ -359,7 +359,7 @@ fn large_frames_are_maintained_whole(test: &mut Test) -> Outcome {
     map(test, frame, FREE)?;
     for (number, operation) in OPERATIONS.into_iter().enumerate() {
         write(FREE + PAGES / 2, number);
-        // Only what cleans may leave nothing behind.
+        // Invalidation may discard the value, so only operations that clean are checked.
         if operation != CacheOperation::InvalidateData {
             check_eq!(frame.cache(operation, 0, PAGES), Ok(()));
             check_eq!(read(FREE + PAGES / 2), number);

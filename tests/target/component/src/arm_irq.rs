@@ -18,14 +18,14 @@ tests![
 ];
 
 const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
-/// A line that no device here uses.
+/// An interrupt line that no device uses in these tests.
 const LINE: usize = 60;
-/// Lines end before this.
+/// One past the last interrupt line.
 const LINES: usize = userlib::board::INTERRUPTS;
-/// Lines of a core end before this.
+/// The first line that is shared by all cores.
 const SHARED: usize = 32;
 
-/// Where there are several cores, lines of a core are asked for by their core.
+/// Issues a handler. With several cores, private lines of a core have to be issued with the core's number.
 fn get_with_trigger(line: usize, edge: bool, slot: Slot) -> Result {
     if SMP && line < SHARED {
         check_refused(line, edge, slot)?;
@@ -81,7 +81,7 @@ fn triggered_lines_are_issued_once(test: &mut Test) -> Outcome {
 }
 
 fn the_kernels_own_lines_are_taken(test: &mut Test) -> Outcome {
-    /// The Cortex-A9's global timer (MPCore technical reference manual, table 3-1), and the virtual
+    /// The global timer of the Cortex-A9 (MPCore technical reference manual, table 3-1), and the virtual
     /// timer of cores with the generic timer.
     const KERNEL_TIMER: usize = 27;
     let slot = test.empty_slot()?;
@@ -103,10 +103,10 @@ fn a_level_triggered_line_interrupts(test: &mut Test) -> Outcome {
     for _ in 0..3 {
         timer.start(1)?;
         check_eq!(notification.wait(), 9);
-        // The device still asks, but the line is masked.
+        // The device still asserts the interrupt, but the line is masked.
         test.sleep(ms(2))?;
         check_eq!(notification.poll(), 0);
-        // Acknowledged too early, it interrupts again.
+        // Acknowledged while the device still asserts it, the line interrupts again.
         handler.ack()?;
         check_eq!(notification.wait(), 9);
         timer.clear()?;
@@ -128,12 +128,12 @@ fn lines_are_issued_for_a_core(test: &mut Test) -> Outcome {
         let result = CONTROL.get_with_trigger_core(LINE, true, core, first);
         check_eq!(result, Err(Error::InvalidArgument(0)));
     }
-    // A shared line is one line for all of them.
+    // A shared line can be issued only once, for one core.
     CONTROL.get_with_trigger_core(LINE, true, cores - 1, first)?;
     let result = CONTROL.get_with_trigger_core(LINE, true, 0, second);
     check_eq!(result, Err(Error::RevokeFirst));
     first.delete()?;
-    // Every core has its own of the others.
+    // Each core has private lines of its own.
     const OWN: usize = 20;
     CONTROL.get_with_trigger_core(OWN, true, cores - 1, first)?;
     check_eq!(CONTROL.get_with_trigger_core(OWN, true, 0, second), Ok(()));

@@ -1,4 +1,4 @@
-//! Interrupts that software raises on Arm; kernels for one core give the right to.
+//! Software-generated interrupts on Arm; single-core kernels issue the capability.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, INVALID_ROOT, Outcome, Test, range};
@@ -19,17 +19,17 @@ tests![
 ];
 
 const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
-/// An interrupt of software that nobody uses.
+/// A software-generated interrupt without another user.
 const SIGNAL: usize = 5;
 
 fn signals_have_limits(test: &mut Test) -> Outcome {
     let (slot, nowhere) = (test.empty_slot()?, test.nowhere()?);
     for number in [16, 17, usize::MAX] {
-        // The number is looked at first, then the core, then the slot.
+        // The checks come in this order: number, core, slot.
         let result = CONTROL.issue_sgi_signal(number, usize::MAX, nowhere);
         check_eq!(result, range(0, 15));
     }
-    // Version 2 of the controller can name 8 cores, version 3 16 of each cluster.
+    // GICv2 can address 8 cores, GICv3 16 of each cluster.
     let refused = Err(Error::InvalidArgument(1));
     let targets =
         (0..16).find(|&target| CONTROL.issue_sgi_signal(SIGNAL, target, nowhere) == refused);
@@ -65,15 +65,15 @@ fn signals_check_their_slot(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The right to raise the interrupt.
+/// The capability to raise the interrupt.
 fn signal(test: &mut Test) -> Result<Endpoint> {
     let slot = test.empty_slot()?;
     CONTROL.issue_sgi_signal(SIGNAL, 0, slot)?;
-    // Not an endpoint, but sent to as if it were one.
+    // It is not an endpoint, but a send to it raises the interrupt.
     Ok(Endpoint(CPtr(slot.index)))
 }
 
-/// The handler of the interrupt, with a notification.
+/// A handler for the interrupt, with a notification.
 fn listen(test: &mut Test) -> Result<(IrqHandler, Notification)> {
     let slot = test.empty_slot()?;
     CONTROL.get(SIGNAL, slot)?;
@@ -85,7 +85,7 @@ fn listen(test: &mut Test) -> Result<(IrqHandler, Notification)> {
 }
 
 fn signals_are_issued_again_and_again(test: &mut Test) -> Outcome {
-    // They are no handlers: the line belongs to whoever asks for its handler.
+    // Issuing them does not take the line: its handler can still be issued.
     let (first, second) = (signal(test)?, signal(test)?);
     let copy = test.copy(first)?;
     let (handler, notification) = listen(test)?;
@@ -122,7 +122,7 @@ fn signals_are_sent_whatever_the_message_is(test: &mut Test) -> Outcome {
         check_eq!(notification.wait(), 3);
         handler.ack()?;
     }
-    // In the first phase of a combined call, too.
+    // The same in the first phase of a combined call.
     let received = syscall::nb_send_wait(sender.0, Message::empty(0), notification.0);
     check_eq!(received.badge, 3);
     check!(received.message.is_none());

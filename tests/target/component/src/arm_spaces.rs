@@ -1,4 +1,4 @@
-//! Address spaces of 32-bit Arm: page tables, sizes of frames, and the care of caches.
+//! Address spaces of 32-bit Arm: page tables, frame sizes, and cache maintenance.
 
 use crate::support::arch::{load, store};
 use crate::support::{Outcome, Test};
@@ -69,12 +69,12 @@ fn map(test: &Test, frame: Frame, address: usize) -> Result {
 }
 
 fn read(address: usize) -> usize {
-    // SAFETY: the tests read where they have mapped a frame, or expect a fault.
+    // SAFETY: the test has mapped a frame there, or expects a fault.
     unsafe { load(address) }
 }
 
 fn write(address: usize, value: usize) {
-    // SAFETY: the tests write where they have mapped a frame.
+    // SAFETY: the test has mapped a frame there.
     unsafe { store(address, value) }
 }
 
@@ -97,7 +97,7 @@ fn small_frames_need_a_table(test: &mut Test) -> Outcome {
     add(test, FREE + 0xf_ffff)?;
     check_eq!(map(test, small, FREE), Ok(()));
     check_eq!(map(test, large, FREE + 0x1_0000), Ok(()));
-    // The next megabyte needs its own.
+    // The next megabyte needs a page table of its own.
     let other: Frame = test.create()?;
     check_eq!(map(test, other, FREE + 0x10_0000), MISSING);
     check_eq!(map(test, other, FREE + 0xf_f000), Ok(()));
@@ -240,7 +240,7 @@ fn write_function(frame: Frame, address: usize, number: u8) -> Result {
 }
 
 fn run(address: usize) -> u32 {
-    // SAFETY: `write_function` wrote one there, or the test expects a fault.
+    // SAFETY: `write_function` wrote a function there, or the test expects a fault.
     let function: extern "C" fn() -> u32 = unsafe { core::mem::transmute(address) };
     function()
 }
@@ -299,7 +299,7 @@ fn caches_of_spaces_are_checked_in_order(test: &mut Test) -> Outcome {
         check_eq!(result, Err(Error::IllegalOperation));
         let result = unassigned.cache(operation, address, address + 1);
         check_eq!(result, Err(Error::InvalidCapability(0)));
-        // Nothing is there, and nothing is done.
+        // No frame is mapped there, so the operation has no effect.
         check_eq!(root.cache(operation, FREE, FREE + 0x10_0000), Ok(()));
         let result = root.cache(operation, address + 5, address + 4097);
         let range = Err(Error::Range {

@@ -1,4 +1,4 @@
-//! Address space identifiers: pools, and giving them to address spaces.
+//! Address space identifiers: pools, and their assignment to address spaces.
 
 use crate::support::arch::count_up;
 use crate::support::protocol::names;
@@ -60,7 +60,7 @@ fn make_pool(test: &mut Test) -> Result<AsidPool> {
     Ok(AsidPool(CPtr(slot.index)))
 }
 
-/// A new space in a pool, with a frame mapped.
+/// A new address space from a pool, with a frame mapped.
 fn space_with_frame(test: &mut Test, pool: AsidPool) -> Result<(VSpace, Frame)> {
     let (space, frame): (VSpace, Frame) = (test.create()?, test.create()?);
     pool.assign(space)?;
@@ -124,12 +124,12 @@ fn memory_in_use_makes_no_pool(test: &mut Test) -> Outcome {
     let memory: Untyped = test.create_sized(ASID_POOL_BITS)?;
     let (first, second) = (test.empty_slot()?, test.empty_slot()?);
     check_eq!(control(test).make_pool(memory, first), Ok(()));
-    // In use is in use, whatever the destination is.
+    // Memory in use is refused whatever the destination slot holds.
     for slot in [second, first] {
         let result = control(test).make_pool(memory, slot);
         check_eq!(result, Err(Error::RevokeFirst));
     }
-    // A pool is a child of its memory, which can be used again after it.
+    // A pool is a child of its memory; revoking the memory makes it usable again.
     check_eq!(test.slot(memory).revoke(), Ok(()));
     check!(test.is_empty(first)?);
     check_eq!(control(test).make_pool(memory, second), Ok(()));
@@ -164,13 +164,13 @@ fn destinations_are_checked(test: &mut Test) -> Outcome {
 }
 
 fn pools_run_out(test: &mut Test) -> Outcome {
-    // The first pool is the kernel's gift to the root task.
+    // The kernel gives the first pool to the root task at boot.
     let mut last = AsidPool(CPtr::NULL);
     for _ in 1..POOLS {
         last = make_pool(test)?;
     }
     check_eq!(make_pool(test), Err(Error::DeleteFirst));
-    // That is looked at before the memory.
+    // That is checked before the memory.
     let slot = test.empty_slot()?;
     let result = control(test).make_pool(Untyped(CPtr::NULL), slot);
     check_eq!(result, Err(Error::DeleteFirst));
@@ -217,7 +217,7 @@ fn copies_share_the_identifier(test: &mut Test) -> Outcome {
 }
 
 fn identifiers_come_back(test: &mut Test) -> Outcome {
-    // More spaces than a pool has identifiers, and than the hardware has.
+    // More spaces than a pool or the hardware has identifiers.
     let pool = make_pool(test)?;
     let memory: Untyped = test.create_sized(abi::sizes::VSPACE_BITS)?;
     let slot = test.empty_slot()?;
@@ -250,7 +250,7 @@ fn nothing_is_mapped_without_a_pool(test: &mut Test) -> Outcome {
         .create_any(kind.object_type(), 0, kind.size_bits())?;
     let result = PageTable(table).map(kind, space, 0, Attributes::NORMAL);
     check_eq!(result, INVALID_ROOT);
-    // The capability keeps the dead identifier.
+    // The capability still names the identifier of the deleted pool.
     check_eq!(
         test.asid_pool.assign(space),
         Err(Error::InvalidCapability(1))
@@ -303,7 +303,7 @@ fn threads_fault_after_the_pool(test: &mut Test) -> Outcome {
 }
 
 fn a_space_may_be_assigned_anew(test: &mut Test) -> Outcome {
-    // Identifiers of a dead pool, and of a new one in its place, are not confused.
+    // Identifiers of a deleted pool are not confused with those of a new pool at the same place.
     let memory: Untyped = test.create_sized(ASID_POOL_BITS)?;
     let slot = test.empty_slot()?;
     control(test).make_pool(memory, slot)?;
@@ -316,7 +316,7 @@ fn a_space_may_be_assigned_anew(test: &mut Test) -> Outcome {
     check_eq!(map(frame, old), Err(Error::InvalidCapability(1)));
     check_eq!(frame.unmap(), Ok(()));
     check_eq!(map(other, new), Ok(()));
-    // The old root goes; the new one stays.
+    // Deleting the old root leaves the new one mapped.
     test.delete(old)?;
     check_eq!(map(other, new), Ok(()));
     Ok(())

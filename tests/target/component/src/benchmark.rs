@@ -1,4 +1,4 @@
-//! The calls of kernels of kind `bench`. They run on such a kernel only, in a run of their own.
+//! The system calls of `bench` kernels. These tests run on such a kernel only, in a run of their own.
 
 use crate::support::arch::{load, raw_system_call, system_call};
 use crate::support::{spin, BELOW, Outcome, Test, ms};
@@ -25,12 +25,12 @@ tests![
 ];
 
 fn call(call: Syscall, argument: usize) -> usize {
-    // SAFETY: calls for benchmarks change nothing that Rust knows of, but the log, which tests read as
-    // they read what others have written.
+    // SAFETY: benchmark calls change no memory that Rust knows of, except the log, which the tests read with
+    // volatile accesses.
     unsafe { system_call(argument, 0, call.number()) }
 }
 
-/// What a thread has used, in the ABI's order.
+/// The utilisation of a thread, in the ABI's order.
 fn utilisation(tcb: Tcb) -> [u64; 13] {
     call(Syscall::BenchmarkGetThreadUtilisation, tcb.cptr().0);
     let words = size_of::<u64>() / size_of::<usize>();
@@ -49,7 +49,7 @@ fn the_null_call_does_nothing(_: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The timer still comes when it should: who sleeps wakes up.
+/// The timer still fires on time: a sleeping thread wakes.
 fn reading_the_clock_and_setting_the_timer_changes_nothing(test: &mut Test) -> Outcome {
     for argument in 0..100 {
         check_eq!(call(Syscall::BenchmarkReadClock, argument), argument);
@@ -74,7 +74,7 @@ fn flushing_caches_keeps_memory(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Lets a thread below work for about `ms(20)`, while measuring; returns it.
+/// Measures while a lower-priority thread works for about 20 ms; returns that thread.
 fn measured(test: &mut Test) -> Outcome<Tcb> {
     let worker = test.thread(BELOW, || spin())?;
     check_eq!(call(Syscall::BenchmarkResetLog, 0), 0);
@@ -96,7 +96,7 @@ fn the_time_of_threads_is_measured(test: &mut Test) -> Outcome {
     check!(entries > 0, "it never entered the kernel");
     check_eq!(idle, same);
     check!(all_schedules > schedules && all_entries > entries && all_kernel > kernel);
-    // Nothing is measured any more.
+    // Measurement has stopped.
     check_eq!(utilisation(worker)[9], total);
     Ok(())
 }
@@ -138,12 +138,12 @@ fn logs_are_frames_that_can_be_written(test: &mut Test) -> Outcome {
     check_eq!(call(Syscall::BenchmarkSetLogBuffer, frame.cptr().0), 0);
     let large = test.allocator.create_frame(FrameSize::Large)?;
     check_eq!(call(Syscall::BenchmarkSetLogBuffer, large.cptr().0), 0);
-    // It is forgotten with the frame.
+    // Deleting the frame unsets the log buffer.
     test.delete(large)?;
     Ok(())
 }
 
-/// An entry: when it began, how long it took, its path and details.
+/// A log entry: when the kernel entry began, how long it took, its path and details.
 struct Entry {
     start: u64,
     duration: u32,
@@ -153,7 +153,7 @@ struct Entry {
 
 fn entry(log: usize, index: usize) -> Entry {
     let place = (log + index * 24) as *const u8;
-    // SAFETY: the tests ask for entries that lie in the page.
+    // SAFETY: the tests ask only for entries that lie in the page.
     unsafe {
         Entry {
             start: place.cast::<u64>().read_volatile(),
@@ -218,7 +218,7 @@ fn deleting_the_frame_ends_the_log(test: &mut Test) -> Outcome {
     let copy = test.copy(frame)?;
     check_eq!(call(Syscall::BenchmarkSetLogBuffer, frame.cptr().0), 0);
     check_eq!(call(Syscall::BenchmarkResetLog, 0), 0);
-    // Any capability to it: the memory may soon be something else.
+    // Deleting any copy unsets the log, because the memory may soon be reused.
     test.delete(copy)?;
     let before = entry(log, 0).start;
     syscall::yield_now();
@@ -246,14 +246,14 @@ fn calls_of_debug_kernels_fault(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Calls with a value in the first message register; returns what is there afterwards.
+/// Makes a system call with a value in the first message register; returns the register's value afterwards.
 fn access(call: Syscall, register: usize, value: usize) -> usize {
     let mut registers = Registers {
         cap: register,
         words: [value, 0, 0, 0],
         ..Registers::default()
     };
-    // SAFETY: the tests name registers whose values hurt nobody.
+    // SAFETY: the tests name registers for which these values are harmless.
     unsafe { raw_system_call(call.number(), &mut registers) };
     registers.words[0]
 }
@@ -261,8 +261,8 @@ fn access(call: Syscall, register: usize, value: usize) -> usize {
 #[cfg(target_arch = "x86_64")]
 fn what_the_processor_refuses_is_unknown(test: &mut Test) -> Outcome {
     const TSC_AUX: usize = 0xc000_0103;
-    // AMD64 manual vol. 2, section 15.30.4: the address of a page. The emulator answers for every
-    // register, but like a processor it refuses values that a register cannot hold.
+    // AMD64 manual vol. 2, section 15.30.4: the register holds the address of a page. The emulator accepts
+    // every register number, but like a processor it refuses values that a register cannot hold.
     const HOST_SAVE_AREA: usize = 0xc001_0117;
     let (read, write) = (Syscall::X86DangerousRdmsr, Syscall::X86DangerousWrmsr);
     access(write, TSC_AUX, 0x1234);

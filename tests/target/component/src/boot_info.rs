@@ -1,4 +1,4 @@
-//! Boot information, as the root task gets it.
+//! Boot information, as the root task receives it.
 
 use crate::support::protocol::names;
 use crate::support::{Outcome, Test};
@@ -100,7 +100,7 @@ fn each_core_has_a_sched_control(test: &mut Test) -> Outcome {
 fn the_image_has_frames_and_paging(test: &mut Test) -> Outcome {
     let boot = test.boot_info();
     check!(!boot.user_image_frames.is_empty());
-    // x86-64 needs a structure of each of three kinds.
+    // x86-64 needs paging structures of three kinds.
     let kinds = if abi::config::X86_64 { 3 } else { 1 };
     check!(boot.user_image_paging.len() >= kinds);
     Ok(())
@@ -182,7 +182,7 @@ fn fixed_slots_are_where_they_should_be(test: &mut Test) -> Outcome {
         slots::INIT_THREAD_SC,
     ] {
         target.copy_from(root.slot(CPtr(slot)), Rights::ALL)?;
-        // There is an object, and no object knows this label.
+        // The slot holds an object, and no object has a method with this label.
         check_eq!(
             invoke(CPtr(target.index), 0, &[], &[]),
             Err(Error::IllegalOperation)
@@ -210,7 +210,7 @@ fn fixed_slots_are_where_they_should_be(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A copy of the root task's capability in a slot, in a slot of the test.
+/// A copy of a capability of the root task, in a slot of the test.
 fn copy_of(test: &mut Test, slot: usize) -> Result<Slot> {
     let root: CNode = test.startup.capability(names::ROOT_CNODE);
     let target = test.empty_slot()?;
@@ -219,7 +219,7 @@ fn copy_of(test: &mut Test, slot: usize) -> Result<Slot> {
 }
 
 fn fixed_slots_hold_what_they_should(test: &mut Test) -> Outcome {
-    // The tags that seL4's capabilities have: those of architectures are odd.
+    // The type numbers of seL4's capabilities: those of architecture objects are odd.
     const WIDE: bool = abi::WORD_BITS == 64;
     let frame = 1;
     let expected: [(usize, usize); 9] = [
@@ -243,7 +243,7 @@ fn fixed_slots_hold_what_they_should(test: &mut Test) -> Outcome {
     let control = copy_of(test, boot.sched_control.start)?;
     let tag = syscall::debug_cap_identify(CPtr(control.index));
     check_eq!(tag, if WIDE { 24 } else { 94 });
-    // These cannot be copied; the runner has lent them, in their own slots.
+    // These cannot be copied; the runner has moved them to the test, at the same addresses.
     check_eq!(syscall::debug_cap_identify(CPtr(slots::IRQ_CONTROL)), 14);
     if abi::config::X86_64 {
         let ports = CPtr(slots::IO_PORT_CONTROL);
@@ -285,7 +285,7 @@ fn untyped_slots_hold_untypeds(test: &mut Test) -> Outcome {
                 check_eq!(syscall::debug_cap_identify(CPtr(target.index)), 2);
                 target.delete()?;
             }
-            // Something was made of it.
+            // An object was made from it.
             Err(error) => check_eq!(error, Error::RevokeFirst),
         }
     }
@@ -314,7 +314,7 @@ fn frames_are_given_in_address_order(test: &mut Test) -> Outcome {
             previous = Some(address);
         }
     }
-    // None of them is memory that is given out as well.
+    // None of these frames is also part of an untyped that was handed out.
     let mut own = [0; 3];
     let slots = [
         slots::BOOT_INFO_FRAME,
@@ -360,7 +360,7 @@ fn extra(test: &mut Test) -> Result<&'static [u8]> {
             Attributes::NO_EXECUTE,
         )?;
     }
-    // SAFETY: so much was just mapped, for good; nobody writes to it.
+    // SAFETY: this length was just mapped and stays mapped; no thread writes to it.
     Ok(unsafe { core::slice::from_raw_parts(address as *const u8, boot.extra_length) })
 }
 
@@ -372,7 +372,7 @@ fn word(bytes: &[u8]) -> usize {
 
 fn records_follow_each_other_without_gaps(test: &mut Test) -> Outcome {
     const HEAD: usize = 2 * size_of::<usize>();
-    /// What the ABI says: kinds in their order, and how long each is.
+    /// The kinds of the ABI in their order, and their lengths.
     const KINDS: [(usize, usize); 6] = [(1, 0), (3, 36), (4, 22), (2, 4 + 50 * 24), (5, 4), (6, 0)];
     let mut rest = extra(test)?;
     let (mut place, mut found) = (0, 0usize);
@@ -390,12 +390,12 @@ fn records_follow_each_other_without_gaps(test: &mut Test) -> Outcome {
             2 => {
                 let used = u32::from_le_bytes([body[0], body[1], body[2], body[3]]) as usize;
                 check!(used > 0 && used <= 50 * 24 && used.is_multiple_of(24));
-                // Each entry tells its own size, without the word that tells it.
+                // Each entry states its own size, not counting the word that states it.
                 check!(body[4..4 + used].chunks(24).all(|entry| entry[0] == 20));
             }
             3 => check_eq!(&body[..8], b"RSD PTR "),
             5 => check!(body.iter().any(|&byte| byte != 0)),
-            // A device tree, and whole.
+            // A complete device tree.
             6 => {
                 check_eq!(&body[..4], &[0xd0, 0x0d, 0xfe, 0xed]);
                 let size = u32::from_be_bytes([body[4], body[5], body[6], body[7]]);

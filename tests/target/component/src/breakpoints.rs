@@ -35,13 +35,13 @@ tests![if HARDWARE_DEBUG;
 
 const COUNT: usize = 4;
 
-/// Four instructions of one byte each, and the return.
+/// Four one-byte instructions and a return.
 #[unsafe(naked)]
 unsafe extern "C" fn four() {
     naked_asm!("nop", "nop", "nop", "nop", "ret")
 }
 
-/// A software break.
+/// A software breakpoint.
 #[unsafe(naked)]
 unsafe extern "C" fn software() {
     naked_asm!("int3", "ret")
@@ -58,7 +58,7 @@ fn address(function: unsafe extern "C" fn()) -> usize {
 }
 
 fn run_four() {
-    // SAFETY: it does nothing.
+    // SAFETY: it only executes no-ops.
     unsafe { four() };
 }
 
@@ -165,7 +165,7 @@ fn variable() -> usize {
 }
 
 fn write_it(value: usize) {
-    // SAFETY: nobody else uses the variable now.
+    // SAFETY: no other thread uses the variable now.
     unsafe { store(variable(), value) };
 }
 
@@ -198,7 +198,7 @@ fn writes_stop_behind_themselves(test: &mut Test) -> Outcome {
     check_eq!(noted(), "r");
     go_on(&watched);
     check_eq!(noted(), "rw");
-    // SAFETY: the thread is done.
+    // SAFETY: the thread has finished.
     check_eq!(unsafe { load(variable()) }, 5);
     Ok(())
 }
@@ -251,7 +251,7 @@ fn breakpoints_belong_to_one_thread(test: &mut Test) -> Outcome {
     })?;
     watched.thread.tcb.set_breakpoint(0, address(four), INSTRUCTION, 0, READ)?;
     watched.thread.start()?;
-    // The test and another thread pass by while the breakpoint's thread waits.
+    // The breakpoint's thread waits; other threads that execute the same code are not stopped.
     run_four();
     test.spawn(ABOVE, || {
         run_four();
@@ -273,7 +273,7 @@ fn a_thread_sets_its_own(test: &mut Test) -> Outcome {
     tcb.set_breakpoint(3, word, DATA, 8, READ_WRITE)?;
     check_eq!(tcb.breakpoint(3), Ok([word, DATA, 8, READ_WRITE, 1]));
     tcb.unset_breakpoint(3)?;
-    // SAFETY: the word may be read.
+    // SAFETY: the word is readable.
     unsafe { load(word) };
     Ok(())
 }
@@ -322,7 +322,7 @@ fn instructions_are_counted(test: &mut Test) -> Outcome {
     check_eq!(watched.thread.tcb.step(0, 1), Ok(false));
     go_on(&watched);
     check_step(&watched, 1);
-    // An answer without words means one more, another one says how many.
+    // A reply without words means one more step; a reply with a word states the number of steps.
     go_on(&watched);
     check_step(&watched, 2);
     watched.reply.send(Message::new(0, &[2]));
@@ -368,7 +368,7 @@ fn a_refused_reply_stops_the_thread(test: &mut Test) -> Outcome {
 
 fn software_breaks_are_told(test: &mut Test) -> Outcome {
     let watched = test.watched(|| {
-        // SAFETY: it only stops.
+        // SAFETY: it only stops the thread.
         unsafe { software() };
         note('x');
     })?;
@@ -383,7 +383,7 @@ fn software_breaks_are_told(test: &mut Test) -> Outcome {
 
 fn own_trap_flags_are_exceptions(test: &mut Test) -> Outcome {
     let fault = test.fault_of(|| {
-        // SAFETY: it only stops.
+        // SAFETY: it only stops the thread.
         unsafe { trap_itself() };
     })?;
     check!(matches!(fault, Fault::UserException { number: 1, code: 0, .. }), "{fault:?}");

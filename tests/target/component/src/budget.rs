@@ -1,8 +1,8 @@
-//! Budgets: what a thread may use in a period, and no more.
+//! Budgets: a thread may use this much in a period, and no more.
 //!
-//! An emulator's processor stops whenever its host is busy, and to the guest this looks like a long
-//! instruction. So exact amounts are asked of the kernel's books: a slice that ended late is paid
-//! back, and the sum comes out even again. Of real time, only the lower bounds are checked.
+//! An emulator's processor stops whenever its host is busy, which the guest sees as a long instruction. So
+//! exact amounts are taken from the kernel's accounting: a budget overrun is charged to later replenishments,
+//! and the sum matches again. Of real time, only lower bounds are checked.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -32,7 +32,7 @@ tests![
     a_hog_leaves_time_to_others,
 ];
 
-/// Turns that do not end while a test looks.
+/// Timeslices that do not end during a test.
 const LONG: SchedParameters = SchedParameters::round_robin(ms(10_000));
 
 fn no_budget_means_no_running(test: &mut Test) -> Outcome {
@@ -43,12 +43,12 @@ fn no_budget_means_no_running(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The least time with which the kernel is entered, and its own worst case, in microseconds.
+/// The smallest budget, and the kernel's own worst case, in microseconds.
 const LEAST: u64 = 20;
 const WORST: u64 = 10;
 
-/// Lets a thread that never stops use slice after slice, until what it has used is what it may use
-/// but for `tolerance`, which a busy host prevents now and then.
+/// Lets a thread that never stops use one budget after another, until its total consumption differs from the
+/// sum of the budgets by at most `tolerance`. A busy host sometimes prevents this.
 fn come_out_even<F: FnOnce() + Send + 'static>(
     test: &mut Test,
     parameters: SchedParameters,
@@ -68,25 +68,25 @@ fn come_out_even<F: FnOnce() + Send + 'static>(
             check!(false, "no timeout");
             return Ok(());
         };
-        // What was used before this slice has come back since.
+        // All that was consumed before this budget has been replenished since.
         let elapsed = (test.now() - begin + ms(1)).0;
         check!(
             elapsed >= total / budget * (period - budget),
             "{elapsed} us"
         );
         total += consumed.0;
-        // A rest that is too small to enter the kernel is not used, and each message rounds down.
+        // Remaining budget below the smallest budget is not used, and each message rounds down.
         let unused = slices * (LEAST + 1);
         if slices >= 2 && (total + unused) % budget <= unused + tolerance {
             return Ok(());
         }
         reply.send(Message::empty(0));
     }
-    check!(false, "it never comes out even");
+    check!(false, "the sum never matches the budgets");
     Ok(())
 }
 
-/// Enters the kernel all the time, so that it notices at once when the budget is used up.
+/// Makes system calls continuously, so that the kernel notices at once when the budget is exhausted.
 fn chatter(test: &mut Test) -> Outcome<impl FnOnce() + Send + 'static> {
     let notification: Notification = test.create()?;
     Ok(move || {
@@ -108,12 +108,12 @@ fn ten_milliseconds_in_a_hundred_sporadic(test: &mut Test) -> Outcome {
 }
 
 fn interrupted_slices_come_out_even(test: &mut Test) -> Outcome {
-    // Without system calls, the end is an interrupt, which an emulator delivers late.
+    // Without system calls, the budget ends with an interrupt, which an emulator delivers late.
     come_out_even(test, SchedParameters::new(ms(10), ms(50)), 2000, || spin())
 }
 
 fn the_smallest_budget_does_not_enter_the_kernel(test: &mut Test) -> Outcome {
-    // By the time that it gets there, there is less left than the kernel may need.
+    // When the thread reaches its system call, less remains than the kernel may need.
     for period in [us(20), ms(1000)] {
         let thread = test.timed(BELOW, SchedParameters::new(us(20), period), || {
             syscall::yield_now();
@@ -133,7 +133,7 @@ fn the_smallest_budget_does_not_enter_the_kernel(test: &mut Test) -> Outcome {
 fn short_slices_compute(test: &mut Test) -> Outcome {
     static COUNTS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
     for count in &COUNTS {
-        // Of the smallest slices, an emulator may need all to leave the kernel.
+        // An emulator may need all of a smallest budget to leave the kernel, so the timeslice is longer.
         let short = SchedParameters::round_robin(us(500));
         let thread = test.timed(BELOW, short, move || {
             loop {
@@ -158,18 +158,17 @@ fn the_urgent_and_periodic_preempts(test: &mut Test) -> Outcome {
         }
     })?;
     thread.start()?;
-    // The test does nothing to let it run.
+    // The test neither blocks nor yields.
     while events::count() < 6 {}
     check!(test.now() - begin >= ms(50));
     check_eq!(noted(), "pppppp");
     Ok(())
 }
 
-/// Who has noted a letter last.
+/// The letter that was noted last.
 static LAST: AtomicUsize = AtomicUsize::new(0);
 
-/// Threads below the test, each of which notes its letter when it begins a turn, for so many turns
-/// in all.
+/// Threads below the test, each of which notes its letter at the start of its turn, for `turns` turns in all.
 fn take_turns(test: &mut Test, slice: SchedParameters, letters: &str, turns: usize) -> Outcome {
     for letter in letters.chars() {
         let thread = test.timed(BELOW, slice, move || {
@@ -188,7 +187,7 @@ fn take_turns(test: &mut Test, slice: SchedParameters, letters: &str, turns: usi
 fn round_robin_takes_turns(test: &mut Test) -> Outcome {
     take_turns(test, SchedParameters::round_robin(ms(30)), "abc", 9)?;
     test.settle()?;
-    // The one that starts last is the first of its equals.
+    // The thread that starts last is the first among threads of equal priority.
     check_eq!(noted(), "cbacbacba");
     Ok(())
 }
@@ -231,7 +230,7 @@ fn yielding_sleeps_for_a_period(test: &mut Test) -> Outcome {
             for _ in 0..3 {
                 syscall::yield_now();
             }
-            // A little of the first period was over when the clock was read.
+            // A little of the first period had passed when the clock was read.
             check!(clock.now() - begin >= ms(75));
             note('a');
         })?;
@@ -253,10 +252,10 @@ fn yielded_time_is_not_consumed(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// When a thread has waked: written by it.
+/// When a thread woke up: written by that thread.
 static TIMES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// Lets a thread work a little at once, twice much later, and yield; returns when it has time again,
+/// Lets a thread work a little at once, twice much later, and yield. Returns when it has budget again,
 /// counted from the start.
 fn comes_back(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseconds> {
     let notification: Notification = test.create()?;
@@ -287,13 +286,13 @@ fn comes_back(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseco
 
 fn extra_refills_bring_time_back_earlier(test: &mut Test) -> Outcome {
     let few = SchedParameters::new(ms(20), ms(200));
-    // There is room for one replenishment besides the head only, so the second delays the first.
+    // There is room for only one replenishment besides the head, so the second delays the first.
     let late = comes_back(test, few)?;
     check!(late >= few.period + ms(100), "{late}");
-    // With more, time used early is back early; a busy host may hide that now and then.
+    // With more replenishments, budget used early is replenished early; a busy host may sometimes hide that.
     for _ in 0..10 {
         let early = comes_back(test, few.with_extra_refills(6))?;
-        // A rest that is too small brings the next replenishment forward by its length.
+        // A remaining budget that is too small brings the next replenishment forward by its length.
         check!(early + us(LEAST) >= few.period, "{early}");
         if early < few.period + ms(100) {
             return Ok(());
@@ -303,8 +302,8 @@ fn extra_refills_bring_time_back_earlier(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Wakes a thread that cannot run for a while because the test is more urgent, and that yields when
-/// it does; returns how long after it has run it runs again.
+/// Wakes a thread that cannot run for a while because the test has a higher priority, and that yields when it
+/// runs. Returns the time from its first to its second run.
 fn delayed(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseconds> {
     let notification: Notification = test.create()?;
     let ready = test.badge(notification, 1)?;
@@ -319,7 +318,7 @@ fn delayed(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseconds
     })?;
     thread.start()?;
     test.settle()?;
-    // What was used so far comes back.
+    // The budget used so far is replenished.
     test.sleep(parameters.period)?;
     ready.signal();
     let begin = test.now();
@@ -335,7 +334,7 @@ fn delayed(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseconds
 fn constant_bandwidth_counts_from_the_switch(test: &mut Test) -> Outcome {
     let parameters = SchedParameters::new(ms(20), ms(150));
     let delay = delayed(test, parameters)?;
-    // A little was used between the switch and the clock.
+    // A little was used between the switch and the reading of the clock.
     check!(delay + ms(20) >= parameters.period, "{delay}");
     Ok(())
 }
@@ -343,7 +342,7 @@ fn constant_bandwidth_counts_from_the_switch(test: &mut Test) -> Outcome {
 fn sporadic_servers_count_from_the_wake_up(test: &mut Test) -> Outcome {
     let parameters = SchedParameters::new(ms(20), ms(150)).sporadic();
     for _ in 0..10 {
-        // A busy host may hide it now and then.
+        // A busy host may sometimes hide it.
         if delayed(test, parameters)? < ms(110) {
             return Ok(());
         }
@@ -358,7 +357,7 @@ fn a_hog_leaves_time_to_others(test: &mut Test) -> Outcome {
     let begin = test.now();
     hog.start()?;
     let mut used = Microseconds(0);
-    // A tenth, and what a busy host adds for a while.
+    // One tenth, plus what a busy host adds for a while.
     loop {
         let wait = test.now();
         while test.now() - wait < ms(100) {}

@@ -1,4 +1,4 @@
-//! IPC buffers: what the kernel reads and writes of them, and with which rights.
+//! IPC buffers: which words the kernel reads and writes, and with which rights.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, Test};
@@ -21,7 +21,7 @@ tests![
     badges_are_written_where_capabilities_were,
 ];
 
-/// The place of a word in a buffer.
+/// The index of a word in a buffer.
 const fn word(offset: usize) -> usize {
     offset / size_of::<usize>()
 }
@@ -30,7 +30,7 @@ const MESSAGE: usize = word(offset_of!(IpcBuffer, message));
 const WORDS: usize = word(size_of::<IpcBuffer>());
 const PATTERN: usize = 0x5a5a_0000;
 
-/// A page for a buffer, each word with a number of its own.
+/// A page for a buffer; each word holds a distinct number.
 fn page(test: &mut Test) -> Result<SharedPage> {
     let page = test.create_shared_page()?;
     for (index, word) in page.words.iter().enumerate() {
@@ -44,12 +44,13 @@ fn address(page: &SharedPage) -> usize {
     page.words.as_ptr() as usize
 }
 
-/// Whether nobody has written to the words of a page from `first` to `end`.
+/// Whether the words of a page from `first` to `end` are unchanged.
 fn is_untouched(page: &SharedPage, first: usize, end: usize) -> bool {
     (first..end).all(|index| page.words[index].load(Relaxed) == PATTERN + index)
 }
 
-/// A thread that sends ten words, of which those beyond the registers are in the page.
+/// A thread sends ten words, of which those beyond the registers are in the page. Returns the received
+/// message.
 fn sender(test: &mut Test, page: &SharedPage, frame: Frame) -> Outcome<Message> {
     let endpoint: Endpoint = test.create()?;
     let thread = test.thread(ABOVE, move || endpoint.send(Message::new(1, &[7; 10])))?;
@@ -58,7 +59,7 @@ fn sender(test: &mut Test, page: &SharedPage, frame: Frame) -> Outcome<Message> 
     Ok(endpoint.wait().message.unwrap_or(Message::empty(0)))
 }
 
-/// A thread that receives and notes how many words have come, as a letter.
+/// A thread that receives and notes the number of received words, as a letter.
 fn receiver(test: &mut Test, page: &SharedPage, frame: Frame) -> Outcome<Endpoint> {
     let endpoint: Endpoint = test.create()?;
     let thread = test.thread(ABOVE, move || {
@@ -130,7 +131,7 @@ fn buffers_lie_anywhere_in_a_frame(test: &mut Test) -> Outcome {
     for buffer in 0..page.words.len() / words {
         let endpoint: Endpoint = test.create()?;
         let thread = test.thread(ABOVE, move || endpoint.send(Message::new(1, &[7; 10])))?;
-        // The address is where the program sees it: only where in the frame counts.
+        // The address is the program's view of the buffer: the kernel uses only its offset in the frame.
         let seen = 0x7000_0000 + (buffer << IPC_BUFFER_BITS);
         thread.tcb.set_ipc_buffer(seen, page.frame)?;
         thread.start()?;
@@ -146,7 +147,7 @@ fn only_the_words_of_the_message_are_written(test: &mut Test) -> Outcome {
     let endpoint = receiver(test, &page, page.frame)?;
     endpoint.send(Message::new(0, &[9; LENGTH]));
     check_eq!(noted(), "u");
-    // The library's own word, and the words of the message that have registers.
+    // The userlib's own word, and the message words that are in registers.
     check!(is_untouched(&page, 0, MESSAGE + MESSAGE_REGISTERS));
     for index in MESSAGE_REGISTERS..LENGTH {
         check_eq!(page.words[MESSAGE + index].load(Relaxed), 9);

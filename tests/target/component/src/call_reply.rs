@@ -1,4 +1,5 @@
-//! Calls and replies: one reply for each call, whoever gives it, and what happens when there is none.
+//! Calls and replies: each call gets one reply, from any holder of the reply object, and what happens without
+//! one.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test};
@@ -44,7 +45,7 @@ fn label(received: Option<Received>) -> Option<usize> {
     Some(received?.message?.label())
 }
 
-/// A server that answers each call with its own words, the label one higher.
+/// A server that answers each call with the caller's words, and the label plus one.
 fn echo(test: &mut Test, priority: u8) -> Outcome<Endpoint> {
     let endpoint: Endpoint = test.create()?;
     let reply: Reply = test.create()?;
@@ -179,7 +180,7 @@ fn callers_need_a_right_to_be_answered(test: &mut Test) -> Outcome {
     let reply: Reply = test.create()?;
     for rights in [Rights::WRITE, Rights::READ_WRITE] {
         let weak = test.restrict(endpoint, rights)?;
-        // Both when the receiver comes second and when it waits already.
+        // Both when the receiver comes second and when it is already waiting.
         caller(test, weak)?;
         check_eq!(label(endpoint.nb_recv(reply)), Some(0));
         reply.send(empty(0));
@@ -213,7 +214,7 @@ fn receivers_without_a_reply_object_leave_the_caller(test: &mut Test) -> Outcome
     check_eq!(label(Some(endpoint.wait())), Some(0));
     test.settle()?;
     check_eq!(noted(), "");
-    // It is stopped: once resumed it calls again.
+    // The caller is stopped: when resumed, it calls again.
     thread.start()?;
     let reply: Reply = test.create()?;
     check_eq!(label(endpoint.nb_recv(reply)), Some(0));
@@ -250,7 +251,7 @@ fn reusing_a_waiting_reply_object_stops_the_receiver(test: &mut Test) -> Outcome
         endpoint.recv(reply);
         note('x');
     })?;
-    // Even a receive that does not wait takes the object.
+    // Even a non-blocking receive takes over the reply object.
     check!(other.nb_recv(reply).is_none());
     endpoint.nb_send(empty(0));
     check_eq!(noted(), "");
@@ -280,14 +281,14 @@ fn deleting_the_reply_object_gives_the_caller_up(test: &mut Test) -> Outcome {
     let copy = test.copy(reply)?;
     let thread = caller(test, endpoint)?;
     endpoint.recv(reply);
-    // One capability of two is not the end of the object.
+    // Deleting one of two capabilities does not delete the object.
     test.delete(reply)?;
     test.settle()?;
     check_eq!(noted(), "");
     test.delete(copy)?;
     test.settle()?;
     check_eq!(noted(), "");
-    // The caller is stopped; resumed it calls again.
+    // The caller is stopped; when resumed, it calls again.
     thread.start()?;
     let other: Reply = test.create()?;
     check_eq!(label(endpoint.nb_recv(other)), Some(0));
@@ -377,7 +378,7 @@ fn the_first_phase_signals(test: &mut Test) -> Outcome {
     let badged = test.badge(notification, 6)?;
     let received = syscall::nb_send_wait(badged.0, empty(0), notification.0);
     check_eq!((received.badge, received.message), (6, None));
-    // Without the right nothing happens, and the second phase goes on.
+    // Without the right, the first phase has no effect, and the second phase continues.
     let weak = test.restrict(badged, Rights::READ)?;
     let other: Notification = test.create()?;
     let ready = test.badge(other, 1)?;
@@ -398,7 +399,7 @@ fn the_first_phase_sends(test: &mut Test) -> Outcome {
     })?;
     syscall::nb_send_wait(endpoint.0, Message::new(5, &[1]), notification.0);
     check_eq!(noted(), "a");
-    // Nobody waits any more, and nothing is left behind.
+    // No thread waits any more, and the send leaves no message behind.
     ready.signal();
     syscall::nb_send_wait(endpoint.0, Message::new(5, &[1]), notification.0);
     check!(endpoint.nb_wait().is_none());
@@ -478,7 +479,7 @@ fn reply_recv_with_another_capability_sends(test: &mut Test) -> Outcome {
         check_eq!(label(Some(target.wait())), Some(5));
         note('a');
     })?;
-    // The send happens; then the endpoint is no reply object.
+    // The send takes effect; then the fault occurs, because the endpoint is not a reply object.
     let fault = test.fault_of(move || {
         syscall::reply_recv(endpoint.0, empty(5), target.0);
     })?;

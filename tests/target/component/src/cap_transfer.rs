@@ -1,4 +1,4 @@
-//! Capabilities in messages: when they are handed over, when they arrive as badges, when not at all.
+//! Capabilities in messages: when they are transferred, when they arrive as badges, and when not at all.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, Test};
@@ -29,7 +29,7 @@ tests![
     three_badges_at_once,
 ];
 
-/// Sends capabilities from a thread through `endpoint`; what arrives.
+/// Sends capabilities from a thread through `endpoint`; returns the received message.
 fn transfer(test: &mut Test, endpoint: Endpoint, caps: &[CPtr]) -> Outcome<Message> {
     let mut sent = [CPtr::NULL; 3];
     let count = caps.len();
@@ -48,14 +48,14 @@ fn transfer(test: &mut Test, endpoint: Endpoint, caps: &[CPtr]) -> Outcome<Messa
     }
 }
 
-/// An empty slot that the next capability goes to.
+/// An empty slot, set as the receive slot.
 fn receive_slot(test: &mut Test) -> Result<Slot> {
     let slot = test.empty_slot()?;
     ipc_buffer::set_receive_slot(slot);
     Ok(slot)
 }
 
-/// Numbers of capabilities, and which of them were unwrapped.
+/// The number of received capabilities, and a mask of those that were unwrapped.
 fn summary(message: Message) -> (usize, usize) {
     (message.capabilities(), message.info.unwrapped())
 }
@@ -110,7 +110,7 @@ fn sending_needs_grant(test: &mut Test) -> Outcome {
         })?;
         let message = endpoint.nb_wait().and_then(|received| received.message);
         let info = message.map(|message| message.info);
-        // The message itself goes through.
+        // The message itself is delivered.
         check_eq!(info, Some(abi::MessageInfo::new(9, 0, 2)));
     }
     check!(test.is_empty(slot)?);
@@ -183,7 +183,7 @@ fn full_receive_slots_take_nothing(test: &mut Test) -> Outcome {
     ipc_buffer::set_receive_slot(test.slot(frame));
     let message = transfer(test, endpoint, &[notification.0])?;
     check_eq!(summary(message), (0, 0));
-    // Badges need no slot.
+    // Badges need no receive slot.
     let message = transfer(test, endpoint, &[endpoint.0, notification.0])?;
     check_eq!(summary(message), (1, 1));
     check!(frame.physical_address().is_ok());
@@ -264,7 +264,7 @@ fn copies_are_revoked_with_their_source(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A server that answers one call with a capability, through a reply capability with some rights.
+/// A server that answers one call with a capability, through a reply capability with `rights`.
 fn answer_with(test: &mut Test, cap: CPtr, rights: Rights) -> Outcome<Endpoint> {
     let endpoint: Endpoint = test.create()?;
     let reply: Reply = test.create()?;
@@ -281,7 +281,7 @@ fn replies_carry_capabilities(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     let badged = test.badge(notification, 8)?;
     let endpoint = answer_with(test, badged.0, Rights::ALL)?;
-    // What the caller may do does not matter for the reply.
+    // The caller's rights do not matter for the reply.
     let rights = Rights::WRITE.union(Rights::GRANT_REPLY);
     let caller = test.restrict(endpoint, rights)?;
     let slot = receive_slot(test)?;

@@ -1,4 +1,4 @@
-//! CNodes: copying, moving and deleting capabilities, and the checks of each method in their order.
+//! CNodes: copying, moving and deleting capabilities, and the checks of each method in order.
 
 use crate::support::{Outcome, Test};
 use crate::{check, check_eq};
@@ -119,7 +119,7 @@ fn destinations_must_resolve(test: &mut Test) -> Outcome {
         check_eq!(slot.delete(), failed(false, mismatch));
         check_eq!(slot.revoke(), failed(false, mismatch));
     }
-    // Bits are left when the lookup stops at an empty slot, or at a capability that is no CNode.
+    // Bits remain when the lookup stops at an empty slot, or at a capability that is not a CNode.
     let long = LookupFailure::DepthMismatch {
         bits_left: 3,
         bits_found: 0,
@@ -262,7 +262,7 @@ fn rights_are_masked(test: &mut Test) -> Outcome {
 fn mint_sets_a_badge(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     let unbadged = test.badge(notification, 0)?;
-    // Without a badge it can be minted once more.
+    // Badge 0 means none, so it can be minted once more.
     let badged = test.badge(unbadged, 0x55)?;
     let other = test.badge(notification, 0xa0)?;
     badged.signal();
@@ -308,7 +308,7 @@ fn mint_refuses_bad_guards(test: &mut Test) -> Outcome {
         slot.mint_from(source, Rights::ALL, guard(WORD_BITS - 4)),
         Ok(())
     );
-    // A table that is its own CSpace: the whole word is its address.
+    // A table that is its own CSpace: an address is a whole word.
     let root = CNode(CPtr(slot.index));
     check!(test.is_empty(root.slot(CPtr(7)))?);
     Ok(())
@@ -347,7 +347,7 @@ fn mutate_sets_guards(test: &mut Test) -> Outcome {
             }
         )
     );
-    // Data 0 takes the guard away.
+    // Data 0 removes the guard.
     test.slot(table).mutate_from(slot, 0)?;
     check_eq!(table.slot_of_table(2, 4).delete(), Ok(()));
     Ok(())
@@ -371,7 +371,8 @@ fn rotate_moves_both(test: &mut Test) -> Outcome {
     let guard = GuardData { guard: 1, size: 1 }.word();
     destination.rotate(guard, pivot, 0, source)?;
     check!(test.is_empty(source)?);
-    // The second is in the destination, with a guard; the first in its place, without.
+    // The second capability is at the destination, with a guard; the first is at the second's old place,
+    // without.
     let moved = Slot {
         root: CNode(CPtr(destination.index)),
         index: 0b1_010,
@@ -487,7 +488,7 @@ fn checks_come_in_order(test: &mut Test) -> Outcome {
         bits_left: 3,
         bits_found: 4,
     };
-    // Each call has the mistake that is found, and all those that would be found later.
+    // Each call has the error that is reported, and all those that would be found later.
     check_eq!(copy(&[1], endpoint.0), Err(Error::TruncatedMessage));
     check_eq!(copy(&[1, 3], endpoint.0), failed(false, short));
     check_eq!(copy(&[1, 4], endpoint.0), Err(Error::TruncatedMessage));

@@ -1,7 +1,7 @@
-//! Several cores: where threads run, and what a thread of one core does to those of another.
+//! Several cores: where threads run, and how a thread of one core affects those of another.
 //!
-//! The test's own thread is on the first core. Whoever works on another one counts or notes, and the test
-//! looks; while it sleeps, an emulator whose cores take turns lets the others go on.
+//! The test's own thread is on the first core. Threads on other cores count or note letters, and the test
+//! checks these. While it sleeps, an emulator that runs its cores in turn runs the others.
 
 use crate::support::arch::{fill_fpu, fpu_holds, load};
 use crate::support::counters::{self, count, count_for_ever, moves, stands};
@@ -47,7 +47,7 @@ fn counter_on(test: &mut Test, core: usize, priority: u8, counter: usize) -> Out
 fn threads_of_other_cores_go_on(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
         let thread = counter_on(test, core, ABOVE, 0)?;
-        // It is more urgent, and this one goes on all the same; and the other way round.
+        // It has a higher priority, and yet the test's thread continues; the converse holds as well.
         check!(moves(test, 0)?);
         let before = count(0);
         while count(0) == before {
@@ -84,13 +84,13 @@ fn contexts_take_their_threads_along(test: &mut Test) -> Outcome {
         above.tcb.set_priority(test.tcb, BELOW)?;
         test.control_of(0).configure(above.sched_context, &SLICE)?;
         check!(moves(test, 1)?);
-        // Here it is less urgent than the test: it waits until that sleeps.
+        // On this core it has a lower priority than the test: it waits until the test sleeps.
         let before = count(0);
         for _ in 0..1000 {
             check_eq!(count(0), before);
         }
         check!(moves(test, 0)?);
-        // And back.
+        // And back to the other core.
         test.control_of(core).configure(above.sched_context, &SLICE)?;
         above.tcb.set_priority(test.tcb, ABOVE)?;
         check!(moves(test, 0)?);
@@ -114,7 +114,7 @@ fn time_on_another_core_moves_a_thread_there(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Answers with the sum of the words, and as many words, each one more.
+/// Answers with the sum of the words as the label, and with the same words, each increased by one.
 fn sums(endpoint: Endpoint, reply: Reply) -> ! {
     let mut received = endpoint.recv(reply);
     loop {
@@ -129,7 +129,7 @@ fn sums(endpoint: Endpoint, reply: Reply) -> ! {
     }
 }
 
-/// Calls such a server, with messages of all lengths.
+/// Calls a server that runs [`sums`], with messages of many lengths.
 fn expect_sums(endpoint: Endpoint) {
     for length in (0..MAX_MESSAGE_LENGTH).step_by(7).chain(0..5) {
         let mut words = [0; MAX_MESSAGE_LENGTH];
@@ -177,7 +177,7 @@ fn passive_servers_run_where_their_clients_do(test: &mut Test) -> Outcome {
         endpoint.recv(reply);
         loop {
             note('s');
-            // It works until the test says that it is enough. On the core of the test that could not.
+            // The server works until the test sets the counter. On the core of the test it could not.
             while count(0) == 0 {
                 counters::step(1);
             }
@@ -195,9 +195,9 @@ fn passive_servers_run_where_their_clients_do(test: &mut Test) -> Outcome {
         check_eq!(noted(), "s");
         counters::set(0, 1);
         check!(test.comes_true(|| noted() == "sc")?);
-        // The time is its own again.
+        // The client has its scheduling context back.
         check_eq!(client.sched_context.consumed().map(drop), Ok(()));
-        // And now it runs here.
+        // The next call makes the server run on this core.
         endpoint.call(Message::empty(0));
         check_eq!(noted(), "scs");
     }
@@ -294,7 +294,7 @@ fn the_deleted_stop_at_once(test: &mut Test) -> Outcome {
         check!(moves(test, 0)?);
         test.delete(thread.tcb)?;
         check!(stands(test, 0)?);
-        // Nothing is left on its core that keeps others away.
+        // No state on its core keeps other threads from running.
         let next = counter_on(test, core, BELOW, 1)?;
         check!(moves(test, 1)?);
         test.delete(next.tcb)?;
@@ -366,7 +366,7 @@ fn faults_are_told_on_another_core(test: &mut Test) -> Outcome {
             let message = watched.endpoint.recv(watched.reply).message;
             let fault = Fault::from_message(&message.unwrap_or(Message::empty(0)));
             check!(matches!(fault, Fault::Memory { address: NOWHERE, .. }));
-            // It tries once more.
+            // The thread tries once more.
             watched.reply.send(Message::empty(0));
         }
         watched.endpoint.recv(watched.reply);
@@ -427,13 +427,13 @@ fn float_registers_move_along(test: &mut Test) -> Outcome {
 fn budgets_are_charged_where_they_are_used(test: &mut Test) -> Outcome {
     const PERIODS: u64 = 10;
     for core in test.further_cores() {
-        // What comes in pieces comes back in pieces.
+        // Budget that was used in pieces is replenished in pieces.
         let time = SchedParameters::new(ms(2), ms(10)).with_extra_refills(4);
         let thread = test.timed_on(core, ABOVE, time, || count_for_ever(0))?;
         thread.start()?;
         test.sleep(ms(10 * PERIODS))?;
         thread.tcb.suspend()?;
-        // Its core notices, and charges what was used last.
+        // Its core receives the remote modification, and charges the time that was used last.
         test.sleep(ms(2))?;
         let consumed = thread.sched_context.consumed()?;
         check!(
@@ -457,7 +457,7 @@ fn levels_of_criticality_are_of_a_core(test: &mut Test) -> Outcome {
         control.set_criticality_level(1)?;
         check!(moves(test, 1)?);
         check!(stands(test, 0)?);
-        // The level of the test's own core is another.
+        // The criticality level of the test's own core is independent.
         let here = test.spawn(ABOVE, || note('h'))?;
         check_eq!(noted(), "h");
         events::forget();
@@ -473,7 +473,7 @@ fn levels_of_criticality_are_of_a_core(test: &mut Test) -> Outcome {
 fn callers_of_another_core_can_be_deleted(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
         let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-        // In the queue, and behind a reply.
+        // While blocked in the wait queue, and while waiting for a reply.
         for receive in [false, true] {
             let client = test.spawn_on(core, ABOVE, move || {
                 note('c');
@@ -506,7 +506,7 @@ fn servers_of_another_core_can_be_deleted(test: &mut Test) -> Outcome {
         check!(moves(test, 0)?);
         test.delete(server.tcb)?;
         check!(stands(test, 0)?);
-        // The time came back to the client, who still waits; somebody answers.
+        // The scheduling context came back to the client, which still waits; the test answers.
         check_eq!(noted(), "");
         reply.send(Message::empty(0));
         check!(test.comes_true(|| noted() == "c")?);

@@ -1,5 +1,4 @@
-//! What went wrong in seL4's kernel on several cores, by its own record; see `sel4_history`, where each
-//! has a test of what one core can show of it.
+//! Recorded bugs of seL4's multicore kernel. What one core can show of them is tested in `sel4_history`.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -22,8 +21,8 @@ tests![
     issue_1662_servers_move_to_another_core_in_a_receive,
 ];
 
-/// A context was configured for an idle core, which was not told of the thread that came. Whether it
-/// runs, is ready, waits for time or has lent it.
+/// A context was configured for an idle core, which was not notified of the new thread. Tested with the
+/// thread running, ready, waiting for a replenishment, and with its context donated.
 fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
     let thread = test.timed(BELOW, SLICE, || count_for_ever(0))?;
     thread.start()?;
@@ -58,7 +57,7 @@ fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A new context began with a moment that another core had read.
+/// A new context began with a time that another core had read.
 fn issue_262_new_contexts_of_another_core_have_their_whole_budget(test: &mut Test) -> Outcome {
     let parameters = SchedParameters::new(ms(2), ms(1000)).with_extra_refills(2);
     for core in test.further_cores() {
@@ -83,7 +82,7 @@ fn issue_262_new_contexts_of_another_core_have_their_whole_budget(test: &mut Tes
     Ok(())
 }
 
-/// The end of a budget on one core met the deletion of its context on another.
+/// A budget ended on one core while another core deleted its context.
 fn issue_633_contexts_die_as_their_budget_ends_on_another_core(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
         let thread = test.passive(BELOW, || count_for_ever(0))?;
@@ -103,7 +102,7 @@ fn issue_633_contexts_die_as_their_budget_ends_on_another_core(test: &mut Test) 
     Ok(())
 }
 
-/// As 633, with the thread waiting for its next replenishment there.
+/// As 633, with the thread waiting for its next replenishment on that core.
 fn issue_677_contexts_of_another_core_die_while_they_wait(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
         let thread = test.timed_on(
@@ -128,7 +127,7 @@ fn issue_677_contexts_of_another_core_die_while_they_wait(test: &mut Test) -> Ou
     Ok(())
 }
 
-/// Each period began later than the last one.
+/// Each period began later than it should, so that periods drifted.
 fn issue_844_periods_do_not_drift_on_any_core(test: &mut Test) -> Outcome {
     const TURNS: usize = 200;
     static PASSED: AtomicUsize = AtomicUsize::new(0);
@@ -153,8 +152,8 @@ fn issue_844_periods_do_not_drift_on_any_core(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A passive server gave its time back with a reply and got that of a caller of another core in the same
-/// call, and that core was not told.
+/// A passive server returned its context with a reply and got that of a caller of another core in the same
+/// call, and that core was not notified.
 fn issue_986_reply_recv_takes_the_time_of_a_caller_of_another_core(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let bell: Notification = test.create()?;
@@ -183,8 +182,8 @@ fn issue_986_reply_recv_takes_the_time_of_a_caller_of_another_core(test: &mut Te
     Ok(())
 }
 
-/// More ways by which a server moves to another core in a receive: it replies to a caller of its core,
-/// and a signal that came meanwhile lends it time of another one.
+/// More cases in which a server moves to another core in a receive: it replies to a caller of its core, and a
+/// signal that came meanwhile lends it a context of another core.
 fn issue_1662_servers_move_to_another_core_in_a_receive(test: &mut Test) -> Outcome {
     let bell: Notification = test.create()?;
     for core in test.further_cores() {

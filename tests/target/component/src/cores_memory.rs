@@ -1,4 +1,4 @@
-//! Memory that another core uses is taken away.
+//! Revocation of memory that another core uses.
 
 use crate::check;
 use crate::support::arch::{load, store};
@@ -20,7 +20,7 @@ fn unmapped_pages_are_gone_on_all_cores(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
         let watched = test.watched(move || {
             loop {
-                // SAFETY: it is mapped, or a fault is expected.
+                // SAFETY: the address is mapped, or a fault is expected.
                 unsafe { load(address) };
                 counters::step(0);
             }
@@ -42,7 +42,8 @@ fn unmapped_pages_are_gone_on_all_cores(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A kernel that checks itself looks at a thread's capabilities in turns, whose place must not outlive them.
+/// A kernel with self-checks walks through the capabilities of running threads' CSpaces, a few slots at each
+/// entry; its cursor must not outlive the CSpace.
 fn spaces_of_another_core_become_memory(test: &mut Test) -> Outcome {
     const PAGE_BITS: usize = FrameSize::SMALLEST.bits();
     const RADIX: usize = PAGE_BITS - SLOT_BITS;
@@ -55,9 +56,10 @@ fn spaces_of_another_core_become_memory(test: &mut Test) -> Outcome {
                 }
             }
         })?;
-        // In the tables below, whose first slot is found by all addresses, it has the same address.
+        // Every address finds the first slot of the tables below, so the thread's own address is valid there
+        // too.
         counters::set(1, thread.tcb.cptr().0);
-        // Between two tables the turn is nowhere.
+        // Between two tables, the cursor is in neither of them.
         for _ in 0..8 {
             let untyped: Untyped = test.create_sized(PAGE_BITS)?;
             let slot = test.empty_slot()?;
@@ -76,7 +78,8 @@ fn spaces_of_another_core_become_memory(test: &mut Test) -> Outcome {
             let frame = Frame(CPtr(slot.index));
             let address = test.map(frame, Rights::READ_WRITE, Attributes::NORMAL)?;
             for place in (address..address + (1 << PAGE_BITS)).step_by(size_of::<usize>()) {
-                // SAFETY: it is mapped, and nobody else's. No capability looks like that.
+                // SAFETY: the frame is mapped there, and only this test uses it. No capability has this bit
+                // pattern.
                 unsafe { store(place, usize::MAX) };
             }
             thread.start()?;

@@ -1,4 +1,4 @@
-//! Interrupts that software raises on Arm, between cores: what debug kernels do for whoever asks.
+//! Software-generated interrupts on Arm between cores: debug kernels raise them for any thread.
 
 use crate::support::{Outcome, Test};
 use crate::check_eq;
@@ -13,10 +13,10 @@ tests![
 ];
 
 const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
-/// An interrupt of software that nobody uses.
+/// A software-generated interrupt without another user.
 const SIGNAL: usize = 5;
 
-/// The handler of the interrupt on a core, with a notification.
+/// A handler for the interrupt on a core, with a notification.
 fn listen(test: &mut Test, core: usize) -> Outcome<(IrqHandler, Notification)> {
     let slot = test.empty_slot()?;
     CONTROL.get_with_trigger_core(SIGNAL, true, core, slot)?;

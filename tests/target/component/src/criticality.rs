@@ -1,4 +1,4 @@
-//! Criticality: who keeps running when the level is raised.
+//! Criticality: which threads keep running when the level is raised.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms};
@@ -147,7 +147,7 @@ fn the_level_divides_threads(test: &mut Test) -> Outcome {
         thread(test, priority, criticality, move || note(name))?.start()?;
     }
     check_eq!(noted(), "");
-    // The others run when nobody is left above.
+    // The others run when no thread above them is ready.
     test.sleep(ms(20))?;
     check_eq!(noted(), "abcd");
     test.sched_control.set_criticality_level(0)?;
@@ -164,7 +164,7 @@ fn servers_run_at_the_criticality_of_their_clients(test: &mut Test) -> Outcome {
     })?;
     raise(test, 5)?;
     rival.start()?;
-    // The server is less urgent than the test, and critical as its client.
+    // The server's priority is below the test's; it runs at its client's criticality.
     client.start()?;
     check_eq!(noted(), "c");
     test.sleep(ms(20))?;
@@ -182,7 +182,7 @@ fn a_new_criticality_reaches_the_server(test: &mut Test) -> Outcome {
     })?;
     client.start()?;
     check_eq!(noted(), "c");
-    // The server has the client's time, and waits for the test to let it run.
+    // The server has the client's context, and runs when the test lets it.
     raise(test, 1)?;
     let rival = thread(test, ABOVE + 1, 0, || note('r'))?;
     rival.start()?;
@@ -241,7 +241,7 @@ fn critical_releases_preempt(test: &mut Test) -> Outcome {
 }
 
 fn messages_at_a_raised_level(test: &mut Test) -> Outcome {
-    // All kinds, between threads of all criticalities, at all levels: everything arrives.
+    // All kinds of messages, between threads of all criticalities, at all levels: each one arrives.
     let endpoint = serve(test, ABOVE + 2)?;
     let notification: Notification = test.create()?;
     let waiter = thread(test, ABOVE + 1, 4, move || {

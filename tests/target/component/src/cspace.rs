@@ -1,4 +1,4 @@
-//! Addresses of capabilities: how a CSpace resolves them, and the faults of those that do not resolve.
+//! Capability addresses: how a CSpace resolves them, and the faults of addresses that do not resolve.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, Test};
@@ -27,7 +27,7 @@ tests![
     the_fault_tells_where,
 ];
 
-/// A CSpace of two levels, 4 bits each, and zeros before: the root, and the table in its slot 3.
+/// A CSpace of two levels of 4 bits each, with leading zeros: the root, and the table in its slot 3.
 fn two_levels(test: &mut Test) -> Result<(CNode, CNode)> {
     let top: CNode = test.create_sized(4)?;
     let second: CNode = test.create_sized(4)?;
@@ -44,7 +44,7 @@ fn run_in<F: FnOnce() + Send + 'static>(test: &mut Test, root: CNode, work: F) -
     thread.start()
 }
 
-/// The fault of `work` in a CSpace of its own.
+/// Runs `work` in a CSpace of its own; returns its fault.
 #[track_caller]
 fn fault_in<F: FnOnce() + Send + 'static>(test: &mut Test, root: CNode, work: F) -> Outcome<Fault> {
     let watched = test.watched(work)?;
@@ -57,7 +57,7 @@ fn fault_in<F: FnOnce() + Send + 'static>(test: &mut Test, root: CNode, work: F)
     Ok(watched.fault())
 }
 
-/// Compares a fault, of which nobody knows the place in the program.
+/// Compares a fault, except for the instruction's address, which is not known.
 #[track_caller]
 fn check_fault(fault: Fault, expected: (usize, bool, LookupFailure)) {
     match fault {
@@ -97,7 +97,7 @@ fn left_over_bits_are_ignored(test: &mut Test) -> Outcome {
     })?;
     check_eq!(notification.poll(), 0x40);
     check_eq!(noted(), "a");
-    // Where a slot is meant, the same address is wrong.
+    // As the address of a slot, the same address is wrong.
     check_eq!(
         root.slot(CPtr(0x70)).delete(),
         Err(Error::FailedLookup {
@@ -128,7 +128,7 @@ fn cyclic_spaces_resolve(test: &mut Test) -> Outcome {
     let table: CNode = test.create_sized(4)?;
     let notification: Notification = test.create()?;
     let badged = test.badge(notification, 0x40)?;
-    // Slot 0 leads back to the table, so every four bits of an address are a step.
+    // Slot 0 leads back to the table, so every four bits of an address are one level.
     let copy = |index, source| table.slot_of_table(index, 4).copy_from(source, Rights::ALL);
     copy(0, test.slot(table))?;
     copy(5, test.slot(badged))?;
@@ -200,7 +200,7 @@ fn a_missing_root_is_a_fault(test: &mut Test) -> Outcome {
             .thread
             .tcb
             .set_space(endpoint, root, 0, test.vspace)?;
-        // Takes the thread's copy away.
+        // Removes the thread's copy of the root.
         test.slot(root).revoke()?;
         watched.thread.start()?;
         check_fault(watched.fault(), (7, receive, LookupFailure::InvalidRoot));
@@ -226,7 +226,7 @@ fn empty_slots_take_messages(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     let badged = test.badge(notification, 1)?;
     badged.signal();
-    // The first phase does nothing; the second goes on.
+    // The first phase has no effect; the second continues.
     let received = syscall::nb_send_wait(empty, Message::empty(0), notification.0);
     check_eq!(received.badge, 1);
     Ok(())
@@ -297,7 +297,7 @@ fn a_missing_reply_object_is_a_fault(test: &mut Test) -> Outcome {
         })?;
         check_fault(fault, (reply.0, true, MISSING));
     }
-    // An address that does not resolve is told as such.
+    // An address that does not resolve is reported as a lookup error.
     let nowhere = CPtr(1 << (WORD_BITS - 1));
     let fault = test.fault_of(move || {
         syscall::recv(endpoint.0, nowhere);
@@ -308,7 +308,7 @@ fn a_missing_reply_object_is_a_fault(test: &mut Test) -> Outcome {
         bits_found: WORD_BITS - 12,
     };
     check_fault(fault, (nowhere.0, true, failure));
-    // A notification needs none.
+    // A receive from a notification needs no reply object.
     let notification: Notification = test.create()?;
     check!(syscall::nb_recv(notification.0, empty).is_none());
     Ok(())
@@ -342,7 +342,7 @@ fn not_blocking_sends_do_not_fault(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     let badged = test.badge(notification, 1)?;
     syscall::nb_send(nowhere, Message::empty(0));
-    // A signal with an extra capability that does not resolve does not happen.
+    // A signal with an extra capability that does not resolve has no effect.
     let message = Message::empty(0).with_capabilities(&[nowhere]);
     syscall::nb_send(badged.0, message);
     check_eq!(notification.poll(), 0);

@@ -1,4 +1,5 @@
-//! Deletion of what is in use: tables in tables and in themselves, threads in calls, everything at once.
+//! Deletion of objects in use: tables in tables and in themselves, threads in calls, and many objects at
+//! once.
 
 use crate::support::events::{note, noted};
 use crate::support::{spin, ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
@@ -34,7 +35,7 @@ tests![
 /// log2 of the slots of small tables.
 const RADIX: usize = 4;
 
-/// An untyped, and a way to make objects in it that are in nobody else's.
+/// An untyped, and functions that make objects in it.
 struct Region {
     untyped: Untyped,
     size_bits: usize,
@@ -58,7 +59,7 @@ impl Region {
         Ok(Notification(CPtr(slot.index)))
     }
 
-    /// Checks that nothing is left in it.
+    /// Checks that the region is empty.
     #[track_caller]
     fn check_free(&self, test: &mut Test) -> Result {
         let slot = test.empty_slot()?;
@@ -68,7 +69,8 @@ impl Region {
     }
 }
 
-/// A thread that waits for a notification, and notes its end: only with the object itself it ends.
+/// A thread that waits for a notification, and a thread below that notes `x` when the first one faults. That
+/// happens only if the notification is deleted.
 fn mourner(test: &mut Test, notification: Notification) -> Outcome {
     let nobody: Endpoint = test.create()?;
     let thread = test.thread_with(ABOVE, Some(SLICE), nobody, move || {
@@ -123,7 +125,7 @@ fn tables_in_tables_are_emptied(test: &mut Test) -> Outcome {
     let first = region.cnode(test)?;
     let mut last = first;
     for _ in 0..DEPTH {
-        // The capability itself moves into the one before, so there is only that one.
+        // The capability itself moves into the previous table, so that there is no other one.
         let next = region.cnode(test)?;
         let copy = test.copy(next)?;
         last.slot_of_table(5, RADIX).move_from(test.slot(next))?;
@@ -149,18 +151,18 @@ fn tables_that_hold_themselves(test: &mut Test) -> Outcome {
         let table = region.cnode(test)?;
         let inside = table.slot_of_table(index, RADIX);
         inside.copy_from(test.slot(table), Rights::ALL)?;
-        // Deleted from inside while there is another, and revoked as a whole.
+        // Deleted from inside while there is another capability, and revoked as a whole.
         inside.delete()?;
         inside.copy_from(test.slot(table), Rights::ALL)?;
         test.slot(table).revoke()?;
         check!(test.is_empty(inside)?);
-        // The last capability is the one inside.
+        // The last capability is the one in the table itself.
         inside.copy_from(test.slot(table), Rights::ALL)?;
         test.delete(table)?;
         test.slot(region.untyped).revoke()?;
         region.check_free(test)?;
     }
-    // Moved into itself, nobody can reach it any more but by its memory.
+    // A table moved into itself can be reached only through its memory.
     let table = region.cnode(test)?;
     table.slot_of_table(2, RADIX).move_from(test.slot(table))?;
     test.slot(region.untyped).revoke()?;
@@ -205,7 +207,7 @@ fn a_table_that_holds_the_last_capability_to_its_thread(test: &mut Test) -> Outc
     region.untyped.make::<Tcb>(0, slot)?;
     let tcb = Tcb(CPtr(slot.index));
     tcb.set_space(CPtr::NULL, table, 0, test.vspace)?;
-    // Table and thread hold each other.
+    // Table and thread refer to each other.
     table.slot_of_table(1, RADIX).move_from(slot)?;
     test.delete(table)?;
     test.slot(region.untyped).revoke()?;
@@ -234,7 +236,7 @@ fn threads_lose_their_space(test: &mut Test) -> Outcome {
     watched.thread.start()?;
     check_eq!(noted(), "ab");
     test.slot(root).revoke()?;
-    // It waits on, and notices at its next system call.
+    // It continues to wait, and faults at its next system call.
     check!(watched.is_quiet());
     notification.signal();
     check!(matches!(
@@ -247,12 +249,12 @@ fn threads_lose_their_space(test: &mut Test) -> Outcome {
 fn threads_delete_their_space(test: &mut Test) -> Outcome {
     let root: CNode = test.create_sized(RADIX)?;
     let guard = CNode::root_guard(RADIX).word();
-    // The original lies in the table itself.
+    // The original capability is in the table itself.
     let inside = root.slot_of_table(1, RADIX);
     let original = test.allocator.mint(root, Rights::ALL, guard)?;
     inside.move_from(test.slot(original))?;
     let watched = test.watched(|| {
-        // Everything that was made from the table's first capability goes, also the thread's own.
+        // All capabilities derived from the table's first one are deleted, including the thread's own.
         note('a');
         syscall::wait(CPtr(3));
     })?;
@@ -275,7 +277,7 @@ fn threads_delete_their_space(test: &mut Test) -> Outcome {
 }
 
 fn threads_revoke_their_own_memory(test: &mut Test) -> Outcome {
-    // The thread's TCB and its time come from memory that it revokes itself.
+    // The thread's TCB and its scheduling context come from memory that it revokes itself.
     let region = Region::new(test, 14)?;
     let (tcb_slot, time_slot) = (test.empty_slot()?, test.empty_slot()?);
     region.untyped.make::<Tcb>(0, tcb_slot)?;
@@ -311,9 +313,9 @@ fn threads_revoke_their_own_memory(test: &mut Test) -> Outcome {
 
 /// Threads in many states, all made from one region of memory.
 fn populate(test: &mut Test, region: Untyped, size_bits: usize) -> Outcome<Endpoint> {
-    // What maps the stacks of later threads must outlive the region: the page tables are there before.
+    // The page tables for the stacks of later threads must outlive the region, so they are created first.
     test.create_page()?;
-    // The test's own allocator steps aside, so that everything comes from the region.
+    // The test's own allocator is replaced for now, so that all objects come from the region.
     let cnode = test.allocator.cnode();
     let first = test.empty_slot()?.index;
     for _ in 1..600 {
@@ -344,7 +346,7 @@ fn make_threads(test: &mut Test) -> Outcome<Endpoint> {
         endpoint.recv(reply);
         service.call(Message::empty(0));
     })?;
-    // A passive server that keeps its caller waiting, on the caller's time.
+    // A passive server that keeps its caller waiting, on the caller's scheduling context.
     test.spawn_passive(BELOW, move || {
         service.recv(other);
         syscall::wait(silent.0);
@@ -361,7 +363,7 @@ fn make_threads(test: &mut Test) -> Outcome<Endpoint> {
     })?
     .start()?;
     test.watched(|| {
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { crate::support::arch::undefined() };
     })?
     .thread
@@ -388,7 +390,7 @@ fn threads_in_all_states_are_revoked(test: &mut Test) -> Outcome {
 fn callers_survive_the_death_of_everything(test: &mut Test) -> Outcome {
     let region = Region::new(test, 21)?;
     let endpoint = populate(test, region.untyped, region.size_bits)?;
-    // One that is being served by a thread in the region, one that waits, one that receives.
+    // One caller that a thread in the region serves, one that waits, one that receives.
     let answer = move || {
         let answer = endpoint.call(Message::empty(0));
         note(if answer.label() == 2 { 'e' } else { 'r' });
@@ -397,7 +399,7 @@ fn callers_survive_the_death_of_everything(test: &mut Test) -> Outcome {
     test.spawn(ABOVE, answer)?;
     test.slot(region.untyped).revoke()?;
     test.settle()?;
-    // The queued one calls an empty slot; the other one's reply object is gone, so it is stopped.
+    // The queued caller calls an empty slot; the reply object of the other one is deleted, so it is stopped.
     check_eq!(noted(), "e");
     served.start()?;
     check_eq!(noted(), "ee");
@@ -420,11 +422,11 @@ fn waker(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// How often a long piece of `work` is tried: the emulator's timer is late when the host is busy.
+/// How often a long piece of `work` is repeated: the emulator's timer is late when the host is busy.
 const TRIES: usize = 10;
 
-/// Whether others run while `work` goes on. If they had to wait for its end, it would be once; and once
-/// just before it.
+/// Whether other threads run during `work`. Without preemption points there would be at most two wake-ups:
+/// one just before `work`, and one at its end.
 fn is_interrupted(work: impl FnOnce() -> Result) -> Result<bool> {
     let before = WAKES.load(Relaxed);
     work()?;
@@ -468,7 +470,7 @@ fn long_revocations_need_more_than_one_budget(test: &mut Test) -> Outcome {
     let region = Region::new(test, 20)?;
     fill(test, &region, 12)?;
     let slot = test.slot(region.untyped);
-    // Time for a small part of the work: it goes on with the next replenishment.
+    // The budget suffices for a small part of the work, which continues with the next replenishment.
     let little = SchedParameters::new(us(200), ms(1));
     let thread = test.timed(ABOVE, little, move || {
         check_eq!(slot.revoke(), Ok(()));
@@ -504,7 +506,7 @@ fn long_resets_can_be_interrupted(test: &mut Test) -> Outcome {
 }
 
 fn deletion_of_a_running_context(test: &mut Test) -> Outcome {
-    // A thread that deletes the time it runs on stops there.
+    // A thread that deletes its current scheduling context stops there.
     static TIME: AtomicUsize = AtomicUsize::new(0);
     let cnode = test.allocator.cnode();
     let thread = test.thread(ABOVE, move || {

@@ -1,4 +1,4 @@
-//! The derivation tree: whose children are deleted by a revoke, and what becomes of copies.
+//! The derivation tree: which children a revoke deletes, and what happens to copies.
 
 use crate::support::{Outcome, Test};
 use crate::{check, check_eq};
@@ -173,13 +173,12 @@ fn tcb_slots_take_part(test: &mut Test) -> Outcome {
     let cspace: CNode = test.create_sized(4)?;
     tcb.set_space(handler, cspace, 0, test.vspace)?;
     tcb.set_timeout_endpoint(handler)?;
-    // Taking the thread's copies away changes nothing for the originals, and the thread can be given
-    // new ones.
+    // Revoking the thread's copies leaves the originals, and the thread can be given new copies.
     test.slot(handler).revoke()?;
     test.slot(cspace).revoke()?;
     check!(!test.is_gone(handler)? && !test.is_gone(cspace)?);
     tcb.set_space(handler, cspace, 0, test.vspace)?;
-    // With its last capability the CNode goes: the thread's copy is one.
+    // The thread's copy is a child of the last capability, so the CNode is deleted with it.
     test.delete(cspace)?;
     tcb.set_space(handler, test.allocator.cnode(), 0, test.vspace)
         .map_err(|error| check_eq!(error, Error::IllegalOperation))
@@ -190,12 +189,12 @@ fn tcb_slots_take_part(test: &mut Test) -> Outcome {
 fn copies_of_frames_are_unmapped(test: &mut Test) -> Outcome {
     let (frame, address) = test.create_page()?;
     let copy = test.copy(frame)?;
-    // The copy can be mapped elsewhere, and the original stays where it is.
+    // The copy can be mapped elsewhere, and the original stays mapped where it is.
     let attributes = userlib::cap::Attributes::NORMAL;
     let second = test.map(copy, Rights::READ_WRITE, attributes)?;
     check!(second != address);
     check_eq!(copy.unmap(), Ok(()));
-    // SAFETY: the page is mapped there, and nobody else uses it.
+    // SAFETY: the page is mapped there, and only this test uses it.
     unsafe { crate::support::arch::store(address, 1) };
     Ok(())
 }
@@ -207,7 +206,7 @@ fn revoking_frames_unmaps_copies(test: &mut Test) -> Outcome {
     let address = test.map(copy, Rights::READ_WRITE, attributes)?;
     test.slot(frame).revoke()?;
     check!(test.is_gone(copy)?);
-    // The place is free for the original.
+    // The address is free for the original.
     let vspace = test.vspace;
     check_eq!(
         frame.map(vspace, address, Rights::READ_WRITE, attributes),

@@ -1,4 +1,4 @@
-//! Domains: the checks of each method, in kernels of one domain or several.
+//! Domains: the checks of each method, in kernels with one domain or several.
 
 use crate::check_eq;
 use crate::support::events::{note, noted};
@@ -73,7 +73,7 @@ fn domains_end_at_the_last(test: &mut Test) -> Outcome {
     for domain in [DOMAINS, DOMAINS + 1, 256, usize::MAX] {
         let result = domains(test).set(domain, new);
         check_eq!(result, Err(Error::InvalidArgument(0)));
-        // The number is looked at before the thread.
+        // The number is checked before the thread.
         let result = call(domains(test), Method::DomainSetSet, &[domain], &[]);
         check_eq!(result, Err(Error::InvalidArgument(0)));
     }
@@ -134,7 +134,7 @@ fn schedule_entries_are_checked_in_order(test: &mut Test) -> Outcome {
         let result = set.configure_schedule(LAST, 0, ticks);
         check_eq!(result, Err(Error::InvalidArgument(2)));
     }
-    // The entry where the schedule starts cannot be an end.
+    // The entry at which the schedule starts cannot be an end marker.
     let result = set.configure_schedule(0, 0, 0);
     check_eq!(result, Err(Error::InvalidArgument(2)));
     Ok(())
@@ -155,7 +155,7 @@ fn a_start_must_be_an_entry(test: &mut Test) -> Outcome {
         let result = set.set_schedule_start(index);
         check_eq!(result, up_to(DOMAIN_SCHEDULE_LENGTH - 1));
     }
-    // The last one always stays an end.
+    // The last entry is always an end marker.
     let result = set.set_schedule_start(DOMAIN_SCHEDULE_LENGTH - 1);
     check_eq!(result, Err(Error::InvalidArgument(0)));
     check_eq!(set.set_schedule_start(0), Ok(()));

@@ -1,4 +1,4 @@
-//! Donation: scheduling contexts travel along calls to passive servers, and come back.
+//! Donation: scheduling contexts go to passive servers with calls, and come back with replies.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
@@ -32,16 +32,16 @@ tests![
     servers_that_are_interrupted_wait_again,
 ];
 
-/// A client above the test, a passive server below: between a call and its service the test can act.
+/// A client above the test, a passive server below: the test can act between a call and its service.
 struct Pair {
     client: Thread,
     server: Thread,
     reply: Reply,
-    /// That of the client.
+    /// The client's scheduling context.
     time: SchedContext,
 }
 
-/// The client calls once and notes `c`, or what the answer's label says; the server notes `s` and
+/// The client calls once and notes `c`, or the letter of the answer's label; the server notes `s` and
 /// answers, waits for the next call, and so on.
 fn pair(test: &mut Test) -> Outcome<Pair> {
     let endpoint: Endpoint = test.create()?;
@@ -66,7 +66,7 @@ fn pair(test: &mut Test) -> Outcome<Pair> {
     })
 }
 
-/// Checks that a context belongs to a thread, and takes it away.
+/// Checks that a context is bound to a thread, and unbinds it.
 #[track_caller]
 fn check_holder(context: SchedContext, holder: Thread) {
     check_eq!(context.unbind_object(holder.tcb), Ok(()));
@@ -127,7 +127,7 @@ fn servers_are_passive_between_calls(test: &mut Test) -> Outcome {
 
 fn servers_keep_their_own_priority(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
-    // The client is above the test, but its server is not.
+    // The client's priority is above the test's, but the server's is not.
     test.spawn(ABOVE, || note('x'))?;
     note('t');
     test.settle()?;
@@ -160,7 +160,7 @@ fn plain_sends_donate_nothing(test: &mut Test) -> Outcome {
         note('x');
     })?;
     endpoint.send(Message::empty(0));
-    // The message is taken, but the server does not run; the next sender finds nobody.
+    // The message is delivered, but the server does not run; the next send finds no receiver.
     endpoint.nb_send(Message::empty(0));
     test.settle()?;
     check_eq!(noted(), "");
@@ -190,7 +190,7 @@ fn passive_callers_donate_nothing(test: &mut Test) -> Outcome {
         note('c');
     })?;
     client.sched_context.unbind()?;
-    // It stays in the queue, and can be served.
+    // The client stays in the wait queue, and its call can be received.
     check!(endpoint.nb_recv(reply).is_some());
     reply.send(Message::empty(0));
     test.settle()?;
@@ -215,7 +215,7 @@ fn nb_send_wait_donates(test: &mut Test) -> Outcome {
     giver.sched_context.bind(receiver.tcb)?;
     test.settle()?;
     check_eq!(noted(), "r");
-    // Nothing brings it back: the giver is woken, but does not run.
+    // Nothing returns the context: the giver is woken, but does not run.
     notification.signal();
     test.settle()?;
     check_eq!(noted(), "r");
@@ -251,7 +251,7 @@ fn nb_send_recv_plays_ping_pong(test: &mut Test) -> Outcome {
 fn replies_fetch_time_from_wherever_it_is(test: &mut Test) -> Outcome {
     let (service, work): (Endpoint, Endpoint) = (test.create()?, test.create()?);
     let (reply, other): (Reply, Reply) = (test.create()?, test.create()?);
-    // The server passes the job, and the time, on to a worker who answers the client.
+    // The server passes the job, and the scheduling context, on to a worker that answers the client.
     let worker = test.spawn_passive(BELOW, move || {
         work.wait();
         note('w');
@@ -282,7 +282,7 @@ fn callers_with_other_time_take_nothing_back(test: &mut Test) -> Outcome {
     let other = test.create_sched_context(&SLICE)?;
     other.bind(pair.client.tcb)?;
     test.settle()?;
-    // The client has run on its new time, and the server waits with the old.
+    // The client has run on its new context, and the server waits with the old one.
     check_eq!(noted(), "sc");
     check_holder(pair.time, pair.server);
     check_holder(other, pair.client);
@@ -352,7 +352,7 @@ fn suspending_the_caller_leaves_time_with_the_server(test: &mut Test) -> Outcome
     test.settle()?;
     check_eq!(noted(), "s");
     check_holder(pair.time, pair.server);
-    // The caller has no time, so resuming it is not enough.
+    // The caller has no scheduling context, so resuming it is not enough.
     pair.client.start()?;
     test.settle()?;
     check_eq!(noted(), "s");
@@ -388,7 +388,7 @@ fn a_dead_server_leaves_time_to_the_reply_object(test: &mut Test) -> Outcome {
     test.delete(pair.server.tcb)?;
     test.delete(pair.reply)?;
     test.settle()?;
-    // The caller is stopped, with its time.
+    // The caller is stopped, with its scheduling context.
     check_eq!(noted(), "");
     check_holder(pair.time, pair.client);
     Ok(())
@@ -428,7 +428,7 @@ fn servers_that_stop_keep_time(test: &mut Test) -> Outcome {
         Err(Error::IllegalOperation)
     );
     ready.signal();
-    // The server lost its time with the reply and stays where it was.
+    // The server lost the context with the reply and was not woken.
     check_eq!(noted(), "sc");
     check_eq!(
         client.sched_context.unbind_object(server.tcb),
@@ -437,8 +437,8 @@ fn servers_that_stop_keep_time(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The server's capabilities are at the end of ways of many levels, so that interrupts come while it looks for
-/// them; it has no time of its own to come back to that.
+/// The server's capabilities have addresses of many levels, so that interrupts arrive during the lookup. The
+/// passive server then has no budget of its own to restart with.
 fn servers_that_are_interrupted_wait_again(test: &mut Test) -> Outcome {
     const BITS: usize = 2;
     const CALLS: usize = 2000;

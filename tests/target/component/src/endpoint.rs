@@ -1,4 +1,4 @@
-//! Endpoints: messages of all lengths, who waits in which order, and what rights and deletion do.
+//! Endpoints: messages of all lengths, the order of waiting threads, and the effect of rights and deletion.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test};
@@ -109,7 +109,7 @@ fn words_beyond_the_message_are_left(test: &mut Test) -> Outcome {
     test.spawn(ABOVE, move || endpoint.send(Message::new(1, &[7; 6])))?;
     ipc_buffer::set_message_word(5, 50);
     ipc_buffer::set_message_word(6, 60);
-    // Words that have a register are not touched in the buffer.
+    // Words that are in a register are not touched in the buffer.
     ipc_buffer::set_message_word(3, 30);
     let length = endpoint.wait().message.map(|message| message.length());
     check_eq!(length, Some(6));
@@ -136,7 +136,7 @@ fn not_blocking_sends_are_lost(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     endpoint.nb_send(Message::empty(1));
     check!(endpoint.nb_wait().is_none());
-    // With a receiver they arrive.
+    // With a receiver waiting, they arrive.
     test.spawn(ABOVE, move || {
         let label = endpoint.wait().message.map(|message| message.label());
         check_eq!(label, Some(2));
@@ -195,7 +195,7 @@ fn send_by_priority(test: &mut Test, priorities: &[u8]) -> Outcome<Endpoint> {
     Ok(endpoint)
 }
 
-/// Takes all that wait; their labels in order.
+/// Receives from all senders in the queue, and checks their labels in order.
 fn check_order(endpoint: Endpoint, labels: &[usize]) {
     for &label in labels {
         let message = endpoint.nb_wait().and_then(|received| received.message);
@@ -243,7 +243,7 @@ fn waiting_senders_move_with_their_priority(test: &mut Test) -> Outcome {
     }
     let authority = test.tcb;
     threads[1].set_priority(authority, 61)?;
-    // Setting the same priority is a change: behind the equals.
+    // Setting the same priority also moves the thread behind its equals.
     threads[0].set_priority(authority, 60)?;
     check_order(endpoint, &[1, 2, 0]);
     Ok(())
@@ -300,7 +300,7 @@ fn without_a_buffer_messages_are_cut(test: &mut Test) -> Outcome {
     const REGISTERS: usize = abi::registers::MESSAGE_REGISTERS;
     let endpoint: Endpoint = test.create()?;
     let frame: userlib::cap::Frame = test.create()?;
-    // A sender without one.
+    // A sender without an IPC buffer.
     let sender = test.thread(ABOVE, move || {
         endpoint.send(Message::new(1, &[7; 20]));
         endpoint.send(Message::new(2, &[7; 3]));
@@ -310,7 +310,7 @@ fn without_a_buffer_messages_are_cut(test: &mut Test) -> Outcome {
     let length = |received: userlib::Received| received.message.map(|message| message.length());
     check_eq!(length(endpoint.wait()), Some(REGISTERS));
     check_eq!(length(endpoint.wait()), Some(3));
-    // A receiver without one.
+    // A receiver without an IPC buffer.
     let receiver = test.thread(ABOVE, move || {
         check_eq!(length(endpoint.wait()), Some(REGISTERS));
         check_eq!(length(endpoint.wait()), Some(2));
@@ -347,7 +347,7 @@ fn deletion_restarts_senders(test: &mut Test) -> Outcome {
         note('s');
     })?;
     test.spawn(ABOVE, move || {
-        // The call is made again, on what is now an empty slot.
+        // The call is restarted, on a slot that is now empty.
         let answer = endpoint.call(Message::empty(0));
         check_eq!((answer.label(), answer.word(0)), (2, 0));
         note('c');
@@ -355,7 +355,7 @@ fn deletion_restarts_senders(test: &mut Test) -> Outcome {
     check_eq!(noted(), "");
     test.delete(endpoint)?;
     test.settle()?;
-    // Of two threads offered in one go, the later one is in front.
+    // Of two threads that become ready in one operation, the later one is in front.
     check!(noted() == "sc" || noted() == "cs");
     Ok(())
 }
@@ -379,7 +379,7 @@ fn deletion_restarts_receivers(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Threads, less urgent than the test, that send under badges 1, 2, 1, 3; each says when it was served.
+/// Threads below the test that send under badges 1, 2, 1, 3; each notes its letter after its send.
 fn badged_senders(test: &mut Test) -> Outcome<(Endpoint, [Endpoint; 4])> {
     let endpoint: Endpoint = test.create()?;
     let mut caps = [endpoint; 4];
@@ -403,14 +403,14 @@ fn badged_senders(test: &mut Test) -> Outcome<(Endpoint, [Endpoint; 4])> {
 fn cancelled_sends_are_made_again(test: &mut Test) -> Outcome {
     let (endpoint, caps) = badged_senders(test)?;
     test.slot(caps[0]).cancel_badged_sends()?;
-    // Now those of badge 1 are not waiting.
+    // The senders with badge 1 are no longer queued.
     let label = |received: userlib::Received| received.message.map(|message| message.label());
     let reply: Reply = test.create()?;
     check_eq!(endpoint.nb_recv(reply).and_then(label), Some(1));
     reply.send(Message::empty(0));
     test.settle()?;
     check_eq!(noted(), "b");
-    // They have sent again, behind the one that has waited all the time.
+    // They have sent again, behind the one that has stayed in the queue.
     check_eq!(endpoint.nb_wait().and_then(label), Some(3));
     let (first, second) = (endpoint.nb_wait(), endpoint.nb_wait());
     let labels = [first, second].map(|received| received.and_then(label));
@@ -424,7 +424,7 @@ fn cancelled_sends_find_no_endpoint(test: &mut Test) -> Outcome {
     test.slot(caps[0]).cancel_badged_sends()?;
     test.delete(caps[0])?;
     test.delete(caps[2])?;
-    // Deletion alone cancels nothing.
+    // Deletion of a capability alone cancels no sends.
     test.delete(caps[1])?;
     test.settle()?;
     check_eq!(noted(), "xx");
@@ -443,7 +443,7 @@ fn suspended_senders_leave(test: &mut Test) -> Outcome {
     })?;
     thread.tcb.suspend()?;
     check!(endpoint.nb_wait().is_none());
-    // Resumed, it sends again.
+    // When resumed, it sends again.
     thread.start()?;
     check_eq!(noted(), "");
     check!(endpoint.nb_wait().is_some());

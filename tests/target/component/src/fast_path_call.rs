@@ -1,5 +1,5 @@
-//! What the fast paths of Call decline: a passive server waits, everything is as usual but for one thing, and what
-//! comes of it is what the slow path does.
+//! Cases in which the fast paths of Call are not eligible: a passive server waits, and all but one condition
+//! of the fast path holds. The effect must be that of the slow path.
 
 use crate::support::arch::{fill_fpu, fpu_holds};
 use crate::support::events::{forget, note, noted};
@@ -42,8 +42,8 @@ tests![
     calls_within_calls,
 ];
 
-/// A passive server that notes a letter for each message, and answers with the same words, the label one
-/// higher.
+/// A passive server that notes a letter for each message, and answers with the same words and the label plus
+/// one.
 fn serve(test: &mut Test, endpoint: Endpoint, priority: u8, letter: char) -> Outcome<Thread> {
     let reply: Reply = test.create()?;
     Ok(test.spawn_passive(priority, move || {
@@ -70,13 +70,13 @@ fn client(test: &mut Test, priority: u8, endpoint: Endpoint) -> Outcome<Thread> 
     })?)
 }
 
-/// Checks that a context belongs to a thread, and takes it away.
+/// Checks that a context is bound to a thread, and unbinds it.
 #[track_caller]
 fn check_holder(context: SchedContext, holder: Thread) {
     check_eq!(context.unbind_object(holder.tcb), Ok(()));
 }
 
-/// A thread, as urgent as the servers here, that calls by an address in a capability space; it runs.
+/// A thread with the servers' priority that calls an address in its own CSpace; it is started by the test.
 fn caller_in(test: &mut Test, root: CNode, address: usize) -> Outcome<Watched> {
     let watched = test.watched(move || {
         syscall::call(CPtr(address), Message::empty(0));
@@ -209,7 +209,7 @@ fn spaces_of_several_levels(test: &mut Test) -> Outcome {
     let (near, far): (Endpoint, Endpoint) = (test.create()?, test.create()?);
     serve(test, near, ABOVE, 'n')?;
     serve(test, far, ABOVE, 'f')?;
-    // Its four bits are the first of an address; the rest of an address is left over.
+    // The table's four bits are the first of an address; the other bits are left over.
     let table: CNode = test.create_sized(4)?;
     for (index, endpoint) in [(0, far), (5, near)] {
         let slot = table.slot_of_table(index, 4);
@@ -237,7 +237,7 @@ fn other_objects(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     for badge in [1, 2, 3] {
         let badged = test.badge(notification, badge)?;
-        // To one that holds nothing, and to one that does.
+        // To a notification without a signal, and to one with a signal.
         for _ in 0..2 {
             test.spawn(ABOVE, move || {
                 syscall::call(badged.0, Message::empty(0));
@@ -264,7 +264,7 @@ fn without_write(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The message is taken, and the caller stops: nothing would answer it. It lends nothing.
+/// The message is delivered, and the caller stops, because no reply to it is possible. It donates nothing.
 fn check_given_up(test: &mut Test, caller: Thread, server: Thread) -> Outcome {
     test.settle()?;
     check_eq!(noted(), "");
@@ -341,7 +341,7 @@ fn receivers_of_equal_priority(test: &mut Test) -> Outcome {
 fn receivers_of_lower_priority(test: &mut Test) -> Outcome {
     for count in 2..=4 {
         let endpoint: Endpoint = test.create()?;
-        // Each serves one call. More urgent ones come later, so that the others are below them.
+        // Each serves one call. Threads of higher priority come later, so the earlier ones are below them.
         for (letter, priority) in [('x', 1), ('y', 2), ('z', 3), ('w', 4)].into_iter().take(count) {
             let reply: Reply = test.create()?;
             test.spawn_passive(ABOVE + priority, move || {
@@ -373,7 +373,7 @@ fn time_of_its_own(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A server below a client, called twice: the timer is right for the second call.
+/// A server below a client, called twice: the timer deadline is right for the second call.
 fn another_ready_thread(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     serve(test, endpoint, ABOVE, 's')?;
@@ -385,7 +385,7 @@ fn another_ready_thread(test: &mut Test) -> Outcome {
         note('c');
     })?;
     check_eq!(noted(), "smsc");
-    // An equal of the server does not come first.
+    // A thread of the server's priority does not come first.
     forget();
     let equal = test.thread(ABOVE, || note('m'))?;
     test.spawn(ABOVE + 10, move || {
@@ -443,7 +443,7 @@ fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The same, but the server is more urgent than the one that is released.
+/// The same, but the server's priority is above that of the released thread.
 fn a_release_that_the_timer_need_not_tell(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     serve(test, endpoint, ABOVE + 10, 's')?;
@@ -528,7 +528,7 @@ fn thresholds(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A limited server calls one that has no limit, which is refused, and answers in time: the limit is over then.
+/// A server with a limit calls one without, which is refused, and answers in time: then the limit ends.
 fn limited_time(test: &mut Test) -> Outcome {
     let (outer, inner): (Endpoint, Endpoint) = (test.create()?, test.create()?);
     let reply: Reply = test.create()?;

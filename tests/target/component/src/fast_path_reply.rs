@@ -1,5 +1,5 @@
-//! What the fast paths of ReplyRecv decline: a passive server answers, everything is as usual but for one thing, and
-//! what comes of it is what the slow path does.
+//! Cases in which the fast paths of ReplyRecv are not eligible: a passive server answers, and all but one
+//! condition of the fast path holds. The effect must be that of the slow path.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, SLICE, Test};
@@ -33,8 +33,8 @@ fn empty(label: usize) -> Message {
     Message::empty(label)
 }
 
-/// A passive server, as urgent as its client: it receives, does something and answers by ReplyRecv, and then notes a
-/// letter for each message that comes.
+/// A passive server with its client's priority: it receives, does some work and answers by ReplyRecv, and
+/// then notes a letter for each message.
 struct Server {
     endpoint: Endpoint,
     reply: Reply,
@@ -48,7 +48,7 @@ impl Server {
         })
     }
 
-    /// Lets it wait. `work` is what it does for the first message.
+    /// Starts the server, which then waits. `work` is what it does for the first message.
     fn start(&self, test: &mut Test, work: impl FnOnce() + Send + 'static) -> Outcome<Thread> {
         let (endpoint, reply) = (self.endpoint, self.reply);
         Ok(test.spawn_passive(ABOVE, move || {
@@ -62,8 +62,9 @@ impl Server {
         })?)
     }
 
-    /// One that answers the first message by another ReplyRecv, which ends in a fault: the answer's receiver, the
-    /// endpoint that hears of it, and the address that it names.
+    /// Starts a server that answers the first message by another ReplyRecv, which must end in a fault.
+    /// `source` and `reply` are the endpoint and reply object that it names, and `wrong` is the address in
+    /// the fault message.
     fn expect_fault(test: &mut Test, source: CPtr, reply: CPtr, wrong: CPtr) -> Outcome {
         let (endpoint, own): (Endpoint, Reply) = (test.create()?, test.create()?);
         let (faults, answer): (Endpoint, Reply) = (test.create()?, test.create()?);
@@ -91,7 +92,7 @@ impl Server {
     }
 }
 
-/// A thread that calls once, and notes the answer's label: 0 is `a`.
+/// A thread that calls once, and notes the answer's label as a letter: 0 is `a`.
 fn client(test: &mut Test, endpoint: Endpoint) -> Outcome<Thread> {
     let thread = new_client(test, ABOVE, endpoint)?;
     thread.start()?;
@@ -105,7 +106,7 @@ fn new_client(test: &mut Test, priority: u8, endpoint: Endpoint) -> Outcome<Thre
     })?)
 }
 
-/// Checks that a context belongs to a thread, and takes it away.
+/// Checks that a context is bound to a thread, and unbinds it.
 #[track_caller]
 fn check_holder(context: SchedContext, holder: Thread) {
     check_eq!(context.unbind_object(holder.tcb), Ok(()));
@@ -129,7 +130,7 @@ fn capabilities(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// That of the endpoint is looked up as for Call.
+/// Only for the reply object: the endpoint's address is looked up as for Call.
 fn addresses_with_another_guard(test: &mut Test) -> Outcome {
     let reply: Reply = test.create()?;
     let wrong = CPtr(reply.0.0 | 1 << (WORD_BITS - 1));
@@ -206,7 +207,7 @@ fn receivers_that_wait(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// It is set while the server works.
+/// The threshold is set while the server works.
 fn thresholds(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let slot = test.slot(endpoint);
@@ -224,7 +225,7 @@ fn thresholds(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// One that comes while the server works: it hears of it, on the notification's time.
+/// A signal comes while the server works: the server receives it, on the notification's context.
 fn signals(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let notification: Notification = test.create()?;
@@ -263,7 +264,7 @@ fn nothing_to_answer(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The receiver stops, and the answer goes nowhere.
+/// The receiver stops, and the answer has no effect.
 fn reply_objects_of_receivers(test: &mut Test) -> Outcome {
     let (endpoint, other): (Endpoint, Endpoint) = (test.create()?, test.create()?);
     let (reply, used): (Reply, Reply) = (test.create()?, test.create()?);
@@ -279,7 +280,7 @@ fn reply_objects_of_receivers(test: &mut Test) -> Outcome {
     let caller = client(test, endpoint)?;
     other.nb_send(empty(0));
     check_eq!(noted(), "");
-    // The caller waits on, for an answer by the other reply object.
+    // The caller still waits, for an answer through the other reply object.
     check_eq!(
         caller.sched_context.unbind_object(caller.tcb),
         Err(Error::IllegalOperation)
@@ -290,7 +291,7 @@ fn reply_objects_of_receivers(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// What a handler is told of is done again.
+/// The faulting thread restarts its system call after the handler's reply.
 fn faults(test: &mut Test) -> Outcome {
     let server = Server::new(test)?;
     let notification: Notification = test.create()?;
@@ -325,7 +326,7 @@ fn callers_with_other_time(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The server answers on time of its own, whatever was lent to it.
+/// The server answers while it runs on its own context; the donated one returns to the caller.
 fn time_that_is_not_lent(test: &mut Test) -> Outcome {
     let server = Server::new(test)?;
     let bell: Notification = test.create()?;
@@ -343,7 +344,7 @@ fn time_that_is_not_lent(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The server has kept a caller's time, and answers one that has none, by the same reply object.
+/// The server has kept a caller's context, and answers a caller without one, through the same reply object.
 fn time_that_was_lent_before(test: &mut Test) -> Outcome {
     let server = Server::new(test)?;
     let thread = server.start(test, || {})?;
@@ -360,7 +361,7 @@ fn time_that_was_lent_before(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The inner server answers the outer caller. The time that is lent stays where it is.
+/// The inner server answers the outer caller. The donated context stays with the inner server.
 fn answers_along_a_chain(test: &mut Test) -> Outcome {
     let (outer, inner): (Endpoint, Endpoint) = (test.create()?, test.create()?);
     let (reply, own): (Reply, Reply) = (test.create()?, test.create()?);
@@ -384,7 +385,7 @@ fn answers_along_a_chain(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The client is less urgent than a thread that the server makes ready.
+/// The client's priority is below that of a thread that the server makes ready.
 fn another_ready_thread(test: &mut Test) -> Outcome {
     let server = Server::new(test)?;
     let between = test.thread(ABOVE - 2, || note('m'))?;

@@ -1,4 +1,4 @@
-//! Faults: what the message says, and what the reply does.
+//! Faults: the contents of the message, and the effect of the reply.
 
 use crate::support::arch::{
     self, STATUS_READ, STATUS_WRITE, STATUS_WRITE_PROTECTED, SYSTEM_CALL_OFFSET, UNDEFINED_BYTES,
@@ -51,7 +51,7 @@ fn address_of(function: *const ()) -> usize {
 fn reading_nothing(test: &mut Test) -> Outcome {
     for address in [0, NOWHERE, NOWHERE + 0x123] {
         let fault = test.fault_of(move || {
-            // SAFETY: nothing is there.
+            // SAFETY: nothing is mapped there.
             unsafe { arch::load(address) };
         })?;
         check_eq!(
@@ -69,7 +69,7 @@ fn reading_nothing(test: &mut Test) -> Outcome {
 
 fn writing_nothing(test: &mut Test) -> Outcome {
     let fault = test.fault_of(|| {
-        // SAFETY: nothing is there.
+        // SAFETY: nothing is mapped there.
         unsafe { arch::store(NOWHERE + 8, 1) };
     })?;
     let Fault::Memory {
@@ -83,7 +83,7 @@ fn writing_nothing(test: &mut Test) -> Outcome {
     };
     check_eq!(pc, address_of(arch::store as *const ()));
     check_eq!((address, instruction), (NOWHERE + 8, false));
-    // The status tells that it was a write.
+    // The status shows that it was a write.
     check_eq!(status, STATUS_WRITE);
     Ok(())
 }
@@ -111,7 +111,7 @@ fn writing_to_read_only_memory(test: &mut Test) -> Outcome {
     let frame: Frame = test.create()?;
     let address = test.map(frame, Rights::READ, Attributes::NORMAL)?;
     let fault = test.fault_of(move || {
-        // SAFETY: the page is the test's.
+        // SAFETY: the page belongs to the test.
         unsafe { arch::store(address, 1) };
     })?;
     check_eq!(
@@ -129,7 +129,7 @@ fn writing_to_read_only_memory(test: &mut Test) -> Outcome {
 fn a_reply_repeats_the_access(test: &mut Test) -> Outcome {
     let address = test.reserve(1);
     let watched = test.watched(move || {
-        // SAFETY: nothing of Rust's is there.
+        // SAFETY: no Rust object is there.
         check_eq!(unsafe { arch::load(address) }, 0);
         note('a');
     })?;
@@ -156,7 +156,7 @@ fn a_reply_repeats_the_access(test: &mut Test) -> Outcome {
 
 fn the_label_of_a_memory_reply_is_ignored(test: &mut Test) -> Outcome {
     let watched = test.watched(|| {
-        // SAFETY: nothing is there.
+        // SAFETY: nothing is mapped there.
         unsafe { arch::load(NOWHERE) };
     })?;
     watched.thread.start()?;
@@ -168,7 +168,7 @@ fn the_label_of_a_memory_reply_is_ignored(test: &mut Test) -> Outcome {
 
 fn undefined(test: &mut Test) -> Outcome<crate::support::Watched> {
     let watched = test.watched(|| {
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::undefined() };
         note('a');
     })?;
@@ -203,7 +203,7 @@ fn undefined_instructions_can_be_skipped(test: &mut Test) -> Outcome {
     let next = message.word(0) + UNDEFINED_BYTES;
     watched.reply.send(Message::new(0, &[next]));
     check_eq!(noted(), "a");
-    // An empty reply repeats the instruction.
+    // An empty reply executes the instruction again.
     let other = undefined(test)?;
     other.message();
     other.reply.send(Message::empty(0));
@@ -229,12 +229,12 @@ fn a_refused_exception_stops_the_thread(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The number of a system call that nobody has.
+/// A system call number that no kernel has.
 const UNKNOWN: usize = (-999isize) as usize;
 
 fn unknown(test: &mut Test, number: usize) -> Outcome<crate::support::Watched> {
     let watched = test.watched(move || {
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         let result = unsafe { arch::system_call(0x1111, 0x2222, number) };
         check_eq!(result, 0x3333);
         note('a');
@@ -243,7 +243,7 @@ fn unknown(test: &mut Test, number: usize) -> Outcome<crate::support::Watched> {
     Ok(watched)
 }
 
-/// The word of an UnknownSyscall message that holds a register.
+/// The index of a register in an UnknownSyscall message.
 fn place(register: usize) -> usize {
     let place = UNKNOWN_SYSCALL.iter().position(|&entry| entry == register);
     place.unwrap_or(usize::MAX)
@@ -280,10 +280,10 @@ fn unknown_system_calls_show_all_registers(test: &mut Test) -> Outcome {
     let message = watched.message();
     for (index, &register) in UNKNOWN_SYSCALL.iter().enumerate() {
         let name = abi::registers::NAMES[register];
-        // What the entry does not capture: seL4's does not, so nobody may count on it. The flags
-        // hold more than was written.
+        // Registers that the kernel entry does not capture: as in seL4, programs cannot rely on them. The
+        // flags hold more than was written.
         let unknown = abi::config::X86_64 && matches!(name, "rsp" | "rcx" | "r11");
-        // The address behind the call, where the reference kernel has it.
+        // The address after the system call, which the reference kernel reports here.
         let link = abi::config::ARM && name == "r14";
         if unknown || link || register == FLAGS {
             continue;
@@ -357,7 +357,7 @@ fn faults_carry_the_badge(test: &mut Test) -> Outcome {
     for badge in [0, 7, 0xabc_def] {
         let handler = test.badge(endpoint, badge)?;
         let thread = test.thread_with(ABOVE, Some(SLICE), handler, || {
-            // SAFETY: only faults.
+            // SAFETY: it only faults.
             unsafe { arch::undefined() };
         })?;
         thread.start()?;
@@ -374,7 +374,7 @@ fn faults_wait_in_order_of_priority(test: &mut Test) -> Outcome {
     for (badge, priority) in [(1, 60), (2, 70), (3, 50), (4, 70)] {
         let handler = test.badge(endpoint, badge)?;
         let thread = test.thread_with(priority, Some(SLICE), handler, || {
-            // SAFETY: only faults.
+            // SAFETY: it only faults.
             unsafe { arch::undefined() };
         })?;
         thread.start()?;
@@ -390,7 +390,7 @@ fn faults_wait_in_order_of_priority(test: &mut Test) -> Outcome {
 fn faults_without_a_handler_stop_the_thread(test: &mut Test) -> Outcome {
     let thread = test.thread_with(ABOVE, Some(SLICE), CPtr::NULL, || {
         note('a');
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::undefined() };
         note('b');
     })?;
@@ -415,7 +415,7 @@ fn handlers_without_a_reply_object_stop_the_thread(test: &mut Test) -> Outcome {
     watched.reply.send(Message::empty(0));
     test.settle()?;
     check!(watched.is_quiet());
-    // Resumed, it faults again.
+    // When resumed, it faults again.
     watched.thread.start()?;
     watched.message();
     Ok(())
@@ -429,7 +429,7 @@ fn passive_handlers_run_on_the_faulters_time(test: &mut Test) -> Outcome {
         loop {
             let message = received.message.unwrap_or(Message::empty(0));
             if message.label() != FaultLabel::UserException as usize {
-                // The end of the thread.
+                // The thread has ended.
                 note('e');
                 return;
             }
@@ -439,10 +439,10 @@ fn passive_handlers_run_on_the_faulters_time(test: &mut Test) -> Outcome {
         }
     })?;
     let thread = test.thread_with(ABOVE, Some(SLICE), endpoint, || {
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::undefined() };
         note('a');
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::undefined() };
         note('b');
     })?;
@@ -463,7 +463,7 @@ fn suspending_forgets_the_fault(test: &mut Test) -> Outcome {
     check!(watched.is_quiet());
     watched.thread.start()?;
     watched.message();
-    // The same after the fault was received: the reply comes too late.
+    // The same after the fault was received: the reply has no effect.
     watched.thread.tcb.suspend()?;
     let next = address_of(arch::undefined as *const ()) + UNDEFINED_BYTES;
     watched.reply.send(Message::new(0, &[next]));
@@ -475,7 +475,7 @@ fn suspending_forgets_the_fault(test: &mut Test) -> Outcome {
 
 fn deleting_the_handler_stops_the_thread(test: &mut Test) -> Outcome {
     let watched = undefined(test)?;
-    // The thread holds a copy of its own, which goes with the original.
+    // The thread holds a copy of its own, which is deleted with the original.
     test.slot(watched.endpoint).revoke()?;
     test.delete(watched.endpoint)?;
     test.settle()?;
@@ -494,7 +494,7 @@ fn handlers_may_be_replaced_after_the_fault(test: &mut Test) -> Outcome {
     let watched = undefined(test)?;
     let (cnode, vspace) = (test.allocator.cnode(), test.vspace);
     watched.thread.tcb.set_space(CPtr::NULL, cnode, 0, vspace)?;
-    // The fault is already with the first one.
+    // The fault was already sent to the first endpoint.
     let message = watched.message();
     let faults = test.faults;
     watched.thread.tcb.set_space(faults, cnode, 0, vspace)?;
@@ -510,14 +510,14 @@ fn faults_in_a_fault_handler(test: &mut Test) -> Outcome {
     // A handler that faults itself before it answers.
     let handler = test.watched(move || {
         let message = inner.recv(reply).message.unwrap_or(Message::empty(0));
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::undefined() };
         let next = message.word(0) + UNDEFINED_BYTES;
         reply.send(Message::new(0, &[next]));
     })?;
     handler.thread.start()?;
     let thread = test.thread_with(ABOVE, Some(SLICE), inner, || {
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::undefined() };
         note('a');
     })?;
@@ -543,7 +543,7 @@ fn long_messages_are_cut_without_a_buffer(test: &mut Test) -> Outcome {
     handler.tcb.set_ipc_buffer(0, frame)?;
     handler.start()?;
     let thread = test.thread_with(ABOVE, Some(SLICE), endpoint, || {
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::system_call(0, 0, UNKNOWN) };
     })?;
     thread.start()?;
@@ -554,7 +554,7 @@ fn long_messages_are_cut_without_a_buffer(test: &mut Test) -> Outcome {
 fn buffers_do_not_matter_to_the_faulter(test: &mut Test) -> Outcome {
     let frame: Frame = test.create()?;
     let watched = test.watched(|| {
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::system_call(0, 0, UNKNOWN) };
     })?;
     watched.thread.tcb.set_ipc_buffer(0, frame)?;

@@ -1,4 +1,4 @@
-//! Floating point: registers belong to threads, and may be denied.
+//! Floating point: registers belong to threads, and access can be disabled.
 
 use crate::support::arch::{DENIED_NUMBER, fill_fpu, fpu_holds};
 use crate::support::events::{note, noted};
@@ -51,7 +51,7 @@ fn registers_survive_switches(test: &mut Test) -> Outcome {
 }
 
 fn registers_survive_preemption(test: &mut Test) -> Outcome {
-    // Round robin among three that never wait; the test sleeps.
+    // Round robin among three threads that never wait, while the test sleeps.
     for index in 1..4 {
         test.spawn(BELOW, move || {
             fill_fpu(index);
@@ -104,7 +104,7 @@ fn the_deleted_leave_nothing(test: &mut Test) -> Outcome {
             fill_fpu(round);
             never.wait();
         })?;
-        // The registers may still be the owner's.
+        // The hardware registers may still hold the deleted thread's values.
         test.delete(owner.tcb)?;
         test.spawn(ABOVE, || {
             check!(fpu_holds(0));
@@ -153,7 +153,7 @@ fn the_denied_fault_once_allowed_no_more(test: &mut Test) -> Outcome {
     watched.thread.start()?;
     check!(is_denial(watched.fault()));
     check_eq!(watched.thread.tcb.set_flags(FPU_DISABLED, 0), Ok(0));
-    // The answer lets the instruction be tried again.
+    // The answer makes the thread execute the instruction again.
     watched.reply.send(Message::empty(0));
     check_eq!(noted(), "a");
     Ok(())

@@ -1,4 +1,4 @@
-//! Frames: mapping, remapping and unmapping, rights, and the checks that all architectures share.
+//! Frames: mapping, remapping and unmapping, rights, and the checks common to all architectures.
 
 use crate::support::arch::{STATUS_WRITE_PROTECTED, count_up, load, store};
 use crate::support::{BELOW, Outcome, SLICE, Test, ms};
@@ -32,7 +32,7 @@ tests![
     threads_see_their_own_space,
 ];
 
-/// Addresses where nothing is.
+/// Nothing is mapped from this address on.
 const FREE: usize = 0x9000_0000;
 const PAGE: usize = 4096;
 
@@ -46,16 +46,16 @@ fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr])
 }
 
 fn read(address: usize) -> usize {
-    // SAFETY: the tests read where they have mapped a frame, or expect a fault.
+    // SAFETY: the test has mapped a frame there, or expects a fault.
     unsafe { load(address) }
 }
 
 fn write(address: usize, value: usize) {
-    // SAFETY: the tests write where they have mapped a frame, or expect a fault.
+    // SAFETY: the test has mapped a frame there, or expects a fault.
     unsafe { store(address, value) }
 }
 
-/// The fault of reading at an address where nothing may be read.
+/// The fault of a read at an address that is not readable.
 fn read_fault(test: &mut Test, address: usize) -> Outcome<Fault> {
     test.fault_of(move || {
         read(address);
@@ -125,7 +125,7 @@ fn copies_start_unmapped(test: &mut Test) -> Outcome {
     let (frame, address) = test.create_page()?;
     let copy = test.copy(frame)?;
     write(address, 5);
-    // There is nothing to unmap, and any place is good.
+    // The copy is not mapped: unmapping it has no effect, and it can be mapped at any address.
     check_eq!(copy.unmap(), Ok(()));
     check_eq!(read(address), 5);
     let second = test.map(copy, Rights::READ_WRITE, Attributes::NORMAL)?;
@@ -201,7 +201,7 @@ fn unmapped_memory_faults(test: &mut Test) -> Outcome {
     };
     check_eq!(pc, load as *const () as usize);
     check!(is_at(fault, address));
-    // The contents stay, wherever it is mapped next.
+    // The contents are kept, wherever the frame is mapped next.
     let next = test.map(frame, Rights::READ_WRITE, Attributes::NORMAL)?;
     check_eq!(read(next), 3);
     Ok(())
@@ -242,7 +242,7 @@ fn moving_keeps_the_mapping(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The sizes that a test has memory for.
+/// The frame sizes for which a test has memory.
 fn sizes() -> impl Iterator<Item = FrameSize> {
     FrameSize::ALL
         .iter()
@@ -304,7 +304,7 @@ fn the_top_is_not_for_users(test: &mut Test) -> Outcome {
             let result = remap(test, frame, address, Rights::READ_WRITE);
             check_eq!(result, Err(Error::InvalidArgument(0)));
         }
-        // 64-bit Arm looks at the alignment first.
+        // 64-bit Arm checks the alignment first.
         let across = remap(test, frame, TOP - bytes / 2, Rights::READ_WRITE);
         let expected = if abi::config::AARCH64 {
             Error::Alignment
@@ -321,7 +321,7 @@ fn roots_must_be_address_spaces(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let unassigned: VSpace = test.create()?;
     for root in [endpoint.0, frame.0, CPtr::NULL, unassigned.0] {
-        // The root is looked at before the address.
+        // The root is checked before the address.
         for address in [FREE, usize::MAX] {
             let result = call(frame, MAP, &[address, 3, 0], &[root]);
             check_eq!(result, Err(Error::InvalidCapability(1)));
@@ -353,7 +353,7 @@ fn mapping_over_a_mapping_replaces_it(test: &mut Test) -> Outcome {
     check_eq!(remap(test, above, address, Rights::READ_WRITE), Ok(()));
     check_eq!(read(address), 0);
     write(address, 2);
-    // The entry is not the first frame's any more.
+    // The entry no longer belongs to the first frame.
     check_eq!(below.unmap(), Ok(()));
     check_eq!(read(address), 2);
     test.delete(above)?;
@@ -371,7 +371,7 @@ fn frames_outlive_address_spaces(test: &mut Test) -> Outcome {
     let rights = Rights::READ_WRITE;
     other.map(&mut test.allocator, copy, FREE, rights, Attributes::NORMAL)?;
     test.delete(other)?;
-    // The capability still remembers the space that is gone.
+    // The capability still names the deleted address space.
     check_eq!(
         remap(test, copy, FREE, rights),
         Err(Error::InvalidCapability(1))
@@ -384,7 +384,7 @@ fn frames_outlive_address_spaces(test: &mut Test) -> Outcome {
 }
 
 fn threads_see_their_own_space(test: &mut Test) -> Outcome {
-    // The same program at the same address in two spaces, each with a counter of its own.
+    // The same program at the same address in two address spaces, each with a counter of its own.
     const BYTES: usize = 64;
     let (code, code_address) = test.create_page()?;
     for offset in (0..BYTES).step_by(size_of::<usize>()) {
@@ -412,11 +412,11 @@ fn threads_see_their_own_space(test: &mut Test) -> Outcome {
         tcb.set_sched_params(test.tcb, 0, BELOW, time, test.faults)?;
         let mut registers = userlib::cap::Registers::default();
         registers.0[registers::PC] = FREE;
-        // The argument register of C is the capability register of the ABI.
+        // The first argument register of C is the capability register of the ABI.
         registers.0[registers::CAP] = FREE + PAGE;
         tcb.write_registers(true, &registers)?;
     }
-    // Both get on while the test, which is more urgent, sleeps.
+    // Both make progress while the test, which has a higher priority, sleeps.
     while counters.iter().any(|&counter| read(counter) == 0) {
         test.sleep(ms(20))?;
     }

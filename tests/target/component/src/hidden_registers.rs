@@ -1,5 +1,5 @@
-//! Registers that the kernel does not show as a thread's: what one thread leaves in them, no other one
-//! finds. Each is saved with the thread, cleared, or refused to user mode.
+//! Registers that are not part of the register set shown by the kernel: values of one thread must not be
+//! visible to another. Each register is saved with the thread, cleared, or not accessible in user mode.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -21,7 +21,7 @@ tests![
     the_refused_are_faults,
 ];
 
-/// A register that user mode can write and read, on some processor at least.
+/// A register that user mode can read and write on some processors.
 #[derive(Clone, Copy)]
 struct Register {
     name: &'static str,
@@ -46,8 +46,8 @@ fn a_switch_leaves_nothing(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A client writes and calls a passive server, which reads, writes another value and replies. Both ways
-/// are those of fast paths.
+/// A client writes and calls a passive server, which reads, writes another value and replies. Both the call
+/// and the reply take a fast path.
 fn a_call_leaves_nothing(test: &mut Test) -> Outcome {
     for &Register { name, write, read } in REGISTERS {
         if is_refused(test, move || write(VALUES[0]))? {
@@ -77,7 +77,7 @@ fn a_call_leaves_nothing(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// What tells of the kernel, or has no thread as its owner, is not for users.
+/// Registers that reveal kernel state, or that belong to no thread, are not accessible in user mode.
 fn the_refused_are_faults(test: &mut Test) -> Outcome {
     let timer: &[_] = if abi::config::USER_TIMER { &[] } else { TIMER };
     for &(name, access) in REFUSED.iter().chain(timer) {
@@ -86,7 +86,7 @@ fn the_refused_are_faults(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Whether the processor raises an exception.
+/// Whether the processor raises an exception for the access.
 fn is_refused<F: FnOnce() + Send + 'static>(test: &mut Test, access: F) -> Outcome<bool> {
     let watched = test.watched(access)?;
     watched.thread.start()?;

@@ -1,7 +1,7 @@
-//! Programs that try everything: the kernel survives, and others do not notice.
+//! Programs that make arbitrary system calls: the kernel survives, and other threads are not affected.
 //!
 //! The hostile threads are bare: the test fills their registers, lets them make one system call, and
-//! takes the next numbers. They live in a jail: a CSpace with a capability of each kind, and an
+//! continues with the next numbers. They run in a jail: a CSpace with a capability of each kind, and an
 //! address space of two pages, one of which is the IPC buffer that the test fills.
 
 use crate::support::arch::{load, store};
@@ -55,11 +55,11 @@ struct Jail {
     cnode: CNode,
     threads: [Tcb; 3],
     contexts: [SchedContext; 3],
-    /// What the CSpace is filled with.
+    /// The capabilities in the CSpace.
     treasures: [CPtr; 12],
-    /// The buffer of all, in the test's own space.
+    /// The IPC buffer of all threads, in the test's own address space.
     buffer: usize,
-    /// Where their faults wait until the next call; nobody listens.
+    /// Where their faults wait until the next call; no thread receives from it.
     faults: Endpoint,
 }
 
@@ -122,7 +122,7 @@ impl Jail {
         })
     }
 
-    /// Puts everything where it was, and memory beside it.
+    /// Restores all objects to their initial state, and puts memory beside them.
     fn furnish(&self, test: &mut Test, memory: Untyped) -> Outcome {
         test.slot(memory).revoke()?;
         for index in 0..1 << RADIX {
@@ -146,7 +146,7 @@ impl Jail {
         Ok(())
     }
 
-    /// Lets a thread make one call.
+    /// Makes a thread perform one system call.
     fn act(&self, random: &mut Random, call: Syscall, info: usize) -> Outcome {
         let mut registers = Registers::default();
         for register in &mut registers.0 {
@@ -171,7 +171,7 @@ impl Jail {
     }
 }
 
-/// A word that may mean something to somebody.
+/// A word that may be valid as some argument.
 fn word(random: &mut Random) -> usize {
     match random.below(4) {
         0 => random.below(44),
@@ -191,7 +191,8 @@ fn write(address: usize, value: usize) {
     unsafe { store(address, value) }
 }
 
-/// Lets the jail do what `choose` says, many times; a well-behaved thread works all the while.
+/// Makes the jailed threads perform the system calls that `choose` returns, many times, while a well-behaved
+/// thread works.
 fn riot(
     test: &mut Test,
     seed: u64,

@@ -1,4 +1,4 @@
-//! I/O ports: issuing ranges of them, and what a range allows.
+//! I/O ports: issuing ranges of ports, and the accesses that a range allows.
 
 use crate::support::{Outcome, Test};
 use crate::{check, check_eq};
@@ -24,10 +24,10 @@ tests![
 ];
 
 const CONTROL: IoPortControl = IoPortControl(CPtr(slots::IO_PORT_CONTROL));
-/// Address and data of the PCI configuration space (PCI Local Bus 3.0, 3.2.2.3.2).
+/// Address and data ports of the PCI configuration space (PCI Local Bus 3.0, 3.2.2.3.2).
 const PCI_ADDRESS: u16 = 0xcf8;
 const PCI_DATA: u16 = 0xcfc;
-/// Nothing is there.
+/// No device has this port.
 const NOWHERE: u16 = 0x9000;
 
 fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr]) -> Result {
@@ -180,7 +180,7 @@ fn accesses_stay_inside_the_range(test: &mut Test) -> Outcome {
         let port = NOWHERE + offset;
         check_eq!(ports.in8(port), Ok(0xff));
         check_eq!(ports.out8(port, 1), Ok(()));
-        // What an unaligned access reads where nothing is depends on the machine.
+        // The result of an unaligned read without a device depends on the machine.
         let expected = if offset < 3 { Ok(()) } else { illegal };
         check_eq!(ports.in16(port).map(drop), expected);
         check_eq!(ports.out16(port, 1), expected);
@@ -193,7 +193,7 @@ fn accesses_stay_inside_the_range(test: &mut Test) -> Outcome {
         check_eq!(ports.out16(port, 1), illegal);
         check_eq!(ports.out32(port, 1), illegal);
     }
-    // The last byte is outside of all ranges.
+    // The access includes a byte outside of all ranges.
     let last = issue(test, 0xfffe, 0xffff)?;
     check_eq!(last.in32(0xfffe), Err(Error::IllegalOperation));
     check_eq!(last.in16(0xffff), Err(Error::IllegalOperation));
@@ -206,7 +206,7 @@ fn the_configuration_space_answers(test: &mut Test) -> Outcome {
         ports.out32(PCI_ADDRESS, address)?;
         check_eq!(ports.in32(PCI_ADDRESS), Ok(address));
     }
-    // Vendor and device of the host bridge, in one piece and in several.
+    // Vendor and device ID of the host bridge, in one access and in several.
     ports.out32(PCI_ADDRESS, 0x8000_0000)?;
     let whole = ports.in32(PCI_DATA)?;
     check_eq!(whole as u16, 0x8086);
@@ -240,7 +240,7 @@ fn revoking_the_control_frees_all(test: &mut Test) -> Outcome {
 }
 
 fn instructions_are_not_allowed(test: &mut Test) -> Outcome {
-    // A capability is needed for the invocation, and does not open the instruction.
+    // The capability allows invocations, but not the instruction in user mode.
     issue(test, NOWHERE, NOWHERE)?;
     let fault = test.fault_of(|| {
         // SAFETY: it faults.

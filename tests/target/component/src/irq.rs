@@ -1,4 +1,4 @@
-//! Interrupts: issuing handlers, and real ones from a timer.
+//! Interrupts: issuing handlers, and real interrupts from a timer.
 
 use crate::support::timer::Timer;
 use crate::support::events::{note, noted};
@@ -33,11 +33,11 @@ tests![
 ];
 
 const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
-/// A line that no device here uses.
+/// An interrupt line that no device uses in these tests.
 const LINE: usize = 60;
 const BADGE: usize = 0x40;
 
-/// Numbers of lines end before this.
+/// One past the last interrupt line.
 #[cfg(target_arch = "x86_64")]
 const LINES: usize = 108;
 #[cfg(not(target_arch = "x86_64"))]
@@ -47,7 +47,7 @@ fn call(object: impl Capability, method: Method, words: &[usize], caps: &[CPtr])
     invoke(object.cptr(), method.number(), words, caps).map(drop)
 }
 
-/// Asks for the handler of a line: as a message, since that needs no device.
+/// Issues the handler of a line: as an MSI, since that needs no device.
 #[cfg(target_arch = "x86_64")]
 fn get(line: usize, slot: Slot) -> Result {
     let device = userlib::cap::PciFunction {
@@ -58,7 +58,7 @@ fn get(line: usize, slot: Slot) -> Result {
     CONTROL.get_msi(device, 0, line, slot)
 }
 
-/// Asks for the handler of a line.
+/// Issues the handler of a line.
 #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 fn get(line: usize, slot: Slot) -> Result {
     CONTROL.get(line, slot)
@@ -97,13 +97,13 @@ fn labels_of_others_are_illegal(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The methods that issue handlers, and how many words they need.
+/// The methods that issue handlers, and the number of words they need.
 #[cfg(target_arch = "x86_64")]
 const ISSUING: [(Method, usize); 2] = [
     (Method::X86IrqIssueIrqHandlerIoapic, 7),
     (Method::X86IrqIssueIrqHandlerMsi, 7),
 ];
-/// The methods that issue handlers, and how many words they need.
+/// The methods that issue handlers, and the number of words they need.
 #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 const ISSUING: [(Method, usize); 3] = [
     (Method::IrqIssueIrqHandler, 3),
@@ -161,7 +161,7 @@ fn destinations_are_checked(test: &mut Test) -> Outcome {
         (at(empty.root, WORD_BITS + 1), range),
         (test.slot(endpoint), Err(Error::DeleteFirst)),
         (empty, Ok(())),
-        // That the line is taken is found first.
+        // That the line is taken is checked before the destination.
         (at(CNode(endpoint.0), 0), Err(Error::RevokeFirst)),
     ] {
         check_eq!(get(LINE, slot), expected);
@@ -252,7 +252,7 @@ fn masked_until_acknowledged(test: &mut Test) -> Outcome {
     timer.start(1)?;
     check_eq!(notification.wait(), BADGE);
     timer.clear()?;
-    // The next one is held back.
+    // The next interrupt is masked.
     timer.start(1)?;
     test.sleep(ms(20))?;
     check_eq!(notification.poll(), 0);
@@ -269,7 +269,7 @@ fn cleared_handlers_signal_nobody(test: &mut Test) -> Outcome {
     timer.start(1)?;
     test.sleep(ms(20))?;
     check_eq!(notification.poll(), 0);
-    // The interrupt that nobody heard has masked the line.
+    // The interrupt without a notification has masked the line.
     timer.clear()?;
     timer.handler.set_notification(notification)?;
     let badged = test.badge(notification, 2)?;
@@ -293,7 +293,7 @@ fn the_last_notification_set_is_signalled(test: &mut Test) -> Outcome {
 
 fn interrupts_survive_a_dead_notification(test: &mut Test) -> Outcome {
     let (timer, first) = timer(test)?;
-    // The handler's own copy goes with the others.
+    // The handler's own copy is deleted with the others.
     test.slot(first).revoke()?;
     test.delete(first)?;
     timer.start(1)?;

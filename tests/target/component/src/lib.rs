@@ -1,8 +1,8 @@
 //! The on-target tests, one file for each kernel object or theme.
 //!
-//! A test is a function of its file that is named in the list at the file's head. It runs in a fresh
-//! component, whose first thread calls it ([`perform`]); the root task only knows the names
-//! ([`GROUPS`]). Whatever a test does to its own component, the next one starts anew.
+//! A test is a function that is named in the list at the head of its file. It runs in a fresh component; the
+//! component's first thread calls it ([`perform`]), and the root task knows only the names ([`GROUPS`]).
+//! Nothing that a test does to its own component affects the next test.
 #![no_std]
 
 pub mod support;
@@ -12,7 +12,7 @@ use userlib::Startup;
 
 /// Names the tests of a file.
 macro_rules! tests {
-    // Of some builds only.
+    // Present only in builds that meet the condition.
     (if $condition:expr; $($test:ident),* $(,)?) => {
         pub(crate) const NAMES: &[&str] = if $condition { &[$(stringify!($test)),*] } else { &[] };
         pub(crate) const TESTS: &[fn(&mut $crate::support::Test) -> $crate::support::Outcome] =
@@ -116,7 +116,7 @@ groups![
     stress,
 ];
 
-/// Performs the test that the runner chose.
+/// Runs the test that the runner chose.
 pub fn perform(startup: &'static Startup) {
     use support::protocol::names;
     support::start(startup);
@@ -128,7 +128,7 @@ pub fn perform(startup: &'static Startup) {
     }
 }
 
-/// The stack must have room for what another compiler needs.
+/// Checks that the stack has room for the needs of another compiler.
 fn margin() -> Outcome {
     let stack = userlib::runtime::stack_use();
     if !stack.has_margin() {

@@ -1,4 +1,4 @@
-//! Limits and thresholds that others try to get around.
+//! Attempts to evade limits and thresholds.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -20,7 +20,7 @@ tests![
     a_deferred_sender_cannot_waste_its_second_try,
 ];
 
-/// A period that no test sees end.
+/// A period longer than any test.
 const NEVER: Microseconds = ms(1_000_000);
 
 fn limit(test: &Test, endpoint: Endpoint, time: Microseconds) -> userlib::Result {
@@ -51,7 +51,7 @@ fn yield_costs_no_more_than_the_limit(test: &mut Test) -> Outcome {
     })?;
     limit(test, endpoint, ms(5))?;
     call_in_vain(test, endpoint, ms(8))?;
-    // What was given up counts as used: the client goes on when that would have passed.
+    // Budget that was given up counts as used: the client continues when that time would have passed.
     test.sleep(ms(20))?;
     check_eq!(noted(), "c");
     Ok(())
@@ -131,8 +131,8 @@ unsafe extern "C" {
     static second_try_end: u8;
 }
 
-/// The instruction of a deferred sender is overwritten by a jump to a loop, which burns nearly all that was
-/// gathered, and then calls.
+/// The instruction of a deferred sender is overwritten by a jump to a loop that uses up nearly all of the
+/// accumulated budget, and then calls.
 #[cfg(target_arch = "x86_64")]
 fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
@@ -160,7 +160,7 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     let start = &raw const second_try as usize;
     let burn = &raw const second_try_burn as usize - start;
     let length = &raw const second_try_end as usize - start;
-    // SAFETY: the code is that long and lies in one piece, and a page has room for it.
+    // SAFETY: the code is contiguous, has this length, and fits into a page.
     unsafe { core::ptr::copy_nonoverlapping(start as *const u8, page as *mut u8, length) };
     let call = abi::Syscall::Call.number();
     let client = test.timed(BELOW, SchedParameters::new(ms(10), ms(50)), move || {
@@ -168,7 +168,8 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
         let begin = clock.now();
         while clock.now() - begin < ms(7) {}
         note('c');
-        // SAFETY: the code in the page makes a system call, changes what is named here, and returns.
+        // SAFETY: the code in the page makes a system call, changes only the registers named here, and
+        // returns.
         unsafe {
             core::arch::asm!(
                 "call {page}",
@@ -184,10 +185,10 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     })?;
     client.start()?;
     test.sleep(ms(20))?;
-    // It is deferred now.
+    // The client is deferred now.
     check_eq!(noted(), "c");
     let distance = (burn - 5) as u32;
-    // SAFETY: five bytes of the page, in which the code has room for them; its thread does not run.
+    // SAFETY: the code has room for these five bytes, and the thread that executes it does not run.
     unsafe {
         (page as *mut u8).write_volatile(0xe9);
         (page as *mut u8).add(1).cast::<u32>().write_unaligned(distance);

@@ -1,5 +1,5 @@
-//! Times in which the counters of all boards pass 2^32: what has fewer bits must have been extended, and
-//! what has more must be compared in all of them.
+//! Times in which the counters of all boards pass 2^32: shorter counters must have been extended, and longer
+//! ones must be compared in all bits.
 
 use crate::check;
 use crate::support::timer::KERNEL_KILOHERTZ;
@@ -12,15 +12,15 @@ tests![
     deadlines_are_met_at_an_overflow_while_others_run,
 ];
 
-/// 2^32 ticks take 110 seconds where the clock is slowest: on kzm, 39 MHz.
+/// 2^32 ticks take 110 seconds with the slowest clock: on kzm, 39 MHz.
 const LONG: Microseconds = ms(120_000);
 const SHORT: Microseconds = ms(250);
-/// Clocks tell whole microseconds, and the kernel counts whole ticks.
+/// Users' clocks return whole microseconds, and the kernel counts whole ticks.
 const ROUNDING: Microseconds = Microseconds(2);
-/// What it takes to wake somebody up, and to ask for the time.
+/// Time for waking a thread and reading the clock.
 const LATE: Microseconds = ms(1);
 
-/// Sleeps, and checks that it was as long as it should be.
+/// Sleeps, and checks the duration.
 fn nap(test: &mut Test, time: Microseconds) -> Outcome {
     let start = test.now();
     test.sleep(time)?;
@@ -44,12 +44,12 @@ fn deadlines_are_met_while_2_to_the_32_ticks_pass(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The time in which the lower 32 bits of the kernel's clock go round.
+/// The time in which the lower 32 bits of the kernel's clock overflow.
 const ROUND: Microseconds = us((1 << 32) * 1000 / KERNEL_KILOHERTZ);
-/// Users' clocks start at most so much later than the kernel's.
+/// The maximum delay between the start of the kernel's clock and of a user's clock.
 const LATER: Microseconds = ms(250);
 
-/// Deadlines at all kinds of distances from the moment of an overflow, before and behind it.
+/// Deadlines at various distances before and after an overflow.
 fn deadlines_are_met_at_an_overflow_while_others_run(test: &mut Test) -> Outcome {
     test.quiet();
     let soon = test.now() + LATER + LATER;
@@ -58,7 +58,7 @@ fn deadlines_are_met_at_an_overflow_while_others_run(test: &mut Test) -> Outcome
     test.spawn(BELOW, || spin())?;
     let mut distance = 0;
     while test.now() < overflow + ms(10) {
-        // Longer than the budget of a nap: who may run all the time does not sleep.
+        // Longer than the budget of a nap: with budget equal to the period, the thread would not sleep.
         nap(test, us(1500 + distance))?;
         distance = (distance + 379) % 1000;
     }

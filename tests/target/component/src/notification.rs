@@ -1,4 +1,4 @@
-//! Notifications: words of signals, who is woken, binding to threads and to time.
+//! Notifications: signal words, which thread is woken, and binding to threads and to scheduling contexts.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test};
@@ -66,7 +66,7 @@ fn waiting_takes_the_word_at_once(test: &mut Test) -> Outcome {
         ..Default::default()
     };
     userlib::arch::syscall(abi::Syscall::Wait, &mut registers);
-    // Nothing but the badge register changes.
+    // Only the badge register changes.
     check_eq!((registers.cap, registers.info), (5, 0x4321));
     check_eq!(registers.words, [1, 2, 3, 4]);
     Ok(())
@@ -91,7 +91,7 @@ fn waiting_blocks_until_a_signal(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A thread that waits once and notes its name.
+/// A thread that waits once and notes its letter.
 fn waiter(
     test: &mut Test,
     priority: u8,
@@ -163,7 +163,7 @@ fn signalling_with_a_call_answers(test: &mut Test) -> Outcome {
 fn an_unbadged_signal_is_an_empty_word(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     notification.signal();
-    // It is active, so a wait returns.
+    // The notification is active, so a wait returns.
     check_eq!(notification.wait(), 0);
     waiter(test, ABOVE, notification, 'a')?;
     notification.signal();
@@ -207,15 +207,15 @@ fn suspended_waiters_leave(test: &mut Test) -> Outcome {
     badged.signal();
     check_eq!(noted(), "");
     check_eq!(notification.poll(), 1);
-    // Resumed, it waits again.
+    // When resumed, it waits again.
     thread.start()?;
     badged.signal();
     check_eq!(noted(), "a");
     Ok(())
 }
 
-/// A thread bound to a notification that receives from an endpoint and notes what comes: letters for
-/// badges of signals, digits for labels of messages.
+/// A thread bound to a notification that receives from an endpoint and notes each receive: letters for badges
+/// of signals, digits for labels of messages.
 fn bound(test: &mut Test, priority: u8) -> Outcome<(Thread, Endpoint, Notification)> {
     let endpoint: Endpoint = test.create()?;
     let notification: Notification = test.create()?;
@@ -254,7 +254,7 @@ fn bound_signals_win_over_waiting_senders(test: &mut Test) -> Outcome {
     badged.signal();
     thread.start()?;
     check_eq!(noted(), "d34");
-    // The same without waiting.
+    // The same with a non-blocking receive.
     let (first, second): (Endpoint, Notification) = (test.create()?, test.create()?);
     test.tcb.bind_notification(second)?;
     test.spawn(ABOVE, move || first.send(Message::empty(9)))?;
@@ -330,7 +330,7 @@ fn binding_has_conditions(test: &mut Test) -> Outcome {
     check_eq!(first.bind_notification(wait_only), Ok(()));
     check_eq!(first.bind_notification(other), illegal);
     check_eq!(second.bind_notification(notification), illegal);
-    // One that has waiters.
+    // A notification that has waiters.
     waiter(test, ABOVE, other, 'x')?;
     check_eq!(second.bind_notification(other), illegal);
     Ok(())
@@ -371,7 +371,7 @@ fn deleting_the_thread_unbinds(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A notification with time, and a passive thread that waits for it again and again.
+/// A notification with a scheduling context, and a passive thread that waits for it repeatedly.
 fn passive_waiter(
     test: &mut Test,
     priority: u8,
@@ -394,7 +394,7 @@ fn bound_time_is_lent(test: &mut Test) -> Outcome {
     let (thread, notification, time) = passive_waiter(test, ABOVE, ['a', 'b'])?;
     notification.signal();
     check_eq!(noted(), "a");
-    // It was taken back at the next wait.
+    // The context was taken back at the next wait.
     check_eq!(time.unbind_object(thread.tcb), Err(Error::IllegalOperation));
     notification.signal();
     check_eq!(noted(), "ab");
@@ -418,13 +418,13 @@ fn bound_time_is_not_lent_twice(test: &mut Test) -> Outcome {
     })?;
     time.bind_notification(notification)?;
     notification.signal();
-    // The first keeps the time while it waits elsewhere; the second is woken, but stands still.
+    // The first thread keeps the context while it waits elsewhere; the second is woken, but does not run.
     notification.signal();
     test.settle()?;
     check_eq!(noted(), "a");
     other.signal();
     test.settle()?;
-    // Taken back, the time is for those who are woken from now on.
+    // After its return, the context is lent only to threads that are woken later.
     check_eq!(noted(), "ab");
     Ok(())
 }

@@ -21,7 +21,7 @@ fn work(clock: &Clock, time: Microseconds) {
     while clock.now() - start < time {}
 }
 
-/// Lets a thread do jobs; checks that each begins with its release, or so many milliseconds later.
+/// Lets a thread perform jobs; checks that each begins at its release, or `late` milliseconds later.
 fn check_jobs(
     test: &mut Test,
     time: SchedParameters,
@@ -55,7 +55,7 @@ fn check_jobs(
 fn a_long_job_costs_no_release(test: &mut Test) -> Outcome {
     // The second job takes all of its budget and 6 ms of that of the third.
     check_jobs(test, TIME, [0, 0, 6, 0, 0], |clock, index| {
-        // Time by the clock passes while the thread has no budget: so in two parts.
+        // The clock also advances while the thread has no budget, so the work is done in two parts.
         work(clock, ms(2));
         if index == 1 {
             let end = clock.now() + PERIOD + ms(4);
@@ -65,7 +65,7 @@ fn a_long_job_costs_no_release(test: &mut Test) -> Outcome {
 }
 
 fn pieces_are_no_releases(test: &mut Test) -> Outcome {
-    // The thread gets a piece of its budget back in the middle of a period: it is no release.
+    // The thread gets a part of its budget back in the middle of a period: that is not a release.
     let time = TIME.with_extra_refills(4);
     let other = SchedParameters::new(ms(10), ms(1_000_000));
     let startup = test.startup;
@@ -75,7 +75,7 @@ fn pieces_are_no_releases(test: &mut Test) -> Outcome {
     check_jobs(test, time, [0; JOBS], move |clock, index| {
         work(clock, ms(1));
         if index == 1 {
-            // It may not fail: nothing but time goes by.
+            // It cannot fail: the only effect is that time passes.
             let _ = urgent.start();
         }
         work(clock, ms(1));

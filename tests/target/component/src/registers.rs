@@ -1,4 +1,4 @@
-//! Registers of threads: reading, writing and copying them, and what is never written.
+//! Registers of threads: reading, writing and copying them, and registers that are never written.
 
 use crate::support::arch::{self, bare_registers, call_once, spin};
 use crate::support::events::{note, noted};
@@ -36,7 +36,7 @@ tests![
     a_tls_base_that_cannot_be_is_refused,
 ];
 
-/// Values that each register may hold.
+/// A set of values that each register may hold.
 fn pattern(seed: usize) -> Registers {
     let mut registers = Registers::default();
     for (index, register) in registers.0.iter_mut().enumerate() {
@@ -55,16 +55,16 @@ fn plain_flags() -> usize {
     }
 }
 
-/// Program status on Arm: user mode, without fast interrupts.
+/// Program status on Arm: user mode, with fast interrupts masked.
 const USER_MODE: usize = if abi::config::AARCH64 { 0x40 } else { 0x50 };
-/// The condition flags on Arm; 32-bit has one for saturation.
+/// The condition flags on Arm; 32-bit Arm has one more, for saturation.
 const CONDITIONS: usize = if abi::config::AARCH64 {
     0xf000_0000
 } else {
     0xf800_0000
 };
 
-/// The bits of the flags that are the user's.
+/// The user's bits of the flags.
 fn flags_of(registers: &Registers) -> usize {
     // Release kernels on Arm mask asynchronous aborts, debug kernels do not.
     let mask = if abi::config::ARM { !0x100 } else { !0 };
@@ -188,7 +188,7 @@ fn flags_are_sanitised(test: &mut Test) -> Outcome {
         tcb.write_registers(false, &registers)?;
         let flags = flags_of(&tcb.read_registers(false)?);
         let expected = if abi::config::X86_64 {
-            // Interrupts on, no single step; neither I/O privilege nor any mode.
+            // Interrupts enabled, no single step, no I/O privilege, no other mode bits.
             word & 0xfff & !0x100 & !0x28 | 0x202
         } else {
             word & CONDITIONS | USER_MODE
@@ -213,7 +213,7 @@ fn addresses_are_sanitised(test: &mut Test) -> Outcome {
         let read = tcb.read_registers(false)?;
         check_eq!(read.0[SP], address);
         if abi::config::X86_64 {
-            // Sign-extended addresses are canonical, even those of the kernel.
+            // Sign-extended addresses are canonical, including those of the kernel.
             let canonical = (address as isize) << 16 >> 16 == address as isize;
             let expected = if canonical { address } else { 0 };
             check_eq!((read.0[PC], read.0[TLS_BASE]), (expected, expected));
@@ -221,7 +221,7 @@ fn addresses_are_sanitised(test: &mut Test) -> Outcome {
             check_eq!(read.0[PC], address);
         }
     }
-    // Started in the kernel's addresses, a thread faults.
+    // A thread that starts at a kernel address faults.
     let watched = test.watched(|| ())?;
     let mut registers = Registers::default();
     *registers.pc() = if abi::config::X86_64 {
@@ -256,7 +256,7 @@ fn registers_survive_a_system_call(test: &mut Test) -> Outcome {
     let time = test.create_sched_context(&SLICE)?;
     let notification: Notification = test.create()?;
     tcb.set_sched_params(test.tcb, 0, BELOW, time, CPtr::NULL)?;
-    // A signal changes no register but those that the instruction itself takes.
+    // A send changes no registers except those that the instruction itself overwrites.
     let mut registers = pattern(0x11);
     let call = bare_registers(call_once, Syscall::Send, notification.0);
     for index in [PC, abi::registers::SYSCALL, CAP, INFO] {
@@ -325,13 +325,13 @@ fn writing_to_the_blocked_leaves_them_blocked(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let tcb = waiter(test, endpoint)?;
     let mut registers = tcb.read_registers(false)?;
-    // Both where it goes on and where it would start again: behind the call.
+    // Both the address of return and that of a restart are now after the call.
     *registers.pc() += abi::registers::SYSCALL_BYTES;
     tcb.write_registers(false, &registers)?;
     test.settle()?;
     check_eq!(noted(), "");
     check_eq!(tcb.read_registers(false)?, registers);
-    // Still in the queue: it takes the message, and goes on where the registers say.
+    // It is still in the wait queue: it receives the message, and continues where the registers say.
     endpoint.nb_send(Message::empty(1));
     check_eq!(noted(), "b");
     Ok(())
@@ -341,7 +341,7 @@ fn writing_and_resuming_ends_a_wait(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let tcb = waiter(test, endpoint)?;
     let mut registers = tcb.read_registers(false)?;
-    // Behind the call, as if it had returned with an empty message.
+    // After the call, as if it had returned with an empty message.
     *registers.pc() += abi::registers::SYSCALL_BYTES;
     registers.0[INFO] = abi::MessageInfo::new(2, 0, 0).0;
     tcb.write_registers(true, &registers)?;
@@ -426,7 +426,7 @@ fn a_blocked_thread_is_at_its_call(test: &mut Test) -> Outcome {
 }
 
 fn a_suspended_thread_can_be_restarted_elsewhere(test: &mut Test) -> Outcome {
-    // What libraries do after an aborted call: step over the instruction, and go on.
+    // This is how libraries handle an aborted call: they skip the instruction and continue.
     let endpoint: Endpoint = test.create()?;
     let thread = test.spawn(ABOVE, move || {
         syscall::send(endpoint.0, Message::empty(0));
@@ -445,7 +445,7 @@ fn the_tls_base_is_set(test: &mut Test) -> Outcome {
     tcb.write_registers(false, &pattern(1))?;
     tcb.set_tls_base(0x1234_5000)?;
     let mut expected = pattern(1);
-    // Arm has a second register of this kind, and programs that use that one.
+    // 32-bit Arm has a second register for this, which is the one that programs use.
     let all = if abi::config::AARCH32 { 2 } else { 1 };
     expected.0[TLS_BASE..TLS_BASE + all].fill(0x1234_5000);
     check_registers(tcb, &expected)?;
@@ -453,9 +453,9 @@ fn the_tls_base_is_set(test: &mut Test) -> Outcome {
 }
 
 fn the_own_tls_base_is_set_at_once(test: &mut Test) -> Outcome {
-    // The library finds the IPC buffer by this register, so the test moves its buffer.
+    // Userlib finds the IPC buffer by this register, so the test moves its buffer.
     let (frame, address) = test.create_page()?;
-    // SAFETY: a page of the test, which becomes the buffer; its first word is its address.
+    // SAFETY: the page belongs to the test and becomes the buffer; its first word is its address.
     unsafe { arch::store(address, address) };
     test.tcb.set_ipc_buffer(address, frame)?;
     test.tcb.set_tls_base(address)?;
@@ -464,7 +464,7 @@ fn the_own_tls_base_is_set_at_once(test: &mut Test) -> Outcome {
     // SAFETY: as above.
     let word = unsafe { arch::load(address + 10 * size_of::<usize>()) };
     check_eq!(word, 0x77);
-    // It is the buffer that the kernel uses, too.
+    // The kernel uses this buffer, too.
     let result = test.tcb.read_registers(false);
     check_eq!(result, Err(Error::IllegalOperation));
     let other = test.bare_thread()?;
@@ -475,14 +475,15 @@ fn the_own_tls_base_is_set_at_once(test: &mut Test) -> Outcome {
 
 fn a_tls_base_that_cannot_be_is_refused(test: &mut Test) -> Outcome {
     const GOOD: usize = 0x1234_5000;
-    // Neither a user's nor the kernel's: x86-64 has a hole in between. Arm takes any address.
+    // On x86-64 a non-canonical address, in neither the user's nor the kernel's part. Arm accepts any
+    // address.
     let bad: usize = 1 << (usize::BITS - 2);
     let expected = if abi::config::X86_64 { GOOD } else { bad };
     let tcb = test.bare_thread()?;
     tcb.set_tls_base(GOOD)?;
     check_eq!(tcb.set_tls_base(bad), Ok(()));
     check_eq!(tcb.read_registers(false)?.0[TLS_BASE], expected);
-    // The system call, by a thread without anything else.
+    // The system call, made by a thread without stack or buffer.
     let mut registers = arch::bare_registers(arch::call_once, Syscall::SetTlsBase, CPtr(bad));
     registers.0[TLS_BASE] = GOOD;
     tcb.set_sched_params(test.tcb, 0, BELOW, CPtr::NULL, CPtr::NULL)?;

@@ -1,4 +1,4 @@
-//! Reply stacks: chains of calls on one scheduling context, and what cuts them.
+//! Call chains: nested calls on one scheduling context, and operations that break the chain.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test};
@@ -24,7 +24,7 @@ tests![
     chains_can_begin_again,
 ];
 
-/// A client, and passive servers each of which calls the next; the last waits to be told to answer.
+/// A client, and passive servers each of which calls the next; the last answers when the test lets it run.
 struct Chain<const SERVERS: usize> {
     client: Thread,
     servers: [Thread; SERVERS],
@@ -33,8 +33,8 @@ struct Chain<const SERVERS: usize> {
     time: SchedContext,
 }
 
-/// Builds a chain and lets the client call. The client and the servers note their names when they are
-/// answered: the client `a`, then `b`, `c` and so on; the last server notes its name and answers.
+/// Builds a chain and lets the client call. The client and the servers note their letters when they are
+/// answered: the client `a`, then `b`, `c` and so on; the last server notes its letter and answers.
 fn chain<const SERVERS: usize>(test: &mut Test) -> Outcome<Chain<SERVERS>> {
     let nothing = Thread {
         tcb: test.tcb,
@@ -47,13 +47,14 @@ fn chain<const SERVERS: usize>(test: &mut Test) -> Outcome<Chain<SERVERS>> {
         replies[index] = test.create()?;
     }
     let mut servers = [nothing; SERVERS];
-    // A server whose reply object is gone faults when it answers; nobody listens there.
+    // A server with a deleted reply object faults when it answers; no thread receives that fault.
     let nobody: Endpoint = test.create()?;
     for index in 0..SERVERS {
         let (endpoint, reply) = (endpoints[index], replies[index]);
         let next = endpoints.get(index + 1).copied();
         let name = (b'b' + index as u8) as char;
-        // The last is less urgent than the test, so that the chain stands still before it answers.
+        // The last server has a lower priority than the test, so that the chain can be inspected before it
+        // answers.
         let priority = if next.is_some() { ABOVE } else { BELOW };
         servers[index] = test.spawn_passive_with(priority, nobody, move || {
             endpoint.recv(reply);
@@ -85,7 +86,7 @@ fn chain<const SERVERS: usize>(test: &mut Test) -> Outcome<Chain<SERVERS>> {
     })
 }
 
-/// Checks that a context belongs to a thread, and takes it away.
+/// Checks that a context is bound to a thread, and unbinds it.
 #[track_caller]
 fn check_holder(context: SchedContext, holder: Thread) {
     check_eq!(context.unbind_object(holder.tcb), Ok(()));
@@ -110,11 +111,11 @@ fn deep_chains_return(test: &mut Test) -> Outcome {
 fn deleting_the_top_pops(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     test.delete(chain.replies[2])?;
-    // The caller of the last server has the time, but it is stopped.
+    // The caller of the last server has the context, but it is stopped.
     test.settle()?;
     check_eq!(noted(), "");
     check_holder(chain.time, chain.servers[1]);
-    // The rest of the chain is whole.
+    // The rest of the chain is intact.
     chain.replies[1].send(Message::empty(0));
     test.settle()?;
     check_eq!(noted(), "ba");
@@ -137,7 +138,7 @@ fn deleting_the_bottom_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     test.delete(chain.replies[0])?;
     test.settle()?;
-    // Above the cut everything goes on, but the time stays with the first server.
+    // All calls above the break return, but the context stays with the first server.
     check_eq!(noted(), "dcb");
     check_holder(chain.time, chain.servers[0]);
     Ok(())
@@ -148,7 +149,7 @@ fn deleting_the_middle_cuts(test: &mut Test) -> Outcome {
     test.delete(chain.replies[1])?;
     test.settle()?;
     check_eq!(noted(), "dc");
-    // The client below the cut is answered without getting its time back.
+    // The client below the break is answered without getting its context back.
     chain.replies[0].send(Message::empty(0));
     test.settle()?;
     check_eq!(noted(), "dc");
@@ -163,17 +164,17 @@ fn deleting_bottom_to_top_loses_time(test: &mut Test) -> Outcome {
     }
     test.settle()?;
     check_eq!(noted(), "");
-    // The last deletion popped, so the time is with the caller of the last server.
+    // The last deletion was at the top of the chain, so the caller of the last server has the context.
     check_holder(chain.time, chain.servers[1]);
     Ok(())
 }
 
 fn replying_in_the_middle_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
-    // Somebody answers the first server in place of the second, which still waits for the third.
+    // The test answers the first server in place of the second, which still waits for the third.
     chain.replies[1].send(Message::empty(0));
     test.settle()?;
-    // The first server has its answer but no time; the last one answers the second.
+    // The first server has its answer but no context; the last one answers the second.
     check_eq!(noted(), "dc");
     check_eq!(
         chain.time.unbind_object(chain.servers[0].tcb),
@@ -184,12 +185,12 @@ fn replying_in_the_middle_cuts(test: &mut Test) -> Outcome {
 
 fn suspending_a_caller_in_the_middle_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
-    // The second server waits for the third: the top of the stack.
+    // The second server waits for the third: the top of the chain.
     chain.servers[1].tcb.suspend()?;
     test.settle()?;
     check_eq!(noted(), "d");
     check_holder(chain.time, chain.servers[2]);
-    // Those below are still waiting, and get their answers without time.
+    // The callers below still wait, and get their answers without the context.
     chain.replies[0].send(Message::empty(0));
     test.settle()?;
     check_eq!(noted(), "d");
@@ -203,7 +204,7 @@ fn deleting_a_caller_in_the_middle_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     test.delete(chain.servers[0].tcb)?;
     test.settle()?;
-    // The second server answers nobody and keeps the time.
+    // The second server has no caller to answer, and keeps the context.
     check_eq!(noted(), "dc");
     check_holder(chain.time, chain.servers[1]);
     Ok(())
@@ -228,7 +229,7 @@ fn deleting_the_context_ends_the_stack(test: &mut Test) -> Outcome {
 fn unbinding_the_context_ends_the_stack(test: &mut Test) -> Outcome {
     let chain = chain::<2>(test)?;
     chain.time.unbind()?;
-    // It can be used for something else at once.
+    // The context can be bound again at once.
     chain.time.bind(chain.servers[1].tcb)?;
     test.settle()?;
     check_eq!(noted(), "c");
@@ -251,7 +252,7 @@ fn the_server_may_die_at_the_end_of_a_chain(test: &mut Test) -> Outcome {
 fn reusing_a_reply_object_in_the_middle_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     let other: Endpoint = test.create()?;
-    // Using the object for another receive gives the first server, its caller, up.
+    // Using the reply object for another receive cancels the call of the first server.
     check!(other.nb_recv(chain.replies[1]).is_none());
     test.settle()?;
     check_eq!(noted(), "dc");
@@ -263,7 +264,7 @@ fn chains_can_begin_again(test: &mut Test) -> Outcome {
     let chain = chain::<4>(test)?;
     test.settle()?;
     check_eq!(noted(), "edcba");
-    // The client waits; a signal of any kind makes it call again.
+    // The client now waits at the first endpoint; a message to it makes the client call again.
     for _ in 0..3 {
         chain.endpoints[0].nb_send(Message::empty(0));
         test.settle()?;

@@ -1,4 +1,4 @@
-//! The checks of Retype in their order.
+//! The checks of Retype in order.
 
 use crate::support::{Outcome, Place, RADIX, Test};
 use crate::{check, check_eq};
@@ -104,7 +104,7 @@ fn large_sizes_are_refused(test: &mut Test) -> Outcome {
     check_eq!(place.make(context, MAX_UNTYPED_BITS + 1, 0, 1), too_large);
     let slots = MAX_UNTYPED_BITS - SLOT_BITS + 1;
     check_eq!(place.make(ObjectType::CNode, slots, 0, 1), too_large);
-    // Where the size does not matter it is not looked at.
+    // For objects of fixed size, the size argument is not checked.
     check_eq!(
         place.make(ObjectType::Endpoint, WORD_BITS - 1, 0, 1),
         Ok(())
@@ -167,7 +167,7 @@ fn destinations_must_resolve(test: &mut Test) -> Outcome {
             bits_found: RADIX
         })
     );
-    // The own root has a guard of zeros.
+    // The test's own root has a guard of zeros.
     let own = test.allocator.cnode();
     check_eq!(
         make(at(own, 1 << (WORD_BITS - 1), WORD_BITS)),
@@ -199,7 +199,7 @@ fn destinations_must_be_cnodes(test: &mut Test) -> Outcome {
         };
         place.untyped.retype(ObjectType::Endpoint, 0, range, 1)
     };
-    // Depth 0 is the root itself.
+    // Depth 0 means the root itself.
     check_eq!(make(CNode(endpoint.0), 0, 0), missing(0));
     check_eq!(make(own, endpoint.0.0, WORD_BITS), missing(WORD_BITS));
     check_eq!(make(own, empty, WORD_BITS), missing(WORD_BITS));
@@ -275,7 +275,7 @@ fn missing_memory_is_told(test: &mut Test) -> Outcome {
         place.make(frame, 0, 1, 1),
         Err(Error::NotEnoughMemory(4096 - 16))
     );
-    // What is left of one endpoint is room for 255.
+    // An untyped of 2 KiB is aligned to the second half, so nothing is left after it.
     check_eq!(place.make(ObjectType::Untyped, 11, 1, 1), Ok(()));
     check_eq!(
         place.make(ObjectType::Endpoint, 0, 2, 1),
@@ -290,7 +290,7 @@ fn checks_come_in_order(test: &mut Test) -> Outcome {
     let (wrong, table) = ([endpoint.cptr()], [place.table.cptr()]);
     let untyped = place.untyped;
     let (bad_type, object) = (ObjectType::COUNT, ObjectType::Untyped.number());
-    // Each call has the mistake that is found, and all those that would be found later.
+    // Each call has the error that is reported, and all those that would be found later.
     check_eq!(
         retype(untyped, &[bad_type, 99, 0, 0, 99, 0], &wrong),
         Err(Error::InvalidArgument(0))

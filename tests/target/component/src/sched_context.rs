@@ -1,4 +1,4 @@
-//! Scheduling contexts: binding, unbinding, what was consumed, and yielding to others.
+//! Scheduling contexts: binding, unbinding, consumed time, and yielding to other contexts.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, ms, us};
@@ -41,7 +41,7 @@ tests![
     yield_to_ends_with_the_caller,
 ];
 
-/// Turns that do not end while a test looks, even on a busy host.
+/// Timeslices that do not end during a test, even on a busy host.
 const LONG: SchedParameters = SchedParameters::round_robin(ms(10_000));
 
 const ILLEGAL: Result = Err(Error::IllegalOperation);
@@ -141,7 +141,7 @@ fn unconfigured_contexts_may_be_bound(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A context whose budget is used up for the time of the test.
+/// A context without budget for the rest of the test.
 fn exhausted(test: &mut Test) -> Result<SchedContext> {
     let never = SchedParameters::new(ms(5), ms(1_000_000));
     let thread = test.timed(ABOVE, never, || {
@@ -170,7 +170,7 @@ fn the_blocked_need_time_at_once(test: &mut Test) -> Outcome {
         check_eq!(context.bind(thread.tcb), ILLEGAL);
         check_eq!(set(context), ILLEGAL);
     }
-    // A thread that is not blocked takes them, and waits.
+    // Such a context can be bound to a thread that is not blocked, which then waits for budget.
     let stopped: Tcb = test.create()?;
     check_eq!(later.bind(stopped), Ok(()));
     let ready = test.create_sched_context(&LONG)?;
@@ -213,7 +213,7 @@ fn unbinding_stops(test: &mut Test) -> Outcome {
     second.sched_context.unbind_object(second.tcb)?;
     test.settle()?;
     check_eq!(noted(), "");
-    // The threads have not changed otherwise.
+    // The threads are otherwise unchanged.
     first.sched_context.bind(second.tcb)?;
     test.settle()?;
     check_eq!(noted(), "b");
@@ -254,7 +254,7 @@ fn nobody_unbinds_itself(test: &mut Test) -> Outcome {
     check_eq!(own.unbind_object(test.tcb), ILLEGAL);
     let copy = test.copy(own)?;
     check_eq!(copy.unbind(), ILLEGAL);
-    // What else is bound may be taken away.
+    // Another object that is bound can be unbound.
     let notification: Notification = test.create()?;
     own.bind_notification(notification)?;
     check_eq!(own.unbind(), ILLEGAL);
@@ -327,8 +327,8 @@ fn used_budgets_stay_used(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A thread of some priority that is busy for a time, and a little longer: now and then the runner's
-/// clock takes the processor for some microseconds.
+/// A thread that is busy for `time` and a little longer, because the runner's clock sometimes takes the
+/// processor for some microseconds.
 fn busy(test: &mut Test, priority: u8, time: Microseconds) -> Result<Thread> {
     let startup = test.startup;
     test.thread(priority, move || {
@@ -390,7 +390,7 @@ fn yield_to_the_less_urgent_returns_at_once(test: &mut Test) -> Outcome {
         check_eq!(thread?.sched_context.yield_to(), Ok(ms(0)));
         check_eq!(noted(), "");
     }
-    // Each went before its equals, and the last is first.
+    // Each target moved in front of its equals, so the last one is first.
     let first = spawn(test, 'd')?;
     spawn(test, 'e')?;
     first.sched_context.yield_to()?;
@@ -446,7 +446,8 @@ fn yield_to_tells_what_was_consumed(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// The test yields to an equal, which wakes somebody more urgent, who acts on it.
+/// The test yields to a thread of its own priority, which wakes a thread of higher priority, which runs
+/// `act`.
 fn yield_and<F>(test: &mut Test, act: impl FnOnce(&mut Test, Thread) -> F) -> Outcome
 where
     F: FnOnce() + Send + 'static,
@@ -523,7 +524,7 @@ fn yield_to_ends_with_the_caller(test: &mut Test) -> Outcome {
     })?;
     tcb.move_from(test.slot(caller.tcb))?;
     let caller = Tcb(CPtr(tcb.index));
-    // The one that starts last is the first of its equals.
+    // The thread that starts last is the first among threads of equal priority.
     target.start()?;
     caller.resume()?;
     test.settle()?;

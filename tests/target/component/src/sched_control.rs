@@ -32,11 +32,11 @@ tests![
     configuring_while_running,
 ];
 
-/// Message words of a time.
+/// Message words for one time value.
 const TIME: usize = 64 / usize::BITS as usize;
 /// Message words in all.
 const LENGTH: usize = 2 * TIME + 3;
-/// The least budget and period.
+/// The smallest budget and period.
 const LEAST: u64 = 20;
 
 /// The message of a configuration.
@@ -56,7 +56,7 @@ fn call(test: &Test, words: &[usize], caps: &[CPtr]) -> Result {
     invoke(test.sched_control.0, label, words, caps).map(drop)
 }
 
-/// Configures with two times and further replenishments.
+/// Configures with a budget, a period and a number of extra replenishments.
 fn configure(test: &Test, cap: impl Capability, budget: u64, period: u64, extra: usize) -> Result {
     call(test, &words(budget, period, [extra, 0, 0]), &[cap.cptr()])
 }
@@ -152,7 +152,7 @@ fn times_have_a_greatest_value(test: &mut Test) -> Outcome {
     let greatest = greatest(test)?;
     let context = context(test)?;
     let error = range(LEAST as usize, greatest as usize);
-    // No clock is so fast that a year is too long.
+    // Every clock can represent more than a year.
     check!(greatest > 365 * 24 * 3600 * 1_000_000);
     for time in [greatest + 1, greatest * 2, u64::MAX / 2, u64::MAX] {
         check_eq!(configure(test, context, LEAST, time, 0), error);
@@ -233,7 +233,7 @@ fn errors_change_nothing(test: &mut Test) -> Outcome {
     let thread = test.passive(ABOVE, || note('a'))?;
     context.bind(thread.tcb)?;
     thread.start()?;
-    // It is not configured, so there is no time.
+    // The context is not configured, so it has no budget.
     test.settle()?;
     check_eq!(noted(), "");
     Ok(())
@@ -276,10 +276,10 @@ fn configuring_does_not_wake(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// So long that no test sees it pass.
+/// A period longer than any test.
 const NEVER: Microseconds = ms(1_000_000);
 
-/// A thread above the test that has given away its budget, and says so if it gets more.
+/// A thread above the test that has given up its budget, and notes a letter if it gets more.
 fn exhausted(test: &mut Test) -> Result<Thread> {
     let thread = test.timed(ABOVE, SchedParameters::new(ms(1000), NEVER), || {
         note('a');
@@ -302,7 +302,7 @@ fn configuring_the_exhausted_gives_nothing(test: &mut Test) -> Outcome {
         test.settle()?;
         check_eq!(noted(), "a");
     }
-    // A shorter period does not bring forward what is already agreed.
+    // A shorter period does not advance replenishments that are already scheduled.
     configure(test, thread.sched_context, 1000, 1001, 0)?;
     test.settle()?;
     check_eq!(noted(), "a");
@@ -322,7 +322,7 @@ fn configuring_the_stopped_is_fresh(test: &mut Test) -> Outcome {
     let thread = exhausted(test)?;
     thread.tcb.suspend()?;
     thread.start()?;
-    // To stop and go on is no way to get time.
+    // Suspending and resuming gives no budget.
     check_eq!(noted(), "a");
     thread.tcb.suspend()?;
     let parameters = SchedParameters::new(ms(1000), NEVER);
@@ -350,10 +350,10 @@ fn configuring_oneself(test: &mut Test) -> Outcome {
     ] {
         let context = test.sched_context;
         check_eq!(test.sched_control.configure(context, &parameters), Ok(()));
-        // Without the budget this would not be reached.
+        // Without the budget, the test would not get here.
         test.sched_control.configure(context, &SLICE)?;
     }
-    // Reduced to the least that there is, the thread goes on when there is more.
+    // Reduced to the smallest budget, the thread continues when the helper configures more.
     let notification: Notification = test.create()?;
     let (control, context) = (test.sched_control, test.sched_context);
     let helper = test.spawn(BELOW, move || {

@@ -1,4 +1,4 @@
-//! The scheduler: priorities, preemption, turns, and who is in front among equals.
+//! The scheduler: priorities, preemption, timeslices, and the order of threads of equal priority.
 
 use crate::support::arch::{SECOND_CALL, bare_registers, call_twice};
 use crate::support::events::{forget, note, noted};
@@ -42,7 +42,7 @@ fn all_priorities_in_order(test: &mut Test) -> Outcome {
     registers.0[INFO] = MessageInfo::new(0, 0, 1).0;
     test.tcb.set_priority(test.tcb, u8::MAX)?;
     for index in 0..PRIORITIES {
-        // In no order; 101 has no divisor in common with 256.
+        // In a scattered order; 101 and 256 have no common divisor.
         let priority = (index * 101) as u8;
         let tcb = test.bare_thread()?;
         let time = test.create_sched_context(&SLICE)?;
@@ -50,7 +50,7 @@ fn all_priorities_in_order(test: &mut Test) -> Outcome {
         registers.0[MR[0]] = priority as usize;
         tcb.write_registers(true, &registers)?;
     }
-    // Each runs when it is the most urgent one.
+    // Each runs when it has the highest priority of those left.
     for priority in (0..PRIORITIES).rev() {
         let message = endpoint.wait().message;
         check_eq!(message.map(|message| message.word(0)), Some(priority));
@@ -99,7 +99,7 @@ fn a_lowered_thread_waits(test: &mut Test) -> Outcome {
         notification.wait();
         note('a');
     })?;
-    // While it waits, only the number changes.
+    // While it waits, a change of priority has no other effect.
     thread.tcb.set_priority(test.tcb, BELOW)?;
     notification.signal();
     note('b');
@@ -119,7 +119,7 @@ fn a_ready_thread_moves_to_the_head(test: &mut Test) -> Outcome {
 
 fn yielding_is_taking_turns(test: &mut Test) -> Outcome {
     for name in ['c', 'b', 'a'] {
-        // The last one started is in front.
+        // The thread that starts last is in front.
         test.spawn(BELOW, move || {
             for _ in 0..4 {
                 note(name);
@@ -191,7 +191,7 @@ fn called_servers_go_before_their_equals(test: &mut Test) -> Outcome {
     })?;
     test.settle()?;
     test.spawn(PRIORITY, || note('x'))?;
-    // The caller blocks, and the server takes its place; so does the caller when it is answered.
+    // The caller blocks, and the server takes its place; when answered, the caller takes the server's.
     endpoint.call(Message::empty(0));
     note('t');
     test.settle()?;
@@ -202,7 +202,7 @@ fn called_servers_go_before_their_equals(test: &mut Test) -> Outcome {
 fn released_clients_go_before_their_equals(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     let other: Notification = test.create()?;
-    // A thread that waits for what another sends just before it waits itself.
+    // Each thread waits for a signal that the other sends just before it waits itself.
     test.spawn(PRIORITY, move || {
         notification.wait();
         note('a');
@@ -218,7 +218,7 @@ fn released_clients_go_before_their_equals(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A round-robin thread with a long slice.
+/// A round-robin thread with a long timeslice.
 const LONG: SchedParameters = SchedParameters::round_robin(ms(10_000));
 
 fn the_preempted_keep_their_turn(test: &mut Test) -> Outcome {
@@ -242,12 +242,12 @@ fn the_preempted_keep_their_turn(test: &mut Test) -> Outcome {
     first.start()?;
     urgent.start()?;
     test.settle()?;
-    // Five times preempted, the first is still before the second.
+    // After five preemptions, the first is still before the second.
     check_eq!(noted(), "abc");
     Ok(())
 }
 
-/// Two threads that run against each other until their turns have changed so many times.
+/// The thread that ran last, and how often the running thread has changed.
 static LAST: AtomicUsize = AtomicUsize::new(0);
 static TURNS: AtomicUsize = AtomicUsize::new(0);
 
@@ -261,7 +261,7 @@ fn take_turns(own: usize, turns: usize) {
 
 fn slices_are_as_long_as_promised(test: &mut Test) -> Outcome {
     const TURNS_TAKEN: usize = 9;
-    // The kernel ends a slice when less than the smallest budget is left of it.
+    // The kernel ends a timeslice when less than the smallest budget is left of it.
     let least = ms(5) - us(20);
     let mut times = [test.sched_context; 2];
     for (index, time) in times.iter_mut().enumerate() {
@@ -269,7 +269,7 @@ fn slices_are_as_long_as_promised(test: &mut Test) -> Outcome {
         *time = thread.sched_context;
     }
     test.settle()?;
-    // Nine turns are eight whole slices, four of each.
+    // Nine turns are eight whole timeslices, four of each thread.
     for time in times {
         let consumed = time.consumed()?;
         check!(consumed.0 >= 4 * least.0, "it got only {consumed}");
@@ -278,7 +278,7 @@ fn slices_are_as_long_as_promised(test: &mut Test) -> Outcome {
 }
 
 fn slices_end(test: &mut Test) -> Outcome {
-    // Neither ever gives way, and yet both run.
+    // No thread ever blocks or yields, and yet all of them run.
     for index in 1..=3 {
         test.spawn(BELOW, move || {
             take_turns(index, 12);
@@ -293,7 +293,7 @@ fn slices_end(test: &mut Test) -> Outcome {
 fn suspended_threads_lose_their_turn(test: &mut Test) -> Outcome {
     let first = test.spawn(BELOW, || note('a'))?;
     test.spawn(BELOW, || note('b'))?;
-    // Started last, the second is in front; stopped and resumed, the first is.
+    // The second was started last, so it is in front; after suspend and resume, the first is.
     first.tcb.suspend()?;
     first.tcb.resume()?;
     test.settle()?;
@@ -302,7 +302,7 @@ fn suspended_threads_lose_their_turn(test: &mut Test) -> Outcome {
 }
 
 fn urgent_work_waits_for_nobody(test: &mut Test) -> Outcome {
-    // A hundred ready threads, and one that is woken above them.
+    // A hundred ready threads, and one of higher priority that is woken.
     let notification: Notification = test.create()?;
     test.spawn(ABOVE, move || {
         notification.wait();
@@ -323,12 +323,12 @@ fn urgent_work_waits_for_nobody(test: &mut Test) -> Outcome {
 }
 
 fn idle_time_is_nobodys(test: &mut Test) -> Outcome {
-    // While the test sleeps, nobody runs.
+    // While the test sleeps, no thread runs.
     let start = test.now();
     test.sched_context.consumed()?;
     test.sleep(ms(20))?;
     check!(test.now() - start >= ms(19));
     let consumed = test.sched_context.consumed()?;
-    check!(consumed < ms(10), "it paid {consumed} for a sleep");
+    check!(consumed < ms(10), "it was charged {consumed} for a sleep");
     Ok(())
 }

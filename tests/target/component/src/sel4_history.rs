@@ -1,9 +1,9 @@
-//! What went wrong in seL4's kernel with budgets and scheduling contexts, by its own record; passive
-//! servers are in `sel4_servers`.
+//! Recorded bugs of seL4's kernel with budgets and scheduling contexts; those with passive servers are in
+//! `sel4_servers`.
 //!
-//! Each test carries the number of an issue or pull request of seL4 (or of Microkit, which is built
-//! upon it). The page "What seL4's history teaches" of the book tells what each was about. Some need
-//! several cores or a virtual machine to happen there; here is what of them one core can show.
+//! Each test carries the number of an issue or pull request of seL4 (or of Microkit, which is built on it).
+//! The page "What seL4's history teaches" of the book describes each. Some need several cores or a virtual
+//! machine to occur in seL4; the tests here cover what one core can show of them.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -33,11 +33,10 @@ tests![
     microkit_285_the_smallest_budget_makes_progress,
 ];
 
-/// A system call that no kernel has.
+/// A system call number that no kernel has.
 const UNKNOWN: usize = (-3000isize) as usize;
 
-/// Lets time pass until the counter has grown. On one core that must not take as long as [`counters::moves`]
-/// looks for it.
+/// Sleeps until the counter has grown. On one core this must take less time than [`counters::moves`] allows.
 fn expect_progress(test: &mut Test) -> Outcome {
     let before = count(0);
     for _ in 0..50 {
@@ -46,12 +45,12 @@ fn expect_progress(test: &mut Test) -> Outcome {
             return Ok(());
         }
     }
-    check!(false, "it stands still");
+    check!(false, "it makes no progress");
     Ok(())
 }
 
-/// A context changed its core, and its thread was not heard of again. Whether the thread runs, is
-/// ready, waits for time or has lent its time: it goes on with what is configured.
+/// A context moved to another core, and its thread never ran again. Tested with the thread running, ready,
+/// waiting for a replenishment, and with its context donated: it continues with the new parameters.
 fn issue_138_reconfigured_threads_go_on(test: &mut Test) -> Outcome {
     let thread = test.timed(BELOW, SLICE, || count_for_ever(0))?;
     thread.start()?;
@@ -67,7 +66,7 @@ fn issue_138_reconfigured_threads_go_on(test: &mut Test) -> Outcome {
         expect_progress(test)?;
     }
     thread.tcb.suspend()?;
-    // The time of a client, which its server has.
+    // The context of a client that is donated to its server.
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let bell: Notification = test.create()?;
     test.spawn_passive(ABOVE, move || {
@@ -89,8 +88,8 @@ fn issue_138_reconfigured_threads_go_on(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A new context began with a moment that another core had read, so that its list of replenishments
-/// was not in order. What is configured anew has all of its budget now.
+/// A new context began with a time that another core had read, so that its replenishments were not in order.
+/// A newly configured context has its whole budget at once.
 fn issue_262_new_contexts_have_their_whole_budget(test: &mut Test) -> Outcome {
     const BUDGET: Microseconds = ms(2);
     let (timeouts, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
@@ -114,10 +113,10 @@ fn issue_262_new_contexts_have_their_whole_budget(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// An interrupt that found the budget used up put its thread into a queue, and went on to make the
-/// thread wait for somebody: a blocked thread was chosen later. (With virtual processors, whose
-/// interrupts are faults; mended for one queue, then for two in 1486, then again for the first in
-/// 1645.) Here interrupts come around the end of a budget, with and without a timeout fault.
+/// An interrupt that found the budget exhausted put its thread into a queue, and then blocked the same
+/// thread: later a blocked thread was chosen. (With virtual processors, for which interrupts are faults;
+/// fixed for one queue, then for two in 1486, then again for the first in 1645.) Here interrupts come around
+/// the end of a budget, with and without a timeout fault.
 fn issue_346_interrupts_at_the_end_of_a_budget(test: &mut Test) -> Outcome {
     let timer = Timer::new(test)?;
     let bell: Notification = test.create()?;
@@ -153,7 +152,7 @@ fn issue_346_interrupts_at_the_end_of_a_budget(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A context was looked at after it had been taken from its thread.
+/// A context was used after it had been unbound from its thread.
 fn issue_359_threads_lose_their_context_in_a_receive(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let notification: Notification = test.create()?;
@@ -163,8 +162,8 @@ fn issue_359_threads_lose_their_context_in_a_receive(test: &mut Test) -> Outcome
         SchedParameters::new(ms(2), ms(10)),
         SchedParameters::new(ms(2), ms(10)).sporadic(),
     ] {
-        // Its own context is the notification's too: it gives it back as it receives, although a
-        // sender waits that lends nothing.
+        // The context is bound to the notification as well, so it is returned when the thread receives,
+        // although a sender waits that donates none.
         let thread = test.timed(BELOW, parameters, move || {
             endpoint.recv(reply);
             note('m');
@@ -176,12 +175,12 @@ fn issue_359_threads_lose_their_context_in_a_receive(test: &mut Test) -> Outcome
         thread.start()?;
         test.settle()?;
         check_eq!(noted(), "");
-        // Nobody has it: it is not the thread's.
+        // The context is returned, so it is no longer the thread's.
         check_eq!(
             thread.sched_context.unbind_object(thread.tcb),
             Err(Error::IllegalOperation)
         );
-        // Its thread may be suspended, resumed and given time all the same.
+        // The thread can be suspended, resumed and given the context all the same.
         thread.tcb.suspend()?;
         sender.tcb.suspend()?;
         thread.tcb.resume()?;
@@ -200,8 +199,8 @@ fn issue_359_threads_lose_their_context_in_a_receive(test: &mut Test) -> Outcome
     Ok(())
 }
 
-/// The end of a budget met the deletion of its context, and replenishments were taken from an empty
-/// list. Here the deletion comes at every moment around the end.
+/// A budget ended while its context was deleted, and replenishments were taken from an empty list. Here the
+/// deletion comes at various times around the end.
 fn issue_633_contexts_die_as_their_budget_ends(test: &mut Test) -> Outcome {
     let thread = test.timed(BELOW, SLICE, || count_for_ever(0))?;
     thread.sched_context.unbind()?;
@@ -217,10 +216,10 @@ fn issue_633_contexts_die_as_their_budget_ends(test: &mut Test) -> Outcome {
     expect_progress(test)
 }
 
-/// The context that the processor was charging was deleted, and charged once more.
+/// The current scheduling context was deleted, and charged once more.
 fn issue_636_the_current_context_is_revoked(test: &mut Test) -> Outcome {
     for _ in 0..5 {
-        // Deleted by its own thread, with the memory that it is in.
+        // Deleted by its own thread, through its memory.
         let place = crate::support::Place::new(test, 10)?;
         place.make(abi::ObjectType::SchedContext, 8, 0, 1)?;
         let context: SchedContext = place.take(test, 0)?;
@@ -229,7 +228,7 @@ fn issue_636_the_current_context_is_revoked(test: &mut Test) -> Outcome {
         let memory = test.slot(place.untyped);
         let thread = test.passive(ABOVE, move || {
             note('r');
-            // The thread does not see the answer: its time is gone.
+            // The thread does not see the answer: it has no context any more.
             let _ = memory.revoke();
             note('x');
         })?;
@@ -237,7 +236,7 @@ fn issue_636_the_current_context_is_revoked(test: &mut Test) -> Outcome {
         context.bind(thread.tcb)?;
         check_eq!(noted(), "r");
         check!(test.is_gone(context)?);
-        // The memory is something else now, and the thread goes on with other time.
+        // The memory is reused, and the thread continues with another context.
         place.make(abi::ObjectType::Endpoint, 0, 0, 16)?;
         let time = test.create_sched_context(&SLICE)?;
         time.bind(thread.tcb)?;
@@ -247,8 +246,7 @@ fn issue_636_the_current_context_is_revoked(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// As 633, with the thread waiting for its next replenishment, and with its server holding the
-/// context.
+/// As 633, with the thread waiting for its next replenishment, and with its server holding the context.
 fn issue_677_contexts_die_while_they_wait_for_time(test: &mut Test) -> Outcome {
     let short = SchedParameters::new(us(500), ms(1000));
     let thread = test.timed(BELOW, short, || count_for_ever(0))?;
@@ -306,10 +304,10 @@ fn lateness(test: &mut Test, parameters: SchedParameters, turns: usize) -> Outco
     Ok(PASSED.load(Relaxed) as isize - turns as isize * parameters.period.0 as isize)
 }
 
-/// Each period was longer than configured by the time that it took to notice that it had begun.
+/// Each period was longer than configured by the delay until its beginning was noticed.
 ///
-/// A sporadic context's periods follow each other exactly. Constant bandwidth counts from the switch
-/// to the thread, by its definition, and so adds the way through the kernel to each.
+/// The periods of a sporadic context follow each other exactly. Constant bandwidth counts from the switch to
+/// the thread by definition, and so adds the time of a kernel entry to each period.
 fn issue_844_periods_do_not_drift(test: &mut Test) -> Outcome {
     const TURNS: usize = 200;
     let parameters = SchedParameters::new(us(100), ms(1));
@@ -320,8 +318,8 @@ fn issue_844_periods_do_not_drift(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Time was taken for ready that comes only within the kernel's worst case from now. A thread that is
-/// given no more than its budget does no more turns than have begun.
+/// Replenishments within the kernel's worst case from now were taken as ready. A thread never runs more turns
+/// than have begun.
 fn issue_968_no_time_comes_back_early(test: &mut Test) -> Outcome {
     static EARLY: AtomicUsize = AtomicUsize::new(0);
     const PERIOD: Microseconds = us(200);
@@ -353,8 +351,8 @@ fn issue_968_no_time_comes_back_early(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A thread that makes unknown system calls, with as much work between two as `work` says; each tells
-/// its number in the sequence.
+/// A thread that makes unknown system calls with `work` between two of them. The argument of each is its
+/// sequence number.
 fn faulting(
     test: &mut Test,
     parameters: SchedParameters,
@@ -367,14 +365,14 @@ fn faulting(
                 for _ in 0..work {
                     relax();
                 }
-                // SAFETY: no kernel knows this call; the handler lets it return.
+                // SAFETY: no kernel has this call; the handler lets it return.
                 unsafe { system_call(sequence, 0, UNKNOWN) };
             }
         })?,
     )
 }
 
-/// The answer to an unknown system call that lets it return, and its argument.
+/// The answer that makes an unknown system call return, and the call's argument.
 fn skip(received: &Received) -> (Message, usize) {
     let message = received.message.unwrap_or(Message::empty(0));
     let Fault::UnknownSyscall {
@@ -398,8 +396,8 @@ fn skip(received: &Received) -> (Message, usize) {
 /// Amounts of work between two faults, so that some fault comes at the end of a budget.
 const WORK: [usize; 4] = [1, 300, 777, 1900];
 
-/// A fault of a thread whose budget was used up was told, and the thread put into the queue of those
-/// that wait for time, twice. Faults must neither be lost nor doubled.
+/// A fault of a thread without budget was sent, and its thread was put into the release queue, twice. Faults
+/// must be neither lost nor duplicated.
 fn issue_1104_faults_at_the_end_of_a_budget_come_once(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     for work in WORK {
@@ -416,14 +414,14 @@ fn issue_1104_faults_at_the_end_of_a_budget_come_once(test: &mut Test) -> Outcom
     Ok(())
 }
 
-/// The same with a handler that runs on the time of the faulting thread.
+/// The same with a handler that runs on the faulting thread's context.
 fn issue_1104_passive_handlers_hear_each_fault_once(test: &mut Test) -> Outcome {
     for work in WORK {
         let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
         counters::set(0, 0);
         test.spawn_passive(ABOVE, move || {
             let mut received = endpoint.recv(reply);
-            // Its own count: it may still be at work, on what was lent to it, when the next one begins.
+            // A counter of its own: it may still work, on the donated context, when the next one begins.
             for expected in 0.. {
                 let (answer, sequence) = skip(&received);
                 check_eq!(sequence, expected);
@@ -442,8 +440,8 @@ fn issue_1104_passive_handlers_hear_each_fault_once(test: &mut Test) -> Outcome 
     Ok(())
 }
 
-/// A thread with the smallest budget used it up on the way to its first floating-point instruction,
-/// which trapped to have its registers loaded, period after period.
+/// A thread with the smallest budget exhausted it on the way to its first floating-point instruction, which
+/// trapped to load its registers, in each period.
 fn microkit_285_the_smallest_budget_makes_progress(test: &mut Test) -> Outcome {
     let thread = test.timed(BELOW, SLICE, || {
         for value in 1.. {
@@ -458,7 +456,7 @@ fn microkit_285_the_smallest_budget_makes_progress(test: &mut Test) -> Outcome {
         for budget in [us(20), us(21)] {
             test.sched_control
                 .configure(thread.sched_context, &SchedParameters::new(budget, period))?;
-            // Somebody else uses the registers in between.
+            // Another thread uses the registers in between.
             fill_fpu(u64::MAX);
             for _ in 0..3 {
                 expect_progress(test)?;

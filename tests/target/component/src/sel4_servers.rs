@@ -1,4 +1,4 @@
-//! What went wrong in seL4's kernel with passive servers, by its own record; see `sel4_history`.
+//! Recorded bugs of seL4's kernel with passive servers; see `sel4_history`.
 
 use crate::check_eq;
 use crate::support::events::{note, noted};
@@ -15,7 +15,7 @@ tests![
     issue_1662_a_reply_and_a_signal_in_one_call,
 ];
 
-/// A passive server above the test: notes `s` and serves, again and again.
+/// A passive server above the test that notes `s` and answers, repeatedly.
 fn passive_server(test: &mut Test, endpoint: Endpoint, reply: Reply) -> Outcome<Thread> {
     Ok(test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
@@ -26,8 +26,8 @@ fn passive_server(test: &mut Test, endpoint: Endpoint, reply: Reply) -> Outcome<
     })?)
 }
 
-/// A passive server gave its time back with a reply and got the time of the next caller in the same
-/// call, and nobody let it run. (The next caller was of another core.)
+/// A passive server returned its context with a reply and got that of the next caller in the same call, but
+/// did not run. (The next caller was of another core.)
 fn issue_986_reply_recv_takes_the_next_callers_time(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let bell: Notification = test.create()?;
@@ -54,9 +54,9 @@ fn issue_986_reply_recv_takes_the_next_callers_time(test: &mut Test) -> Outcome 
     Ok(())
 }
 
-/// Whoever may send to a passive server can stop it: the message arrives without time. seL4's test
-/// suite asks for this, so the answer is the same here; but the server is not lost. Time that a
-/// monitor binds lets it go on, and everybody who called meanwhile is served.
+/// Any sender to a passive server can stop it: its message arrives without a scheduling context. seL4's test
+/// suite requires this, so the behaviour is the same here; but the server is not lost. When a monitor binds a
+/// context, the server continues and serves all callers that queued meanwhile.
 fn issue_1616_a_plain_send_leaves_a_passive_server_to_a_monitor(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let server = passive_server(test, endpoint, reply)?;
@@ -72,7 +72,7 @@ fn issue_1616_a_plain_send_leaves_a_passive_server_to_a_monitor(test: &mut Test)
     time.bind(server.tcb)?;
     test.settle()?;
     check_eq!(noted(), "ssc");
-    // The client has its own time back, and the server can be passive again.
+    // The client has its own context back, and the server can be passive again.
     check_eq!(time.unbind_object(server.tcb), Ok(()));
     check_eq!(client.sched_context.consumed().map(drop), Ok(()));
     let again = test.spawn(ABOVE, move || {
@@ -84,8 +84,8 @@ fn issue_1616_a_plain_send_leaves_a_passive_server_to_a_monitor(test: &mut Test)
     Ok(())
 }
 
-/// A thread below the test that is bound to a notification: it notes `w` before it receives, then `i`
-/// for a signal or `m` for a message, again and again.
+/// A thread below the test that is bound to a notification: it notes `w` before it receives, then `i` for a
+/// signal or `m` for a message, repeatedly.
 fn bound_server(test: &mut Test, notification: Notification) -> Outcome<(Thread, Endpoint)> {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let thread = test.thread(BELOW, move || {
@@ -99,14 +99,14 @@ fn bound_server(test: &mut Test, notification: Notification) -> Outcome<(Thread,
     Ok((thread, endpoint))
 }
 
-/// A driver that had taken a signal was made passive before it could act on it, and stood still for
-/// ever. Here the first loan of its notification's time is for it.
+/// A driver that had received a signal was made passive before it could act on it, and never ran again. Here
+/// the first loan of its notification's context goes to it.
 fn issue_1617_a_signal_taken_before_the_thread_became_passive(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     let signal = test.badge(notification, 1)?;
     let monitor: Notification = test.create()?;
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    // It tells the monitor that it is done and receives, in one call; an interrupt came before.
+    // In one call, it signals the monitor that it is done, and receives; an interrupt came before.
     let thread = test.thread(BELOW, move || {
         let mut received = syscall::nb_send_recv(monitor.0, Message::empty(0), endpoint.0, reply.0);
         loop {
@@ -124,7 +124,7 @@ fn issue_1617_a_signal_taken_before_the_thread_became_passive(test: &mut Test) -
     thread.sched_context.bind_notification(notification)?;
     test.settle()?;
     check_eq!(noted(), "i");
-    // It has given the time back, and is a passive server like others.
+    // It has returned the context, and is an ordinary passive server.
     check_eq!(
         thread.sched_context.unbind_object(thread.tcb),
         Err(Error::IllegalOperation)
@@ -135,8 +135,8 @@ fn issue_1617_a_signal_taken_before_the_thread_became_passive(test: &mut Test) -
     Ok(())
 }
 
-/// A signal came when a thread's context had been unbound from the thread, and not yet been bound to
-/// its notification.
+/// A signal came when a thread's context had been unbound from the thread, and not yet been bound to its
+/// notification.
 fn issue_1618_a_signal_between_unbinding_and_binding(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     let signal = test.badge(notification, 1)?;
@@ -151,7 +151,7 @@ fn issue_1618_a_signal_between_unbinding_and_binding(test: &mut Test) -> Outcome
     thread.sched_context.bind_notification(notification)?;
     test.settle()?;
     check_eq!(noted(), "wiw");
-    // Time without a budget is lent, too; the thread waits for it like everybody else.
+    // A context without budget is lent, too; the thread waits for its replenishment.
     thread.sched_context.unbind()?;
     signal.signal();
     let spent = test.create_sched_context(&SchedParameters::new(us(500), ms(20)))?;
@@ -188,8 +188,8 @@ fn issue_1618_binding_both_leaves_no_gap(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A server gave its time back by a reply and took its notification's time in the same call, and
-/// nobody let it run. (That time was of another core.)
+/// A server returned its context by a reply and got its notification's in the same call, but did not run.
+/// (That context was of another core.)
 fn issue_1662_a_reply_and_a_signal_in_one_call(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let notification: Notification = test.create()?;

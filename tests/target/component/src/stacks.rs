@@ -1,5 +1,5 @@
-//! Stacks: what overflows one meets unmapped memory, and how deep one was can be asked. And the words for
-//! faults.
+//! Stacks: an overflow accesses unmapped memory, and the depth that was used can be queried. Also the
+//! descriptions of faults.
 
 use crate::support::arch;
 use crate::support::{Outcome, Test};
@@ -24,14 +24,14 @@ fn is_unmapped(fault: Fault) -> bool {
 fn nothing_is_below_the_first_stack(test: &mut Test) -> Outcome {
     let below = runtime::stack().start - size_of::<usize>();
     let fault = test.fault_of(move || {
-        // SAFETY: nothing is there.
+        // SAFETY: nothing is mapped there.
         unsafe { arch::load(below) };
     })?;
     check!(is_unmapped(fault), "{fault:x?}");
     Ok(())
 }
 
-/// Uses all stack there is.
+/// Uses the whole stack.
 #[inline(never)]
 fn overflow(depth: usize) -> usize {
     let frame = black_box([depth; 32]);
@@ -45,7 +45,7 @@ fn nothing_is_below_the_stack_of_a_thread(test: &mut Test) -> Outcome {
     let fault = test.fault_of(|| {
         black_box(overflow(0));
     })?;
-    // Without an empty page, the thread would have gone on to its IPC buffer and the pages below.
+    // Without a guard page, the thread would have continued into its IPC buffer and the pages below.
     check!(is_unmapped(fault), "{fault:x?}");
     Ok(())
 }
@@ -90,7 +90,7 @@ fn faults_have_words(test: &mut Test) -> Outcome {
         (nowhere, "read of memory that is not mapped"),
     ] {
         let fault = test.fault_of(move || {
-            // SAFETY: nothing is there.
+            // SAFETY: nothing is mapped there.
             unsafe { arch::load(address) };
         })?;
         check_eq!(words_for(fault), words);
@@ -101,7 +101,7 @@ fn faults_have_words(test: &mut Test) -> Outcome {
         (constant, "write to read-only memory"),
     ] {
         let fault = test.fault_of(move || {
-            // SAFETY: nothing can be written there.
+            // SAFETY: nothing there is writable.
             unsafe { arch::store(address, 1) };
         })?;
         check_eq!(words_for(fault), words);
@@ -111,7 +111,7 @@ fn faults_have_words(test: &mut Test) -> Outcome {
         (nowhere, "jump to memory that is not mapped"),
         (constant, "jump to memory that is no code"),
     ] {
-        // seL4's x86-64 has no attribute for it: all memory is code there.
+        // seL4's x86-64 has no attribute for it: all memory is executable there.
         if address == constant && cfg!(target_arch = "x86_64") {
             continue;
         }
@@ -122,7 +122,7 @@ fn faults_have_words(test: &mut Test) -> Outcome {
         check_eq!(words_for(watched.fault()), words);
     }
     let fault = test.fault_of(|| {
-        // SAFETY: only faults.
+        // SAFETY: it only faults.
         unsafe { arch::undefined() };
     })?;
     check_eq!(words_for(fault), "undefined instruction");

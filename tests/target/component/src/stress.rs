@@ -1,8 +1,8 @@
-//! Progress and order under interrupts that come at any instant, in the host's time.
+//! Progress and order under interrupts at arbitrary times, in host time.
 //!
-//! Where virtual time counts instructions, interrupts come at the same few places in each run, and races
-//! with the timer stay hidden. These tests are run in the host's time, beside programs that keep the host
-//! busy; so they ask for progress and order, and never for shares of the processor.
+//! In virtual time, which counts instructions, interrupts come at the same few places in each run, and races
+//! with the timer stay hidden. These tests run in host time, beside programs that keep the host busy; so they
+//! check progress and order, and never shares of the processor.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -24,10 +24,10 @@ tests![
 
 /// How often each client must be seen to make progress.
 const LOOKS: usize = 50;
-/// The time between two looks.
+/// The time between two checks.
 const NAP: Microseconds = ms(50);
 const CLIENTS: usize = 3;
-/// Clients' time: little and often, so that it ends inside the server as well.
+/// The clients' scheduling parameters: short budgets, so that they often end inside the server as well.
 const TIME: [SchedParameters; CLIENTS] = [
     SchedParameters::new(us(300), us(2_000)).with_extra_refills(2),
     SchedParameters::new(us(700), us(5_000)).with_extra_refills(6),
@@ -36,10 +36,10 @@ const TIME: [SchedParameters; CLIENTS] = [
 /// Periods of the threads that preempt all others.
 const PERIODS: [u64; 3] = [211, 337, 557];
 
-/// Messages that were lost, doubled, or answered wrongly.
+/// Messages that were lost, duplicated, or answered wrongly.
 static WRONG: AtomicUsize = AtomicUsize::new(0);
 
-/// A message that begins with a number, as long as fast paths take and longer.
+/// A message that begins with a number, with lengths within and beyond those of the fast paths.
 fn numbered(number: usize) -> Message {
     const MOST: usize = 9;
     let mut words = [0; MOST];
@@ -59,7 +59,7 @@ fn disturb(test: &mut Test) -> Outcome {
     disturb_by_device(test)
 }
 
-/// On i.MX boards a timer is registers that no other thread may have.
+/// On i.MX boards a timer needs its registers mapped, which no other thread may have.
 #[cfg(any(devices = "imx31", devices = "imx6"))]
 fn disturb_by_device(_test: &mut Test) -> Outcome {
     Ok(())
@@ -72,7 +72,7 @@ fn disturb_by_device(test: &mut Test) -> Outcome {
     timer.handler.set_notification(interrupt)?;
     let thread = test.timed(ABOVE + 21, SchedParameters::new(us(200), us(500)), move || {
         loop {
-            // A device that cannot be started shows as a test without interrupts, and passes.
+            // If the device cannot be started, the test runs without its interrupts, and passes.
             let _ = timer.start(1);
             interrupt.wait();
             let _ = timer.clear();
@@ -101,12 +101,12 @@ fn clients(test: &mut Test, endpoint: Endpoint) -> Outcome {
     Ok(())
 }
 
-/// Each client goes on, whenever it is looked at.
+/// Checks repeatedly that each client makes progress.
 fn all_go_on(test: &mut Test) -> Outcome {
     for look in 0..LOOKS {
         for client in 0..CLIENTS {
             let went_on = moves(test, client)?;
-            check!(went_on, "client {client} stands still at {}, look {look}", count(client));
+            check!(went_on, "client {client} makes no progress at {}, check {look}", count(client));
         }
         check_eq!(WRONG.load(Relaxed), 0);
         test.sleep(NAP)?;
@@ -114,7 +114,7 @@ fn all_go_on(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// What a server keeps: the number that it expects of each client.
+/// A server's state: the number that it expects from each client.
 struct Service {
     expected: [usize; CLIENTS],
 }
@@ -126,14 +126,14 @@ impl Service {
         }
     }
 
-    /// The answer to a message, which must be the client's next.
+    /// The answer to a message, which must have the client's next number.
     fn answer(&mut self, client: usize, message: Option<Message>) -> Message {
         let number = message.map_or(usize::MAX, |message| message.word(0));
         if self.expected[client] != number {
             WRONG.fetch_add(1, Relaxed);
         }
         self.expected[client] = number + 1;
-        // Some work, so that time ends here, too.
+        // Some work, so that budgets end here, too.
         for _ in 0..number % 64 {
             core::hint::black_box(());
         }
@@ -198,7 +198,7 @@ fn servers_that_combine_other_calls_go_on(test: &mut Test) -> Outcome {
     all_go_on(test)
 }
 
-/// A server whose timeouts are answered at once: it goes on when there is time again.
+/// A server with timeouts that are answered at once: it continues when there is budget again.
 fn servers_that_time_out_go_on(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let (timeouts, timeout_reply): (Endpoint, Reply) = (test.create()?, test.create()?);
@@ -224,8 +224,8 @@ fn servers_that_time_out_go_on(test: &mut Test) -> Outcome {
     all_go_on(test)
 }
 
-/// This thread makes system calls that change something of another core all the time, where a thread makes
-/// system calls, too. Cores that take turns would show nothing of it.
+/// This thread continuously makes system calls with remote access to another core, on which a thread makes
+/// system calls, too. An emulator that runs its cores in turn would not show a problem.
 fn system_calls_go_on_while_another_core_visits(test: &mut Test) -> Outcome {
     const CALLS: usize = 10_000;
     for core in test.further_cores() {

@@ -1,4 +1,4 @@
-//! System calls: numbers that are none, and registers that stay as they are.
+//! System calls: unknown numbers, and registers that must not change.
 
 use crate::support::arch::{SYSTEM_CALL_OFFSET, bare_registers, call_once, system_call};
 use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test};
@@ -22,8 +22,7 @@ tests![
     threads_are_listed_as_they_come_and_go,
 ];
 
-/// Registers that the kernel may change in a system call: what the instruction destroys on x86-64
-/// (rcx, r11).
+/// Registers that a system call may change: those that the instruction overwrites on x86-64 (rcx, r11).
 const DESTROYED: &[usize] = if abi::config::X86_64 { &[5, 13] } else { &[] };
 
 fn unknown_numbers_fault(test: &mut Test) -> Outcome {
@@ -38,7 +37,7 @@ fn unknown_numbers_fault(test: &mut Test) -> Outcome {
         isize::MIN as usize,
     ] {
         let fault = test.fault_of(move || {
-            // SAFETY: no kernel knows these numbers.
+            // SAFETY: no kernel has these system calls.
             unsafe { system_call(0x77, 5, number) };
         })?;
         let expected = Fault::UnknownSyscall {
@@ -53,7 +52,7 @@ fn unknown_numbers_fault(test: &mut Test) -> Outcome {
 
 fn calls_of_other_builds_fault(test: &mut Test) -> Outcome {
     const OF_MANY_CORES: [Syscall; 2] = [Syscall::DebugSendIpi, Syscall::DebugGetThreadAffinity];
-    /// x86-64 has the second only.
+    /// Of these, x86-64 has only the second.
     const FIRST: usize = if abi::config::X86_64 { 1 } else { 0 };
     let others = match abi::config::SMP {
         true => &OF_MANY_CORES[..FIRST],
@@ -67,7 +66,7 @@ fn calls_of_other_builds_fault(test: &mut Test) -> Outcome {
         Syscall::VmEnter,
     ]) {
         let fault = test.fault_of(move || {
-            // SAFETY: this build does not have them.
+            // SAFETY: this build does not have these system calls.
             unsafe { system_call(0, 0, call.number()) };
         })?;
         check!(
@@ -78,7 +77,7 @@ fn calls_of_other_builds_fault(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Registers full of values that all differ; pointers that the processor checks are valid ones.
+/// Registers with distinct values; pointers that the processor checks are valid.
 fn full(call: Syscall, cap: CPtr) -> Registers {
     let mut registers = bare_registers(call_once, call, cap);
     for (index, register) in registers.0.iter_mut().enumerate() {
@@ -98,7 +97,7 @@ fn registers_of(test: &mut Test, registers: &Registers) -> Outcome<(Registers, R
     tcb.write_registers(false, registers)?;
     let before = tcb.read_registers(false)?;
     tcb.resume()?;
-    // It makes its call and runs on, below.
+    // It makes its call and then runs on, below the test.
     let start = before.0[PC];
     let mut after = before;
     while after.0[PC] == start {
@@ -109,7 +108,7 @@ fn registers_of(test: &mut Test, registers: &Registers) -> Outcome<(Registers, R
     Ok((before, after))
 }
 
-/// Checks that no registers have changed but some.
+/// Checks that no registers have changed except those listed.
 fn check_same(before: &Registers, after: &Registers, outputs: &[usize]) {
     for index in 0..COUNT {
         if index != PC && !DESTROYED.contains(&index) && !outputs.contains(&index) {
@@ -207,7 +206,7 @@ fn signals_change_the_badge_only(test: &mut Test) -> Outcome {
 }
 
 fn answers_change_the_message_only(test: &mut Test) -> Outcome {
-    // The root has no method of this label: the answer is an error without words.
+    // The root has no method with this label, so the answer is an error without words.
     let mut registers = full(Syscall::Call, test.tcb.0);
     registers.0[INFO] = 0;
     let (before, after) = registers_of(test, &registers)?;
@@ -224,7 +223,7 @@ fn answers_change_the_message_only(test: &mut Test) -> Outcome {
 fn the_tls_base_is_set(test: &mut Test) -> Outcome {
     const BASE: usize = 0x1234_5000;
     let (before, after) = registers_of(test, &full(Syscall::SetTlsBase, CPtr(BASE)))?;
-    // 32-bit Arm has two registers, and programs of either kind.
+    // 32-bit Arm has two registers, and programs that use either of them.
     let last = COUNT - 1;
     let outputs = if abi::config::AARCH32 {
         &[TLS_BASE, last][..]
@@ -252,7 +251,7 @@ fn debug_calls_look_and_change_nothing(test: &mut Test) -> Outcome {
 }
 
 fn threads_are_listed_as_they_come_and_go(test: &mut Test) -> Outcome {
-    // What is printed is for people; a list that is not kept right would stop the kernel.
+    // The output is for people; an inconsistent list would stop the kernel.
     let never: Notification = test.create()?;
     let mut threads = [None; 4];
     for thread in &mut threads {

@@ -1,4 +1,4 @@
-//! Threads: configuration, priorities; what they are made of.
+//! Threads: configuration, priorities, and the objects that belong to a thread.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, PRIORITY, SLICE, Test};
@@ -136,7 +136,7 @@ fn priorities_end_at_the_authority(test: &mut Test) -> Outcome {
             check_eq!(result, all);
         }
     }
-    // A thread's priority may be above what it controls.
+    // A thread's priority may be above its maximum controlled priority.
     check_eq!(authority.set_priority(test.tcb, 200), Ok(()));
     Ok(())
 }
@@ -153,7 +153,7 @@ fn sched_params_set_all(test: &mut Test) -> Outcome {
         .tcb
         .set_sched_params(test.tcb, 33, ABOVE, time, endpoint)?;
     check_eq!(noted(), "a");
-    // The new handler hears of the fault.
+    // The new handler receives the fault.
     check!(endpoint.nb_wait().is_some());
     let other: Tcb = test.create()?;
     check_eq!(other.set_priority(thread.tcb, 33), Ok(()));
@@ -213,7 +213,7 @@ fn sched_params_check_the_context(test: &mut Test) -> Outcome {
     check_eq!(set(second.tcb, time), ILLEGAL);
     check_eq!(set(first.tcb, other), ILLEGAL);
     check_eq!(set(second.tcb, other), Ok(()));
-    // A blocked thread takes only a context that is ready.
+    // A blocked thread accepts only a context that is ready.
     let endpoint: Endpoint = test.create()?;
     let blocked = test.spawn_passive(ABOVE, move || {
         endpoint.wait();
@@ -316,7 +316,7 @@ fn the_last_capability_to_a_cspace_is_not_replaced(test: &mut Test) -> Outcome {
     let copy = test.copy(own)?;
     test.delete(own)?;
     check_eq!(tcb.set_space(CPtr::NULL, copy, 0, vspace), Ok(()));
-    // Only the thread has one now: its deletion would take long.
+    // Only the thread has a capability now, and its deletion would take long.
     test.delete(copy)?;
     check_eq!(tcb.set_space(CPtr::NULL, cnode, 0, vspace), ILLEGAL);
     check_eq!(tcb.configure(cnode, 0, vspace, 0, frame), ILLEGAL);
@@ -360,7 +360,7 @@ fn buffers_may_be_taken_away(test: &mut Test) -> Outcome {
     thread.tcb.set_ipc_buffer(address, frame)?;
     thread.start()?;
     check_eq!(length(endpoint.nb_wait()), Some(10));
-    // The thread holds a copy; with it the buffer goes, and no fault comes.
+    // The thread holds a copy, which is deleted: it has no buffer any more, but does not fault.
     test.slot(frame).revoke()?;
     check_eq!(
         length(endpoint.nb_wait()),
@@ -392,7 +392,7 @@ fn guards_are_applied(test: &mut Test) -> Outcome {
         .set_space(faults, table, guard(WORD_BITS - 4), vspace)?;
     thread.start()?;
     check_eq!(noted(), "a");
-    // It is active with an empty word: a wait returns.
+    // The notification is active with an empty word, so a wait returns.
     check_eq!(notification.wait(), 0);
     Ok(())
 }
@@ -403,7 +403,7 @@ fn flags_are_set_and_cleared(test: &mut Test) -> Outcome {
     let flag = thread_flags::FPU_DISABLED;
     check_eq!(tcb.set_flags(0, flag), Ok(flag));
     check_eq!(tcb.set_flags(0, 0), Ok(flag));
-    // What is both cleared and set is set.
+    // A flag that is both cleared and set is set.
     check_eq!(tcb.set_flags(flag, flag), Ok(flag));
     check_eq!(tcb.set_flags(flag, 0), Ok(0));
     Ok(())

@@ -1,4 +1,4 @@
-//! Threads: stopping, resuming and deleting them in every state.
+//! Threads: suspending, resuming and deleting them in every state.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test};
@@ -83,17 +83,17 @@ fn suspending_oneself(test: &mut Test) -> Outcome {
     static SELF: AtomicUsize = AtomicUsize::new(0);
     let thread = test.thread(ABOVE, || {
         note('a');
-        // The result of the call never comes; the thread goes on at the call.
+        // The result of the call never arrives; the thread restarts the call.
         let result = Tcb(CPtr(SELF.load(Relaxed))).suspend();
         note(if result.is_ok() { 'b' } else { 'c' });
     })?;
     SELF.store(thread.tcb.0.0, Relaxed);
     thread.start()?;
     check_eq!(noted(), "a");
-    // Resumed, it suspends itself again.
+    // When resumed, it suspends itself again.
     thread.tcb.resume()?;
     check_eq!(noted(), "a");
-    // Without the capability the call fails, and the thread goes on.
+    // Without the capability the call fails, and the thread continues.
     let spare = test.copy(thread.tcb)?;
     test.delete(thread.tcb)?;
     spare.resume()?;
@@ -133,7 +133,7 @@ fn resuming_the_passive_does_not_run_them(test: &mut Test) -> Outcome {
     test.settle()?;
     check_eq!(noted(), "");
     let raw: SchedContext = test.create_sized(8)?;
-    // A context without parameters can be bound, but gives no time.
+    // A context without parameters can be bound, but has no budget.
     raw.bind(thread.tcb)?;
     test.settle()?;
     check_eq!(noted(), "");
@@ -155,7 +155,7 @@ fn deleting_oneself(test: &mut Test) -> Outcome {
     thread.start()?;
     check_eq!(noted(), "a");
     check!(test.is_gone(thread.tcb)?);
-    // Its time is free for another.
+    // Its scheduling context can be bound to another thread.
     let other = test.passive(ABOVE, || note('c'))?;
     other.start()?;
     thread.sched_context.bind(other.tcb)?;
@@ -189,7 +189,7 @@ fn a_thousand_threads(test: &mut Test) -> Outcome {
     for index in 0..THREADS {
         let tcb = test.bare_thread()?;
         let time = test.create_sched_context(&SLICE)?;
-        // Seven different priorities, in no order.
+        // Seven different priorities, in a scattered order.
         let priority = 101 + (index * 5 % 7) as u8;
         tcb.set_sched_params(test.tcb, 0, priority, time, CPtr::NULL)?;
         registers.0[abi::registers::MR[0]] = index;

@@ -1,4 +1,4 @@
-//! Endpoints that ask senders for time, and limits to what a server may use of it.
+//! Endpoint thresholds, and limits to a server's use of donated budget.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -34,9 +34,9 @@ tests![
     hostile_clients_never_time_a_server_out,
 ];
 
-/// What the kernel asks for beside the threshold: twice its worst case.
+/// The budget that the kernel requires in addition to the threshold: twice its worst case.
 const KERNEL: u64 = 20;
-/// A period that no test sees end.
+/// A period longer than any test.
 const NEVER: Microseconds = ms(1_000_000);
 
 fn threshold(test: &Test, endpoint: Endpoint, time: Microseconds, flags: usize) -> userlib::Result {
@@ -143,7 +143,7 @@ fn who_does_not_lend_is_refused(test: &mut Test) -> Outcome {
     for (time, flags) in [(ms(1), 0), (ms(0), DONATION_REQUIRED)] {
         let (endpoint, _) = serve(test, ms(0))?;
         threshold(test, endpoint, time, flags)?;
-        // Nobody waits, whether or not somebody receives.
+        // A send does not block, whether or not a receiver waits.
         endpoint.send(Message::empty(0));
         endpoint.nb_send(Message::empty(0));
         test.settle()?;
@@ -252,7 +252,7 @@ fn a_context_reconfigured_during_a_deferral_is_asked_again(test: &mut Test) -> O
     time.bind(client.tcb)?;
     client.start()?;
     check_eq!(noted(), "d");
-    // With this budget it can never pass.
+    // With this budget the check can never pass.
     let less = SchedParameters::new(ms(8), ms(30));
     test.sched_control.configure(time, &less)?;
     test.sleep(ms(120))?;
@@ -276,7 +276,7 @@ fn only_the_original_sets_a_threshold(test: &mut Test) -> Outcome {
 
 fn bad_thresholds_are_refused(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
-    // A length of time takes as many words as hold 64 bits.
+    // A time value takes as many words as hold 64 bits.
     let flags_word = 2 + 64 / WORD_BITS;
     for flags in [8, usize::MAX] {
         let result = threshold(test, endpoint, ms(1), flags);
@@ -290,7 +290,7 @@ fn bad_thresholds_are_refused(test: &mut Test) -> Outcome {
     let label = Method::CNodeEndpointSetThreshold.number();
     let short = invoke(slot.root.0, label, &[slot.index, slot.depth, 1], &[]);
     check_eq!(short.map(drop), Err(Error::TruncatedMessage));
-    // Nothing has changed.
+    // The threshold has not changed.
     endpoint.nb_send(Message::empty(0));
     Ok(())
 }
@@ -310,7 +310,7 @@ fn the_receiver_learns_what_was_lent(test: &mut Test) -> Outcome {
             received = endpoint.reply_recv(Message::empty(0), reply);
         }
     })?;
-    // Two hours are more microseconds than a word of 32 bits can tell.
+    // Two hours are more microseconds than 32 bits can hold.
     for milliseconds in [50, 7_200_000] {
         let budget = SchedParameters::new(ms(milliseconds), ms(8_000_000));
         let client = test.timed(BELOW, budget, move || {
@@ -324,8 +324,8 @@ fn the_receiver_learns_what_was_lent(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Servers in a row behind limits, each with its own: all but the last call the next one and then go
-/// on; the last goes on at once. The handler of their timeouts notes `t`.
+/// Nested servers, each with its own limit: all but the last call the next one and then continue; the last
+/// continues at once. The handler of their timeouts notes `t`.
 fn chain(test: &mut Test, limits: &[Microseconds]) -> Outcome<Endpoint> {
     let timeouts: Endpoint = test.create()?;
     let handler_reply: Reply = test.create()?;
@@ -414,7 +414,7 @@ fn limits_of_three_servers_nest(test: &mut Test) -> Outcome {
     })?;
     client.start()?;
     test.settle()?;
-    // The innermost ends first; each outer server learns it, and uses up its own limit.
+    // The innermost limit ends first; each outer server gets the error, and uses up its own limit.
     check_eq!(noted(), "tltltc");
     Ok(())
 }
@@ -439,11 +439,11 @@ fn limited_time_is_lent_only_within_limits(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Clients with all kinds of budgets, none of which fits the server's work, call as fast as they can.
+/// Clients with various budgets, none of which fits the server's work, call as fast as they can.
 fn hostile_clients_never_time_a_server_out(test: &mut Test) -> Outcome {
     static SERVED: AtomicUsize = AtomicUsize::new(0);
     const WORK: Microseconds = ms(2);
-    // The way through the kernel counts as well: from the call's arrival to the reply's.
+    // The time in the kernel counts as well: from the delivery of the call to that of the reply.
     const THRESHOLD: Microseconds = Microseconds(2_100);
     let endpoint: Endpoint = test.create()?;
     let (reply, timeouts): (Reply, Endpoint) = (test.create()?, test.create()?);

@@ -1,4 +1,4 @@
-//! Timeout faults: who hears that a budget is used up, and what the answer does.
+//! Timeout faults: which handler gets the message when a budget is exhausted, and the effect of its reply.
 
 use crate::support::events::{note, noted};
 use crate::support::{spin, ABOVE, BELOW, Outcome, SLICE, Test, ms};
@@ -33,14 +33,14 @@ tests![
     a_dead_server_gives_time_back,
 ];
 
-/// A period that no test sees end.
+/// A period longer than any test.
 const NEVER: Microseconds = ms(1_000_000);
-/// So long that a thread gets to its work in it, even on a busy host.
+/// Long enough that a thread gets to its work, even on a busy host.
 const BUDGET: Microseconds = ms(30);
-/// Time that is soon used up, and comes back when the test is over.
+/// A budget that is soon exhausted, and replenished only after the test.
 const SHORT: SchedParameters = SchedParameters::new(BUDGET, NEVER).with_badge(77);
 
-/// A thread below the test whose timeouts come to the test.
+/// A thread below the test that reports its timeouts to the test.
 struct Scene {
     thread: Thread,
     endpoint: Endpoint,
@@ -59,7 +59,7 @@ impl Scene {
         Fault::from_message(&self.message())
     }
 
-    /// Lets the fault happen.
+    /// Receives the fault, which must have happened.
     fn expect_timeout(&self) {
         let fault = self.fault();
         check!(matches!(fault, Fault::Timeout { badge: 77, .. }));
@@ -78,7 +78,7 @@ fn scene(test: &mut Test, work: impl FnOnce() + Send + 'static) -> Outcome<Scene
     })
 }
 
-/// One that has started and uses its time up.
+/// A thread that has started and uses up its budget.
 fn busy(test: &mut Test) -> Outcome<Scene> {
     let scene = scene(test, || {
         note('a');
@@ -131,7 +131,7 @@ fn the_message_tells_whose_time_and_how_much(test: &mut Test) -> Outcome {
     let Fault::Timeout { consumed, .. } = Fault::from_message(&message) else {
         return Ok(());
     };
-    // Too little to enter the kernel may remain.
+    // Less than the smallest budget may remain.
     check!(consumed + Microseconds(20) >= BUDGET, "{consumed}");
     check_eq!(noted(), "a");
     Ok(())
@@ -159,7 +159,7 @@ fn the_answer_does_not_replenish(test: &mut Test) -> Outcome {
     scene.expect_timeout();
     scene.reply.send(Message::empty(0));
     test.settle()?;
-    // No second fault: the thread waits for its time.
+    // No second fault: the thread waits for its replenishment.
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     // The context is still the thread's.
     check_eq!(
@@ -276,7 +276,7 @@ fn yielding_is_no_timeout(test: &mut Test) -> Outcome {
         syscall::yield_now();
         note('b');
     })?;
-    // Enough that it does not end by itself.
+    // Enough that the budget does not end by itself.
     let context = scene.thread.sched_context;
     let long = SchedParameters::new(ms(5000), NEVER);
     test.sched_control.configure(context, &long)?;
@@ -336,7 +336,7 @@ fn handlers_need_time_of_their_own(test: &mut Test) -> Outcome {
     handler.start()?;
     time.unbind()?;
     test.settle()?;
-    // It has the message, but the time of the fault is not lent to it.
+    // It has the message, but the context of the faulting thread is not donated to it.
     check!(endpoint.nb_wait().is_none());
     check_eq!(noted(), "a");
     time.bind(handler.tcb)?;
@@ -344,7 +344,7 @@ fn handlers_need_time_of_their_own(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A passive server below the test, whose timeouts come to the test.
+/// A passive server below the test that reports its timeouts to the test.
 struct Server {
     thread: Thread,
     start: Registers,
@@ -377,7 +377,7 @@ fn server(
 }
 
 impl Server {
-    /// Lends the server time until it waits.
+    /// Gives the server a scheduling context until it waits.
     fn let_wait(&self, test: &mut Test) -> Outcome {
         let time = test.create_sched_context(&SLICE)?;
         time.bind(self.thread.tcb)?;
@@ -404,7 +404,7 @@ fn a_server_is_reset_and_its_client_told(test: &mut Test) -> Outcome {
     for told in ["d", "dd"] {
         let client = client(test, server.endpoint)?;
         let message = timeouts.recv(fault).message.unwrap_or(Message::empty(0));
-        // It is the client's time that the server has used up.
+        // The server has exhausted the client's budget.
         check!(matches!(
             Fault::from_message(&message),
             Fault::Timeout { badge: 77, .. }
@@ -431,11 +431,11 @@ fn nested_servers_fault_one_after_another(test: &mut Test) -> Outcome {
     let client = client(test, outer.endpoint)?;
     check_eq!(timeouts.recv(fault).badge, 1);
     inner.reply.send(Message::empty(9));
-    // The outer server has the time again, but there is none left.
+    // The outer server has the context again, but there is no budget left.
     let other: Reply = test.create()?;
     check_eq!(timeouts.recv(other).badge, 2);
     check_eq!(noted(), "");
-    // The client has no handler, and waits.
+    // The client has no timeout handler, and waits.
     outer.reply.send(Message::empty(3));
     test.settle()?;
     check!(timeouts.nb_wait().is_none());
@@ -457,7 +457,7 @@ fn a_dead_server_gives_time_back(test: &mut Test) -> Outcome {
     check_eq!(context.yield_to(), Err(Error::IllegalOperation));
     test.delete(server.reply)?;
     check_eq!(context.unbind_object(client.tcb), Ok(()));
-    // The client was stopped in its call, which another server answers.
+    // The client was stopped in its call; when resumed, it calls again, and the test answers.
     context.bind(client.tcb)?;
     test.sched_control.configure(context, &SLICE)?;
     client.start()?;

@@ -1,4 +1,4 @@
-//! Untyped memory: where objects go, and when memory is free again.
+//! Untyped memory: the placement of objects, and when memory is free again.
 
 use crate::support::protocol::names;
 use crate::support::{Outcome, Place, RADIX, Test};
@@ -47,7 +47,7 @@ fn every_type_has_its_size(test: &mut Test) -> Outcome {
         .filter(|size| size.bits() <= 21)
         .map(|size| (size.object_type(), 0, size.bits()));
     for (object, argument, bits) in kinds.into_iter().chain(frames) {
-        // Two objects fit exactly, be they made at once or one by one.
+        // Two objects fit exactly, whether they are made at once or one by one.
         let place = Place::new(test, bits + 1)?;
         check_eq!(place.make(object, argument, 0, 2), Ok(()));
         let full = place.make(object, argument, 2, 1);
@@ -89,7 +89,7 @@ fn objects_are_aligned(test: &mut Test) -> Outcome {
         second.physical_address()? - first.physical_address()?,
         2 * 4096
     );
-    // What is left is one page: the one skipped is lost.
+    // One page is left: the skipped one is lost.
     check_eq!(
         place.make(frame, 0, 3, 2),
         Err(Error::NotEnoughMemory(4096))
@@ -134,7 +134,7 @@ fn memory_is_zeroed_before_reuse(test: &mut Test) -> Outcome {
         let page: Frame = place.take(test, 0)?;
         let attributes = userlib::cap::Attributes::NORMAL;
         let address = test.map(page, Rights::READ_WRITE, attributes)?;
-        // SAFETY: the page was just mapped, and nobody else knows it.
+        // SAFETY: the page was just mapped, and no other thread uses it.
         let words = unsafe {
             let words = address as *const core::sync::atomic::AtomicUsize;
             core::slice::from_raw_parts(words, 4096 / size_of::<usize>())
@@ -224,7 +224,7 @@ fn device_memory_makes_frames_and_untypeds_only(test: &mut Test) -> Outcome {
     };
     // SAFETY: the runner mapped it.
     let boot = unsafe { &*(address as *const BootInfo) };
-    // One that the runner has not cut up, and that is not as large as objects can be.
+    // A device untyped that the runner has not split, and that is smaller than the largest objects.
     let slot = test.empty_slot()?;
     let found = (boot.untyped.start..boot.untyped.end)
         .zip(&boot.untyped_list)
@@ -242,7 +242,7 @@ fn device_memory_makes_frames_and_untypeds_only(test: &mut Test) -> Outcome {
         device.retype(ObjectType::CNode, 4, place.range(0), 1),
         Err(Error::InvalidArgument(1))
     );
-    // The room is checked first.
+    // The remaining size is checked first.
     let region = found.map_or(0, |(_, region)| region.size_bits as usize);
     check_eq!(
         device.retype(ObjectType::SchedContext, region + 1, place.range(0), 1),
@@ -253,7 +253,7 @@ fn device_memory_makes_frames_and_untypeds_only(test: &mut Test) -> Outcome {
     let frame: Frame = place.take(test, 1)?;
     let base = found.map_or(0, |(_, region)| region.address);
     check_eq!(frame.physical_address()?, base + 4096);
-    // No IPC buffer, either.
+    // It cannot be an IPC buffer, either.
     let tcb: Tcb = test.create()?;
     check_eq!(
         tcb.set_ipc_buffer(1 << abi::IPC_BUFFER_BITS, frame),

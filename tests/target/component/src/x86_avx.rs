@@ -1,4 +1,4 @@
-//! The registers of AVX: what is beyond SSE belongs to threads, too, and nobody finds another's values.
+//! AVX registers: the parts beyond SSE also belong to threads, and no thread sees values of another one.
 
 use core::arch::asm;
 use core::arch::x86_64::{__cpuid, _xgetbv};
@@ -16,32 +16,32 @@ tests![
     the_deleted_leave_none,
 ];
 
-/// Whether the processor has AVX, and whether the kernel lets users have it.
+/// Whether the processor has AVX, and whether the kernel enables it for users.
 fn avx() -> (bool, bool) {
     const HAS_AVX: u32 = 1 << 28;
     const XSAVE_IN_USE: u32 = 1 << 27;
     const SSE_AND_AVX: u64 = 6;
     let features = __cpuid(1).ecx;
-    // SAFETY: the instruction exists where its use is enabled.
+    // SAFETY: the instruction exists where XSAVE is enabled.
     let usable = features & XSAVE_IN_USE != 0
         && unsafe { enabled_components() } & SSE_AND_AVX == SSE_AND_AVX;
     (features & HAS_AVX != 0, usable)
 }
 
-/// The components of the processor's state that are enabled.
+/// The components of the processor's extended state that are enabled.
 ///
 /// # Safety
 /// The processor has `xgetbv`.
 #[target_feature(enable = "xsave")]
 unsafe fn enabled_components() -> u64 {
-    // SAFETY: by contract.
+    // SAFETY: the caller guarantees that the instruction exists.
     unsafe { _xgetbv(0) }
 }
 
-/// Puts a value into all words of the first and the last register.
+/// Fills the first and the last register with a value.
 fn fill(value: u64) {
     let words = [value; 4];
-    // SAFETY: the program is compiled without floating point, so that the registers are free.
+    // SAFETY: the program is compiled without floating point, so the registers are unused.
     unsafe {
         asm!(
             "vmovups ymm0, [{0}]",
@@ -52,7 +52,7 @@ fn fill(value: u64) {
     }
 }
 
-/// Whether they hold a value.
+/// Whether these registers hold a value.
 fn hold(value: u64) -> bool {
     let mut words = [!value; 8];
     // SAFETY: as above; the array has room for both registers.
@@ -140,7 +140,7 @@ fn the_deleted_leave_none(test: &mut Test) -> Outcome {
             fill(round);
             never.wait();
         })?;
-        // The registers may still be the owner's.
+        // The hardware registers may still hold the deleted thread's values.
         test.delete(owner.tcb)?;
         test.spawn(ABOVE, || {
             check!(hold(0));

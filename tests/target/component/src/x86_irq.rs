@@ -1,4 +1,4 @@
-//! Interrupt lines on x86-64: inputs of I/O APICs and messages.
+//! Interrupt lines on x86-64: inputs of I/O APICs, and MSIs.
 
 use crate::check_eq;
 use crate::support::timer::Timer;
@@ -19,7 +19,7 @@ tests![
 ];
 
 const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
-/// A vector that nobody uses.
+/// A vector that is unused in these tests.
 const VECTOR: usize = 70;
 const LAST_VECTOR: usize = 107;
 
@@ -34,7 +34,7 @@ fn range(maximum: usize) -> Result {
     })
 }
 
-/// Asks for an input: I/O APIC, pin, level, polarity.
+/// Issues a handler for an input: I/O APIC, pin, level, polarity.
 fn input(slot: Slot, source: [usize; 4], vector: usize) -> Result {
     let [io_apic, pin, level, polarity] = source;
     let words = [
@@ -47,7 +47,7 @@ fn input(slot: Slot, source: [usize; 4], vector: usize) -> Result {
     )
 }
 
-/// Asks for a message: bus, device, function, handle.
+/// Issues a handler for an MSI: bus, device, function, handle.
 fn message(slot: Slot, source: [usize; 4], vector: usize) -> Result {
     let [bus, device, function, handle] = source;
     let words = [
@@ -76,7 +76,7 @@ fn inputs_have_limits(test: &mut Test) -> Outcome {
         ([0, usize::MAX, 0, 0], range(23)),
         ([0, 23, 2, 0], range(1)),
         ([0, 23, 0, 2], range(1)),
-        // The first that is wrong counts.
+        // The first argument that is out of range is reported.
         ([1, 24, 2, 2], range(0)),
         ([0, 24, 2, 2], range(23)),
         ([0, 23, 1, 1], Ok(())),
@@ -99,7 +99,7 @@ fn messages_have_limits(test: &mut Test) -> Outcome {
         ([0, 0, 8, 0], range(7)),
         ([256, 32, 8, 0], range(255)),
         ([0, 32, 8, 0], range(31)),
-        // Handles are the user's own.
+        // Handles are chosen by the user.
         ([255, 31, 7, usize::MAX], Ok(())),
     ] {
         check_eq!(message(slot, source, VECTOR), expected);
@@ -127,14 +127,14 @@ fn checks_come_in_order(test: &mut Test) -> Outcome {
     for (vector, ask) in [(VECTOR, input as Ask), (VECTOR + 1, message as Ask)] {
         let free = test.empty_slot()?;
         ask(free, [0, 20, 0, 0], vector)?;
-        // Number, whether it is taken, the slot, and what raises it last.
+        // The order of checks: vector number, whether it is taken, the slot, the interrupt source.
         let wrong = [999; 4];
         check_eq!(ask(nowhere, wrong, 999), range(LAST_VECTOR));
         check_eq!(ask(nowhere, wrong, vector), Err(Error::RevokeFirst));
         check_eq!(ask(nowhere, wrong, vector + 10), invalid);
         let full = test.slot(endpoint);
         check_eq!(ask(full, wrong, vector + 10), Err(Error::DeleteFirst));
-        // Nothing was changed by that.
+        // These calls have not changed anything.
         check_eq!(ask(slot, [0, 19, 0, 0], vector + 10), Ok(()));
         slot.delete()?;
     }

@@ -1,4 +1,4 @@
-//! Page tables of kernels that are hardened against Meltdown, where user mode runs.
+//! User-mode page tables of kernels that are hardened against Meltdown.
 
 use crate::support::arch::{self, STATUS_READ};
 use crate::support::{Outcome, Test};
@@ -7,7 +7,7 @@ use userlib::Fault;
 
 tests![user_mode_sees_no_kernel_memory];
 
-/// The kernel's window onto all memory, and its devices.
+/// The kernel's window to all memory, and its devices.
 const PLACES: [usize; 4] = [
     0xffff_8000_0000_0000,
     0xffff_8000_0010_0000,
@@ -15,11 +15,12 @@ const PLACES: [usize; 4] = [
     0xffff_ffff_c000_0000,
 ];
 
-/// The processor says why it refuses a load: the page is not there, rather than there and not for users.
+/// The fault's status shows why a load is refused: the page is not mapped, rather than mapped for the kernel
+/// only.
 fn user_mode_sees_no_kernel_memory(test: &mut Test) -> Outcome {
     for place in PLACES {
         let fault = test.fault_of(move || {
-            // SAFETY: it is no place of users, so this is a fault.
+            // SAFETY: these addresses are not mapped for users, so this is a fault.
             unsafe { arch::load(place) };
         })?;
         let Fault::Memory {

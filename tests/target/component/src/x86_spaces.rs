@@ -1,4 +1,4 @@
-//! Address spaces of x86-64: paging structures and the checks of each method in their order.
+//! Address spaces of x86-64: paging structures, and the checks of each method in order.
 
 use crate::support::arch::{STATUS_READ, load, store};
 use crate::support::{Outcome, Test};
@@ -32,7 +32,7 @@ tests![
     jumps_between_the_halves_are_faults,
 ];
 
-/// Addresses in an entry of the root where nothing is: all levels are missing.
+/// Nothing is mapped in this entry of the root: all levels are missing.
 const FREE: usize = 1 << 40;
 const KINDS: [Table; 3] = [Table::Pdpt, Table::PageDirectory, Table::PageTable];
 
@@ -54,12 +54,12 @@ fn table(test: &mut Test, kind: Table) -> Outcome<PageTable> {
     Ok(PageTable(table))
 }
 
-/// Maps a structure.
+/// Maps a paging structure.
 fn put(test: &Test, table: PageTable, kind: Table, address: usize) -> Result {
     table.map(kind, test.vspace, address, Attributes::NORMAL)
 }
 
-/// Makes a structure and maps it.
+/// Makes a paging structure and maps it.
 fn add(test: &mut Test, kind: Table, address: usize) -> Outcome<PageTable> {
     let table = table(test, kind)?;
     put(test, table, kind, address)?;
@@ -71,12 +71,12 @@ fn map(test: &Test, frame: Frame, address: usize) -> Result {
 }
 
 fn read(address: usize) -> usize {
-    // SAFETY: the tests read where they have mapped a frame, or expect a fault.
+    // SAFETY: the test has mapped a frame there, or expects a fault.
     unsafe { load(address) }
 }
 
 fn write(address: usize, value: usize) {
-    // SAFETY: the tests write where they have mapped a frame.
+    // SAFETY: the test has mapped a frame there.
     unsafe { store(address, value) }
 }
 
@@ -104,7 +104,7 @@ fn missing_levels_are_told(test: &mut Test) -> Outcome {
     check_eq!(map(test, frame, FREE), Ok(()));
     write(FREE, 4);
     check_eq!(read(FREE), 4);
-    // Each structure serves its span, and no more.
+    // Each structure covers its own span only.
     let other: Frame = test.create()?;
     for (offset, bits) in [(1 << 21, 21), (1 << 30, 30), (1 << 39, 39)] {
         check_eq!(map(test, other, FREE + offset), missing(bits));
@@ -270,7 +270,7 @@ fn unmapped_tables_forget(test: &mut Test) -> Outcome {
     write(FREE, 3);
     check_eq!(last.unmap(Table::PageTable), Ok(()));
     check_unmapped(test, FREE)?;
-    // The structure comes back empty; the frame is put there again by its capability.
+    // The structure is empty when it is mapped again; the frame can be mapped by its capability.
     check_eq!(put(test, last, Table::PageTable, FREE), Ok(()));
     check_unmapped(test, FREE)?;
     check_eq!(map(test, frame, FREE), Ok(()));
@@ -295,7 +295,7 @@ fn tables_with_copies_stay(test: &mut Test) -> Outcome {
         let copy = test.copy(table)?;
         check_eq!(table.unmap(kind), Err(Error::RevokeFirst));
         check_eq!(copy.unmap(kind), Err(Error::RevokeFirst));
-        // A copy is mapped where the original is.
+        // A copy can be mapped only where the original is.
         check_eq!(
             put(test, copy, kind, FREE + (1 << 39)),
             Err(Error::InvalidCapability(0))
@@ -330,7 +330,7 @@ fn deleting_a_table_unmaps_what_is_below(test: &mut Test) -> Outcome {
         write(FREE, 1);
         test.delete(tables[deleted])?;
         check_unmapped(test, FREE)?;
-        // Whatever hung below can be taken away in any order.
+        // The structures below can be deleted in any order.
         check_eq!(frame.unmap(), Ok(()));
         for (index, table) in tables.into_iter().enumerate() {
             if index != deleted {
@@ -356,7 +356,7 @@ fn mappings_can_be_executed(test: &mut Test) -> Outcome {
     let (_, address) = test.create_page()?;
     // mov eax, 42; ret
     write(address, 0xc300_0000_2ab8);
-    // SAFETY: these are the instructions of such a function.
+    // SAFETY: the page contains the instructions of such a function.
     let function: extern "C" fn() -> u32 = unsafe { core::mem::transmute(address) };
     check_eq!(function(), 42);
     Ok(())
@@ -395,11 +395,11 @@ fn a_pool_has_512_places(test: &mut Test) -> Outcome {
 fn jumps_between_the_halves_are_faults(test: &mut Test) -> Outcome {
     /// General protection.
     const NUMBER: usize = 13;
-    /// The smallest address that is not canonical, a later one, and the largest.
+    /// The smallest non-canonical address, a larger one, and the largest.
     const BETWEEN: [usize; 3] = [1 << 47, 1 << 62, (usize::MAX << 47) - 1];
     for address in BETWEEN {
         let watched = test.watched(move || {
-            // SAFETY: nothing is there, and the thread is not heard of again.
+            // SAFETY: nothing is mapped there, and the thread does not continue after its fault.
             unsafe { core::arch::asm!("jmp {}", in(reg) address, options(noreturn)) }
         })?;
         watched.thread.start()?;

@@ -1,4 +1,4 @@
-//! `SchedContext_YieldToTimeout`: what schedulers outside the kernel are made of; contexts that idle.
+//! `SchedContext_YieldToTimeout`, which user-level schedulers use, and idling contexts.
 
 
 use crate::support::events::{note, noted};
@@ -28,7 +28,7 @@ tests![
     who_idled_too_long_is_timed_out_when_it_is_woken,
 ];
 
-/// A period that no test sees end.
+/// A period longer than any test.
 const NEVER: Microseconds = ms(1_000_000);
 const TIME: SchedParameters = SchedParameters::new(ms(100), NEVER).with_badge(7);
 
@@ -38,12 +38,12 @@ fn work(startup: &'static Startup, time: Microseconds) {
     while clock.now() - start < time {}
 }
 
-/// The time of the kernel's clock.
+/// The kernel's clock.
 fn now(context: SchedContext) -> Result<Microseconds> {
     Ok(context.yield_to_timeout(Microseconds(0), None)?.now)
 }
 
-/// A thread that runs as long as it may, and whose timeouts come to the test.
+/// A thread that runs as long as it may, and that reports its timeouts to the test.
 struct Scene {
     thread: Thread,
     timeouts: Endpoint,
@@ -64,14 +64,14 @@ fn scene(test: &mut Test, work: impl FnOnce() + Send + 'static) -> Outcome<Scene
 }
 
 impl Scene {
-    /// Lets the thread run for a time, if nothing comes in between.
+    /// Lets the thread run for a time, unless it is preempted or blocks before.
     fn run(&self, time: Microseconds, answered: bool) -> Result<Yielded> {
         let context = self.thread.sched_context;
         let moment = now(context)? + time;
         context.yield_to_timeout(moment, answered.then_some(self.reply))
     }
 
-    /// What the next timeout message tells, and its length.
+    /// The contents of the next timeout message, and its length.
     fn told(&self) -> (Option<MoreOnTimeout>, Microseconds, usize) {
         let message = self.timeouts.recv(self.reply).message;
         let message = message.unwrap_or(Message::empty(0));
@@ -103,14 +103,14 @@ fn the_run_ends_at_the_moment(test: &mut Test) -> Outcome {
     })?;
     let before = now(scene.thread.sched_context)?;
     let yielded = scene.run(ms(10), false)?;
-    // The test is more urgent, so the thread has not run yet.
+    // The test has a higher priority, so the thread has not run yet.
     check_eq!(yielded.target, YieldTarget::Runnable);
     check_eq!(noted(), "");
     let (more, consumed, length) = scene.told();
     check_eq!(noted(), "a");
     check_eq!(length, LONG_TIMEOUT_LENGTH);
     let Some(more) = more else {
-        check!(false, "it tells no more");
+        check!(false, "the message has no further words");
         return Ok(());
     };
     check!(more.moment && !more.blocked);
@@ -125,7 +125,7 @@ fn the_budget_may_end_first(test: &mut Test) -> Outcome {
     let (more, _, length) = scene.told();
     check_eq!(length, LONG_TIMEOUT_LENGTH);
     check!(more.is_some_and(|more| !more.moment && !more.blocked));
-    // Without a timer the message is seL4's.
+    // Without a timeout the message is the same as seL4's.
     let again = TIME;
     test.sched_control
         .configure(scene.thread.sched_context, &again)?;
@@ -170,7 +170,7 @@ fn an_equal_scheduler_learns_that_the_target_waits(test: &mut Test) -> Outcome {
     test.tcb.set_priority(test.tcb, PRIORITY)?;
     check_eq!(yielded.target, YieldTarget::Blocked);
     check_eq!(noted(), "a");
-    // The moment passes while it waits, and is told when it could go on.
+    // The timeout expires while the thread waits, and is reported when the thread could continue.
     test.sleep(ms(80))?;
     bell.signal();
     let (more, ..) = scene.told();
@@ -194,7 +194,7 @@ fn the_target_may_be_told_behind_a_yield_to(test: &mut Test) -> Outcome {
     check_eq!(context.yield_to_target()?.1, YieldTarget::Blocked);
     scene.thread.tcb.suspend()?;
     check_eq!(context.yield_to_target()?.1, YieldTarget::Stopped);
-    // For seL4's programs the message is as long as ever.
+    // For programs of seL4 the message has its usual length.
     let label = Method::SchedContextYieldTo.number();
     let answer = invoke(context.cptr(), label, &[], &[])?;
     check_eq!(answer.length(), 64 / WORD_BITS);
@@ -250,7 +250,7 @@ fn idling_contexts_are_used_while_their_thread_waits(test: &mut Test) -> Outcome
         thread.start()?;
         thread.sched_context.consumed()?;
         work(test.startup, ms(20));
-        // Asked in the middle, and when it is over.
+        // Read in the middle, and at the end.
         let used = thread.sched_context.consumed()?;
         work(test.startup, ms(20));
         endpoint.nb_send(Message::empty(0));
@@ -275,7 +275,7 @@ fn time_that_goes_back_idles_no_longer(test: &mut Test) -> Outcome {
         first.call(Message::empty(0));
     })?;
     client.start()?;
-    // The server waits on the client's time, until that goes back.
+    // The server waits on the client's context, until the context is returned.
     test.slot(first_reply).delete()?;
     let time = client.sched_context;
     time.unbind_object(client.tcb)?;
@@ -313,7 +313,7 @@ fn who_idled_too_long_is_timed_out_when_it_is_woken(test: &mut Test) -> Outcome 
         return Ok(());
     };
     check!(more.is_some_and(|more| more.blocked && !more.moment));
-    // With more time, it goes on with what it has received.
+    // With more budget, it continues with the message that it has received.
     test.sched_control.configure(thread.sched_context, &SLICE)?;
     answer.send(Message::empty(0));
     check_eq!(noted(), "r");

@@ -1,4 +1,4 @@
-//! `YieldUntilBudget`: waiting until there is enough time in one piece.
+//! `YieldUntilBudget`: waiting until a given budget can be used in one piece.
 
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, Test, ms};
@@ -15,7 +15,7 @@ tests![
     a_slice_is_waited_for_in_turn,
 ];
 
-/// A period that no test sees end.
+/// A period longer than any test.
 const NEVER: Microseconds = ms(1_000_000);
 
 fn work(startup: &'static Startup, time: Microseconds) {
@@ -45,7 +45,8 @@ fn who_has_too_little_sleeps_until_it_has(test: &mut Test) -> Outcome {
         note('a');
         check_eq!(syscall::yield_until_budget(ms(15)), Ok(()));
         note('b');
-        // The time used at first comes back after a period, and what was left ends then.
+        // The budget used first is replenished one period later; the remaining budget is delayed so that it
+        // ends at that time.
         let slept = clock.now() - start;
         check!(slept >= ms(100 - 12), "{slept}");
     })?;
@@ -112,7 +113,7 @@ fn a_slice_is_waited_for_in_turn(test: &mut Test) -> Outcome {
     })?;
     let second = test.timed(ABOVE, slice, || note('b'))?;
     test.tcb.set_priority(test.tcb, ABOVE + 1)?;
-    // Whoever is started last is in front of its equals.
+    // The thread that starts last is in front of its equals.
     second.start()?;
     first.start()?;
     test.tcb.set_priority(test.tcb, crate::support::PRIORITY)?;

@@ -1,8 +1,8 @@
-//! The clock that ends tests which do not end by themselves.
+//! The clock that ends tests which take too long.
 //!
-//! It is a thread whose budget is replenished ten times a second: it signals and gives the rest of
-//! its budget away. No timer driver is needed, and while the emulator is stopped no time passes: a
-//! replenishment that comes late is one tick, not many.
+//! It is a thread with a budget that is replenished ten times a second: it signals and gives up the rest of
+//! its budget. No timer driver is needed, and while the emulator is stopped no time passes: a late
+//! replenishment is one tick, not many.
 
 use suite::support::protocol::{BY_CLOCK, QUIET_SECONDS};
 use userlib::cap::{Notification, SchedContext, SchedParameters};
@@ -17,23 +17,23 @@ const SILENCE: SchedParameters = SchedParameters::new(
     Microseconds::from_millis(QUIET_SECONDS * 1000),
 );
 
-/// How long a test may take, in ticks: far longer than any needs, even on a busy host.
+/// The maximum duration of a test, in ticks: far longer than any test needs, even on a busy host.
 pub const PATIENCE: usize = 300;
-/// How many ticks a test may take that asked for silence: the first may come at once.
+/// The same for a test that asked for quiet; the first tick may come at once.
 pub const QUIET_PATIENCE: usize = 2;
 
 /// The clock.
 pub struct Ticker(SchedContext);
 
 impl Ticker {
-    /// Ticks seldom, or as usual.
+    /// Ticks rarely, or as usual.
     pub fn be_silent(&self, environment: &Environment, silent: bool) -> Result {
         let time = if silent { &SILENCE } else { &TICK };
         environment.sched_control.configure(self.0, time)
     }
 }
 
-/// Starts the clock: its ticks reach the runner while it receives.
+/// Starts the clock: the runner gets the ticks while it receives.
 pub fn start(environment: &mut Environment) -> Result<Ticker> {
     let notification: Notification = environment.allocator.create()?;
     let ticks = environment

@@ -1,19 +1,19 @@
-//! What only the root task of a large machine can see: that it got all memory, and that a large program
-//! is whole.
+//! Tests for large machines that only the root task can do: that all memory was handed out, and that a large
+//! program was loaded completely.
 
 use userlib::{BootInfo, println};
 
-/// The memory of the machine in MiB; nothing or 0 if it is not a large one.
+/// The memory of a large machine in MiB; none or 0 for other machines.
 const MEMORY: Option<&str> = option_env!("ESCAPEMENT_TEST_MEMORY");
 const IS_LARGE: bool = match MEMORY {
     Some(text) => !matches!(text.as_bytes(), b"0" | b""),
     None => false,
 };
 
-/// What the boot image, the kernel and this program may take of the memory, in MiB.
+/// The maximum size of the boot image, the kernel and this program, in MiB.
 const OVERHEAD: u64 = 64;
 
-/// What the kernel reaches of the memory, in MiB; the rest is given as the devices' is.
+/// The memory within the kernel's window, in MiB; memory beyond is handed out as device memory.
 const WINDOW: u64 = if cfg!(target_pointer_width = "64") {
     1 << 20
 } else {
@@ -24,7 +24,7 @@ const WINDOW: u64 = if cfg!(target_pointer_width = "64") {
 const WORDS: usize = if IS_LARGE { 2 << 20 } else { 1 };
 static BALLAST: [u32; WORDS] = {
     let mut words = [0; WORDS];
-    // A word in each page; a loop over all of them would take the compiler minutes.
+    // A word in each page; a loop over all words would take the compiler minutes.
     let mut index = 0;
     while index < WORDS {
         words[index] = word(index);
@@ -37,7 +37,7 @@ const fn word(index: usize) -> u32 {
     (index as u32 + 1).wrapping_mul(0x9e37_79b9)
 }
 
-/// Performs the tests of large machines, if this is one; returns how many have passed and failed.
+/// Runs the tests of large machines, if this is one; returns the numbers of passed and failed tests.
 pub fn test(boot: &BootInfo) -> (usize, usize) {
     if !IS_LARGE {
         return (0, 0);

@@ -1,8 +1,8 @@
 //! The root task of the on-target tests.
 //!
-//! It is the most urgent of all. For each test it makes a component, waits until the component is
-//! done, has failed, faulted or taken too long, deletes everything that the component was made of or
-//! has made, and prints one line. So a test can neither hurt the next one nor hang the run.
+//! It has the highest priority. For each test it makes a component, waits until the component has ended,
+//! failed, faulted or taken too long, deletes all objects of the component, and prints one line. So a test
+//! can neither affect the next one nor hang the run.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -17,13 +17,13 @@ use suite::GROUPS;
 use userlib::{BootInfo, Environment, Result, println, runtime};
 use verdict::Verdict;
 
-/// Only tests whose name contains this text, or one of several, separated by commas, are run.
+/// Only tests with a name that contains this text, or one of several texts separated by commas, are run.
 const FILTER: &str = match option_env!("ESCAPEMENT_TEST_FILTER") {
     Some(filter) => filter,
     None => "",
 };
 
-/// What the kernel is hardened against.
+/// The attacks against which the kernel is hardened.
 const HARDENED: &str = match option_env!("ESCAPEMENT_TEST_HARDENED") {
     Some(attacks) => attacks,
     None => "",
@@ -72,7 +72,7 @@ fn main(boot: &'static BootInfo) -> Result {
     runtime::exit((failed != 0) as usize)
 }
 
-/// The name of a test: that of its file, and its own.
+/// The name of a test: its file, and its function.
 struct Name {
     file: &'static str,
     name: &'static str,
@@ -84,12 +84,12 @@ impl Name {
     }
 
     fn matches_one(&self, filter: &str) -> bool {
-        // The first are for kernels of a kind that does not run the others, the second for the host's time.
+        // The first group needs a kernel kind that does not run the others, the second needs host time.
         let asked_for = ["benchmark", "stress"];
         if asked_for.contains(&self.file) && !filter.starts_with(self.file) {
             return false;
         }
-        // And these for kernels that hide themselves.
+        // This group needs kernels that are not mapped in user mode.
         if self.file == "x86_isolation" && !HARDENED.contains("meltdown") {
             return false;
         }

@@ -13,42 +13,42 @@ use userlib::process::ProcessSize;
 use userlib::time::Clock;
 use userlib::{BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, boot, tar};
 
-/// How large a test's component is: the program, and memory for what it makes.
+/// The size of a test's component: the program, and memory for its objects.
 const SIZE: ProcessSize = ProcessSize {
     memory_bits: 24,
     slots: 1024,
     cnode_bits: 12,
     stack_pages: 24,
 };
-/// Memory for what a test makes.
+/// Memory for the objects of a test.
 const UNTYPED_BITS: usize = 23;
 
-/// Capabilities that cannot be copied: each test gets them, and gives them back.
+/// Capabilities that cannot be copied: they are moved to each test and back.
 const LENT: &[usize] = if abi::config::X86_64 {
     &[slots::IRQ_CONTROL, slots::IO_PORT_CONTROL]
 } else {
     &[slots::IRQ_CONTROL]
 };
 
-/// The means to run tests.
+/// The state of the runner.
 pub struct Runner<'a> {
     environment: &'a mut Environment,
     clock: Clock,
-    /// Ends tests that do not end.
+    /// Ends tests that take too long.
     ticker: Ticker,
     program: &'static [u8],
-    /// Where tests tell their end.
+    /// The endpoint at which tests report their end.
     endpoint: Endpoint,
     reply: Reply,
     report: SharedPage,
     /// Registers of a timer.
     timer: Option<Frame>,
-    /// The rights to hand out time on further cores.
+    /// The SchedControl capabilities of further cores.
     further: Range<usize>,
 }
 
 impl<'a> Runner<'a> {
-    /// Takes all that the machine has.
+    /// Creates the runner with all resources of the machine.
     pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
         let program = tar::find(userlib::components!(), "target-tests-component");
         let clock = Clock::start(environment, boot)?;
@@ -65,7 +65,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// What the last test wrote.
+    /// The report of the last test.
     pub fn report(&self) -> Report {
         Report(self.report.words)
     }
@@ -78,7 +78,7 @@ impl<'a> Runner<'a> {
         let verdict = prepared
             .and_then(|()| process.start())
             .and_then(|()| self.watch());
-        // Whatever has happened: what was lent comes back, and the rest goes.
+        // In every case, the lent capabilities are moved back, and the component is deleted.
         for &slot in LENT {
             let (lent, home) = (process.cnode.slot(CPtr(slot)), boot::CNODE.slot(CPtr(slot)));
             lent.revoke()?;
@@ -88,7 +88,7 @@ impl<'a> Runner<'a> {
         verdict
     }
 
-    /// Gives a test what it needs.
+    /// Gives a test its capabilities and parameters.
     fn prepare(&mut self, process: &mut Process, group: usize, index: usize) -> Result {
         for &slot in LENT {
             let (lent, home) = (process.cnode.slot(CPtr(slot)), boot::CNODE.slot(CPtr(slot)));
@@ -136,14 +136,14 @@ impl<'a> Runner<'a> {
         process.give_number(environment, names::INDEX, index)?;
         process.set_priorities(environment, PRIORITY, u8::MAX)?;
         process.set_criticalities(environment, 0, userlib::abi::MAX_CRITICALITY)?;
-        // The test before may have failed with another one.
+        // The previous test may have left another level.
         environment.sched_control.set_criticality_level(0)?;
         for control in self.further.clone() {
             SchedControl(CPtr(control)).set_criticality_level(0)?;
         }
         let context = process.set_time(environment, &SLICE)?;
         process.give(environment, names::SCHED_CONTEXT, context, Rights::ALL)?;
-        // The last, because it takes what is left.
+        // This comes last, because it takes all remaining memory.
         process.give_untyped(environment, UNTYPED_BITS)?;
         Ok(())
     }
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
         self.end(patience, Verdict::Failed(How::Endless))
     }
 
-    /// Whatever a test has asked for, the next one finds the clock as it was.
+    /// Restores the clock to its usual rate for the next test.
     fn end(&self, patience: usize, verdict: Verdict) -> Result<Verdict> {
         if patience != PATIENCE {
             self.ticker.be_silent(self.environment, false)?;
@@ -178,7 +178,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The registers of a timer, where they are memory.
+/// The registers of a timer, on boards where they are memory-mapped.
 #[cfg(any(devices = "imx31", devices = "imx6"))]
 fn timer(environment: &mut Environment) -> Result<Option<Frame>> {
     let address = userlib::board::EPIT1;

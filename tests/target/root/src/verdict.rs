@@ -6,32 +6,32 @@ use userlib::{Fault, Message, Outcome};
 
 /// How a test ended.
 pub enum Verdict {
-    /// Well.
+    /// Passed.
     Passed,
-    /// Not well.
+    /// Failed.
     Failed(How),
 }
 
 /// How a test failed.
 pub enum How {
-    /// It said so.
+    /// The test reported it.
     Checked,
-    /// It panicked.
+    /// The test panicked.
     Panicked,
-    /// It ended with an exit code.
+    /// The test ended with an exit code.
     Exited(usize),
-    /// It faulted.
+    /// The test faulted.
     Faulted {
-        /// Whether it was its first thread.
+        /// Whether the first thread faulted.
         first: bool,
         fault: Fault,
     },
-    /// It did not end.
+    /// The test did not end.
     Endless,
 }
 
 impl Verdict {
-    /// What a message from the test means for it; nothing when a further thread has ended.
+    /// The verdict from a message of the test; none when a further thread has ended.
     pub fn of(badge: usize, message: &Message) -> Option<Self> {
         if message.label() == FAILED {
             return Some(Self::Failed(How::Checked));
@@ -47,7 +47,7 @@ impl Verdict {
 }
 
 impl How {
-    /// The whole story.
+    /// The failure with the test's report, for printing.
     pub fn with(self, report: Report) -> impl fmt::Display {
         Story { how: self, report }
     }

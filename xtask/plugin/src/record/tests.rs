@@ -47,7 +47,7 @@ fn the_longest_stretch_is_kept() {
     );
 }
 
-/// How long an interrupt may have waited that is taken behind `before`.
+/// The longest wait of an interrupt that is taken after `before`.
 fn waited(before: impl Fn(&Record)) -> String {
     let record = Record::new();
     record.user(0, 10);
@@ -62,15 +62,15 @@ fn waited(before: impl Fn(&Record)) -> String {
 
 #[test]
 fn an_interrupt_waits_no_longer_than_since_the_last_moment_without() {
-    // It comes while a user runs.
+    // It arrives while a user runs.
     assert_eq!(waited(|_| {}), "mark 3 50\n");
-    // It comes during a system call.
+    // It arrives during a system call.
     let call = |record: &Record| {
         run(record, 100);
         record.leave(0);
     };
     assert_eq!(waited(call), "mark 3 150\n");
-    // The kernel looks three times: the second time there was none, since there is a third.
+    // The kernel reaches three preemption points: at the second there was no interrupt, because it continued.
     let long = |record: &Record| {
         for _ in 0..3 {
             run(record, 100);
@@ -82,8 +82,9 @@ fn an_interrupt_waits_no_longer_than_since_the_last_moment_without() {
     assert_eq!(waited(long), "mark 3 170\n");
 }
 
-/// The first processor enters the kernel and waits there; meanwhile the second does something; then it
-/// goes on for five instructions. Returns what the record says at a mark of its user, and at the end.
+/// The first processor enters the kernel and waits there; meanwhile the second executes `meanwhile`; then the
+/// first executes five more instructions. Returns the record's lines at a mark of the first one's user, and
+/// at the end.
 fn waiting(meanwhile: impl Fn(&Record)) -> String {
     let record = Record::new();
     let mut written = Vec::new();
@@ -115,13 +116,13 @@ fn what_others_do_in_the_kernel_is_waited_for() {
         said.contains(" a09 a0 a1 a2 500 501 502 503 504\n"),
         "{said}"
     );
-    // Two stretches, none of which has anything of the other.
+    // Two sections, neither of which contains instructions of the other processor.
     assert!(said.contains("\nstretches 2 18 234 3 15 a00 "), "{said}");
 }
 
 #[test]
 fn what_others_do_out_of_the_kernel_is_not_waited_for() {
-    // Neither is what they come into the kernel for afterwards: it was only not this one's turn.
+    // Nor is the next kernel entry of the other processor: the first one only waited for its turn.
     for is_seen in [true, false] {
         let said = waiting(|record| {
             if is_seen {

@@ -1,11 +1,11 @@
-//! Mutants that do what the kernel does, and why.
+//! Mutants that are equivalent to the kernel, with the reasons.
 
 use super::Mutant;
 
-/// A folder, what is replaced, what replaces it, and the reason.
+/// Folder, old text, new text, and the reason.
 const EQUIVALENT: &[(&str, &str, &str, &str)] = &[];
 
-/// Why no test can notice a mutant.
+/// Why no test can detect a mutant.
 pub(super) fn reason(mutant: &Mutant) -> Option<&'static str> {
     let found = EQUIVALENT.iter().find(|(folder, before, after, _)| {
         mutant.file.starts_with(folder) && mutant.before == *before && mutant.after == *after

@@ -1,12 +1,12 @@
-//! Which changes of a line of assembly are mutants: what makes a condition hold.
+//! Mutations of a line of assembly: each makes a condition always hold.
 //!
-//! The three dialects do not overlap, so that one reader reads them all. Fast paths decline by branching to the
-//! label 9; other local branches choose between two ways. Comparisons that are chained by conditional execution
-//! are conditions of their own.
+//! The three dialects do not overlap, so one parser reads all of them. Fast paths fall back to the slow path
+//! by a branch to the label 9; other local branches choose between two paths. Comparisons that are chained by
+//! conditional execution are conditions of their own.
 
-/// The label that declines.
+/// The label of the fallback to the slow path.
 const DECLINE: &str = "9";
-/// Conditions of Arm.
+/// Condition codes of Arm.
 const CONDITIONS: [&str; 10] = ["eq", "ne", "hi", "lo", "hs", "ls", "mi", "pl", "cs", "cc"];
 
 /// An instruction: its mnemonic, and its operands.
@@ -17,8 +17,8 @@ struct Instruction<'a> {
     operands: &'a str,
 }
 
-/// The mutants of a text: line, what is replaced, and what replaces it. With `several` those of blocks for kernels
-/// of several cores, else all others that are for kernels of one core.
+/// The mutants of a text: line, old text, and new text. With `several`, those of blocks for multicore
+/// kernels, otherwise all others for single-core kernels.
 pub(super) fn changes(text: &str, several: bool) -> Vec<(usize, String, String)> {
     let mut blocks = Blocks::default();
     let mut found = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn changes(text: &str, several: bool) -> Vec<(usize, String, String)>
     found
 }
 
-/// The instruction of a line, without label and comment.
+/// The instruction in a line, without label and comment.
 fn read(line: &str) -> Option<Instruction<'_>> {
     let line = line.split("//").next().unwrap_or_default();
     let line = line.split('@').next().unwrap_or_default().trim();
@@ -61,7 +61,7 @@ fn read(line: &str) -> Option<Instruction<'_>> {
     })
 }
 
-/// The mnemonic that branches always and the label, of a conditional branch.
+/// The unconditional mnemonic and the label of a conditional branch.
 fn branch<'a>(instruction: &Instruction<'a>) -> Option<(&'static str, &'a str)> {
     let name = instruction.name;
     let label = instruction.operands.rsplit(',').next()?.trim();
@@ -80,7 +80,7 @@ fn branch<'a>(instruction: &Instruction<'a>) -> Option<(&'static str, &'a str)> 
     Some((always, label))
 }
 
-/// A comparison that is made only where the one before has held.
+/// Whether it is a comparison that is executed only if the one before has succeeded.
 fn is_chained(instruction: &Instruction<'_>) -> bool {
     let name = instruction.name;
     name == "ccmp"
@@ -91,14 +91,14 @@ fn is_chained(instruction: &Instruction<'_>) -> bool {
 }
 
 impl Instruction<'_> {
-    /// What may stand in its place. `next` is the chained comparison or the conditional branch behind it.
+    /// Its possible replacements. `next` is the chained comparison or conditional branch after it.
     fn changes(&self, next: Option<Instruction<'_>>) -> Vec<String> {
         if let Some((always, label)) = branch(self) {
             return self.other_branches(always, label);
         }
         if is_chained(self) {
             let after = match self.name {
-                // Here C says that the comparison before has held, and Z shall not be set.
+                // Here C is set if the comparison before has succeeded, and Z must not be set.
                 "movscs" => "cmpcs sp, #0",
                 _ => "",
             };
@@ -106,7 +106,7 @@ impl Instruction<'_> {
         }
         let operands: Vec<_> = self.operands.split(',').map(str::trim).collect();
         match (self.name, operands.as_slice()) {
-            // The first of a chain.
+            // The first comparison of a chain.
             ("cmp" | "teq" | "tst" | "rsbs", _) => match next {
                 Some(next) if next.name == "ccmp" => vec!["cmp x0, x0".to_string()],
                 Some(next) if next.name == "tstne" => vec!["cmp sp, #0".to_string()],
@@ -135,7 +135,7 @@ impl Instruction<'_> {
         let is_local = |label: &str| label.starts_with(|digit: char| digit.is_ascii_digit());
         match label.strip_suffix('b').or(label.strip_suffix('f')) {
             Some(DECLINE) => vec![String::new()],
-            // From the entry to one of the paths.
+            // A branch from the entry to one of the paths.
             Some("4" | "6") => Vec::new(),
             _ if always == "bl" => vec![String::new()],
             _ if is_local(label) || always == "bx" => {
@@ -152,17 +152,17 @@ struct Blocks(Vec<Block>);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Block {
-    /// Of kernels for several cores.
+    /// For multicore kernels.
     Several,
-    /// Of kernels for one.
+    /// For single-core kernels.
     One,
-    /// Of kernels that are not tried here: those of several domains, and those that do not check themselves.
+    /// For kernels that are not tested here: those with several domains, and those without self-checks.
     Never,
     Always,
 }
 
 impl Blocks {
-    /// Reads the head or the end of a block; whether the line is one.
+    /// Reads the first or last line of a block; returns whether the line is one.
     fn reads(&mut self, line: &str) -> bool {
         let line = line.trim();
         if let Some(condition) = line.strip_prefix(".if") {

@@ -1,4 +1,4 @@
-//! The emulator's plugin: building it, its arguments, and what it wrote.
+//! The emulator's plugin: its build, its arguments, and its output.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsString;
@@ -21,15 +21,15 @@ use crate::toolchain::Toolchain;
 use crate::ui::Step;
 use crate::{cargo, setup};
 
-/// The plugin's crate, and its profile.
+/// The plugin's crate, and its build profile.
 const CRATE: &str = "emulator-plugin";
 const PROFILE: &str = "host";
-/// Tells its compilation which version of the interface the emulator has.
+/// The variable that gives its compilation the version of the emulator's plugin interface.
 const VERSION: &str = "EMULATOR_PLUGIN_VERSION";
-/// The kernel's function that looks whether an interrupt waits.
+/// The kernel's function that checks for pending interrupts.
 const LOOK: &str = "interrupt_waits";
 
-/// Where cores that cannot be told otherwise take exceptions: no addresses of users anywhere.
+/// The exception vectors of cores on which they cannot be moved: users never have these addresses.
 const HIGH_VECTORS: (u64, u64) = (0xffff_0000, 0xffff_1000);
 
 /// The plugin for one run.
@@ -37,16 +37,16 @@ const HIGH_VECTORS: (u64, u64) = (0xffff_0000, 0xffff_1000);
 pub(in crate::bench) struct Observer {
     plugin: PathBuf,
     machine: &'static str,
-    /// The kernel's addresses, and that of the function that looks.
+    /// The kernel's addresses, and that of the preemption point's function.
     kernel: Vec<(u64, u64)>,
     look: u64,
-    /// Whether it notes cache lines, too.
+    /// Whether it records cache lines, too.
     lines: bool,
     out: NamedTempFile,
 }
 
 impl Observer {
-    /// Builds the plugin, and finds out what it must know.
+    /// Builds the plugin, and determines its arguments.
     pub(in crate::bench) fn prepare(bench: &Bench<'_>, built: &Built) -> Result<Self> {
         let emulator = setup::emulator(bench.platform)?;
         let toolchain =
@@ -63,7 +63,7 @@ impl Observer {
         let mut kernel: Vec<_> = Executable::parse(&bytes)?
             .segments
             .iter()
-            // What is not moved runs at boot only, at addresses that users have later.
+            // Segments that are not relocated run at boot only, at addresses that users have later.
             .filter(|segment| segment.virtual_address != segment.physical_address)
             .map(|segment| (segment.virtual_address, segment.virtual_end()))
             .collect();
@@ -86,7 +86,7 @@ impl Observer {
         })
     }
 
-    /// The same, if cache lines matter.
+    /// The same, with recording of cache lines.
     pub(in crate::bench) fn with_lines(self) -> Self {
         Self {
             lines: true,
@@ -94,7 +94,7 @@ impl Observer {
         }
     }
 
-    /// What the plugin wrote.
+    /// The plugin's output.
     pub(in crate::bench) fn written(&self) -> Result<String> {
         Ok(fs::read_to_string(self.out.path())?)
     }
@@ -114,8 +114,7 @@ impl Observer {
         ["-plugin".into(), argument]
     }
 
-    /// Replaces what the guest said about this suite by what was observed, in
-    /// the same order.
+    /// Replaces the guest's results for this suite by the observed ones, in the same order.
     pub(in crate::bench) fn complete(
         &self,
         measurements: Vec<Measurement>,
@@ -160,15 +159,15 @@ impl Observer {
     }
 }
 
-/// The version of the plugin interface: 1 until QEMU 8, of which some parts that are not used here have
-/// changed since.
+/// The version of the plugin interface: 1 up to QEMU 8; later versions have changed only parts that are not
+/// used here.
 fn interface(emulator: &Path) -> Result<&'static str> {
     let output = Command::new(emulator).arg("--version").output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let major = text
         .split_once("version ")
         .and_then(|(_, version)| version.split('.').next()?.parse::<u32>().ok())
-        .with_context(|| format!("{} does not tell its version", emulator.display()))?;
+        .with_context(|| format!("{} does not report its version", emulator.display()))?;
     Ok(if major < 9 { "1" } else { "2" })
 }
 

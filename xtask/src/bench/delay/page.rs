@@ -7,13 +7,13 @@ use super::{DELAY, INTERRUPTS_OFF, SUITE};
 use crate::bench::measurement::number;
 use crate::bench::reference::Platform;
 
-/// The two kinds of curves, and what a table of them is called.
+/// The two kinds of curves, and the titles of their tables.
 const KINDS: [(&str, &str); 2] = [
     (DELAY, "delay"),
-    (INTERRUPTS_OFF, "stretch with interrupts off"),
+    (INTERRUPTS_OFF, "interrupts-disabled section"),
 ];
 
-/// The worst of each platform, and then for each its plot and its tables.
+/// The worst case of each platform, and then for each its plot and its tables.
 pub(in crate::bench) fn page(platforms: &[Platform]) -> String {
     let is_shown = |(_, list): &&Platform| list.iter().any(|one| one.suite == SUITE);
     let platforms: Vec<_> = platforms.iter().filter(is_shown).collect();
@@ -43,7 +43,7 @@ pub(in crate::bench) fn page(platforms: &[Platform]) -> String {
     text
 }
 
-/// The worst value, and where it was observed.
+/// The worst value, and its scenario and number of attackers.
 fn worst(curves: &[Curve<'_>]) -> (f64, String) {
     let points = curves.iter().flat_map(|curve| {
         let points = curve.points.iter();

@@ -19,10 +19,11 @@ pub(in crate::bench) fn plot(platform: &str, measured: &[Measurement]) -> Option
         .collect();
     let all = || curves.iter().flat_map(|curve| &curve.points);
     let most = all().map(|point| point.0).reduce(f64::max)?;
-    // The interrupt comes in one stretch, and the way to the thread may be another.
+    // The interrupt arrives in one interrupts-disabled section, and the switch to the thread may be another
+    // one.
     let bound = 2.0 * BOUND;
     let highest = all().map(|point| point.1).fold(bound, f64::max);
-    let words = format!("bound: two stretches of {}", number(BOUND));
+    let words = format!("bound: two sections of {}", number(BOUND));
     let plot = Plot {
         title: &format!("{platform}: worst delay in instructions"),
         across: "attackers",
@@ -47,10 +48,7 @@ mod tests {
     fn a_plot_has_a_line_for_each_scenario() {
         let svg = plot("pc99", &measured(&[(1, 900.0), (1024, 1000.0)])).unwrap();
         assert_eq!(svg.matches("stroke-width=\"2\"").count(), 1);
-        assert!(
-            svg.contains(">bound: two stretches of 3000</text>"),
-            "{svg}"
-        );
+        assert!(svg.contains(">bound: two sections of 3000</text>"), "{svg}");
         assert!(svg.contains(">storm</text>") && svg.contains(">1024</text>"));
         assert!(plot("pc99", &[]).is_none());
     }

@@ -1,38 +1,38 @@
-//! What the plugin wrote: how long the interrupts may have waited that released
-//! the urgent thread, and stretches with interrupts off.
+//! The plugin's output: the longest waits of the interrupts that released the high-priority thread, and the
+//! interrupts-disabled sections.
 
 use anyhow::{Context, bail};
 
 use crate::Result;
 use crate::bench::measurement::Measurement;
 
-/// The numbers of marks: `benches/component/src/suites/delay/mark.rs`.
+/// The numbers of marks: see `benches/component/src/suites/delay/mark.rs`.
 const DONE: u64 = 0;
 const WATCH: u64 = 1;
 const RELEASED: u64 = 2;
 
-/// What was observed of one scenario with one number of attackers.
+/// The observations for one scenario with one number of attackers.
 #[derive(Debug, Default, PartialEq)]
 pub(in crate::bench) struct Observation {
-    /// For each release, the instructions until the thread's first one.
+    /// For each release, the number of instructions until the thread's first one.
     pub(super) delays: Vec<f64>,
-    /// Stretches with interrupts off: how many, the sums of their lengths and
-    /// of the squares of these, the shortest and the longest.
+    /// Statistics of the interrupts-disabled sections: their number, the sums of their lengths and of the
+    /// squares of these, the shortest and the longest.
     count: u64,
     sum: f64,
     squares: f64,
     shortest: f64,
     longest: f64,
-    /// The addresses of the longest.
+    /// The addresses of the longest section.
     pub(in crate::bench) path: Vec<u64>,
-    /// The addresses on the way to the thread that was released latest.
+    /// The addresses executed during the longest delay.
     pub(in crate::bench) delayed: Vec<u64>,
-    /// How long a core has waited for others in one stretch at most, and for what.
+    /// The longest time that a core has waited for others in one section.
     pub(super) wait: f64,
     pub(in crate::bench) awaited: Vec<u64>,
 }
 
-/// Reads what the plugin wrote.
+/// Reads the plugin's output.
 pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
     let mut observations = Vec::new();
     let mut delays = None;
@@ -88,7 +88,7 @@ fn addresses<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<u64>> {
 }
 
 impl Observation {
-    /// The stretches, as a measurement that is like `one` else.
+    /// The sections, as a measurement with the other properties of `one`.
     pub(super) fn stretches(&self, one: Measurement) -> Measurement {
         #[expect(clippy::cast_precision_loss, reason = "there are not that many")]
         let count = self.count.max(1) as f64;

@@ -1,18 +1,18 @@
-//! What is asked of the suite `delay` where there are several cores: what one waits for another, and what
-//! the urgent thread waits for all, has a bound.
+//! The requirements of the suite `delay` with several cores: the wait of one core for another, and the total
+//! delay of the high-priority thread, have bounds.
 
 use super::verdict::{BOUND, curves};
 use super::{DELAY, SUITE, WAITING, cores_of};
 use crate::bench::measurement::{Measurement, number};
 
-/// The scenarios in which capabilities are named through as many tables as there can be. Who is alone looks for
-/// them while it is alone, and does not stop for others who wait.
+/// The scenarios with capability addresses of the maximum number of levels. A core in exclusive mode does not
+/// interrupt such a lookup for other cores.
 const FAR: [&str; 2] = ["deep lookups", "capability transfer"];
-/// What such a system call takes longer: the ways of a message with three capabilities, a step for each bit of
-/// a word, instructions of a step.
+/// The additional duration of such a system call: the lookups for a message with three capabilities, a step
+/// for each bit of a word, the instructions of a step.
 const WAYS: f64 = 10.0 * 64.0 * 20.0;
 
-/// What is too long. Where there is one core, nothing is.
+/// Values that are too large. With one core there are no bounds here.
 pub(super) fn complaints(measured: &[Measurement]) -> Vec<String> {
     let cores = measured.iter().filter(|one| one.suite == SUITE);
     let cores = cores.map(cores_of).max().unwrap_or(1);
@@ -25,9 +25,9 @@ pub(super) fn complaints(measured: &[Measurement]) -> Vec<String> {
     for kind in [WAITING, DELAY] {
         for curve in curves(measured, kind) {
             let ways = if FAR.contains(&curve.name) { WAYS } else { 0.0 };
-            // Who comes to the gate waits for one piece of each other core.
+            // A core that takes the entry lock waits for one section of each other core.
             let wait = others * (BOUND + ways);
-            // Two stretches, that in which the interrupt comes and that which it begins, and each may have
+            // Two sections: the one in which the interrupt arrives, and the one that it begins. Each may have
             // to wait.
             let bound = if kind == DELAY {
                 2.0 * (BOUND + wait)

@@ -1,26 +1,26 @@
-//! What is asked of the suite `delay`: no curve grows with the number of
-//! attackers, and none lies above the bound.
+//! The requirements of the suite `delay`: no curve grows with the number of attackers, and none exceeds the
+//! bound.
 
 use super::{DELAY, INTERRUPTS_OFF, SUITE, cores_of, several};
 use crate::bench::measurement::{Measurement, number};
 
-/// How long interrupts may be off, in instructions.
+/// The maximum length of an interrupts-disabled section, in instructions.
 pub(super) const BOUND: f64 = 3000.0;
-/// Up to so many attackers a curve may rise: with fewer there is less to be interrupted in.
+/// A curve may rise up to this number of attackers: with fewer, there is less work to interrupt.
 const FEW: u64 = 16;
-/// What it may rise from then on for each doubling of the attackers: release queues take steps in
-/// proportion to the logarithm.
+/// The tolerated rise for each further doubling of the attackers: release queues take a number of steps
+/// proportional to the logarithm.
 const DOUBLING: f64 = 25.0;
-/// What it may rise in any case, because the longest way is not always taken.
+/// The tolerated rise in any case, because the longest path is not always taken.
 const SLACK: f64 = 600.0;
-/// The same for delays, in which there are two stretches.
+/// The same for delays, which consist of two sections.
 const DELAY_SLACK: f64 = 2.0 * SLACK;
 
 /// A curve: the worst case for each number of attackers.
 pub(super) struct Curve<'a> {
     pub(super) name: &'a str,
     pub(super) points: Vec<(u64, f64)>,
-    /// The shortest of all.
+    /// The minimum of all values.
     least: f64,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn curves<'a>(measured: &'a [Measurement], kind: &str) -> Vec<Curve<'
     curves
 }
 
-/// What is not as it should be.
+/// Violations of the requirements.
 pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
     let mut complaints = Vec::new();
     let (stretches, delays) = (curves(measured, INTERRUPTS_OFF), curves(measured, DELAY));
@@ -64,16 +64,17 @@ pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
             }
         }
     }
-    // What the kernel does at any time, such as a release that preempts, is longer than some scenarios.
+    // Work that the kernel does in any scenario, such as a release that preempts, takes longer than some
+    // scenarios.
     let usual = median(stretches.iter().map(|curve| worst_of_few(&curve.points)));
     for curve in &stretches {
         complaints.extend(growth(curve, INTERRUPTS_OFF, usual, SLACK));
     }
-    // Where others are on other cores, it depends on them what is hit.
+    // With attackers on other cores, the results depend on what they are executing.
     let alone = !measured.iter().any(|one| cores_of(one) > 1);
     for curve in delays.iter().filter(|_| alone) {
-        // With few attackers the releases may have hit nothing that is long. The worst to be hit is the
-        // beginning of the longest stretch, from whose end it is still the way to the thread.
+        // With few attackers, the releases may have hit no long section. The worst case is the beginning of
+        // the longest section, after which the switch to the thread follows.
         let stretch = stretches.iter().find(|stretch| stretch.name == curve.name);
         let reached = stretch.map_or(0.0, |stretch| worst_of_few(&stretch.points));
         let reached = reached.max(usual) + curve.least;
@@ -88,14 +89,14 @@ fn worst_of_few(points: &[(u64, f64)]) -> f64 {
     few.map(|(_, value)| *value).fold(0.0, f64::max)
 }
 
-/// The one in the middle.
+/// The median.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<_> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Whether a curve rises by more than a logarithm above what few attackers reach, or above `reached`.
+/// Whether a curve rises by more than a logarithm above its values for few attackers, or above `reached`.
 fn growth(curve: &Curve<'_>, kind: &str, reached: f64, slack: f64) -> Option<String> {
     let before = worst_of_few(&curve.points).max(reached);
     let too_high = |(attackers, value): &&(u64, f64)| {

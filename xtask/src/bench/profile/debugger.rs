@@ -1,11 +1,9 @@
-//! Beginning the trace only where the benchmarks begin.
+//! Starts the trace only where the benchmarks begin.
 //!
-//! To write each instruction down makes the emulator a thousand times slower,
-//! and booting and loading programs takes millions of them. So the emulator
-//! runs as always until the first stamp, where a breakpoint stops it; then its
-//! monitor is told to trace, and it is let go. All that is needed of a debugger
-//! are five packets of the GDB remote protocol (GDB manual, appendix "GDB Remote
-//! Serial Protocol").
+//! Tracing each instruction makes the emulator a thousand times slower, and booting and loading programs
+//! takes millions of instructions. So the emulator runs normally until a breakpoint at the first time stamp;
+//! then its monitor is told to trace, and the machine continues. This takes only five packets of the GDB
+//! remote protocol (GDB manual, appendix "GDB Remote Serial Protocol").
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -23,7 +21,7 @@ pub(super) struct Debugger {
     stream: UnixStream,
 }
 
-/// Where an emulator waits for its debugger.
+/// The socket at which an emulator waits for its debugger.
 pub(super) struct Socket {
     folder: tempfile::TempDir,
 }
@@ -46,7 +44,7 @@ impl Socket {
         ["-S".into(), "-gdb".into(), socket]
     }
 
-    /// The emulator, once it is there.
+    /// Connects to the emulator, when it is ready.
     pub(super) fn connect(&self) -> Result<Debugger> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let begin = Instant::now();
@@ -63,8 +61,8 @@ impl Socket {
 }
 
 impl Debugger {
-    /// Lets the machine run to the first of some addresses, then tells the
-    /// emulator's monitor something and lets the machine run on its own.
+    /// Lets the machine run to the first of some addresses, then sends commands to the emulator's monitor and
+    /// lets the machine continue.
     pub(super) fn run_to(mut self, addresses: &[u64], commands: &[&str]) -> Result<()> {
         for address in addresses {
             self.expect_ok(&format!("Z0,{address:x},4"))?;
@@ -86,7 +84,7 @@ impl Debugger {
         loop {
             match &*self.receive()? {
                 "OK" => return Ok(()),
-                // What the monitor has to say.
+                // Output of the monitor.
                 output if output.starts_with('O') => {}
                 answer => bail!("the emulator answers {packet} by {answer}"),
             }
@@ -109,7 +107,7 @@ impl Debugger {
                 byte => packet.push(char::from(byte)),
             }
         }
-        // The sum: nothing gets lost on the way.
+        // The checksum, which is not verified: the connection is reliable.
         self.byte()?;
         self.byte()?;
         self.stream.write_all(b"+")?;

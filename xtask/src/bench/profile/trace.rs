@@ -1,7 +1,7 @@
 //! The emulator's trace of instructions.
 //!
-//! QEMU executes blocks of instructions; when it steps singly a block is one
-//! instruction, and it can write a line for each block to stderr.
+//! QEMU executes blocks of instructions; in single-step mode a block is one instruction, and it can write a
+//! line for each block to stderr.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,30 +17,29 @@ use crate::Result;
 use crate::build::Built;
 use crate::image::elf::Executable;
 
-/// The functions of the benchmarks that take stamps, by a part of their names.
+/// The functions of the benchmarks that take time stamps, by a part of their names.
 const STAMPS: [&str; 3] = ["system_call", "nothing", "undefined"];
-/// A longer way is none that somebody reads.
+/// The maximum length of a path; a longer one is not useful to read.
 const LONGEST: usize = 100_000;
 
-/// Which addresses are of interest, and where the emulator takes orders.
+/// The address ranges to trace, and the socket of the emulator's monitor.
 pub(in crate::bench) struct Trace {
     kernel: Vec<Range<u64>>,
     stamps: Vec<Range<u64>>,
     socket: Socket,
 }
 
-/// The ways through the kernel from one stamp to the next, and how often each
-/// was taken.
+/// The paths through the kernel from one time stamp to the next, and how often each was taken.
 #[derive(Debug, Default)]
 pub(in crate::bench) struct Runs(HashMap<Vec<u64>, usize>);
 
 impl Trace {
-    /// That of the boot image `built`.
+    /// The trace for the boot image `built`.
     pub(super) fn of(built: &Built) -> Result<Self> {
         let kernel = Executable::parse(&fs::read(&built.kernel)?)?
             .segments
             .iter()
-            // What is not moved runs at boot only, at addresses that users have later.
+            // Segments that are not relocated run at boot only, at addresses that users have later.
             .filter(|segment| segment.virtual_address != segment.physical_address)
             .map(|segment| segment.virtual_address..segment.virtual_end())
             .collect();
@@ -77,15 +76,14 @@ impl Trace {
         filter.into_iter().chain(self.socket.arguments()).collect()
     }
 
-    /// Lets the emulator, which has just been started, run to the first stamp,
-    /// and write from there on.
+    /// Lets the emulator, which has just been started, run to the first time stamp, and trace from there on.
     pub(in crate::bench) fn begin(&self) -> Result<()> {
         let stamps: Vec<_> = self.stamps.iter().map(|stamp| stamp.start).collect();
         let orders = ["singlestep on", "log exec,nochain"];
         self.socket.connect()?.run_to(&stamps, &orders)
     }
 
-    /// Reads what QEMU writes.
+    /// Reads QEMU's trace.
     pub(in crate::bench) fn read(&self, trace: impl Read) -> Runs {
         let mut runs = Runs::default();
         let mut way = Vec::new();
@@ -110,13 +108,12 @@ impl Trace {
 }
 
 impl Runs {
-    /// The way that costs `measured`: the instruction that enters the kernel is
-    /// counted, but is not part of the kernel. Of several the one taken most
-    /// often. An instruction that touches a device may stand in the trace twice,
-    /// because the emulator begins it anew.
+    /// The path with the length `measured`: the instruction that enters the kernel is counted, but is not
+    /// part of the kernel. Of several paths, the most frequent one. An instruction that accesses a device may
+    /// be in the trace twice, because the emulator restarts it.
     pub(super) fn path(&self, measured: f64) -> Option<&[u64]> {
         const TWICE: f64 = 16.0;
-        #[expect(clippy::cast_precision_loss, reason = "no way is that long")]
+        #[expect(clippy::cast_precision_loss, reason = "no path is that long")]
         let more = |way: &Vec<u64>| way.len() as f64 + 1.0 - measured;
         let fitting = self
             .0

@@ -1,4 +1,4 @@
-//! Cache lines: what the emulator's plugin noted while each core was busy with what belongs to it alone.
+//! Cache lines: the lines that the plugin recorded while each core worked on core-local objects.
 
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -16,17 +16,17 @@ const READ: &str = "read by several";
 const SHARED: &str = "written and shared";
 pub(super) const KINDS: [&str; 3] = [OWN, READ, SHARED];
 
-/// What the plugin noted for one benchmark.
+/// The plugin's record for one benchmark.
 #[derive(Debug, PartialEq)]
 pub(super) struct Lines {
     own: u64,
     read: u64,
     shared: u64,
-    /// Where those are that are written and shared.
+    /// The addresses of lines that are written and shared.
     addresses: Vec<u64>,
 }
 
-/// Reads what the plugin wrote.
+/// Reads the plugin's output.
 pub(super) fn read(text: &str) -> Result<Vec<Lines>> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("lines "));
     rows.map(|row| {
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Lines>> {
     .collect()
 }
 
-/// Measurements of what was noted for each benchmark; and where lines are that are written and shared.
+/// The measurements for each benchmark, and the addresses of lines that are written and shared.
 pub(super) fn complete(
     said: Vec<Measurement>,
     noted: &[Lines],
@@ -75,7 +75,7 @@ pub(super) fn complete(
     Ok((all, places))
 }
 
-/// What is wrong: a core that is busy with its own must not touch what another one writes.
+/// Complaints: a core that works on core-local objects must not touch lines that another core writes.
 pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
     let is = |one: &Measurement, name: &str, value: &str| {
         one.parameters.get(name).and_then(Value::as_str) == Some(value)

@@ -72,7 +72,7 @@ fn locks(measured: &[Measurement]) -> String {
     text
 }
 
-/// A row for each kernel and parameter: the rate on one core, and how many times that on more.
+/// A row for each kernel and parameter: the rate on one core, and relative rates on more cores.
 fn rates(measured: &[Measurement], operation: &str, parameter: &str) -> String {
     let all = series(measured, operation, parameter);
     let most = all.iter().map(|series| series.points.len()).max();
@@ -96,7 +96,7 @@ fn rates(measured: &[Measurement], operation: &str, parameter: &str) -> String {
     text
 }
 
-/// A row for each way from one thread to another.
+/// A row for each path from one thread to another.
 fn latencies(measured: &[Measurement]) -> String {
     let mut text =
         format!("\n| operation | {KERNEL} | core | instructions | ns |\n|---|---|---|--:|--:|\n");

@@ -4,10 +4,10 @@ use super::{ONE, Series, series};
 use crate::bench::measurement::Measurement;
 use crate::plot::{Axis, Curve, Plot};
 
-/// Points under a name.
+/// A named series of points.
 type Points = (String, Vec<(f64, f64)>);
 
-/// How much longer a transaction takes on several cores than on one, divided by their number.
+/// The duration of a transaction on several cores relative to one core, divided by the number of cores.
 pub(in crate::bench) fn locks_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
     let slowdown = |series: &Series<'_>| {
         let points = series.points.iter();
@@ -23,7 +23,7 @@ pub(in crate::bench) fn locks_plot(platform: &str, measured: &[Measurement]) -> 
     draw(&title, "cores", None, &curves)
 }
 
-/// How many times as many calls several cores make as one does, by the longest pause.
+/// The number of calls on several cores relative to one core, by the longest pause.
 pub(in crate::bench) fn pairs_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
     let title = format!("{platform}: calls of all pairs, one core = 1");
     let across = "longest pause between calls, in turns of an empty loop";
@@ -56,7 +56,7 @@ fn speed_ups(all: &[Series<'_>]) -> Vec<Points> {
     curves
 }
 
-/// The plot as SVG; none without points. With a `factor` the horizontal axis multiplies, and has no zero.
+/// The plot as SVG; none without points. With a `factor` the horizontal axis is logarithmic, and has no zero.
 fn draw(title: &str, across: &str, factor: Option<f64>, curves: &[Points]) -> Option<String> {
     let is_shown = |point: &&(f64, f64)| factor.is_none() || point.0 > 0.0;
     let all = || curves.iter().flat_map(|curve| &curve.1).filter(is_shown);

@@ -1,8 +1,8 @@
-//! What the interface consists of, read from the sources of the crate `abi`.
+//! The items of the interface, read from the sources of the crate `abi`.
 
 use super::Repository;
 
-/// A table of the page, and where its rows come from.
+/// A table of the page, and the source of its rows.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) heading: &'static str,
@@ -28,7 +28,7 @@ const fn table(heading: &'static str, file: &'static str, kind: Kind) -> Table {
     }
 }
 
-/// All of them, in the page's order.
+/// All tables, in the page's order.
 pub(super) const TABLES: &[Table] = &[
     table("Methods", "kernel/abi/src/method.rs", Kind::Enum("Method")),
     table(
@@ -65,16 +65,16 @@ pub(super) const TABLES: &[Table] = &[
     table("Initial slots", "kernel/abi/src/slots.rs", Kind::Constants),
 ];
 
-/// A part of the interface.
+/// An item of the interface.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) name: String,
-    /// The condition of its row, where the numbers depend on the build.
+    /// The condition of its row, if the numbers depend on the build.
     condition: String,
 }
 
 impl Item {
-    /// Whether it is there on an architecture, perhaps only with an option of the build.
+    /// Whether it exists on an architecture, possibly only with a build option.
     pub(super) fn exists_on(&self, architecture: &str) -> bool {
         let names: &[_] = match architecture {
             "x86_64" => &["X86_64", "IOMMU", "VTX"],
@@ -92,12 +92,12 @@ impl Item {
 }
 
 impl Table {
-    /// What the source has.
+    /// The items in the source.
     pub(super) fn items(&self, repository: &Repository) -> Vec<Item> {
         let text = repository.text(self.file).unwrap_or_default();
         match self.kind {
             Kind::Enum(name) => block(text, &format!("pub enum {name} {{"))
-                // What is Escapement's own, and numbered apart.
+                // Escapement's own methods, which are numbered separately.
                 .chain(block(text, "additions from ADDITIONS {"))
                 .filter_map(variant)
                 .collect(),
@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-/// The lines at the first level of the block that `head` begins, without their indentation.
+/// The lines at the first level of the block that starts with `head`, without their indentation.
 fn block<'a>(text: &'a str, head: &'a str) -> impl Iterator<Item = &'a str> {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let mut lines = text

@@ -1,4 +1,4 @@
-//! Which on-target tests there are, and on which architectures.
+//! The on-target tests, and the architectures on which they run.
 
 use std::path::Path;
 
@@ -49,12 +49,12 @@ impl Suite {
         }
     }
 
-    /// Those that have a platform.
+    /// The architectures with platforms.
     pub(super) fn architectures(&self) -> impl Iterator<Item = &'static str> {
         self.architectures.iter().copied()
     }
 
-    /// Whether a piece of code names a test of a file that has tests, but not this one.
+    /// Whether a piece of code names a test in a file that has tests, but not this one.
     pub(super) fn lacks(&self, code: &str) -> bool {
         let of_group = |test: &Test| {
             let group = test.name.split("::").next();
@@ -80,14 +80,14 @@ impl Suite {
     }
 }
 
-/// The names in a list that `head` begins, each with the attributes before it.
+/// The names in a list that starts with `head`, each with the attributes before it.
 fn names<'a>(text: &'a str, head: &str) -> Vec<(&'a str, String)> {
     let start = text.find(&format!("\n{head}")).map(|at| at + 1);
     let start = start.or_else(|| text.starts_with(head).then_some(0));
     let Some(list) = start.and_then(|start| text[start + head.len()..].split_once("];")) else {
         return Vec::new();
     };
-    // `tests![if CONDITION; ...]`: whose tests only some builds of the ABI run.
+    // `tests![if CONDITION; ...]`: only some builds of the ABI run these tests.
     let list = match list.0.strip_prefix("if ") {
         Some(rest) => rest.split_once(';').map_or(rest, |(_, list)| list),
         None => list.0,

@@ -6,27 +6,27 @@ use core::arch::naked_asm;
 use crate::forms::{Form, Part::*, form};
 use crate::kind::Kind;
 
-/// A program: two system calls, then an undefined instruction.
+/// A program: makes two system calls, then executes an undefined instruction.
 ///
 /// # Safety
-/// That of the system calls.
+/// Those of the system calls.
 #[unsafe(naked)]
 pub unsafe extern "C" fn probe() {
     naked_asm!("svc #0", "svc #0", "udf #0")
 }
 
-/// The root of an address space.
+/// The type of the root of an address space.
 #[cfg(target_arch = "arm")]
 pub const SPACE: ObjectType = ObjectType::ArmPageDirectory;
-/// The root of an address space.
+/// The type of the root of an address space.
 #[cfg(target_arch = "aarch64")]
 pub const SPACE: ObjectType = ObjectType::ArmVspace;
-/// Frames.
+/// The types of frames.
 pub const FRAMES: &[ObjectType] = &[ObjectType::ArmSmallPage, ObjectType::ArmLargePage];
-/// Paging structures.
+/// The types of paging structures.
 pub const TABLES: &[(ObjectType, Kind)] = &[(ObjectType::ArmPageTable, Kind::Table)];
 
-/// Numbers of interrupt lines are below this.
+/// One past the last interrupt line.
 pub const LINES: usize = userlib::board::INTERRUPTS;
 
 /// Methods of this architecture.
@@ -102,9 +102,9 @@ pub const FORMS: &[Form] = {
     ]
 };
 
-/// Methods that cannot succeed: the component holds no capability for secure monitor calls, and the
-/// kernel drives no breakpoints here. The i.MX31's controller has no triggers to choose, and raises no
-/// interrupts for software.
+/// Methods that cannot succeed: the component holds no capability for secure monitor calls, and this kernel
+/// has no breakpoint driver. The i.MX31's interrupt controller has neither trigger modes nor
+/// software-generated interrupts.
 pub const NEVER: &[Method] = &[
     #[cfg(devices = "imx31")]
     Method::ArmIrqIssueIrqHandlerTrigger,

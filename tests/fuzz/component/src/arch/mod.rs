@@ -1,14 +1,14 @@
-//! What differs between architectures. Each is the same list of names:
+//! Differences between architectures. Each defines the same names:
 //!
-//! | name | what |
+//! | name | meaning |
 //! |---|---|
 //! | `probe` | a program: two system calls with the registers as they are, then an undefined instruction |
 //! | `FORMS` | the methods that only this architecture has |
-//! | `TABLES` | paging structures, the lowest first, and their kinds |
+//! | `TABLES` | paging structures and their kinds, the lowest level first |
 //! | `FRAMES` | types of frames |
-//! | `LINES` | numbers of interrupt lines are below this |
+//! | `LINES` | one past the last interrupt line |
 //! | `SPACE` | the type of the root of an address space |
-//! | `NEVER` | methods that cannot succeed here, and why |
+//! | `NEVER` | methods that cannot succeed here, with the reason |
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -6,27 +6,27 @@ use core::arch::naked_asm;
 use crate::forms::{Form, Part::*, form};
 use crate::kind::Kind;
 
-/// A program: two system calls, then an undefined instruction.
+/// A program: makes two system calls, then executes an undefined instruction.
 ///
 /// # Safety
-/// That of the system calls.
+/// Those of the system calls.
 #[unsafe(naked)]
 pub unsafe extern "C" fn probe() {
     naked_asm!("syscall", "syscall", "ud2")
 }
 
-/// The root of an address space.
+/// The type of the root of an address space.
 pub const SPACE: ObjectType = ObjectType::X86Pml4;
-/// Frames.
+/// The types of frames.
 pub const FRAMES: &[ObjectType] = &[ObjectType::X86Page4K, ObjectType::X86LargePage];
-/// Paging structures.
+/// The types of paging structures.
 pub const TABLES: &[(ObjectType, Kind)] = &[
     (ObjectType::X86PageTable, Kind::Table),
     (ObjectType::X86PageDirectory, Kind::Table2),
     (ObjectType::X86Pdpt, Kind::Table3),
 ];
 
-/// Numbers of interrupt lines are below this.
+/// One past the last interrupt line.
 pub const LINES: usize = 108;
 
 /// Methods of this architecture.
@@ -87,8 +87,8 @@ pub const FORMS: &[Form] = {
     ]
 };
 
-/// Where there are I/O APICs the plain method is refused; the rest is about hardware that the kernel
-/// does not drive.
+/// With I/O APICs, the generic method is refused; the other methods need hardware without a driver in this
+/// kernel.
 pub const NEVER: &[Method] = {
     use Method::*;
     &[

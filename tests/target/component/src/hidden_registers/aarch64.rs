@@ -10,7 +10,7 @@ macro_rules! register {
     ($name:literal) => {
         Register {
             name: $name,
-            // SAFETY: the test makes no other use of it.
+            // SAFETY: the test makes no other use of the register.
             write: |value| unsafe {
                 asm!(
                     concat!("msr ", $name, ", {}"),
@@ -20,7 +20,7 @@ macro_rules! register {
             },
             read: || {
                 let value: usize;
-                // SAFETY: reads a register.
+                // SAFETY: this only reads a register.
                 unsafe {
                     asm!(
                         concat!("mrs {}, ", $name),
@@ -48,7 +48,7 @@ pub(super) const REGISTERS: &[Register] = &[
     register!("dbgdtr_el0"),
 ];
 
-/// What users may not do.
+/// Accesses that user mode never has.
 pub(super) const REFUSED: &[(&str, fn())] = refused!(
     "cntv_ctl_el0",
     "cntv_cval_el0",
@@ -57,5 +57,5 @@ pub(super) const REFUSED: &[(&str, fn())] = refused!(
     "daif"
 );
 
-/// What they may do only with the option `user-timer`.
+/// Accesses that user mode has only with the option `user-timer`.
 pub(super) const TIMER: &[(&str, fn())] = refused!("cntp_ctl_el0", "cntp_cval_el0");

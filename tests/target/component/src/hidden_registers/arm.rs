@@ -1,5 +1,5 @@
-//! 32-bit Arm: the base of ThumbEE's handlers, Jazelle's configuration, timers, counters, and the debug
-//! communication channel. Cores that lack one of them refuse it.
+//! 32-bit Arm: the ThumbEE handler base, the Jazelle configuration, timers, counters, and the debug
+//! communication channel. Cores that lack one of these registers raise an exception.
 
 use core::arch::asm;
 
@@ -7,12 +7,12 @@ use super::Register;
 
 pub(super) const VALUES: &[usize] = &[0x1234_5678, 0x2345_6780];
 
-/// A register of a coprocessor: coprocessor, first operation, registers, second operation.
+/// A coprocessor register: coprocessor, first operation, registers, second operation.
 macro_rules! register {
     ($name:literal, $coprocessor:literal, $place:literal) => {
         Register {
             name: $name,
-            // SAFETY: the test makes no other use of it.
+            // SAFETY: the test makes no other use of the register.
             write: |value| unsafe {
                 asm!(
                     concat!("mcr ", $coprocessor, ", {}, ", $place),
@@ -22,7 +22,7 @@ macro_rules! register {
             },
             read: || {
                 let value: usize;
-                // SAFETY: reads a register.
+                // SAFETY: this only reads a register.
                 unsafe {
                     asm!(
                         concat!("mrc ", $coprocessor, ", {}, ", $place),
@@ -52,7 +52,7 @@ pub(super) const REGISTERS: &[Register] = &[
     register!("PMSELR", "p15, 0", "c9, c12, 5"),
 ];
 
-/// What users may not do.
+/// Accesses that user mode never has.
 pub(super) const REFUSED: &[(&str, fn())] = refused!(
     "TEECR", "p14, 6", "c0, c0, 0";
     "TEEHBR", "p14, 6", "c1, c0, 0";
@@ -61,7 +61,7 @@ pub(super) const REFUSED: &[(&str, fn())] = refused!(
     "PMCCNTR", "p15, 0", "c9, c13, 0"
 );
 
-/// What they may do only with the option `user-timer`.
+/// Accesses that user mode has only with the option `user-timer`.
 pub(super) const TIMER: &[(&str, fn())] = refused!(
     "CNTP_CTL", "p15, 0", "c14, c2, 1";
     "CNTP_TVAL", "p15, 0", "c14, c2, 0"

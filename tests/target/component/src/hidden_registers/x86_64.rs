@@ -1,19 +1,19 @@
-//! 64-bit x86: selectors, and instructions that tell where the kernel's tables are.
+//! 64-bit x86: selectors, and instructions that reveal the addresses of the kernel's tables.
 
 use core::arch::asm;
 use core::arch::x86_64::__cpuid_count;
 
 use super::Register;
 
-/// The null selectors but 0, and that of the users' data.
+/// The null selectors other than 0, and the user data selector.
 pub(super) const VALUES: &[usize] = &[1, 2, 3, 0x1b];
 
-/// A selector; bases are put back.
+/// A selector; the segment bases are restored.
 macro_rules! selector {
     ($name:literal) => {
         Register {
             name: $name,
-            // SAFETY: selectors mean nothing in 64-bit mode, and the bases are as before.
+            // SAFETY: selectors have no effect in 64-bit mode, and the bases are restored.
             write: |value| unsafe {
                 asm!(
                     "rdfsbase {fs}",
@@ -29,7 +29,7 @@ macro_rules! selector {
             },
             read: || {
                 let value: usize;
-                // SAFETY: reads a register.
+                // SAFETY: this only reads a register.
                 unsafe {
                     asm!(
                         concat!("mov {value:e}, ", $name),
@@ -50,8 +50,8 @@ pub(super) const REGISTERS: &[Register] = &[
     selector!("gs"),
 ];
 
-/// An instruction that stores something of the system at an address; where the processor cannot refuse it
-/// (UMIP; Intel SDM vol. 3, section 2.5), it is left out.
+/// An instruction that stores a system register at an address; it is skipped where the processor cannot
+/// refuse it (UMIP; Intel SDM vol. 3, section 2.5).
 macro_rules! store {
     ($instruction:literal) => {
         (concat!("`", $instruction, "`"), || {
@@ -73,18 +73,18 @@ macro_rules! store {
     };
 }
 
-/// What users may not do.
+/// Accesses that user mode never has.
 pub(super) const REFUSED: &[(&str, fn())] = &[
     store!("sgdt"),
     store!("sidt"),
     store!("sldt"),
     store!("str"),
     store!("smsw"),
-    // SAFETY: where it was an entry into the kernel, it would not come back.
+    // SAFETY: it faults; if it entered the kernel instead, it would not return.
     ("`sysenter`", || unsafe {
         asm!("sysenter", options(noreturn));
     }),
 ];
 
-/// There is none.
+/// x86 has no such register.
 pub(super) const TIMER: &[(&str, fn())] = &[];

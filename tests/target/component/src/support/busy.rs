@@ -1,9 +1,9 @@
-//! Using time up.
+//! Busy loops.
 
-/// One turn of a loop that waits, or that only uses time up.
+/// One iteration of a busy loop.
 ///
-/// On one core there is no hint to the processor: an emulator ends a turn at each, which makes such a loop
-/// fifty times slower. Where an emulator's cores take turns, it is what lets the others go on.
+/// On one core it gives the processor no hint: an emulator ends its turn at each, which makes such a loop
+/// fifty times slower. An emulator that runs several cores in turn needs the hint to run the others.
 pub fn relax() {
     if abi::config::SMP {
         userlib::arch::relax();
@@ -12,7 +12,7 @@ pub fn relax() {
     }
 }
 
-/// Uses time up for ever.
+/// Runs for ever.
 pub fn spin() -> ! {
     loop {
         relax();

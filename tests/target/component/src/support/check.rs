@@ -1,4 +1,4 @@
-//! Checks. One that fails ends the test, whichever thread makes it.
+//! Checks. A failed check in any thread ends the test.
 
 use super::protocol::{FAILED, Report};
 use core::fmt::{self, Debug};
@@ -10,7 +10,7 @@ use userlib::{CPtr, Capability, Error, Message, Startup, runtime};
 /// The result of a test.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
-/// An invocation that a test expects to succeed has failed.
+/// A failed invocation that the test expected to succeed.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
     error: Error,
@@ -34,12 +34,12 @@ impl Failure {
     }
 }
 
-/// The page's address; 0 before there is one.
+/// The address of the report page; 0 before [`start`].
 static REPORT: AtomicUsize = AtomicUsize::new(0);
 static REPORT_WORDS: AtomicUsize = AtomicUsize::new(0);
 static RUNNER: AtomicUsize = AtomicUsize::new(0);
 
-/// Notes where failures go.
+/// Stores the destinations of failure reports.
 pub(crate) fn start(startup: &'static Startup) {
     use super::protocol::names;
     let words = startup.shared(names::REPORT);
@@ -62,7 +62,7 @@ fn fail_at(location: &Location, reason: fmt::Arguments) -> ! {
         Report(words).set(format_args!("{reason} ({file}:{line})"));
     }
     Endpoint(CPtr(RUNNER.load(Relaxed))).send(Message::empty(FAILED));
-    // The runner does not return, and a thread without a way to the runner faults.
+    // The runner does not reply, and a thread without a capability to the runner faults.
     runtime::exit_thread(FAILED)
 }
 
@@ -72,7 +72,7 @@ pub fn fail(reason: fmt::Arguments) -> ! {
     fail_at(Location::caller(), reason)
 }
 
-/// Ends the test if `left`, which `text` computes, is not `right`.
+/// Ends the test if `left`, the value of the expression `text`, is not `right`.
 #[track_caller]
 pub fn same<L: Debug + PartialEq<R> + ?Sized, R: Debug + ?Sized>(text: &str, left: &L, right: &R) {
     if left != right {
@@ -80,7 +80,7 @@ pub fn same<L: Debug + PartialEq<R> + ?Sized, R: Debug + ?Sized>(text: &str, lef
     }
 }
 
-/// Ends the test if `condition`, which `text` computes, is false.
+/// Ends the test if `condition`, the value of the expression `text`, is false.
 #[track_caller]
 pub fn is_true(text: &str, condition: bool) {
     if !condition {
@@ -101,7 +101,7 @@ macro_rules! check {
     };
 }
 
-/// Ends the test if the first value is not the second, which is the one expected.
+/// Ends the test if the first value is not equal to the second, which is the expected one.
 #[macro_export]
 macro_rules! check_eq {
     ($left:expr, $right:expr) => {

@@ -7,17 +7,17 @@ use super::{Outcome, SLICE, Test, ms};
 use userlib::cap::{SchedContext, SchedControl, SchedParameters};
 use userlib::{Result, Thread};
 
-/// How often a test looks whether another core has done something; each time it sleeps for [`NAP`].
+/// How often a test checks whether another core has done something; before each check it sleeps for [`NAP`].
 const LOOKS: usize = 200;
 const NAP: userlib::Microseconds = ms(2);
 
 impl Test {
-    /// The cores behind the first, on which the test itself runs; no more than tests need.
+    /// The cores other than the first, on which the test itself runs; no more than tests need.
     pub fn further_cores(&self) -> Range<usize> {
         1..self.boot_info().nodes.min(names::SCHED_CONTROLS.len() + 1)
     }
 
-    /// The right to hand out time on a core.
+    /// The capability to configure scheduling contexts of a core.
     pub fn control_of(&self, core: usize) -> SchedControl {
         match core.checked_sub(1) {
             None => self.sched_control,
@@ -25,14 +25,14 @@ impl Test {
         }
     }
 
-    /// A new context of a core.
+    /// A new scheduling context of a core.
     pub fn time_on(&mut self, core: usize, time: &SchedParameters) -> Result<SchedContext> {
         let context = self.create_sched_context(time)?;
         self.control_of(core).configure(context, time)?;
         Ok(context)
     }
 
-    /// Makes a thread of a core, with given time.
+    /// Makes a thread of a core, with the given scheduling parameters.
     pub fn timed_on<F: FnOnce() + Send + 'static>(
         &mut self,
         core: usize,
@@ -46,7 +46,7 @@ impl Test {
         Ok(thread)
     }
 
-    /// Makes a thread of a core and lets it run.
+    /// Makes a thread of a core and starts it.
     pub fn spawn_on<F: FnOnce() + Send + 'static>(
         &mut self,
         core: usize,
@@ -58,7 +58,8 @@ impl Test {
         Ok(thread)
     }
 
-    /// Makes a passive thread that waits; see [`Test::spawn_passive`]. It gets its first time on a core.
+    /// Makes a passive thread that waits; see [`Test::spawn_passive`]. Its first scheduling context is of
+    /// `core`.
     pub fn spawn_passive_on<F: FnOnce() + Send + 'static>(
         &mut self,
         core: usize,
@@ -74,7 +75,7 @@ impl Test {
         Ok(thread)
     }
 
-    /// Whether something is so, some time.
+    /// Whether a condition becomes true within `LOOKS` checks.
     pub fn comes_true(&mut self, mut what: impl FnMut() -> bool) -> Result<bool> {
         for _ in 0..LOOKS {
             if what() {

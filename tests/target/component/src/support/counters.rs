@@ -1,4 +1,4 @@
-//! What goes on: threads count, the test looks.
+//! Counters of progress: threads count, the test reads.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -8,21 +8,22 @@ use userlib::Result;
 const COUNTERS: usize = 4;
 static COUNT: [AtomicUsize; COUNTERS] = [const { AtomicUsize::new(0) }; COUNTERS];
 
-/// How far a counter has come.
+/// The value of a counter.
 pub fn count(counter: usize) -> usize {
     COUNT[counter].load(Relaxed)
 }
 
-/// Lets a counter go on from here.
+/// Sets a counter.
 pub fn set(counter: usize, count: usize) {
     COUNT[counter].store(count, Relaxed);
 }
 
-/// Counts one more.
+/// Increments a counter.
 ///
-/// Where an emulator's cores take turns, one that counts gives its turn away each time. Else it keeps it for
-/// a good part of a slice, and another one, whose kernel gives its turn away by each access to the timer,
-/// takes whole slices to get out: by then whoever has waited for it has none left, and waits again.
+/// An emulator that runs its cores in turn ends this core's turn at each step. Otherwise a counting core
+/// would keep its turn for a large part of a timeslice, and a core in the kernel, which loses its turn at
+/// each access to the timer, would take whole timeslices to exit: by then a thread that waited for it has no
+/// budget left, and waits again.
 pub fn step(counter: usize) {
     COUNT[counter].fetch_add(1, Relaxed);
     if abi::config::SMP {
@@ -30,20 +31,20 @@ pub fn step(counter: usize) {
     }
 }
 
-/// Work that never ends.
+/// Counts for ever.
 pub fn count_for_ever(counter: usize) -> ! {
     loop {
         step(counter);
     }
 }
 
-/// Whether a counter goes on, some time; see [`Test::comes_true`].
+/// Whether a counter increases within some time; see [`Test::comes_true`].
 pub fn moves(test: &mut Test, counter: usize) -> Result<bool> {
     let before = count(counter);
     test.comes_true(|| count(counter) > before)
 }
 
-/// Whether a counter stands still, for some milliseconds.
+/// Whether a counter does not change for some milliseconds.
 pub fn stands(test: &mut Test, counter: usize) -> Result<bool> {
     let before = count(counter);
     test.sleep(ms(10))?;

@@ -1,4 +1,4 @@
-//! What happened, in order: threads note letters, the test compares the word.
+//! Events in order: threads note letters, the test compares the resulting text.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
@@ -8,7 +8,7 @@ const ROOM: usize = 512;
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static EVENTS: [AtomicU8; ROOM] = [const { AtomicU8::new(0) }; ROOM];
 
-/// Notes that something happened.
+/// Notes an event.
 pub fn note(event: char) {
     let place = COUNT.fetch_add(1, Relaxed);
     if let Some(place) = EVENTS.get(place) {
@@ -16,14 +16,14 @@ pub fn note(event: char) {
     }
 }
 
-/// What was noted.
+/// Noted events.
 #[derive(Clone, Copy)]
 pub struct Events {
     bytes: [u8; ROOM],
     count: usize,
 }
 
-/// What was noted so far.
+/// The events noted so far.
 pub fn noted() -> Events {
     let mut bytes = [0; ROOM];
     for (byte, event) in bytes.iter_mut().zip(&EVENTS) {
@@ -33,18 +33,18 @@ pub fn noted() -> Events {
     Events { bytes, count }
 }
 
-/// How much was noted, which may be more than is kept.
+/// The number of noted events, which may exceed the number kept.
 pub fn count() -> usize {
     COUNT.load(Relaxed)
 }
 
-/// Forgets what was noted.
+/// Clears the noted events.
 pub fn forget() {
     COUNT.store(0, Relaxed);
 }
 
 impl Events {
-    /// Whether something was noted.
+    /// Whether an event was noted.
     pub fn contains(&self, event: &str) -> bool {
         self.text().contains(event)
     }

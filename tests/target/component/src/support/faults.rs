@@ -4,19 +4,19 @@ use super::{ABOVE, Outcome, Test, fail};
 use userlib::cap::{Endpoint, Reply};
 use userlib::{Fault, Message, Thread};
 
-/// A thread whose faults come to the test, and the means to answer them.
+/// A thread that reports its faults to the test, and the objects to reply to them.
 #[derive(Clone, Copy)]
 pub struct Watched {
     /// The thread.
     pub thread: Thread,
-    /// Where its faults come.
+    /// The endpoint of its fault messages.
     pub endpoint: Endpoint,
-    /// What stands for the thread after a fault.
+    /// The reply object for its faults.
     pub reply: Reply,
 }
 
 impl Test {
-    /// Makes a thread, more urgent than the test, whose faults come to the test.
+    /// Makes a thread of higher priority than the test, which receives its faults.
     pub fn watched<F: FnOnce() + Send + 'static>(&mut self, work: F) -> Outcome<Watched> {
         let endpoint: Endpoint = self.create()?;
         Ok(Watched {
@@ -26,7 +26,7 @@ impl Test {
         })
     }
 
-    /// The fault that `work` ends with.
+    /// The fault in which `work` ends.
     #[track_caller]
     pub fn fault_of<F: FnOnce() + Send + 'static>(&mut self, work: F) -> Outcome<Fault> {
         let watched = self.watched(work)?;

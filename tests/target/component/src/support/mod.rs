@@ -1,4 +1,4 @@
-//! What tests are written with.
+//! Support code for tests.
 
 pub mod arch;
 mod busy;

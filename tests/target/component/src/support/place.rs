@@ -1,4 +1,4 @@
-//! An untyped, and a place for what is made of it.
+//! An untyped, and slots for the objects made from it.
 
 use super::Test;
 use abi::ObjectType;
@@ -8,7 +8,7 @@ use userlib::{CPtr, Capability, Result};
 /// log2 of the slots of [`Place::table`].
 pub const RADIX: usize = 4;
 
-/// An untyped of some size, and a table for what is made of it.
+/// An untyped, and a table for the objects made from it.
 pub struct Place {
     /// The untyped.
     pub untyped: Untyped,
@@ -19,7 +19,7 @@ pub struct Place {
 impl Place {
     /// An untyped of 2^`size_bits` bytes, and a table.
     pub fn new(test: &mut Test, size_bits: usize) -> Result<Self> {
-        // The large one last: what alignment skips is lost.
+        // The large one comes last, because memory skipped for its alignment is lost.
         let table = test.create_sized(RADIX)?;
         let untyped = test.create_sized(size_bits)?;
         Ok(Self { untyped, table })
@@ -35,20 +35,20 @@ impl Place {
         }
     }
 
-    /// Makes objects of this type.
+    /// Makes objects of this type, in the table.
     pub fn make(&self, object: ObjectType, argument: usize, offset: usize, count: usize) -> Result {
         self.untyped
             .retype(object, argument, self.range(offset), count)
     }
 
-    /// Moves what is in the table to an own slot.
+    /// Moves a capability from the table to a slot of the test.
     pub fn take<T: Capability>(&self, test: &mut Test, index: usize) -> Result<T> {
         let slot = test.empty_slot()?;
         slot.move_from(self.table.slot_of_table(index, RADIX))?;
         Ok(T::at(CPtr(slot.index)))
     }
 
-    /// Deletes what is in the table.
+    /// Deletes a capability in the table.
     pub fn delete(&self, index: usize) -> Result {
         self.table.slot_of_table(index, RADIX).delete()
     }

@@ -1,71 +1,71 @@
-//! How a test tells the runner about its end.
+//! How a test reports its end to the runner.
 //!
-//! Faults go to the runner, under badges that say whose; and the end of the test's first thread is a
-//! fault like others ([`userlib::Outcome`]). A test that fails writes the reason on a page that both
-//! share, and sends a message that it is there.
+//! Faults go to the runner, with badges that identify the thread; the end of the test's first thread is a
+//! fault like others ([`userlib::Outcome`]). A failed test writes the reason to a shared page, and then sends
+//! a message to the runner.
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Names of what the runner gives.
+/// Names of the objects and values that the runner gives.
 pub mod names {
-    /// Where the end is told, and where faults go: an endpoint.
+    /// The endpoint for the test's end and for faults.
     pub const RUNNER: &str = "runner";
     /// The page for reasons.
     pub const REPORT: &str = "report";
-    /// Which file of tests.
+    /// The index of the test's file.
     pub const GROUP: &str = "group";
-    /// Which test of the file.
+    /// The index of the test in its file.
     pub const INDEX: &str = "index";
     /// The root task's CNode.
     pub const ROOT_CNODE: &str = "root-cnode";
-    /// The right to make ASID pools.
+    /// The capability to make ASID pools.
     pub const ASID_CONTROL: &str = "asid-control";
-    /// Domains.
+    /// The capability to configure domains.
     pub const DOMAIN: &str = "domain";
     /// The scheduling context that the test runs on.
     pub const SCHED_CONTEXT: &str = "sched-context";
     /// The boot information, mapped.
     pub const BOOT_INFO: &str = "boot-info";
-    /// The rights to hand out time on the cores behind the first, as far as there are such.
+    /// The SchedControl capabilities of the cores other than the first, if there are any.
     pub const SCHED_CONTROLS: &[&str] = &["sched-control-1", "sched-control-2", "sched-control-3"];
-    /// Registers of a timer, mapped; on boards where timers have some.
+    /// Registers of a timer, mapped; on boards with memory-mapped timers.
     pub const TIMER: &str = "timer";
 }
 
-/// Label of the message that a test has failed.
+/// Label of the message that reports a failed test.
 pub const FAILED: usize = 1001;
 
-/// Label of the request that the clock which ends tests be silent for a long time: [`QUIET_SECONDS`].
+/// Label of the request to stop the ticks of the test clock for [`QUIET_SECONDS`].
 pub const QUIET: usize = 1002;
-/// A test that asked for silence may take so long, and until then nothing happens but what it does.
+/// The maximum duration of a test that sent [`QUIET`]; without ticks, only the test itself causes events.
 pub const QUIET_SECONDS: u64 = 150;
 
-/// Badge of the faults of the test's first thread, whose end is that of the test.
+/// Badge of the faults of the test's first thread; its end is the end of the test.
 pub const BY_TEST: usize = 1;
-/// Badge of everything else that a test sends. Its further threads may end.
+/// Badge of all other messages of a test. Its further threads may end.
 pub const BY_THREAD: usize = 2;
-/// Badge of the clock that ends tests which do not.
+/// Badge of the clock that ends tests which take too long.
 pub const BY_CLOCK: usize = 4;
 
-/// The page that holds the reason of a failure: its length, then its bytes, one a word.
+/// The page that holds the reason of a failure: its length, then its bytes, one per word.
 #[derive(Clone, Copy)]
 pub struct Report(pub &'static [AtomicUsize]);
 
 impl Report {
-    /// Forgets what was written.
+    /// Removes the reason.
     pub fn clear(self) {
         self.0[0].store(0, Relaxed);
     }
 
-    /// Writes a reason; cut to what fits.
+    /// Writes a reason, truncated to the page's size.
     pub fn set(mut self, reason: fmt::Arguments) {
         self.clear();
-        // It never fails: what is too long is cut.
+        // It never fails: text that is too long is truncated.
         let _ = self.write_fmt(reason);
     }
 
-    /// Whether there is one.
+    /// Whether there is a reason.
     pub fn is_empty(self) -> bool {
         self.0[0].load(Relaxed) == 0
     }
@@ -77,7 +77,7 @@ impl Write for Report {
         for byte in text.bytes() {
             let end = length.load(Relaxed);
             let Some(place) = room.get(end) else { break };
-            // The page is the test's, who may write anything to it.
+            // The test can write arbitrary words to this page, including the length.
             place.store(byte as usize, Relaxed);
             length.store(end + 1, Relaxed);
         }

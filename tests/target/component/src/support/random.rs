@@ -5,12 +5,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of a seed other than 0.
+    /// A generator with a seed other than 0.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// What a generator goes on from that is made with it.
+    /// The state: a generator made with it continues the sequence.
     pub const fn state(&self) -> u64 {
         self.0
     }
@@ -29,12 +29,12 @@ impl Random {
         self.word() % limit
     }
 
-    /// One of several.
+    /// One of several values.
     pub fn choose<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 
-    /// A number of the kind that finds mistakes: small, near the ends of the range, one bit, any.
+    /// A number that tends to find errors: small, near the ends of the range, a single bit, or any.
     pub fn interesting(&mut self) -> usize {
         match self.below(6) {
             0 => self.below(8),

@@ -1,4 +1,4 @@
-//! What a test is given.
+//! The environment of a test.
 
 use super::protocol::{QUIET, names};
 use abi::BootInfo;
@@ -9,16 +9,16 @@ use userlib::{
     Capability, Environment, Error, LookupFailure, Message, Microseconds, Result, Rights, Startup,
 };
 
-/// What a test is given: the means of a parent, and a clock.
+/// The environment of a test: objects to make components and threads from, and a clock.
 pub struct Test {
     environment: Environment,
-    /// What else the runner gave, by name.
+    /// Further objects from the runner, by name.
     pub startup: &'static Startup,
     /// A clock.
     pub clock: Clock,
     /// The scheduling context that the test's first thread runs on.
     pub sched_context: SchedContext,
-    /// The handler of faults that are not expected: the runner.
+    /// The handler of unexpected faults: the runner.
     pub faults: Endpoint,
 }
 
@@ -46,10 +46,10 @@ impl Test {
         }
     }
 
-    /// The boot information, as the root task got it.
+    /// The boot information, as the root task received it.
     pub fn boot_info(&self) -> &'static BootInfo {
         let words = self.startup.shared(names::BOOT_INFO);
-        // SAFETY: the page is a copy of the kernel's, mapped for reading, and nobody writes to it.
+        // SAFETY: the page is a copy of the kernel's, mapped for reading, and no thread writes to it.
         unsafe { &*words.as_ptr().cast() }
     }
 
@@ -63,7 +63,7 @@ impl Test {
         self.allocator.create_sized(argument)
     }
 
-    /// A new frame, mapped for reading and writing: frame and address.
+    /// A new frame, mapped for reading and writing; returns frame and address.
     pub fn create_page(&mut self) -> Result<(Frame, usize)> {
         let page = self.create_shared_page()?;
         Ok((page.frame, page.words.as_ptr() as usize))
@@ -74,7 +74,7 @@ impl Test {
         self.allocator.slot(capability)
     }
 
-    /// A slot that is empty.
+    /// An empty slot.
     pub fn empty_slot(&mut self) -> Result<Slot> {
         self.allocator.allocate_slot()
     }
@@ -99,7 +99,7 @@ impl Test {
         self.slot(capability).delete()
     }
 
-    /// Whether there is no capability in a slot: such a one cannot be moved.
+    /// Whether a slot is empty: then a move from it fails.
     pub fn is_empty(&mut self, slot: Slot) -> Result<bool> {
         let spare = self.empty_slot()?;
         let result = match spare.move_from(slot) {
@@ -120,13 +120,13 @@ impl Test {
         self.is_empty(slot)
     }
 
-    /// Lets the clock that ends tests be silent for [`QUIET_SECONDS`](super::protocol::QUIET_SECONDS), so that the kernel has no other
-    /// deadlines than the test's.
+    /// Stops the ticks of the clock that ends tests for [`QUIET_SECONDS`](super::protocol::QUIET_SECONDS), so
+    /// that the kernel has only the test's own deadlines.
     pub fn quiet(&self) {
         self.faults.send(Message::empty(QUIET));
     }
 
-    /// Time since some moment in the past.
+    /// Time since an arbitrary instant in the past.
     pub fn now(&self) -> Microseconds {
         self.clock.now()
     }

@@ -12,10 +12,10 @@ pub const ABOVE: u8 = 110;
 /// A priority below.
 pub const BELOW: u8 = 90;
 
-/// Time of threads that are not about time: round robin in turns of 5 ms.
+/// Scheduling parameters of threads in tests that are not about time: round robin with timeslices of 5 ms.
 pub const SLICE: SchedParameters = SchedParameters::round_robin(ms(5));
 
-/// While a test's first thread has this priority, everybody else goes first.
+/// While a test's first thread has this priority, all other threads run first.
 const LAST: u8 = 1;
 
 /// Milliseconds.
@@ -29,7 +29,7 @@ pub const fn us(microseconds: u64) -> Microseconds {
 }
 
 impl Test {
-    /// Makes a thread that [`Thread::start`] lets run. Its faults go to `fault_endpoint`.
+    /// Makes a thread; [`Thread::start`] starts it. Its faults go to `fault_endpoint`.
     pub fn thread_with<F: FnOnce() + Send + 'static>(
         &mut self,
         priority: u8,
@@ -45,7 +45,7 @@ impl Test {
         self.create_thread(&parameters, work)
     }
 
-    /// Makes a thread with time of its own.
+    /// Makes a thread with a scheduling context of its own.
     pub fn thread<F: FnOnce() + Send + 'static>(
         &mut self,
         priority: u8,
@@ -54,7 +54,7 @@ impl Test {
         self.thread_with(priority, Some(SLICE), self.faults, work)
     }
 
-    /// Makes a thread with given time.
+    /// Makes a thread with the given scheduling parameters.
     pub fn timed<F: FnOnce() + Send + 'static>(
         &mut self,
         priority: u8,
@@ -64,7 +64,7 @@ impl Test {
         self.thread_with(priority, Some(time), self.faults, work)
     }
 
-    /// Makes a thread without time of its own.
+    /// Makes a passive thread.
     pub fn passive<F: FnOnce() + Send + 'static>(
         &mut self,
         priority: u8,
@@ -73,16 +73,16 @@ impl Test {
         self.thread_with(priority, None, self.faults, work)
     }
 
-    /// Makes a thread with time of its own and lets it run.
+    /// Makes a thread with a scheduling context of its own and starts it.
     pub fn spawn<F: FnOnce() + Send + 'static>(&mut self, priority: u8, work: F) -> Result<Thread> {
         let thread = self.thread(priority, work)?;
         thread.start()?;
         Ok(thread)
     }
 
-    /// Makes a passive thread and lends it time until it waits.
+    /// Makes a passive thread and gives it a scheduling context until it waits.
     ///
-    /// `work` must begin with a receive: then the time is taken back.
+    /// `work` must begin with a receive: then the context is unbound.
     pub fn spawn_passive<F: FnOnce() + Send + 'static>(
         &mut self,
         priority: u8,
@@ -91,7 +91,7 @@ impl Test {
         self.spawn_passive_with(priority, self.faults, work)
     }
 
-    /// The same, with faults going to `fault_endpoint`.
+    /// The same, with a fault endpoint.
     pub fn spawn_passive_with<F: FnOnce() + Send + 'static>(
         &mut self,
         priority: u8,
@@ -107,7 +107,8 @@ impl Test {
         Ok(thread)
     }
 
-    /// Makes a bare thread of this address space and CSpace: no registers, no buffer, no time.
+    /// Makes a bare thread of this address space and CSpace: no register values, no buffer, no scheduling
+    /// context.
     pub fn bare_thread(&mut self) -> Result<Tcb> {
         let tcb: Tcb = self.create()?;
         let cnode = self.allocator.cnode();
@@ -115,13 +116,13 @@ impl Test {
         Ok(tcb)
     }
 
-    /// Lets all others run until they wait, or have no time.
+    /// Lets all other threads run until they wait, or have no budget.
     pub fn settle(&mut self) -> Result {
         self.tcb.set_priority(self.tcb, LAST)?;
         self.tcb.set_priority(self.tcb, PRIORITY)
     }
 
-    /// Sleeps for a time: as the end of a period of this length.
+    /// Sleeps for a time: until the end of a period of this length.
     pub fn sleep(&mut self, time: Microseconds) -> Result {
         let nap = SchedParameters::new(ms(1), time);
         self.sched_control.configure(self.sched_context, &nap)?;

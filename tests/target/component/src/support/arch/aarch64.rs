@@ -9,27 +9,27 @@ pub const LOAD_BYTES: usize = 4;
 pub const STORE_BYTES: usize = 4;
 /// Bytes of the first instruction of [`undefined`].
 pub const UNDEFINED_BYTES: usize = 4;
-/// Where in [`system_call`] the system call is.
+/// Offset of the system call instruction in [`system_call`].
 pub const SYSTEM_CALL_OFFSET: usize = 4;
-/// Number and capability of the second system call of [`call_twice`]: x9, x10.
+/// Register indices of number and capability of the second system call of [`call_twice`]: x9, x10.
 pub const SECOND_CALL: (usize, usize) = (17, 18);
-/// What the fault message tells of an undefined instruction: the syndrome of an unknown reason, with an
-/// instruction of 32 bits.
+/// The fault number of an undefined instruction: a syndrome of unknown reason, with an instruction of 32
+/// bits.
 pub const UNDEFINED_NUMBER: usize = 1 << 25;
-/// What it tells of floating point that is denied: class 7, condition code 14, which is valid.
+/// The fault number of disabled floating point: class 7, condition code 14, which is valid.
 pub const DENIED_NUMBER: usize = 0x7 << 26 | 1 << 25 | 1 << 24 | 0xe << 20;
-/// Status of a fault by reading where nothing is mapped, not even a page table: class 0x24, an
-/// instruction of 32 bits, translation fault, level 2.
+/// Status of a read fault where nothing is mapped, not even a page table: class 0x24, an instruction of 32
+/// bits, translation fault, level 2.
 pub const STATUS_READ: usize = 0x24 << 26 | 1 << 25 | 0x6;
-/// The same by writing.
+/// The same for a write.
 pub const STATUS_WRITE: usize = STATUS_READ | 1 << 6;
-/// Status of a fault by writing to a page that is mapped for reading: permission fault, level 3, write.
+/// Status of a write fault at a read-only page: permission fault, level 3, write.
 pub const STATUS_WRITE_PROTECTED: usize = 0x24 << 26 | 1 << 25 | 1 << 6 | 0xf;
 
 /// Reads a word.
 ///
 /// # Safety
-/// Nothing of Rust's is there, or it may be read.
+/// No Rust object is there, or it may be read.
 #[unsafe(naked)]
 pub unsafe extern "C" fn load(address: usize) -> usize {
     naked_asm!("ldr x0, [x0]", "ret")
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn load(address: usize) -> usize {
 /// Writes a word.
 ///
 /// # Safety
-/// Nothing of Rust's is there, or it may be changed.
+/// No Rust object is there, or it may be changed.
 #[unsafe(naked)]
 pub unsafe extern "C" fn store(address: usize, value: usize) {
     naked_asm!("str x1, [x0]", "ret")
@@ -47,27 +47,28 @@ pub unsafe extern "C" fn store(address: usize, value: usize) {
 /// Executes an undefined instruction.
 ///
 /// # Safety
-/// None needed.
+/// No conditions.
 #[unsafe(naked)]
 pub unsafe extern "C" fn undefined() {
     naked_asm!("udf #0", "ret")
 }
 
-/// A system call by number, with capability and message information; the capability register after.
+/// Makes a system call by number, with capability and message information; returns the capability register.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 #[unsafe(naked)]
 pub unsafe extern "C" fn system_call(cap: usize, info: usize, number: usize) -> usize {
     naked_asm!("mov x7, x2", "svc #0", "ret")
 }
 
-/// A system call by number, with all registers that count.
+/// Makes a system call by number, with all registers that the ABI uses.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 pub unsafe fn raw_system_call(number: usize, registers: &mut Registers) {
-    // SAFETY: as in userlib: what the kernel changes is declared; the rest is the caller's promise.
+    // SAFETY: as in userlib: all registers that the kernel changes are declared; the caller guarantees the
+    // rest.
     unsafe {
         asm!(
             "svc #0",
@@ -87,25 +88,25 @@ pub unsafe fn raw_system_call(number: usize, registers: &mut Registers) {
 /// A program: runs for ever.
 ///
 /// # Safety
-/// None needed.
+/// No conditions.
 #[unsafe(naked)]
 pub unsafe extern "C" fn spin() {
     naked_asm!("2:", "b 2b")
 }
 
-/// A program: one system call, then runs for ever.
+/// A program: makes one system call, then runs for ever.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call_once() {
     naked_asm!("svc #0", "2:", "b 2b")
 }
 
-/// A program: two system calls, then runs for ever.
+/// A program: makes two system calls, then runs for ever.
 ///
 /// # Safety
-/// That of the system calls.
+/// Those of the system calls.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call_twice() {
     naked_asm!(
@@ -118,7 +119,7 @@ pub unsafe extern "C" fn call_twice() {
     )
 }
 
-/// A program: counts in the word that the first argument register points at.
+/// A program: increments the word at the address in the first argument register.
 ///
 /// # Safety
 /// The word is a counter.
@@ -135,7 +136,7 @@ pub unsafe extern "C" fn count_up() {
 
 /// Fills the floating-point registers.
 pub fn fill_fpu(value: u64) {
-    // SAFETY: the program is compiled without floating point, so that the registers are free.
+    // SAFETY: the program is compiled without floating point, so the registers are unused.
     unsafe {
         asm!(
             ".arch_extension fp",
@@ -159,7 +160,7 @@ pub fn fill_fpu(value: u64) {
 /// Whether all floating-point registers hold a value.
 pub fn fpu_holds(value: u64) -> bool {
     let mut registers = [0u64; 64];
-    // SAFETY: as above; the array has room for all.
+    // SAFETY: as above; the array has room for all registers.
     unsafe {
         asm!(
             ".arch_extension fp",

@@ -9,26 +9,25 @@ pub const LOAD_BYTES: usize = 4;
 pub const STORE_BYTES: usize = 4;
 /// Bytes of the first instruction of [`undefined`].
 pub const UNDEFINED_BYTES: usize = 4;
-/// Where in [`system_call`] the system call is.
+/// Offset of the system call instruction in [`system_call`].
 pub const SYSTEM_CALL_OFFSET: usize = 8;
-/// Number and capability of the second system call of [`call_twice`]: r9, r10.
+/// Register indices of number and capability of the second system call of [`call_twice`]: r9, r10.
 pub const SECOND_CALL: (usize, usize) = (6, 7);
-/// What the fault message tells of an undefined instruction.
+/// The fault number of an undefined instruction.
 pub const UNDEFINED_NUMBER: usize = 0;
-/// What it tells of floating point that is denied: the same.
+/// The fault number of disabled floating point: the same.
 pub const DENIED_NUMBER: usize = 0;
-/// Status of a fault by reading where nothing is mapped, not even a page table: translation fault,
-/// section.
+/// Status of a read fault where nothing is mapped, not even a page table: translation fault, section.
 pub const STATUS_READ: usize = 0x5;
-/// The same by writing.
+/// The same for a write.
 pub const STATUS_WRITE: usize = STATUS_READ | 0x800;
-/// Status of a fault by writing to a page that is mapped for reading: permission fault, page, write.
+/// Status of a write fault at a read-only page: permission fault, page, write.
 pub const STATUS_WRITE_PROTECTED: usize = 0x80f;
 
 /// Reads a word.
 ///
 /// # Safety
-/// Nothing of Rust's is there, or it may be read.
+/// No Rust object is there, or it may be read.
 #[unsafe(naked)]
 pub unsafe extern "C" fn load(address: usize) -> usize {
     naked_asm!("ldr r0, [r0]", "bx lr")
@@ -37,7 +36,7 @@ pub unsafe extern "C" fn load(address: usize) -> usize {
 /// Writes a word.
 ///
 /// # Safety
-/// Nothing of Rust's is there, or it may be changed.
+/// No Rust object is there, or it may be changed.
 #[unsafe(naked)]
 pub unsafe extern "C" fn store(address: usize, value: usize) {
     naked_asm!("str r1, [r0]", "bx lr")
@@ -46,16 +45,16 @@ pub unsafe extern "C" fn store(address: usize, value: usize) {
 /// Executes an undefined instruction.
 ///
 /// # Safety
-/// None needed.
+/// No conditions.
 #[unsafe(naked)]
 pub unsafe extern "C" fn undefined() {
     naked_asm!("udf #0", "bx lr")
 }
 
-/// A system call by number, with capability and message information; the capability register after.
+/// Makes a system call by number, with capability and message information; returns the capability register.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 #[unsafe(naked)]
 pub unsafe extern "C" fn system_call(cap: usize, info: usize, number: usize) -> usize {
     naked_asm!(
@@ -66,12 +65,13 @@ pub unsafe extern "C" fn system_call(cap: usize, info: usize, number: usize) -> 
     )
 }
 
-/// A system call by number, with all registers that count.
+/// Makes a system call by number, with all registers that the ABI uses.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 pub unsafe fn raw_system_call(number: usize, registers: &mut Registers) {
-    // SAFETY: as in userlib: what the kernel changes is declared; the rest is the caller's promise.
+    // SAFETY: as in userlib: all registers that the kernel changes are declared; the caller guarantees the
+    // rest.
     unsafe {
         asm!(
             "mov {saved}, r6",
@@ -95,25 +95,25 @@ pub unsafe fn raw_system_call(number: usize, registers: &mut Registers) {
 /// A program: runs for ever.
 ///
 /// # Safety
-/// None needed.
+/// No conditions.
 #[unsafe(naked)]
 pub unsafe extern "C" fn spin() {
     naked_asm!("2:", "b 2b")
 }
 
-/// A program: one system call, then runs for ever.
+/// A program: makes one system call, then runs for ever.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call_once() {
     naked_asm!("svc #0", "2:", "b 2b")
 }
 
-/// A program: two system calls, then runs for ever.
+/// A program: makes two system calls, then runs for ever.
 ///
 /// # Safety
-/// That of the system calls.
+/// Those of the system calls.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call_twice() {
     naked_asm!(
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn call_twice() {
     )
 }
 
-/// A program: counts in the word that the first argument register points at.
+/// A program: increments the word at the address in the first argument register.
 ///
 /// # Safety
 /// The word is a counter.
@@ -141,9 +141,9 @@ pub unsafe extern "C" fn count_up() {
     )
 }
 
-/// Fills the floating-point registers: 16, or the first, some and the last of 32.
+/// Fills the floating-point registers: all 16, or of 32 the first, some others and the last.
 pub fn fill_fpu(value: u64) {
-    // SAFETY: the program is compiled without floating point, so that the registers are free.
+    // SAFETY: the program is compiled without floating point, so the registers are unused.
     unsafe {
         asm!(
             ".fpu vfpv2",
@@ -166,10 +166,10 @@ pub fn fill_fpu(value: u64) {
     }
 }
 
-/// Whether the floating-point registers hold a value, as far as [`fill_fpu`] filled them.
+/// Whether the floating-point registers that [`fill_fpu`] fills hold a value.
 pub fn fpu_holds(value: u64) -> bool {
     let mut registers = [value; 20];
-    // SAFETY: as above; the array has room for all.
+    // SAFETY: as above; the array has room for all registers.
     unsafe {
         asm!(
             ".fpu vfpv2",

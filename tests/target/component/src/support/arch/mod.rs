@@ -1,14 +1,14 @@
-//! What tests need of the processor. Each architecture is the same list of names.
+//! What tests need of the processor. Each architecture defines the same names.
 //!
-//! | name | what |
+//! | name | purpose |
 //! |---|---|
 //! | `load`, `store`, `undefined` | functions whose first instruction may fault; `..._BYTES` long |
-//! | `system_call`, `raw_system_call` | any system call, with all registers that count |
-//! | `SYSTEM_CALL_OFFSET` | where in `system_call` the instruction is |
+//! | `system_call`, `raw_system_call` | any system call, with all registers that the ABI uses |
+//! | `SYSTEM_CALL_OFFSET` | offset of the instruction in `system_call` |
 //! | `spin`, `call_once`, `call_twice` | programs of bare threads: no stack, registers as they are |
 //! | `SECOND_CALL` | the registers that hold number and capability of `call_twice`'s second call |
 //! | `fill_fpu`, `fpu_holds` | the contents of the floating-point registers |
-//! | `read_all_registers` | nothing but a system call, from a thread whose registers all count |
+//! | `read_all_registers` | only a system call, made by a thread with a value in each register |
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -9,25 +9,25 @@ pub const LOAD_BYTES: usize = 3;
 pub const STORE_BYTES: usize = 3;
 /// Bytes of the first instruction of [`undefined`].
 pub const UNDEFINED_BYTES: usize = 2;
-/// Where in [`system_call`] the system call is.
+/// Offset of the system call instruction in [`system_call`].
 pub const SYSTEM_CALL_OFFSET: usize = 4;
-/// Number and capability of the second system call of [`call_twice`]: r14, rbx.
+/// Register indices of number and capability of the second system call of [`call_twice`]: r14, rbx.
 pub const SECOND_CALL: (usize, usize) = (16, 4);
-/// Vector of an undefined instruction, which the fault message tells.
+/// The fault number of an undefined instruction: its vector.
 pub const UNDEFINED_NUMBER: usize = 6;
-/// Vector of a floating-point unit that is not available: what those hear whom it is denied.
+/// The fault number of disabled floating point: the vector "device not available".
 pub const DENIED_NUMBER: usize = 7;
-/// Status of a fault by reading where nothing is mapped: user.
+/// Status of a read fault where nothing is mapped: user.
 pub const STATUS_READ: usize = 4;
-/// The same by writing.
+/// The same for a write.
 pub const STATUS_WRITE: usize = STATUS_READ | 2;
-/// Status of a fault by writing to a page that is mapped for reading: user, write, present.
+/// Status of a write fault at a read-only page: user, write, present.
 pub const STATUS_WRITE_PROTECTED: usize = 7;
 
 /// Reads a word.
 ///
 /// # Safety
-/// Nothing of Rust's is there, or it may be read.
+/// No Rust object is there, or it may be read.
 #[unsafe(naked)]
 pub unsafe extern "C" fn load(address: usize) -> usize {
     naked_asm!("mov rax, [rdi]", "ret")
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn load(address: usize) -> usize {
 /// Writes a word.
 ///
 /// # Safety
-/// Nothing of Rust's is there, or it may be changed.
+/// No Rust object is there, or it may be changed.
 #[unsafe(naked)]
 pub unsafe extern "C" fn store(address: usize, value: usize) {
     naked_asm!("mov [rdi], rsi", "ret")
@@ -45,16 +45,16 @@ pub unsafe extern "C" fn store(address: usize, value: usize) {
 /// Executes an undefined instruction.
 ///
 /// # Safety
-/// None needed.
+/// No conditions.
 #[unsafe(naked)]
 pub unsafe extern "C" fn undefined() {
     naked_asm!("ud2", "ret")
 }
 
-/// A system call by number, with capability and message information; the capability register after.
+/// Makes a system call by number, with capability and message information; returns the capability register.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 #[unsafe(naked)]
 pub unsafe extern "C" fn system_call(cap: usize, info: usize, number: usize) -> usize {
     naked_asm!(
@@ -73,12 +73,13 @@ const _: () = assert!(
     "the C calling convention puts the arguments where the ABI wants them"
 );
 
-/// A system call by number, with all registers that count.
+/// Makes a system call by number, with all registers that the ABI uses.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 pub unsafe fn raw_system_call(number: usize, registers: &mut Registers) {
-    // SAFETY: as in userlib: what the kernel changes is declared; the rest is the caller's promise.
+    // SAFETY: as in userlib: all registers that the kernel changes are declared; the caller guarantees the
+    // rest.
     unsafe {
         asm!(
             "mov {saved}, rbx",
@@ -105,25 +106,25 @@ pub unsafe fn raw_system_call(number: usize, registers: &mut Registers) {
 /// A program: runs for ever.
 ///
 /// # Safety
-/// None needed.
+/// No conditions.
 #[unsafe(naked)]
 pub unsafe extern "C" fn spin() {
     naked_asm!("2:", "jmp 2b")
 }
 
-/// A program: one system call, then runs for ever.
+/// A program: makes one system call, then runs for ever.
 ///
 /// # Safety
-/// That of the system call.
+/// Those of the system call.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call_once() {
     naked_asm!("syscall", "2:", "jmp 2b")
 }
 
-/// A program: two system calls, then runs for ever.
+/// A program: makes two system calls, then runs for ever.
 ///
 /// # Safety
-/// That of the system calls.
+/// Those of the system calls.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call_twice() {
     naked_asm!(
@@ -136,7 +137,7 @@ pub unsafe extern "C" fn call_twice() {
     )
 }
 
-/// A program: counts in the word that the first argument register points at.
+/// A program: increments the word at the address in the first argument register.
 ///
 /// # Safety
 /// The word is a counter.
@@ -147,7 +148,7 @@ pub unsafe extern "C" fn count_up() {
 
 /// Fills the floating-point registers.
 pub fn fill_fpu(value: u64) {
-    // SAFETY: the program is compiled without floating point, so that the registers are free.
+    // SAFETY: the program is compiled without floating point, so the registers are unused.
     unsafe {
         asm!(
             "movq xmm0, {0}", "movq xmm1, {0}", "movq xmm2, {0}", "movq xmm3, {0}",
@@ -163,7 +164,7 @@ pub fn fill_fpu(value: u64) {
 /// Whether all floating-point registers hold a value.
 pub fn fpu_holds(value: u64) -> bool {
     let mut registers = [0u64; 16];
-    // SAFETY: as above; the array has room for all.
+    // SAFETY: as above; the array has room for all registers.
     unsafe {
         asm!(
             "movq [{0}], xmm0", "movq [{0} + 8], xmm1", "movq [{0} + 16], xmm2",

@@ -7,8 +7,8 @@ use userlib::{CPtr, Capability, Result};
 
 use crate::support::{Test, protocol::names};
 
-/// Ticks of the kernel's clock in a millisecond: of the general purpose timer, or the global timer of
-/// the Cortex-A9 as QEMU has it.
+/// Ticks of the kernel's clock in a millisecond: of the general purpose timer, or of the global timer of the
+/// Cortex-A9 as QEMU implements it.
 pub const KERNEL_KILOHERTZ: u64 = if cfg!(devices = "imx31") {
     39_000
 } else {
@@ -18,12 +18,12 @@ pub const KERNEL_KILOHERTZ: u64 = if cfg!(devices = "imx31") {
 /// The timer.
 pub struct Timer {
     epit: Epit,
-    /// Its interrupt.
+    /// The handler of its interrupt.
     pub handler: IrqHandler,
 }
 
 impl Timer {
-    /// The timer with its interrupt.
+    /// Stops the timer, and issues the handler of its interrupt.
     pub fn new(test: &mut Test) -> Result<Self> {
         let epit = Epit::shared(test.startup.shared(names::TIMER));
         epit.stop();
@@ -35,13 +35,13 @@ impl Timer {
         })
     }
 
-    /// Interrupts in some milliseconds.
+    /// Raises an interrupt after some milliseconds.
     pub fn start(&self, milliseconds: usize) -> Result {
         self.epit.start(milliseconds as u32 * 1000);
         Ok(())
     }
 
-    /// Makes the device ready for the next interrupt, after [`start`](Self::start).
+    /// Prepares the device for the next interrupt, after [`start`](Self::start).
     pub fn clear(&self) -> Result {
         self.epit.stop();
         Ok(())

@@ -7,18 +7,18 @@ use userlib::{CPtr, Capability, Result, arch};
 
 use crate::support::Test;
 
-/// Counts of the generic timer in a millisecond, as QEMU has it; the kernel's clock is its
-/// virtual counter.
+/// Counts of the generic timer in a millisecond, as QEMU implements it; the kernel's clock is its virtual
+/// counter.
 pub const KERNEL_KILOHERTZ: u64 = 62_500;
 
 /// The timer.
 pub struct Timer {
-    /// Its interrupt.
+    /// The handler of its interrupt.
     pub handler: IrqHandler,
 }
 
 impl Timer {
-    /// The timer with its interrupt.
+    /// Stops the timer, and issues the handler of its interrupt.
     pub fn new(test: &mut Test) -> Result<Self> {
         arch::set_physical_timer(None);
         let handler = test.empty_slot()?;
@@ -29,14 +29,14 @@ impl Timer {
         })
     }
 
-    /// Interrupts in some milliseconds.
+    /// Raises an interrupt after some milliseconds.
     pub fn start(&self, milliseconds: usize) -> Result {
         let counts = milliseconds as u64 * arch::timer_frequency() / 1000;
         arch::set_physical_timer(Some(counts));
         Ok(())
     }
 
-    /// Makes the device ready for the next interrupt, after [`start`](Self::start).
+    /// Prepares the device for the next interrupt, after [`start`](Self::start).
     pub fn clear(&self) -> Result {
         arch::set_physical_timer(None);
         Ok(())

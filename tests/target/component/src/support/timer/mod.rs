@@ -1,4 +1,4 @@
-//! A timer that the kernel leaves to users, with its interrupt. Each board has one by the same name.
+//! A timer that the kernel leaves to users, with its interrupt. Each board defines the same names.
 
 #[cfg(any(devices = "imx31", devices = "imx6"))]
 mod epit;

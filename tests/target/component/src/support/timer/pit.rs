@@ -11,7 +11,7 @@ pub const KERNEL_KILOHERTZ: u64 = 1_000_000;
 /// The timer.
 pub struct Timer {
     ports: IoPort,
-    /// Its interrupt.
+    /// The handler of its interrupt.
     pub handler: IrqHandler,
 }
 
@@ -26,7 +26,7 @@ impl Timer {
     };
     const VECTOR: usize = 20;
 
-    /// The timer with its interrupt.
+    /// Issues the timer's ports and the handler of its interrupt.
     pub fn new(test: &mut Test) -> Result<Self> {
         let ports = test.empty_slot()?;
         let control = IoPortControl(CPtr(abi::slots::IO_PORT_CONTROL));
@@ -40,16 +40,16 @@ impl Timer {
         })
     }
 
-    /// Interrupts once, in some milliseconds (at most 50).
+    /// Raises one interrupt after some milliseconds (at most 50).
     pub fn start(&self, milliseconds: usize) -> Result {
         let [low, high, ..] = (milliseconds * 1193).to_le_bytes();
-        // Mode 0: the output rises when the count is done.
+        // Mode 0: the output rises at the end of the count.
         self.ports.out8(Self::CONTROL, 0x30)?;
         self.ports.out8(Self::CHANNEL, low)?;
         self.ports.out8(Self::CHANNEL, high)
     }
 
-    /// Makes the device ready for the next interrupt.
+    /// Prepares the device for the next interrupt.
     pub fn clear(&self) -> Result {
         Ok(())
     }

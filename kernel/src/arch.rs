@@ -63,7 +63,7 @@ pub trait UserContext: Sized {
 
     /// A thread that was stopped while running continues at its next instruction when it restarts: the
     /// restart address is set to the next address.
-    fn forget_restart(&mut self);
+    fn complete_system_call(&mut self);
 
     /// The thread continues at `address`; the restart address stays. Undoes [`UserContext::restart`].
     #[cfg(feature = "smp")]
@@ -179,11 +179,11 @@ pub trait Arch: Sized + 'static {
 
     /// The largest amount of work of a long operation between two preemption points, roughly in instructions.
     /// Tests set it lower, to preempt operations everywhere.
-    const WORK_PER_LOOK: usize = 1000;
+    const WORK_PER_PREEMPTION_POINT: usize = 1000;
 
     /// Whether fast paths read the clock even where they need not: then they charge the same ticks as the
     /// slow path, and tests can compare both.
-    fn always_looks(&self) -> bool {
+    fn reads_clock_in_fast_paths(&self) -> bool {
         false
     }
 

@@ -69,7 +69,7 @@ use core::mem::MaybeUninit;
 use core::ops::{Index, IndexMut};
 
 use arch::Arch;
-use cores::{Gate, Irqs};
+use cores::{EntryLock, Irqs};
 use object::DomainSchedule;
 use sched::Core;
 use token::{Objects, Ptr};
@@ -86,7 +86,7 @@ pub struct Kernel<A: Arch> {
     /// The architecture and its state.
     pub arch: A,
     /// This core's side of the entry lock.
-    pub(crate) gate: Gate<A>,
+    pub(crate) entry_lock: EntryLock<A>,
     /// The scheduling state of this core.
     pub core: Core<A>,
     /// The table of interrupt lines.
@@ -113,9 +113,9 @@ impl<A: Arch> Kernel<A> {
         memory: &mut MaybeUninit<Self>,
         arch: A,
         irqs: Irqs<A>,
-        gate: Gate<A>,
+        entry_lock: EntryLock<A>,
     ) -> &mut Self {
-        let id = gate.core();
+        let id = entry_lock.core();
         let place = memory.as_mut_ptr();
         // SAFETY: the kernel owns the memory, and all fields are written; the caller makes only one kernel.
         unsafe {
@@ -128,7 +128,7 @@ impl<A: Arch> Kernel<A> {
                 arch: arch,
                 #[cfg(any(test, feature = "invariants"))]
                 watch: invariants::Watch::new(),
-                gate: gate,
+                entry_lock: entry_lock,
             } and core);
             Core::make_at(&raw mut (*place).core, id);
             memory.assume_init_mut()

@@ -83,13 +83,13 @@ impl<A: Arch> Kernel<A> {
 }
 
 /// The largest number of threads that are printed.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 impl<A: Arch> Kernel<A> {
     /// Prints the threads; with `caps` also the contents of their slots.
     pub(crate) fn print_threads(&self, caps: bool) {
         for (index, thread) in self.all_threads().enumerate() {
-            if index == MOST {
+            if index == MAX {
                 debug_line::<A>(format_args!("kernel: and more threads"));
                 return;
             }

@@ -78,7 +78,7 @@ fn unify(range: Range<usize>, whole: bool) {
         }
     }
     // SAFETY: branch predictions affect only speed.
-    unsafe { cp15::forget_branches(0) };
+    unsafe { cp15::invalidate_branch_predictor(0) };
     data_barrier();
     instruction_barrier();
 }
@@ -130,6 +130,6 @@ fn invalidate_instructions() {
         )
     };
     // SAFETY: branch predictions affect only speed.
-    unsafe { cp15::forget_branches(0) };
+    unsafe { cp15::invalidate_branch_predictor(0) };
     data_barrier();
 }

@@ -85,7 +85,7 @@ fn unify(range: Range<usize>, whole: bool) {
                 cp15::invalidate_instruction_line(line);
             }
         }
-        cp15::forget_branches(0);
+        cp15::invalidate_branch_predictor(0);
     }
     dsb();
     isb();
@@ -101,7 +101,7 @@ pub(crate) fn flush(data: bool, instructions: bool) {
         }
         if instructions {
             cp15::invalidate_instructions(0);
-            cp15::forget_branches(0);
+            cp15::invalidate_branch_predictor(0);
         }
     }
     dsb();
@@ -118,7 +118,7 @@ pub(crate) unsafe fn enable() {
         for_each_place(|place| cp15::invalidate_place(place));
         dsb();
         cp15::invalidate_instructions(0);
-        cp15::forget_branches(0);
+        cp15::invalidate_branch_predictor(0);
     }
     dsb();
     Sctlr::modify(|control| {

@@ -199,7 +199,7 @@ impl UserContext for Context {
         self.next_pc = address;
     }
 
-    fn forget_restart(&mut self) {
+    fn complete_system_call(&mut self) {
         self.restart_pc = self.next_pc;
     }
 }

@@ -125,7 +125,7 @@ pub(crate) fn switch_to<P: Platform>(kernel: &mut Kernel<Armv8<P>>, next: Ptr<Th
 /// Handles a use of the disabled unit by the current thread. Makes the thread its owner, if it may use the
 /// unit; returns whether to execute the instruction again.
 pub(crate) fn acquire<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> bool {
-    debug_assert!(kernel.is_in());
+    debug_assert!(kernel.holds_entry_lock());
     let Some(thread) = kernel.core.current else {
         return false;
     };

@@ -80,7 +80,7 @@ pub(crate) struct Spaces {
     /// The address space that this core has loaded.
     current: Walk,
     /// The ASID generation: increases when an address space loses its identifier; old lookups become invalid.
-    removals: u64,
+    generation: u64,
 }
 
 /// A remote call.
@@ -123,14 +123,14 @@ pub(crate) struct KnownSpace {
     /// The TTBR0_EL1 value.
     walk: Walk,
     /// The ASID generation at that time.
-    removals: u64,
+    generation: u64,
 }
 
 impl KnownSpace {
     /// No result.
     pub(crate) const NONE: Self = Self {
         walk: Walk(0),
-        removals: 0,
+        generation: 0,
     };
 }
 
@@ -145,7 +145,7 @@ impl Spaces {
     /// Offset of the current TTBR0_EL1 value.
     pub(crate) const CURRENT: usize = offset_of!(Self, current);
     /// Offset of the ASID generation.
-    pub(crate) const REMOVALS: usize = offset_of!(Self, removals);
+    pub(crate) const REMOVALS: usize = offset_of!(Self, generation);
 }
 
 impl Spaces {
@@ -155,7 +155,7 @@ impl Spaces {
             pools: [None; POOLS],
             nothing,
             current: Walk(0),
-            removals: 0,
+            generation: 0,
         }
     }
 
@@ -183,14 +183,14 @@ impl Spaces {
             return self.leave();
         };
         let walk = Walk::new(asid, root);
-        if known.walk == walk && known.removals == self.removals {
+        if known.walk == walk && known.generation == self.generation {
             self.walk(walk);
             return known;
         }
-        self.look_up(asid, root)
+        self.preempt_after_lookup(asid, root)
     }
 
-    fn look_up(&mut self, asid: Asid, root: PhysAddr) -> KnownSpace {
+    fn preempt_after_lookup(&mut self, asid: Asid, root: PhysAddr) -> KnownSpace {
         if self.root(asid).map(Table::address) != Some(root) {
             return self.leave();
         }
@@ -198,7 +198,7 @@ impl Spaces {
         self.walk(walk);
         KnownSpace {
             walk,
-            removals: self.removals,
+            generation: self.generation,
         }
     }
 
@@ -221,7 +221,7 @@ impl Spaces {
     pub(crate) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current;
         if let Some(root) = self.root(asid) {
-            self.look_up(asid, root.address());
+            self.preempt_after_lookup(asid, root.address());
         }
         action();
         self.walk(previous);
@@ -250,7 +250,7 @@ impl Spaces {
             self.leave();
         }
         self.pools[pool] = None;
-        self.removals += 1;
+        self.generation += 1;
     }
 
     /// Whether the current address space has an identifier of a pool.
@@ -294,7 +294,7 @@ impl Spaces {
         if self.current == Walk::new(asid, root) {
             self.leave();
         }
-        self.removals += 1;
+        self.generation += 1;
     }
 
     /// Takes back the identifier of a root that no core has loaded.
@@ -302,6 +302,6 @@ impl Spaces {
         if let Some(pool) = self.pools[asid.pool()] {
             pool.set(asid.index(), None);
         }
-        tlb::forget_space(asid);
+        tlb::invalidate_space(asid);
     }
 }

@@ -250,16 +250,16 @@ fn root_of<P: Platform>(
 #[inline(always)]
 fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     let cap = kernel[next].slots[ThreadSlot::VSpace as usize].raw();
-    let (space, removals) = (cap.first_word(), kernel.arch.asids.removals());
+    let (space, generation) = (cap.first_word(), kernel.arch.asids.generation());
     let known = kernel[next].context.space;
-    if known.space == space && known.removals == removals {
+    if known.space == space && known.generation == generation {
         return kernel.arch.activate(known.root);
     }
     let root = root_of(kernel, next);
     if let Some(root) = root {
         kernel.objects[next].context.space = KnownSpace {
             space,
-            removals,
+            generation,
             root,
         };
     }
@@ -305,7 +305,7 @@ impl<P: Platform> X86_64<P> {
         if self.active_root != root {
             self.active_root = root;
             #[cfg(feature = "harden-spectre")]
-            crate::speculation::forget_branches();
+            crate::speculation::invalidate_branch_predictor();
             #[cfg(feature = "harden-meltdown")]
             if self.core.set_user_root(root) {
                 return;

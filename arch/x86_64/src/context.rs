@@ -103,7 +103,7 @@ pub struct KnownSpace {
     /// The first word of the capability to the space, which contains root and identifier.
     pub space: usize,
     /// The ASID generation at that time.
-    pub removals: u64,
+    pub generation: u64,
     /// The root page table.
     pub root: PhysAddr,
 }
@@ -112,7 +112,7 @@ impl KnownSpace {
     /// No result: no capability has this word.
     const NONE: Self = Self {
         space: usize::MAX,
-        removals: 0,
+        generation: 0,
         root: PhysAddr(0),
     };
 }
@@ -262,7 +262,7 @@ impl UserContext for Context {
         self.registers.rip = canonical(address);
     }
 
-    fn forget_restart(&mut self) {
+    fn complete_system_call(&mut self) {
         self.registers.restart = self.registers.rip;
     }
 }

@@ -57,7 +57,7 @@ impl Speculation {
 }
 
 #[cfg(feature = "harden-spectre")]
-pub use branches::{forget_branches, restrict};
+pub use branches::{invalidate_branch_predictor, restrict};
 
 /// Defences against trained branches.
 #[cfg(feature = "harden-spectre")]
@@ -109,7 +109,7 @@ mod branches {
     /// Flushes branch predictions between two address spaces, so that training in one does not affect
     /// branches and returns in the other.
     #[inline(always)]
-    pub fn forget_branches() {
+    pub fn invalidate_branch_predictor() {
         // SAFETY: the function changes only the registers that are named.
         unsafe {
             asm!("call escapement_forget_branches", out("rax") _, out("rcx") _, out("rdx") _);

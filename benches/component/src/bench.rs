@@ -14,7 +14,7 @@ use userlib::{CPtr, Capability, Environment, Message, Microseconds, Result, Righ
 const LAST: u8 = 1;
 
 /// The most cores that benchmarks use.
-pub const MOST_CORES: usize = 8;
+pub const MAX_CORES: usize = 8;
 
 /// Long timeslices, so that none ends during a measured operation.
 pub const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
@@ -72,7 +72,7 @@ impl Bench {
             peer: Peer::new(startup),
             interrupt: startup.capability(names::INTERRUPT),
             attackers: startup.find_number(names::ATTACKERS),
-            cores: startup.number(names::CORES).min(MOST_CORES),
+            cores: startup.number(names::CORES).min(MAX_CORES),
             megahertz: startup.number(names::MEGAHERTZ),
             controls: environment.sched_control,
             time: startup.find_capability(names::TIME),

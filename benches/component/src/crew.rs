@@ -7,7 +7,7 @@
 //! has completed its turns; the result is the number of turns that all have completed by then, so that no
 //! thread is measured without the load of the others.
 
-use crate::bench::{Bench, MOST_CORES};
+use crate::bench::{Bench, MAX_CORES};
 use crate::measure::Counter;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use userlib::cap::Notification;
@@ -61,7 +61,7 @@ pub struct Crew {
     size: usize,
     turns: usize,
     megahertz: usize,
-    start: [Notification; MOST_CORES],
+    start: [Notification; MAX_CORES],
     stopped: Notification,
 }
 
@@ -78,7 +78,7 @@ impl Crew {
             size: bench.cores,
             turns,
             megahertz: bench.megahertz,
-            start: [Notification::at(CPtr::NULL); MOST_CORES],
+            start: [Notification::at(CPtr::NULL); MAX_CORES],
             stopped,
         };
         for core in 0..crew.size {
@@ -102,7 +102,7 @@ impl Crew {
             rate: [0; ROUNDS],
             time: [0; ROUNDS],
         };
-        let mut paces = [NOTHING; MOST_CORES];
+        let mut paces = [NOTHING; MAX_CORES];
         for round in 0..WARM_UP + ROUNDS {
             for (index, pace) in paces[..self.size].iter_mut().enumerate() {
                 let (rate, time) = self.fair_round(index + 1);

@@ -32,7 +32,7 @@ pub mod sync {
     pub use ticket::Ticket;
 }
 
-pub use bench::MOST_CORES;
+pub use bench::MAX_CORES;
 #[cfg(target_arch = "arm")]
 pub use measure::Counter;
 pub use suites::SUITES;

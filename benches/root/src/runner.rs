@@ -1,7 +1,7 @@
 //! Runs one variant of a benchmark.
 
 use crate::counter::{self, Counter};
-use suites::MOST_CORES;
+use suites::MAX_CORES;
 use suites::protocol::{ALARM, BY_BENCHMARK, BY_CALLER, BY_PARTNER, PRIORITY, names};
 use userlib::cap::{Attributes, Endpoint, Notification, Reply, SchedContext, SchedParameters};
 use userlib::drivers::Alarm;
@@ -158,7 +158,7 @@ impl<'a> Runner<'a> {
         }
         // All under one name, in contiguous slots.
         let first = environment.sched_control.cptr().0;
-        for core in 0..self.cores.min(MOST_CORES) {
+        for core in 0..self.cores.min(MAX_CORES) {
             let control = CPtr(first + core);
             process.give(environment, own::SCHED_CONTROL, control, Rights::ALL)?;
         }

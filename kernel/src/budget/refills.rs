@@ -58,7 +58,7 @@ impl<'a> Refills<'a> {
     fn pop(&mut self) -> Refill {
         let head = self.head();
         self.origin = self.entry(0).total;
-        self.ring.forget(1);
+        self.ring.drop_front(1);
         head
     }
 
@@ -178,7 +178,7 @@ impl<'a> Refills<'a> {
             self.use_part(usage, period);
         }
         if self.head().amount < minimum {
-            self.gather(minimum, Ticks::NEVER);
+            self.merge_until(minimum, Ticks::NEVER);
         }
     }
 
@@ -198,10 +198,10 @@ impl<'a> Refills<'a> {
     /// All of the head was used, right after its predecessor: it moves to the end and keeps its distance to
     /// that, so that no merge is needed. Only the former first and last replenishment can come to touch each
     /// other.
-    fn turn(&mut self, budget: Ticks, period: Ticks) {
+    fn rotate_head(&mut self, budget: Ticks, period: Ticks) {
         let Entry { time, total } = self.entry(0);
         self.origin = total;
-        self.ring.forget(1);
+        self.ring.drop_front(1);
         let entry = self.ring.extend();
         self.entries[entry] = Entry {
             time: time.saturating_add(period),
@@ -238,7 +238,7 @@ impl<'a> Refills<'a> {
 
     fn merge(&mut self, position: usize) {
         let head = self.merged(position);
-        self.ring.forget(position);
+        self.ring.drop_front(position);
         *self.entry_mut(0) = head;
     }
 
@@ -246,7 +246,7 @@ impl<'a> Refills<'a> {
     /// then be due later than `latest`. Returns whether it did.
     ///
     /// The totals are in order, so the number of steps is the logarithm of the length of the list.
-    pub fn gather(&mut self, amount: Ticks, latest: Ticks) -> bool {
+    pub fn merge_until(&mut self, amount: Ticks, latest: Ticks) -> bool {
         let (mut low, mut high) = (0, self.ring.len() - 1);
         // Two replenishments nearly always suffice.
         if high > 1 && self.entry(1).total.wrapping_sub(self.origin) >= amount.0 {
@@ -298,7 +298,7 @@ impl<'a> Refills<'a> {
                 break passed;
             }
             if core::mem::replace(&mut turned, true) {
-                self.turn(budget, period);
+                self.rotate_head(budget, period);
             } else {
                 self.use_head(period);
             }
@@ -307,7 +307,7 @@ impl<'a> Refills<'a> {
             self.use_part(rest, period);
         }
         if self.head().amount < minimum {
-            self.gather(minimum, Ticks::NEVER);
+            self.merge_until(minimum, Ticks::NEVER);
         }
         used
     }
@@ -331,7 +331,7 @@ impl<'a> Refills<'a> {
                 apart = middle;
             }
         }
-        self.ring.forget(joining);
+        self.ring.drop_front(joining);
         self.entry_mut(0).time = now;
     }
 }

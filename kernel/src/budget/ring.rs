@@ -115,7 +115,7 @@ impl RefillRing {
     }
 
     /// Total consumed: the sum of all amounts ever used up. It advances with each charge.
-    pub fn odometer(&self, entries: &[Entry], budget: Ticks) -> u64 {
+    pub fn total_consumed(&self, entries: &[Entry], budget: Ticks) -> u64 {
         self.tail().map_or(0, |tail| origin(entries[tail], budget))
     }
 
@@ -133,7 +133,7 @@ impl RefillRing {
     }
 
     /// Drops the first `count` entries, but not all.
-    pub(super) fn forget(&mut self, count: usize) {
+    pub(super) fn drop_front(&mut self, count: usize) {
         self.head = self.index(count) as Count;
         self.count -= count as Count;
     }

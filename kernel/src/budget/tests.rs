@@ -133,17 +133,21 @@ fn time_is_gathered_if_it_comes_soon_enough() {
     context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
     // All of it can be used from 930 on.
     for latest in [0, 900, 929] {
-        assert!(!context.refills().gather(Ticks(80), Ticks(latest)));
+        assert!(!context.refills().merge_until(Ticks(80), Ticks(latest)));
         assert_eq!(list(&mut context), [(30, 70), (1000, 30)]);
     }
-    assert!(context.refills().gather(Ticks(80), Ticks(930)));
+    assert!(context.refills().merge_until(Ticks(80), Ticks(930)));
     assert_eq!(list(&mut context), [(930, 100)]);
 }
 
 /// Limits are readings of the total consumed.
 #[test]
 fn the_odometer_counts_what_is_charged() {
-    let reading = |context: &Context| context.ring.odometer(&context.entries, context.budget);
+    let reading = |context: &Context| {
+        context
+            .ring
+            .total_consumed(&context.entries, context.budget)
+    };
     for capacity in [2, 4] {
         let mut context = Context::new(capacity, 100);
         let mut charged = 0;
@@ -245,7 +249,7 @@ fn gathering_waits_for_enough_and_no_more() {
     };
     let head_for = |amount| {
         let mut context = scattered();
-        context.refills().gather(Ticks(amount), Ticks::NEVER);
+        context.refills().merge_until(Ticks(amount), Ticks::NEVER);
         context.check();
         let head = context.refills().head();
         (head.time.0, head.amount.0)
@@ -342,7 +346,7 @@ proptest! {
         for (pause, run, sporadic, gathered) in steps {
             now += Ticks(pause);
             if let Some(amount) = gathered {
-                context.refills().gather(Ticks(amount), Ticks::NEVER);
+                context.refills().merge_until(Ticks(amount), Ticks::NEVER);
                 context.check();
                 prop_assert!(context.refills().head().amount.0 >= amount.min(budget));
             }
@@ -408,7 +412,7 @@ proptest! {
         prop_assert!(used.0 <= budget.0 * (idle / period.0 + 2));
         prop_assert_eq!(used, sum);
         prop_assert_eq!(without_seams(at_once.refills()), without_seams(stepwise.refills()));
-        at_once.refills().gather(MINIMUM, Ticks::NEVER);
+        at_once.refills().merge_until(MINIMUM, Ticks::NEVER);
         at_once.check();
     }
 }

@@ -9,7 +9,7 @@ use crate::invoke::Error;
 use crate::token::Ptr;
 
 /// State of a lookup that descends through CNodes.
-struct Way<A: Arch> {
+struct Path<A: Arch> {
     /// The CNode reached so far.
     cnode: CNode<A>,
     bits_left: usize,
@@ -17,7 +17,7 @@ struct Way<A: Arch> {
     rest: usize,
 }
 
-impl<A: Arch> Way<A> {
+impl<A: Arch> Path<A> {
     #[inline(always)]
     fn begin(root: Cap<A>, address: usize, bits: usize) -> Result<Self, LookupFailure> {
         let Cap::CNode(cnode) = root else {
@@ -67,7 +67,7 @@ impl<A: Arch> Way<A> {
 
     /// Whether the lookup continues through a slot; if so, descends to the CNode in it.
     #[inline(always)]
-    fn goes_on(&mut self, kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
+    fn descends(&mut self, kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
         match Cap::decode_cnode(kernel[slot].raw()) {
             Some(next) if self.bits_left > 0 => {
                 self.cnode = next;
@@ -91,18 +91,18 @@ pub fn resolve<A: Arch>(
     address: usize,
     bits: usize,
 ) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
-    let mut way = Way::begin(root, address, bits)?;
+    let mut path = Path::begin(root, address, bits)?;
     let mut levels = 0;
     let end = loop {
         levels += 1;
-        match way.step() {
-            Ok(slot) if way.goes_on(kernel, slot) => {}
+        match path.step() {
+            Ok(slot) if path.descends(kernel, slot) => {}
             end => break end,
         }
     };
     // A lookup that fails has taken the same time.
     kernel.core.count_levels(levels);
-    Ok((end?, way.bits_left))
+    Ok((end?, path.bits_left))
 }
 
 /// The slot at a capability address of a thread, which has a full word of bits. Bits left when a capability
@@ -130,10 +130,10 @@ pub(crate) fn lookup_near<A: Arch>(
 ) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
     /// Few capability spaces have more levels.
     const LEVELS: usize = 4;
-    let mut way = Way::begin(root, address, WORD_BITS)?;
+    let mut path = Path::begin(root, address, WORD_BITS)?;
     for level in 1..=LEVELS {
-        let slot = way.step()?;
-        if !way.goes_on(kernel, slot) {
+        let slot = path.step()?;
+        if !path.descends(kernel, slot) {
             kernel.core.count_levels(level);
             return Ok(Some(slot));
         }

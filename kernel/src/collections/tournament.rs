@@ -110,7 +110,7 @@ impl Tournament {
     }
 
     /// The highest priority with a time that has come, and that time.
-    pub fn most_urgent_due(&self, now: Ticks) -> Option<(u8, Ticks)> {
+    pub fn highest_priority_due(&self, now: Ticks) -> Option<(u8, Ticks)> {
         if self.earliest() > now {
             return None;
         }
@@ -161,7 +161,7 @@ mod tests {
                 }
                 let due = model.iter().rposition(|moment| *moment <= Ticks(now));
                 let expected = due.map(|priority| (priority as u8, model[priority]));
-                prop_assert_eq!(tournament.most_urgent_due(Ticks(now)), expected);
+                prop_assert_eq!(tournament.highest_priority_due(Ticks(now)), expected);
             }
         }
     }

@@ -4,22 +4,22 @@
 //! changes and exists once in the system is replicated in every kernel ([`Kernel::each_core`]). So a
 //! core-local system call writes nothing that another core reads.
 //!
-//! An operation that needs more takes the entry lock (`World` in `sync`) in *exclusive mode*. Then it may
+//! An operation that needs more takes the entry lock (`BigReaderLock` in `sync`) in *exclusive mode*. Then it may
 //! access the kernels of other cores: a *remote access*. Those cores find out what has changed at their next
 //! kernel entry; an IPI at the end of the operation makes this soon. `gate` has kernel entry and exit,
 //! `visit` the remote accesses.
 //!
-//! A kernel for one core has none of this: `Kernel::home` is the kernel itself.
+//! A kernel for one core has none of this: `Kernel::owning_core` is the kernel itself.
 
 #[cfg(feature = "smp")]
-mod gate;
+mod entry_lock;
 mod irqs;
 #[cfg(feature = "smp")]
-mod reach;
-#[cfg(not(feature = "smp"))]
-mod single;
+mod local;
 #[cfg(feature = "smp")]
-mod visit;
+mod remote;
+#[cfg(not(feature = "smp"))]
+mod single_core;
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -29,19 +29,19 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use crate::Kernel;
 use crate::arch::Arch;
 #[cfg(feature = "smp")]
-use crate::sync::{Mailbox, World};
+use crate::sync::{BigReaderLock, Mailbox};
 
 #[cfg(feature = "smp")]
-pub use crate::sync::{INSIDE, OUTSIDE};
+pub use crate::sync::{SHARED, UNLOCKED};
 #[cfg(feature = "smp")]
-pub use gate::Gate;
+pub use entry_lock::EntryLock;
 pub use irqs::Irqs;
-#[cfg(not(feature = "smp"))]
-pub use single::Gate;
-#[cfg(not(feature = "smp"))]
-pub use single::{INSIDE, OUTSIDE};
 #[cfg(feature = "smp")]
-use visit::Request;
+use remote::RemoteRequest;
+#[cfg(not(feature = "smp"))]
+pub use single_core::EntryLock;
+#[cfg(not(feature = "smp"))]
+pub use single_core::{SHARED, UNLOCKED};
 
 /// The largest number of cores that this kernel runs on.
 pub const CORES: usize = if cfg!(feature = "smp") {
@@ -69,46 +69,46 @@ const fn cores_asked_for() -> usize {
         index += 1;
     }
     assert!(
-        0 < value && value <= MOST_CORES,
+        0 < value && value <= MAX_CORES,
         "ESCAPEMENT_CORES must be from 1 to 64"
     );
     value
 }
 
 /// Sets of cores are words of 64 bits.
-const MOST_CORES: usize = 64;
+const MAX_CORES: usize = 64;
 
 /// Storage of one core's kernel, aligned so that two cores' kernels never share a cache line (no false
 /// sharing).
 #[cfg_attr(feature = "smp", repr(align(64)))]
-struct Place<A: Arch>(UnsafeCell<MaybeUninit<Kernel<A>>>);
+struct KernelStorage<A: Arch>(UnsafeCell<MaybeUninit<Kernel<A>>>);
 
 /// The kernels of all cores, and the state between them.
 pub struct Kernels<A: Arch> {
-    places: [Place<A>; CORES],
+    storage: [KernelStorage<A>; CORES],
     /// The number of cores.
     #[cfg(feature = "smp")]
     count: AtomicUsize,
     #[cfg(feature = "smp")]
-    world: World<CORES>,
+    entry_lock: BigReaderLock<CORES>,
     /// The pending remote call of each core.
     #[cfg(feature = "smp")]
-    requests: [Mailbox<Request<A>>; CORES],
+    requests: [Mailbox<RemoteRequest<A>>; CORES],
 }
 
 // SAFETY: a core uses its own kernel in shared mode, and those of other cores only in exclusive mode; see
-// `crate::sync::World`.
+// `crate::sync::BigReaderLock`.
 unsafe impl<A: Arch> Sync for Kernels<A> {}
 
 impl<A: Arch> Kernels<A> {
     /// No kernel yet.
     pub const fn new() -> Self {
         Self {
-            places: [const { Place(UnsafeCell::new(MaybeUninit::uninit())) }; CORES],
+            storage: [const { KernelStorage(UnsafeCell::new(MaybeUninit::uninit())) }; CORES],
             #[cfg(feature = "smp")]
             count: AtomicUsize::new(0),
             #[cfg(feature = "smp")]
-            world: World::new(),
+            entry_lock: BigReaderLock::new(),
             #[cfg(feature = "smp")]
             requests: [const { Mailbox::new() }; CORES],
         }
@@ -129,9 +129,9 @@ impl<A: Arch> Kernels<A> {
         #[cfg(feature = "smp")]
         self.count.store(core + 1, Ordering::Relaxed);
         // SAFETY: by contract there is no other reference.
-        let place = unsafe { &mut *self.places[core].0.get() };
+        let place = unsafe { &mut *self.storage[core].0.get() };
         // SAFETY: the cores share one set of objects; the entry lock orders their accesses.
-        unsafe { Kernel::make_in(place, arch, irqs, Gate::new(self, core)) }
+        unsafe { Kernel::make_in(place, arch, irqs, EntryLock::new(self, core)) }
     }
 
     /// The kernel of a core.
@@ -142,12 +142,12 @@ impl<A: Arch> Kernels<A> {
     #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     pub unsafe fn get(&self, core: usize) -> &mut Kernel<A> {
         // SAFETY: the caller's promise.
-        unsafe { (*self.places[core].0.get()).assume_init_mut() }
+        unsafe { (*self.storage[core].0.get()).assume_init_mut() }
     }
 
     /// The address of the kernel of a core.
     pub fn address(&self, core: usize) -> usize {
-        self.places[core].0.get() as usize
+        self.storage[core].0.get() as usize
     }
 
     /// The number of cores.

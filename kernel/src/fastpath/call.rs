@@ -4,7 +4,7 @@ use abi::registers::{CAP, INFO, MESSAGE_REGISTERS};
 use abi::{MessageInfo, Rights};
 
 use super::lookup::require_plain;
-use super::{Declined, SystemCall, Way, usual};
+use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
@@ -27,14 +27,14 @@ pub(super) enum What {
 impl<A: Arch> Kernel<A> {
     /// Calls a waiting receiver, which runs on the caller's context or on its own.
     #[inline(always)]
-    pub(super) fn fast_call(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+    pub(super) fn fast_call(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         let caller = call.thread;
         require_plain(call.info)?;
         let space = self.space_of(caller)?;
-        let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(Declined)?;
+        let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(NotEligible)?;
         let may_reply = Rights::GRANT.union(Rights::GRANT_REPLY);
-        usual(cap.rights.contains(Rights::WRITE))?;
-        usual(cap.rights.intersection(may_reply) != Rights::NONE)?;
+        eligible(cap.rights.contains(Rights::WRITE))?;
+        eligible(cap.rights.intersection(may_reply) != Rights::NONE)?;
         self.call_waiting(caller, &cap, What::Message(call.info))
     }
 
@@ -45,35 +45,41 @@ impl<A: Arch> Kernel<A> {
         caller: Ptr<Thread<A>>,
         cap: &EndpointCap<A>,
         what: What,
-    ) -> Way<Ptr<Thread<A>>> {
+    ) -> Eligible<Ptr<Thread<A>>> {
         let (server, is_alone) = self.first_receiver(cap.object)?;
-        let reply = self.reply_of(server)?.ok_or(Declined)?;
-        let context = self.paying_context()?;
+        let reply = self.reply_of(server)?.ok_or(NotEligible)?;
+        let context = self.current_context_or_decline()?;
         if self[server].sched_context.is_some() {
-            let look = self.look()?;
-            self.can_run(server, look.now)?;
-            self.follows(caller, server, look.now)?;
+            let reading = self.read_clock_if_paid()?;
+            self.can_run(server, reading.now)?;
+            self.runs_after_block(caller, server, reading.now)?;
 
             self.take_receiver(cap.object, server, is_alone);
             self.track_call(caller, reply);
-            self.tell(caller, server, what, cap.badge);
-            self.switch_at(look, server);
+            self.write_fast_message(caller, server, what, cap.badge);
+            self.switch_at(reading, server);
             return Ok(server);
         }
-        self.inherits(caller, server)?;
-        let look = self.glance()?;
+        self.may_run_on_donated_time(caller, server)?;
+        let reading = self.read_clock_if_needed()?;
 
-        self.note(look);
+        self.commit_reading(reading);
         self.take_receiver(cap.object, server, is_alone);
         self.track_call(caller, reply);
         self.lend(context, caller, reply, server);
-        self.tell(caller, server, what, cap.badge);
-        self.go_on_with(caller, server);
+        self.write_fast_message(caller, server, what, cap.badge);
+        self.switch_on_same_context(caller, server);
         Ok(server)
     }
 
     #[inline(always)]
-    fn tell(&mut self, caller: Ptr<Thread<A>>, server: Ptr<Thread<A>>, what: What, badge: usize) {
+    fn write_fast_message(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        server: Ptr<Thread<A>>,
+        what: What,
+        badge: usize,
+    ) {
         match what {
             What::Message(info) => self.deliver_message(caller, server, info, badge),
             What::Fault(fault) => {
@@ -85,16 +91,16 @@ impl<A: Arch> Kernel<A> {
 
     /// Sends a message without a reply, or signals a notification.
     #[inline(always)]
-    pub(super) fn fast_send(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+    pub(super) fn fast_send(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         require_plain(call.info)?;
         let space = self.space_of(call.thread)?;
         let found = self.find(&space, call.cap)?;
         if let Some(cap) = Cap::decode_notification(found) {
-            usual(cap.rights.contains(Rights::WRITE))?;
+            eligible(cap.rights.contains(Rights::WRITE))?;
             return self.fast_signal(call.thread, cap.object, cap.badge);
         }
-        let cap = Cap::decode_endpoint(found).ok_or(Declined)?;
-        usual(cap.rights.contains(Rights::WRITE))?;
+        let cap = Cap::decode_endpoint(found).ok_or(NotEligible)?;
+        eligible(cap.rights.contains(Rights::WRITE))?;
         self.send_to_waiting(call, cap)
     }
 
@@ -103,41 +109,43 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         call: &SystemCall<A>,
         cap: EndpointCap<A>,
-    ) -> Way<Ptr<Thread<A>>> {
+    ) -> Eligible<Ptr<Thread<A>>> {
         let sender = call.thread;
         let (receiver, is_alone) = self.first_receiver(cap.object)?;
         let reply = self.reply_of(receiver)?;
-        let look = self.look()?;
-        self.can_run(receiver, look.now)?;
-        self.is_decided_between(sender, receiver, look.now)?;
+        let reading = self.read_clock_if_paid()?;
+        self.can_run(receiver, reading.now)?;
+        self.is_decided_between(sender, receiver, reading.now)?;
 
         self.take_receiver(cap.object, receiver, is_alone);
         if let Some(reply) = reply {
             self[reply].set_thread(None);
         }
         self.deliver_message(sender, receiver, call.info, cap.badge);
-        Ok(self.wake_beside(sender, receiver, look))
+        Ok(self.wake_beside(sender, receiver, reading))
     }
 
     /// The first receiver of the wait queue, and whether it is the only one.
     #[inline(always)]
-    fn first_receiver(&self, endpoint: Ptr<Endpoint<A>>) -> Way<(Ptr<Thread<A>>, bool)> {
-        let root = self[endpoint].unguarded_receivers().ok_or(Declined)?;
-        self.is_here(self[endpoint].core())?;
+    fn first_receiver(&self, endpoint: Ptr<Endpoint<A>>) -> Eligible<(Ptr<Thread<A>>, bool)> {
+        let root = self[endpoint]
+            .receivers_without_threshold()
+            .ok_or(NotEligible)?;
+        self.is_on_this_core(self[endpoint].core())?;
         let queue = WaitQueue::from_root(Some(root));
         if queue.only(&self.objects).is_some() {
             return Ok((root, true));
         }
         let first = queue.first(&self.objects);
-        first.map(|first| (first, false)).ok_or(Declined)
+        first.map(|first| (first, false)).ok_or(NotEligible)
     }
 
     /// The reply object of a thread that is blocked on receive.
     #[inline(always)]
-    fn reply_of(&self, receiver: Ptr<Thread<A>>) -> Way<Option<Ptr<Reply<A>>>> {
+    fn reply_of(&self, receiver: Ptr<Thread<A>>) -> Eligible<Option<Ptr<Reply<A>>>> {
         match self[receiver].state {
             ThreadState::BlockedOnReceive { reply, .. } => Ok(reply),
-            _ => Err(Declined),
+            _ => Err(NotEligible),
         }
     }
 
@@ -154,7 +162,7 @@ impl<A: Arch> Kernel<A> {
             self[receiver].membership = Membership::None;
             self[endpoint].set_only_receiver(None);
         } else {
-            self.leave_unguarded(endpoint, receiver);
+            self.leave_without_threshold(endpoint, receiver);
         }
         self[receiver].state = ThreadState::Running;
     }
@@ -181,12 +189,12 @@ impl<A: Arch> Kernel<A> {
         }
         self[reply].below = below;
         self[reply].above = Above::Context(context);
-        self.pass_context(context, caller, server);
+        self.donate_context(context, caller, server);
     }
 
     /// Moves a context from one thread to another; neither is in a scheduler queue.
     #[inline(always)]
-    pub(super) fn pass_context(
+    pub(super) fn donate_context(
         &mut self,
         context: Ptr<SchedContext<A>>,
         from: Ptr<Thread<A>>,

@@ -1,7 +1,7 @@
 //! Faults, which are calls to fault handlers.
 
 use super::call::What;
-use super::{Declined, Way, usual};
+use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
@@ -21,16 +21,16 @@ impl<A: Arch> Kernel<A> {
         if !self.takes_fast_paths() {
             return None;
         }
-        let way = self.fast_fault(thread, fault);
-        self.after_way(way)
+        let outcome = self.fast_fault(thread, fault);
+        self.after_attempt(outcome)
     }
 
     #[inline(always)]
-    fn fast_fault(&mut self, thread: Ptr<Thread<A>>, fault: Fault) -> Way<Ptr<Thread<A>>> {
+    fn fast_fault(&mut self, thread: Ptr<Thread<A>>, fault: Fault) -> Eligible<Ptr<Thread<A>>> {
         let Cap::Endpoint(handler) = self[thread].cap(ThreadSlot::FaultHandler) else {
-            return Err(Declined);
+            return Err(NotEligible);
         };
-        usual(is_handler(&handler))?;
+        eligible(is_handler(&handler))?;
         self.call_waiting(thread, &handler, What::Fault(fault))
     }
 }

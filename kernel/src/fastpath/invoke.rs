@@ -3,7 +3,7 @@
 use abi::registers::{CAP, INFO};
 use abi::{MessageInfo, Method};
 
-use super::{Declined, Way, usual};
+use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, only_level};
@@ -29,28 +29,30 @@ impl<A: Arch> Kernel<A> {
         if !self.takes_fast_paths() {
             return false;
         }
-        let way = self.fast_invocation(thread);
-        self.after_way(way).is_some()
+        let outcome = self.fast_invocation(thread);
+        self.after_attempt(outcome).is_some()
     }
 
     #[inline(always)]
-    fn fast_invocation(&mut self, thread: Ptr<Thread<A>>) -> Way<Ptr<Thread<A>>> {
+    fn fast_invocation(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         let info = MessageInfo(self[thread].context.get(INFO));
-        usual(is_about_memory(info.label()))?;
+        eligible(is_about_memory(info.label()))?;
         let root = self[thread].cap(ThreadSlot::CSpace);
         let Cap::CNode(space) = root else {
-            return Err(Declined);
+            return Err(NotEligible);
         };
         let address = self[thread].context.get(CAP);
-        let slot = only_level(self, &space, address).ok_or(Declined)?;
+        let slot = only_level(self, &space, address).ok_or(NotEligible)?;
         let cap = self[slot].raw();
-        usual(Cap::<A>::is_memory(cap))?;
-        let look = self.glance()?;
+        eligible(Cap::<A>::is_memory(cap))?;
+        let reading = self.read_clock_if_needed()?;
         self.core.count_one_level();
-        usual(!self.is_interrupted())?;
-        let invoked = self.with_extra(thread, root, slot).map_err(|_| Declined)?;
+        eligible(!self.is_interrupted())?;
+        let invoked = self
+            .with_extra(thread, root, slot)
+            .map_err(|_| NotEligible)?;
 
-        self.note(look);
+        self.commit_reading(reading);
         let outcome = invoke_memory(self, &invoked.invocation(thread, true), cap);
         if let Err(Failure::Preempted) = outcome {
             self.stop_invocation(thread);

@@ -12,11 +12,11 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{RawCap, Slot};
 use crate::collections::{Links, PriorityBitmap};
-use crate::cores::Gate;
+use crate::cores::EntryLock;
 use crate::object::{
     Above, Membership, PendingFault, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
 };
-use crate::sched::{Alarm, Core, ReadyQueues};
+use crate::sched::{Core, ReadyQueues, TimerDeadline};
 
 /// The membership of a thread that is in no queue.
 pub const NO_MEMBER: u8 = Membership::None as u8;
@@ -36,22 +36,22 @@ pub struct Layout<A: Arch>(PhantomData<A>);
 
 /// Kernel.
 impl<A: Arch> Layout<A> {
-    const ALARM: usize = Self::KERNEL_CORE + offset_of!(Core<A>, alarm);
+    const TIMER_DEADLINE: usize = Self::KERNEL_CORE + offset_of!(Core<A>, timer_deadline);
     const OCCUPIED: usize =
         Self::KERNEL_CORE + offset_of!(Core<A>, ready) + ReadyQueues::<A>::OCCUPIED;
 
-    const GATE: usize = offset_of!(Kernel<A>, gate);
+    const ENTRY_LOCK: usize = offset_of!(Kernel<A>, entry_lock);
     /// Address of the word that tells other cores whether this core holds the entry lock. This and the other
     /// constants of the entry lock are used in multicore kernels only.
-    pub const GATE_PLACE: usize = Self::GATE + Gate::<A>::PLACE;
+    pub const LOCK_STATE: usize = Self::ENTRY_LOCK + EntryLock::<A>::STATE;
     /// Address of the byte that tells whether the entry lock is taken or requested exclusively.
-    pub const GATE_STOPPED: usize = Self::GATE + Gate::<A>::STOPPED;
+    pub const LOCK_EXCLUSIVE: usize = Self::ENTRY_LOCK + EntryLock::<A>::EXCLUSIVE;
     /// Whether this core was remotely modified; 8 bits.
-    pub const GATE_VISITED: usize = Self::GATE + Gate::<A>::VISITED;
+    pub const REMOTELY_MODIFIED: usize = Self::ENTRY_LOCK + EntryLock::<A>::REMOTELY_MODIFIED;
     /// The core number, in the format of the words of endpoints and reply objects.
-    pub const GATE_BITS: usize = Self::GATE + Gate::<A>::BITS;
+    pub const CORE_BITS: usize = Self::ENTRY_LOCK + EntryLock::<A>::BITS;
     /// The core number in that format, combined with the state of an endpoint with receivers.
-    pub const GATE_RECEIVING: usize = Self::GATE + Gate::<A>::RECEIVING;
+    pub const CORE_RECEIVING: usize = Self::ENTRY_LOCK + EntryLock::<A>::RECEIVING;
 
     /// The state of the core; most of the fields below are near its beginning.
     pub const KERNEL_CORE: usize = offset_of!(Kernel<A>, core);
@@ -64,13 +64,14 @@ impl<A: Arch> Layout<A> {
     /// The time of the last kernel entry that read the clock; 64 bits.
     pub const KERNEL_NOW: usize = Self::KERNEL_CORE + offset_of!(Core<A>, now);
     /// The budget check threshold; 64 bits.
-    pub const KERNEL_ALLOWANCE: usize = Self::KERNEL_CORE + offset_of!(Core<A>, allowance);
+    pub const KERNEL_CHECK_THRESHOLD: usize =
+        Self::KERNEL_CORE + offset_of!(Core<A>, check_threshold);
     /// The timer deadline; 64 bits.
-    pub const KERNEL_ALARM_TIME: usize = Self::ALARM + Alarm::TIME;
+    pub const KERNEL_DEADLINE_TIME: usize = Self::TIMER_DEADLINE + TimerDeadline::TIME;
     /// The preemption level from which no earlier deadline is needed; 16 bits.
-    pub const KERNEL_ALARM_LOWEST: usize = Self::ALARM + Alarm::LOWEST;
+    pub const KERNEL_DEADLINE_LOWEST: usize = Self::TIMER_DEADLINE + TimerDeadline::LOWEST;
     /// The preemption level from which the deadline may be too early; 16 bits.
-    pub const KERNEL_ALARM_END: usize = Self::ALARM + Alarm::END;
+    pub const KERNEL_DEADLINE_END: usize = Self::TIMER_DEADLINE + TimerDeadline::END;
     /// The upper level of the bitmap of priorities with ready threads: a bit per word that is not zero.
     pub const KERNEL_READY_SUMMARY: usize = Self::OCCUPIED + PriorityBitmap::SUMMARY;
     /// The lower level of that bitmap: the words with a bit per priority.

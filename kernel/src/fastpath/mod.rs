@@ -61,15 +61,15 @@ pub struct SystemCall<A: Arch> {
 
 /// The fast path is not eligible; nothing has changed.
 #[derive(Debug)]
-struct Declined;
+struct NotEligible;
 
 /// The result of a fast path or of a part of it; a complete one returns the thread to run.
-type Way<T> = Result<T, Declined>;
+type Eligible<T> = Result<T, NotEligible>;
 
 /// Not eligible unless `holds`.
 #[inline(always)]
-fn usual(holds: bool) -> Way<()> {
-    if holds { Ok(()) } else { Err(Declined) }
+fn eligible(holds: bool) -> Eligible<()> {
+    if holds { Ok(()) } else { Err(NotEligible) }
 }
 
 impl<A: Arch> Kernel<A> {
@@ -87,30 +87,30 @@ impl<A: Arch> Kernel<A> {
         if !self.takes_fast_paths() {
             return None;
         }
-        if !self.come_in_quickly() {
+        if !self.try_enter_shared() {
             return None;
         }
-        let way = if call.number == CALL {
+        let outcome = if call.number == CALL {
             self.fast_call(call)
         } else if call.number == REPLY_RECV {
             self.fast_reply_recv(call)
         } else {
             self.other_fast_path(call.thread, call.number, call.cap, call.info)
         };
-        let next = self.after_way(way)?;
-        self.go_out();
+        let next = self.after_attempt(outcome)?;
+        self.exit_kernel();
         Some(next)
     }
 
     /// Not eligible unless `core`, the owning core of an object, is this core.
     #[inline(always)]
-    fn is_here(&self, core: u8) -> Way<()> {
-        usual(CORES == 1 || usize::from(core) == self.core.id)
+    fn is_on_this_core(&self, core: u8) -> Eligible<()> {
+        eligible(CORES == 1 || usize::from(core) == self.core.id)
     }
 
     #[inline(always)]
-    fn after_way(&mut self, way: Way<Ptr<Thread<A>>>) -> Option<Ptr<Thread<A>>> {
-        let next = way.ok()?;
+    fn after_attempt(&mut self, outcome: Eligible<Ptr<Thread<A>>>) -> Option<Ptr<Thread<A>>> {
+        let next = outcome.ok()?;
         self.after_fast_path();
         Some(next)
     }
@@ -118,9 +118,9 @@ impl<A: Arch> Kernel<A> {
     /// Checks the invariants after a fast path in assembly, in kernels that check them.
     #[inline(always)]
     pub fn after_assembly(&mut self) {
-        self.came_in();
+        self.note_entry_from_assembly();
         self.after_fast_path();
-        self.go_out();
+        self.exit_kernel();
     }
 
     /// Checks the invariants after a fast path, in kernels that check them.
@@ -131,7 +131,7 @@ impl<A: Arch> Kernel<A> {
             self.watch.fast_paths += 1;
             // A long operation on memory may have read the clock after the timer deadline. Then the timer
             // interrupt is pending, and its handler chooses the thread to run.
-            if self.core.now < self.core.alarm.time() {
+            if self.core.now < self.core.timer_deadline.time() {
                 self.check_after_entry();
             }
         }
@@ -144,7 +144,7 @@ impl<A: Arch> Kernel<A> {
         number: usize,
         cap: usize,
         info: MessageInfo,
-    ) -> Way<Ptr<Thread<A>>> {
+    ) -> Eligible<Ptr<Thread<A>>> {
         let call = SystemCall {
             thread,
             number,
@@ -160,7 +160,7 @@ impl<A: Arch> Kernel<A> {
             SEND | NB_SEND => self.fast_send(&call),
             WAIT | NB_WAIT => self.fast_wait(&call),
             YIELD => self.fast_yield(&call),
-            _ => Err(Declined),
+            _ => Err(NotEligible),
         }
     }
 }

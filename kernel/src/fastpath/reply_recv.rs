@@ -4,7 +4,7 @@ use abi::registers::REPLY;
 use abi::{MessageInfo, Rights};
 
 use super::lookup::require_plain;
-use super::{Declined, SystemCall, Way, usual};
+use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
@@ -17,72 +17,77 @@ use crate::token::Ptr;
 impl<A: Arch> Kernel<A> {
     /// Replies to a waiting caller, and blocks the server until the next call.
     #[inline(always)]
-    pub(super) fn fast_reply_recv(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+    pub(super) fn fast_reply_recv(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         let server = call.thread;
         require_plain(call.info)?;
         let space = self.space_of(server)?;
-        let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(Declined)?;
+        let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(NotEligible)?;
         let address = self[server].context.get(REPLY);
-        let reply = Cap::decode_reply(self.find(&space, address)?).ok_or(Declined)?;
-        usual(cap.rights.contains(Rights::READ))?;
-        self.is_here(self[cap.object].core())?;
-        self.is_here(self[reply].core())?;
-        let others = self[cap.object].unguarded_receivers();
-        usual(others.is_some() || self[cap.object].is_unguarded_and_idle())?;
+        let reply = Cap::decode_reply(self.find(&space, address)?).ok_or(NotEligible)?;
+        eligible(cap.rights.contains(Rights::READ))?;
+        self.is_on_this_core(self[cap.object].core())?;
+        self.is_on_this_core(self[reply].core())?;
+        let others = self[cap.object].receivers_without_threshold();
+        eligible(others.is_some() || self[cap.object].is_idle_without_threshold())?;
         self.receives_no_signal(server)?;
-        let caller = self[reply].thread().ok_or(Declined)?;
+        let caller = self[reply].thread().ok_or(NotEligible)?;
         let ThreadState::BlockedOnReply { .. } = self[caller].state else {
-            return Err(Declined);
+            return Err(NotEligible);
         };
-        self.is_here(self[caller].core)?;
+        self.is_on_this_core(self[caller].core)?;
         if let Some(below) = self[reply].below {
-            self.is_here(self[below].core())?;
+            self.is_on_this_core(self[below].core())?;
         }
         let fault = self[caller].fault.get();
-        usual(fault.is_none_or(|fault| is_mended(fault, call.info)))?;
-        let context = self.paying_context()?;
+        eligible(fault.is_none_or(|fault| applies_reply(fault, call.info)))?;
+        let context = self.current_context_or_decline()?;
 
-        let look = match self[reply].above {
+        let reading = match self[reply].above {
             Above::Context(lent) if lent == context && self[caller].sched_context.is_none() => {
-                self.inherits(server, caller)?;
-                let look = self.glance()?;
-                self.note(look);
+                self.may_run_on_donated_time(server, caller)?;
+                let reading = self.read_clock_if_needed()?;
+                self.commit_reading(reading);
                 None
             }
             Above::None if self[reply].below.is_none() => {
-                let look = self.look()?;
-                self.can_run(caller, look.now)?;
-                self.follows(server, caller, look.now)?;
-                Some(look)
+                let reading = self.read_clock_if_paid()?;
+                self.can_run(caller, reading.now)?;
+                self.runs_after_block(server, caller, reading.now)?;
+                Some(reading)
             }
-            _ => return Err(Declined),
+            _ => return Err(NotEligible),
         };
 
         match fault {
             None => self.deliver_message(server, caller, call.info, 0),
-            Some(fault) => self.mend(server, caller, fault),
+            Some(fault) => self.apply_reply_to_fault(server, caller, fault),
         }
         self[caller].state = ThreadState::Running;
-        if look.is_none() {
+        if reading.is_none() {
             let below = self[reply].below.take();
             if let Some(below) = below {
                 self[below].above = Above::Context(context);
             }
             self[context].reply = below;
             self[reply].above = Above::None;
-            self.pass_context(context, server, caller);
+            self.donate_context(context, server, caller);
         }
         self.wait_for_call(server, cap.object, others, reply);
-        match look {
-            None => self.go_on_with(server, caller),
-            Some(look) => self.switch_at(look, caller),
+        match reading {
+            None => self.switch_on_same_context(server, caller),
+            Some(reading) => self.switch_at(reading, caller),
         }
         Ok(caller)
     }
 
     /// Applies the reply to a fault; the thread restarts.
     #[inline(never)]
-    fn mend(&mut self, handler: Ptr<Thread<A>>, thread: Ptr<Thread<A>>, fault: Fault) {
+    fn apply_reply_to_fault(
+        &mut self,
+        handler: Ptr<Thread<A>>,
+        thread: Ptr<Thread<A>>,
+        fault: Fault,
+    ) {
         self.apply_fault_reply(handler, thread, fault);
         self[thread].fault = PendingFault::None;
         self[thread].context.restart();
@@ -91,14 +96,14 @@ impl<A: Arch> Kernel<A> {
     /// Not eligible if the receiver would get a signal instead of a message, or may have to give back a
     /// context that its bound notification has lent.
     #[inline(always)]
-    fn receives_no_signal(&self, receiver: Ptr<Thread<A>>) -> Way<()> {
+    fn receives_no_signal(&self, receiver: Ptr<Thread<A>>) -> Eligible<()> {
         let Some(notification) = self[receiver].bound_notification else {
             return Ok(());
         };
         let notification = &self[notification];
-        self.is_here(notification.core)?;
+        self.is_on_this_core(notification.core)?;
         let is_active = matches!(notification.state, NotificationState::Active(_));
-        usual(!is_active && notification.sched_context.is_none())
+        eligible(!is_active && notification.sched_context.is_none())
     }
 
     #[inline(always)]
@@ -127,7 +132,7 @@ impl<A: Arch> Kernel<A> {
 }
 
 /// Whether the reply to a fault continues the thread and the fast path can apply it.
-fn is_mended(fault: Fault, info: MessageInfo) -> bool {
+fn applies_reply(fault: Fault, info: MessageInfo) -> bool {
     match fault {
         Fault::Cap { .. } | Fault::Vm { .. } => true,
         Fault::UnknownSyscall { .. } | Fault::UserException { .. } => info.label() == 0,

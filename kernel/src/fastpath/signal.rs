@@ -3,8 +3,8 @@
 use abi::registers::CAP;
 use abi::{Rights, Syscall};
 
-use super::switch::Look;
-use super::{Declined, SystemCall, Way, usual};
+use super::switch::ClockReading;
+use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
 use crate::cap::Cap;
@@ -22,17 +22,17 @@ impl<A: Arch> Kernel<A> {
         if !self.takes_fast_paths() {
             return None;
         }
-        let way = self.fast_interrupt(irq);
-        self.after_way(way)
+        let outcome = self.fast_interrupt(irq);
+        self.after_attempt(outcome)
     }
 
-    fn fast_interrupt(&mut self, irq: Irq) -> Way<Ptr<Thread<A>>> {
-        let current = self.core.current.ok_or(Declined)?;
-        let entry = self.irqs.get(irq.0).ok_or(Declined)?;
+    fn fast_interrupt(&mut self, irq: Irq) -> Eligible<Ptr<Thread<A>>> {
+        let current = self.core.current.ok_or(NotEligible)?;
+        let entry = self.irqs.get(irq.0).ok_or(NotEligible)?;
         let Cap::Notification(cap) = entry.notification.cap() else {
-            return Err(Declined);
+            return Err(NotEligible);
         };
-        usual(entry.state == IrqState::Issued && cap.rights.contains(Rights::WRITE))?;
+        eligible(entry.state == IrqState::Issued && cap.rights.contains(Rights::WRITE))?;
         let next = self.fast_signal(current, cap.object, cap.badge)?;
         self.arch.mask_interrupt(irq, true);
         Ok(next)
@@ -45,19 +45,19 @@ impl<A: Arch> Kernel<A> {
         sender: Ptr<Thread<A>>,
         notification: Ptr<Notification<A>>,
         badge: usize,
-    ) -> Way<Ptr<Thread<A>>> {
-        self.is_here(self[notification].core)?;
+    ) -> Eligible<Ptr<Thread<A>>> {
+        self.is_on_this_core(self[notification].core)?;
         let mut queue = match self[notification].state {
             NotificationState::Active(word) => {
-                let look = self.glance()?;
-                self.note(look);
+                let reading = self.read_clock_if_needed()?;
+                self.commit_reading(reading);
                 self[notification].state = NotificationState::Active(word | badge);
                 return Ok(sender);
             }
             NotificationState::Idle => {
-                usual(self[notification].bound_thread.is_none())?;
-                let look = self.glance()?;
-                self.note(look);
+                eligible(self[notification].bound_thread.is_none())?;
+                let reading = self.read_clock_if_needed()?;
+                self.commit_reading(reading);
                 self[notification].state = NotificationState::Active(badge);
                 return Ok(sender);
             }
@@ -65,10 +65,10 @@ impl<A: Arch> Kernel<A> {
         };
         let only = queue.only(&self.objects);
         let first = only.or_else(|| queue.first(&self.objects));
-        let thread = first.ok_or(Declined)?;
-        let look = self.look()?;
-        self.can_run(thread, look.now)?;
-        self.is_decided_between(sender, thread, look.now)?;
+        let thread = first.ok_or(NotEligible)?;
+        let reading = self.read_clock_if_paid()?;
+        self.can_run(thread, reading.now)?;
+        self.is_decided_between(sender, thread, reading.now)?;
 
         self[thread].membership = Membership::None;
         if only.is_some() {
@@ -80,7 +80,7 @@ impl<A: Arch> Kernel<A> {
         }
         self[thread].context.set_result(CAP, badge);
         self[thread].state = ThreadState::Running;
-        Ok(self.wake_beside(sender, thread, look))
+        Ok(self.wake_beside(sender, thread, reading))
     }
 
     /// Makes a thread that is in no queue ready, and switches to it if it has a higher priority than the
@@ -90,15 +90,15 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         current: Ptr<Thread<A>>,
         thread: Ptr<Thread<A>>,
-        look: Look,
+        reading: ClockReading,
     ) -> Ptr<Thread<A>> {
         let (own, other) = (self[current].priority, self[thread].priority);
         if other > own {
             self.ready_front(current);
-            self.switch_at(look, thread);
+            self.switch_at(reading, thread);
             return thread;
         }
-        self.note(Some(look));
+        self.commit_reading(Some(reading));
         self.wake_context(thread);
         if other == own {
             self.ready_back(thread);
@@ -110,18 +110,18 @@ impl<A: Arch> Kernel<A> {
 
     /// Takes a pending signal, or waits for one at a notification that has no context to lend.
     #[inline(always)]
-    pub(super) fn fast_wait(&mut self, call: &SystemCall<A>) -> Way<Ptr<Thread<A>>> {
+    pub(super) fn fast_wait(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         const WAIT: usize = Syscall::Wait.number();
         let thread = call.thread;
         let space = self.space_of(thread)?;
-        let cap = Cap::decode_notification(self.find(&space, call.cap)?).ok_or(Declined)?;
-        usual(cap.rights.contains(Rights::READ))?;
-        self.is_here(self[cap.object].core)?;
+        let cap = Cap::decode_notification(self.find(&space, call.cap)?).ok_or(NotEligible)?;
+        eligible(cap.rights.contains(Rights::READ))?;
+        self.is_on_this_core(self[cap.object].core)?;
         let bound = self[cap.object].bound_thread;
-        usual(bound.is_none_or(|bound| bound == thread))?;
+        eligible(bound.is_none_or(|bound| bound == thread))?;
         let word = match self[cap.object].state {
             NotificationState::Active(word) => word,
-            _ if call.number != WAIT => return Err(Declined),
+            _ if call.number != WAIT => return Err(NotEligible),
             NotificationState::Idle => {
                 return self.wait_beside(thread, cap.object, WaitQueue::EMPTY);
             }
@@ -129,8 +129,8 @@ impl<A: Arch> Kernel<A> {
                 return self.wait_beside(thread, cap.object, queue);
             }
         };
-        let look = self.glance()?;
-        self.note(look);
+        let reading = self.read_clock_if_needed()?;
+        self.commit_reading(reading);
         self[cap.object].state = NotificationState::Idle;
         self[thread].context.set_result(CAP, word);
         Ok(thread)
@@ -143,17 +143,17 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         notification: Ptr<Notification<A>>,
         mut queue: WaitQueue<A>,
-    ) -> Way<Ptr<Thread<A>>> {
-        let look = self.look()?;
+    ) -> Eligible<Ptr<Thread<A>>> {
+        let reading = self.read_clock_if_paid()?;
         // The slow path takes back a context that the notification has lent.
-        usual(self[notification].sched_context.is_none())?;
-        let next = self.first_ready(look)?;
+        eligible(self[notification].sched_context.is_none())?;
+        let next = self.first_ready(reading)?;
 
         self[thread].state = ThreadState::BlockedOnNotification { notification };
         queue.insert(&mut self.objects, thread);
         self[thread].membership = Membership::Waiting;
         self[notification].state = NotificationState::Waiting(queue);
-        self.note(Some(look));
+        self.commit_reading(Some(reading));
         self.switch_to_ready(next);
         Ok(next)
     }

@@ -67,7 +67,7 @@ pub fn check_context<A: Arch>(
         "a limit belongs to the call that set it",
     )?;
     require(
-        object.limit.is_none() || object.has(ContextFlag::Watched),
+        object.limit.is_none() || object.has(ContextFlag::NeedsCheck),
         "a context with a limit needs a budget check",
     )?;
     if !object.is_configured() {

@@ -6,7 +6,9 @@
 use abi::config::DOMAINS;
 use abi::{CRITICALITIES, PRIORITIES, Syscall};
 
-use super::scheduler::{Place, check_alarm, check_current, check_ready_queue, check_release_queue};
+use super::scheduler::{
+    QueuePosition, check_current, check_ready_queue, check_release_queue, check_timer_deadline,
+};
 use super::{Check, Reach, check_cap, check_context, check_preempted, check_reply, check_slot};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
@@ -66,14 +68,17 @@ pub fn check_entry<A: Arch>(kernel: &mut Kernel<A>) -> Check {
         ready.first(&kernel.objects, domain, rank, level)
     };
     if let Some(thread) = ready.and_then(first) {
-        check_ready_queue(kernel, Place::of(kernel, thread), REACH)?;
+        check_ready_queue(kernel, QueuePosition::of(kernel, thread), REACH)?;
     }
     let last = Ticks(Ticks::NEVER.0 - 1);
-    let due = kernel.core.release.most_urgent_due(domain, last, level);
+    let due = kernel
+        .core
+        .release
+        .highest_priority_due(domain, last, level);
     if let Some(thread) = due.and_then(|due| due.thread) {
-        check_release_queue(kernel, Place::of(kernel, thread), REACH)?;
+        check_release_queue(kernel, QueuePosition::of(kernel, thread), REACH)?;
     }
-    check_alarm(kernel)?;
+    check_timer_deadline(kernel)?;
     for slot in kernel.watch.take_changes() {
         check_place(kernel, slot)?;
     }
@@ -91,14 +96,14 @@ fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
     let round = kernel.watch.round;
     let queue = round % (DOMAINS * CRITICALITIES * PRIORITIES);
-    let place = Place::new(kernel, (queue / (CRITICALITIES * PRIORITIES)) as u8, queue);
+    let place = QueuePosition::new(kernel, (queue / (CRITICALITIES * PRIORITIES)) as u8, queue);
     check_ready_queue(kernel, place, REACH)?;
     check_release_queue(kernel, place, REACH)?;
     let line = Irq(round % kernel.irqs.len());
     let stored = notification_slot(kernel, line);
     check_slot(kernel, stored)?;
     // In shared mode other cores may be changing objects; they are checked in a later entry.
-    if !kernel.sees_everything() {
+    if !kernel.may_read_all_cores() {
         return Ok(());
     }
     let Some(slot) = kernel.next_of_round() else {

@@ -13,14 +13,14 @@ use crate::token::Ptr;
 
 /// The queues of threads with the same core, domain, criticality and priority.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct QueuePosition {
     core: u8,
     domain: u8,
     criticality: u8,
     priority: u8,
 }
 
-impl Place {
+impl QueuePosition {
     /// The place on this core with this number within a domain.
     pub(super) const fn new<A: Arch>(kernel: &Kernel<A>, domain: u8, number: usize) -> Self {
         Self {
@@ -65,7 +65,7 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
     for domain in 0..DOMAINS as u8 {
         let (mut highest, mut earliest) = (None, u64::MAX);
         for place in 0..CRITICALITIES * PRIORITIES {
-            let place = Place::new(kernel, domain, place);
+            let place = QueuePosition::new(kernel, domain, place);
             check_ready_queue(kernel, place, Reach::WHOLE)?;
             if let Some(thread) = place.ring(kernel).first() {
                 highest = highest.max(Some(kernel.rank(thread)));
@@ -84,13 +84,13 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
             "the first release of a domain is found",
         )?;
     }
-    check_alarm(kernel)
+    check_timer_deadline(kernel)
 }
 
 /// Checks that the timer is programmed for the correct deadline.
-pub(super) fn check_alarm<A: Arch>(kernel: &Kernel<A>) -> Check {
+pub(super) fn check_timer_deadline<A: Arch>(kernel: &Kernel<A>) -> Check {
     require(
-        kernel.alarm_is_right(),
+        kernel.is_timer_deadline_right(),
         kernel.core.id,
         "the timer is programmed for the first event that can change the current thread",
     )
@@ -131,15 +131,14 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
         kernel[thread].yield_answer.is_none(),
         "the current thread does not wait for what it yielded to",
     )?;
-    require(
-        kernel.has_budget(thread),
-        "the current thread has budget",
-    )?;
+    require(kernel.has_budget(thread), "the current thread has budget")?;
     require(
         highest.is_none_or(|highest| highest <= kernel.rank(thread)),
         "no higher-priority thread than the current one is ready",
     )?;
-    let due = core.release.most_urgent_due(domain, core.now, core.level);
+    let due = core
+        .release
+        .highest_priority_due(domain, core.now, core.level);
     require(
         due.is_none_or(|due| due.rank <= kernel.rank(thread)),
         "no higher-priority thread than the current one is due",
@@ -148,7 +147,11 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
 }
 
 /// Checks the ready queue of one place.
-pub(super) fn check_ready_queue<A: Arch>(kernel: &Kernel<A>, place: Place, reach: Reach) -> Check {
+pub(super) fn check_ready_queue<A: Arch>(
+    kernel: &Kernel<A>,
+    place: QueuePosition,
+    reach: Reach,
+) -> Check {
     let ready = &kernel.core.ready;
     let ring = place.ring(kernel);
     let require = |holds, rule| require(holds, place.priority.into(), rule);
@@ -183,7 +186,7 @@ pub(super) fn check_ready_queue<A: Arch>(kernel: &Kernel<A>, place: Place, reach
 /// Checks the release queue of one place, and returns the time of its first release.
 pub(super) fn check_release_queue<A: Arch>(
     kernel: &Kernel<A>,
-    place: Place,
+    place: QueuePosition,
     reach: Reach,
 ) -> Result<u64, Violation> {
     let queue = place.queue(kernel);

@@ -2,7 +2,7 @@
 
 use abi::Syscall;
 
-use super::scheduler::Place;
+use super::scheduler::QueuePosition;
 use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
@@ -56,7 +56,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
         )?;
         let deferred = matches!(object.progress, Progress::Deferred { .. });
         require(
-            !deferred || kernel[context].has(ContextFlag::Watched),
+            !deferred || kernel[context].has(ContextFlag::NeedsCheck),
             "the context of a deferred thread needs a budget check",
         )?;
     }
@@ -110,7 +110,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
 fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];
-    let Some(core) = kernel.settled_core(object.core) else {
+    let Some(core) = kernel.unmodified_core(object.core) else {
         return Ok(());
     };
     let is_current = core.current == Some(thread);
@@ -120,7 +120,7 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
     match object.membership {
         Membership::Waiting => Ok(()),
         Membership::Ready => {
-            let ring = Place::of(kernel, thread).ring(kernel);
+            let ring = QueuePosition::of(kernel, thread).ring(kernel);
             // By the time of the thread's own core: this core may have read the clock later.
             let has_budget = configured.is_some_and(|context| {
                 kernel[context].is_available(core.now, Ticks::ZERO, kernel.min_budget())
@@ -137,7 +137,7 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
         }
         Membership::Release => {
             require(
-                Place::of(kernel, thread).queue(kernel).contains(
+                QueuePosition::of(kernel, thread).queue(kernel).contains(
                     &kernel.objects,
                     thread,
                     reach.members,

@@ -84,7 +84,7 @@ fn check_queue<A: Arch>(
     core: u8,
     queue: WaitQueue<A>,
     reach: Reach,
-    waits_here: impl Fn(ThreadState<A>) -> bool,
+    waits_locally: impl Fn(ThreadState<A>) -> bool,
 ) -> Check {
     require(!queue.is_empty(), object, "a wait queue is not empty")?;
     require(
@@ -101,7 +101,7 @@ fn check_queue<A: Arch>(
                 object,
                 "only threads of its core wait at an object that belongs to a core",
             )?;
-            let holds = waits_here(waiter.state)
+            let holds = waits_locally(waiter.state)
                 && waiter.membership == Membership::Waiting
                 && waiter.links().key() == WaitQueue::<A>::key(waiter.priority);
             if holds {

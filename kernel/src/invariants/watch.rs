@@ -74,8 +74,11 @@ impl<A: Arch> Kernel<A> {
 
     /// Makes the scans of all cores leave a CNode that is being deleted, and those that they found in it.
     pub(crate) fn note_deletion(&mut self, cnode: &CNode<A>) {
-        let is_here =
-            |place: &Option<Place<A>>| place.as_ref().is_some_and(|place| place.is_in(cnode));
+        let is_here = |place: &Option<Place<A>>| {
+            place
+                .as_ref()
+                .is_some_and(|place| place.holds_entry_lock(cnode))
+        };
         self.each_core(|kernel| {
             let places = &mut kernel.watch.places;
             if let Some(level) = places.iter().position(is_here) {
@@ -118,7 +121,10 @@ impl<A: Arch> Kernel<A> {
     /// Makes the scan descend into a CNode, unless it is there already.
     fn enter_cnode(&mut self, cnode: CNode<A>) {
         let places = &mut self.watch.places;
-        let is_there = places.iter().flatten().any(|place| place.is_in(&cnode));
+        let is_there = places
+            .iter()
+            .flatten()
+            .any(|place| place.holds_entry_lock(&cnode));
         if !is_there && let Some(free) = places.iter_mut().find(|place| place.is_none()) {
             *free = Some(Place { cnode, next: 0 });
         }
@@ -126,7 +132,7 @@ impl<A: Arch> Kernel<A> {
 }
 
 impl<A: Arch> Place<A> {
-    fn is_in(&self, cnode: &CNode<A>) -> bool {
+    fn holds_entry_lock(&self, cnode: &CNode<A>) -> bool {
         self.cnode.slots == cnode.slots
     }
 }

@@ -2,7 +2,9 @@
 
 use abi::{LookupFailure, Method, Rights};
 
-use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive, look_up, threshold};
+use super::{
+    Answer, Error, Failure, Invocation, Outcome, deletion, derive, preempt_after_lookup, threshold,
+};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap, Slot, insert_copy, lookup_slot, move_cap, swap_slots};
@@ -32,7 +34,7 @@ pub(super) fn invoke<A: Arch>(
     let index = invocation.word(kernel, 0);
     let depth = invocation.word(kernel, 1);
     let slot = lookup_slot(kernel, Cap::CNode(cnode), index, depth, false)?;
-    look_up(kernel)?;
+    preempt_after_lookup(kernel)?;
     match invocation.method {
         CNodeRevoke => deletion::revoke(kernel, slot)?,
         CNodeDelete => deletion::delete(kernel, slot)?,
@@ -57,7 +59,7 @@ fn transfer<A: Arch>(
     let root = invocation.extra_cap(kernel, 0);
     let depth = invocation.word(kernel, 3);
     let source = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, true)?;
-    look_up(kernel)?;
+    preempt_after_lookup(kernel)?;
     let cap = occupied(kernel, source, true, depth)?;
 
     match invocation.method {
@@ -127,10 +129,10 @@ fn rotate<A: Arch>(
     let source_root = invocation.extra_cap(kernel, 1);
     let (pivot_index, source_index) = (word(3), word(6));
     let source = lookup_slot(kernel, source_root, source_index, source_depth, true)?;
-    look_up(kernel)?;
+    preempt_after_lookup(kernel)?;
     let pivot_root = invocation.extra_cap(kernel, 0);
     let pivot = lookup_slot(kernel, pivot_root, pivot_index, pivot_depth, true)?;
-    look_up(kernel)?;
+    preempt_after_lookup(kernel)?;
 
     if pivot == source || pivot == target {
         return Err(Error::IllegalOperation.into());

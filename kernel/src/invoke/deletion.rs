@@ -83,7 +83,7 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
             kernel[slot].set_cap(Cap::Zombie(Zombie::of_thread(slots)));
             return Ok(());
         }
-        Cap::Endpoint(cap) if last && kernel.anybody_waits_at(cap.object) => {
+        Cap::Endpoint(cap) if last && kernel.has_waiters_at(cap.object) => {
             kernel[slot].set_cap(Cap::Zombie(Zombie::of_endpoint(cap.object)));
             return Ok(());
         }
@@ -95,7 +95,7 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
             if let Some(context) = kernel[notification].sched_context.take() {
                 kernel[context].notification = None;
             }
-            if kernel.anybody_waits_for(notification) {
+            if kernel.has_waiters_for(notification) {
                 kernel[slot].set_cap(Cap::Zombie(Zombie::of_notification(notification)));
                 return Ok(());
             }
@@ -111,7 +111,7 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
         }
         Cap::Arch(cap) => {
             #[cfg(feature = "bench")]
-            kernel.forget_log(cap);
+            kernel.drop_log(cap);
             A::finalise(kernel, cap, last);
         }
         _ => {}
@@ -124,7 +124,7 @@ fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
     if let Some(notification) = kernel[thread].bound_notification.take() {
         kernel[notification].bound_thread = None;
     }
-    kernel.seize(thread);
+    kernel.stall_remote_thread(thread);
     kernel.suspend(thread);
     if let Some(context) = kernel[thread].own_context {
         kernel.disown(context);
@@ -133,14 +133,16 @@ fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
         kernel.finish_pending_yield(context);
         kernel.unbind_thread(context);
     }
-    kernel.forget(thread);
+    kernel.detach_thread(thread);
     kernel.unlist_thread(thread);
 }
 
 fn finalise_context<A: Arch>(kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) {
     kernel.finish_pending_yield(context);
     kernel.unbind_all(context);
-    kernel.home_of(context).stop_paying(context);
+    kernel
+        .owning_core_of_context(context)
+        .detach_current_context(context);
     kernel[context].unconfigure();
 }
 

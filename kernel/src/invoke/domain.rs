@@ -29,7 +29,7 @@ fn set<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
     let Cap::Thread(thread) = invocation.extra_cap(kernel, 0) else {
         return Err(Error::InvalidArgument(1).into());
     };
-    kernel.change_place(thread, |kernel| kernel[thread].domain = domain as u8);
+    kernel.change_queue_position(thread, |kernel| kernel[thread].domain = domain as u8);
     Ok(Answer::Nothing)
 }
 
@@ -82,7 +82,7 @@ fn set_start<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Out
     if kernel.domains.entries[index].is_end() {
         return Err(Error::InvalidArgument(0).into());
     }
-    kernel.each_visited_core(|kernel| {
+    kernel.modify_each_core(|kernel| {
         kernel.domains.start = index;
         kernel.restart_domain_schedule();
     });

@@ -116,7 +116,7 @@ pub(crate) fn derive<A: Arch>(
 ///
 /// # Errors
 /// [`Failure::Preempted`] if an interrupt is pending.
-pub fn look_up<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+pub fn preempt_after_lookup<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
     if kernel.is_interrupted() {
         return Err(Failure::Preempted);
     }
@@ -126,8 +126,8 @@ pub fn look_up<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
 /// Preemption point after the checks of a request for which both the checks and the execution take long.
 ///
 /// # Errors
-/// As for [`look_up`].
-pub fn look_after_checks<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+/// As for [`preempt_after_lookup`].
+pub fn preempt_after_checks<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
     if kernel.is_interrupted_after(work::CHECKS) {
         return Err(Failure::Preempted);
     }

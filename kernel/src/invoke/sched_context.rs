@@ -27,7 +27,7 @@ pub(super) fn invoke<A: Arch>(
         }
         Method::SchedContextUnbindObject => unbind_object(kernel, invocation, context),
         Method::SchedContextConsumed => {
-            kernel.settle_idling(context);
+            kernel.charge_idling(context);
             Ok(Answer::time(kernel.take_consumed(context)))
         }
         Method::SchedContextYieldTo | Method::SchedContextYieldToTimeout => {
@@ -185,7 +185,7 @@ fn yield_to<A: Arch>(
         || kernel.rank(target) < kernel.rank(caller);
     kernel.choose_again();
     if elsewhere {
-        kernel.home(target).choose_again();
+        kernel.owning_core(target).choose_again();
         kernel.ready_front(target);
         return answer_now(kernel);
     }

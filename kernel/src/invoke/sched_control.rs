@@ -4,7 +4,7 @@
 use abi::sizes::refill_capacity;
 use abi::{MAX_CRITICALITY, Method, WORD_BITS, sched_context_flags};
 
-use super::{Answer, Error, Invocation, Outcome, look_after_checks};
+use super::{Answer, Error, Invocation, Outcome, preempt_after_checks};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::budget::MAX_REFILLS;
@@ -18,7 +18,7 @@ const BASE_REFILLS: usize = 2;
 
 /// The most that an idling context uses, however many are requested: all of them are processed each time its
 /// thread has waited.
-const MOST_IDLING_REFILLS: usize = 3;
+const MAX_IDLING_REFILLS: usize = 3;
 
 struct Configure<A: Arch> {
     context: Ptr<SchedContext<A>>,
@@ -41,7 +41,7 @@ pub(super) fn invoke<A: Arch>(
         Method::SchedControlSetCriticalityLevel if cfg!(feature = "thresholds") => {
             invocation.require(1, 0)?;
             let level = invocation.number_up_to(kernel, 0, MAX_CRITICALITY)?;
-            kernel.at(core).set_level(level);
+            kernel.kernel_of(core).set_level(level);
             Ok(Answer::Nothing)
         }
         _ => Err(Error::IllegalOperation.into()),
@@ -51,7 +51,7 @@ pub(super) fn invoke<A: Arch>(
 fn configure<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, core: usize) -> Outcome {
     let request = decode(kernel, invocation)?;
     // On machines without a divide instruction, the conversion of times takes long.
-    look_after_checks(kernel)?;
+    preempt_after_checks(kernel)?;
     perform(kernel, &request, core);
     Ok(Answer::Nothing)
 }
@@ -92,7 +92,7 @@ fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Con
     let idling = flags & sched_context_flags::IDLING != 0;
     let refills = match BASE_REFILLS + extra_refills {
         _ if round_robin => BASE_REFILLS,
-        refills if idling => refills.min(MOST_IDLING_REFILLS),
+        refills if idling => refills.min(MAX_IDLING_REFILLS),
         refills => refills,
     };
     Ok(Configure {
@@ -121,23 +121,23 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
     let context = request.context;
     let thread = kernel[context].thread;
     let moves = usize::from(kernel[context].core) != core;
-    let home = kernel.home_of(context);
+    let owner = kernel.owning_core_of_context(context);
     if let Some(thread) = thread {
-        home.leave_scheduler(thread);
+        owner.leave_scheduler(thread);
     }
     if moves {
-        home.stop_paying(context);
-    } else if home.core.current_context == Some(context) {
-        home.commit_time();
-        home.core.reprogram = true;
+        owner.detach_current_context(context);
+    } else if owner.core.current_context == Some(context) {
+        owner.commit_time();
+        owner.core.reprogram = true;
     }
     if let Some(thread) = thread {
-        home.stop_idling(thread);
+        owner.stop_idling(thread);
     }
     if moves {
-        kernel.move_context(context, core as u8);
+        kernel.migrate_context(context, core as u8);
     }
-    let kernel = kernel.at(core);
+    let kernel = kernel.kernel_of(core);
     let now = kernel.core.now;
     let in_use = kernel[context].is_configured()
         && !moves
@@ -152,7 +152,7 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
     object.set(ContextFlag::Sporadic, request.sporadic);
     object.set(ContextFlag::Idling, request.idling);
     if request.idling {
-        object.set(ContextFlag::Watched, true);
+        object.set(ContextFlag::NeedsCheck, true);
     }
 
     let Some(thread) = thread else { return };
@@ -166,6 +166,6 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
         }
         kernel.choose_again();
     } else {
-        kernel.offer(thread);
+        kernel.possible_switch_to(thread);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn invoke<A: Arch>(
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
 ) -> Outcome {
-    kernel.seize(thread);
+    kernel.stall_remote_thread(thread);
     match invocation.method {
         Method::TcbReadRegisters => read_registers(kernel, invocation, thread),
         Method::TcbWriteRegisters => write_registers(kernel, invocation, thread),
@@ -94,8 +94,8 @@ pub(super) fn invoke<A: Arch>(
 
 /// If the thread is current on its core, makes that core load the changed registers at kernel exit.
 pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
-    let home = kernel.home(thread);
-    home.core.reload |= home.core.current == Some(thread);
+    let owner = kernel.owning_core(thread);
+    owner.core.reload |= owner.core.current == Some(thread);
 }
 
 fn read_registers<A: Arch>(
@@ -144,7 +144,7 @@ fn write_registers<A: Arch>(
     if thread == invocation.caller {
         return Err(Error::IllegalOperation.into());
     }
-    kernel.abandon_entry(thread);
+    kernel.drop_remote_entry(thread);
     for register in 0..count.min(COUNT) {
         let word = invocation.word(kernel, register + 2);
         kernel[thread].context.set(register, word);
@@ -168,14 +168,14 @@ fn copy_registers<A: Arch>(
     let Cap::Thread(source) = invocation.extra_cap(kernel, 0) else {
         return Err(Error::InvalidCapability(1).into());
     };
-    kernel.seize(source);
+    kernel.stall_remote_thread(source);
     if flags & 1 != 0 {
         kernel.suspend(source);
     }
     if flags & 2 != 0 {
         kernel.resume(thread);
     }
-    kernel.abandon_entry(thread);
+    kernel.drop_remote_entry(thread);
     let mut copy = |registers: core::ops::Range<usize>| {
         for register in registers {
             let word = kernel[source].context.get(register);
@@ -231,13 +231,13 @@ fn controlled_criticality<A: Arch>(
 fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
     match kernel[thread].membership {
         Membership::Ready | Membership::Release => {
-            kernel.change_place(thread, |kernel| kernel[thread].priority = priority);
+            kernel.change_queue_position(thread, |kernel| kernel[thread].priority = priority);
         }
         Membership::Waiting => kernel.requeue_waiting(thread, priority),
         Membership::None => {
             kernel[thread].priority = priority;
             if kernel.is_schedulable(thread) {
-                kernel.home(thread).choose_again();
+                kernel.owning_core(thread).choose_again();
             }
         }
     }

@@ -3,7 +3,7 @@
 use abi::IPC_BUFFER_BITS;
 
 use super::thread::{check_handler, install, reload_if_current};
-use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive, look_after_checks};
+use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive, preempt_after_checks};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
 use crate::cap::{Cap, Slot, insert_copy, is_last};
@@ -27,7 +27,7 @@ pub(super) fn configure<A: Arch>(
     let address = invocation.word(kernel, 2);
     let buffer = decode_buffer(kernel, invocation, address, 2)?;
     let (cspace, vspace) = decode_spaces(kernel, invocation, thread, 0)?;
-    look_after_checks(kernel)?;
+    preempt_after_checks(kernel)?;
     set_spaces(kernel, invocation, thread, cspace, vspace)?;
     perform_buffer(kernel, invocation, thread, address, buffer)
 }
@@ -41,7 +41,7 @@ pub(super) fn set_space<A: Arch>(
     invocation.require(2, 3)?;
     let (cspace, vspace) = decode_spaces(kernel, invocation, thread, 1)?;
     check_handler(kernel, invocation, 0, 1)?;
-    look_after_checks(kernel)?;
+    preempt_after_checks(kernel)?;
     install(
         kernel,
         invocation.slot,

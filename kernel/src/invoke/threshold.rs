@@ -7,7 +7,7 @@ use super::{Error, Failure, Invocation};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, EndpointCap, Slot};
-use crate::object::Guard;
+use crate::object::EndpointThreshold;
 use crate::time::{MIN_BUDGET, Microseconds};
 use crate::token::Ptr;
 
@@ -46,7 +46,7 @@ pub(super) fn set<A: Arch>(
         .into());
     }
     let asks = threshold.0 > 0 || flags != 0;
-    kernel[endpoint].set_guard(asks.then(|| Guard {
+    kernel[endpoint].set_threshold(asks.then(|| EndpointThreshold {
         needed: clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0)),
         flags,
     }));

@@ -11,7 +11,9 @@ use abi::sizes::{
 };
 use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, Rights, WORD_BITS};
 
-use super::{Answer, Error, Failure, Invocation, Outcome, look_after_checks, look_up};
+use super::{
+    Answer, Error, Failure, Invocation, Outcome, preempt_after_checks, preempt_after_lookup,
+};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap, PhysAddr};
 use crate::cap::{
@@ -67,7 +69,7 @@ fn retype<A: Arch>(
     let request = decode(kernel, invocation, untyped, done)?;
     // The checks for one object in cleared memory are short.
     if request.reset || request.count > 1 {
-        look_after_checks(kernel)?;
+        preempt_after_checks(kernel)?;
     }
     let mut untyped = untyped;
     if request.reset {
@@ -196,7 +198,7 @@ fn destination<A: Arch>(
         root
     } else {
         let slot = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, false)?;
-        look_up(kernel)?;
+        preempt_after_lookup(kernel)?;
         kernel[slot].cap()
     };
     match cap {

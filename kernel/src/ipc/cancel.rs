@@ -33,13 +33,19 @@ impl<A: Arch> Kernel<A> {
 
     /// Takes a thread out of the queue of an endpoint.
     pub(super) fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
-        self.without_guard(endpoint, |kernel| kernel.leave_unguarded(endpoint, thread));
+        self.without_threshold(endpoint, |kernel| {
+            kernel.leave_without_threshold(endpoint, thread)
+        });
     }
 
     /// Takes a thread out of the queue of an endpoint without a threshold.
-    pub(crate) fn leave_unguarded(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
-        if self[endpoint].is_swept() {
-            self.leave_swept(endpoint, thread);
+    pub(crate) fn leave_without_threshold(
+        &mut self,
+        endpoint: Ptr<Endpoint<A>>,
+        thread: Ptr<Thread<A>>,
+    ) {
+        if self[endpoint].is_cancelling() {
+            self.leave_while_cancelling(endpoint, thread);
             return;
         }
         let state = match self[endpoint].state() {
@@ -69,21 +75,21 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn requeue_waiting(&mut self, thread: Ptr<Thread<A>>, priority: u8) {
         match self[thread].state {
             ThreadState::BlockedOnSend { endpoint, .. } => {
-                let sweep = self.sweep_of(endpoint);
+                let cursor = self.cancel_cursor_of(endpoint);
                 self.leave_endpoint(endpoint, thread);
                 self[thread].priority = priority;
-                self.without_guard(endpoint, |kernel| {
+                self.without_threshold(endpoint, |kernel| {
                     kernel.wait_at(endpoint, thread, EndpointState::Sending);
                 });
                 // The cursor of a badge cancellation may be past the new place.
-                if let Some(sweep) = sweep {
-                    self.sweep_out(endpoint, thread, &sweep);
+                if let Some(cursor) = cursor {
+                    self.cancel_if_matching(endpoint, thread, &cursor);
                 }
             }
             ThreadState::BlockedOnReceive { endpoint, .. } => {
                 self.leave_endpoint(endpoint, thread);
                 self[thread].priority = priority;
-                self.without_guard(endpoint, |kernel| {
+                self.without_threshold(endpoint, |kernel| {
                     kernel.wait_at(endpoint, thread, EndpointState::Receiving);
                 });
             }
@@ -109,17 +115,17 @@ impl<A: Arch> Kernel<A> {
         } else {
             self[thread].state = ThreadState::Restart;
             self.wake_context(thread);
-            self.offer(thread);
+            self.possible_switch_to(thread);
         }
     }
 
     /// Whether a thread waits at an endpoint.
-    pub(crate) fn anybody_waits_at(&self, endpoint: Ptr<Endpoint<A>>) -> bool {
+    pub(crate) fn has_waiters_at(&self, endpoint: Ptr<Endpoint<A>>) -> bool {
         !matches!(self[endpoint].state(), EndpointState::Idle)
     }
 
     /// Whether a thread waits for a notification.
-    pub(crate) fn anybody_waits_for(&self, notification: Ptr<Notification<A>>) -> bool {
+    pub(crate) fn has_waiters_for(&self, notification: Ptr<Notification<A>>) -> bool {
         matches!(self[notification].state, NotificationState::Waiting(_))
     }
 
@@ -157,7 +163,7 @@ impl<A: Arch> Kernel<A> {
     /// Stops a thread.
     pub(crate) fn suspend(&mut self, thread: Ptr<Thread<A>>) {
         if let ThreadState::Running = self[thread].state {
-            self[thread].context.forget_restart();
+            self[thread].context.complete_system_call();
         }
         self.cancel_ipc(thread);
         self.cancel_yield_to(thread);
@@ -172,7 +178,7 @@ impl<A: Arch> Kernel<A> {
             self.cancel_ipc(thread);
             self[thread].state = ThreadState::Restart;
             self.wake_context(thread);
-            self.offer(thread);
+            self.possible_switch_to(thread);
         }
     }
 

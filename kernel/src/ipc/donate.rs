@@ -11,13 +11,13 @@ impl<A: Arch> Kernel<A> {
         self.take_context(context);
         self[context].thread = Some(to);
         self[to].sched_context = Some(context);
-        self.move_to(to, self[context].core);
+        self.migrate_thread(to, self[context].core);
     }
 
     /// Takes a context from its thread, if it has one; the thread becomes passive. An idling context is
     /// charged for the time that its thread has waited.
     pub(crate) fn take_context(&mut self, context: Ptr<SchedContext<A>>) {
-        self.settle_payer(context);
+        self.charge_remote_current(context);
         if let Some(thread) = self[context].thread.take() {
             self.stop_idling(thread);
             self.leave_scheduler(thread);
@@ -108,13 +108,13 @@ impl<A: Arch> Kernel<A> {
             Above::Limited(context) => self[context].reply = None,
         }
         if let Some(below) = below {
-            self.sever(below);
+            self.cut_call_chain(below);
         }
         self[reply].clear();
     }
 
     /// Cuts a call off from the context: its reply object returns neither a context nor a limit any more.
-    pub(super) fn sever(&mut self, reply: Ptr<Reply<A>>) {
+    pub(super) fn cut_call_chain(&mut self, reply: Ptr<Reply<A>>) {
         self[reply].above = Above::None;
         if let Some(caller) = self[reply].thread() {
             self[caller].outer_limit = None;
@@ -141,7 +141,7 @@ impl<A: Arch> Kernel<A> {
         self[context].thread = Some(thread);
         self.own(thread, context);
         self[thread].sched_context = Some(context);
-        self.move_to(thread, self[context].core);
+        self.migrate_thread(thread, self[context].core);
         self.wake_context(thread);
         self.start_idling(thread);
         self.run_on_new_time(thread);
@@ -155,7 +155,7 @@ impl<A: Arch> Kernel<A> {
         }
         if self.is_schedulable(thread) {
             if self.has_budget(thread) {
-                self.home(thread).choose_again();
+                self.owning_core(thread).choose_again();
                 self.ready_front(thread);
             } else {
                 self.postpone(thread);
@@ -188,7 +188,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
         self.take_context(context);
         self.disown(context);
-        self.forget_orphan_limit(context);
+        self.drop_orphan_limit(context);
     }
 
     /// Unbinds a context from its thread, its notification and its call chain.
@@ -198,7 +198,7 @@ impl<A: Arch> Kernel<A> {
             self[notification].sched_context = None;
         }
         if let Some(top) = self[context].reply.take() {
-            self.sever(top);
+            self.cut_call_chain(top);
         }
         self[context].limit = None;
     }

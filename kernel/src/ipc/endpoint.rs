@@ -43,12 +43,12 @@ impl<A: Arch> Kernel<A> {
         let endpoint = cap.object;
         let grant = cap.rights.contains(Rights::GRANT);
         let grant_reply = cap.rights.contains(Rights::GRANT_REPLY);
-        let Some(receivers) = self[endpoint].unguarded_receivers() else {
-            if self[endpoint].is_guarded() {
-                return self.send_guarded(sender, cap, options);
+        let Some(receivers) = self[endpoint].receivers_without_threshold() else {
+            if self[endpoint].has_threshold() {
+                return self.send_with_threshold(sender, cap, options);
             }
             if options.blocking {
-                self[sender].last_sweep = self.core.sweeps;
+                self[sender].last_cancel = self.core.cancels;
                 self[sender].state = ThreadState::BlockedOnSend {
                     endpoint,
                     badge: cap.badge,
@@ -63,7 +63,7 @@ impl<A: Arch> Kernel<A> {
         let Some(receiver) = WaitQueue::from_root(Some(receivers)).first(&self.objects) else {
             return;
         };
-        self.leave_unguarded(endpoint, receiver);
+        self.leave_without_threshold(endpoint, receiver);
         let reply = self.detach_reply(receiver);
 
         self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
@@ -104,7 +104,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn wake(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].state = ThreadState::Running;
         self.wake_context(thread);
-        self.offer(thread);
+        self.possible_switch_to(thread);
     }
 
     /// Receives from an endpoint into `receiver`, the current thread.
@@ -126,7 +126,7 @@ impl<A: Arch> Kernel<A> {
                 self[notification].state = NotificationState::Idle;
                 self[receiver].context.set_result(CAP, word);
                 self.lend_context(notification, receiver);
-                self.follow_time(receiver);
+                self.switch_to_migrated(receiver);
                 return;
             }
             if how.blocking {
@@ -144,7 +144,7 @@ impl<A: Arch> Kernel<A> {
         endpoint: Ptr<Endpoint<A>>,
         how: Receiver<A>,
     ) {
-        if self[endpoint].is_unguarded_without_senders() {
+        if self[endpoint].has_no_senders_and_no_threshold() {
             if how.blocking {
                 let reply = how.reply;
                 if let Some(reply) = reply {
@@ -160,8 +160,8 @@ impl<A: Arch> Kernel<A> {
             }
             return;
         }
-        if self[endpoint].is_guarded() {
-            return self.receive_guarded(receiver, endpoint, how);
+        if self[endpoint].has_threshold() {
+            return self.receive_with_threshold(receiver, endpoint, how);
         }
         let EndpointState::Sending(senders) = self[endpoint].state() else {
             return;
@@ -169,7 +169,7 @@ impl<A: Arch> Kernel<A> {
         let Some(sender) = senders.first(&self.objects) else {
             return;
         };
-        self.leave_unguarded(endpoint, sender);
+        self.leave_without_threshold(endpoint, sender);
         let ThreadState::BlockedOnSend {
             badge,
             grant,
@@ -189,7 +189,7 @@ impl<A: Arch> Kernel<A> {
                 PendingFault::Some(Fault::Timeout { .. })
             );
             self.expect_reply(sender, receiver, how.reply, grant || grant_reply, !timeout);
-            self.follow_time(receiver);
+            self.switch_to_migrated(receiver);
         } else {
             self.wake(sender);
         }
@@ -198,7 +198,7 @@ impl<A: Arch> Kernel<A> {
     /// Receives after the endpoint threshold was checked and removed for this operation. Not inlined, to keep
     /// it out of the code for endpoints without a threshold.
     #[cold]
-    pub(super) fn receive_behind_guard(
+    pub(super) fn receive_without_threshold(
         &mut self,
         receiver: Ptr<Thread<A>>,
         endpoint: Ptr<Endpoint<A>>,
@@ -210,7 +210,7 @@ impl<A: Arch> Kernel<A> {
     /// Makes the core of `receiver` the owning core of an endpoint without waiting threads, after a
     /// non-blocking receive.
     fn claim(&mut self, endpoint: Ptr<Endpoint<A>>, receiver: Ptr<Thread<A>>) {
-        if self[endpoint].is_unguarded_and_idle() {
+        if self[endpoint].is_idle_without_threshold() {
             let core = self[receiver].core;
             self[endpoint].set_core(core);
         }

@@ -37,7 +37,7 @@ impl<A: Arch> Kernel<A> {
             Some(handler) => {
                 let donate = self[thread].sched_context.is_some_and(|context| {
                     // A context with a limit is donated only to endpoints that set one: with a threshold.
-                    self[context].limit.is_none() || self[handler.object].guard().is_some()
+                    self[context].limit.is_none() || self[handler.object].threshold().is_some()
                 });
                 self[thread].fault = PendingFault::Some(fault);
                 self.send(
@@ -90,7 +90,7 @@ impl<A: Arch> Kernel<A> {
         // its endpoint must have no threshold.
         let Some(handler) = self
             .handler(thread, ThreadSlot::TimeoutHandler)
-            .filter(|handler| self[handler.object].guard().is_none())
+            .filter(|handler| self[handler.object].threshold().is_none())
         else {
             return false;
         };
@@ -259,7 +259,7 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.offer(caller);
+        self.possible_switch_to(caller);
     }
 
     /// Applies the reply of a fault handler; returns whether the thread continues.

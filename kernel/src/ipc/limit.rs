@@ -27,20 +27,20 @@ impl<A: Arch> Kernel<A> {
     #[inline]
     pub(crate) fn limit_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
         let end = self[context].limit?;
-        let used = self.odometer(context);
+        let used = self.total_consumed(context);
         // Past the end the difference is negative.
         Some(Ticks((end.get().wrapping_sub(used) as i64).max(0) as u64))
     }
 
     /// The total consumed of a context, including time that is not yet charged.
-    pub(super) fn odometer(&self, context: Ptr<SchedContext<A>>) -> u64 {
-        let charged = self[context].odometer();
+    pub(super) fn total_consumed(&self, context: Ptr<SchedContext<A>>) -> u64 {
+        let charged = self[context].total_consumed();
         charged.wrapping_add(self.uncharged(context).0)
     }
 
     /// The time consumed from a context and not yet charged to it.
     pub(super) fn uncharged(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        if self.is_paying(context) {
+        if self.is_current_context(context) {
             self.core_of(self[context].core).consumed
         } else {
             Ticks::ZERO
@@ -66,13 +66,13 @@ impl<A: Arch> Kernel<A> {
             return;
         };
         if self.limit_of(context).is_none_or(|outer| allowed < outer) {
-            let end = self.odometer(context).wrapping_add(allowed.0);
+            let end = self.total_consumed(context).wrapping_add(allowed.0);
             // Zero means no limit. The total wraps to it once in centuries; then the limit is a tick longer.
             self[context].limit = Some(NonZeroU64::new(end).unwrap_or(NonZeroU64::MIN));
         }
-        self[context].set(ContextFlag::Watched, true);
+        self[context].set(ContextFlag::NeedsCheck, true);
         self[reply].above = Above::Limited(context);
-        self.home_of(context).core.reprogram = true;
+        self.owning_core_of_context(context).core.reprogram = true;
     }
 
     /// Whether a reply object tracks a call with a limit, which fails if it ends without a reply.
@@ -116,7 +116,7 @@ impl<A: Arch> Kernel<A> {
             None => Above::Context(context),
         };
         self.pop_context(caller, context, below, above);
-        self.home_of(context).core.reprogram = true;
+        self.owning_core_of_context(context).core.reprogram = true;
     }
 
     /// `server`, the caller of `reply`, drops out of a call chain. Returns whether it served a call with a
@@ -148,7 +148,7 @@ impl<A: Arch> Kernel<A> {
         match self[inner].above {
             Above::Limited(context) => {
                 self[context].limit = limit;
-                self.home_of(context).core.reprogram = true;
+                self.owning_core_of_context(context).core.reprogram = true;
             }
             // If `next` is linked to nothing, the chain has lost its context, and the limits with it.
             Above::Reply(next) if !matches!(self[next].above, Above::None) => {
@@ -198,7 +198,7 @@ impl<A: Arch> Kernel<A> {
     #[cold]
     pub(super) fn fail_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         // The capabilities of the reply, which is not sent.
-        self.core.parcels.sent = None;
+        self.core.cap_transfers.sent = None;
         let failed = match self[reply].above {
             Above::Reply(inner) if self.is_limited_inside(reply) => {
                 let server = self[inner].thread();
@@ -211,12 +211,12 @@ impl<A: Arch> Kernel<A> {
             }
         };
         if let Some(failed) = failed {
-            self.tell_failure(failed);
+            self.report_failure(failed);
         }
     }
 
     /// Reports the failure of its call to a caller. A caller that waits for a fault handler faults again.
-    fn tell_failure(&mut self, caller: Ptr<Thread<A>>) {
+    fn report_failure(&mut self, caller: Ptr<Thread<A>>) {
         if self[caller].fault.take().is_some() {
             self[caller].state = ThreadState::Restart;
         } else {
@@ -224,7 +224,7 @@ impl<A: Arch> Kernel<A> {
             self.answer_call(caller, ErrorCode::LimitReached as usize, &[]);
         }
         self.wake_context(caller);
-        self.offer(caller);
+        self.possible_switch_to(caller);
     }
 
     /// Takes a context with a limit from `server`, if no call is left to return it. It goes to the thread it
@@ -236,7 +236,7 @@ impl<A: Arch> Kernel<A> {
         context: Ptr<SchedContext<A>>,
     ) {
         self[context].limit = None;
-        self.home_of(context).core.reprogram = true;
+        self.owning_core_of_context(context).core.reprogram = true;
         match self[context].owner {
             Some(owner) if owner == server => {}
             Some(owner) if self[owner].sched_context.is_none() => {
@@ -250,7 +250,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Removes the limit of a context that has no thread any more, unless a call is left to return it.
-    pub(super) fn forget_orphan_limit(&mut self, context: Ptr<SchedContext<A>>) {
+    pub(super) fn drop_orphan_limit(&mut self, context: Ptr<SchedContext<A>>) {
         if self[context].reply.is_none() {
             self[context].limit = None;
         }

@@ -2,19 +2,19 @@
 
 mod buffer;
 mod cancel;
+mod cancel_badged;
 mod donate;
 mod endpoint;
 mod fault;
-mod guard;
 mod limit;
-mod parcel;
+mod resolved_transfer;
 mod signal;
-mod sweep;
+mod threshold;
 mod transfer;
 mod yield_to;
 
 pub use buffer::Buffer;
 pub(crate) use endpoint::{Receiver, SendOptions};
 pub(crate) use fault::is_handler;
-pub(crate) use parcel::Parcels;
+pub(crate) use resolved_transfer::ResolvedCapTransfers;
 pub(crate) use transfer::ExtraCaps;

@@ -64,7 +64,7 @@ impl<A: Arch> Kernel<A> {
                 self[notification].core = self[thread].core;
                 self[thread].context.set_result(CAP, word);
                 self.lend_context(notification, thread);
-                self.follow_time(thread);
+                self.switch_to_migrated(thread);
             }
             _ if !blocking => self[thread].context.set_result(CAP, 0),
             NotificationState::Idle => self.wait_in(notification, thread, WaitQueue::EMPTY),
@@ -126,7 +126,7 @@ impl<A: Arch> Kernel<A> {
             && self[notification].sched_context == Some(context)
         {
             self.take_context(context);
-            self.forget_orphan_limit(context);
+            self.drop_orphan_limit(context);
         }
     }
 }

@@ -32,7 +32,7 @@ impl<A: Arch> Kernel<A> {
         let info = MessageInfo(self[sender].context.get(INFO));
         let length = self.copy_words(sender, receiver, info.length());
         let (count, unwrapped) = if grant && info.extra_caps() > 0 {
-            let (extra, place) = self.parcel(sender, receiver);
+            let (extra, place) = self.resolved(sender, receiver);
             self.transfer_caps(receiver, endpoint, extra, place)
         } else {
             (0, 0)

@@ -38,7 +38,7 @@ impl<A: Arch> Kernel<A> {
         self[caller].yielding_to = Some(context);
         self[caller].yield_timer = moment;
         self[context].yielded_from = Some(caller);
-        self[context].set(ContextFlag::Watched, true);
+        self[context].set(ContextFlag::NeedsCheck, true);
     }
 
     /// The time at which the timer of a context expires.

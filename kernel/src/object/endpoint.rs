@@ -92,14 +92,14 @@ pub enum EndpointState<A: Arch> {
 
 /// The threshold of an endpoint; see `CNode_EndpointSetThreshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guard {
+pub struct EndpointThreshold {
     /// The budget that a sender must have: the threshold plus the smallest budget.
     pub needed: Ticks,
     /// See [`abi::endpoint_flags`].
     pub flags: usize,
 }
 
-impl Guard {
+impl EndpointThreshold {
     /// Budgets are less than an eighth of the range of 64 bits
     /// ([`Clock::max_period`](crate::time::Clock)), which leaves three bits for flags.
     const FLAGS_SHIFT: u32 = 61;
@@ -128,25 +128,25 @@ impl Guard {
 #[repr(C)]
 pub struct Endpoint<A: Arch> {
     queue: usize,
-    guard: u64,
+    threshold: u64,
     kind: core::marker::PhantomData<A>,
 }
 
 const SENDING: usize = 1;
 const RECEIVING: usize = 2;
 /// Senders, and a badge cancellation is in progress.
-const SWEPT: usize = 3;
+const CANCELLING: usize = 3;
 const WAITING: usize = SENDING | RECEIVING;
-const GUARDED: usize = 4;
+const HAS_THRESHOLD: usize = 4;
 /// The bits that are not part of the root.
-const MARKS: usize = WAITING | GUARDED | CORE_MASK;
+const MARKS: usize = WAITING | HAS_THRESHOLD | CORE_MASK;
 
 /// The layout of endpoints, for fast paths in assembly.
 impl<A: Arch> Endpoint<A> {
     /// Offset of the word with the wait queue.
     pub const QUEUE: usize = core::mem::offset_of!(Self, queue);
     /// Bits of that word with the state, whether there is a threshold, and the owning core.
-    pub const STATE_MASK: usize = GUARDED | WAITING | CORE_MASK;
+    pub const STATE_MASK: usize = HAS_THRESHOLD | WAITING | CORE_MASK;
     /// Receivers wait, and there is no threshold; the other bits of the word are the root of their queue.
     pub const RECEIVING: usize = RECEIVING;
     /// Bits of that word that are not the root.
@@ -159,15 +159,15 @@ impl<A: Arch> Endpoint<A> {
         const { assert!(size_of::<Self>() == 1 << abi::sizes::ENDPOINT_BITS) };
         Self {
             queue: 0,
-            guard: 0,
+            threshold: 0,
             kind: core::marker::PhantomData,
         }
     }
 
     /// The root of the queue of receivers, if receivers wait here and there is no threshold.
     #[inline(always)]
-    pub fn unguarded_receivers(&self) -> Option<Ptr<Thread<A>>> {
-        if self.queue & (GUARDED | WAITING) != RECEIVING {
+    pub fn receivers_without_threshold(&self) -> Option<Ptr<Thread<A>>> {
+        if self.queue & (HAS_THRESHOLD | WAITING) != RECEIVING {
             return None;
         }
         let root = core::ptr::without_provenance_mut((self.queue - RECEIVING) & !CORE_MASK);
@@ -177,20 +177,20 @@ impl<A: Arch> Endpoint<A> {
 
     /// Whether no senders wait here, and there is no threshold.
     #[inline(always)]
-    pub const fn is_unguarded_without_senders(&self) -> bool {
-        self.queue & (GUARDED | SENDING) == 0
+    pub const fn has_no_senders_and_no_threshold(&self) -> bool {
+        self.queue & (HAS_THRESHOLD | SENDING) == 0
     }
 
     /// Whether no threads wait here, and there is no threshold.
     #[inline(always)]
-    pub const fn is_unguarded_and_idle(&self) -> bool {
+    pub const fn is_idle_without_threshold(&self) -> bool {
         self.queue & !CORE_MASK == 0
     }
 
     /// Whether there is a threshold. Constant in kernels without the feature `thresholds`.
     #[inline(always)]
-    pub const fn is_guarded(&self) -> bool {
-        cfg!(feature = "thresholds") && self.queue & GUARDED != 0
+    pub const fn has_threshold(&self) -> bool {
+        cfg!(feature = "thresholds") && self.queue & HAS_THRESHOLD != 0
     }
 
     /// Replaces the empty wait queue by a single receiver, or the queue with a single receiver by the empty
@@ -207,7 +207,7 @@ impl<A: Arch> Endpoint<A> {
         // `set_state` and `set_only_receiver` write it.
         let root = unsafe { Ptr::from_address(self.queue & !MARKS) };
         match self.queue & WAITING {
-            SENDING | SWEPT => EndpointState::Sending(WaitQueue::from_root(root)),
+            SENDING | CANCELLING => EndpointState::Sending(WaitQueue::from_root(root)),
             RECEIVING => EndpointState::Receiving(WaitQueue::from_root(root)),
             _ => EndpointState::Idle,
         }
@@ -216,10 +216,10 @@ impl<A: Arch> Endpoint<A> {
     /// Sets the threads that wait here; an empty queue makes the endpoint idle. There must be no threshold:
     /// callers remove it and restore it afterwards.
     pub fn set_state(&mut self, state: EndpointState<A>) {
-        debug_assert!(self.guard().is_none());
+        debug_assert!(self.threshold().is_none());
         let (queue, mark) = match state {
             EndpointState::Idle => (WaitQueue::EMPTY, 0),
-            EndpointState::Sending(queue) if self.is_swept() => (queue, SWEPT),
+            EndpointState::Sending(queue) if self.is_cancelling() => (queue, CANCELLING),
             EndpointState::Sending(queue) => (queue, SENDING),
             EndpointState::Receiving(queue) => (queue, RECEIVING),
         };
@@ -228,35 +228,35 @@ impl<A: Arch> Endpoint<A> {
     }
 
     /// The threshold, if there is one.
-    pub const fn guard(&self) -> Option<Guard> {
-        if self.is_guarded() {
-            Some(Guard::decode(self.guard))
+    pub const fn threshold(&self) -> Option<EndpointThreshold> {
+        if self.has_threshold() {
+            Some(EndpointThreshold::decode(self.threshold))
         } else {
             None
         }
     }
 
     /// Sets or removes the threshold.
-    pub fn set_guard(&mut self, guard: Option<Guard>) {
-        self.queue &= !GUARDED;
-        self.guard = 0;
-        if let Some(guard) = guard {
-            self.guard = guard.encode();
-            self.queue |= GUARDED;
+    pub fn set_threshold(&mut self, threshold: Option<EndpointThreshold>) {
+        self.queue &= !HAS_THRESHOLD;
+        self.threshold = 0;
+        if let Some(threshold) = threshold {
+            self.threshold = threshold.encode();
+            self.queue |= HAS_THRESHOLD;
         }
     }
 }
 
 impl<A: Arch> Endpoint<A> {
     /// Whether a badge cancellation of the senders that wait here is in progress.
-    pub const fn is_swept(&self) -> bool {
-        self.queue & 3 == SWEPT
+    pub const fn is_cancelling(&self) -> bool {
+        self.queue & 3 == CANCELLING
     }
 
     /// Sets whether a badge cancellation of the senders that wait here is in progress.
-    pub fn set_swept(&mut self, swept: bool) {
+    pub fn set_cancelling(&mut self, swept: bool) {
         if let EndpointState::Sending(_) = self.state() {
-            self.queue = self.queue & !3 | if swept { SWEPT } else { SENDING };
+            self.queue = self.queue & !3 | if swept { CANCELLING } else { SENDING };
         }
     }
 }

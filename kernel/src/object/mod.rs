@@ -13,7 +13,7 @@ mod thread;
 
 pub use breakpoint::{Access, Breakpoint, BreakpointNumbers};
 pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
-pub use endpoint::{Endpoint, EndpointState, Guard, WaitQueue};
+pub use endpoint::{Endpoint, EndpointState, EndpointThreshold, WaitQueue};
 pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
 #[cfg(feature = "smp")]
@@ -22,7 +22,7 @@ pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE};
 pub use reply::{Above, Reply};
 pub use sched_context::{ContextFlag, SchedContext};
 pub use thread::{
-    Fault, Membership, PendingFault, Progress, Sweep, THREAD_SLOTS, Thread, ThreadSlot,
+    CancelCursor, Fault, Membership, PendingFault, Progress, THREAD_SLOTS, Thread, ThreadSlot,
     ThreadState, YieldAnswer, thread_slot,
 };
 

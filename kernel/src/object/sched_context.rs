@@ -51,7 +51,7 @@ pub enum ContextFlag {
     Idling = 1 << 2,
     /// Each kernel entry of the thread that runs on it needs the full budget check. Set where there may be a
     /// reason for it; a budget check that finds no reason clears it.
-    Watched = 1 << 1,
+    NeedsCheck = 1 << 1,
 }
 
 /// The criticality is in the upper bits of the flags: on 32-bit machines the header has no byte left.
@@ -99,7 +99,7 @@ impl<A: Arch> SchedContext<A> {
     }
 
     /// Whether it needs a wake-up check: it has a flag or a criticality.
-    pub const fn is_special(&self) -> bool {
+    pub const fn needs_wakeup_check(&self) -> bool {
         self.flags != 0
     }
 
@@ -111,8 +111,8 @@ impl<A: Arch> SchedContext<A> {
 
     /// Whether kernel entries of the thread that runs on it may need the full budget check.
     #[inline(always)]
-    pub const fn may_be_watched(&self) -> bool {
-        self.flags & (ContextFlag::Watched as u8 | CRITICALITY) != 0
+    pub const fn may_need_check(&self) -> bool {
+        self.flags & (ContextFlag::NeedsCheck as u8 | CRITICALITY) != 0
     }
 
     /// The criticality of the thread that runs on it.
@@ -200,8 +200,8 @@ impl<A: Arch> SchedContext<A> {
     }
 
     /// The total consumed: all time ever charged to it, from an arbitrary origin. Wraps.
-    pub fn odometer(&self) -> u64 {
-        self.ring.odometer(self.entries(), self.budget)
+    pub fn total_consumed(&self) -> u64 {
+        self.ring.total_consumed(self.entries(), self.budget)
     }
 
     /// All replenishments, in order.

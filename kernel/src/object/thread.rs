@@ -207,8 +207,8 @@ pub enum Membership {
     Waiting,
 }
 
-/// The badge cancellation cursor of an endpoint; see `ipc::sweep`.
-pub struct Sweep<A: Arch> {
+/// The badge cancellation cursor of an endpoint; see `ipc::cursor`.
+pub struct CancelCursor<A: Arch> {
     /// The sender to examine next.
     pub next: Ptr<Thread<A>>,
     /// The badge of the sends to cancel.
@@ -217,12 +217,12 @@ pub struct Sweep<A: Arch> {
     pub number: u64,
 }
 
-impl<A: Arch> Clone for Sweep<A> {
+impl<A: Arch> Clone for CancelCursor<A> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<A: Arch> Copy for Sweep<A> {}
+impl<A: Arch> Copy for CancelCursor<A> {}
 
 /// The progress of a thread in a preempted operation, if the objects themselves do not tell it. The objects
 /// named here may have been deleted since: their handles are compared and never dereferenced.
@@ -232,7 +232,7 @@ pub enum Progress<A: Arch> {
     #[default]
     None,
     /// A cancellation of badged sends that the thread has started.
-    Sweep {
+    CancelCursor {
         /// The endpoint.
         endpoint: Ptr<Endpoint<A>>,
         /// The number of the cancellation.
@@ -309,9 +309,9 @@ pub struct Thread<A: Arch> {
     /// Its progress in a preempted operation.
     pub progress: Progress<A>,
     /// As a sender: the number of the latest badge cancellation that began before it waited.
-    pub last_sweep: u64,
+    pub last_cancel: u64,
     /// As the root of an endpoint's wait queue: the badge cancellation cursor of the endpoint.
-    pub sweep: Option<Sweep<A>>,
+    pub cursor: Option<CancelCursor<A>>,
     /// The scheduling context that is bound to it. It may be donated to another thread.
     pub own_context: Option<Ptr<SchedContext<A>>>,
     /// Its processor time, as measured in `bench` kernels.
@@ -356,8 +356,8 @@ impl<A: Arch> Thread<A> {
             core,
             name: [0; 16],
             progress: Progress::None,
-            last_sweep: 0,
-            sweep: None,
+            last_cancel: 0,
+            cursor: None,
             own_context: None,
             usage: Usage::NONE,
             neighbours: Neighbours::NONE,

@@ -11,13 +11,13 @@ use crate::trace::debug;
 
 /// The result of the budget check: whether the current thread may make its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum BudgetCheck {
     /// It has the budget.
-    Paid,
+    Passed,
     /// It has the budget, but its context needs a budget check at each entry.
-    Watched,
+    NeedsCheck,
     /// It has not, and its timeslice has ended.
-    Over,
+    Exhausted,
 }
 
 /// The remaining budget of the current context; nothing without a context.
@@ -25,7 +25,7 @@ pub(super) struct Budget {
     /// The head replenishment, before the consumed time that is not charged yet.
     head: Option<Ticks>,
     /// If each entry needs a budget check: the time at which a limit or timer ends the use of the context.
-    watch: Option<Ticks>,
+    limit_or_timer: Option<Ticks>,
 }
 
 impl<A: Arch> Kernel<A> {
@@ -36,7 +36,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Reads the clock, and adds the time since the last entry to what the current context has consumed.
     pub(crate) fn update_time(&mut self) {
-        let now = self.look_at_clock();
+        let now = self.read_clock();
         let passed = now.saturating_sub(self.core.now);
         self.core.now = now;
         if self.core.current_context.is_some() {
@@ -51,60 +51,60 @@ impl<A: Arch> Kernel<A> {
     /// Whether the current thread has budget for its request. If not, its timeslice ends, and it restarts its
     /// system call when it next runs.
     #[inline(always)]
-    pub(crate) fn check_budget(&mut self) -> Standing {
-        if self.core.consumed < self.core.allowance && !self.domain_expired() {
-            return Standing::Paid;
+    pub(crate) fn check_budget(&mut self) -> BudgetCheck {
+        if self.core.consumed < self.core.check_threshold && !self.domain_expired() {
+            return BudgetCheck::Passed;
         }
         self.examine_budget()
     }
 
     /// The slow path of the budget check.
     #[cold]
-    fn examine_budget(&mut self) -> Standing {
+    fn examine_budget(&mut self) -> BudgetCheck {
         let (Some(thread), Some(context)) = (self.core.current, self.core.current_context) else {
-            return Standing::Paid;
+            return BudgetCheck::Passed;
         };
         let (consumed, minimum) = (self.core.consumed, self.min_budget());
-        let mut standing = Standing::Paid;
+        let mut result = BudgetCheck::Passed;
         if self[context].is_configured() {
             if !self[context].refills().is_sufficient(consumed, minimum) {
-                standing = Standing::Over;
+                result = BudgetCheck::Exhausted;
                 self.charge_current(consumed, true);
             } else if self.limit_of(context) == Some(Ticks::ZERO) {
-                standing = Standing::Over;
+                result = BudgetCheck::Exhausted;
                 self.end_limit(thread, context);
             } else if self.timer_of(context) <= self.core.now {
-                standing = Standing::Over;
+                result = BudgetCheck::Exhausted;
                 self.end_by_timer(thread, context);
-            } else if self.keeps_watch(thread, context) {
-                standing = Standing::Watched;
+            } else if self.still_needs_check(thread, context) {
+                result = BudgetCheck::NeedsCheck;
             }
         }
-        if standing != Standing::Over && self.domain_expired() {
-            standing = Standing::Over;
+        if result != BudgetCheck::Exhausted && self.domain_expired() {
+            result = BudgetCheck::Exhausted;
             self.choose_again();
         }
-        if standing == Standing::Over && self[thread].is_runnable() {
+        if result == BudgetCheck::Exhausted && self[thread].is_runnable() {
             self[thread].state = ThreadState::Restart;
         }
-        standing
+        result
     }
 
     /// Whether entries on `context` still need a budget check: it has a limit or a timer, it is idling, or
     /// its thread repeats a deferred send.
-    fn keeps_watch(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) -> bool {
-        if !self[context].has(ContextFlag::Watched) {
+    fn still_needs_check(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) -> bool {
+        if !self[context].has(ContextFlag::NeedsCheck) {
             return false;
         }
-        let watch = self[context].limit.is_some()
+        let limit_or_timer = self[context].limit.is_some()
             || self[context].has(ContextFlag::Idling)
             || self.timer_of(context) < Ticks::NEVER
             || matches!(self[thread].progress, Progress::Deferred { .. });
-        if !watch {
-            self[context].set(ContextFlag::Watched, false);
-            self.core.allowance = self.allowance(&self.budget());
+        if !limit_or_timer {
+            self[context].set(ContextFlag::NeedsCheck, false);
+            self.core.check_threshold = self.check_threshold(&self.budget());
         }
-        watch
+        limit_or_timer
     }
 
     /// The remaining budget of the current context.
@@ -113,11 +113,11 @@ impl<A: Arch> Kernel<A> {
         match self.core.current_context {
             Some(context) if self[context].is_configured() => Budget {
                 head: Some(self[context].head().amount),
-                watch: self.watch_of(context),
+                limit_or_timer: self.limit_or_timer_of(context),
             },
             _ => Budget {
                 head: None,
-                watch: None,
+                limit_or_timer: None,
             },
         }
     }
@@ -125,10 +125,13 @@ impl<A: Arch> Kernel<A> {
     /// The budget check threshold: below it, the smallest budget is left. Zero if each entry needs a budget
     /// check, or if entries are measured, so that none takes a fast path.
     #[inline(always)]
-    pub(super) fn allowance(&self, budget: &Budget) -> Ticks {
+    pub(super) fn check_threshold(&self, budget: &Budget) -> Ticks {
         match *budget {
             _ if self.is_measured() => Ticks::ZERO,
-            Budget { watch: Some(_), .. } => Ticks::ZERO,
+            Budget {
+                limit_or_timer: Some(_),
+                ..
+            } => Ticks::ZERO,
             Budget {
                 head: Some(head), ..
             } => head.saturating_sub(self.min_budget()) + Ticks(1),
@@ -145,24 +148,24 @@ impl<A: Arch> Kernel<A> {
         let left = head.saturating_sub(self.core.consumed);
         // Cannot overflow: no budget exceeds the longest period, which can be added to any time.
         let end = self.core.now + left;
-        budget.watch.map_or(end, |other| end.min(other))
+        budget.limit_or_timer.map_or(end, |other| end.min(other))
     }
 
     /// The time at which a limit or timer ends the use of a context that needs a budget check.
     #[inline(always)]
-    fn watch_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
-        if !self[context].may_be_watched() {
+    fn limit_or_timer_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
+        if !self[context].may_need_check() {
             return None;
         }
-        self.watched_end(context)
+        self.limit_or_timer_end(context)
     }
 
     /// The time at which the limit or the timer of a context ends its use. At a raised criticality level,
     /// contexts with a criticality need a budget check, too: fast paths compare priorities only, and are not
     /// eligible then.
     #[cold]
-    fn watched_end(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
-        if !self[context].has(ContextFlag::Watched) && self.core.level == 0 {
+    fn limit_or_timer_end(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
+        if !self[context].has(ContextFlag::NeedsCheck) && self.core.level == 0 {
             return None;
         }
         let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);
@@ -241,7 +244,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Whether a context is the current one of its core.
     #[inline(always)]
-    pub(crate) fn is_paying(&self, context: Ptr<SchedContext<A>>) -> bool {
+    pub(crate) fn is_current_context(&self, context: Ptr<SchedContext<A>>) -> bool {
         self.core_of(self[context].core).current_context == Some(context)
     }
 
@@ -252,7 +255,7 @@ impl<A: Arch> Kernel<A> {
 
     /// A context is taken from its thread, migrated or deleted: if it is the current one of this core, it is
     /// charged up to now and no longer.
-    pub(crate) fn stop_paying(&mut self, context: Ptr<SchedContext<A>>) {
+    pub(crate) fn detach_current_context(&mut self, context: Ptr<SchedContext<A>>) {
         if self.core.current_context == Some(context) {
             self.commit_time();
             self.core.current_context = None;
@@ -295,7 +298,7 @@ impl<A: Arch> Kernel<A> {
         self.core.consumed += limit;
         if let Some(thread) = self.core.current {
             // It has yielded: when it has budget again, it continues at the next instruction.
-            self[thread].context.forget_restart();
+            self[thread].context.complete_system_call();
             self.end_limit(thread, context);
         }
     }
@@ -310,16 +313,16 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
         if let Some(context) = self[thread].sched_context
-            && self[context].is_special()
-            && !self.is_paying(context)
+            && self[context].needs_wakeup_check()
+            && !self.is_current_context(context)
         {
-            self.wake_special(thread, context);
+            self.wake_with_checks(thread, context);
         }
     }
 
     /// The slow path, for contexts that need a wake-up check. A timer or budget that ended while the thread
     /// was blocked is reported now.
-    fn wake_special(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+    fn wake_with_checks(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         let idled = self.stop_idling(thread);
         if self[context].has(ContextFlag::Sporadic) {
             let now = self.core.now;
@@ -338,7 +341,7 @@ impl<A: Arch> Kernel<A> {
         // The operation that it waited for is complete: after the reply to the timeout it continues at the
         // next instruction.
         if let ThreadState::Running = self[thread].state {
-            self[thread].context.forget_restart();
+            self[thread].context.complete_system_call();
         }
         self.raise_timeout(thread, flags);
     }

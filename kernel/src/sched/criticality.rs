@@ -13,7 +13,7 @@
 
 use abi::{CRITICALITIES, PRIORITIES};
 
-use super::Alarm;
+use super::TimerDeadline;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Membership, SchedContext, Thread};
@@ -30,7 +30,10 @@ pub(crate) const fn band(criticality: u8, level: u8) -> u16 {
 
 /// Domain, criticality and priority of a thread: its queue among the ready and release queues.
 #[inline(always)]
-pub(super) fn place<A: Arch>(objects: &Objects, thread: Ptr<Thread<A>>) -> (usize, usize, u8) {
+pub(super) fn queue_position<A: Arch>(
+    objects: &Objects,
+    thread: Ptr<Thread<A>>,
+) -> (usize, usize, u8) {
     let thread = &objects[thread];
     let criticality = match thread.sched_context {
         Some(context) => usize::from(objects[context].criticality()) % CRITICALITIES,
@@ -56,14 +59,14 @@ impl<A: Arch> Kernel<A> {
 
     #[cold]
     fn rank_in_band(&self, thread: Ptr<Thread<A>>) -> u16 {
-        let (_, criticality, priority) = place(&self.objects, thread);
+        let (_, criticality, priority) = queue_position(&self.objects, thread);
         band(criticality as u8, self.core.level) + u16::from(priority)
     }
 
     /// Changes the criticality level of this core.
     pub(crate) fn set_level(&mut self, level: u8) {
         self.core.level = level;
-        self.core.alarm = Alarm::NONE;
+        self.core.timer_deadline = TimerDeadline::NONE;
         self.core.reprogram = true;
         self.choose_again();
     }
@@ -83,16 +86,16 @@ impl<A: Arch> Kernel<A> {
     }
 
     fn set_criticality_of(&mut self, context: Ptr<SchedContext<A>>, criticality: u8) {
-        let home = self.home_of(context);
-        if home.core.current_context == Some(context) {
-            home.core.reprogram = true;
+        let owner = self.owning_core_of_context(context);
+        if owner.core.current_context == Some(context) {
+            owner.core.reprogram = true;
         }
         let Some(holder) = self[context].thread else {
             return self[context].set_criticality(criticality);
         };
         match self[holder].membership {
             Membership::Ready | Membership::Release => {
-                self.change_place(holder, |kernel| {
+                self.change_queue_position(holder, |kernel| {
                     kernel[context].set_criticality(criticality)
                 });
             }
@@ -100,7 +103,7 @@ impl<A: Arch> Kernel<A> {
             Membership::None => {
                 self[context].set_criticality(criticality);
                 if self.is_schedulable(holder) {
-                    self.home(holder).choose_again();
+                    self.owning_core(holder).choose_again();
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! The choice at the end of a kernel entry.
 
 use super::Decision;
-use super::alarm::level;
 use super::release::Due;
+use super::timer_deadline::preemption_rank;
 use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
 use crate::collections::Linked;
@@ -17,24 +17,24 @@ impl<A: Arch> Kernel<A> {
     /// switches the architecture to the thread.
     #[inline(always)]
     pub(crate) fn leave(&mut self) {
-        if self.goes_on() {
+        if self.can_resume_current() {
             self.measure_exit(self.core.current);
             #[cfg(any(test, feature = "invariants"))]
             self.check_after_entry();
         } else {
-            self.leave_anew();
+            self.reschedule_and_exit();
         }
     }
 
     /// Whether nothing in this entry affects which thread runs, on which context and until when, so that
-    /// [`Kernel::leave_anew`] would change nothing.
+    /// [`Kernel::reschedule_and_exit`] would change nothing.
     #[inline(always)]
-    fn goes_on(&self) -> bool {
+    fn can_resume_current(&self) -> bool {
         let Some(current) = self.core.current else {
             return false;
         };
         let thread = &self[current];
-        let level = self.level_of(Some(current));
+        let level = self.preemption_rank_of(Some(current));
         matches!(self.core.decision, Decision::Resume)
             && !(self.core.reprogram | self.core.reload)
             && matches!(thread.state, ThreadState::Running)
@@ -44,20 +44,20 @@ impl<A: Arch> Kernel<A> {
             && thread
                 .sched_context
                 .is_some_and(|context| self[context].is_configured())
-            && self.core.alarm.is_right_for(level)
-            && self.core.now < self.core.alarm.time()
+            && self.core.timer_deadline.is_right_for(level)
+            && self.core.now < self.core.timer_deadline.time()
             && !self.domain_expired()
     }
 
     #[inline(never)]
-    fn leave_anew(&mut self) {
+    fn reschedule_and_exit(&mut self) {
         let before = self.core.current;
         if self.domain_expired() {
             self.next_domain();
         }
         self.check_new_context();
         self.pick();
-        self.switch_payer(self.level_of(self.core.current));
+        self.switch_current_context(self.preemption_rank_of(self.core.current));
         if let Some(thread) = self.core.current {
             self.finish_yield_to(thread);
             if let ThreadState::Restart = self[thread].state {
@@ -120,13 +120,15 @@ impl<A: Arch> Kernel<A> {
             .filter(|current| self.is_schedulable(*current));
         let decision = core::mem::replace(&mut self.core.decision, Decision::Resume);
         let chosen = match decision {
-            Decision::Resume if current.is_some() && !self.is_due_from(self.level_of(current)) => {
+            Decision::Resume
+                if current.is_some() && !self.is_due_from(self.preemption_rank_of(current)) =>
+            {
                 return;
             }
             Decision::Resume | Decision::Choose => None,
             Decision::Candidate(candidate) => {
                 let chosen = self.compare(current, candidate);
-                if chosen.is_none() && current.is_some() && self.stays(current) {
+                if chosen.is_none() && current.is_some() && self.keeps_current(current) {
                     return;
                 }
                 chosen
@@ -139,7 +141,7 @@ impl<A: Arch> Kernel<A> {
         }
         let next = match chosen {
             Some(thread) => Some(thread),
-            None => self.most_urgent(),
+            None => self.highest_priority_ready(),
         };
         if let Some(thread) = next {
             self.leave_scheduler(thread);
@@ -153,19 +155,21 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Whether the current thread, which can run, continues before all ready and due threads.
-    fn stays(&self, current: Option<Ptr<Thread<A>>>) -> bool {
+    fn keeps_current(&self, current: Option<Ptr<Thread<A>>>) -> bool {
         let Some(current) = current else { return false };
         self[current].membership == Membership::None && !self.is_overtaken(self.rank(current))
     }
 
     /// The highest-ranked thread among the ready and the due ones. Of equals, the one that has been ready
     /// longest.
-    fn most_urgent(&self) -> Option<Ptr<Thread<A>>> {
+    fn highest_priority_ready(&self) -> Option<Ptr<Thread<A>>> {
         let core = &self.core;
         let domain = core.current_domain();
         let ready = core.ready.highest_rank(domain, core.level);
         let first = |rank| core.ready.first(&self.objects, domain, rank, core.level);
-        let due = core.release.most_urgent_due(domain, core.now, core.level);
+        let due = core
+            .release
+            .highest_priority_due(domain, core.now, core.level);
         let Some(Due {
             rank,
             moment,
@@ -188,7 +192,7 @@ impl<A: Arch> Kernel<A> {
     fn is_overtaken(&self, rank: u16) -> bool {
         let core = &self.core;
         let highest = core.ready.highest_rank(core.current_domain(), core.level);
-        highest.is_some_and(|highest| highest > rank) || self.is_due_from(level(rank))
+        highest.is_some_and(|highest| highest > rank) || self.is_due_from(preemption_rank(rank))
     }
 
     /// Whether the candidate runs at once; if not, it is put into its ready queue.
@@ -218,7 +222,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Makes the context of the chosen thread the current one, and programs the timer for it.
     #[inline(never)]
-    pub(crate) fn switch_payer(&mut self, level: u16) {
+    pub(crate) fn switch_current_context(&mut self, level: u16) {
         self.switch_context();
         self.arm(level);
     }

@@ -13,7 +13,7 @@ use crate::token::Ptr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Funding {
     /// It has.
-    AtHand,
+    Available,
     /// It will have, when its head is due, or in its next timeslice.
     Later,
     /// It has not, and the thread was not to wait.
@@ -39,7 +39,7 @@ impl<A: Arch> Kernel<A> {
 
     /// The current context has too little budget available. Merges as many due replenishments as needed. If
     /// they do not suffice, merges later ones, too, unless the thread may not wait.
-    pub(crate) fn gather(
+    pub(crate) fn merge_replenishments(
         &mut self,
         context: Ptr<SchedContext<A>>,
         needed: Ticks,
@@ -56,10 +56,10 @@ impl<A: Arch> Kernel<A> {
         }
         let now = self.core.now;
         let latest = if may_wait { Ticks::NEVER } else { now };
-        if !self[context].refills().gather(needed, latest) {
+        if !self[context].refills().merge_until(needed, latest) {
             Funding::Missing
         } else if self[context].refills().is_ready(now) {
-            Funding::AtHand
+            Funding::Available
         } else {
             Funding::Later
         }
@@ -87,7 +87,7 @@ impl<A: Arch> Kernel<A> {
         let needed = clock.ticks(amount.min(clock.max_period()));
         // The replenishments of a donated context with a limit are not merged: the caller would have to wait.
         let most = match self.limit_of(context) {
-            Some(_) => self.at_hand(context),
+            Some(_) => self.available_budget(context),
             None => self[context].budget,
         };
         if needed > most || amount > clock.max_period() {
@@ -97,7 +97,7 @@ impl<A: Arch> Kernel<A> {
         self.answer_call(thread, 0, &[]);
         let left = self[context].head().amount;
         if left.saturating_sub(self.core.consumed) < needed
-            && self.gather(context, needed, true) == Funding::Later
+            && self.merge_replenishments(context, needed, true) == Funding::Later
         {
             self.wait_for_time(thread);
         }

@@ -127,7 +127,7 @@ impl EntryLog {
         bytes[DETAILS..DETAILS + 4].copy_from_slice(&entry.details.to_ne_bytes());
         let place = (A::to_virtual(frame.address) + offset) as *mut [u8; ENTRY_BYTES];
         // SAFETY: the entry lies in a frame of RAM to which a capability exists: when one is deleted,
-        // `forget_log` drops the log. User memory holds no kernel data; volatile, because user programs read
+        // `drop_log` drops the log. User memory holds no kernel data; volatile, because user programs read
         // it.
         unsafe { place.write_volatile(bytes) }
     }
@@ -153,7 +153,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// A capability is deleted: if it refers to the frame of the log, logging ends.
-    pub(crate) fn forget_log(&mut self, deleted: A::Cap) {
+    pub(crate) fn drop_log(&mut self, deleted: A::Cap) {
         let log = &mut self.core.measurement.log;
         if let (Some(frame), Some(deleted)) = (log.frame, deleted.frame())
             && frame.address == deleted.address

@@ -25,7 +25,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Charges an idling context up to now, if its thread waits.
-    pub(crate) fn settle_idling(&mut self, context: Ptr<SchedContext<A>>) {
+    pub(crate) fn charge_idling(&mut self, context: Ptr<SchedContext<A>>) {
         if let Some(thread) = self[context].thread
             && self.stop_idling(thread)
         {

@@ -34,19 +34,19 @@ impl<A: Arch> Kernel<A> {
 
     /// Puts a thread at the front of its ready queue.
     pub(crate) fn ready_front(&mut self, thread: Ptr<Thread<A>>) {
-        let home = self.home(thread);
-        home.prepare_for_queue(thread);
-        home[thread].membership = Membership::Ready;
-        home.core.ready.push_front(&mut home.objects, thread);
+        let owner = self.owning_core(thread);
+        owner.prepare_for_queue(thread);
+        owner[thread].membership = Membership::Ready;
+        owner.core.ready.push_front(&mut owner.objects, thread);
     }
 
     /// Puts a thread at the end of its ready queue.
     pub(crate) fn ready_back(&mut self, thread: Ptr<Thread<A>>) {
-        let home = self.home(thread);
-        home.prepare_for_queue(thread);
-        home[thread].membership = Membership::Ready;
-        let now = home.core.now;
-        home.core.ready.push_back(&mut home.objects, thread, now);
+        let owner = self.owning_core(thread);
+        owner.prepare_for_queue(thread);
+        owner[thread].membership = Membership::Ready;
+        let now = owner.core.now;
+        owner.core.ready.push_back(&mut owner.objects, thread, now);
     }
 
     /// Lets a thread wait for its next replenishment.
@@ -55,13 +55,13 @@ impl<A: Arch> Kernel<A> {
             return;
         };
         let time = self[context].head().time;
-        let home = self.home(thread);
-        home.prepare_for_queue(thread);
-        home[thread].membership = Membership::Release;
-        home.core.release.insert(&mut home.objects, thread, time);
-        if home[thread].domain == home.core.current_domain() {
-            let level = home.level_of(Some(thread));
-            home.core.alarm.expect(level, time);
+        let owner = self.owning_core(thread);
+        owner.prepare_for_queue(thread);
+        owner[thread].membership = Membership::Release;
+        owner.core.release.insert(&mut owner.objects, thread, time);
+        if owner[thread].domain == owner.core.current_domain() {
+            let level = owner.preemption_rank_of(Some(thread));
+            owner.core.timer_deadline.include(level, time);
         }
     }
 
@@ -76,57 +76,61 @@ impl<A: Arch> Kernel<A> {
 
     /// Changes a property of a thread that determines its queue. A thread that can run is put at the front of
     /// its new queue, and the scheduler chooses again.
-    pub(crate) fn change_place(&mut self, thread: Ptr<Thread<A>>, change: impl FnOnce(&mut Self)) {
-        let home = self.home(thread);
-        let schedulable = home.is_schedulable(thread);
-        let membership = home[thread].membership;
+    pub(crate) fn change_queue_position(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        change: impl FnOnce(&mut Self),
+    ) {
+        let owner = self.owning_core(thread);
+        let schedulable = owner.is_schedulable(thread);
+        let membership = owner[thread].membership;
         if schedulable {
-            home.choose_again();
+            owner.choose_again();
         }
-        home.leave_scheduler(thread);
-        change(home);
+        owner.leave_scheduler(thread);
+        change(owner);
         // A thread that runs on another core may have used up its budget before that core has noticed.
-        if schedulable && (!cfg!(feature = "smp") || home.has_budget(thread)) {
-            home.ready_front(thread);
+        if schedulable && (!cfg!(feature = "smp") || owner.has_budget(thread)) {
+            owner.ready_front(thread);
         } else if schedulable || membership == Membership::Release {
-            home.postpone(thread);
+            owner.postpone(thread);
         }
     }
 
     /// Takes a thread out of its ready or release queue, or out of the pending decision.
     pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
-        let home = self.home(thread);
-        match home[thread].membership {
-            Membership::Ready => home.core.ready.remove(&mut home.objects, thread),
-            Membership::Release => home.leave_release(thread),
+        let owner = self.owning_core(thread);
+        match owner[thread].membership {
+            Membership::Ready => owner.core.ready.remove(&mut owner.objects, thread),
+            Membership::Release => owner.leave_release(thread),
             Membership::None | Membership::Waiting => {
-                if let Decision::Candidate(candidate) = home.core.decision
+                if let Decision::Candidate(candidate) = owner.core.decision
                     && candidate == thread
                 {
-                    home.core.decision = Decision::Choose;
+                    owner.core.decision = Decision::Choose;
                 }
                 return;
             }
         }
-        home[thread].membership = Membership::None;
+        owner[thread].membership = Membership::None;
     }
 
     #[inline(never)]
     fn leave_release(&mut self, thread: Ptr<Thread<A>>) {
         self.core.release.remove(&mut self.objects, thread);
         let time = Ticks(self[thread].links().key());
-        self.core.alarm.expect_no_more(time);
+        self.core.timer_deadline.remove(time);
     }
 
     /// Possible switch: a thread has become able to run, and may have a higher rank than the current one.
     /// Without budget it waits for its next replenishment; without a scheduling context nothing happens.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, thread: Ptr<Thread<A>>) {
-        self.home(thread).offer_here(thread);
+    pub(crate) fn possible_switch_to(&mut self, thread: Ptr<Thread<A>>) {
+        self.owning_core(thread).possible_switch_here(thread);
     }
 
     /// The same for a thread of this core.
-    fn offer_here(&mut self, thread: Ptr<Thread<A>>) {
+    fn possible_switch_here(&mut self, thread: Ptr<Thread<A>>) {
         if !self.is_schedulable(thread) || self.core.current == Some(thread) {
             return;
         }

@@ -6,7 +6,6 @@
 //! is made once, at the end of the kernel entry (`decide`). Time is charged at entry and at the choice
 //! (`charge`). The timer is programmed for events that can change which thread runs (`alarm`).
 
-mod alarm;
 mod charge;
 mod criticality;
 mod decide;
@@ -18,24 +17,25 @@ mod idle;
 mod membership;
 mod ready;
 mod release;
+mod timer_deadline;
 mod usage;
 pub mod work;
 
 use crate::arch::Arch;
-use crate::ipc::Parcels;
+use crate::ipc::ResolvedCapTransfers;
 use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-pub(crate) use alarm::Alarm;
-pub(crate) use alarm::level;
-pub(crate) use charge::Standing;
+pub(crate) use charge::BudgetCheck;
 #[cfg(any(test, feature = "invariants"))]
 pub(crate) use criticality::band;
 pub(crate) use defer::Funding;
 use domain::DomainTime;
 pub(crate) use ready::ReadyQueues;
 use release::ReleaseQueues;
+pub(crate) use timer_deadline::TimerDeadline;
+pub(crate) use timer_deadline::preemption_rank;
 pub(crate) use usage::Entry;
 use usage::Measurement;
 pub use usage::Usage;
@@ -63,10 +63,10 @@ impl<A: Arch> Copy for Decision<A> {}
 #[repr(C)]
 pub struct Core<A: Arch> {
     /// The budget check threshold, compared with `consumed`.
-    pub(crate) allowance: Ticks,
+    pub(crate) check_threshold: Ticks,
     /// The time of this kernel entry.
     pub now: Ticks,
-    pub(crate) alarm: Alarm,
+    pub(crate) timer_deadline: TimerDeadline,
     /// The thread that this core runs; `None` while it idles.
     pub current: Option<Ptr<Thread<A>>>,
     /// The current scheduling context: the one that is charged.
@@ -95,9 +95,9 @@ pub struct Core<A: Arch> {
     work: usize,
     levels: core::cell::Cell<usize>,
     /// The resolved capability transfers of the messages of this entry.
-    pub(crate) parcels: Parcels<A>,
-    /// How many badge cancellations have begun; see `ipc::sweep`.
-    pub(crate) sweeps: u64,
+    pub(crate) cap_transfers: ResolvedCapTransfers<A>,
+    /// How many badge cancellations have begun; see `ipc::cursor`.
+    pub(crate) cancels: u64,
     pub(crate) release: ReleaseQueues<A>,
     domain: DomainTime,
     measurement: Measurement,
@@ -117,7 +117,7 @@ impl<A: Arch> Core<A> {
                 current_context: None,
                 now: Ticks::ZERO,
                 consumed: Ticks::ZERO,
-                allowance: Ticks::NEVER,
+                check_threshold: Ticks::NEVER,
                 again: None,
                 decision: Decision::Resume,
                 reprogram: true,
@@ -126,9 +126,9 @@ impl<A: Arch> Core<A> {
                 unhandled_fault: false,
                 work: 0,
                 levels: core::cell::Cell::new(0),
-                parcels: Parcels::NONE,
-                sweeps: 0,
-                alarm: Alarm::NONE,
+                cap_transfers: ResolvedCapTransfers::NONE,
+                cancels: 0,
+                timer_deadline: TimerDeadline::NONE,
                 domain: DomainTime::new(),
                 measurement: Measurement::new(),
             } and ready, release);

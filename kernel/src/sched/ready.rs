@@ -14,7 +14,7 @@ use core::mem::offset_of;
 use abi::config::DOMAINS;
 use abi::{CRITICALITIES, PRIORITIES};
 
-use super::criticality::{band, place};
+use super::criticality::{band, queue_position};
 use crate::arch::Arch;
 use crate::collections::{Linked, PriorityBitmap, Ring};
 use crate::object::Thread;
@@ -70,7 +70,7 @@ impl<A: Arch> ReadyQueues<A> {
     /// The queue that a thread is about to join.
     #[inline(always)]
     fn queue_for(&mut self, objects: &Objects, thread: Ptr<Thread<A>>) -> &mut Ring<Thread<A>> {
-        let (domain, criticality, priority) = place(objects, thread);
+        let (domain, criticality, priority) = queue_position(objects, thread);
         let queues = &mut self.domains[domain];
         if criticality > 0 {
             return critical_queue_for(queues, criticality, priority);
@@ -80,7 +80,7 @@ impl<A: Arch> ReadyQueues<A> {
     }
 
     pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        let (domain, criticality, priority) = place(objects, thread);
+        let (domain, criticality, priority) = queue_position(objects, thread);
         let queues = &mut self.domains[domain];
         if criticality > 0 {
             return remove_critical(queues, objects, thread);
@@ -199,7 +199,7 @@ fn remove_critical<A: Arch>(
     objects: &mut Objects,
     thread: Ptr<Thread<A>>,
 ) {
-    let (_, criticality, priority) = place(objects, thread);
+    let (_, criticality, priority) = queue_position(objects, thread);
     let here = &mut queues[criticality];
     let queue = &mut here.queues[priority as usize];
     queue.remove(objects, thread);

@@ -11,7 +11,7 @@ use core::cmp::Reverse;
 use abi::config::DOMAINS;
 use abi::{CRITICALITIES, PRIORITIES};
 
-use super::criticality::{band, place};
+use super::criticality::{band, queue_position};
 use crate::arch::Arch;
 use crate::collections::{Heap, Linked, Tournament};
 use crate::object::Thread;
@@ -54,8 +54,8 @@ pub struct Due<A: Arch> {
 impl<A: Arch> Queues<A> {
     /// The due threads of the highest rank; `band` is added to priorities.
     #[inline(always)]
-    fn most_urgent_due(&self, now: Ticks, band: u16) -> Option<Due<A>> {
-        let (priority, moment) = self.first.most_urgent_due(now)?;
+    fn highest_priority_due(&self, now: Ticks, band: u16) -> Option<Due<A>> {
+        let (priority, moment) = self.first.highest_priority_due(now)?;
         Some(Due {
             rank: band + u16::from(priority),
             moment,
@@ -123,7 +123,7 @@ impl<A: Arch> ReleaseQueues<A> {
     }
 
     pub fn insert(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>, time: Ticks) {
-        let (domain, criticality, priority) = place(objects, thread);
+        let (domain, criticality, priority) = queue_position(objects, thread);
         let domain = &mut self.domains[domain];
         let queue = &mut domain.criticalities[criticality].queues[usize::from(priority)];
         queue.insert(objects, thread, time.0, self.turn);
@@ -134,7 +134,7 @@ impl<A: Arch> ReleaseQueues<A> {
     }
 
     pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        let (domain, criticality, priority) = place(objects, thread);
+        let (domain, criticality, priority) = queue_position(objects, thread);
         let domain = &mut self.domains[domain];
         let queue = &mut domain.criticalities[criticality].queues[usize::from(priority)];
         let was_first = queue.first() == Some(thread);
@@ -168,15 +168,15 @@ impl<A: Arch> ReleaseQueues<A> {
 
     /// The due threads of the highest rank in a domain, at a criticality level.
     #[inline(always)]
-    pub fn most_urgent_due(&self, domain: u8, now: Ticks, level: u8) -> Option<Due<A>> {
+    pub fn highest_priority_due(&self, domain: u8, now: Ticks, level: u8) -> Option<Due<A>> {
         let queues = &self.domains[usize::from(domain)];
         if queues.earliest > now {
             return None;
         }
         if queues.has_critical {
-            return queues.most_urgent_due_of_all(now, level);
+            return queues.highest_priority_due_in_all_bands(now, level);
         }
-        queues.criticalities[0].most_urgent_due(now, 0)
+        queues.criticalities[0].highest_priority_due(now, 0)
     }
 
     /// The threads of one domain, criticality and priority.
@@ -199,10 +199,10 @@ impl<A: Arch> DomainQueues<A> {
 
     /// Of several with one rank and time, the one with the highest criticality.
     #[cold]
-    fn most_urgent_due_of_all(&self, now: Ticks, level: u8) -> Option<Due<A>> {
+    fn highest_priority_due_in_all_bands(&self, now: Ticks, level: u8) -> Option<Due<A>> {
         let all = self.criticalities.iter().zip(0..);
         all.filter_map(|(queues, criticality)| {
-            queues.most_urgent_due(now, band(criticality, level))
+            queues.highest_priority_due(now, band(criticality, level))
         })
         .max_by_key(|due| (due.rank, Reverse(due.moment)))
     }

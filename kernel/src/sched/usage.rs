@@ -182,7 +182,7 @@ impl<A: Arch> Kernel<A> {
         let measurement = &mut self.core.measurement;
         (measurement.running, measurement.start, measurement.switched) = (true, now, now);
         measurement.entered = now;
-        self.core.allowance = self.allowance(&self.budget());
+        self.core.check_threshold = self.check_threshold(&self.budget());
         if let Some(thread) = self.core.current {
             self[thread].usage = Usage::NONE;
         }
@@ -196,7 +196,7 @@ impl<A: Arch> Kernel<A> {
             self.measure_switch(current, now);
             self.core.measurement.running = false;
             self.core.measurement.end = now;
-            self.core.allowance = self.allowance(&self.budget());
+            self.core.check_threshold = self.check_threshold(&self.budget());
         }
         self.core.measurement.log.len()
     }

@@ -1,7 +1,7 @@
 //! Preemption points: how long an operation may run before it checks for pending interrupts.
 //!
 //! Interrupts are disabled in the kernel. A long operation is therefore divided into pieces. It counts the
-//! work of each, and after [`Arch::WORK_PER_LOOK`] checks whether an interrupt is pending or its thread's
+//! work of each, and after [`Arch::WORK_PER_PREEMPTION_POINT`] checks whether an interrupt is pending or its thread's
 //! budget is used up. If so it stops, in a state from which it can continue, and the thread restarts its
 //! system call. Work is counted in instructions, roughly. It suffices that no piece is long, and that
 //! preemption points are neither far apart nor so frequent that they cost more than the work.
@@ -39,7 +39,7 @@ impl<A: Arch> Core<A> {
     /// a preemption point.
     #[inline(always)]
     pub(crate) fn count_one_level(&self) {
-        if A::WORK_PER_LOOK <= LEVEL {
+        if A::WORK_PER_PREEMPTION_POINT <= LEVEL {
             self.count_levels(1);
         }
     }
@@ -56,12 +56,12 @@ impl<A: Arch> Kernel<A> {
     /// should stop here and continue later, because an interrupt is pending, another core waits for the entry
     /// lock, or the current thread's budget is used up.
     pub(crate) fn should_preempt(&mut self, work: usize) -> bool {
-        if !self.is_time_to_look(work) {
+        if !self.is_preemption_point_due(work) {
             return false;
         }
-        let waits = self.interrupt_waits() || self.is_waited_for();
+        let waits = self.is_interrupt_pending() || self.is_contended();
         self.update_time();
-        let exhausted = self.core.consumed >= self.core.allowance
+        let exhausted = self.core.consumed >= self.core.check_threshold
             && self.core.current_context.is_some_and(|context| {
                 let (consumed, minimum) = (self.core.consumed, self.min_budget());
                 !self[context].refills().is_sufficient(consumed, minimum)
@@ -79,19 +79,19 @@ impl<A: Arch> Kernel<A> {
 
     /// The same after so much work.
     pub fn is_interrupted_after(&mut self, work: usize) -> bool {
-        self.is_time_to_look(work) && self.interrupt_waits()
+        self.is_preemption_point_due(work) && self.is_interrupt_pending()
     }
 
     /// Whether an interrupt is pending. A function of its own, so that a debugger (`cargo xtask bench --suite
     /// delay`) can see the preemption points.
     #[inline(never)]
-    fn interrupt_waits(&mut self) -> bool {
+    fn is_interrupt_pending(&mut self) -> bool {
         self.arch.interrupt_pending()
     }
 
-    fn is_time_to_look(&mut self, work: usize) -> bool {
+    fn is_preemption_point_due(&mut self, work: usize) -> bool {
         self.core.work += work;
-        if self.core.work < A::WORK_PER_LOOK {
+        if self.core.work < A::WORK_PER_PREEMPTION_POINT {
             return false;
         }
         self.core.work = 0;

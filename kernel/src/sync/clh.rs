@@ -12,11 +12,11 @@ use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each};
 /// A CLH lock.
 #[derive(Debug)]
 pub struct Clh<const CORES: usize> {
-    /// The node of the last core in the queue, see [`Clh::place`].
+    /// The node of the last core in the queue, see [`Clh::node`].
     tail: AtomicUsize,
     /// There is one node more than there are cores: at first, the one that the next core waits at.
-    spare: Place,
-    places: [Place; CORES],
+    spare: Node,
+    nodes: [Node; CORES],
     owners: [Owner; CORES],
 }
 
@@ -24,7 +24,7 @@ pub struct Clh<const CORES: usize> {
 /// reads it and another writes it.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Place {
+struct Node {
     busy: AtomicBool,
 }
 
@@ -33,12 +33,12 @@ struct Place {
 #[repr(align(64))]
 struct Owner {
     /// Its node plus one; 0 for its initial node, the one with the core's number.
-    place: AtomicUsize,
+    node: AtomicUsize,
     /// The node at which it waited last.
     before: AtomicUsize,
 }
 
-impl Place {
+impl Node {
     constant! {
         fn new() -> Self {
             Self { busy: AtomicBool::new(false) }
@@ -49,13 +49,13 @@ impl Place {
 impl Owner {
     constant! {
         fn new() -> Self {
-            Self { place: AtomicUsize::new(0), before: AtomicUsize::new(0) }
+            Self { node: AtomicUsize::new(0), before: AtomicUsize::new(0) }
         }
     }
 
     /// The node of core number `core`.
-    fn place(&self, core: usize) -> usize {
-        self.place
+    fn node(&self, core: usize) -> usize {
+        self.node
             .load(Ordering::Relaxed)
             .checked_sub(1)
             .unwrap_or(core)
@@ -68,16 +68,16 @@ impl<const CORES: usize> Clh<CORES> {
         pub fn new() -> Self {
             Self {
                 tail: AtomicUsize::new(CORES),
-                spare: Place::new(),
-                places: each!(Place::new(); CORES),
+                spare: Node::new(),
+                nodes: each!(Node::new(); CORES),
                 owners: each!(Owner::new(); CORES),
             }
         }
     }
 
     /// A node by its number.
-    fn place(&self, number: usize) -> &Place {
-        self.places.get(number).unwrap_or(&self.spare)
+    fn node(&self, number: usize) -> &Node {
+        self.nodes.get(number).unwrap_or(&self.spare)
     }
 }
 
@@ -94,31 +94,31 @@ impl<const CORES: usize> Default for Clh<CORES> {
 unsafe impl<const CORES: usize> Lock for Clh<CORES> {
     unsafe fn acquire_with(&self, core: usize, mut wait: impl FnMut()) {
         let owner = &self.owners[core];
-        let own = owner.place(core);
+        let own = owner.node(core);
         // Relaxed: the swap releases it.
-        self.place(own).busy.store(true, Ordering::Relaxed);
+        self.node(own).busy.store(true, Ordering::Relaxed);
         // Release: the successor sees that this core's node is busy. Acquire: this core sees its
         // predecessor's.
         let before = self.tail.swap(own, Ordering::AcqRel);
         // Acquire: the writes made under the lock.
-        while self.place(before).busy.load(Ordering::Acquire) {
+        while self.node(before).busy.load(Ordering::Acquire) {
             wait();
         }
         owner.before.store(before, Ordering::Relaxed);
     }
 
-    fn is_waited_for(&self, core: usize) -> bool {
+    fn is_contended(&self, core: usize) -> bool {
         // Relaxed: a waiting core is seen eventually.
-        self.tail.load(Ordering::Relaxed) != self.owners[core].place(core)
+        self.tail.load(Ordering::Relaxed) != self.owners[core].node(core)
     }
 
     unsafe fn release(&self, core: usize) {
         let owner = &self.owners[core];
-        let own = owner.place(core);
+        let own = owner.node(core);
         owner
-            .place
+            .node
             .store(owner.before.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         // Release: to the core that waits here, all writes made under the lock.
-        self.place(own).busy.store(false, Ordering::Release);
+        self.node(own).busy.store(false, Ordering::Release);
     }
 }

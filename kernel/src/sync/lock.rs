@@ -25,7 +25,7 @@ pub unsafe trait Lock: Sync {
     unsafe fn acquire_with(&self, core: usize, wait: impl FnMut());
 
     /// Whether another core waits for the lock, which this core holds.
-    fn is_waited_for(&self, core: usize) -> bool;
+    fn is_contended(&self, core: usize) -> bool;
 
     /// Releases the lock.
     ///

@@ -5,11 +5,11 @@ use super::atomic::{AtomicBool, Ordering, UnsafeCell, constant, with_mut};
 /// A mailbox. By agreement, one core at a time makes requests, and one core handles them.
 #[derive(Debug)]
 pub struct Mailbox<T> {
-    asked: AtomicBool,
+    pending: AtomicBool,
     work: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: `asked` says which core may use `work`: the requesting core while it is clear, the handling core
+// SAFETY: `pending` says which core may use `work`: the requesting core while it is clear, the handling core
 // while it is set.
 unsafe impl<T: Send> Sync for Mailbox<T> {}
 
@@ -17,7 +17,7 @@ impl<T> Mailbox<T> {
     constant! {
         /// No request.
         pub fn new() -> Self {
-            Self { asked: AtomicBool::new(false), work: UnsafeCell::new(None) }
+            Self { pending: AtomicBool::new(false), work: UnsafeCell::new(None) }
         }
     }
 
@@ -25,13 +25,13 @@ impl<T> Mailbox<T> {
     ///
     /// # Safety
     /// No other core makes a request at the same time.
-    pub unsafe fn ask(&self, work: T, mut wait: impl FnMut()) {
+    pub unsafe fn call(&self, work: T, mut wait: impl FnMut()) {
         // SAFETY: no other core makes a request, and the handling core reads it only after the next store.
         unsafe { with_mut(&self.work, |place| *place = Some(work)) };
         // Release: the request, and all data that it is about.
-        self.asked.store(true, Ordering::Release);
+        self.pending.store(true, Ordering::Release);
         // Acquire: the effects of the request.
-        while self.asked.load(Ordering::Acquire) {
+        while self.pending.load(Ordering::Acquire) {
             wait();
         }
     }
@@ -40,9 +40,9 @@ impl<T> Mailbox<T> {
     ///
     /// # Safety
     /// No other core handles requests at the same time.
-    pub unsafe fn serve(&self, perform: impl FnOnce(T)) {
+    pub unsafe fn handle(&self, perform: impl FnOnce(T)) {
         // Acquire: the request, and all data that it is about.
-        if !self.asked.load(Ordering::Acquire) {
+        if !self.pending.load(Ordering::Acquire) {
             return;
         }
         // SAFETY: the requesting core waits.
@@ -50,7 +50,7 @@ impl<T> Mailbox<T> {
             perform(work);
         }
         // Release: the effects of the request.
-        self.asked.store(false, Ordering::Release);
+        self.pending.store(false, Ordering::Release);
     }
 }
 

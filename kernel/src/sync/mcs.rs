@@ -13,21 +13,21 @@ use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each, spin_loop
 pub struct Mcs<const CORES: usize> {
     /// The last core in the queue, plus one; 0 while the lock is free.
     tail: AtomicUsize,
-    places: [Place; CORES],
+    nodes: [Node; CORES],
 }
 
 /// The queue node of a core. A cache line of its own, so that other cores do not disturb the one that spins
 /// on it.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Place {
+struct Node {
     /// The successor, plus one; 0 while there is none.
     next: AtomicUsize,
     /// Set until it is this core's turn.
     waits: AtomicBool,
 }
 
-impl Place {
+impl Node {
     constant! {
         fn new() -> Self {
             Self { next: AtomicUsize::new(0), waits: AtomicBool::new(false) }
@@ -39,7 +39,7 @@ impl<const CORES: usize> Mcs<CORES> {
     constant! {
         /// A free lock.
         pub fn new() -> Self {
-            Self { tail: AtomicUsize::new(0), places: each!(Place::new(); CORES) }
+            Self { tail: AtomicUsize::new(0), nodes: each!(Node::new(); CORES) }
         }
     }
 }
@@ -55,34 +55,34 @@ impl<const CORES: usize> Default for Mcs<CORES> {
 // the last thing under the lock.
 unsafe impl<const CORES: usize> Lock for Mcs<CORES> {
     unsafe fn acquire_with(&self, core: usize, mut wait: impl FnMut()) {
-        let place = &self.places[core];
+        let node = &self.nodes[core];
         // Relaxed: the swap releases both.
-        place.next.store(0, Ordering::Relaxed);
-        place.waits.store(true, Ordering::Relaxed);
+        node.next.store(0, Ordering::Relaxed);
+        node.waits.store(true, Ordering::Relaxed);
         // Acquire: if the lock was free, the writes made under it. Release: the successor writes to this
         // node, and must do so after the two lines above.
         let before = self.tail.swap(core + 1, Ordering::AcqRel);
         if before != 0 {
             // Release: the predecessor writes to `waits` when it sees this, after the line above.
-            self.places[before - 1]
+            self.nodes[before - 1]
                 .next
                 .store(core + 1, Ordering::Release);
             // Acquire: the writes made under the lock.
-            while place.waits.load(Ordering::Acquire) {
+            while node.waits.load(Ordering::Acquire) {
                 wait();
             }
         }
     }
 
-    fn is_waited_for(&self, core: usize) -> bool {
+    fn is_contended(&self, core: usize) -> bool {
         // Relaxed: a waiting core is seen eventually.
         self.tail.load(Ordering::Relaxed) != core + 1
     }
 
     unsafe fn release(&self, core: usize) {
-        let place = &self.places[core];
+        let node = &self.nodes[core];
         // Acquire, here and below: see the store to `next`.
-        if place.next.load(Ordering::Acquire) == 0 {
+        if node.next.load(Ordering::Acquire) == 0 {
             // Release: to a core that finds the lock free. Relaxed: on failure there is a successor to wait
             // for.
             let left =
@@ -92,12 +92,12 @@ unsafe impl<const CORES: usize> Lock for Mcs<CORES> {
                 return;
             }
             // The successor is between its swap and its store to `next`.
-            while place.next.load(Ordering::Acquire) == 0 {
+            while node.next.load(Ordering::Acquire) == 0 {
                 spin_loop();
             }
         }
-        let next = place.next.load(Ordering::Relaxed);
+        let next = node.next.load(Ordering::Relaxed);
         // Release: to the successor, all writes made under the lock.
-        self.places[next - 1].waits.store(false, Ordering::Release);
+        self.nodes[next - 1].waits.store(false, Ordering::Release);
     }
 }

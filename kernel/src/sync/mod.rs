@@ -18,22 +18,22 @@
 //! `tests/loom/`.
 
 mod atomic;
+mod big_reader;
 mod clh;
 mod guarded;
 mod lock;
 mod mailbox;
 mod mcs;
 mod ticket;
-mod world;
 
 pub use atomic::spin_loop;
+pub use big_reader::{BigReaderLock, SHARED, UNLOCKED};
 pub use clh::Clh;
 pub use guarded::{CoreToken, Guarded};
 pub use lock::Lock;
 pub use mailbox::Mailbox;
 pub use mcs::Mcs;
 pub use ticket::Ticket;
-pub use world::{INSIDE, OUTSIDE, World};
 
 /// The lock selected for this build.
 #[cfg(not(any(feature = "mcs", feature = "clh")))]

@@ -45,7 +45,7 @@ unsafe impl<const CORES: usize> Lock for Ticket<CORES> {
         }
     }
 
-    fn is_waited_for(&self, _: usize) -> bool {
+    fn is_contended(&self, _: usize) -> bool {
         // Relaxed: a waiting core is seen eventually. It has drawn a number after the one that is served.
         let number = self.serving.load(Ordering::Relaxed);
         self.next.load(Ordering::Relaxed) != number.wrapping_add(1)

@@ -104,7 +104,7 @@ impl<A: Arch> Kernel<A> {
             Syscall::BenchmarkReadClock => {
                 core::hint::black_box(self.arch.now());
             }
-            Syscall::BenchmarkSetTimer => self.arch.set_deadline(self.core.alarm.time()),
+            Syscall::BenchmarkSetTimer => self.arch.set_deadline(self.core.timer_deadline.time()),
             Syscall::BenchmarkResetLog => {
                 self.start_measuring();
                 self[thread].context.set_result(CAP, 0);
@@ -121,7 +121,7 @@ impl<A: Arch> Kernel<A> {
                 };
                 self[thread].context.set_result(CAP, result);
             }
-            Syscall::BenchmarkGetThreadUtilisation => self.tell_usage(thread, argument),
+            Syscall::BenchmarkGetThreadUtilisation => self.report_usage(thread, argument),
             Syscall::BenchmarkResetThreadUtilisation => {
                 if let Some(measured) = self.lookup_thread(thread, argument) {
                     self.reset_usage(measured);
@@ -133,7 +133,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Writes the counters of a thread to the start of the caller's message buffer.
-    fn tell_usage(&mut self, caller: Ptr<Thread<A>>, address: usize) {
+    fn report_usage(&mut self, caller: Ptr<Thread<A>>, address: usize) {
         let (Some(measured), Some(buffer)) = (
             self.lookup_thread(caller, address),
             self.receive_buffer(caller),

@@ -7,13 +7,13 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
-use crate::ipc::{Buffer, ExtraCaps, Parcels, SendOptions};
+use crate::ipc::{Buffer, ExtraCaps, ResolvedCapTransfers, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
 /// The invocation flags.
 #[derive(Clone, Copy)]
-struct Manner {
+struct InvocationFlags {
     /// Block where that is possible, and report lookup errors.
     blocking: bool,
     /// Expect a reply.
@@ -23,22 +23,22 @@ struct Manner {
     first_phase: bool,
 }
 
-const SEND: Manner = Manner {
+const SEND: InvocationFlags = InvocationFlags {
     blocking: true,
     call: false,
     first_phase: false,
 };
-const NB_SEND: Manner = Manner {
+const NB_SEND: InvocationFlags = InvocationFlags {
     blocking: false,
     call: false,
     first_phase: false,
 };
-const CALL: Manner = Manner {
+const CALL: InvocationFlags = InvocationFlags {
     blocking: true,
     call: true,
     first_phase: false,
 };
-const FIRST_PHASE: Manner = Manner {
+const FIRST_PHASE: InvocationFlags = InvocationFlags {
     blocking: false,
     call: false,
     first_phase: true,
@@ -51,7 +51,7 @@ impl<A: Arch> Kernel<A> {
         // Until the system call is complete, it counts as not executed: if an operation stops the thread
         // before then, the thread executes the system call again when it is resumed.
         self[thread].state = ThreadState::Restart;
-        self.core.parcels = Parcels::NONE;
+        self.core.cap_transfers = ResolvedCapTransfers::NONE;
         let register = |kernel: &Self, register| kernel[thread].context.get(register);
         let cap = register(self, CAP);
         let reply = register(self, REPLY);
@@ -126,7 +126,7 @@ impl<A: Arch> Kernel<A> {
             return self.stop_call(thread, call);
         }
         let lends_freely = found.is_ok_and(|slot| {
-            matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].guard().is_none())
+            matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].threshold().is_none())
         });
         match without {
             _ if !lends_freely => self.dispatch_specially(thread, call),
@@ -168,29 +168,29 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
-        manner: Manner,
+        flags: InvocationFlags,
     ) -> Result<(), Preempted> {
         let invoked = match self.find_invoked(thread, address) {
             Ok(invoked) => invoked,
-            Err(Unfound::Preempted) => return Err(Preempted),
-            Err(Unfound::Missing { address, failure }) => {
-                self.miss(thread, address, failure, manner);
+            Err(LookupError::Preempted) => return Err(Preempted),
+            Err(LookupError::Missing { address, failure }) => {
+                self.raise_cap_fault(thread, address, failure, flags);
                 return Ok(());
             }
         };
         let cap = self[invoked.slot].raw();
         let outcome = if Cap::<A>::is_passed_on(cap) {
-            self.pass_on(thread, cap, invoked.extra, manner)
-        } else if manner.first_phase && invoke::refuses_first_phase::<A>(cap) {
+            self.pass_on(thread, cap, invoked.extra, flags)
+        } else if flags.first_phase && invoke::refuses_first_phase::<A>(cap) {
             Err(Error::InvalidCapability(0).into())
         } else {
-            let invocation = invoked.invocation(thread, manner.call);
+            let invocation = invoked.invocation(thread, flags.call);
             invoke::invoke(self, &invocation, cap)
         };
         if let Err(Failure::Preempted) = outcome {
             return Err(Preempted);
         }
-        if manner.call && matches!(self[thread].state, ThreadState::Restart) {
+        if flags.call && matches!(self[thread].state, ThreadState::Restart) {
             self.answer(thread, &outcome);
         }
         Ok(())
@@ -202,14 +202,14 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Invoked<A>, Unfound> {
+    ) -> Result<Invoked<A>, LookupError> {
         let root = self[thread].cap(ThreadSlot::CSpace);
         let found = lookup_quickly(self, root, address);
         // Lookups in deep capability spaces are long, so there is a preemption point.
         if self.is_interrupted() {
-            return Err(Unfound::Preempted);
+            return Err(LookupError::Preempted);
         }
-        let slot = found.map_err(|failure| Unfound::Missing { address, failure })?;
+        let slot = found.map_err(|failure| LookupError::Missing { address, failure })?;
         self.with_extra(thread, root, slot)
     }
 
@@ -220,7 +220,7 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         root: Cap<A>,
         slot: Ptr<Slot<A>>,
-    ) -> Result<Invoked<A>, Unfound> {
+    ) -> Result<Invoked<A>, LookupError> {
         let info = MessageInfo(self[thread].context.get(INFO));
         // Looked up once, and only if the message uses it.
         let buffer = if info.length() > MESSAGE_REGISTERS || info.extra_caps() > 0 {
@@ -234,9 +234,9 @@ impl<A: Arch> Kernel<A> {
             for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);
                 let found = lookup_quickly(self, root, address);
-                *place = Some(found.map_err(|failure| Unfound::Missing { address, failure })?);
+                *place = Some(found.map_err(|failure| LookupError::Missing { address, failure })?);
                 if self.is_interrupted() {
-                    return Err(Unfound::Preempted);
+                    return Err(LookupError::Preempted);
                 }
             }
         }
@@ -250,14 +250,14 @@ impl<A: Arch> Kernel<A> {
 
     /// Reports a lookup error of the invoked capability or of an extra capability.
     #[cold]
-    fn miss(
+    fn raise_cap_fault(
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
         failure: LookupFailure,
-        manner: Manner,
+        flags: InvocationFlags,
     ) {
-        if manner.blocking {
+        if flags.blocking {
             let fault = Fault::Cap {
                 address,
                 in_receive_phase: false,
@@ -273,10 +273,10 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         cap: RawCap,
         extra: ExtraCaps<A>,
-        manner: Manner,
+        flags: InvocationFlags,
     ) -> Outcome {
         match Cap::decode(cap) {
-            Cap::Endpoint(cap) => self.send_to(thread, cap, extra, manner),
+            Cap::Endpoint(cap) => self.send_to(thread, cap, extra, flags),
             Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
                 self.signal(cap.object, cap.badge);
                 Ok(Answer::Nothing)
@@ -291,16 +291,16 @@ impl<A: Arch> Kernel<A> {
         sender: Ptr<Thread<A>>,
         cap: EndpointCap<A>,
         extra: ExtraCaps<A>,
-        manner: Manner,
+        flags: InvocationFlags,
     ) -> Outcome {
         if !cap.rights.contains(Rights::WRITE) {
             return Err(Error::InvalidCapability(0).into());
         }
-        let Manner {
+        let InvocationFlags {
             blocking,
             call,
             first_phase,
-        } = manner;
+        } = flags;
         self.prepare_send(
             sender,
             cap.object,
@@ -382,7 +382,7 @@ impl<A: Arch> Invoked<A> {
 pub(super) struct Preempted;
 
 /// The reason why no capability is invoked.
-pub(crate) enum Unfound {
+pub(crate) enum LookupError {
     /// The operation stopped at a preemption point.
     Preempted,
     /// An address did not resolve.

@@ -15,7 +15,7 @@ use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
 use crate::fastpath::SystemCall;
 use crate::object::{Fault, Progress, Thread};
-use crate::sched::{Entry, Standing};
+use crate::sched::{BudgetCheck, Entry};
 use crate::token::Ptr;
 use crate::trace::trace;
 
@@ -61,10 +61,10 @@ impl<A: Arch> Kernel<A> {
     #[inline(never)]
     pub fn handle_syscall_in_general(&mut self) {
         self.core.begin_work();
-        if self.enter_for(Self::system_call_stays) {
+        if self.enter_for_thread(Self::is_system_call_local) {
             self.handle_syscall_inside();
         }
-        self.go_out();
+        self.exit_kernel();
     }
 
     #[inline(always)]
@@ -103,25 +103,25 @@ impl<A: Arch> Kernel<A> {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         match self.check_budget() {
-            Standing::Paid => self.serve(thread, call, number),
-            Standing::Watched => self.serve_watched(thread, call, number),
-            Standing::Over => {}
+            BudgetCheck::Passed => self.handle(thread, call, number),
+            BudgetCheck::NeedsCheck => self.handle_with_check(thread, call, number),
+            BudgetCheck::Exhausted => {}
         }
         self.leave();
     }
 
     /// Performs a system call of the current thread after a passed budget check.
     #[inline(always)]
-    fn serve(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
+    fn handle(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         match call.filter(is_dispatched) {
             Some(call) => self.dispatch(thread, call),
-            None => self.serve_other(thread, call, number),
+            None => self.handle_other_call(thread, call, number),
         }
     }
 
     /// Performs a system call that [`Kernel::dispatch`] does not; an unknown number is a fault.
     #[inline(never)]
-    fn serve_other(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
+    fn handle_other_call(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         match call {
             Some(Syscall::SetTlsBase) => {
                 let base = self[thread].context.get(CAP);
@@ -135,14 +135,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// [`Kernel::serve`] for a thread with a scheduling context that needs a budget check at each entry.
+    /// [`Kernel::handle`] for a thread with a scheduling context that needs a budget check at each entry.
     #[cold]
-    fn serve_watched(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
+    fn handle_with_check(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
         self.core.again = self.tries_again(thread);
         match call.filter(is_dispatched) {
             Some(call) if self.has_limit(thread) => self.dispatch_limited(thread, call),
             Some(call) => self.dispatch_specially(thread, call),
-            None => self.serve_other(thread, call, number),
+            None => self.handle_other_call(thread, call, number),
         }
         self.core.again = None;
         self.start_idling(thread);
@@ -167,18 +167,18 @@ impl<A: Arch> Kernel<A> {
     /// thread may have it; otherwise the thread gets `fault`. Needs shared mode, because the unit may be
     /// taken from a thread that another core is about to migrate.
     pub fn handle_unit_off(&mut self, give: impl FnOnce(&mut Self) -> bool, fault: Fault) {
-        if self.enter_for(|_| true) && !give(self) {
+        if self.enter_for_thread(|_| true) && !give(self) {
             return self.handle_fault(fault);
         }
-        self.go_out();
+        self.exit_kernel();
     }
 
     /// Handles a fault of the current thread.
     pub fn handle_fault(&mut self, fault: Fault) {
-        if self.enter_for(Self::fault_stays) {
+        if self.enter_for_thread(Self::is_fault_local) {
             self.handle_fault_inside(fault);
         }
-        self.go_out();
+        self.exit_kernel();
     }
 
     #[inline(always)]
@@ -192,14 +192,14 @@ impl<A: Arch> Kernel<A> {
         self.update_time();
         if let Some(thread) = self.core.current {
             match self.check_budget() {
-                Standing::Paid => self.raise(thread, fault),
-                Standing::Watched => {
+                BudgetCheck::Passed => self.raise(thread, fault),
+                BudgetCheck::NeedsCheck => {
                     self.core.again = self.tries_again(thread);
                     self.raise(thread, fault);
                     self.core.again = None;
                     self.start_idling(thread);
                 }
-                Standing::Over => {}
+                BudgetCheck::Exhausted => {}
             }
         }
         self.leave();
@@ -209,12 +209,12 @@ impl<A: Arch> Kernel<A> {
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         let mut is_as_usual = true;
         // After remote modifications, the interrupt still has to be handled.
-        while !self.come_in_for(|kernel| kernel.interrupt_stays(interrupt)) {
-            self.catch_up();
+        while !self.enter_as_needed(|kernel| kernel.is_interrupt_local(interrupt)) {
+            self.apply_remote_changes();
             is_as_usual = false;
         }
         self.handle_interrupt_inside(interrupt, is_as_usual);
-        self.go_out();
+        self.exit_kernel();
     }
 
     #[inline(always)]

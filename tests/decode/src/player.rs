@@ -14,7 +14,7 @@ use kernel::time::Ticks;
 
 use crate::input::{Bytes, Call, Step};
 use crate::ledger::Ledger;
-use crate::world::World;
+use crate::world::BigReaderLock;
 
 /// The maximum number of steps played; more would only take time.
 const MOST_STEPS: usize = 200;
@@ -50,7 +50,7 @@ pub fn play(input: &[u8]) -> Ledger {
 /// As [`play`].
 pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
     thread_local! {
-        static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+        static WORLD: RefCell<Option<BigReaderLock>> = const { RefCell::new(None) };
     }
     WORLD.with_borrow_mut(|place| {
         // Taken out, so that a machine in which a check failed is not used again.
@@ -83,7 +83,7 @@ impl<'a> Player<'a> {
         let arch = &mut self.machine.kernel.arch;
         arch.time_per_look = Ticks((setting & 3).into());
         arch.fast_paths = setting & 4 == 0;
-        arch.always_looks = setting & 8 == 0;
+        arch.reads_clock_in_fast_paths = setting & 8 == 0;
         for _ in 0..MOST_STEPS {
             let Some(step) = bytes.step() else { break };
             if self.machine.current().is_none() {

@@ -67,13 +67,13 @@ pub mod at {
 pub const LINE: Irq = Irq(1);
 
 /// A machine in which the program runs, and a snapshot of its initial state.
-pub struct World {
+pub struct BigReaderLock {
     /// The machine.
     pub machine: Machine,
     begin: Snapshot,
 }
 
-impl World {
+impl BigReaderLock {
     /// Creates the machine in its initial state.
     pub fn new() -> Self {
         let mut machine = Machine::with_memory(19);
@@ -182,7 +182,7 @@ impl World {
     }
 }
 
-impl Default for World {
+impl Default for BigReaderLock {
     fn default() -> Self {
         Self::new()
     }

@@ -16,6 +16,8 @@ macro_rules! locks {
         mod atomic {
             pub use $atomics::*;
         }
+        #[path = "big_reader.rs"]
+        mod big_reader;
         #[path = "clh.rs"]
         mod clh;
         #[path = "guarded.rs"]
@@ -28,16 +30,14 @@ macro_rules! locks {
         mod mcs;
         #[path = "ticket.rs"]
         mod ticket;
-        #[path = "world.rs"]
-        mod world;
 
+        pub use big_reader::BigReaderLock;
         pub use clh::Clh;
         pub use guarded::{CoreToken, Guarded};
         pub use lock::Lock;
         pub use mailbox::Mailbox;
         pub use mcs::Mcs;
         pub use ticket::Ticket;
-        pub use world::World;
 
         /// The lock in the entry lock.
         pub type KernelLock<const CORES: usize> = Ticket<CORES>;

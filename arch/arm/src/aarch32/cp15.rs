@@ -33,13 +33,13 @@ macro_rules! cp15_writable {
 mod scope {
     cp15_writable! {
         /// TLBIALL: invalidate all TLB entries (section B4.2.2).
-        forget_all: 8, 0, 7, 0;
+        invalidate_all: 8, 0, 7, 0;
         /// TLBIMVA: invalidate the TLB entries of one page of one address space (section B4.2.2).
-        forget_page: 8, 0, 7, 1;
+        invalidate_page: 8, 0, 7, 1;
         /// TLBIASID: invalidate the TLB entries of one address space (section B4.2.2).
-        forget_space: 8, 0, 7, 2;
+        invalidate_space: 8, 0, 7, 2;
         /// BPIALL: invalidate all branch predictions (section B4.2.1).
-        forget_branches: 7, 0, 5, 6;
+        invalidate_branch_predictor: 7, 0, 5, 6;
         /// ICIALLU: invalidate instruction caches (section B4.2.1).
         invalidate_instructions: 7, 0, 5, 0;
     }
@@ -50,17 +50,17 @@ mod scope {
 mod scope {
     cp15_writable! {
         /// TLBIALLIS: invalidate all TLB entries (section B4.2.2).
-        forget_all: 8, 0, 3, 0;
+        invalidate_all: 8, 0, 3, 0;
         /// TLBIMVAIS: invalidate the TLB entries of one page of one address space (section B4.2.2).
-        forget_page: 8, 0, 3, 1;
+        invalidate_page: 8, 0, 3, 1;
         /// TLBIASIDIS: invalidate the TLB entries of one address space (section B4.2.2).
-        forget_space: 8, 0, 3, 2;
+        invalidate_space: 8, 0, 3, 2;
         /// BPIALLIS: invalidate all branch predictions (section B4.2.1).
-        forget_branches: 7, 0, 1, 6;
+        invalidate_branch_predictor: 7, 0, 1, 6;
         /// ICIALLUIS: invalidate instruction caches (section B4.2.1).
         invalidate_instructions: 7, 0, 1, 0;
         /// TLBIASID: invalidate the TLB entries of one address space, on this core (section B4.2.2).
-        forget_space_here: 8, 0, 7, 2;
+        invalidate_space_locally: 8, 0, 7, 2;
         /// TPIDRPRW: the address of the core-local state (section B4.1.150).
         set_core_local: 13, 0, 0, 4;
     }

@@ -81,13 +81,13 @@ pub trait Aarch32: Arch<Cap = Capability> {
 
     /// Invalidates this core's TLB entries of the address space `asid`.
     #[cfg(feature = "smp")]
-    fn forget_space_here(asid: HardwareAsid);
+    fn invalidate_space_locally(asid: HardwareAsid);
 
     /// Invalidates the TLB entries of the page at `address` in the address space `asid`, on all cores.
-    fn forget_page(asid: HardwareAsid, address: usize);
+    fn invalidate_page(asid: HardwareAsid, address: usize);
 
     /// Invalidates all TLB entries of the address space `asid`, on all cores.
-    fn forget_space(asid: HardwareAsid);
+    fn invalidate_space(asid: HardwareAsid);
 
     /// Performs a cache operation on addresses that are mapped in the current address space.
     fn maintain_cache(operation: CacheOperation, range: Range<usize>);

@@ -73,7 +73,7 @@ pub struct Spaces<A: Aarch32> {
     /// The ASID generation: it increases whenever an address space loses its identifier or hardware ASID, and
     /// older results of lookups become invalid. It does not wrap but saturates, and results are never reused
     /// from then on. Values of different cores differ, so that a result is valid on one core only.
-    removals: u32,
+    generation: u32,
 }
 
 /// A remote call.
@@ -104,7 +104,7 @@ pub struct KnownSpace {
     /// this word identifies the space.
     space: usize,
     /// The ASID generation at that time.
-    removals: u32,
+    generation: u32,
     walk: Walk,
 }
 
@@ -112,7 +112,7 @@ impl KnownSpace {
     /// No result: no capability has this word.
     pub const NONE: Self = Self {
         space: usize::MAX,
-        removals: 0,
+        generation: 0,
         walk: Walk {
             base: 0,
             hardware: 0,
@@ -133,7 +133,7 @@ impl<A: Aarch32> Spaces<A> {
     /// Offset of the current TTBR0 value, which the hardware ASID follows.
     pub const CURRENT: usize = offset_of!(Self, current);
     /// Offset of the ASID generation.
-    pub const REMOVALS: usize = offset_of!(Self, removals);
+    pub const REMOVALS: usize = offset_of!(Self, generation);
     /// Offset of the TTBR0 value for the kernel's own directory.
     pub const WITHOUT: usize = offset_of!(Self, without);
 }
@@ -152,13 +152,13 @@ impl<A: Aarch32> Spaces<A> {
                 base: 0,
                 hardware: 0,
             },
-            removals: core as u32,
+            generation: core as u32,
         }
     }
 
     /// Invalidates all results of lookups.
     fn doubt(&mut self) {
-        self.removals = self.removals.saturating_add(CORES as u32);
+        self.generation = self.generation.saturating_add(CORES as u32);
     }
 
     fn entry(&self, asid: Asid) -> PoolEntry {
@@ -197,13 +197,13 @@ impl<A: Aarch32> Spaces<A> {
     /// The current address space exists: `forget` and `remove_pool` switch away from it first.
     #[inline(always)]
     pub fn switch(&mut self, cap: RawCap, known: KnownSpace) -> KnownSpace {
-        if known.space == cap.first_word() && known.removals == self.removals {
+        if known.space == cap.first_word() && known.generation == self.generation {
             self.walk(known.walk);
             return known;
         }
         match Capability::space(cap) {
             Some((asid, directory)) if self.entry(asid).directory() == Some(directory) => {
-                self.look_up(cap, asid, directory)
+                self.preempt_after_lookup(cap, asid, directory)
             }
             _ => {
                 self.leave();
@@ -212,18 +212,18 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    fn look_up(&mut self, cap: RawCap, asid: Asid, directory: PhysAddr) -> KnownSpace {
+    fn preempt_after_lookup(&mut self, cap: RawCap, asid: Asid, directory: PhysAddr) -> KnownSpace {
         let walk = Walk {
             base: A::table_base(directory),
             hardware: self.hardware_asid(asid).0.into(),
         };
         self.walk(walk);
-        if self.removals == u32::MAX {
+        if self.generation == u32::MAX {
             return KnownSpace::NONE;
         }
         KnownSpace {
             space: cap.first_word(),
-            removals: self.removals,
+            generation: self.generation,
             walk,
         }
     }
@@ -248,12 +248,12 @@ impl<A: Aarch32> Spaces<A> {
     pub(super) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current();
         if let Some(directory) = self.entry(asid).directory() {
-            self.look_up(RawCap::NULL, asid, directory);
+            self.preempt_after_lookup(RawCap::NULL, asid, directory);
         }
         action();
         match previous {
             Some((asid, directory)) => {
-                self.look_up(RawCap::NULL, asid, directory);
+                self.preempt_after_lookup(RawCap::NULL, asid, directory);
             }
             None => self.leave(),
         }
@@ -274,7 +274,7 @@ impl<A: Aarch32> Spaces<A> {
                 }
                 self.owners[usize::from(hardware.0)] = Some(asid);
                 self.doubt();
-                A::forget_space_here(hardware);
+                A::invalidate_space_locally(hardware);
             }
         }
         hardware
@@ -297,7 +297,7 @@ impl<A: Aarch32> Spaces<A> {
                 self.set_entry(previous, PoolEntry::new(directory, None));
             }
             self.doubt();
-            A::forget_space(hardware);
+            A::invalidate_space(hardware);
         }
         if let Some(directory) = entry.directory() {
             self.set_entry(asid, PoolEntry::new(directory, Some(hardware)));
@@ -334,16 +334,16 @@ impl<A: Aarch32> Spaces<A> {
     }
 
     /// Invalidates the TLB entries of the page at `address`.
-    pub(super) fn forget_page(&self, asid: Asid, address: usize) {
+    pub(super) fn invalidate_page(&self, asid: Asid, address: usize) {
         if let Some(hardware) = self.known(asid) {
-            A::forget_page(hardware, address);
+            A::invalidate_page(hardware, address);
         }
     }
 
     /// Invalidates all TLB entries of an address space.
-    pub(super) fn forget_space(&self, asid: Asid) {
+    pub(super) fn invalidate_space(&self, asid: Asid) {
         if let Some(hardware) = self.known(asid) {
-            A::forget_space(hardware);
+            A::invalidate_space(hardware);
         }
     }
 
@@ -438,7 +438,7 @@ impl<A: Aarch32> Spaces<A> {
     /// Takes back the identifier of a directory that no core has loaded.
     pub(super) fn release(&mut self, asid: Asid) {
         if let Some(hardware) = self.known(asid) {
-            A::forget_space(hardware);
+            A::invalidate_space(hardware);
             #[cfg(not(feature = "smp"))]
             {
                 self.owners[usize::from(hardware.0)] = None;

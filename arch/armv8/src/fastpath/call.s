@@ -14,7 +14,7 @@
 // this core owns the endpoint, it also owns the server and all its objects.
     ldr     x12, [x10, #{ENDPOINT_QUEUE}]
     .if     {CORES} > 1
-    ldr     x8, [x28, #{GATE_RECEIVING}]
+    ldr     x8, [x28, #{CORE_RECEIVING}]
     eor     x19, x12, x8
     tst     x19, #{MARKS}
     b.ne    9b
@@ -45,7 +45,7 @@
     sub     x22, sp, #{CONTEXT}
     ldr     x24, [x28, #{PAYING}]
     .if     {CORES} > 1
-    ldr     x13, [x28, #{GATE_BITS}]
+    ldr     x13, [x28, #{CORE_BITS}]
     str     x13, [x10, #{ENDPOINT_QUEUE}]
     orr     x22, x22, x13
     .else

@@ -31,8 +31,8 @@
 // deadline does not cover w13, or if w13 is lower and the deadline has passed or a higher-priority thread is
 // ready.
 8:  add     w15, w13, #1
-    ldrh    w16, [x28, #{ALARM_LOWEST}]
-    ldrh    w17, [x28, #{ALARM_END}]
+    ldrh    w16, [x28, #{DEADLINE_LOWEST}]
+    ldrh    w17, [x28, #{DEADLINE_END}]
     cmp     w15, w16
     b.lo    9b
     cmp     w15, w17
@@ -40,7 +40,7 @@
     cmp     w13, w14
     b.hi    2f
     ldr     x15, [x28, #{NOW}]
-    ldr     x16, [x28, #{ALARM_TIME}]
+    ldr     x16, [x28, #{DEADLINE_TIME}]
     cmp     x15, x16
     b.hs    9b
     ldr     x15, [x28, #{READY_SUMMARY}]

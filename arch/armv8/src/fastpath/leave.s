@@ -68,8 +68,8 @@
     .else
     .if     {CORES} > 1
 // Release the entry lock: what follows uses only core-local data.
-    ldr     x12, [x28, #{GATE_PLACE}]
-    mov     w13, #{OUTSIDE}
+    ldr     x12, [x28, #{LOCK_STATE}]
+    mov     w13, #{UNLOCKED}
     stlr    x13, [x12]
     .endif
     mov     sp, x20

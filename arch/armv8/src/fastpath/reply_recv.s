@@ -9,7 +9,7 @@
     and     x8, x8, #~15
     ldr     x12, [x8, #{ENDPOINT_QUEUE}]
     .if     {CORES} > 1
-    ldr     x13, [x28, #{GATE_BITS}]
+    ldr     x13, [x28, #{CORE_BITS}]
     eor     x12, x12, x13
     .endif
     cbnz    x12, 9b
@@ -35,7 +35,7 @@
     ldr     x19, [x21, #{REPLY_THREAD}]
     .if     {CORES} > 1
 // This core owns the caller, the reply object, and that of the next outer call.
-    ldr     x12, [x28, #{GATE_BITS}]
+    ldr     x12, [x28, #{CORE_BITS}]
     ldr     x13, [x21, #{REPLY_BELOW}]
     eor     x19, x19, x12
     tst     x19, #{MARKS}
@@ -82,7 +82,7 @@
 // The server, x22, waits for the next call, as the only thread.
 3:  sub     x22, sp, #{CONTEXT}
     .if     {CORES} > 1
-    ldr     x12, [x28, #{GATE_BITS}]
+    ldr     x12, [x28, #{CORE_BITS}]
     orr     x12, x12, x22
     str     x12, [x21, #{REPLY_THREAD}]
     .else
@@ -103,7 +103,7 @@
     str     x22, [sp, #{NEXT}]
     str     x22, [sp, #{PREVIOUS}]
     .if     {CORES} > 1
-    ldr     x12, [x28, #{GATE_RECEIVING}]
+    ldr     x12, [x28, #{CORE_RECEIVING}]
     orr     x12, x12, x22
     .else
     add     x12, x22, #{ENDPOINT_RECEIVING}

@@ -8,23 +8,23 @@
     b.hi    9b
     .if     {CORES} > 1
 // Take the entry lock in shared mode, unless it is held exclusively or this core was remotely modified; see
-// `sync::World`.
+// `sync::BigReaderLock`.
     mrs     x28, tpidr_el1
     ldr     x28, [x28, #{KERNEL}]
-    ldr     x8, [x28, #{GATE_PLACE}]
-    ldr     x9, [x28, #{GATE_STOPPED}]
-    mov     w10, #{INSIDE}
+    ldr     x8, [x28, #{LOCK_STATE}]
+    ldr     x9, [x28, #{LOCK_EXCLUSIVE}]
+    mov     w10, #{SHARED}
     str     x10, [x8]
     dmb     ish
     ldarb   w9, [x9]
-    ldrb    w8, [x28, #{GATE_VISITED}]
+    ldrb    w8, [x28, #{REMOTELY_MODIFIED}]
     orr     w9, w9, w8
     cbnz    w9, 9b
     .else
     adrp    x28, kernel_state
     add     x28, x28, :lo12:kernel_state
     .endif
-    ldr     x8, [x28, #{ALLOWANCE}]
+    ldr     x8, [x28, #{CHECK_THRESHOLD}]
     cbz     x8, 9b
     ldp     x9, x10, [sp, #{CSPACE}]
     and     w8, w9, #{KIND_MASK}

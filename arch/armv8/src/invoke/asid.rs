@@ -5,7 +5,7 @@ use abi::sizes::ASID_POOL_BITS;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, UntypedCap, has_children, insert_child, lookup_slot};
-use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, look_up, reset};
+use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, preempt_after_lookup, reset};
 use kernel::sched::work;
 
 use super::INVALID_ROOT;
@@ -39,7 +39,7 @@ pub(super) fn invoke_control<P: Platform>(
     let root = invocation.extra_cap(kernel, 1);
     let (index, depth) = (invocation.word(kernel, 0), invocation.word(kernel, 1));
     let slot = lookup_slot(kernel, root, index, depth, false)?;
-    look_up(kernel)?;
+    preempt_after_lookup(kernel)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
     }

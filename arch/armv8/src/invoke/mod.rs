@@ -105,7 +105,7 @@ fn remove_pool<P: Platform>(kernel: &mut Kernel<Armv8<P>>, pool: usize, address:
     #[cfg(feature = "smp")]
     leave_elsewhere(kernel, Remote::LeavePool(pool));
     kernel.each_core(|kernel| kernel.arch.spaces.remove_pool(pool));
-    tlb::forget_all();
+    tlb::invalidate_all();
 }
 
 /// Makes other cores switch away from address spaces, if any of them has one loaded. No core can load

@@ -121,9 +121,9 @@ pub(super) fn unmap(spaces: &mut Spaces, frame: &FrameCap) {
 /// Invalidates the TLB entries of a frame. The TLB may hold those of a larger frame in several entries.
 fn forget(size: FrameSize, asid: Asid, address: usize) {
     if size == FrameSize::SmallPage {
-        tlb::forget_page(asid, address);
+        tlb::invalidate_page(asid, address);
     } else {
-        tlb::forget_space(asid);
+        tlb::invalidate_space(asid);
     }
 }
 

@@ -83,6 +83,6 @@ pub(super) fn unmap(spaces: &mut Spaces, table: PhysAddr, mapping: Mapping) {
     let place = Place::walk(root, mapping.address).find(|place| place.kind() == Kind::Table(table));
     if let Some(place) = place {
         place.set(Entry::EMPTY);
-        tlb::forget_space(mapping.asid);
+        tlb::invalidate_space(mapping.asid);
     }
 }

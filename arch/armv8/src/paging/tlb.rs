@@ -5,7 +5,7 @@ use core::arch::asm;
 use crate::spaces::Asid;
 
 /// Invalidates the TLB entries of one page, or block, of an address space.
-pub(crate) fn forget_page(asid: Asid, address: usize) {
+pub(crate) fn invalidate_page(asid: Asid, address: usize) {
     let page = (address >> 12) as u64 & 0xfff_ffff_ffff;
     let operand = u64::from(asid.number()) << 48 | page;
     // SAFETY: the TLB is refilled from the tables.
@@ -15,7 +15,7 @@ pub(crate) fn forget_page(asid: Asid, address: usize) {
 }
 
 /// Invalidates all TLB entries of an address space.
-pub(crate) fn forget_space(asid: Asid) {
+pub(crate) fn invalidate_space(asid: Asid) {
     let operand = u64::from(asid.number()) << 48;
     // SAFETY: as above.
     unsafe {
@@ -24,7 +24,7 @@ pub(crate) fn forget_space(asid: Asid) {
 }
 
 /// Invalidates all TLB entries.
-pub(crate) fn forget_all() {
+pub(crate) fn invalidate_all() {
     // SAFETY: as above.
     unsafe {
         asm!(

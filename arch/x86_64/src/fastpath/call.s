@@ -16,7 +16,7 @@
     mov eax, ebx
     and eax, {ENDPOINT_STATE_MASK}
 .if {CORES} > 1
-    cmp eax, [rbp + {GATE_RECEIVING}]
+    cmp eax, [rbp + {CORE_RECEIVING}]
     jne 9b
     and rbx, {NO_MARKS}
     mov r12, rbx
@@ -45,7 +45,7 @@
     # No exit to the slow path from here on. The server no longer waits; the caller, RDX, waits for the reply.
     mov r14, [rbp + {CONTEXT}]
 .if {CORES} > 1
-    mov rax, [rbp + {GATE_BITS}]
+    mov rax, [rbp + {CORE_BITS}]
     mov [r11 + {ENDPOINT_QUEUE}], rax
     or rdx, rax
 .else

@@ -5,14 +5,14 @@
     cmp al, [rsp + {PRIORITY}]
     je 2f
     lea edx, [rax + 1]
-    cmp dx, [rbp + {ALARM_LOWEST}]
+    cmp dx, [rbp + {DEADLINE_LOWEST}]
     jb 9b
-    cmp dx, [rbp + {ALARM_END}]
+    cmp dx, [rbp + {DEADLINE_END}]
     jae 9b
     cmp al, [rsp + {PRIORITY}]
     ja 2f
     mov rdx, [rbp + {NOW}]
-    cmp rdx, [rbp + {ALARM_TIME}]
+    cmp rdx, [rbp + {DEADLINE_TIME}]
     jae 9b
     bsr rcx, [rbp + {READY_SUMMARY}]
     jz 2f
@@ -56,15 +56,15 @@
 .if {CORES} > 1
     # Take the entry lock in shared mode, unless it is held exclusively or this core was remotely modified.
     # The exchange is a barrier between the write and the reads (Intel SDM vol. 3, section 9.2.3.9).
-    mov rcx, [rbp + {GATE_PLACE}]
-    mov eax, {INSIDE}
+    mov rcx, [rbp + {LOCK_STATE}]
+    mov eax, {SHARED}
     xchg [rcx], rax
-    mov rcx, [rbp + {GATE_STOPPED}]
+    mov rcx, [rbp + {LOCK_EXCLUSIVE}]
     movzx eax, byte ptr [rcx]
-    or al, [rbp + {GATE_VISITED}]
+    or al, [rbp + {REMOTELY_MODIFIED}]
     jnz 9b
 .endif
-    cmp qword ptr [rbp + {ALLOWANCE}], 0
+    cmp qword ptr [rbp + {CHECK_THRESHOLD}], 0
     je 9b
     mov rax, [rsp + {CSPACE}]
     mov ecx, eax

@@ -78,8 +78,8 @@
     jmp escapement_return_to_user
 .endif
 .if {CORES} > 1
-    mov rax, [rbp + {GATE_PLACE}]
-    mov qword ptr [rax], {OUTSIDE}
+    mov rax, [rbp + {LOCK_STATE}]
+    mov qword ptr [rax], {UNLOCKED}
 .endif
     mov rsp, rbx
     jmp escapement_return_to_thread
@@ -90,8 +90,8 @@
     mov gs, edx
 .if {CORES} > 1
     # Release the entry lock: what follows uses only core-local data, but not the previous thread.
-    mov rax, [rbp + {GATE_PLACE}]
-    mov qword ptr [rax], {OUTSIDE}
+    mov rax, [rbp + {LOCK_STATE}]
+    mov qword ptr [rax], {UNLOCKED}
 .endif
     mov rax, [rbx + {GS_BASE}]
     wrgsbase rax

@@ -7,7 +7,7 @@
     sar r11, {OBJECT_SHIFT}
     shl r11, 4
 .if {CORES} > 1
-    mov r12, [rbp + {GATE_BITS}]
+    mov r12, [rbp + {CORE_BITS}]
     cmp [r11 + {ENDPOINT_QUEUE}], r12
 .else
     cmp qword ptr [r11 + {ENDPOINT_QUEUE}], 0
@@ -39,7 +39,7 @@
     mov r12, [r13 + {REPLY_THREAD}]
 .if {CORES} > 1
     # This core owns the caller, the reply object, and that of the next outer call.
-    mov rax, [rbp + {GATE_BITS}]
+    mov rax, [rbp + {CORE_BITS}]
     xor r12, rax
     test r12d, {CORE_MASK}
     jnz 9b
@@ -90,7 +90,7 @@
     # The server, RDX, waits for the next call, as the only thread.
 3:
 .if {CORES} > 1
-    mov rcx, [rbp + {GATE_BITS}]
+    mov rcx, [rbp + {CORE_BITS}]
     or rcx, rdx
     mov [r13 + {REPLY_THREAD}], rcx
 .else
@@ -110,7 +110,7 @@
     mov [rsp + {NEXT}], rdx
     mov [rsp + {PREVIOUS}], rdx
 .if {CORES} > 1
-    mov rax, [rbp + {GATE_RECEIVING}]
+    mov rax, [rbp + {CORE_RECEIVING}]
     or rax, rdx
 .else
     lea rax, [rdx + {ENDPOINT_RECEIVING}]

@@ -20,11 +20,11 @@ pub unsafe fn load_root(root: PhysAddr) {
 }
 
 /// Invalidates the page at `address` of the current address space, and all paging-structure caches.
-pub fn forget_page(address: usize) {
+pub fn invalidate_page(address: usize) {
     tlb::flush(VirtAddr::new_truncate(address as u64));
 }
 
 /// Invalidates all TLB entries of the current address space except global ones.
-pub fn forget_all() {
+pub fn invalidate_all() {
     tlb::flush_all();
 }

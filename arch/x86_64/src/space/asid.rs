@@ -58,7 +58,7 @@ pub struct Asids {
     pools: [Option<Ptr<AsidPool>>; POOLS],
     /// The ASID generation: it increases when an address space loses its identifier, and older results of
     /// lookups become invalid.
-    removals: u64,
+    generation: u64,
 }
 
 impl Asids {
@@ -66,16 +66,16 @@ impl Asids {
     pub const fn new() -> Self {
         Self {
             pools: [None; POOLS],
-            removals: 0,
+            generation: 0,
         }
     }
 
     /// Offset of the ASID generation, for fast paths in assembly.
-    pub const REMOVALS: usize = core::mem::offset_of!(Self, removals);
+    pub const REMOVALS: usize = core::mem::offset_of!(Self, generation);
 
     /// The ASID generation.
-    pub fn removals(&self) -> u64 {
-        self.removals
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// The first unused index in the table of pools.
@@ -90,7 +90,7 @@ impl Asids {
 
     /// Sets or removes the pool at an index.
     pub fn set_pool(&mut self, place: usize, pool: Option<Ptr<AsidPool>>) {
-        self.removals += u64::from(pool.is_none());
+        self.generation += u64::from(pool.is_none());
         self.pools[place] = pool;
     }
 
@@ -115,7 +115,7 @@ impl Asids {
 
     /// Assigns an identifier of an existing pool to the address space of `root`, or takes it back.
     pub fn set_root(&mut self, objects: &mut Objects, asid: Asid, root: Option<PhysAddr>) {
-        self.removals += u64::from(root.is_none());
+        self.generation += u64::from(root.is_none());
         if let Some(pool) = self.pools[asid.pool()] {
             objects[pool].roots[asid.index()] = root.unwrap_or(NONE);
         }

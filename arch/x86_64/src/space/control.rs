@@ -4,7 +4,7 @@ use abi::sizes::ASID_POOL_BITS;
 use abi::{LookupFailure, Method};
 use kernel::Kernel;
 use kernel::cap::{Cap as AnyCap, UntypedCap, has_children, insert_child, lookup_slot};
-use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, look_up, reset};
+use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, preempt_after_lookup, reset};
 use kernel::sched::work;
 
 use super::asid::{Asid, AsidPool, POOL_SIZE};
@@ -36,7 +36,7 @@ pub fn invoke_control<P: Platform>(
     }
     let root = invocation.extra_cap(kernel, 1);
     let slot = lookup_slot(kernel, root, index, depth, false)?;
-    look_up(kernel)?;
+    preempt_after_lookup(kernel)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
     }

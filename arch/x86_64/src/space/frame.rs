@@ -6,7 +6,7 @@ use kernel::arch::ArchCap;
 use kernel::cap::{Cap as AnyCap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
-use super::{check_asid, forget_page, named_space, root_of};
+use super::{check_asid, invalidate_page, named_space, root_of};
 use crate::cap::{Cap, FrameCap, Mapping};
 use crate::paging::{Entry, Flags, Level, Place, USER_TOP, find};
 use crate::{Platform, X86_64};
@@ -85,7 +85,7 @@ fn map<P: Platform>(
     let mapping = Mapping { asid, address };
     kernel[table].entries[index] = entry(&cap, rights, attributes);
     if old.is_present() {
-        forget_page(kernel, root, mapping);
+        invalidate_page(kernel, root, mapping);
     }
     if cap.mapping.is_none() {
         let mapped = FrameCap {
@@ -126,6 +126,6 @@ pub(super) fn take_out<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: FrameCa
     };
     if kernel[table].entries[index].page(cap.level.bits()) == Some(cap.address) {
         kernel[table].entries[index] = Entry::EMPTY;
-        forget_page(kernel, root, mapping);
+        invalidate_page(kernel, root, mapping);
     }
 }

@@ -79,24 +79,24 @@ fn is_active<P: Platform>(kernel: &Kernel<X86_64<P>>, root: PhysAddr) -> bool {
 }
 
 /// Invalidates the TLB entries of a page that has changed or was unmapped.
-fn forget_page<P: Platform>(
+fn invalidate_page<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     root: Ptr<PageTable>,
     mapping: Mapping,
 ) {
     let root = window::to_physical(root.address());
     if is_active(kernel, root) {
-        tlb::forget_page(mapping.address);
+        tlb::invalidate_page(mapping.address);
     }
     #[cfg(feature = "smp")]
     on_other_cores(kernel, root, Remote::ForgetPage(root, mapping.address));
 }
 
 /// Invalidates all TLB entries of an address space, after a paging structure was unmapped.
-fn forget_all<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: Ptr<PageTable>) {
+fn invalidate_all<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: Ptr<PageTable>) {
     let root = window::to_physical(root.address());
     if is_active(kernel, root) {
-        tlb::forget_all();
+        tlb::invalidate_all();
     }
     #[cfg(feature = "smp")]
     on_other_cores(kernel, root, Remote::ForgetAll(root));
@@ -127,8 +127,10 @@ fn on_other_cores<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr, r
 #[cfg(feature = "smp")]
 pub fn perform<P: Platform>(kernel: &mut Kernel<X86_64<P>>, remote: Remote) {
     match remote {
-        Remote::ForgetPage(root, address) if is_active(kernel, root) => tlb::forget_page(address),
-        Remote::ForgetAll(root) if is_active(kernel, root) => tlb::forget_all(),
+        Remote::ForgetPage(root, address) if is_active(kernel, root) => {
+            tlb::invalidate_page(address)
+        }
+        Remote::ForgetAll(root) if is_active(kernel, root) => tlb::invalidate_all(),
         Remote::Leave(root) if is_active(kernel, root) => kernel.arch.deactivate(),
         _ => {}
     }

@@ -5,7 +5,7 @@ use kernel::Kernel;
 use kernel::cap::{Cap as AnyCap, is_last};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
-use super::{check_asid, forget_all, named_space, root_of};
+use super::{check_asid, invalidate_all, named_space, root_of};
 use crate::cap::{Cap, Mapping, TableCap};
 use crate::paging::{Entry, Level, PageTable, Place, USER_TOP, find, window};
 use crate::{Platform, X86_64};
@@ -107,6 +107,6 @@ pub(super) fn take_out<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: TableCa
     };
     if kernel[table].entries[index].table() == Some(cap.address) {
         kernel[table].entries[index] = Entry::EMPTY;
-        forget_all(kernel, root);
+        invalidate_all(kernel, root);
     }
 }

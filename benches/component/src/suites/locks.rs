@@ -1,7 +1,7 @@
 //! The kernel's locks in a user program: cores enter an empty critical section by turns.
 
 use super::benchmarks;
-use crate::bench::{Bench, MOST_CORES};
+use crate::bench::{Bench, MAX_CORES};
 use crate::crew::Crew;
 use crate::measure::repeated;
 use crate::sync::{Clh, CoreToken, Guarded, Lock, Mcs, Ticket};
@@ -16,9 +16,9 @@ const TURNS: usize = 10_000;
 #[repr(align(64))]
 struct Place<L>(Guarded<(), L>);
 
-static TICKET: Place<Ticket<MOST_CORES>> = Place(Guarded::new(Ticket::new(), ()));
-static MCS: Place<Mcs<MOST_CORES>> = Place(Guarded::new(Mcs::new(), ()));
-static CLH: Place<Clh<MOST_CORES>> = Place(Guarded::new(Clh::new(), ()));
+static TICKET: Place<Ticket<MAX_CORES>> = Place(Guarded::new(Ticket::new(), ()));
+static MCS: Place<Mcs<MAX_CORES>> = Place(Guarded::new(Mcs::new(), ()));
+static CLH: Place<Clh<MAX_CORES>> = Place(Guarded::new(Clh::new(), ()));
 
 /// The cost of a transaction without contention.
 fn transaction(bench: &mut Bench, variant: usize) -> Result {

@@ -11,7 +11,7 @@ use userlib::{BootInfo, Environment, Error, Microseconds, Result, boot, println,
 
 use crate::reached::Reached;
 use crate::victims::{Pair, Terms};
-use crate::world::{self, MEMBERS, World};
+use crate::world::{self, BigReaderLock, MEMBERS};
 
 /// A campaign.
 pub struct Campaign {
@@ -222,7 +222,7 @@ impl Campaign {
                 ledger.set(Word::Trace, TRACE);
             }
             let cores = if self.on_all_cores { MEMBERS } else { 1 };
-            let world = World::build(grounds, self.makes_time, cores)?;
+            let world = BigReaderLock::build(grounds, self.makes_time, cores)?;
             stuck += Self::watch(&world, grounds)?;
             let members = world.members();
             world.end(grounds)?;
@@ -245,7 +245,7 @@ impl Campaign {
     }
 
     /// Lets a round run until its first member has finished; returns how often a member was stuck.
-    fn watch(world: &World, grounds: &mut Grounds) -> Result<usize> {
+    fn watch(world: &BigReaderLock, grounds: &mut Grounds) -> Result<usize> {
         for member in world.members() {
             world.start(grounds, member)?;
         }

@@ -93,7 +93,7 @@ impl UserContext for Registers {
         self.next = address;
     }
 
-    fn forget_restart(&mut self) {
+    fn complete_system_call(&mut self) {
         self.registers[PC] = self.next;
     }
 }

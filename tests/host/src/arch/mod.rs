@@ -46,7 +46,7 @@ pub struct Host {
     /// points.
     pub ambush: Option<(usize, Irq)>,
     /// Whether fast paths always read the clock.
-    pub always_looks: bool,
+    pub reads_clock_in_fast_paths: bool,
     /// Whether the kernel takes fast paths.
     pub fast_paths: bool,
     /// The thread that the kernel told the processor to run.
@@ -82,7 +82,7 @@ impl Host {
             deadline: Ticks::NEVER,
             lines: [masked; Self::INTERRUPTS],
             ambush: None,
-            always_looks: true,
+            reads_clock_in_fast_paths: true,
             fast_paths: true,
             running: None,
             held: None,
@@ -115,10 +115,10 @@ impl Arch for Host {
     const INTERRUPTS: usize = 16;
     const SCHED_CONTROL_FIRST: bool = true;
     // As often as possible, so that tests can interrupt long operations at every step.
-    const WORK_PER_LOOK: usize = 1;
+    const WORK_PER_PREEMPTION_POINT: usize = 1;
 
-    fn always_looks(&self) -> bool {
-        self.always_looks
+    fn reads_clock_in_fast_paths(&self) -> bool {
+        self.reads_clock_in_fast_paths
     }
 
     fn has_fast_paths(&self) -> bool {
@@ -209,7 +209,7 @@ impl Arch for Host {
 
     #[cfg(feature = "smp")]
     fn wait_for(core: usize) {
-        crate::machine::attend(core);
+        crate::machine::handle_requests(core);
     }
 
     fn thread_flags_changed(_: &mut Kernel<Self>, _: Ptr<Thread<Self>>) {}

@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// Lets a core handle its requests, for which another core waits in the kernel.
-pub fn attend(core: usize) {
+pub fn handle_requests(core: usize) {
     if let Some(kernels) = KERNELS.get() {
         // SAFETY: the waiting core has no reference to that kernel, and no other core runs.
         let kernel = unsafe { kernels.get(core) };
@@ -25,7 +25,7 @@ pub fn attend(core: usize) {
         if let Some(thread) = kernel.core.current {
             kernel[thread].context.enter_otherwise();
         }
-        kernel.attend();
+        kernel.handle_requests();
     }
 }
 
@@ -81,7 +81,7 @@ impl Machine {
         for core in 0..self.kernel.cores() {
             // SAFETY: the machine is borrowed, so no mutable reference is in use.
             let kernel = unsafe { self.place.kernels().get(core) };
-            if core != self.kernel.core.id && !kernel.is_visited() {
+            if core != self.kernel.core.id && !kernel.is_remotely_modified() {
                 if let Err(violation) = check_core(kernel) {
                     panic!("core {core}: {violation:x?}, at {} µs", self.now());
                 }

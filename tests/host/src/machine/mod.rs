@@ -18,7 +18,7 @@ mod snapshot;
 mod tasks;
 
 #[cfg(feature = "smp")]
-pub use cores::attend;
+pub use cores::handle_requests;
 pub use entry::Operands;
 pub use inspect::State;
 pub use message::{Message, Received};
@@ -255,7 +255,7 @@ fn check_processor(kernel: &Kernel<Host>) {
     );
     assert_eq!(
         kernel.arch.deadline,
-        kernel.alarm(),
+        kernel.timer_deadline(),
         "the timer is programmed for the kernel's deadline"
     );
 }

@@ -10,7 +10,7 @@ use host_tests::{Budget, Spec, Task};
 use kernel::time::Ticks;
 use proptest::prelude::*;
 
-use crate::random::{Act, History, Step, World, step};
+use crate::random::{Act, BigReaderLock, History, Step, step};
 
 /// The worst-case execution time of a kernel entry, in microseconds.
 const BOUND: u64 = 10;
@@ -20,7 +20,7 @@ const WORK: u64 = 30;
 
 /// A random system with a high-priority thread.
 struct System {
-    world: World,
+    world: BigReaderLock,
     urgent: Task,
     /// When its budget is or was replenished, unless it has run since.
     due: Option<u64>,
@@ -32,7 +32,7 @@ struct System {
 
 impl System {
     fn new(kernel_time: u64) -> Self {
-        let mut world = World::new();
+        let mut world = BigReaderLock::new();
         let spec = Spec::new("urgent", 254).budget(Budget::new(200, PERIOD).refills(2));
         let urgent = world.machine.spawn(spec);
         world.machine.set_criticality(urgent, 7);

@@ -1,6 +1,6 @@
 //! Fast paths: equal in effect to the slow path, and eligible only in the common cases.
 
-use crate::random::{History, World, step};
+use crate::random::{BigReaderLock, History, step};
 use abi::registers::COUNT;
 use abi::slots::INIT_THREAD_CNODE as ROOT;
 use abi::{Method, ObjectType, Rights, endpoint_flags};
@@ -10,7 +10,7 @@ use kernel::collections::Linked;
 use proptest::prelude::*;
 
 /// All observable state of a simulated system.
-fn picture(world: &World) -> String {
+fn picture(world: &BigReaderLock) -> String {
     let machine = &world.machine;
     let core = &machine.kernel.core;
     let mut picture = format!(
@@ -64,7 +64,7 @@ proptest! {
     fn both_paths_lead_to_the_same(
         history in prop::collection::vec(step(), 1..150).prop_map(History),
     ) {
-        let (mut short, mut general) = (World::new(), World::new());
+        let (mut short, mut general) = (BigReaderLock::new(), BigReaderLock::new());
         general.machine.kernel.arch.fast_paths = false;
         let before = general.machine.kernel.watch.fast_paths;
         for step in &history.0 {
@@ -406,7 +406,7 @@ fn with_somebody_due(scene: &mut Scene) -> Task {
 fn a_less_urgent_server_does_not_overtake_who_is_due() {
     for looks in [true, false] {
         let mut scene = Scene::new(3, false);
-        scene.machine.kernel.arch.always_looks = looks;
+        scene.machine.kernel.arch.reads_clock_in_fast_paths = looks;
         let due = with_somebody_due(&mut scene);
         // The slow path reads the clock in any case.
         scene.machine.nb_send(scene.client, 0, &words(0));

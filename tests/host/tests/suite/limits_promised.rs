@@ -59,7 +59,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-struct World {
+struct BigReaderLock {
     machine: Machine,
     endpoints: Vec<CPtr>,
     replies: Vec<CPtr>,
@@ -69,7 +69,7 @@ struct World {
     client: Task,
 }
 
-impl World {
+impl BigReaderLock {
     fn new() -> Self {
         let mut machine = Machine::new();
         let elsewhere = (machine.endpoint(), machine.reply());
@@ -174,7 +174,7 @@ proptest! {
 
     #[test]
     fn a_limit_bounds_what_servers_use_of_a_call(steps in prop::collection::vec(step(), 1..60)) {
-        let mut world = World::new();
+        let mut world = BigReaderLock::new();
         let limit = LIMITS[0] as u64;
         for step in steps {
             let calling = world.machine.state(world.client) == State::Calling;

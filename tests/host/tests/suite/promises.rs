@@ -64,7 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A passive server with requests of equal cost, its clients, and a handler that receives the
 /// server's timeouts.
-struct World {
+struct BigReaderLock {
     machine: Machine,
     endpoint: CPtr,
     reply: CPtr,
@@ -78,7 +78,7 @@ struct World {
     answered: usize,
 }
 
-impl World {
+impl BigReaderLock {
     fn new(budgets: &[Budget], threshold: u64, flags: usize) -> Self {
         let mut machine = Machine::new();
         let (endpoint, reply) = (machine.endpoint(), machine.reply());
@@ -180,7 +180,7 @@ proptest! {
         request in 1..200u64,
         steps in prop::collection::vec(step(), 1..120),
     ) {
-        let mut world = World::new(&budgets, request + MIN_BUDGET, 0);
+        let mut world = BigReaderLock::new(&budgets, request + MIN_BUDGET, 0);
         for step in steps {
             // Reducing the budget of a context while a server uses it is the responsibility of the
             // operator.
@@ -199,7 +199,8 @@ proptest! {
 #[test]
 fn the_way_of_a_deferred_caller_is_covered() {
     for (threshold, covered) in [(120, true), (119, false)] {
-        let mut world = World::new(&[Budget::new(threshold + 20, 1000); CLIENTS], threshold, 0);
+        let mut world =
+            BigReaderLock::new(&[Budget::new(threshold + 20, 1000); CLIENTS], threshold, 0);
         for client in 1..CLIENTS {
             world.step(Step::Suspend(client), 100);
         }
@@ -218,7 +219,7 @@ fn the_way_of_a_deferred_caller_is_covered() {
 /// Negative control: a threshold below the cost of a request does not guarantee anything.
 #[test]
 fn a_threshold_too_low_lets_a_server_run_out_of_time() {
-    let mut world = World::new(&[Budget::new(121, 1000); CLIENTS], 100, 0);
+    let mut world = BigReaderLock::new(&[Budget::new(121, 1000); CLIENTS], 100, 0);
     world.step(Step::Call, 122);
     for _ in 0..10 {
         world.step(Step::Run(100), 122);
@@ -229,12 +230,12 @@ fn a_threshold_too_low_lets_a_server_run_out_of_time() {
 /// A limit ends a request that a threshold without a limit would let continue.
 #[test]
 fn a_limit_ends_a_request_that_takes_too_long() {
-    let mut world = World::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
+    let mut world = BigReaderLock::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
     world.step(Step::Call, 101);
     world.step(Step::Run(300), 101);
     assert!(world.timed_out());
     assert_eq!(world.answered, 0);
-    let mut world = World::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
+    let mut world = BigReaderLock::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
     world.step(Step::Call, 99);
     world.step(Step::Run(300), 99);
     assert!(!world.timed_out());

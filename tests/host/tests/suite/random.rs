@@ -171,7 +171,7 @@ impl std::fmt::Debug for History {
 }
 
 /// The objects that the programs share.
-pub(super) struct World {
+pub(super) struct BigReaderLock {
     pub(super) machine: Machine,
     pub(super) tasks: Vec<Task>,
     pub(super) endpoints: Vec<CPtr>,
@@ -182,7 +182,7 @@ pub(super) struct World {
     pub(super) contexts: Vec<CPtr>,
 }
 
-impl World {
+impl BigReaderLock {
     pub(super) fn new() -> Self {
         Self::of(Machine::new())
     }
@@ -497,7 +497,7 @@ proptest! {
         limited in any::<bool>(),
         history in prop::collection::vec(step(), 1..150).prop_map(History),
     ) {
-        let mut world = World::new();
+        let mut world = BigReaderLock::new();
         if limited {
             world.limit_calls();
         }

@@ -6,7 +6,7 @@ use host_tests::Machine;
 use kernel::time::Ticks;
 use proptest::prelude::*;
 
-use crate::random::{Step, World, step};
+use crate::random::{BigReaderLock, Step, step};
 
 const CORES: usize = 3;
 
@@ -18,7 +18,7 @@ fn step_of_a_core() -> impl Strategy<Value = (usize, Step)> {
 /// Plays a history. If cores are late, cores that do not act take no interrupts until they act next,
 /// and take IPIs only after their next system call.
 fn play(history: &[(usize, Step)], late: bool) {
-    let mut world = World::of(Machine::with_cores(CORES));
+    let mut world = BigReaderLock::of(Machine::with_cores(CORES));
     world.machine.others_are_late = late;
     world.machine.calls_are_slow = late;
     for core in 0..CORES {

@@ -78,7 +78,7 @@ fn budget() -> impl Strategy<Value = Budget> {
         })
 }
 
-struct World {
+struct BigReaderLock {
     machine: Machine,
     tasks: Vec<Task>,
     servers: [Task; 2],
@@ -87,7 +87,7 @@ struct World {
     notifications: [CPtr; 2],
 }
 
-impl World {
+impl BigReaderLock {
     fn new(budgets: &[Budget]) -> Self {
         let mut machine = Machine::new();
         // The root task can run at every criticality level.
@@ -235,7 +235,7 @@ proptest! {
         budgets in prop::collection::vec(budget(), TASKS),
         steps in prop::collection::vec(step(), 1..200),
     ) {
-        let mut world = World::new(&budgets);
+        let mut world = BigReaderLock::new(&budgets);
         for step in steps {
             world.step(step);
             world.check_funds().map_err(TestCaseError::fail)?;
@@ -273,8 +273,8 @@ proptest! {
 
 /// Two negative controls: systems with one running task, in which `spoil` changes the kernel every 30
 /// µs.
-fn spoiled(spoil: impl Fn(&mut World)) -> World {
-    let mut world = World::new(&BUDGETS);
+fn spoiled(spoil: impl Fn(&mut BigReaderLock)) -> BigReaderLock {
+    let mut world = BigReaderLock::new(&BUDGETS);
     for _ in 0..20 {
         world.step(Step::Run(30));
         spoil(&mut world);

@@ -111,14 +111,14 @@ fn history() -> impl Strategy<Value = History> {
     phases.prop_map(|(build, steps)| History([build, steps].concat()))
 }
 
-struct World {
+struct BigReaderLock {
     machine: Machine,
     worker: Task,
     places: CPtr,
     untypeds: CPtr,
 }
 
-impl World {
+impl BigReaderLock {
     fn new() -> Self {
         let mut machine = Machine::new();
         let worker = machine.spawn(Spec::new("worker", 100).active());
@@ -269,7 +269,7 @@ proptest! {
 
     #[test]
     fn everything_can_be_deleted(history in history()) {
-        let mut world = World::new();
+        let mut world = BigReaderLock::new();
         for step in &history.0 {
             world.step(*step);
         }

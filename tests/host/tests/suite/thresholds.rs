@@ -450,7 +450,7 @@ fn a_threshold_can_be_taken_back() {
     let kernel::cap::Cap::Endpoint(cap) = scene.machine.cap(scene.endpoint) else {
         panic!("it is an endpoint");
     };
-    assert!(scene.machine.kernel[cap.object].guard().is_none());
+    assert!(scene.machine.kernel[cap.object].threshold().is_none());
     scene.call();
     scene.assert_served();
 }

@@ -25,12 +25,12 @@ use kernel::object::{
 };
 use kernel::time::Ticks;
 
-use world::World;
+use world::BigReaderLock;
 
 /// The change that `violate` makes is reported as a violation of `rule`.
-fn caught(rule: &str, violate: impl Fn(&mut World, Reach) -> Check) {
+fn caught(rule: &str, violate: impl Fn(&mut BigReaderLock, Reach) -> Check) {
     for reach in [Reach::WHOLE, Reach::NEAR] {
-        let check = violate(&mut World::new(), reach);
+        let check = violate(&mut BigReaderLock::new(), reach);
         assert_eq!(
             check.map_err(|violation| violation.rule),
             Err(rule),
@@ -41,7 +41,7 @@ fn caught(rule: &str, violate: impl Fn(&mut World, Reach) -> Check) {
 
 #[test]
 fn contexts() {
-    let check = |world: &mut World, reach| {
+    let check = |world: &mut BigReaderLock, reach| {
         let context = world.context();
         check_context(world.kernel(), context, Some(8), reach)
     };
@@ -61,21 +61,21 @@ fn contexts() {
             check(world, reach)
         },
     );
-    caught("a context with a limit needs a budget check", |world, reach| {
-        let context = world.context();
-        let top = world.kernel()[context].reply.expect("it was lent");
-        world.kernel()[context].limit = NonZeroU64::new(1000);
-        world.kernel()[top].above = Above::Limited(context);
-        check(world, reach)
-    });
     caught(
-        "a limit belongs to the call that set it",
+        "a context with a limit needs a budget check",
         |world, reach| {
             let context = world.context();
+            let top = world.kernel()[context].reply.expect("it was lent");
             world.kernel()[context].limit = NonZeroU64::new(1000);
+            world.kernel()[top].above = Above::Limited(context);
             check(world, reach)
         },
     );
+    caught("a limit belongs to the call that set it", |world, reach| {
+        let context = world.context();
+        world.kernel()[context].limit = NonZeroU64::new(1000);
+        check(world, reach)
+    });
     caught(
         "a limit is put aside by a call that brings it back",
         |world, reach| {
@@ -84,11 +84,14 @@ fn contexts() {
             check_cap(world.kernel(), &Cap::Thread(thread), reach)
         },
     );
-    caught("the context of a deferred thread needs a budget check", |world, reach| {
-        let thread = world.current.thread;
-        world.kernel()[thread].progress = Progress::Deferred { since: 0 };
-        check_cap(world.kernel(), &Cap::Thread(thread), reach)
-    });
+    caught(
+        "the context of a deferred thread needs a budget check",
+        |world, reach| {
+            let thread = world.current.thread;
+            world.kernel()[thread].progress = Progress::Deferred { since: 0 };
+            check_cap(world.kernel(), &Cap::Thread(thread), reach)
+        },
+    );
     caught(
         "the thread that yielded to a context knows the context",
         |world, reach| {
@@ -113,7 +116,7 @@ fn replenishments() {
         time: Ticks(time),
         amount: Ticks(amount),
     };
-    let check = |world: &World, bits, reach| {
+    let check = |world: &BigReaderLock, bits, reach| {
         check_context(world.machine.kernel, world.context(), bits, reach)
     };
     caught("replenishments fit into the object", |world, reach| {
@@ -167,8 +170,9 @@ fn replenishments() {
 
 #[test]
 fn calls() {
-    let check =
-        |world: &World, reply, reach| check_reply(world.machine.kernel, world.reply(reply), reach);
+    let check = |world: &BigReaderLock, reply, reach| {
+        check_reply(world.machine.kernel, world.reply(reply), reach)
+    };
     caught("a caller knows its reply object", |world, reach| {
         let (outer, client) = (world.reply(world.outer), world.client.thread);
         let inner = world.reply(world.inner);
@@ -266,11 +270,14 @@ fn bindings_of_threads() {
         world.kernel()[thread].idling = Some(Ticks::ZERO);
         check_cap(world.kernel(), &Cap::Thread(thread), reach)
     });
-    caught("a thread that idles has an idling context", |world, reach| {
-        let thread = world.receiver.thread;
-        world.kernel()[thread].idling = Some(Ticks::ZERO);
-        world.thread(world.receiver, reach)
-    });
+    caught(
+        "a thread that idles has an idling context",
+        |world, reach| {
+            let thread = world.receiver.thread;
+            world.kernel()[thread].idling = Some(Ticks::ZERO);
+            world.thread(world.receiver, reach)
+        },
+    );
     caught(
         "a thread that was preempted before it receives has time",
         |world, _| {
@@ -369,9 +376,9 @@ fn queues_of_threads() {
     );
     let waits = "a thread that waits is in the queue of what it waits for";
     for task in [
-        |world: &World| world.sender,
-        |world: &World| world.waiter,
-        |world: &World| world.receiver,
+        |world: &BigReaderLock| world.sender,
+        |world: &BigReaderLock| world.waiter,
+        |world: &BigReaderLock| world.receiver,
     ] {
         caught(waits, |world, reach| {
             let task = task(world);
@@ -394,9 +401,10 @@ fn queues_of_threads() {
 
 #[test]
 fn waiting_queues() {
-    let endpoint =
-        |world: &World, reach| check_endpoint(world.machine.kernel, world.endpoint(), reach);
-    let notification = |world: &World, place, reach| {
+    let endpoint = |world: &BigReaderLock, reach| {
+        check_endpoint(world.machine.kernel, world.endpoint(), reach)
+    };
+    let notification = |world: &BigReaderLock, place, reach| {
         check_notification(world.machine.kernel, world.notification(place), reach)
     };
     caught("a wait queue is well formed", |world, reach| {
@@ -441,7 +449,7 @@ fn waiting_queues() {
 
 #[test]
 fn cores() {
-    let caught = |rule: &str, violate: &dyn Fn(&mut World)| {
+    let caught = |rule: &str, violate: &dyn Fn(&mut BigReaderLock)| {
         caught(rule, |world, reach| {
             violate(world);
             if reach.members == usize::MAX {
@@ -451,9 +459,12 @@ fn cores() {
             }
         });
     };
-    caught("the current scheduling context is that of the current thread", &|world| {
-        world.kernel().core.current_context = None;
-    });
+    caught(
+        "the current scheduling context is that of the current thread",
+        &|world| {
+            world.kernel().core.current_context = None;
+        },
+    );
     caught("the current thread runs", &|world| {
         let thread = world.current.thread;
         world.kernel()[thread].state = ThreadState::Restart;
@@ -483,18 +494,24 @@ fn cores() {
             world.kernel()[thread].priority = 1;
         },
     );
-    caught("a core idles only when no thread is ready or due", &|world| {
-        let core = &mut world.kernel().core;
-        (core.current, core.current_context) = (None, None);
-    });
+    caught(
+        "a core idles only when no thread is ready or due",
+        &|world| {
+            let core = &mut world.kernel().core;
+            (core.current, core.current_context) = (None, None);
+        },
+    );
     caught("a ready queue is well formed", &|world| {
         let thread = world.ready.thread;
         world.kernel()[thread].links = Links::NONE;
     });
-    caught("the membership of a thread in a ready queue says so", &|world| {
-        let thread = world.ready.thread;
-        world.kernel()[thread].membership = Membership::Release;
-    });
+    caught(
+        "the membership of a thread in a ready queue says so",
+        &|world| {
+            let thread = world.ready.thread;
+            world.kernel()[thread].membership = Membership::Release;
+        },
+    );
     caught("a release queue is well formed", &|world| {
         let thread = world.sleeper.thread;
         world.kernel()[thread].links = Links::NONE;
@@ -506,16 +523,19 @@ fn cores() {
             world.kernel().core.now += Ticks(1);
         },
     );
-    caught("the membership of a thread in a release queue says so", &|world| {
-        let thread = world.sleeper.thread;
-        world.kernel()[thread].membership = Membership::Waiting;
-    });
+    caught(
+        "the membership of a thread in a release queue says so",
+        &|world| {
+            let thread = world.sleeper.thread;
+            world.kernel()[thread].membership = Membership::Waiting;
+        },
+    );
 }
 
 /// A kernel that checks itself reports the violated rule and the object.
 #[test]
 fn a_kernel_that_checks_itself_stops() {
-    let mut world = World::new();
+    let mut world = BigReaderLock::new();
     let (context, ready) = (world.context(), world.ready);
     world.kernel()[ready.thread].bound_notification = Some(world.notification(world.bound));
     let machine = &mut world.machine;
@@ -531,7 +551,7 @@ fn a_kernel_that_checks_itself_stops() {
 /// Objects that no kernel entry uses are checked in turn.
 #[test]
 fn the_round_comes_to_everything() {
-    let mut world = World::new();
+    let mut world = BigReaderLock::new();
     let bound = world.notification(world.bound);
     world.kernel()[bound].sched_context = Some(world.context());
     let kernel = world.kernel();

@@ -119,7 +119,7 @@ impl std::fmt::Debug for History {
 }
 
 /// The objects that the programs share.
-struct World {
+struct BigReaderLock {
     twin: Twin,
     tasks: Vec<Task>,
     endpoints: Vec<CPtr>,
@@ -132,7 +132,7 @@ struct World {
     count: usize,
 }
 
-impl World {
+impl BigReaderLock {
     fn new() -> Result<Self, String> {
         let mut twin = Twin::new();
         let machine = &mut twin.machine;
@@ -359,7 +359,7 @@ type Sabotage = fn(&mut Kernel<Host>);
 
 /// Runs a history in both; reports the first difference.
 fn compare(history: &[Step], sabotage: Sabotage) -> Result<(), String> {
-    let mut world = World::new()?;
+    let mut world = BigReaderLock::new()?;
     for (number, step) in history.iter().enumerate() {
         world.step(step).map_err(|difference| format!("step {number}, {step:?}: {difference}"))?;
         sabotage(world.twin.machine.kernel);

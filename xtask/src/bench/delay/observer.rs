@@ -27,7 +27,7 @@ const PROFILE: &str = "host";
 /// The variable that gives its compilation the version of the emulator's plugin interface.
 const VERSION: &str = "EMULATOR_PLUGIN_VERSION";
 /// The kernel's function that checks for pending interrupts.
-const LOOK: &str = "interrupt_waits";
+const LOOK: &str = "is_interrupt_pending";
 
 /// The exception vectors of cores on which they cannot be moved: users never have these addresses.
 const HIGH_VECTORS: (u64, u64) = (0xffff_0000, 0xffff_1000);

@@ -6,7 +6,7 @@ use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, UntypedCap, has_children, insert_child, lookup_slot};
 use kernel::invoke::{
-    Answer, Error, Failure, Invocation, Outcome, look_after_checks, look_up, reset,
+    Answer, Error, Failure, Invocation, Outcome, preempt_after_checks, preempt_after_lookup, reset,
 };
 use kernel::sched::work;
 
@@ -42,7 +42,7 @@ pub(super) fn invoke_control<A: Aarch32>(
     let root = invocation.extra_cap(kernel, 1);
     let (index, depth) = (invocation.word(kernel, 0), invocation.word(kernel, 1));
     let slot = lookup_slot(kernel, root, index, depth, false)?;
-    look_up(kernel)?;
+    preempt_after_lookup(kernel)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
     }
@@ -87,7 +87,7 @@ pub(super) fn invoke_pool<A: Aarch32>(
         return Err(Error::InvalidCapability(0).into());
     }
     let asid = free_asid(kernel, pool)?;
-    look_after_checks(kernel)?;
+    preempt_after_checks(kernel)?;
     let spaces = kernel.arch.spaces();
 
     // SAFETY: the capability refers to a directory; `release` removes it from the pool.

@@ -102,9 +102,9 @@ pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
 /// Invalidates the TLB entries of a frame. The TLB may hold those of a larger frame in several entries.
 fn forget<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, address: usize) {
     if size == FrameSize::SmallPage {
-        kernel.arch.spaces().forget_page(asid, address);
+        kernel.arch.spaces().invalidate_page(asid, address);
     } else {
-        kernel.arch.spaces().forget_space(asid);
+        kernel.arch.spaces().invalidate_space(asid);
     }
 }
 

@@ -85,6 +85,6 @@ pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, table: PhysAddr, mapping
     let index = directory_index(mapping.address);
     if directory.get(index).kind() == FirstKind::Table(table) {
         directory.fill(index..index + 1, |_| FirstLevel::FAULT);
-        kernel.arch.spaces().forget_space(mapping.asid);
+        kernel.arch.spaces().invalidate_space(mapping.asid);
     }
 }

@@ -255,16 +255,16 @@ impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
     }
 
     #[cfg(feature = "smp")]
-    fn forget_space_here(asid: HardwareAsid) {
-        translation::forget_space_here::<V>(asid);
+    fn invalidate_space_locally(asid: HardwareAsid) {
+        translation::invalidate_space_locally::<V>(asid);
     }
 
-    fn forget_page(asid: HardwareAsid, address: usize) {
-        translation::forget_page::<V>(asid, address);
+    fn invalidate_page(asid: HardwareAsid, address: usize) {
+        translation::invalidate_page::<V>(asid, address);
     }
 
-    fn forget_space(asid: HardwareAsid) {
-        translation::forget_space::<V>(asid);
+    fn invalidate_space(asid: HardwareAsid) {
+        translation::invalidate_space::<V>(asid);
     }
 
     fn maintain_cache(operation: CacheOperation, range: Range<usize>) {

@@ -74,7 +74,7 @@ pub(crate) fn switch_to<V: Version, P: Platform>(
 /// owner, if it may use the unit and is not yet the owner; returns whether to execute the instruction
 /// again.
 pub(crate) fn acquire<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> bool {
-    debug_assert!(kernel.is_in());
+    debug_assert!(kernel.holds_entry_lock());
     let Some(thread) = kernel.core.current else {
         return false;
     };

@@ -15,7 +15,7 @@ use core::cell::UnsafeCell;
 
 use kernel::arch::{Arch, PhysAddr};
 
-use super::translation::forget_all;
+use super::translation::invalidate_all;
 use super::{Machine, Version};
 use crate::aarch32::descriptor::{
     Access, Attributes, DIRECTORY_BITS, DIRECTORY_ENTRIES, FirstLevel, Memory, SECTION_BITS,
@@ -164,7 +164,7 @@ pub(crate) fn protect<V: Version, P: Platform>() {
         map_vectors::<V, P>(vectors);
     }
     directory.fill(0..first, |_| FirstLevel::FAULT);
-    forget_all::<V>();
+    invalidate_all::<V>();
 }
 
 /// The end of the boot core's stack.
@@ -198,7 +198,7 @@ pub(crate) fn map_core_entry<V: Version, P: Platform>(mapped: bool) {
         FirstLevel::FAULT
     };
     directory::<V, P>().fill(section..section + 1, |_| entry);
-    forget_all::<V>();
+    invalidate_all::<V>();
 }
 
 /// Maps the first page of the image, which begins with the vectors, also at `address`.
@@ -245,7 +245,7 @@ pub(crate) fn limit_window<V: Version, P: Platform>(end: PhysAddr) {
     let last = (KERNEL_BASE + WINDOW_SIZE) >> SECTION_BITS;
     let first = (Machine::<V, P>::to_virtual(end) >> SECTION_BITS).min(last);
     directory::<V, P>().fill(first..last, |_| FirstLevel::FAULT);
-    forget_all::<V>();
+    invalidate_all::<V>();
 }
 
 /// Uncached access to single words of physical memory during boot.
@@ -265,7 +265,7 @@ impl<V: Version, P: Platform> Probe<V, P> {
         let index = PROBE_BASE >> SECTION_BITS;
         self.0
             .fill(index..index + 1, |_| FirstLevel::section(section, uncached));
-        forget_all::<V>();
+        invalidate_all::<V>();
         core::ptr::with_exposed_provenance_mut(PROBE_BASE + address.0 % SECTION)
     }
 }
@@ -287,6 +287,6 @@ impl<V: Version, P: Platform> Drop for Probe<V, P> {
     fn drop(&mut self) {
         let index = PROBE_BASE >> SECTION_BITS;
         self.0.fill(index..index + 1, |_| FirstLevel::FAULT);
-        forget_all::<V>();
+        invalidate_all::<V>();
     }
 }

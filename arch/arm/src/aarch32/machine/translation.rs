@@ -18,44 +18,44 @@ pub(super) fn install<V: Version>(base: usize, asid: HardwareAsid, without: usiz
         V::instruction_barrier();
         cp15::set_directory(base);
         if V::SHARED_PREDICTIONS {
-            cp15::forget_branches(0);
+            cp15::invalidate_branch_predictor(0);
         }
         V::instruction_barrier();
     }
 }
 
 /// Invalidates the TLB entries of the page at `address` in the address space `asid`.
-pub(super) fn forget_page<V: Version>(asid: HardwareAsid, address: usize) {
+pub(super) fn invalidate_page<V: Version>(asid: HardwareAsid, address: usize) {
     // SAFETY: the TLB is refilled from the tables.
-    unsafe { cp15::forget_page(address & !0xfff | usize::from(asid.0)) };
+    unsafe { cp15::invalidate_page(address & !0xfff | usize::from(asid.0)) };
     finish::<V>();
 }
 
 /// Invalidates all TLB entries of the address space `asid`.
-pub(super) fn forget_space<V: Version>(asid: HardwareAsid) {
+pub(super) fn invalidate_space<V: Version>(asid: HardwareAsid) {
     // SAFETY: as above.
-    unsafe { cp15::forget_space(asid.0.into()) };
+    unsafe { cp15::invalidate_space(asid.0.into()) };
     finish::<V>();
 }
 
 /// Invalidates this core's TLB entries of the address space `asid`.
 #[cfg(feature = "smp")]
-pub(super) fn forget_space_here<V: Version>(asid: HardwareAsid) {
+pub(super) fn invalidate_space_locally<V: Version>(asid: HardwareAsid) {
     // SAFETY: as above.
-    unsafe { cp15::forget_space_here(asid.0.into()) };
+    unsafe { cp15::invalidate_space_locally(asid.0.into()) };
     finish::<V>();
 }
 
 /// Invalidates all TLB entries.
-pub(super) fn forget_all<V: Version>() {
+pub(super) fn invalidate_all<V: Version>() {
     // SAFETY: as above.
-    unsafe { cp15::forget_all(0) };
+    unsafe { cp15::invalidate_all(0) };
     finish::<V>();
 }
 
 fn finish<V: Version>() {
     // SAFETY: branch predictions affect only speed.
-    unsafe { cp15::forget_branches(0) };
+    unsafe { cp15::invalidate_branch_predictor(0) };
     V::data_barrier();
     V::instruction_barrier();
 }

@@ -50,9 +50,7 @@ pub(crate) fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, 
     let fault = Fault::UserException { number: 0, code: 0 };
     let acquire = |kernel: &mut Kernel<_>| {
         fpu::acquire(kernel)
-            || P::Timer::FOR_USERS
-                && undefined::names_timer(kernel)
-                && user_timer::acquire(kernel)
+            || P::Timer::FOR_USERS && undefined::names_timer(kernel) && user_timer::acquire(kernel)
     };
     kernel.handle_unit_off(acquire, fault);
 }

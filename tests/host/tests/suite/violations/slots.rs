@@ -7,13 +7,13 @@ use kernel::cap::{Cap, Slot, UntypedCap, move_cap};
 use kernel::invariants::{check_cap, check_entry, check_slot};
 
 use super::caught;
-use super::world::World;
+use super::world::BigReaderLock;
 
 const ONE_TYPE: &str = "memory has one type at a time, and what was made of untyped memory lies in \
                         the part that is given out";
 
 /// Makes the capability of `signal` refer to the memory of its neighbour in the derivation tree.
-fn share_memory(world: &mut World) {
+fn share_memory(world: &mut BigReaderLock) {
     let (slot, other) = (world.slot(world.signal), world.endpoint());
     let next = world.kernel()[slot].next().unwrap();
     let Some((address, _)) = world.kernel()[next].cap().memory() else {
@@ -31,7 +31,7 @@ fn share_memory(world: &mut World) {
 
 #[test]
 fn slots_and_memory() {
-    let check = |world: &World, address| {
+    let check = |world: &BigReaderLock, address| {
         let slot = world.slot(address);
         check_slot(world.machine.kernel, slot)
     };
@@ -73,7 +73,7 @@ fn slots_and_memory() {
 /// Such slots are checked immediately, not only in turn.
 #[test]
 fn the_slots_that_an_entry_changes_are_looked_at() {
-    let mut world = World::new();
+    let mut world = BigReaderLock::new();
     share_memory(&mut world);
     let empty = world.machine.slot();
     let (from, to) = (world.slot(world.signal), world.slot(empty));
@@ -89,7 +89,7 @@ fn the_slots_that_an_entry_changes_are_looked_at() {
 /// global check.
 #[test]
 fn memory_that_two_lists_share() {
-    let mut world = World::new();
+    let mut world = BigReaderLock::new();
     let region = world.machine.cap(world.signal).memory().unwrap().0;
     let slot = world.slot(slots::BOOT_INFO_FRAME);
     let cap = UntypedCap {

@@ -13,7 +13,7 @@ use kernel::token::Ptr;
 use crate::common::{passive_server, sender, server, waiter, word};
 
 /// One thread in every state.
-pub struct World {
+pub struct BigReaderLock {
     pub machine: Machine,
     /// Waits at an endpoint, with a reply object and a bound notification.
     pub receiver: Task,
@@ -38,7 +38,7 @@ pub struct World {
     pub waiting: CPtr,
 }
 
-impl World {
+impl BigReaderLock {
     pub fn new() -> Self {
         let mut machine = Machine::new();
         let [endpoint, first, second, queue] = [(); 4].map(|()| machine.endpoint());

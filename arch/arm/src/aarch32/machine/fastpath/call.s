@@ -13,7 +13,7 @@
 @ are blocked on receive. If this core owns the endpoint, it also owns the server and all its objects.
     ldr     r8, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
     .if     {CORES} > 1
-    ldr     r9, [r12, #{GATE_RECEIVING}]
+    ldr     r9, [r12, #{CORE_RECEIVING}]
     eor     r9, r9, r8
     lsls    lr, r9, #{HANDLE_SHIFT}
     bne     9b
@@ -45,7 +45,7 @@
     sub     r6, sp, #{BASE}
     mov     lr, #0
     .if     {CORES} > 1
-    ldr     r7, [r12, #{GATE_BITS}]
+    ldr     r7, [r12, #{CORE_BITS}]
     str     r7, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
     orr     r6, r6, r7
     .else

@@ -25,16 +25,16 @@
 @ deadline does not cover r6, or if r6 is lower and the deadline has passed or a higher-priority thread is
 @ ready. Returns to lr.
 8:  add     r6, r6, #1
-    ldrh    r7, [r12, #{ALARM_LOWEST}]
+    ldrh    r7, [r12, #{DEADLINE_LOWEST}]
     cmp     r6, r7
     blo     9b
-    ldrh    r7, [r12, #{ALARM_END}]
+    ldrh    r7, [r12, #{DEADLINE_END}]
     cmp     r6, r7
     bhs     9b
     ldrb    r7, [sp, #{PRIORITY}]
     cmp     r6, r7
     bxhi    lr
-    ldrd    r6, r7, [r12, #{ALARM_TIME}]
+    ldrd    r6, r7, [r12, #{DEADLINE_TIME}]
     ldr     r9, [r12, #{NOW}]
     cmp     r9, r6
     ldr     r9, [r12, #({NOW} + 4)]

@@ -81,8 +81,8 @@
     .else
     .if     {CORES} > 1
 @ Release the entry lock: what follows uses only core-local data.
-    ldr     r0, [r12, #{GATE_PLACE}]
-    mov     r1, #{OUTSIDE}
+    ldr     r0, [r12, #{LOCK_STATE}]
+    mov     r1, #{UNLOCKED}
     dmb     ish
     str     r1, [r0]
     .endif

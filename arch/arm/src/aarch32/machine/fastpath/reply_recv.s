@@ -16,7 +16,7 @@
     sub     r10, r6, #{ENDPOINT}
     ldr     r6, [sp, #{NOTIFICATION}]
     .if     {CORES} > 1
-    ldr     r9, [r12, #{GATE_BITS}]
+    ldr     r9, [r12, #{CORE_BITS}]
     eor     r7, r7, r9
     .endif
     orrs    r7, r7, r6
@@ -29,7 +29,7 @@
     ldr     r9, [r11, #{REPLY_THREAD}]
     .if     {CORES} > 1
 @ This core owns the caller, the reply object, and that of the next outer call.
-    ldr     r6, [r12, #{GATE_BITS}]
+    ldr     r6, [r12, #{CORE_BITS}]
     eor     r9, r9, r6
     lsls    r7, r9, #{HANDLE_SHIFT}
     ldreq   r7, [r11, #{REPLY_BELOW}]
@@ -80,7 +80,7 @@
 @ The server, r6, waits for the next call, as the only thread.
     sub     r6, sp, #{BASE}
     .if     {CORES} > 1
-    ldr     r0, [r12, #{GATE_BITS}]
+    ldr     r0, [r12, #{CORE_BITS}]
     orr     r0, r0, r6
     str     r0, [r11, #{REPLY_THREAD}]
     .else
@@ -102,7 +102,7 @@
     str     lr, [sp, #{CHILDREN}]
     str     lr, [sp, #({CHILDREN} + 4)]
     .if     {CORES} > 1
-    ldr     r0, [r12, #{GATE_RECEIVING}]
+    ldr     r0, [r12, #{CORE_RECEIVING}]
     orr     r6, r6, r0
     .else
     add     r6, r6, #{ENDPOINT_RECEIVING}

@@ -18,19 +18,19 @@
     bhi     9b
     .if     {CORES} > 1
 @ Take the entry lock in shared mode, unless it is held exclusively or this core was remotely modified; see
-@ `sync::World`.
-    ldr     r8, [r12, #{GATE_PLACE}]
-    ldr     r9, [r12, #{GATE_STOPPED}]
-    mov     lr, #{INSIDE}
+@ `sync::BigReaderLock`.
+    ldr     r8, [r12, #{LOCK_STATE}]
+    ldr     r9, [r12, #{LOCK_EXCLUSIVE}]
+    mov     lr, #{SHARED}
     str     lr, [r8]
     dmb     ish
     ldrb    r9, [r9]
-    ldrb    r8, [r12, #{GATE_VISITED}]
+    ldrb    r8, [r12, #{REMOTELY_MODIFIED}]
     dmb     ish
     orrs    r9, r9, r8
     bne     9b
     .endif
-    ldrd    r8, r9, [r12, #{ALLOWANCE}]
+    ldrd    r8, r9, [r12, #{CHECK_THRESHOLD}]
     orrs    lr, r8, r9
     beq     9b
     ldrd    r8, r9, [sp, #{CSPACE}]

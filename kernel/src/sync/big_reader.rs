@@ -6,7 +6,7 @@
 //! the lock exclusively. Usually none does: the core is then in shared mode. No lock is taken, and nothing is
 //! written that another core reads, unless that core wants exclusive mode.
 //!
-//! For exclusive mode a core queues up for a fair lock, sets the flag `stopped`, and waits until no other
+//! For exclusive mode a core queues up for a fair lock, sets the flag `exclusive`, and waits until no other
 //! core is in shared mode. A core that finds the flag set waits in the same queue, so that all cores get
 //! their turn in order of arrival. User programs of other cores continue as long as they do not enter the
 //! kernel.
@@ -27,47 +27,47 @@ use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each, fence, sp
 use super::{KernelLock, Lock};
 
 /// State of a core: in a program, or idle.
-pub const OUTSIDE: usize = 0;
+pub const UNLOCKED: usize = 0;
 /// State of a core: in the kernel, in shared mode.
-pub const INSIDE: usize = 1;
+pub const SHARED: usize = 1;
 /// State of a core: waiting for the lock, or in exclusive mode.
-const AT_GATE: usize = 2;
+const WAITING: usize = 2;
 
 /// The state of a core. A cache line of its own, because other cores read it only for exclusive mode.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Place {
-    whereabouts: AtomicUsize,
+struct ReaderState {
+    state: AtomicUsize,
 }
 
 /// A flag that all cores read and that is rarely written.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Stopped(AtomicBool);
+struct ExclusiveFlag(AtomicBool);
 
 /// The entry lock of so many cores.
 #[derive(Debug)]
-pub struct World<const CORES: usize> {
-    stopped: Stopped,
-    places: [Place; CORES],
+pub struct BigReaderLock<const CORES: usize> {
+    exclusive: ExclusiveFlag,
+    readers: [ReaderState; CORES],
     lock: KernelLock<CORES>,
 }
 
-impl Place {
+impl ReaderState {
     constant! {
         fn new() -> Self {
-            Self { whereabouts: AtomicUsize::new(OUTSIDE) }
+            Self { state: AtomicUsize::new(UNLOCKED) }
         }
     }
 }
 
-impl<const CORES: usize> World<CORES> {
+impl<const CORES: usize> BigReaderLock<CORES> {
     constant! {
         /// No core is in the kernel.
         pub fn new() -> Self {
             Self {
-                stopped: Stopped(AtomicBool::new(false)),
-                places: each!(Place::new(); CORES),
+                exclusive: ExclusiveFlag(AtomicBool::new(false)),
+                readers: each!(ReaderState::new(); CORES),
                 lock: KernelLock::new(),
             }
         }
@@ -75,51 +75,49 @@ impl<const CORES: usize> World<CORES> {
 
     /// Enters in shared mode, unless another core holds the lock exclusively. Returns whether it did.
     #[inline(always)]
-    pub fn try_enter(&self, core: usize) -> bool {
-        let place = &self.places[core].whereabouts;
+    pub fn try_lock_shared(&self, core: usize) -> bool {
+        let state = &self.readers[core].state;
         // Relaxed, because of the fence.
-        place.store(INSIDE, Ordering::Relaxed);
+        state.store(SHARED, Ordering::Relaxed);
         // Sequentially consistent, like the fence in `stop`: the stores before the two fences have one order
         // for both cores, and the core with the later store sees the earlier one.
         fence(Ordering::SeqCst);
         // Acquire: the writes of the last core in exclusive mode.
-        if !self.stopped.0.load(Ordering::Acquire) {
+        if !self.exclusive.0.load(Ordering::Acquire) {
             return true;
         }
         // Nothing was done in shared mode.
-        place.store(OUTSIDE, Ordering::Relaxed);
+        state.store(UNLOCKED, Ordering::Relaxed);
         false
     }
 
     /// Called outside the kernel: waits for the lock, and enters in shared mode. Calls `serve` while it
     /// waits.
-    pub fn wait(&self, core: usize, serve: impl FnMut()) {
-        let place = &self.places[core].whereabouts;
+    pub fn lock_shared(&self, core: usize, serve: impl FnMut()) {
+        let state = &self.readers[core].state;
         // Release: a core in exclusive mode may read what this core has written.
-        place.store(AT_GATE, Ordering::Release);
+        state.store(WAITING, Ordering::Release);
         // SAFETY: a core uses its own number, and does not hold the lock while it is outside the kernel.
         unsafe { self.lock.acquire_with(core, serve) };
         // Relaxed: the release of the lock follows, and the next core in exclusive mode has acquired it.
-        place.store(INSIDE, Ordering::Relaxed);
+        state.store(SHARED, Ordering::Relaxed);
         // SAFETY: acquired above.
         unsafe { self.lock.release(core) };
     }
 
     /// Called outside the kernel or in shared mode: waits for the lock, and enters in exclusive mode. Calls
     /// `serve` while it waits for the lock.
-    pub fn stop(&self, core: usize, serve: impl FnMut()) {
+    pub fn lock_exclusive(&self, core: usize, serve: impl FnMut()) {
         // Release: as in `wait`.
-        self.places[core]
-            .whereabouts
-            .store(AT_GATE, Ordering::Release);
+        self.readers[core].state.store(WAITING, Ordering::Release);
         // SAFETY: a core uses its own number, and holds the lock only in exclusive mode.
         unsafe { self.lock.acquire_with(core, serve) };
-        // Relaxed, because of the fence; see `try_enter`.
-        self.stopped.0.store(true, Ordering::Relaxed);
+        // Relaxed, because of the fence; see `try_lock_shared`.
+        self.exclusive.0.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        for (_, other) in self.places.iter().enumerate().filter(|it| it.0 != core) {
+        for (_, other) in self.readers.iter().enumerate().filter(|it| it.0 != core) {
             // Acquire: the writes made in shared mode.
-            while other.whereabouts.load(Ordering::Acquire) == INSIDE {
+            while other.state.load(Ordering::Acquire) == SHARED {
                 spin_loop();
             }
         }
@@ -127,45 +125,43 @@ impl<const CORES: usize> World<CORES> {
 
     /// A core in shared mode exits.
     #[inline(always)]
-    pub fn leave(&self, core: usize) {
+    pub fn unlock_shared(&self, core: usize) {
         // Release: the writes made in shared mode, to the next core in exclusive mode.
-        self.places[core]
-            .whereabouts
-            .store(OUTSIDE, Ordering::Release);
+        self.readers[core].state.store(UNLOCKED, Ordering::Release);
     }
 
     /// A core in exclusive mode exits and releases the lock.
-    pub fn resume(&self, core: usize) {
-        self.leave(core);
+    pub fn unlock_exclusive(&self, core: usize) {
+        self.unlock_shared(core);
         // Release: the writes made in exclusive mode, to all cores that enter.
-        self.stopped.0.store(false, Ordering::Release);
+        self.exclusive.0.store(false, Ordering::Release);
         // SAFETY: a core in exclusive mode holds the lock.
         unsafe { self.lock.release(core) };
     }
 
     /// The address of the word with the state of a core, for fast paths in assembly.
-    pub fn place_of(&self, core: usize) -> *const usize {
-        core::ptr::from_ref(&self.places[core].whereabouts).cast()
+    pub fn state_address(&self, core: usize) -> *const usize {
+        core::ptr::from_ref(&self.readers[core].state).cast()
     }
 
     /// The address of the byte that says whether a core holds the lock exclusively.
-    pub fn stopped(&self) -> *const u8 {
-        core::ptr::from_ref(&self.stopped.0).cast()
+    pub fn exclusive_flag(&self) -> *const u8 {
+        core::ptr::from_ref(&self.exclusive.0).cast()
     }
 
     /// Whether another core waits for the lock, as seen by the core in exclusive mode.
-    pub fn is_at_gate(&self, core: usize) -> bool {
+    pub fn is_waiting(&self, core: usize) -> bool {
         // Acquire: the writes made before it began to wait.
-        self.places[core].whereabouts.load(Ordering::Acquire) == AT_GATE
+        self.readers[core].state.load(Ordering::Acquire) == WAITING
     }
 
     /// Whether another core waits for the lock, which this core holds exclusively.
-    pub fn is_waited_for(&self, core: usize) -> bool {
-        self.lock.is_waited_for(core)
+    pub fn is_contended(&self, core: usize) -> bool {
+        self.lock.is_contended(core)
     }
 }
 
-impl<const CORES: usize> Default for World<CORES> {
+impl<const CORES: usize> Default for BigReaderLock<CORES> {
     fn default() -> Self {
         Self::new()
     }

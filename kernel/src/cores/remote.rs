@@ -41,7 +41,7 @@ impl CoreSet {
 }
 
 /// A remote call.
-pub(super) enum Request<A: Arch> {
+pub(super) enum RemoteRequest<A: Arch> {
     /// To write back what methods of a thread can read and set.
     WriteBack(Ptr<Thread<A>>),
     /// To write back all that it holds of a thread, and to forget the thread.
@@ -52,58 +52,58 @@ pub(super) enum Request<A: Arch> {
 
 // SAFETY: a core in exclusive mode may use all handles; the other core carries out the request for it, while
 // it waits.
-unsafe impl<A: Arch> Send for Request<A> {}
+unsafe impl<A: Arch> Send for RemoteRequest<A> {}
 
 impl<A: Arch> Kernel<A> {
     /// The number of cores.
     pub fn cores(&self) -> usize {
-        self.gate.kernels.count()
+        self.entry_lock.kernels.count()
     }
 
     /// The kernel of a core: this one, or that of another core, which is marked as remotely modified.
     #[inline(always)]
-    pub(crate) fn at(&mut self, core: usize) -> &mut Self {
+    pub(crate) fn kernel_of(&mut self, core: usize) -> &mut Self {
         if core == self.core.id {
             return self;
         }
-        self.visit(core)
+        self.access_remote(core)
     }
 
     /// The kernel of the owning core of a thread.
     #[inline(always)]
-    pub(crate) fn home(&mut self, thread: Ptr<Thread<A>>) -> &mut Self {
-        self.at(self[thread].core.into())
+    pub(crate) fn owning_core(&mut self, thread: Ptr<Thread<A>>) -> &mut Self {
+        self.kernel_of(self[thread].core.into())
     }
 
     /// The kernel of the owning core of a scheduling context.
     #[inline(always)]
-    pub(crate) fn home_of(&mut self, context: Ptr<SchedContext<A>>) -> &mut Self {
-        self.at(self[context].core.into())
+    pub(crate) fn owning_core_of_context(&mut self, context: Ptr<SchedContext<A>>) -> &mut Self {
+        self.kernel_of(self[context].core.into())
     }
 
     /// Charges what a thread of another core has used so far, before its budget decides anything here.
     #[inline(always)]
     pub(crate) fn charge_remote_thread(&mut self, thread: Ptr<Thread<A>>) {
-        self.home(thread);
+        self.owning_core(thread);
     }
 
     /// A context is about to be taken from its thread. If it is charged on another core, this charges the
     /// time consumed so far and stops charging it there, as another thread may use it from now on.
     #[inline(always)]
-    pub(crate) fn settle_payer(&mut self, context: Ptr<SchedContext<A>>) {
+    pub(crate) fn charge_remote_current(&mut self, context: Ptr<SchedContext<A>>) {
         let core = usize::from(self[context].core);
         if core != self.core.id {
-            self.visit(core).stop_paying(context);
+            self.access_remote(core).detach_current_context(context);
         }
     }
 
     #[inline(never)]
-    fn visit(&mut self, core: usize) -> &mut Self {
-        debug_assert!(self.gate.is_alone());
-        let other = self.other(core);
-        if self.gate.visits.insert(core) {
-            other.gate.visited = true;
-            other.settle();
+    fn access_remote(&mut self, core: usize) -> &mut Self {
+        debug_assert!(self.entry_lock.is_exclusive());
+        let other = self.other_kernel(core);
+        if self.entry_lock.accessed_cores.insert(core) {
+            other.entry_lock.remotely_modified = true;
+            other.account_before_remote_access();
         }
         other
     }
@@ -112,13 +112,13 @@ impl<A: Arch> Kernel<A> {
     /// put the current thread into a queue or taken its context, charging stops here, because the remaining
     /// budget has been relied on: the thread waits by it, or another thread uses it. A head replenishment
     /// that is used up is charged at once, although the thread runs until its core notices.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn account_before_remote_access(&mut self) {
         if let Some(context) = self.core.current_context
             && !self.core.current.is_some_and(|thread| {
                 self[context].thread == Some(thread) && self[thread].membership == Membership::None
             })
         {
-            self.stop_paying(context);
+            self.detach_current_context(context);
         }
         self.update_time();
         let (used, minimum) = (self.core.consumed, self.min_budget());
@@ -127,30 +127,30 @@ impl<A: Arch> Kernel<A> {
             && !self[context].refills().is_sufficient(used, minimum)
         {
             self.charge_slice(context, used);
-            self.gate.slice_is_over = true;
+            self.entry_lock.timeslice_ended = true;
         }
     }
 
     /// Ends the current thread's turn, if a remote access found its head replenishment used up.
-    pub(super) fn end_slice_that_is_over(&mut self) {
-        if core::mem::take(&mut self.gate.slice_is_over)
+    pub(super) fn end_exhausted_slice(&mut self) {
+        if core::mem::take(&mut self.entry_lock.timeslice_ended)
             && let (Some(thread), Some(context)) = (self.core.current, self.core.current_context)
             && self.is_schedulable(thread)
             && self[thread].membership == Membership::None
         {
             // The time consumed since then is charged before the thread waits for more budget, and later time
             // is not: this entry may take a while.
-            self.stop_paying(context);
+            self.detach_current_context(context);
             self.end_slice(thread, context, true);
             self.choose_again();
         }
     }
 
     /// The kernel of another core.
-    fn other(&self, core: usize) -> &'static mut Self {
+    fn other_kernel(&self, core: usize) -> &'static mut Self {
         // SAFETY: this core is in exclusive mode, so that no other core is in the kernel, and it uses one
         // reference at a time.
-        unsafe { self.gate.kernels.get(core) }
+        unsafe { self.entry_lock.kernels.get(core) }
     }
 
     /// Calls `work` for the kernel of each core, in exclusive mode.
@@ -159,35 +159,35 @@ impl<A: Arch> Kernel<A> {
             if core == self.core.id {
                 work(self);
             } else {
-                work(self.other(core));
+                work(self.other_kernel(core));
             }
         }
     }
 
     /// The same, and marks the other cores as remotely modified.
-    pub(crate) fn each_visited_core(&mut self, mut work: impl FnMut(&mut Self)) {
+    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Self)) {
         for core in 0..self.cores() {
-            work(self.at(core));
+            work(self.kernel_of(core));
         }
     }
 
     /// Remote call: another core carries out a request while it waits for the entry lock. Returns when it
     /// has.
-    fn ask(&mut self, core: usize, request: Request<A>) {
-        debug_assert!(self.gate.is_alone() && core != self.core.id);
-        let kernels = self.gate.kernels;
-        if !kernels.world.is_at_gate(core) {
+    fn call_remote(&mut self, core: usize, request: RemoteRequest<A>) {
+        debug_assert!(self.entry_lock.is_exclusive() && core != self.core.id);
+        let kernels = self.entry_lock.kernels;
+        if !kernels.entry_lock.is_waiting(core) {
             self.arch.interrupt_core(core);
         }
         // SAFETY: only the core in exclusive mode makes remote calls.
-        unsafe { kernels.requests[core].ask(request, || A::wait_for(core)) };
+        unsafe { kernels.requests[core].call(request, || A::wait_for(core)) };
     }
 
-    pub(super) fn perform(&mut self, request: Request<A>) {
+    pub(super) fn perform(&mut self, request: RemoteRequest<A>) {
         match request {
-            Request::WriteBack(thread) => A::write_back_thread(self, thread),
-            Request::Release(thread) => A::release_thread(self, thread),
-            Request::Arch(remote) => A::perform(self, remote),
+            RemoteRequest::WriteBack(thread) => A::write_back_thread(self, thread),
+            RemoteRequest::Release(thread) => A::release_thread(self, thread),
+            RemoteRequest::Arch(remote) => A::perform(self, remote),
         }
     }
 
@@ -196,7 +196,7 @@ impl<A: Arch> Kernel<A> {
     pub fn on_other_cores(&mut self, remote: A::Remote) {
         for core in 0..self.cores() {
             if core != self.core.id {
-                self.ask(core, Request::Arch(remote));
+                self.call_remote(core, RemoteRequest::Arch(remote));
             }
         }
     }
@@ -206,38 +206,38 @@ impl<A: Arch> Kernel<A> {
         if core == self.core.id {
             A::perform(self, remote);
         } else {
-            self.ask(core, Request::Arch(remote));
+            self.call_remote(core, RemoteRequest::Arch(remote));
         }
     }
 
     /// Stalls a remote thread: makes sure that another core neither runs it nor holds any of its registers.
     /// If the core ran it, it reloads the thread, if that can still run, when it next leaves the kernel.
-    pub(crate) fn seize(&mut self, thread: Ptr<Thread<A>>) {
-        self.seize_with(thread, Request::WriteBack(thread));
+    pub(crate) fn stall_remote_thread(&mut self, thread: Ptr<Thread<A>>) {
+        self.stall_remote_thread_with(thread, RemoteRequest::WriteBack(thread));
     }
 
-    fn seize_with(&mut self, thread: Ptr<Thread<A>>, request: Request<A>) {
+    fn stall_remote_thread_with(&mut self, thread: Ptr<Thread<A>>, request: RemoteRequest<A>) {
         let core = usize::from(self[thread].core);
         if core == self.core.id {
             return;
         }
-        let other = self.other(core);
+        let other = self.other_kernel(core);
         let runs = other.core.current == Some(thread);
         if !runs && !other.arch.holds(thread) {
             return;
         }
         if runs {
-            self.visit(core).core.reload = true;
+            self.access_remote(core).core.reload = true;
         }
-        self.ask(core, request);
+        self.call_remote(core, request);
     }
 
-    /// The registers of a thread are replaced, after [`Kernel::seize`]. If it has entered the kernel on
+    /// The registers of a thread are replaced, after [`Kernel::stall_remote_thread`]. If it has entered the kernel on
     /// another core and waits for the entry lock there, it no longer asks for what it asked for.
-    pub(crate) fn abandon_entry(&mut self, thread: Ptr<Thread<A>>) {
+    pub(crate) fn drop_remote_entry(&mut self, thread: Ptr<Thread<A>>) {
         let core = usize::from(self[thread].core);
         if core != self.core.id
-            && self.other(core).core.current == Some(thread)
+            && self.other_kernel(core).core.current == Some(thread)
             && matches!(self[thread].state, ThreadState::Running)
         {
             self[thread].state = ThreadState::Restart;
@@ -245,12 +245,12 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Migrates a thread to a core. The thread is in no queue of the scheduler.
-    pub(crate) fn move_to(&mut self, thread: Ptr<Thread<A>>, core: u8) {
+    pub(crate) fn migrate_thread(&mut self, thread: Ptr<Thread<A>>, core: u8) {
         let before = self[thread].core;
         if before == core {
             return;
         }
-        self.leave_core(thread, before.into());
+        self.detach_from_core(thread, before.into());
         self[thread].core = core;
         // The object at which it is blocked now has a waiting thread of another core.
         match self[thread].state {
@@ -271,35 +271,35 @@ impl<A: Arch> Kernel<A> {
     /// A thread can no longer run. If it is the current one of its core, that core chooses again, even if the
     /// thread has become able to run by then.
     pub(crate) fn stop_if_current(&mut self, thread: Ptr<Thread<A>>) {
-        let home = self.home(thread);
-        if home.core.current == Some(thread) {
-            home.choose_again();
+        let owner = self.owning_core(thread);
+        if owner.core.current == Some(thread) {
+            owner.choose_again();
         }
     }
 
     /// The message may have brought the current thread a context of another core: it continues on that core.
     #[inline(always)]
-    pub(crate) fn follow_time(&mut self, thread: Ptr<Thread<A>>) {
+    pub(crate) fn switch_to_migrated(&mut self, thread: Ptr<Thread<A>>) {
         if usize::from(self[thread].core) != self.core.id {
-            self.offer(thread);
+            self.possible_switch_to(thread);
         }
     }
 
     /// Migrates a scheduling context, with the thread that runs on it.
-    pub(crate) fn move_context(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
+    pub(crate) fn migrate_context(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
         self.finish_pending_yield(context);
         self[context].core = core;
         if let Some(reply) = self[context].reply {
             self[reply].set_core(core);
         }
         if let Some(thread) = self[context].thread {
-            self.move_to(thread, core);
+            self.migrate_thread(thread, core);
         }
     }
 
     /// A thread is deleted: no core may hold its registers any longer.
-    pub(crate) fn forget(&mut self, thread: Ptr<Thread<A>>) {
-        self.leave_core(thread, self[thread].core.into());
+    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
+        self.detach_from_core(thread, self[thread].core.into());
     }
 
     /// The state of a core: this one or, in exclusive mode, another.
@@ -309,45 +309,46 @@ impl<A: Arch> Kernel<A> {
         if core == self.core.id {
             return &self.core;
         }
-        debug_assert!(!self.gate.is_inside());
-        &self.other(core).core
+        debug_assert!(!self.entry_lock.is_shared());
+        &self.other_kernel(core).core
     }
 
     /// Whether this core may read the state of other cores.
     #[cfg(any(test, feature = "invariants"))]
-    pub(crate) fn sees_everything(&self) -> bool {
-        !self.gate.is_inside()
+    pub(crate) fn may_read_all_cores(&self) -> bool {
+        !self.entry_lock.is_shared()
     }
 
     /// The state of a core, if this core may read it and no remote modification is pending there.
     #[cfg(any(test, feature = "invariants"))]
-    pub(crate) fn settled_core(&self, core: u8) -> Option<&Core<A>> {
+    pub(crate) fn unmodified_core(&self, core: u8) -> Option<&Core<A>> {
         if usize::from(core) == self.core.id {
             return Some(&self.core);
         }
-        if !self.sees_everything() {
+        if !self.may_read_all_cores() {
             return None;
         }
-        let other = self.other(core.into());
+        let other = self.other_kernel(core.into());
         // A core that waits for the entry lock may have a pending decision, too.
-        let settled = !other.gate.visited && matches!(other.core.decision, Decision::Resume);
+        let settled =
+            !other.entry_lock.remotely_modified && matches!(other.core.decision, Decision::Resume);
         settled.then_some(&other.core)
     }
 
     #[cold]
-    fn leave_core(&mut self, thread: Ptr<Thread<A>>, core: usize) {
-        debug_assert!(self.gate.is_alone());
+    fn detach_from_core(&mut self, thread: Ptr<Thread<A>>, core: usize) {
+        debug_assert!(self.entry_lock.is_exclusive());
         if core == self.core.id {
             A::release_thread(self, thread);
         } else {
-            self.seize_with(thread, Request::Release(thread));
+            self.stall_remote_thread_with(thread, RemoteRequest::Release(thread));
         }
-        let home = self.other(core);
-        if home.core.current == Some(thread) {
-            let home = self.at(core);
-            home.core.current = None;
-            home.core.reload = true;
-            home.choose_again();
+        let owner = self.other_kernel(core);
+        if owner.core.current == Some(thread) {
+            let owner = self.kernel_of(core);
+            owner.core.current = None;
+            owner.core.reload = true;
+            owner.choose_again();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::mem::offset_of;
 
-use super::visit::CoreSet;
+use super::remote::CoreSet;
 use super::{BIG_LOCK, CORES, Kernels};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
@@ -12,15 +12,15 @@ use crate::time::Ticks;
 
 /// How a core holds the entry lock: not at all, in shared mode, or in exclusive mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    Outside,
-    Inside,
-    Alone,
+enum Mode {
+    Unlocked,
+    Shared,
+    Exclusive,
 }
 
 /// A core's side of the entry lock. The fields that fast paths in assembly use come first.
 #[repr(C)]
-pub struct Gate<A: Arch> {
+pub struct EntryLock<A: Arch> {
     /// Address of the word in which this core announces its state to other cores.
     place: *const usize,
     /// Address of the byte that says whether a core holds the entry lock exclusively.
@@ -30,48 +30,48 @@ pub struct Gate<A: Arch> {
     /// The same with the receivers' mark.
     receiving: usize,
     /// Another core has modified this core's state since this core's last kernel entry.
-    pub(super) visited: bool,
+    pub(super) remotely_modified: bool,
     pub(super) kernels: &'static Kernels<A>,
     core: usize,
-    standing: Standing,
+    mode: Mode,
     /// A remote access found the current head replenishment used up, and has charged it.
-    pub(super) slice_is_over: bool,
-    /// The clock reading with which `time_stays` has decided.
-    pub(super) looked: Option<Ticks>,
+    pub(super) timeslice_ended: bool,
+    /// The clock reading with which `is_time_local` has decided.
+    pub(super) clock_reading: Option<Ticks>,
     /// The cores that this core has modified in exclusive mode.
-    pub(super) visits: CoreSet,
+    pub(super) accessed_cores: CoreSet,
 }
 
 /// Offsets for fast paths in assembly.
-impl<A: Arch> Gate<A> {
+impl<A: Arch> EntryLock<A> {
     /// Offset of the address of the word with this core's state.
-    pub const PLACE: usize = offset_of!(Self, place);
+    pub const STATE: usize = offset_of!(Self, place);
     /// Offset of the address of the byte that says whether a core holds the entry lock exclusively.
-    pub const STOPPED: usize = offset_of!(Self, stopped);
+    pub const EXCLUSIVE: usize = offset_of!(Self, stopped);
     /// Offset of this core, as encoded in the words of endpoints and reply objects.
     pub const BITS: usize = offset_of!(Self, bits);
     /// Offset of the same with the receivers' mark.
     pub const RECEIVING: usize = offset_of!(Self, receiving);
     /// Offset of the byte that says whether this core was remotely modified.
-    pub const VISITED: usize = offset_of!(Self, visited);
+    pub const REMOTELY_MODIFIED: usize = offset_of!(Self, remotely_modified);
 }
 
-impl<A: Arch> Gate<A> {
+impl<A: Arch> EntryLock<A> {
     pub(super) fn new(kernels: &'static Kernels<A>, core: usize) -> Self {
         assert!(core < CORES);
         let bits = core_bits(core as u8);
         Self {
-            place: kernels.world.place_of(core),
-            stopped: kernels.world.stopped(),
+            place: kernels.entry_lock.state_address(core),
+            stopped: kernels.entry_lock.exclusive_flag(),
             bits,
             receiving: bits | Endpoint::<A>::RECEIVING,
             kernels,
             core,
-            standing: Standing::Outside,
-            visited: false,
-            slice_is_over: false,
-            looked: None,
-            visits: CoreSet::EMPTY,
+            mode: Mode::Unlocked,
+            remotely_modified: false,
+            timeslice_ended: false,
+            clock_reading: None,
+            accessed_cores: CoreSet::EMPTY,
         }
     }
 
@@ -79,12 +79,12 @@ impl<A: Arch> Gate<A> {
         self.core
     }
 
-    pub(super) fn is_inside(&self) -> bool {
-        self.standing == Standing::Inside
+    pub(super) fn is_shared(&self) -> bool {
+        self.mode == Mode::Shared
     }
 
-    pub(super) fn is_alone(&self) -> bool {
-        self.standing == Standing::Alone
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.mode == Mode::Exclusive
     }
 }
 
@@ -92,66 +92,82 @@ impl<A: Arch> Kernel<A> {
     /// The first kernel entry of a secondary core: from now on it runs the threads that it is given.
     pub fn join(&mut self) {
         self.core.now = self.arch.now();
-        self.come_in_alone();
+        self.enter_exclusive();
         self.choose_again();
         self.leave();
-        self.go_out();
+        self.exit_kernel();
     }
 
     /// Enters in shared mode, if no core holds the entry lock exclusively and this core was not remotely
     /// modified. Otherwise changes nothing.
     #[inline(always)]
-    pub(crate) fn come_in_quickly(&mut self) -> bool {
-        if BIG_LOCK || !self.gate.kernels.world.try_enter(self.gate.core) {
+    pub(crate) fn try_enter_shared(&mut self) -> bool {
+        if BIG_LOCK
+            || !self
+                .entry_lock
+                .kernels
+                .entry_lock
+                .try_lock_shared(self.entry_lock.core)
+        {
             return false;
         }
-        if self.gate.visited {
-            self.gate.kernels.world.leave(self.gate.core);
+        if self.entry_lock.remotely_modified {
+            self.entry_lock
+                .kernels
+                .entry_lock
+                .unlock_shared(self.entry_lock.core);
             return false;
         }
-        self.gate.standing = Standing::Inside;
+        self.entry_lock.mode = Mode::Shared;
         true
     }
 
     /// A fast path in assembly has entered in shared mode.
     #[inline(always)]
-    pub(crate) fn came_in(&mut self) {
-        self.gate.standing = Standing::Inside;
+    pub(crate) fn note_entry_from_assembly(&mut self) {
+        self.entry_lock.mode = Mode::Shared;
     }
 
     /// Enters in shared mode, unless this core is in the kernel already. Returns false if another core has
     /// modified this core's state since the current thread entered the kernel; it may have changed anything.
     #[inline(always)]
-    pub(crate) fn come_in(&mut self) -> bool {
+    pub(crate) fn enter_shared(&mut self) -> bool {
         if BIG_LOCK {
-            return self.come_in_alone();
+            return self.enter_exclusive();
         }
-        if self.gate.standing == Standing::Outside {
-            if self.gate.kernels.world.try_enter(self.gate.core) {
-                self.gate.standing = Standing::Inside;
+        if self.entry_lock.mode == Mode::Unlocked {
+            if self
+                .entry_lock
+                .kernels
+                .entry_lock
+                .try_lock_shared(self.entry_lock.core)
+            {
+                self.entry_lock.mode = Mode::Shared;
             } else {
-                let kernels = self.gate.kernels;
-                return self.wait_at_gate(Standing::Inside, |kernel, core| {
-                    kernels.world.wait(core, || kernel.wait_and_attend());
+                let kernels = self.entry_lock.kernels;
+                return self.wait_for_entry_lock(Mode::Shared, |kernel, core| {
+                    kernels
+                        .entry_lock
+                        .lock_shared(core, || kernel.wait_and_handle_requests());
                 });
             }
         }
-        self.is_as_it_was()
+        self.take_unmodified()
     }
 
-    /// Enters, in exclusive mode unless the entry is core-local. Returns the same as [`Kernel::come_in`].
+    /// Enters, in exclusive mode unless the entry is core-local. Returns the same as [`Kernel::enter_shared`].
     #[inline(always)]
-    pub(crate) fn come_in_for(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
-        self.come_in()
-            && (self.gate.standing == Standing::Alone || stays(self) || self.come_in_alone())
+    pub(crate) fn enter_as_needed(&mut self, is_local: impl FnOnce(&mut Self) -> bool) -> bool {
+        self.enter_shared()
+            && (self.entry_lock.mode == Mode::Exclusive || is_local(self) || self.enter_exclusive())
     }
 
     /// Enters, in exclusive mode unless the current thread's request is core-local. Returns whether to handle
     /// the request now; otherwise the entry is over, and the thread restarts its system call when it next
     /// runs.
     #[inline(always)]
-    pub(crate) fn enter_for(&mut self, stays: fn(&mut Self) -> bool) -> bool {
-        self.come_in_for(stays) || self.enter_after_visit(stays)
+    pub(crate) fn enter_for_thread(&mut self, is_local: fn(&mut Self) -> bool) -> bool {
+        self.enter_as_needed(is_local) || self.enter_after_remote_access(is_local)
     }
 
     /// The same after this core was remotely modified. The modifications take effect first: that ends like a
@@ -159,11 +175,11 @@ impl<A: Arch> Kernel<A> {
     /// this same entry. If it had to restart from user mode, a core that keeps entering in exclusive mode
     /// could starve it.
     ///
-    /// An entry waits for the entry lock three times at most: at its beginning, in `catch_up` for the effects
+    /// An entry waits for the entry lock three times at most: at its beginning, in `apply_remote_changes` for the effects
     /// of the time that has passed, and for its request. After the second wait this core holds the lock
     /// exclusively.
     #[cold]
-    fn enter_after_visit(&mut self, stays: fn(&mut Self) -> bool) -> bool {
+    fn enter_after_remote_access(&mut self, is_local: fn(&mut Self) -> bool) -> bool {
         loop {
             let asked = self.core.current.map(|thread| {
                 let context = &mut self[thread].context;
@@ -171,7 +187,7 @@ impl<A: Arch> Kernel<A> {
                 context.restart();
                 (thread, next)
             });
-            self.catch_up();
+            self.apply_remote_changes();
             self.check_budget();
             // A thread that a remote access has stopped is in another state. So is one that it has stalled:
             // its registers may have been written, and the new values count.
@@ -187,34 +203,36 @@ impl<A: Arch> Kernel<A> {
                 return false;
             }
             self[thread].context.set_next_pc(next);
-            if self.come_in_for(stays) {
+            if self.enter_as_needed(is_local) {
                 return true;
             }
         }
     }
 
-    /// Reads the clock. In shared mode, after `time_stays` has decided, returns the reading of that decision.
-    pub(crate) fn look_at_clock(&mut self) -> Ticks {
-        match self.gate.looked.take() {
-            Some(moment) if self.gate.standing == Standing::Inside => moment,
+    /// Reads the clock. In shared mode, after `is_time_local` has decided, returns the reading of that decision.
+    pub(crate) fn read_clock(&mut self) -> Ticks {
+        match self.entry_lock.clock_reading.take() {
+            Some(moment) if self.entry_lock.mode == Mode::Shared => moment,
             _ => self.arch.now(),
         }
     }
 
-    /// Enters in exclusive mode. Returns the same as [`Kernel::come_in`].
-    pub(crate) fn come_in_alone(&mut self) -> bool {
-        if self.gate.standing == Standing::Alone {
+    /// Enters in exclusive mode. Returns the same as [`Kernel::enter_shared`].
+    pub(crate) fn enter_exclusive(&mut self) -> bool {
+        if self.entry_lock.mode == Mode::Exclusive {
             return true;
         }
-        let kernels = self.gate.kernels;
-        self.wait_at_gate(Standing::Alone, |kernel, core| {
-            kernels.world.stop(core, || kernel.wait_and_attend());
+        let kernels = self.entry_lock.kernels;
+        self.wait_for_entry_lock(Mode::Exclusive, |kernel, core| {
+            kernels
+                .entry_lock
+                .lock_exclusive(core, || kernel.wait_and_handle_requests());
         })
     }
 
     /// Waits for the entry lock by `wait`, to hold it as `then` says. In the meantime, remote accesses see
     /// the current thread as if it had not entered the kernel yet.
-    fn wait_at_gate(&mut self, then: Standing, wait: impl FnOnce(&mut Self, usize)) -> bool {
+    fn wait_for_entry_lock(&mut self, then: Mode, wait: impl FnOnce(&mut Self, usize)) -> bool {
         let current = self.core.current;
         let next = current.map(|thread| {
             let next = self[thread].context.next_pc();
@@ -222,9 +240,9 @@ impl<A: Arch> Kernel<A> {
             next
         });
         // A clock reading from before the wait does not decide about the time after it.
-        self.gate.looked = None;
-        wait(self, self.gate.core);
-        self.gate.standing = then;
+        self.entry_lock.clock_reading = None;
+        wait(self, self.entry_lock.core);
+        self.entry_lock.mode = then;
         // A thread that was stopped, stalled or migrated continues as its context says.
         if let (Some(thread), Some(next)) = (current, next)
             && self.core.current == current
@@ -232,70 +250,82 @@ impl<A: Arch> Kernel<A> {
         {
             self[thread].context.set_next_pc(next);
         }
-        self.is_as_it_was()
+        self.take_unmodified()
     }
 
-    fn is_as_it_was(&mut self) -> bool {
-        !core::mem::take(&mut self.gate.visited)
+    fn take_unmodified(&mut self) -> bool {
+        !core::mem::take(&mut self.entry_lock.remotely_modified)
     }
 
     /// Applies the effects of the time that has passed, after remote accesses. Enters in exclusive mode
     /// unless these effects are core-local.
-    pub(crate) fn catch_up(&mut self) {
-        while !self.gate.is_alone() && (self.gate.slice_is_over || !self.time_stays()) {
+    pub(crate) fn apply_remote_changes(&mut self) {
+        while !self.entry_lock.is_exclusive()
+            && (self.entry_lock.timeslice_ended || !self.is_time_local())
+        {
             // Remote accesses during this wait are covered, too.
-            self.come_in_alone();
+            self.enter_exclusive();
         }
-        self.settle();
-        self.end_slice_that_is_over();
-        self.forget_limits();
+        self.account_before_remote_access();
+        self.end_exhausted_slice();
+        self.recompute_deadlines();
     }
 
     /// Whether another core has modified this core's state since its last kernel entry.
-    pub fn is_visited(&self) -> bool {
-        self.gate.visited
+    pub fn is_remotely_modified(&self) -> bool {
+        self.entry_lock.remotely_modified
     }
 
-    fn wait_and_attend(&mut self) {
-        self.attend();
+    fn wait_and_handle_requests(&mut self) {
+        self.handle_requests();
         // An emulator that runs the cores in turns switches to another one here.
         spin_loop();
     }
 
     /// Handles a remote call to this core, if there is one, while this core waits for the entry lock.
-    pub fn attend(&mut self) {
-        let (kernels, core) = (self.gate.kernels, self.gate.core);
+    pub fn handle_requests(&mut self) {
+        let (kernels, core) = (self.entry_lock.kernels, self.entry_lock.core);
         // SAFETY: only this core handles the requests of its mailbox.
-        unsafe { kernels.requests[core].serve(|request| self.perform(request)) };
+        unsafe { kernels.requests[core].handle(|request| self.perform(request)) };
     }
 
     /// Whether this core holds the entry lock, in either mode, and may use the state that it owns.
-    pub fn is_in(&self) -> bool {
-        self.gate.standing != Standing::Outside
+    pub fn holds_entry_lock(&self) -> bool {
+        self.entry_lock.mode != Mode::Unlocked
     }
 
     /// Releases the entry lock. From here on this core uses only state that no other core accesses.
     #[inline(always)]
-    pub(crate) fn go_out(&mut self) {
-        match core::mem::replace(&mut self.gate.standing, Standing::Outside) {
-            Standing::Outside => {}
-            Standing::Inside => self.gate.kernels.world.leave(self.gate.core),
-            Standing::Alone => self.resume_world(),
+    pub(crate) fn exit_kernel(&mut self) {
+        match core::mem::replace(&mut self.entry_lock.mode, Mode::Unlocked) {
+            Mode::Unlocked => {}
+            Mode::Shared => self
+                .entry_lock
+                .kernels
+                .entry_lock
+                .unlock_shared(self.entry_lock.core),
+            Mode::Exclusive => self.unlock_exclusive(),
         }
     }
 
     /// Leaves exclusive mode, and sends an IPI to the modified cores, so that they find out soon.
-    fn resume_world(&mut self) {
-        let kernels = self.gate.kernels;
-        let mut visits = core::mem::replace(&mut self.gate.visits, CoreSet::EMPTY);
+    fn unlock_exclusive(&mut self) {
+        let kernels = self.entry_lock.kernels;
+        let mut accessed_cores =
+            core::mem::replace(&mut self.entry_lock.accessed_cores, CoreSet::EMPTY);
         // A core that waits for the entry lock finds out by itself.
-        visits.retain(|core| !kernels.world.is_at_gate(core));
-        kernels.world.resume(self.gate.core);
-        visits.for_each(|core| self.arch.interrupt_core(core));
+        accessed_cores.retain(|core| !kernels.entry_lock.is_waiting(core));
+        kernels.entry_lock.unlock_exclusive(self.entry_lock.core);
+        accessed_cores.for_each(|core| self.arch.interrupt_core(core));
     }
 
     /// Whether another core waits for the entry lock, which this core holds exclusively.
-    pub(crate) fn is_waited_for(&self) -> bool {
-        self.gate.is_alone() && self.gate.kernels.world.is_waited_for(self.gate.core)
+    pub(crate) fn is_contended(&self) -> bool {
+        self.entry_lock.is_exclusive()
+            && self
+                .entry_lock
+                .kernels
+                .entry_lock
+                .is_contended(self.entry_lock.core)
     }
 }

@@ -12,23 +12,23 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 /// Unused in a kernel for one core.
-pub const OUTSIDE: usize = 0;
+pub const UNLOCKED: usize = 0;
 /// Unused in a kernel for one core.
-pub const INSIDE: usize = 1;
+pub const SHARED: usize = 1;
 
 /// The entry lock of a kernel for one core: empty.
-pub struct Gate<A: Arch>(PhantomData<A>);
+pub struct EntryLock<A: Arch>(PhantomData<A>);
 
 #[allow(missing_docs, reason = "unused in a kernel for one core")]
-impl<A: Arch> Gate<A> {
-    pub const PLACE: usize = 0;
-    pub const STOPPED: usize = 0;
+impl<A: Arch> EntryLock<A> {
+    pub const STATE: usize = 0;
+    pub const EXCLUSIVE: usize = 0;
     pub const BITS: usize = 0;
     pub const RECEIVING: usize = 0;
-    pub const VISITED: usize = 0;
+    pub const REMOTELY_MODIFIED: usize = 0;
 }
 
-impl<A: Arch> Gate<A> {
+impl<A: Arch> EntryLock<A> {
     pub(super) const fn new(_kernels: &Kernels<A>, _core: usize) -> Self {
         Self(PhantomData)
     }
@@ -42,22 +42,22 @@ impl<A: Arch> Gate<A> {
 #[expect(clippy::unused_self, reason = "the same interface as on several cores")]
 impl<A: Arch> Kernel<A> {
     #[inline(always)]
-    pub(crate) fn home(&mut self, _thread: Ptr<Thread<A>>) -> &mut Self {
+    pub(crate) fn owning_core(&mut self, _thread: Ptr<Thread<A>>) -> &mut Self {
         self
     }
 
     #[inline(always)]
-    pub(crate) fn home_of(&mut self, _context: Ptr<SchedContext<A>>) -> &mut Self {
+    pub(crate) fn owning_core_of_context(&mut self, _context: Ptr<SchedContext<A>>) -> &mut Self {
         self
     }
 
     #[inline(always)]
-    pub(crate) fn at(&mut self, _core: usize) -> &mut Self {
+    pub(crate) fn kernel_of(&mut self, _core: usize) -> &mut Self {
         self
     }
 
     /// Whether this core holds the entry lock: always.
-    pub fn is_in(&self) -> bool {
+    pub fn holds_entry_lock(&self) -> bool {
         true
     }
 
@@ -68,46 +68,46 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[cfg(any(test, feature = "invariants"))]
-    pub(crate) fn sees_everything(&self) -> bool {
+    pub(crate) fn may_read_all_cores(&self) -> bool {
         true
     }
 
     #[cfg(any(test, feature = "invariants"))]
-    pub(crate) fn settled_core(&self, _core: u8) -> Option<&Core<A>> {
+    pub(crate) fn unmodified_core(&self, _core: u8) -> Option<&Core<A>> {
         Some(&self.core)
     }
 
     #[inline(always)]
-    pub(crate) fn each_visited_core(&mut self, mut work: impl FnMut(&mut Self)) {
+    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Self)) {
         work(self);
     }
 
     #[inline(always)]
-    pub(crate) fn seize(&mut self, _thread: Ptr<Thread<A>>) {}
+    pub(crate) fn stall_remote_thread(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
-    pub(crate) fn abandon_entry(&mut self, _thread: Ptr<Thread<A>>) {}
+    pub(crate) fn drop_remote_entry(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
-    pub(crate) fn move_to(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
+    pub(crate) fn migrate_thread(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
 
     #[inline(always)]
     pub(crate) fn charge_remote_thread(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
-    pub(crate) fn settle_payer(&mut self, _context: Ptr<SchedContext<A>>) {}
+    pub(crate) fn charge_remote_current(&mut self, _context: Ptr<SchedContext<A>>) {}
 
     #[inline(always)]
     pub(crate) fn stop_if_current(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
-    pub(crate) fn follow_time(&mut self, _thread: Ptr<Thread<A>>) {}
+    pub(crate) fn switch_to_migrated(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
-    pub(crate) fn move_context(&mut self, _context: Ptr<SchedContext<A>>, _core: u8) {}
+    pub(crate) fn migrate_context(&mut self, _context: Ptr<SchedContext<A>>, _core: u8) {}
 
     /// A thread is deleted: its registers on this core are released.
-    pub(crate) fn forget(&mut self, thread: Ptr<Thread<A>>) {
+    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
         A::release_thread(self, thread);
     }
 
@@ -117,51 +117,51 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[inline(always)]
-    pub(crate) fn come_in_quickly(&mut self) -> bool {
+    pub(crate) fn try_enter_shared(&mut self) -> bool {
         true
     }
 
     #[inline(always)]
-    pub(crate) fn came_in(&mut self) {}
+    pub(crate) fn note_entry_from_assembly(&mut self) {}
 
     #[inline(always)]
-    pub(crate) fn come_in_for(&mut self, _stays: impl FnOnce(&mut Self) -> bool) -> bool {
+    pub(crate) fn enter_as_needed(&mut self, _is_local: impl FnOnce(&mut Self) -> bool) -> bool {
         true
     }
 
     #[inline(always)]
-    pub(crate) fn look_at_clock(&mut self) -> Ticks {
+    pub(crate) fn read_clock(&mut self) -> Ticks {
         self.arch.now()
     }
 
     #[inline(always)]
-    pub(crate) fn enter_for(&mut self, _stays: fn(&mut Self) -> bool) -> bool {
+    pub(crate) fn enter_for_thread(&mut self, _is_local: fn(&mut Self) -> bool) -> bool {
         true
     }
 
     #[inline(always)]
-    pub(crate) fn catch_up(&mut self) {}
+    pub(crate) fn apply_remote_changes(&mut self) {}
 
     #[inline(always)]
-    pub(crate) fn go_out(&mut self) {}
+    pub(crate) fn exit_kernel(&mut self) {}
 
     #[inline(always)]
-    pub(crate) fn is_waited_for(&self) -> bool {
+    pub(crate) fn is_contended(&self) -> bool {
         false
     }
 
     #[inline(always)]
-    pub(crate) fn system_call_stays(&mut self) -> bool {
+    pub(crate) fn is_system_call_local(&mut self) -> bool {
         true
     }
 
     #[inline(always)]
-    pub(crate) fn fault_stays(&mut self) -> bool {
+    pub(crate) fn is_fault_local(&mut self) -> bool {
         true
     }
 
     #[inline(always)]
-    pub(crate) fn interrupt_stays(&mut self, _interrupt: Interrupt) -> bool {
+    pub(crate) fn is_interrupt_local(&mut self, _interrupt: Interrupt) -> bool {
         true
     }
 }

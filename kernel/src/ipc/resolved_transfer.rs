@@ -14,12 +14,12 @@ use super::transfer::ExtraCaps;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Slot, lookup_quickly, lookup_slot};
-use crate::invoke::{Failure, look_after_checks, look_up};
+use crate::invoke::{Failure, preempt_after_checks, preempt_after_lookup};
 use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
 /// The resolved capability transfer of one message.
-pub(super) struct Parcel<A: Arch> {
+pub(super) struct ResolvedCapTransfer<A: Arch> {
     sender: Ptr<Thread<A>>,
     receiver: Ptr<Thread<A>>,
     /// The slots of the extra capabilities.
@@ -29,12 +29,12 @@ pub(super) struct Parcel<A: Arch> {
 }
 
 /// The resolved capability transfers of the current system call.
-pub(crate) struct Parcels<A: Arch> {
-    pub(super) sent: Option<Parcel<A>>,
-    received: Option<Parcel<A>>,
+pub(crate) struct ResolvedCapTransfers<A: Arch> {
+    pub(super) sent: Option<ResolvedCapTransfer<A>>,
+    received: Option<ResolvedCapTransfer<A>>,
 }
 
-impl<A: Arch> Parcels<A> {
+impl<A: Arch> ResolvedCapTransfers<A> {
     /// The state at the start of each system call. Results do not outlive a system call, because slots can
     /// be deleted between two.
     pub(crate) const NONE: Self = Self {
@@ -61,8 +61,8 @@ impl<A: Arch> Kernel<A> {
             && let EndpointState::Receiving(queue) = self[endpoint].state()
             && let Some(receiver) = queue.first(&self.objects)
         {
-            let parcel = self.pack(sender, receiver, Some(endpoint), extra)?;
-            self.core.parcels.sent = Some(parcel);
+            let resolved = self.pack(sender, receiver, Some(endpoint), extra)?;
+            self.core.cap_transfers.sent = Some(resolved);
         }
         Ok(())
     }
@@ -83,8 +83,8 @@ impl<A: Arch> Kernel<A> {
             && self.sends_capabilities(sender)
         {
             let extra = self.find_extra_caps(sender)?;
-            let parcel = self.pack(sender, receiver, Some(endpoint), extra)?;
-            self.core.parcels.received = Some(parcel);
+            let resolved = self.pack(sender, receiver, Some(endpoint), extra)?;
+            self.core.cap_transfers.received = Some(resolved);
         }
         Ok(())
     }
@@ -104,8 +104,8 @@ impl<A: Arch> Kernel<A> {
             && self.sends_capabilities(replier)
             && let Some(caller) = self[reply].thread()
         {
-            let parcel = self.pack(replier, caller, None, extra)?;
-            self.core.parcels.sent = Some(parcel);
+            let resolved = self.pack(replier, caller, None, extra)?;
+            self.core.cap_transfers.sent = Some(resolved);
         }
         Ok(())
     }
@@ -123,15 +123,15 @@ impl<A: Arch> Kernel<A> {
         receiver: Ptr<Thread<A>>,
         endpoint: Option<Ptr<Endpoint<A>>>,
         extra: ExtraCaps<A>,
-    ) -> Result<Parcel<A>, Failure> {
+    ) -> Result<ResolvedCapTransfer<A>, Failure> {
         let is_handed_over = |slot: Ptr<Slot<A>>| self.unwrapped(slot, endpoint).is_none();
         let place = if extra.into_iter().flatten().any(is_handed_over) {
-            self.find_place(receiver)?
+            self.find_receive_slot(receiver)?
         } else {
             None
         };
-        look_after_checks(self)?;
-        Ok(Parcel {
+        preempt_after_checks(self)?;
+        Ok(ResolvedCapTransfer {
             sender,
             receiver,
             extra,
@@ -142,17 +142,17 @@ impl<A: Arch> Kernel<A> {
     /// Takes the resolved capability transfer from `sender` to `receiver`. There is none if the send phase
     /// of this system call has changed from which thread the caller receives. The message then arrives
     /// without capabilities, because preemption points are not possible after the send phase.
-    pub(super) fn parcel(
+    pub(super) fn resolved(
         &mut self,
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
     ) -> (ExtraCaps<A>, Option<Ptr<Slot<A>>>) {
-        let Parcels { sent, received } = &mut self.core.parcels;
+        let ResolvedCapTransfers { sent, received } = &mut self.core.cap_transfers;
         let found = [sent, received].into_iter().find_map(|place| {
-            place.take_if(|parcel| parcel.sender == sender && parcel.receiver == receiver)
+            place.take_if(|resolved| resolved.sender == sender && resolved.receiver == receiver)
         });
-        found.map_or(([None; MAX_EXTRA_CAPS], None), |parcel| {
-            (parcel.extra, parcel.place)
+        found.map_or(([None; MAX_EXTRA_CAPS], None), |resolved| {
+            (resolved.extra, resolved.place)
         })
     }
 
@@ -166,7 +166,7 @@ impl<A: Arch> Kernel<A> {
         let root = self[sender].cap(ThreadSlot::CSpace);
         for (index, slot) in slots.iter_mut().enumerate().take(count) {
             let found = lookup_quickly(self, root, buffer.extra_cap(index));
-            look_up(self)?;
+            preempt_after_lookup(self)?;
             match found {
                 Ok(found) => *slot = Some(found),
                 Err(_) => return Ok([None; MAX_EXTRA_CAPS]),
@@ -176,20 +176,23 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The receive slot that a receiver names in its IPC buffer, if the slot is empty.
-    fn find_place(&mut self, receiver: Ptr<Thread<A>>) -> Result<Option<Ptr<Slot<A>>>, Failure> {
+    fn find_receive_slot(
+        &mut self,
+        receiver: Ptr<Thread<A>>,
+    ) -> Result<Option<Ptr<Slot<A>>>, Failure> {
         let Some(buffer) = self.receive_buffer(receiver) else {
             return Ok(None);
         };
         let (cnode, index, depth) = buffer.receive_slot();
         let root = self[receiver].cap(ThreadSlot::CSpace);
         let cnode = lookup_quickly(self, root, cnode);
-        look_up(self)?;
+        preempt_after_lookup(self)?;
         let Ok(cnode) = cnode else {
             return Ok(None);
         };
         let cnode = self[cnode].cap();
         let slot = lookup_slot(self, cnode, index, depth, false);
-        look_up(self)?;
+        preempt_after_lookup(self)?;
         Ok(slot.ok().filter(|slot| self[*slot].is_empty()))
     }
 }

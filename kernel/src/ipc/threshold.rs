@@ -17,8 +17,8 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::invoke::Error;
 use crate::object::{
-    ContextFlag, Endpoint, EndpointState, Guard, PendingFault, Progress, SchedContext, Thread,
-    ThreadState,
+    ContextFlag, Endpoint, EndpointState, EndpointThreshold, PendingFault, Progress, SchedContext,
+    Thread, ThreadState,
 };
 use crate::sched::Funding;
 use crate::time::Ticks;
@@ -37,17 +37,17 @@ enum Admission {
 impl<A: Arch> Kernel<A> {
     /// Sends to an endpoint with a threshold. `sender` is the current thread.
     #[cold]
-    pub(super) fn send_guarded(
+    pub(super) fn send_with_threshold(
         &mut self,
         sender: Ptr<Thread<A>>,
         cap: EndpointCap<A>,
         options: SendOptions,
     ) {
         let endpoint = cap.object;
-        let Some(guard) = self[endpoint].guard() else {
+        let Some(threshold) = self[endpoint].threshold() else {
             return;
         };
-        match self.admit(sender, guard, options) {
+        match self.admit(sender, threshold, options) {
             Admission::Pass => {}
             Admission::Defer => return self.defer(sender),
             Admission::Refuse(error) => return self.refuse(sender, options, error),
@@ -56,32 +56,32 @@ impl<A: Arch> Kernel<A> {
             EndpointState::Receiving(queue) => queue.first(&self.objects),
             EndpointState::Idle | EndpointState::Sending(_) => None,
         };
-        self.without_guard(endpoint, |kernel| kernel.send(sender, cap, options));
+        self.without_threshold(endpoint, |kernel| kernel.send(sender, cap, options));
         if let Some(receiver) = receiver {
-            self.delivered(receiver, guard, self[sender].sched_context.is_none());
+            self.delivered(receiver, threshold, self[sender].sched_context.is_none());
         }
     }
 
     /// Receives from an endpoint with a threshold.
     #[cold]
-    pub(super) fn receive_guarded(
+    pub(super) fn receive_with_threshold(
         &mut self,
         receiver: Ptr<Thread<A>>,
         endpoint: Ptr<Endpoint<A>>,
         how: Receiver<A>,
     ) {
-        let Some(guard) = self[endpoint].guard() else {
+        let Some(threshold) = self[endpoint].threshold() else {
             return;
         };
         self.abandon_orphan(receiver, how.blocking);
         let passive = self[receiver].sched_context.is_none();
         let comes = matches!(self[endpoint].state(), EndpointState::Sending(_));
-        self.without_guard(endpoint, |kernel| {
-            kernel.receive_behind_guard(receiver, endpoint, how)
+        self.without_threshold(endpoint, |kernel| {
+            kernel.receive_without_threshold(receiver, endpoint, how)
         });
         if comes {
             let donated = passive && self[receiver].sched_context.is_some();
-            self.delivered(receiver, guard, donated);
+            self.delivered(receiver, threshold, donated);
         }
     }
 
@@ -106,42 +106,47 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Runs `work` with the threshold of an endpoint, if it has one, removed, and restores it afterwards.
-    pub(super) fn without_guard(
+    pub(super) fn without_threshold(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,
         work: impl FnOnce(&mut Self),
     ) {
-        let guard = self[endpoint].guard();
-        if guard.is_some() {
-            self[endpoint].set_guard(None);
+        let threshold = self[endpoint].threshold();
+        if threshold.is_some() {
+            self[endpoint].set_threshold(None);
         }
         work(self);
-        if guard.is_some() {
-            self[endpoint].set_guard(guard);
+        if threshold.is_some() {
+            self[endpoint].set_threshold(threshold);
         }
     }
 
     /// Checks a sender against an endpoint threshold.
-    fn admit(&mut self, sender: Ptr<Thread<A>>, guard: Guard, options: SendOptions) -> Admission {
+    fn admit(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        threshold: EndpointThreshold,
+        options: SendOptions,
+    ) -> Admission {
         let Some(context) = self[sender].sched_context.filter(|_| options.donate) else {
             return Admission::Refuse(Error::IllegalOperation);
         };
         let limit = self.limit_of(context);
-        if limit.is_some() && !(options.call && guard.has(LIMIT)) {
+        if limit.is_some() && !(options.call && threshold.has(LIMIT)) {
             return Admission::Refuse(Error::IllegalOperation);
         }
         let most = self.whole_budget(context);
-        if most < guard.needed {
-            let needed = self.arch.clock().microseconds(guard.needed);
+        if most < threshold.needed {
+            let needed = self.arch.clock().microseconds(threshold.needed);
             return Admission::Refuse(self.too_small(needed, most));
         }
         let left = self[context].head().amount;
         let left = left.saturating_sub(self.core.consumed);
-        if left + self.way_back(context) >= guard.needed {
+        if left + self.retry_credit(context) >= threshold.needed {
             return Admission::Pass;
         }
-        match self.gather(context, guard.needed, options.blocking) {
-            Funding::AtHand => Admission::Pass,
+        match self.merge_replenishments(context, threshold.needed, options.blocking) {
+            Funding::Available => Admission::Pass,
             Funding::Later => Admission::Defer,
             Funding::Missing => Admission::Refuse(Error::IllegalOperation),
         }
@@ -150,8 +155,8 @@ impl<A: Arch> Kernel<A> {
     /// The time that a deferred sender has consumed since it was deferred, if it is at most the smallest
     /// budget: leaving the kernel and entering it again takes no more. Otherwise zero: the sender did
     /// something else (its registers or its program may have been changed), and is treated as any other.
-    fn way_back(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        let used = |since| Ticks(self.odometer(context).wrapping_sub(since));
+    fn retry_credit(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+        let used = |since| Ticks(self.total_consumed(context).wrapping_sub(since));
         let used = self.core.again.map_or(Ticks::ZERO, used);
         if used <= self.min_budget() {
             used
@@ -166,9 +171,9 @@ impl<A: Arch> Kernel<A> {
         self[sender].context.restart();
         self[sender].state = ThreadState::Running;
         if let Some(context) = self[sender].sched_context {
-            let since = self.odometer(context);
+            let since = self.total_consumed(context);
             self[sender].progress = Progress::Deferred { since };
-            self[context].set(ContextFlag::Watched, true);
+            self[context].set(ContextFlag::NeedsCheck, true);
         }
         self.wait_for_time(sender);
     }
@@ -185,36 +190,38 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Applies the threshold's flags after a message was delivered; `donated`: with the sender's context.
-    fn delivered(&mut self, receiver: Ptr<Thread<A>>, guard: Guard, donated: bool) {
+    fn delivered(&mut self, receiver: Ptr<Thread<A>>, threshold: EndpointThreshold, donated: bool) {
         let context = self[receiver].sched_context.filter(|_| donated);
         if let Some(context) = context {
             // An idling context may have been charged while its sender waited after the check. The
             // receiver then waits for replenishments that make up for it, so that it is not cut short.
             // A deferred sender may have used up to the smallest budget to send again.
-            let least = guard.needed.saturating_sub(self.min_budget());
+            let least = threshold.needed.saturating_sub(self.min_budget());
             if self[context].head().amount < least && !self[context].is_round_robin() {
-                self[context].refills().gather(guard.needed, Ticks::NEVER);
+                self[context]
+                    .refills()
+                    .merge_until(threshold.needed, Ticks::NEVER);
                 self.core.reprogram = true;
             }
-            if guard.has(LIMIT) {
+            if threshold.has(LIMIT) {
                 self.set_limit(context, least);
             }
         }
-        if guard.has(TELL_BUDGET) {
-            let budget = context.map_or(Ticks::ZERO, |context| self.at_hand(context));
-            self.tell_budget(receiver, budget);
+        if threshold.has(TELL_BUDGET) {
+            let budget = context.map_or(Ticks::ZERO, |context| self.available_budget(context));
+            self.write_budget(receiver, budget);
         }
     }
 
     /// The time that may be consumed from the head replenishment of a context, up to its limit.
-    pub(crate) fn at_hand(&self, context: Ptr<SchedContext<A>>) -> Ticks {
+    pub(crate) fn available_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let head = self[context].head().amount;
         let head = head.saturating_sub(self.uncharged(context));
         head.min(self.limit_of(context).unwrap_or(Ticks::NEVER))
     }
 
     /// Appends a budget to the message that a receiver has got.
-    fn tell_budget(&mut self, receiver: Ptr<Thread<A>>, budget: Ticks) {
+    fn write_budget(&mut self, receiver: Ptr<Thread<A>>, budget: Ticks) {
         let budget = self.arch.clock().microseconds(budget).0;
         let end = MessageInfo(self[receiver].context.get(INFO)).length();
         self.set_message_word(receiver, end, budget as usize);

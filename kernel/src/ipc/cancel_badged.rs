@@ -13,7 +13,9 @@
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{Endpoint, EndpointState, Membership, Progress, Sweep, Thread, ThreadState};
+use crate::object::{
+    CancelCursor, Endpoint, EndpointState, Membership, Progress, Thread, ThreadState,
+};
 use crate::sched::work;
 use crate::token::Ptr;
 
@@ -27,27 +29,27 @@ impl<A: Arch> Kernel<A> {
         badge: usize,
     ) -> bool {
         let mut own = match core::mem::take(&mut self[caller].progress) {
-            Progress::Sweep {
+            Progress::CancelCursor {
                 endpoint: place,
                 number,
             } if place == endpoint => Some(number),
             _ => None,
         };
         loop {
-            match (self.sweep_of(endpoint), own) {
-                (None, None) => match self.begin_sweep(endpoint, badge) {
+            match (self.cancel_cursor_of(endpoint), own) {
+                (None, None) => match self.begin_cancelling(endpoint, badge) {
                     Some(number) => own = Some(number),
                     None => return true,
                 },
                 (None, Some(_)) => return true,
-                (Some(sweep), Some(number)) if sweep.number != number => return true,
-                (Some(sweep), _) => {
-                    let is_over = self.step(endpoint, sweep);
+                (Some(cursor), Some(number)) if cursor.number != number => return true,
+                (Some(cursor), _) => {
+                    let is_over = self.step(endpoint, cursor);
                     // No preemption point between the end of another thread's cancellation and the start
                     // of this one.
                     if !is_over && self.should_preempt(work::WAITER) {
                         if let Some(number) = own {
-                            self[caller].progress = Progress::Sweep { endpoint, number };
+                            self[caller].progress = Progress::CancelCursor { endpoint, number };
                         }
                         return false;
                     }
@@ -57,50 +59,50 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The badge cancellation cursor of an endpoint.
-    pub(super) fn sweep_of(&self, endpoint: Ptr<Endpoint<A>>) -> Option<Sweep<A>> {
-        if !self[endpoint].is_swept() {
+    pub(super) fn cancel_cursor_of(&self, endpoint: Ptr<Endpoint<A>>) -> Option<CancelCursor<A>> {
+        if !self[endpoint].is_cancelling() {
             return None;
         }
         match self[endpoint].state() {
-            EndpointState::Sending(queue) => self[queue.root()?].sweep,
+            EndpointState::Sending(queue) => self[queue.root()?].cursor,
             _ => None,
         }
     }
 
-    fn set_sweep(&mut self, endpoint: Ptr<Endpoint<A>>, sweep: Option<Sweep<A>>) {
+    fn set_cancel_cursor(&mut self, endpoint: Ptr<Endpoint<A>>, cursor: Option<CancelCursor<A>>) {
         let root = match self[endpoint].state() {
             EndpointState::Sending(queue) => queue.root(),
             _ => None,
         };
         if let Some(root) = root {
-            self[root].sweep = sweep;
+            self[root].cursor = cursor;
         }
-        self[endpoint].set_swept(root.is_some() && sweep.is_some());
+        self[endpoint].set_cancelling(root.is_some() && cursor.is_some());
     }
 
     /// Begins a cancellation and returns its number; `None` if no sender waits.
-    fn begin_sweep(&mut self, endpoint: Ptr<Endpoint<A>>, badge: usize) -> Option<u64> {
+    fn begin_cancelling(&mut self, endpoint: Ptr<Endpoint<A>>, badge: usize) -> Option<u64> {
         let EndpointState::Sending(queue) = self[endpoint].state() else {
             return None;
         };
         let next = queue.first(&self.objects)?;
-        self.each_core(|kernel| kernel.core.sweeps += 1);
-        let number = self.core.sweeps;
-        let sweep = Sweep {
+        self.each_core(|kernel| kernel.core.cancels += 1);
+        let number = self.core.cancels;
+        let cursor = CancelCursor {
             next,
             badge,
             number,
         };
-        self.set_sweep(endpoint, Some(sweep));
+        self.set_cancel_cursor(endpoint, Some(cursor));
         Some(number)
     }
 
     /// Examines one sender. Returns whether it was the last.
-    fn step(&mut self, endpoint: Ptr<Endpoint<A>>, sweep: Sweep<A>) -> bool {
-        let thread = sweep.next;
+    fn step(&mut self, endpoint: Ptr<Endpoint<A>>, cursor: CancelCursor<A>) -> bool {
+        let thread = cursor.next;
         let next = self.sender_behind(endpoint, thread);
-        self.set_sweep(endpoint, next.map(|next| Sweep { next, ..sweep }));
-        self.sweep_out(endpoint, thread, &sweep);
+        self.set_cancel_cursor(endpoint, next.map(|next| CancelCursor { next, ..cursor }));
+        self.cancel_if_matching(endpoint, thread, &cursor);
         next.is_none()
     }
 
@@ -116,16 +118,16 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Takes a sender out of the queue and restarts it, if the cancellation applies to it.
-    pub(super) fn sweep_out(
+    pub(super) fn cancel_if_matching(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,
         thread: Ptr<Thread<A>>,
-        sweep: &Sweep<A>,
+        cursor: &CancelCursor<A>,
     ) {
-        let is_meant = self[thread].last_sweep < sweep.number
+        let is_meant = self[thread].last_cancel < cursor.number
             && matches!(
                 self[thread].state,
-                ThreadState::BlockedOnSend { badge, .. } if badge == sweep.badge
+                ThreadState::BlockedOnSend { badge, .. } if badge == cursor.badge
             );
         if is_meant {
             self.leave_endpoint(endpoint, thread);
@@ -136,20 +138,24 @@ impl<A: Arch> Kernel<A> {
     /// Takes a sender out of the queue of an endpoint that has a cursor. The removal may change the root of
     /// the queue, in which the cursor is stored, and the cursor must not point to the removed sender.
     #[cold]
-    pub(super) fn leave_swept(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
-        let mut sweep = self.sweep_of(endpoint);
-        self.set_sweep(endpoint, None);
-        if let Some(current) = sweep
+    pub(super) fn leave_while_cancelling(
+        &mut self,
+        endpoint: Ptr<Endpoint<A>>,
+        thread: Ptr<Thread<A>>,
+    ) {
+        let mut cursor = self.cancel_cursor_of(endpoint);
+        self.set_cancel_cursor(endpoint, None);
+        if let Some(current) = cursor
             && current.next == thread
         {
             let next = self.sender_behind(endpoint, thread);
-            sweep = next.map(|next| Sweep { next, ..current });
+            cursor = next.map(|next| CancelCursor { next, ..current });
         }
         if let EndpointState::Sending(mut queue) = self[endpoint].state() {
             queue.remove(&mut self.objects, thread);
             self[thread].membership = Membership::None;
             self[endpoint].set_state(EndpointState::Sending(queue));
         }
-        self.set_sweep(endpoint, sweep);
+        self.set_cancel_cursor(endpoint, cursor);
     }
 }

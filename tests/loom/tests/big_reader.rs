@@ -13,11 +13,11 @@ macro_rules! promises {
         #[allow(dead_code, reason = "not every negative control fails in every test")]
         mod $name {
             use super::{Arc, UnsafeCell, explore, spin_loop, thread};
-            use $sync::{Mailbox, World};
+            use $sync::{BigReaderLock, Mailbox};
 
             /// An entry lock of two or three cores, and a cell that each core owns.
             struct Machine<const CORES: usize> {
-                world: World<CORES>,
+                lock: BigReaderLock<CORES>,
                 belongings: [UnsafeCell<usize>; CORES],
                 requests: [Mailbox<usize>; CORES],
             }
@@ -28,7 +28,7 @@ macro_rules! promises {
             impl<const CORES: usize> Machine<CORES> {
                 fn new() -> Arc<Self> {
                     Arc::new(Self {
-                        world: World::new(),
+                        lock: BigReaderLock::new(),
                         belongings: core::array::from_fn(|_| UnsafeCell::new(0)),
                         requests: core::array::from_fn(|_| Mailbox::new()),
                     })
@@ -42,15 +42,15 @@ macro_rules! promises {
                 fn serve(&self, core: usize) {
                     // SAFETY: the mailbox belongs to this core.
                     unsafe {
-                        self.requests[core].serve(|more| {
+                        self.requests[core].handle(|more| {
                             self.belongings[core].with_mut(|value| *value += more);
                         });
                     }
                 }
 
                 fn enter(&self, core: usize) {
-                    if !self.world.try_enter(core) {
-                        self.world.wait(core, || {
+                    if !self.lock.try_lock_shared(core) {
+                        self.lock.lock_shared(core, || {
                             self.serve(core);
                             spin_loop();
                         });
@@ -61,7 +61,7 @@ macro_rules! promises {
                 fn work(&self, core: usize) {
                     self.enter(core);
                     self.use_own(core);
-                    self.world.leave(core);
+                    self.lock.unlock_shared(core);
                 }
 
                 /// A kernel entry in exclusive mode.
@@ -70,11 +70,11 @@ macro_rules! promises {
                     for other in 0..CORES {
                         self.use_own(other);
                     }
-                    self.world.resume(core);
+                    self.lock.unlock_exclusive(core);
                 }
 
                 fn stop(&self, core: usize) {
-                    self.world.stop(core, || {
+                    self.lock.lock_exclusive(core, || {
                         self.serve(core);
                         spin_loop();
                     });
@@ -120,9 +120,9 @@ macro_rules! promises {
                     let alone = thread::spawn(move || {
                         alone.stop(1);
                         // SAFETY: only the core in exclusive mode makes remote calls.
-                        unsafe { alone.requests[0].ask(7, spin_loop) };
+                        unsafe { alone.requests[0].call(7, spin_loop) };
                         alone.use_own(0);
-                        alone.world.resume(1);
+                        alone.lock.unlock_exclusive(1);
                     });
                     // The IPI arrives when the other core is in exclusive mode.
                     let mut seen = 0;
@@ -130,7 +130,7 @@ macro_rules! promises {
                         machine.enter(0);
                         // SAFETY: this core is in shared mode.
                         seen = machine.belongings[0].with(|value| unsafe { *value });
-                        machine.world.leave(0);
+                        machine.lock.unlock_shared(0);
                         spin_loop();
                     }
                     alone.join().unwrap();

@@ -18,7 +18,7 @@ use crate::token::Ptr;
 /// The timer deadline, and the levels for which it is valid.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Alarm {
+pub struct TimerDeadline {
     time: Ticks,
     /// At this level or above, no thread that would preempt is released earlier.
     lowest: u16,
@@ -30,12 +30,12 @@ pub struct Alarm {
 const TOP: u16 = 2 * abi::PRIORITIES as u16 + 1;
 
 /// The level of a rank.
-pub(crate) const fn level(rank: u16) -> u16 {
+pub(crate) const fn preemption_rank(rank: u16) -> u16 {
     rank + 1
 }
 
 /// Offsets for fast paths in assembly.
-impl Alarm {
+impl TimerDeadline {
     /// Offset of the time.
     pub const TIME: usize = core::mem::offset_of!(Self, time);
     /// Offset of the lowest level.
@@ -44,7 +44,7 @@ impl Alarm {
     pub const END: usize = core::mem::offset_of!(Self, end);
 }
 
-impl Alarm {
+impl TimerDeadline {
     /// No deadline, valid for no level.
     pub const NONE: Self = Self {
         time: Ticks::ZERO,
@@ -65,20 +65,20 @@ impl Alarm {
     /// Whether no thread can be due at `level` or above, because the deadline is in the future and would
     /// otherwise be earlier.
     #[inline(always)]
-    pub fn rules_out(&self, now: Ticks, level: u16) -> bool {
+    pub fn excludes_due(&self, now: Ticks, level: u16) -> bool {
         now < self.time && self.lowest <= level
     }
 
     /// A thread of level `level` waits for a release at `moment`. If that is before the deadline,
     /// the deadline is too late for lower levels.
-    pub fn expect(&mut self, level: u16, moment: Ticks) {
+    pub fn include(&mut self, level: u16, moment: Ticks) {
         if moment < self.time {
             self.lowest = self.lowest.max(level);
         }
     }
 
     /// A thread no longer waits for a release at `moment`, so that the deadline may be too early.
-    pub fn expect_no_more(&mut self, moment: Ticks) {
+    pub fn remove(&mut self, moment: Ticks) {
         if moment == self.time {
             self.end = 0;
         }
@@ -88,13 +88,13 @@ impl Alarm {
 impl<A: Arch> Kernel<A> {
     /// The level of the current thread, or of the idle loop.
     #[inline(always)]
-    pub(super) fn level_of(&self, thread: Option<Ptr<Thread<A>>>) -> u16 {
-        thread.map_or(0, |thread| level(self.rank(thread)))
+    pub(super) fn preemption_rank_of(&self, thread: Option<Ptr<Thread<A>>>) -> u16 {
+        thread.map_or(0, |thread| preemption_rank(self.rank(thread)))
     }
 
     /// Programs the timer for the next event, if that may have changed. `level` is that of the current
     /// thread.
-    pub(crate) fn update_alarm(&mut self, level: u16) {
+    pub(crate) fn update_timer_deadline(&mut self, level: u16) {
         self.arm(level);
     }
 
@@ -102,18 +102,18 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(super) fn arm(&mut self, level: u16) {
         let reprogram = core::mem::take(&mut self.core.reprogram);
-        if !reprogram && self.core.alarm.is_right_for(level) {
+        if !reprogram && self.core.timer_deadline.is_right_for(level) {
             return;
         }
         let budget = self.budget();
         if reprogram {
-            self.core.allowance = self.allowance(&budget);
+            self.core.check_threshold = self.check_threshold(&budget);
         }
-        let (time, end) = self.next_alarm(&budget, level);
-        if reprogram || time != self.core.alarm.time {
+        let (time, end) = self.next_timer_deadline(&budget, level);
+        if reprogram || time != self.core.timer_deadline.time {
             self.arch.set_deadline(time);
         }
-        self.core.alarm = Alarm {
+        self.core.timer_deadline = TimerDeadline {
             time,
             lowest: level,
             end,
@@ -122,7 +122,7 @@ impl<A: Arch> Kernel<A> {
 
     /// The next deadline for a level, and from which level on it would be too early.
     #[inline(always)]
-    fn next_alarm(&self, budget: &Budget, level: u16) -> (Ticks, u16) {
+    fn next_timer_deadline(&self, budget: &Budget, level: u16) -> (Ticks, u16) {
         let end = self.budget_end(budget).min(self.domain_end());
         let domain = self.core.current_domain();
         if self.core.release.earliest(domain) >= end {
@@ -133,7 +133,7 @@ impl<A: Arch> Kernel<A> {
             .release
             .earliest_from(domain, level, self.core.level)
         {
-            Some((rank, time)) if time < end => (time, self::level(rank)),
+            Some((rank, time)) if time < end => (time, self::preemption_rank(rank)),
             _ => (end, TOP),
         }
     }
@@ -141,28 +141,29 @@ impl<A: Arch> Kernel<A> {
     /// Other cores may have changed the budget of the current context and the release queues: computes the
     /// budget check threshold again, and makes the end of this entry program the timer again.
     #[cfg(feature = "smp")]
-    pub(crate) fn forget_limits(&mut self) {
-        self.core.allowance = self.allowance(&self.budget());
-        self.core.alarm = Alarm::NONE;
+    pub(crate) fn recompute_deadlines(&mut self) {
+        self.core.check_threshold = self.check_threshold(&self.budget());
+        self.core.timer_deadline = TimerDeadline::NONE;
     }
 
     /// Whether the timer deadline is the right one: for invariant checks.
     #[cfg(any(test, feature = "invariants"))]
-    pub(crate) fn alarm_is_right(&self) -> bool {
-        let level = self.level_of(self.core.current);
-        self.core.alarm.is_right_for(level)
-            && self.core.alarm.time == self.next_alarm(&self.budget(), level).0
+    pub(crate) fn is_timer_deadline_right(&self) -> bool {
+        let level = self.preemption_rank_of(self.core.current);
+        self.core.timer_deadline.is_right_for(level)
+            && self.core.timer_deadline.time == self.next_timer_deadline(&self.budget(), level).0
     }
 
     /// The time for which the timer is programmed.
     #[cfg(any(test, feature = "invariants"))]
-    pub fn alarm(&self) -> Ticks {
-        self.core.alarm.time
+    pub fn timer_deadline(&self) -> Ticks {
+        self.core.timer_deadline.time
     }
 
     /// Whether a thread is due at `level` or above.
     pub(crate) fn is_due_from(&self, level: u16) -> bool {
-        !self.core.alarm.rules_out(self.core.now, level) && self.is_first_due_from(level)
+        !self.core.timer_deadline.excludes_due(self.core.now, level)
+            && self.is_first_due_from(level)
     }
 
     /// The slow path, where the deadline does not rule it out.

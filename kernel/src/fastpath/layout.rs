@@ -100,16 +100,16 @@ impl<A: Arch> Layout<A> {
     pub const THREAD_RECEIVES_WITH: usize = Self::THREAD_STATE + 2 * size_of::<usize>();
     /// The reply object that tracks the call, in the state blocked on reply.
     pub const THREAD_CALLS_WITH: usize = Self::THREAD_STATE + size_of::<usize>();
-    /// [`ThreadState::Running`](crate::object::ThreadState::Running).
+    /// [`ThreadState::Running`].
     // SAFETY: the enum is `repr(usize)`.
     pub const RUNNING: usize = unsafe { tag(&ThreadState::<A>::Running) };
-    /// [`ThreadState::BlockedOnReceive`](crate::object::ThreadState::BlockedOnReceive).
+    /// [`ThreadState::BlockedOnReceive`].
     pub const BLOCKED_ON_RECEIVE: usize = 4;
-    /// [`ThreadState::BlockedOnReply`](crate::object::ThreadState::BlockedOnReply).
+    /// [`ThreadState::BlockedOnReply`].
     pub const BLOCKED_ON_REPLY: usize = 5;
     /// The pending fault.
     pub const THREAD_FAULT: usize = offset_of!(Thread<A>, fault);
-    /// [`PendingFault::None`](crate::object::PendingFault::None).
+    /// [`PendingFault::None`].
     // SAFETY: the enum is `repr(usize)`.
     pub const NO_FAULT: usize = unsafe { tag(&PendingFault::None) };
     /// The scheduling context.
@@ -148,12 +148,12 @@ impl<A: Arch> Layout<A> {
     pub const REPLY_ABOVE: usize = offset_of!(Reply<A>, above);
     /// The reply object or context of that link.
     pub const REPLY_ABOVE_WHICH: usize = Self::REPLY_ABOVE + size_of::<usize>();
-    /// [`Above::None`](crate::object::Above::None).
+    /// [`Above::None`].
     // SAFETY: the enum is `repr(usize)`.
     pub const ABOVE_NONE: usize = unsafe { tag(&Above::<A>::None) };
-    /// [`Above::Reply`](crate::object::Above::Reply).
+    /// [`Above::Reply`].
     pub const ABOVE_REPLY: usize = 1;
-    /// [`Above::Context`](crate::object::Above::Context).
+    /// [`Above::Context`].
     pub const ABOVE_CONTEXT: usize = 2;
 }
 

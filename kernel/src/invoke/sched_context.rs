@@ -171,7 +171,11 @@ fn yield_to<A: Arch>(
         kernel.answer_timeout(reply, target);
     }
     kernel.charge_remote_thread(target);
+    // If the target runs on another core, its slice ends there.
     if kernel.is_schedulable(target) && !kernel.has_budget(target) {
+        if kernel.is_current(target) {
+            return answer_now(kernel);
+        }
         kernel.postpone(target);
     }
     if !kernel.is_schedulable(target) {

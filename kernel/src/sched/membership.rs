@@ -89,9 +89,10 @@ impl<A: Arch> Kernel<A> {
         }
         owner.leave_scheduler(thread);
         change(owner);
-        // A thread that runs on another core may have used up its budget before that core has noticed.
         if schedulable && (!cfg!(feature = "smp") || owner.has_budget(thread)) {
             owner.ready_front(thread);
+        } else if owner.core.current == Some(thread) && membership == Membership::None {
+            // It runs on another core, and its budget was found to be used up: its slice ends there.
         } else if schedulable || membership == Membership::Release {
             owner.postpone(thread);
         }

@@ -2,7 +2,7 @@
 //!
 //! An input is a byte string. It is decoded as a history ([`input`]): system calls with any label,
 //! capabilities and words, and between them time, interrupts and faults. A hostile program with a
-//! capability of every kind ([`world`]) makes the calls. After every kernel entry the machine checks
+//! capability of every kind ([`system`]) makes the calls. After every kernel entry the machine checks
 //! the invariants; after every method call the player ([`player`]) checks that the result is one that
 //! the interface defines, and that a method that fails has changed nothing.
 //!
@@ -13,7 +13,7 @@ pub mod input;
 pub mod ledger;
 pub mod player;
 pub mod seeds;
-pub mod world;
+pub mod system;
 
 pub use ledger::Ledger;
 pub use player::{Twin, play, play_with};

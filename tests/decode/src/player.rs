@@ -14,7 +14,7 @@ use kernel::time::Ticks;
 
 use crate::input::{Bytes, Call, Step};
 use crate::ledger::Ledger;
-use crate::world::BigReaderLock;
+use crate::system::TestSystem;
 
 /// The maximum number of steps played; more would only take time.
 const MOST_STEPS: usize = 200;
@@ -50,14 +50,14 @@ pub fn play(input: &[u8]) -> Ledger {
 /// As [`play`].
 pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
     thread_local! {
-        static WORLD: RefCell<Option<BigReaderLock>> = const { RefCell::new(None) };
+        static WORLD: RefCell<Option<TestSystem>> = const { RefCell::new(None) };
     }
     WORLD.with_borrow_mut(|place| {
         // Taken out, so that a machine in which a check failed is not used again.
-        let mut world = place.take().unwrap_or_default();
-        world.restart();
-        let ledger = Player::new(&mut world.machine, twin).play(Bytes(input));
-        *place = Some(world);
+        let mut system = place.take().unwrap_or_default();
+        system.restart();
+        let ledger = Player::new(&mut system.machine, twin).play(Bytes(input));
+        *place = Some(system);
         ledger
     })
 }
@@ -221,7 +221,7 @@ impl<'a> Player<'a> {
         match self.twin {
             Twin::KeepsCopy if failed => {
                 let space = kernel[task.thread].cap(ThreadSlot::CSpace);
-                let Ok(slot) = lookup_cap(kernel, space, crate::world::at::EMPTY + 7) else {
+                let Ok(slot) = lookup_cap(kernel, space, crate::system::at::EMPTY + 7) else {
                     return;
                 };
                 kernel[slot].set_cap(Cap::Domain);

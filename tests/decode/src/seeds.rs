@@ -3,7 +3,7 @@
 use abi::{GuardData, Method, ObjectType, Rights, Syscall, WORD_BITS, endpoint_flags};
 
 use crate::input::{Call, Step};
-use crate::world::at;
+use crate::system::at;
 
 /// The first byte of a history: the clock does not advance in the kernel, and fast paths are enabled.
 const SETTING: u8 = 0;

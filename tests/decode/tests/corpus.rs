@@ -7,7 +7,7 @@ use abi::{Method, Syscall};
 use decode::input::{Call, Step};
 use decode::ledger::{CALLS, is_absent, methods};
 use decode::seeds::seeds;
-use decode::world::at;
+use decode::system::at;
 use decode::{Ledger, Twin, play, play_with};
 
 /// The histories of the committed corpus.

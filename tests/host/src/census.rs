@@ -40,7 +40,7 @@ pub fn check(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Result<(), Violation
         census.enter(kernel, root);
     }
     for line in kernel.irqs.iter() {
-        census.note(kernel, state_address(&line.notification));
+        census.note(kernel, position_of(&line.notification));
     }
     while let Some(place) = census.waiting.pop() {
         let slot = &kernel[place];
@@ -75,7 +75,7 @@ pub fn capabilities(kernel: &Kernel<Host>, roots: &[Cap<Host>]) -> Vec<(usize, R
     found
 }
 
-fn state_address(slot: &Slot<Host>) -> Place {
+fn position_of(slot: &Slot<Host>) -> Place {
     // SAFETY: a slot of a kernel that is not freed; the pointer is only used to read through the
     // kernel.
     unsafe { Ptr::new(std::ptr::NonNull::from(slot)) }

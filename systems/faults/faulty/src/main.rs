@@ -23,7 +23,7 @@ fn main(startup: &'static Startup) {
 #[inline(never)]
 fn read_through_null() {
     // SAFETY: nothing is mapped there, so the read raises a fault, as intended.
-    unsafe { black_box(black_box(8 as *const usize).read_volatile()) };
+    unsafe { black_box(black_box(core::ptr::without_provenance::<usize>(8)).read_volatile()) };
 }
 
 #[inline(never)]

@@ -3,7 +3,7 @@
 use hostility::kind::Kind;
 use userlib::{Result, boot};
 
-use crate::world::Gifts;
+use crate::system::Gifts;
 
 /// An interrupt, and I/O ports without an effect (the page registers of the DMA controller).
 #[cfg(target_arch = "x86_64")]

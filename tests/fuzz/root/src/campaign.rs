@@ -10,8 +10,8 @@ use userlib::time::Clock;
 use userlib::{BootInfo, Environment, Error, Microseconds, Result, boot, println, syscall, tar};
 
 use crate::reached::Reached;
+use crate::system::{self, MEMBERS, TestSystem};
 use crate::victims::{Pair, Terms};
-use crate::world::{self, BigReaderLock, MEMBERS};
 
 /// A campaign.
 pub struct Campaign {
@@ -222,12 +222,12 @@ impl Campaign {
                 ledger.set(Word::Trace, TRACE);
             }
             let cores = if self.on_all_cores { MEMBERS } else { 1 };
-            let world = BigReaderLock::build(grounds, self.makes_time, cores)?;
-            stuck += Self::watch(&world, grounds)?;
-            let members = world.members();
-            world.end(grounds)?;
+            let system = TestSystem::build(grounds, self.makes_time, cores)?;
+            stuck += Self::watch(&system, grounds)?;
+            let members = system.members();
+            system.end(grounds)?;
             // This prevents a new context from being used before the old one would have been replenished.
-            for _ in 0..world::PERIOD.0 / OWN_TIME.period.0 {
+            for _ in 0..system::PERIOD.0 / OWN_TIME.period.0 {
                 syscall::yield_now();
             }
             for member in members {
@@ -245,14 +245,14 @@ impl Campaign {
     }
 
     /// Lets a round run until its first member has finished; returns how often a member was stuck.
-    fn watch(world: &BigReaderLock, grounds: &mut Grounds) -> Result<usize> {
-        for member in world.members() {
-            world.start(grounds, member)?;
+    fn watch(system: &TestSystem, grounds: &mut Grounds) -> Result<usize> {
+        for member in system.members() {
+            system.start(grounds, member)?;
         }
         let (mut last, mut idle, mut stuck) = ([0; MEMBERS], [0; MEMBERS], 0);
         while stuck < PATIENCE {
             syscall::yield_now();
-            for member in world.members() {
+            for member in system.members() {
                 let calls = Ledger::new(grounds.pages[member].words).get(Word::Calls);
                 let is_first = member == 0;
                 if is_first && calls >= ROUND {
@@ -270,7 +270,7 @@ impl Campaign {
                 }
                 if idle[member] % 3 == 2 && calls < ROUND {
                     stuck += 1;
-                    world.start(grounds, member)?;
+                    system.start(grounds, member)?;
                 }
             }
         }

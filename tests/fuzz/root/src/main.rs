@@ -13,8 +13,8 @@
 mod arch;
 mod campaign;
 mod reached;
+mod system;
 mod victims;
-mod world;
 
 use campaign::{ALL_CORES, CAMPAIGNS, Grounds};
 use reached::Reached;
@@ -61,7 +61,7 @@ fn main(boot: &'static BootInfo) -> Result {
     }
     let own = runtime::stack_use();
     let hostile = StackUse {
-        size: world::SIZE.stack().len(),
+        size: system::SIZE.stack().len(),
         used: reached.stack,
     };
     println!("fuzz: of the stacks {own} (root task) and {hostile} (hostile component) were used");

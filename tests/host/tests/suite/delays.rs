@@ -10,7 +10,7 @@ use host_tests::{Budget, Spec, Task};
 use kernel::time::Ticks;
 use proptest::prelude::*;
 
-use crate::random::{Act, BigReaderLock, History, Step, step};
+use crate::random::{Act, History, Step, TestSystem, step};
 
 /// The worst-case execution time of a kernel entry, in microseconds.
 const BOUND: u64 = 10;
@@ -20,7 +20,7 @@ const WORK: u64 = 30;
 
 /// A random system with a high-priority thread.
 struct System {
-    world: BigReaderLock,
+    system: TestSystem,
     urgent: Task,
     /// When its budget is or was replenished, unless it has run since.
     due: Option<u64>,
@@ -32,13 +32,13 @@ struct System {
 
 impl System {
     fn new(kernel_time: u64) -> Self {
-        let mut world = BigReaderLock::new();
+        let mut system = TestSystem::new();
         let spec = Spec::new("urgent", 254).budget(Budget::new(200, PERIOD).refills(2));
-        let urgent = world.machine.spawn(spec);
-        world.machine.set_criticality(urgent, 7);
-        world.machine.kernel.arch.time_per_look = Ticks(kernel_time);
+        let urgent = system.machine.spawn(spec);
+        system.machine.set_criticality(urgent, 7);
+        system.machine.kernel.arch.time_per_look = Ticks(kernel_time);
         let mut system = Self {
-            world,
+            system,
             urgent,
             due: None,
             worst: 0,
@@ -50,7 +50,7 @@ impl System {
 
     /// If the high-priority thread runs, it does its work and yields.
     fn look(&mut self) {
-        let machine = &mut self.world.machine;
+        let machine = &mut self.system.machine;
         if !machine.runs(self.urgent) {
             return;
         }
@@ -67,7 +67,7 @@ impl System {
 
     fn pass(&mut self, ticks: u64) {
         for _ in 0..ticks {
-            self.world.machine.advance(1);
+            self.system.machine.advance(1);
             self.look();
         }
     }
@@ -76,13 +76,13 @@ impl System {
         match step {
             // The timer interrupt is not late here.
             Step::Late(ticks) | Step::Time(ticks) => self.pass(*ticks),
-            Step::Act(_) if self.world.machine.current().is_none() => self.pass(100),
+            Step::Act(_) if self.system.machine.current().is_none() => self.pass(100),
             Step::Order(_) => {
-                self.world.step(step);
+                self.system.step(step);
                 // The root task has a higher priority.
-                self.due = self.due.filter(|due| *due > self.world.machine.now());
+                self.due = self.due.filter(|due| *due > self.system.machine.now());
             }
-            _ => self.world.step(step),
+            _ => self.system.step(step),
         }
         self.look();
     }
@@ -118,7 +118,7 @@ fn a_timer_that_is_late_is_caught() {
     }
     let mut system = System::new(0);
     for _ in 0..10 {
-        system.world.machine.stall(PERIOD / 2);
+        system.system.machine.stall(PERIOD / 2);
         system.step(&Step::Act(Act::Yield));
     }
     assert!(

@@ -1,6 +1,6 @@
 //! Fast paths: equal in effect to the slow path, and eligible only in the common cases.
 
-use crate::random::{BigReaderLock, History, step};
+use crate::random::{History, TestSystem, step};
 use abi::registers::COUNT;
 use abi::slots::INIT_THREAD_CNODE as ROOT;
 use abi::{Method, ObjectType, Rights, endpoint_flags};
@@ -10,8 +10,8 @@ use kernel::collections::Linked;
 use proptest::prelude::*;
 
 /// All observable state of a simulated system.
-fn picture(world: &BigReaderLock) -> String {
-    let machine = &world.machine;
+fn picture(system: &TestSystem) -> String {
+    let machine = &system.machine;
     let core = &machine.kernel.core;
     let mut picture = format!(
         "{} at {:?}: {:?} used, timer at {:?}\n",
@@ -20,7 +20,7 @@ fn picture(world: &BigReaderLock) -> String {
         core.consumed,
         machine.kernel.arch.deadline
     );
-    for task in &world.tasks {
+    for task in &system.tasks {
         let state = machine.state(*task);
         picture += &format!("{} {state:?}", machine.name(*task));
         if state != State::Gone {
@@ -32,7 +32,7 @@ fn picture(world: &BigReaderLock) -> String {
         }
         picture.push('\n');
     }
-    for context in world
+    for context in system
         .contexts
         .iter()
         .filter(|slot| !machine.is_empty(**slot))
@@ -41,7 +41,7 @@ fn picture(world: &BigReaderLock) -> String {
         let consumed = machine.kernel[machine.context(*context)].consumed;
         picture += &format!("{} {refills:?} {consumed:?}\n", machine.holder(*context));
     }
-    for notification in &world.notifications {
+    for notification in &system.notifications {
         if let Cap::Notification(cap) = machine.cap(*notification) {
             picture += match machine.kernel[cap.object].state {
                 kernel::object::NotificationState::Idle => "idle\n",
@@ -64,7 +64,7 @@ proptest! {
     fn both_paths_lead_to_the_same(
         history in prop::collection::vec(step(), 1..150).prop_map(History),
     ) {
-        let (mut short, mut general) = (BigReaderLock::new(), BigReaderLock::new());
+        let (mut short, mut general) = (TestSystem::new(), TestSystem::new());
         general.machine.kernel.arch.fast_paths = false;
         let before = general.machine.kernel.watch.fast_paths;
         for step in &history.0 {

@@ -59,7 +59,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-struct BigReaderLock {
+struct TestSystem {
     machine: Machine,
     endpoints: Vec<CPtr>,
     replies: Vec<CPtr>,
@@ -69,7 +69,7 @@ struct BigReaderLock {
     client: Task,
 }
 
-impl BigReaderLock {
+impl TestSystem {
     fn new() -> Self {
         let mut machine = Machine::new();
         let elsewhere = (machine.endpoint(), machine.reply());
@@ -174,21 +174,21 @@ proptest! {
 
     #[test]
     fn a_limit_bounds_what_servers_use_of_a_call(steps in prop::collection::vec(step(), 1..60)) {
-        let mut world = BigReaderLock::new();
+        let mut system = TestSystem::new();
         let limit = LIMITS[0] as u64;
         for step in steps {
-            let calling = world.machine.state(world.client) == State::Calling;
+            let calling = system.machine.state(system.client) == State::Calling;
             if !calling {
                 break;
             }
-            world.step(step);
-            if world.machine.state(world.client) == State::Calling {
-                prop_assert!(world.lost() <= limit);
+            system.step(step);
+            if system.machine.state(system.client) == State::Calling {
+                prop_assert!(system.lost() <= limit);
                 // Either there is budget below the limit left, or no thread runs: the context's
                 // thread waits, or the context has no thread.
-                prop_assert!(world.lost() < limit || world.machine.running() == "nobody");
+                prop_assert!(system.lost() < limit || system.machine.running() == "nobody");
             } else {
-                prop_assert_eq!(world.machine.holder(world.client.context), "client");
+                prop_assert_eq!(system.machine.holder(system.client.context), "client");
             }
         }
     }

@@ -64,7 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A passive server with requests of equal cost, its clients, and a handler that receives the
 /// server's timeouts.
-struct BigReaderLock {
+struct TestSystem {
     machine: Machine,
     endpoint: CPtr,
     reply: CPtr,
@@ -78,7 +78,7 @@ struct BigReaderLock {
     answered: usize,
 }
 
-impl BigReaderLock {
+impl TestSystem {
     fn new(budgets: &[Budget], threshold: u64, flags: usize) -> Self {
         let mut machine = Machine::new();
         let (endpoint, reply) = (machine.endpoint(), machine.reply());
@@ -180,16 +180,16 @@ proptest! {
         request in 1..200u64,
         steps in prop::collection::vec(step(), 1..120),
     ) {
-        let mut world = BigReaderLock::new(&budgets, request + MIN_BUDGET, 0);
+        let mut system = TestSystem::new(&budgets, request + MIN_BUDGET, 0);
         for step in steps {
             // Reducing the budget of a context while a server uses it is the responsibility of the
             // operator.
             let lent = matches!(step, Step::Configure(client, _)
-                if world.machine.holder(world.clients[client].context) != "client");
+                if system.machine.holder(system.clients[client].context) != "client");
             if !lent {
-                world.step(step, request);
+                system.step(step, request);
             }
-            prop_assert!(!world.timed_out());
+            prop_assert!(!system.timed_out());
         }
     }
 }
@@ -199,47 +199,47 @@ proptest! {
 #[test]
 fn the_way_of_a_deferred_caller_is_covered() {
     for (threshold, covered) in [(120, true), (119, false)] {
-        let mut world =
-            BigReaderLock::new(&[Budget::new(threshold + 20, 1000); CLIENTS], threshold, 0);
+        let mut system =
+            TestSystem::new(&[Budget::new(threshold + 20, 1000); CLIENTS], threshold, 0);
         for client in 1..CLIENTS {
-            world.step(Step::Suspend(client), 100);
+            system.step(Step::Suspend(client), 100);
         }
-        world.step(Step::Run(50), 100);
-        world.step(Step::Call, 100);
-        world.step(Step::Divert(0), 100);
-        let client = world.clients[0];
-        world.machine.advance_until(|machine| machine.runs(client));
-        world.step(Step::Run(20), 100);
-        world.step(Step::Call, 100);
-        world.step(Step::Run(200), 100);
-        assert_eq!(world.timed_out(), !covered);
+        system.step(Step::Run(50), 100);
+        system.step(Step::Call, 100);
+        system.step(Step::Divert(0), 100);
+        let client = system.clients[0];
+        system.machine.advance_until(|machine| machine.runs(client));
+        system.step(Step::Run(20), 100);
+        system.step(Step::Call, 100);
+        system.step(Step::Run(200), 100);
+        assert_eq!(system.timed_out(), !covered);
     }
 }
 
 /// Negative control: a threshold below the cost of a request does not guarantee anything.
 #[test]
 fn a_threshold_too_low_lets_a_server_run_out_of_time() {
-    let mut world = BigReaderLock::new(&[Budget::new(121, 1000); CLIENTS], 100, 0);
-    world.step(Step::Call, 122);
+    let mut system = TestSystem::new(&[Budget::new(121, 1000); CLIENTS], 100, 0);
+    system.step(Step::Call, 122);
     for _ in 0..10 {
-        world.step(Step::Run(100), 122);
+        system.step(Step::Run(100), 122);
     }
-    assert!(world.timed_out());
+    assert!(system.timed_out());
 }
 
 /// A limit ends a request that a threshold without a limit would let continue.
 #[test]
 fn a_limit_ends_a_request_that_takes_too_long() {
-    let mut world = BigReaderLock::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
-    world.step(Step::Call, 101);
-    world.step(Step::Run(300), 101);
-    assert!(world.timed_out());
-    assert_eq!(world.answered, 0);
-    let mut world = BigReaderLock::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
-    world.step(Step::Call, 99);
-    world.step(Step::Run(300), 99);
-    assert!(!world.timed_out());
-    assert_eq!(world.answered, 1);
+    let mut system = TestSystem::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
+    system.step(Step::Call, 101);
+    system.step(Step::Run(300), 101);
+    assert!(system.timed_out());
+    assert_eq!(system.answered, 0);
+    let mut system = TestSystem::new(&[Budget::new(400, 1000); CLIENTS], 100, LIMIT);
+    system.step(Step::Call, 99);
+    system.step(Step::Run(300), 99);
+    assert!(!system.timed_out());
+    assert_eq!(system.answered, 1);
 }
 
 /// Intervals of work and of pause.

@@ -171,7 +171,7 @@ impl std::fmt::Debug for History {
 }
 
 /// The objects that the programs share.
-pub(super) struct BigReaderLock {
+pub(super) struct TestSystem {
     pub(super) machine: Machine,
     pub(super) tasks: Vec<Task>,
     pub(super) endpoints: Vec<CPtr>,
@@ -182,7 +182,7 @@ pub(super) struct BigReaderLock {
     pub(super) contexts: Vec<CPtr>,
 }
 
-impl BigReaderLock {
+impl TestSystem {
     pub(super) fn new() -> Self {
         Self::of(Machine::new())
     }
@@ -497,13 +497,13 @@ proptest! {
         limited in any::<bool>(),
         history in prop::collection::vec(step(), 1..150).prop_map(History),
     ) {
-        let mut world = BigReaderLock::new();
+        let mut system = TestSystem::new();
         if limited {
-            world.limit_calls();
+            system.limit_calls();
         }
-        world.machine.kernel.arch.time_per_look = Ticks(kernel_time);
+        system.machine.kernel.arch.time_per_look = Ticks(kernel_time);
         for step in &history.0 {
-            world.step(step);
+            system.step(step);
         }
     }
 }

@@ -6,7 +6,7 @@ use host_tests::Machine;
 use kernel::time::Ticks;
 use proptest::prelude::*;
 
-use crate::random::{BigReaderLock, Step, step};
+use crate::random::{Act, Order, Step, TestSystem, step};
 
 const CORES: usize = 3;
 
@@ -18,19 +18,19 @@ fn step_of_a_core() -> impl Strategy<Value = (usize, Step)> {
 /// Plays a history. If cores are late, cores that do not act take no interrupts until they act next,
 /// and take IPIs only after their next system call.
 fn play(history: &[(usize, Step)], late: bool) {
-    let mut world = BigReaderLock::of(Machine::with_cores(CORES));
-    world.machine.others_are_late = late;
-    world.machine.calls_are_slow = late;
+    let mut system = TestSystem::of(Machine::with_cores(CORES));
+    system.machine.others_are_late = late;
+    system.machine.calls_are_slow = late;
     for core in 0..CORES {
         let per_look = if late { core as u64 } else { 0 };
-        world.machine.kernel_of(core).arch.time_per_look = Ticks(per_look);
+        system.machine.kernel_of(core).arch.time_per_look = Ticks(per_look);
     }
     for (core, step) in history {
-        world.machine.turn_to(*core);
+        system.machine.turn_to(*core);
         if !late {
-            world.machine.advance(0);
+            system.machine.advance(0);
         }
-        world.step(step);
+        system.step(step);
     }
 }
 
@@ -55,21 +55,28 @@ proptest! {
     }
 }
 
-/// A call on a remotely modified core takes the slow path, and its thread's budget is used up during it.
-#[test]
-fn a_slow_call_after_a_visit_ends_with_its_time() {
-    use crate::random::{Act, Order};
-    let call = || Step::Act(Act::Endpoint(abi::Syscall::Call, 0, 0, false));
+/// A call that reaches nothing; it enters the kernel.
+fn call() -> Step {
+    Step::Act(Act::Endpoint(abi::Syscall::Call, 0, 0, false))
+}
+
+fn configure(context: u8, budget: u64, period: u64) -> Step {
     let budget = host_tests::Budget {
-        budget: 97,
-        period: 100,
+        budget,
+        period,
         extra_refills: 0,
-        badge: 7,
+        badge: 0,
         sporadic: false,
         idling: false,
     };
+    Step::Order(Order::Configure(context, budget))
+}
+
+/// A call on a core that another core has changed is slow, and the thread's budget ends with it.
+#[test]
+fn a_slow_call_after_remote_access_ends_with_its_budget() {
     let history = [
-        (0, Step::Order(Order::Configure(15, budget))),
+        (0, configure(15, 97, 100)),
         (2, call()),
         (0, Step::Order(Order::Domain(52, 0))),
         (2, call()),
@@ -77,24 +84,33 @@ fn a_slow_call_after_a_visit_ends_with_its_time() {
     play(&history, true);
 }
 
-/// A thread on a core that another one has changed yields to a thread whose budget another core has set.
+/// A slow thread yields to a thread that runs on another core and has just used up its budget.
 #[test]
-fn a_slow_yield_to_a_thread_leaves_time_to_use() {
-    use crate::random::{Act, Order};
-    let call = || Step::Act(Act::Endpoint(abi::Syscall::Call, 0, 0, false));
-    let budget = host_tests::Budget {
-        budget: 40,
-        period: 40,
-        extra_refills: 0,
-        badge: 0,
-        sporadic: false,
-        idling: false,
-    };
+fn a_slow_yield_to_a_remote_thread_leaves_no_thread_without_budget() {
     let history = [
         (1, call()),
-        (0, Step::Order(Order::Configure(55, budget))),
+        (0, configure(55, 40, 40)),
         (1, call()),
         (1, Step::Act(Act::YieldTo(11))),
+        (0, call()),
+    ];
+    play(&history, true);
+}
+
+/// The same with a timer, before the other core has noticed.
+#[test]
+fn a_thread_that_a_remote_one_yields_to_ends_its_slice_on_its_own_core() {
+    let history = [
+        (1, call()),
+        (0, call()),
+        (1, call()),
+        (0, Step::Act(Act::Notification(abi::Syscall::Send, 0))),
+        (1, call()),
+        (0, configure(35, 40, 40)),
+        (2, Step::Time(76)),
+        (0, Step::Time(1)),
+        (2, Step::Act(Act::YieldToTimeout(31, 5, 11))),
+        (1, call()),
         (0, call()),
     ];
     play(&history, true);

@@ -78,7 +78,7 @@ fn budget() -> impl Strategy<Value = Budget> {
         })
 }
 
-struct BigReaderLock {
+struct TestSystem {
     machine: Machine,
     tasks: Vec<Task>,
     servers: [Task; 2],
@@ -87,7 +87,7 @@ struct BigReaderLock {
     notifications: [CPtr; 2],
 }
 
-impl BigReaderLock {
+impl TestSystem {
     fn new(budgets: &[Budget]) -> Self {
         let mut machine = Machine::new();
         // The root task can run at every criticality level.
@@ -235,12 +235,12 @@ proptest! {
         budgets in prop::collection::vec(budget(), TASKS),
         steps in prop::collection::vec(step(), 1..200),
     ) {
-        let mut world = BigReaderLock::new(&budgets);
+        let mut system = TestSystem::new(&budgets);
         for step in steps {
-            world.step(step);
-            world.check_funds().map_err(TestCaseError::fail)?;
+            system.step(step);
+            system.check_funds().map_err(TestCaseError::fail)?;
         }
-        world.check(&budgets)?;
+        system.check(&budgets)?;
     }
 
     /// The highest-priority thread gets its budget in every period, except for a remainder, less than
@@ -273,29 +273,31 @@ proptest! {
 
 /// Two negative controls: systems with one running task, in which `spoil` changes the kernel every 30
 /// µs.
-fn spoiled(spoil: impl Fn(&mut BigReaderLock)) -> BigReaderLock {
-    let mut world = BigReaderLock::new(&BUDGETS);
+fn spoiled(spoil: impl Fn(&mut TestSystem)) -> TestSystem {
+    let mut system = TestSystem::new(&BUDGETS);
     for _ in 0..20 {
-        world.step(Step::Run(30));
-        spoil(&mut world);
+        system.step(Step::Run(30));
+        spoil(&mut system);
     }
-    world
+    system
 }
 
 const BUDGETS: [Budget; TASKS] = [Budget::new(100, 500); TASKS];
 
 #[test]
 fn a_kernel_that_forgets_to_charge_is_caught() {
-    let world = spoiled(|world| world.machine.kernel.core.now = Ticks(world.machine.now()));
-    assert!(world.check(&BUDGETS).is_err());
+    let system = spoiled(|system| system.machine.kernel.core.now = Ticks(system.machine.now()));
+    assert!(system.check(&BUDGETS).is_err());
 }
 
 #[test]
 fn a_kernel_that_runs_somebody_before_the_time_is_caught() {
-    let world = spoiled(|_| ());
-    assert_eq!(world.check_funds(), Ok(()));
-    let thread = world.machine.kernel.core.current.expect("a thread runs");
-    let context = world.machine.kernel[thread].sched_context.expect("context");
-    world.machine.kernel[context].charge(Ticks(100), Ticks(20));
-    assert!(world.check_funds().is_err());
+    let system = spoiled(|_| ());
+    assert_eq!(system.check_funds(), Ok(()));
+    let thread = system.machine.kernel.core.current.expect("a thread runs");
+    let context = system.machine.kernel[thread]
+        .sched_context
+        .expect("context");
+    system.machine.kernel[context].charge(Ticks(100), Ticks(20));
+    assert!(system.check_funds().is_err());
 }

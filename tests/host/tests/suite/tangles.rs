@@ -111,14 +111,14 @@ fn history() -> impl Strategy<Value = History> {
     phases.prop_map(|(build, steps)| History([build, steps].concat()))
 }
 
-struct BigReaderLock {
+struct TestSystem {
     machine: Machine,
     worker: Task,
     places: CPtr,
     untypeds: CPtr,
 }
 
-impl BigReaderLock {
+impl TestSystem {
     fn new() -> Self {
         let mut machine = Machine::new();
         let worker = machine.spawn(Spec::new("worker", 100).active());
@@ -269,10 +269,10 @@ proptest! {
 
     #[test]
     fn everything_can_be_deleted(history in history()) {
-        let mut world = BigReaderLock::new();
+        let mut system = TestSystem::new();
         for step in &history.0 {
-            world.step(*step);
+            system.step(*step);
         }
-        world.finish();
+        system.finish();
     }
 }

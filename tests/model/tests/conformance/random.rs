@@ -119,7 +119,7 @@ impl std::fmt::Debug for History {
 }
 
 /// The objects that the programs share.
-struct BigReaderLock {
+struct TestSystem {
     twin: Twin,
     tasks: Vec<Task>,
     endpoints: Vec<CPtr>,
@@ -132,7 +132,7 @@ struct BigReaderLock {
     count: usize,
 }
 
-impl BigReaderLock {
+impl TestSystem {
     fn new() -> Result<Self, String> {
         let mut twin = Twin::new();
         let machine = &mut twin.machine;
@@ -167,7 +167,7 @@ impl BigReaderLock {
         contexts.push(machine.new_context(Budget::new(100, 400)));
         contexts.push(machine.create(ObjectType::SchedContext, 8));
         machine.rest();
-        let mut world = Self {
+        let mut system = Self {
             tasks: Vec::new(),
             twin,
             endpoints,
@@ -179,12 +179,12 @@ impl BigReaderLock {
             count: 0,
         };
         for task in tasks {
-            world.twin.add(task);
-            world.tasks.push(task);
+            system.twin.add(task);
+            system.tasks.push(task);
         }
-        world.twin.slots = world.mortal();
-        world.twin.follow()?;
-        Ok(world)
+        system.twin.slots = system.mortal();
+        system.twin.follow()?;
+        Ok(system)
     }
 
     /// The slots of all objects that may be deleted.
@@ -359,10 +359,10 @@ type Sabotage = fn(&mut Kernel<Host>);
 
 /// Runs a history in both; reports the first difference.
 fn compare(history: &[Step], sabotage: Sabotage) -> Result<(), String> {
-    let mut world = BigReaderLock::new()?;
+    let mut system = TestSystem::new()?;
     for (number, step) in history.iter().enumerate() {
-        world.step(step).map_err(|difference| format!("step {number}, {step:?}: {difference}"))?;
-        sabotage(world.twin.machine.kernel);
+        system.step(step).map_err(|difference| format!("step {number}, {step:?}: {difference}"))?;
+        sabotage(system.twin.machine.kernel);
     }
     Ok(())
 }

@@ -7,16 +7,16 @@ use kernel::cap::{Cap, Slot, UntypedCap, move_cap};
 use kernel::invariants::{check_cap, check_entry, check_slot};
 
 use super::caught;
-use super::world::BigReaderLock;
+use super::system::TestSystem;
 
 const ONE_TYPE: &str = "memory has one type at a time, and what was made of untyped memory lies in \
                         the part that is given out";
 
 /// Makes the capability of `signal` refer to the memory of its neighbour in the derivation tree.
-fn share_memory(world: &mut BigReaderLock) {
-    let (slot, other) = (world.slot(world.signal), world.endpoint());
-    let next = world.kernel()[slot].next().unwrap();
-    let Some((address, _)) = world.kernel()[next].cap().memory() else {
+fn share_memory(system: &mut TestSystem) {
+    let (slot, other) = (system.slot(system.signal), system.endpoint());
+    let next = system.kernel()[slot].next().unwrap();
+    let Some((address, _)) = system.kernel()[next].cap().memory() else {
         panic!("the neighbour has no memory");
     };
     assert_ne!(address.0, other.address());
@@ -26,46 +26,46 @@ fn share_memory(world: &mut BigReaderLock) {
         device: false,
         watermark: 0,
     };
-    world.kernel()[slot].set_cap(Cap::Untyped(region));
+    system.kernel()[slot].set_cap(Cap::Untyped(region));
 }
 
 #[test]
 fn slots_and_memory() {
-    let check = |world: &BigReaderLock, address| {
-        let slot = world.slot(address);
-        check_slot(world.machine.kernel, slot)
+    let check = |system: &TestSystem, address| {
+        let slot = system.slot(address);
+        check_slot(system.machine.kernel, slot)
     };
-    caught("an empty slot is in no derivation tree", |world, _| {
-        let slot = world.slot(world.signal);
-        world.kernel()[slot].set_cap(Cap::Null);
-        check(world, world.signal)
+    caught("an empty slot is in no derivation tree", |system, _| {
+        let slot = system.slot(system.signal);
+        system.kernel()[slot].set_cap(Cap::Null);
+        check(system, system.signal)
     });
     caught(
         "neighbours in the derivation tree know each other",
-        |world, _| {
+        |system, _| {
             // In the derivation tree, objects that the root task made later precede earlier ones.
-            let next = world.slot(world.signal);
-            let next = world.kernel()[next].next().unwrap();
-            world.kernel()[next] = Slot::EMPTY;
-            check(world, world.signal)
+            let next = system.slot(system.signal);
+            let next = system.kernel()[next].next().unwrap();
+            system.kernel()[next] = Slot::EMPTY;
+            check(system, system.signal)
         },
     );
-    caught(ONE_TYPE, |world, _| {
-        share_memory(world);
-        check(world, world.signal)
+    caught(ONE_TYPE, |system, _| {
+        share_memory(system);
+        check(system, system.signal)
     });
     caught(
         "the watermark of untyped memory lies within it",
-        |world, reach| {
-            let untyped = world.machine.create(ObjectType::Untyped, 8);
-            let Cap::Untyped(cap) = world.machine.cap(untyped) else {
+        |system, reach| {
+            let untyped = system.machine.create(ObjectType::Untyped, 8);
+            let Cap::Untyped(cap) = system.machine.cap(untyped) else {
                 panic!("it is not untyped memory");
             };
             let cap = Cap::Untyped(UntypedCap {
                 watermark: 512,
                 ..cap
             });
-            check_cap(world.kernel(), &cap, reach)
+            check_cap(system.kernel(), &cap, reach)
         },
     );
 }
@@ -73,11 +73,11 @@ fn slots_and_memory() {
 /// Such slots are checked immediately, not only in turn.
 #[test]
 fn the_slots_that_an_entry_changes_are_looked_at() {
-    let mut world = BigReaderLock::new();
-    share_memory(&mut world);
-    let empty = world.machine.slot();
-    let (from, to) = (world.slot(world.signal), world.slot(empty));
-    let kernel = world.kernel();
+    let mut system = TestSystem::new();
+    share_memory(&mut system);
+    let empty = system.machine.slot();
+    let (from, to) = (system.slot(system.signal), system.slot(empty));
+    let kernel = system.kernel();
     assert!(check_entry(kernel).is_ok());
     let cap = kernel[from].cap();
     move_cap(kernel, from, to, cap);
@@ -89,17 +89,17 @@ fn the_slots_that_an_entry_changes_are_looked_at() {
 /// global check.
 #[test]
 fn memory_that_two_lists_share() {
-    let mut world = BigReaderLock::new();
-    let region = world.machine.cap(world.signal).memory().unwrap().0;
-    let slot = world.slot(slots::BOOT_INFO_FRAME);
+    let mut system = TestSystem::new();
+    let region = system.machine.cap(system.signal).memory().unwrap().0;
+    let slot = system.slot(slots::BOOT_INFO_FRAME);
     let cap = UntypedCap {
         address: region,
         bits: 4,
         device: false,
         watermark: 0,
     };
-    world.kernel()[slot].set_cap(Cap::Untyped(cap));
-    let machine = &world.machine;
+    system.kernel()[slot].set_cap(Cap::Untyped(cap));
+    let machine = &system.machine;
     let caught = catch_unwind(AssertUnwindSafe(|| machine.check())).unwrap_err();
     let text = caught.downcast_ref::<String>().unwrap();
     assert!(text.contains("memory has one type at a time"), "{text}");

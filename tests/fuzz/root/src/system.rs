@@ -61,7 +61,7 @@ pub const MEMBERS: usize = 4;
 
 /// The hostile component of a round; with all cores, one more for each further core, which has the same
 /// capabilities.
-pub struct BigReaderLock {
+pub struct TestSystem {
     members: [Option<Member>; MEMBERS],
     things: Arena,
     faults: Endpoint,
@@ -153,7 +153,7 @@ fn give_device_memory(boot: &BootInfo, gifts: &mut Gifts) {
     }
 }
 
-impl BigReaderLock {
+impl TestSystem {
     /// Makes the members, on `cores` cores.
     pub fn build(grounds: &mut Grounds, makes_time: bool, cores: usize) -> Result<Self> {
         let ledger = grounds.ledger();

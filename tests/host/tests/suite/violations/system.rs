@@ -13,7 +13,7 @@ use kernel::token::Ptr;
 use crate::common::{passive_server, sender, server, waiter, word};
 
 /// One thread in every state.
-pub struct BigReaderLock {
+pub struct TestSystem {
     pub machine: Machine,
     /// Waits at an endpoint, with a reply object and a bound notification.
     pub receiver: Task,
@@ -38,7 +38,7 @@ pub struct BigReaderLock {
     pub waiting: CPtr,
 }
 
-impl BigReaderLock {
+impl TestSystem {
     pub fn new() -> Self {
         let mut machine = Machine::new();
         let [endpoint, first, second, queue] = [(); 4].map(|()| machine.endpoint());

@@ -67,13 +67,13 @@ pub mod at {
 pub const LINE: Irq = Irq(1);
 
 /// A machine in which the program runs, and a snapshot of its initial state.
-pub struct BigReaderLock {
+pub struct TestSystem {
     /// The machine.
     pub machine: Machine,
     begin: Snapshot,
 }
 
-impl BigReaderLock {
+impl TestSystem {
     /// Creates the machine in its initial state.
     pub fn new() -> Self {
         let mut machine = Machine::with_memory(19);
@@ -182,7 +182,7 @@ impl BigReaderLock {
     }
 }
 
-impl Default for BigReaderLock {
+impl Default for TestSystem {
     fn default() -> Self {
         Self::new()
     }

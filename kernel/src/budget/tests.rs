@@ -142,7 +142,7 @@ fn time_is_gathered_if_it_comes_soon_enough() {
 
 /// Limits are readings of the total consumed.
 #[test]
-fn the_odometer_counts_what_is_charged() {
+fn the_total_counts_what_is_charged() {
     let reading = |context: &Context| {
         context
             .ring

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_alone_is_in_no_queue() {
+    fn a_last_member_leaves_no_queue() {
         // SAFETY: the only token of this test's members.
         let mut objects = unsafe { Objects::new() };
         let member = members(1)[0];

@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heap_contains_those_whose_parents_know_them() {
+    fn a_heap_contains_members_that_their_parents_link() {
         let mut scene = heap();
         let has = |scene: &Scene<Heap<_>>, index: usize| {
             (scene.queue).contains(&scene.objects, scene.all[index], FAR)

@@ -147,12 +147,12 @@ promises!(without_acquire, loom_tests::broken::without_acquire);
 promises!(mute, loom_tests::broken::mute);
 
 #[test]
-fn who_is_alone_has_everything() {
+fn exclusive_mode_excludes_the_other_core() {
     sound::inside_and_alone::<2>();
 }
 
 #[test]
-fn who_is_alone_has_everything_of_three() {
+fn exclusive_mode_excludes_three_cores() {
     sound::inside_and_alone::<3>();
 }
 
@@ -168,25 +168,25 @@ fn work_is_done_for_others() {
 
 #[test]
 #[should_panic]
-fn a_gate_without_barriers_is_caught() {
+fn an_entry_lock_without_barriers_is_caught() {
     without_fence::inside_and_alone::<2>();
 }
 
 #[test]
 #[should_panic]
-fn a_gate_that_does_not_release_is_caught() {
+fn an_entry_lock_that_does_not_release_is_caught() {
     without_release::inside_and_alone::<2>();
 }
 
 #[test]
 #[should_panic]
-fn a_gate_that_does_not_acquire_is_caught() {
+fn an_entry_lock_that_does_not_acquire_is_caught() {
     without_acquire::inside_and_alone::<2>();
 }
 
 #[test]
 #[should_panic]
-fn a_core_that_tells_nobody_is_caught() {
+fn a_core_that_sends_no_ipi_is_caught() {
     mute::two_want_to_be_alone();
 }
 

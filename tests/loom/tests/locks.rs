@@ -78,7 +78,7 @@ macro_rules! tests_of {
             }
 
             #[test]
-            fn who_asks_first_gets_it_first() {
+            fn the_lock_is_granted_in_fifo_order() {
                 super::first_come_first_served(sync::$lock::<3>::new);
             }
 
@@ -104,7 +104,7 @@ macro_rules! tests_of {
 
             #[test]
             #[should_panic]
-            fn a_lock_that_tells_nobody_is_caught() {
+            fn a_lock_that_wakes_no_core_is_caught() {
                 super::mute::one_at_a_time(broken::mute::$lock::<2>::new, 2, 1);
             }
         }

@@ -90,7 +90,7 @@ fn clients_pay_for_a_passive_server() {
 }
 
 #[test]
-fn a_herd_does_not_hold_up_who_woke_it() {
+fn a_herd_does_not_hold_up_the_thread_that_woke_it() {
     let history = run_named("thundering-herd");
     let notes: Vec<_> = history.notes("ticker").collect();
     assert_eq!(notes.len(), 3);

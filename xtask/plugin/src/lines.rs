@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_apart_by_who_touches_them_and_how() {
+    fn cache_lines_are_told_apart_by_core_and_access() {
         let mut lines = Lines::default();
         for processor in [0, 1] {
             assert!(lines.mark(processor, TOUCH, &mut Vec::new()).unwrap());

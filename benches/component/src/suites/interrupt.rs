@@ -7,7 +7,7 @@ use crate::partner::{Peer, Place};
 use userlib::cap::Notification;
 use userlib::{CPtr, Capability, MessageInfo, Microseconds, Result, abi};
 
-benchmarks![interrupt_to_thread: 2, interrupt_to_less_urgent: 1];
+benchmarks![interrupt_to_thread: 2, interrupt_to_lower_priority: 1];
 
 /// Delay of a requested interrupt.
 const SOON: Microseconds = Microseconds(100);
@@ -50,7 +50,7 @@ fn spin(peer: &Peer) {
 }
 
 /// Time that an interrupt takes from a thread with a higher priority than the one that waits for it.
-fn interrupt_to_less_urgent(bench: &mut Bench, _: usize) -> Result {
+fn interrupt_to_lower_priority(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let interrupt = bench.interrupt.cptr().0;
     bench.shared().set_argument(INTERRUPT, interrupt);
@@ -63,7 +63,7 @@ fn interrupt_to_less_urgent(bench: &mut Bench, _: usize) -> Result {
         bench.acknowledge();
         Ok(disturbed - quiet)
     })?;
-    bench.report("interrupt_to_less_urgent", &[], &samples);
+    bench.report("interrupt_to_lower_priority", &[], &samples);
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use crate::measure::{EMPTY, Log, ROUNDS, filled, log_of, repeated, samples, send
 use crate::partner::Peer;
 use userlib::{Capability, Result, abi};
 
-benchmarks![signal: 4, wait: 2, wait_signalled: 1, signal_nobody: 1];
+benchmarks![signal: 4, wait: 2, wait_signalled: 1, signal_without_waiter: 1];
 
 /// Signal to a waiting thread: until the higher-priority thread of the two continues.
 fn signal(bench: &mut Bench, variant: usize) -> Result {
@@ -81,10 +81,10 @@ fn wait_signalled(bench: &mut Bench, _: usize) -> Result {
 }
 
 /// Signal while no thread waits.
-fn signal_nobody(bench: &mut Bench, _: usize) -> Result {
+fn signal_without_waiter(bench: &mut Bench, _: usize) -> Result {
     let counter = bench.counter();
     let notification = bench.peer.notification.cptr();
     let samples = repeated(|| Ok(counter.call(abi::Syscall::Send, notification)))?;
-    bench.report("signal_nobody", &[], &samples);
+    bench.report("signal_without_waiter", &[], &samples);
     Ok(())
 }

@@ -99,12 +99,12 @@ impl Machine {
         })
     }
 
-    /// The name of the running task; `"nobody"` when the core is idle.
+    /// The name of the running task; `"none"` when the core is idle.
     pub fn running(&self) -> String {
         self.kernel
             .core
             .current
-            .map_or("nobody".into(), |thread| self.name_of(thread))
+            .map_or("none".into(), |thread| self.name_of(thread))
     }
 
     /// Whether a task runs.
@@ -137,11 +137,11 @@ impl Machine {
         }
     }
 
-    /// The name of the task that has a scheduling context; `"nobody"` if no task has it.
+    /// The name of the task that has a scheduling context; `"none"` if no task has it.
     pub fn holder(&self, context: CPtr) -> String {
         self.kernel[self.context(context)]
             .thread
-            .map_or("nobody".into(), |thread| self.name_of(thread))
+            .map_or("none".into(), |thread| self.name_of(thread))
     }
 
     /// How many replenishments a scheduling context may have.

@@ -90,7 +90,7 @@ fn tasks_run_while_the_root_task_rests() {
     assert_eq!(machine.running(), "task");
     machine.suspend(task);
     assert_eq!(machine.state(task), State::Inactive);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
 }
 
 #[test]

@@ -24,9 +24,9 @@ fn a_hog_gets_its_budget_in_every_period() {
                 machine.advance(99);
                 assert!(machine.runs(task), "period {period}");
                 machine.advance(1);
-                assert_eq!(machine.running(), "nobody");
+                assert_eq!(machine.running(), "none");
                 machine.advance(899);
-                assert_eq!(machine.running(), "nobody");
+                assert_eq!(machine.running(), "none");
                 machine.advance(1);
             }
         }
@@ -48,7 +48,7 @@ fn the_smallest_budget_works() {
         }
         assert!(machine.runs(task));
         machine.advance(20);
-        assert_eq!(machine.running(), "nobody");
+        assert_eq!(machine.running(), "none");
         machine.advance(20);
     }
 }
@@ -94,12 +94,12 @@ fn what_is_used_in_parts_comes_back_in_parts() {
     assert!(machine.runs(task));
     assert_eq!(machine.refills(task.context), [(300, 60), (1000, 40)]);
     machine.advance(60);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.refills(task.context), [(1000, 40), (1300, 60)]);
     machine.advance_until(|machine| machine.runs(task));
     assert_eq!(machine.now(), 1000);
     machine.advance(40);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.advance_until(|machine| machine.runs(task));
     assert_eq!(machine.now(), 1300);
 }
@@ -121,7 +121,7 @@ fn a_rest_below_the_smallest_budget_joins_the_next() {
     // The 10 just used would be replenished at 1075, where the replenishment of 1000 ends: they are
     // merged with it.
     assert_eq!(machine.state(task), State::Runnable);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.refills(task.context), [(985, 100)]);
 }
 
@@ -163,7 +163,7 @@ fn preempted(budget: Budget) -> Vec<(u64, u64)> {
     machine.wait(urgent, notification);
     assert!(machine.runs(task));
     machine.advance(70);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.refills(task.context)
 }
 
@@ -200,7 +200,7 @@ fn yielding_waits_for_the_next_period() {
     let (mut machine, task) = lone(Budget::new(100, 1000).refills(2));
     machine.advance(10);
     machine.yield_now(task);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.advance_until(|machine| machine.runs(task));
     assert_eq!(machine.now(), 1000);
     // Budget given up by yielding is not counted as consumed.
@@ -228,10 +228,10 @@ fn suspending_gives_no_time_back() {
     machine.advance(39);
     assert!(machine.runs(task));
     machine.advance(1);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.suspend(task);
     machine.resume(task);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.advance_until(|machine| machine.runs(task));
     assert!(machine.now() >= 1000);
 }
@@ -274,5 +274,5 @@ fn time_that_the_kernel_needs_is_on_the_caller() {
     machine.kernel.arch.time_per_look = kernel::time::Ticks(0);
     assert!(machine.runs(task));
     machine.advance(65);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
 }

@@ -178,14 +178,14 @@ fn calls_need_the_right_to_be_replied_to() {
         let runs = if state == State::Calling {
             "server"
         } else {
-            "nobody"
+            "none"
         };
         assert_eq!(scene.machine.running(), runs);
     }
 }
 
 #[test]
-fn anybody_with_the_capability_may_reply() {
+fn any_holder_of_the_capability_may_reply() {
     let mut scene = Scene::new();
     scene.call();
     let deputy = scene.machine.spawn(Spec::new("deputy", 30).active());
@@ -198,7 +198,7 @@ fn anybody_with_the_capability_may_reply() {
 }
 
 #[test]
-fn a_reply_to_nobody_succeeds() {
+fn a_reply_without_a_caller_succeeds() {
     let mut machine = Machine::new();
     let reply = machine.reply();
     let task = machine.spawn(Spec::new("task", 10).active());
@@ -274,7 +274,7 @@ fn deleting_the_top_reply_returns_the_time() {
     assert_eq!(machine.holder(chain.client.context), "first");
     assert_eq!(machine.state(chain.servers[0]), State::Inactive);
     assert!(machine.is_passive(chain.servers[1]));
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     // When resumed, it calls again, and there is no receiver.
     machine.resume(chain.servers[0]);
     assert_eq!(machine.state(chain.servers[0]), State::Sending);
@@ -329,7 +329,7 @@ fn deleting_the_context_ends_the_stack_but_not_the_calls() {
     let mut chain = Chain::new(2);
     chain.machine.delete(chain.client.context);
     let machine = &mut chain.machine;
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(chain.servers[1]), State::Runnable);
     assert_eq!(machine.state(chain.servers[0]), State::Calling);
     // After binding another context, the reply still arrives, without donation.
@@ -350,7 +350,7 @@ fn unbinding_a_context_from_everything_detaches_it_from_the_stack() {
         .machine
         .invoke(context, Method::SchedContextUnbind, &[], &[])
         .unwrap();
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     scene.machine.bind(context, scene.server.tcb).unwrap();
     scene
         .machine
@@ -370,8 +370,8 @@ fn a_context_taken_from_the_server_alone_still_goes_back() {
         .machine
         .invoke(context, Method::SchedContextUnbindObject, &[], &server)
         .unwrap();
-    assert_eq!(scene.machine.running(), "nobody");
-    assert_eq!(scene.machine.holder(context), "nobody");
+    assert_eq!(scene.machine.running(), "none");
+    assert_eq!(scene.machine.holder(context), "none");
     let deputy = scene.machine.spawn(Spec::new("deputy", 30).active());
     scene.machine.send(deputy, scene.reply, &word(1));
     scene.machine.suspend(deputy);
@@ -384,8 +384,8 @@ fn a_dead_server_leaves_the_time_to_the_reply_object() {
     let mut scene = Scene::new();
     scene.call();
     scene.machine.delete(scene.server.tcb);
-    assert_eq!(scene.machine.running(), "nobody");
-    assert_eq!(scene.machine.holder(scene.client.context), "nobody");
+    assert_eq!(scene.machine.running(), "none");
+    assert_eq!(scene.machine.holder(scene.client.context), "none");
     assert_eq!(scene.machine.state(scene.client), State::Calling);
     scene.machine.delete(scene.reply);
     assert_eq!(scene.machine.holder(scene.client.context), "client");
@@ -438,7 +438,7 @@ fn a_call_without_time_lends_none() {
     machine.recv(receiver, endpoint, reply);
     assert_eq!(machine.state(client), State::Calling);
     machine.reply_recv(receiver, endpoint, reply, &word(2));
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(client), State::Runnable);
     assert_eq!(machine.received(client).words, [2]);
 }
@@ -455,7 +455,7 @@ fn a_reply_to_a_caller_without_budget_makes_it_wait() {
     let start = machine.now();
     // The server uses up the client's budget and has to wait for a replenishment.
     machine.advance(90);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(server), State::Runnable);
     // Another thread replies meanwhile.
     let deputy = machine.spawn(Spec::new("deputy", 5).active());

@@ -48,7 +48,7 @@ fn the_first_phase_lends_time_for_good() {
 }
 
 #[test]
-fn the_first_phase_lends_nothing_to_those_who_have_time() {
+fn the_first_phase_donates_nothing_to_active_threads() {
     let mut machine = Machine::new();
     let (endpoint, reply) = (machine.endpoint(), machine.reply());
     let server = server(&mut machine, "server", 20, endpoint, reply);

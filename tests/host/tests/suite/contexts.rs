@@ -108,13 +108,13 @@ fn reconfiguring_does_not_shorten_a_wait() {
     let task = machine.spawn(Spec::new("task", 10).budget(Budget::new(100, 1000)));
     machine.rest();
     machine.advance(150);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.refills(task.context), [(1000, 100)]);
     machine
         .configure(task.context, Budget::new(50, 100))
         .unwrap();
     assert_eq!(machine.refills(task.context), [(1000, 50)]);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     // A timeslice is available immediately.
     machine.configure(task.context, Budget::slice(50)).unwrap();
     assert!(machine.runs(task));
@@ -135,7 +135,7 @@ fn a_thread_may_configure_its_own_context() {
     assert!(machine.runs(task));
     assert_eq!(machine.refills(task.context), [(30, 60)]);
     machine.advance(60);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.advance_until(|machine| machine.runs(task));
     assert_eq!(machine.now(), 630);
 }
@@ -207,7 +207,7 @@ fn a_blocked_thread_gets_only_time_that_can_be_used() {
     // A thread that is not blocked gets the context, and waits.
     machine.bind(waster.context, waster.tcb).unwrap();
     machine.resume(waster);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(waster), State::Runnable);
     machine.advance_until(|machine| machine.runs(waster));
     assert_eq!(machine.now(), 1000);
@@ -239,7 +239,7 @@ fn a_deleted_context_can_be_made_anew() {
     let task = machine.spawn(Spec::new("task", 10).active());
     machine.rest();
     machine.delete(task.context);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.create_in(ObjectType::SchedContext, 8, task.context);
     machine.configure(task.context, Budget::slice(100)).unwrap();
     machine.bind(task.context, task.tcb).unwrap();

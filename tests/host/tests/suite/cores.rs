@@ -62,7 +62,7 @@ fn a_running_thread_moves_with_its_time() {
             .configure_on(core, task.context, Budget::new(1000, 5000))
             .unwrap();
         assert_eq!(runs_on(&mut machine, core), "task");
-        assert_eq!(runs_on(&mut machine, 1 - core), "nobody");
+        assert_eq!(runs_on(&mut machine, 1 - core), "none");
     }
 }
 
@@ -72,7 +72,7 @@ fn the_core_that_ran_is_charged() {
     let task = machine.spawn_on(1, Spec::new("task", 10).budget(Budget::new(300, 1000)));
     busy(&mut machine, 0, "other", 10);
     machine.advance(300);
-    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    assert_eq!(runs_on(&mut machine, 1), "none");
     assert_eq!(runs_on(&mut machine, 0), "other");
     machine.advance(700);
     assert_eq!(runs_on(&mut machine, 1), "task");
@@ -114,7 +114,7 @@ fn an_active_server_answers_from_its_own_core() {
     machine.on(1, |machine| machine.recv(server, endpoint, reply));
     let client = busy(&mut machine, 0, "client", 10);
     machine.call(client, endpoint, &word(1));
-    assert_eq!(runs_on(&mut machine, 0), "nobody");
+    assert_eq!(runs_on(&mut machine, 0), "none");
     assert_eq!(runs_on(&mut machine, 1), "server");
     machine.on(1, |machine| {
         machine.reply_recv(server, endpoint, reply, &word(2))
@@ -129,7 +129,7 @@ fn a_signal_wakes_a_thread_of_another_core() {
     let notification = machine.create(ObjectType::Notification, 0);
     let waiter = busy(&mut machine, 1, "waiter", 10);
     machine.on(1, |machine| machine.wait(waiter, notification));
-    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    assert_eq!(runs_on(&mut machine, 1), "none");
     let sender = busy(&mut machine, 0, "sender", 10);
     machine.signal(sender, notification);
     assert_eq!(runs_on(&mut machine, 0), "sender");
@@ -174,7 +174,7 @@ fn time_of_a_thread_that_runs_elsewhere_can_be_deleted() {
     let mut machine = machine();
     let task = busy(&mut machine, 1, "task", 10);
     machine.delete(task.context);
-    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    assert_eq!(runs_on(&mut machine, 1), "none");
     machine.advance(10_000);
 }
 
@@ -194,7 +194,7 @@ fn a_fault_is_told_on_another_core() {
     });
     // The handler has a scheduling context of its own, so it runs on its own core.
     assert_eq!(runs_on(&mut machine, 0), "handler");
-    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    assert_eq!(runs_on(&mut machine, 1), "none");
     machine.reply_recv(handler, endpoint, reply, &word(0));
     assert_eq!(runs_on(&mut machine, 1), "task");
 }
@@ -210,7 +210,7 @@ fn a_timeout_is_told_on_another_core() {
         .timeout_handler(endpoint);
     machine.spawn_on(1, spec);
     machine.advance(100);
-    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    assert_eq!(runs_on(&mut machine, 1), "none");
     assert_eq!(runs_on(&mut machine, 0), "handler");
 }
 
@@ -251,7 +251,7 @@ fn each_core_has_its_level_of_criticality() {
 
 /// The slice of a thread is over; its core has not noticed before another core changes the thread.
 #[test]
-fn who_is_taken_away_at_the_end_of_its_slice_leaves_time_worth_using() {
+fn a_thread_detached_at_the_end_of_its_slice_leaves_a_usable_budget() {
     type Take = fn(&mut Machine, Task);
     let ways: [Take; 5] = [
         |machine, task| machine.suspend(task),
@@ -306,7 +306,7 @@ fn a_server_moves_in_a_receive_to_the_core_of_its_notification() {
         assert_eq!(runs_on(&mut machine, 0), "client");
         assert_eq!(runs_on(&mut machine, 1), "server");
         machine.on(1, |machine| machine.recv(server, endpoint, reply));
-        assert_eq!(runs_on(&mut machine, 1), "nobody");
+        assert_eq!(runs_on(&mut machine, 1), "none");
     }
 }
 
@@ -364,11 +364,7 @@ fn time_that_is_used_up_elsewhere_is_given_away_empty() {
         assert_eq!(machine.invoke(task.context, unbind, &[], &[]), Ok(vec![]));
         machine.bind(task.context, heir.tcb).unwrap();
         let least = machine.kernel.arch.clock().min_budget().0;
-        let runs = if late + least <= 300 {
-            "heir"
-        } else {
-            "nobody"
-        };
+        let runs = if late + least <= 300 { "heir" } else { "none" };
         assert_eq!(runs_on(&mut machine, 1), runs, "{late}");
         machine.advance(900);
         assert_eq!(runs_on(&mut machine, 1), "heir");
@@ -377,7 +373,7 @@ fn time_that_is_used_up_elsewhere_is_given_away_empty() {
 
 /// A thread with a slice that was over at a remote access waits for its next replenishment.
 #[test]
-fn a_slice_that_a_visitor_ends_is_over() {
+fn a_slice_that_remote_access_ends_is_over() {
     for late in 250..350 {
         let mut machine = machine();
         let (endpoint, reply) = endpoint(&mut machine);
@@ -392,7 +388,7 @@ fn a_slice_that_a_visitor_ends_is_over() {
         let over = late + least > 300;
         let runs = if over { "other" } else { "task" };
         assert_eq!(runs_on(&mut machine, 1), runs, "{late}");
-        let told = if over { "handler" } else { "nobody" };
+        let told = if over { "handler" } else { "none" };
         assert_eq!(runs_on(&mut machine, 0), told, "{late}");
     }
 }
@@ -414,7 +410,7 @@ fn time_that_is_exchanged_for_empty_time_stops_a_thread() {
     machine.bind(spender.context, task.tcb).unwrap();
     machine.others_are_late = false;
     machine.advance(10);
-    assert_eq!(runs_on(&mut machine, 1), "nobody");
+    assert_eq!(runs_on(&mut machine, 1), "none");
     machine.advance(4_700);
     assert_eq!(runs_on(&mut machine, 1), "task");
 }
@@ -450,7 +446,7 @@ fn time_that_was_taken_away_is_charged_no_more() {
 /// A thread that runs on another core must wait for a replenishment, as its budget was made smaller
 /// than the time consumed; time that passes until its core notices is not charged.
 #[test]
-fn who_waits_for_time_does_not_pay() {
+fn a_postponed_thread_is_not_charged() {
     for late in 200..300 {
         let mut machine = machine();
         let budget = Budget::new(300, 1_000).refills(4);
@@ -523,7 +519,7 @@ fn checks_go_by_the_time_of_the_core_of_a_thread() {
 /// A thread that runs on another core is suspended, given a lower priority and resumed before that
 /// core notices: then a higher-priority thread must run.
 #[test]
-fn who_is_less_urgent_after_a_stop_does_not_go_on() {
+fn a_lowered_thread_does_not_continue_after_a_stop() {
     let mut machine = machine();
     let task = busy(&mut machine, 1, "task", 100);
     busy(&mut machine, 1, "other", 50);
@@ -553,13 +549,13 @@ fn a_smaller_budget_counts_when_its_core_notices() {
         machine.stall(late);
         machine.others_are_late = false;
         machine.advance(1_000);
-        assert_eq!(runs_on(&mut machine, 1), "nobody");
+        assert_eq!(runs_on(&mut machine, 1), "none");
     }
 }
 
 /// A system call comes between a remote modification and the IPI by which its core would notice.
 #[test]
-fn a_system_call_just_after_a_visit_is_performed() {
+fn a_system_call_just_after_remote_access_is_performed() {
     let mut machine = machine();
     let notification = machine.create(ObjectType::Notification, 0);
     let waiter = busy(&mut machine, 1, "waiter", 20);

@@ -12,11 +12,11 @@ fn the_deferred_are_asked_again_by_the_threshold_of_then() {
     let deferred = |threshold| {
         let mut scene = Scene::new(100, 0, BUDGET).used(150);
         scene.call();
-        assert_eq!(scene.machine.running(), "nobody");
+        assert_eq!(scene.machine.running(), "none");
         set_threshold(&mut scene.machine, scene.endpoint, threshold, 0).unwrap();
         scene
             .machine
-            .advance_until(|machine| machine.running() != "nobody");
+            .advance_until(|machine| machine.running() != "none");
         scene
     };
     deferred(1000).assert_refused(ErrorCode::BudgetTooSmall, &[1020, 200]);
@@ -40,7 +40,7 @@ fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
     scene.machine.delete(scene.endpoint);
     scene
         .machine
-        .advance_until(|machine| machine.running() != "nobody");
+        .advance_until(|machine| machine.running() != "none");
     // The endpoint no longer exists at the retry.
     assert!(scene.machine.runs(scene.client));
     let answer = scene.machine.received(scene.client);
@@ -50,7 +50,7 @@ fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
     scene.call();
     scene.machine.delete(scene.client.context);
     scene.machine.advance(2000);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     assert_eq!(scene.machine.state(scene.server), State::Receiving);
 
     // A thread that gets the context of a deleted, deferred sender is not deferred itself.
@@ -62,7 +62,7 @@ fn the_deferred_can_be_stopped_and_their_endpoint_deleted() {
     scene.machine.bind(context, scene.client.tcb).unwrap();
     scene
         .machine
-        .advance_until(|machine| machine.running() != "nobody");
+        .advance_until(|machine| machine.running() != "none");
     assert!(scene.machine.runs(scene.client));
     assert_eq!(scene.machine.state(scene.server), State::Receiving);
     scene.call();
@@ -74,14 +74,14 @@ fn the_deferred_may_lose_their_capability() {
     let mut scene = Scene::new(100, 0, BUDGET).used(150);
     let badged = scene.machine.mint(scene.endpoint, Rights::ALL, 5);
     scene.machine.call(scene.client, badged, &word(7));
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     scene
         .machine
         .in_root(Method::CNodeRevoke, scene.endpoint, &[])
         .unwrap();
     scene
         .machine
-        .advance_until(|machine| machine.running() != "nobody");
+        .advance_until(|machine| machine.running() != "none");
     assert!(scene.machine.runs(scene.client));
     let answer = scene.machine.received(scene.client);
     assert_eq!(answer.label, ErrorCode::InvalidCapability as usize);
@@ -101,7 +101,7 @@ fn a_context_reconfigured_in_the_middle_of_a_deferral_is_asked_again() {
         machine
             .configure(context, Budget::new(budget, 500))
             .unwrap();
-        machine.advance_until(|machine| machine.running() != "nobody");
+        machine.advance_until(|machine| machine.running() != "none");
         scene
     };
     reconfigured(110).assert_refused(ErrorCode::BudgetTooSmall, &[120, 110]);
@@ -128,7 +128,7 @@ fn a_second_try_that_is_preempted_is_still_one() {
             .unwrap();
         scene.endpoint = usize::MAX << RADIX | ENDPOINT;
         scene.call();
-        assert_eq!(scene.machine.running(), "nobody");
+        assert_eq!(scene.machine.running(), "none");
         scene.machine.divert(client);
         scene.machine.advance_until(|machine| machine.runs(client));
         scene.machine.advance(used);
@@ -140,7 +140,7 @@ fn a_second_try_that_is_preempted_is_still_one() {
         if served {
             scene.assert_served();
         } else {
-            assert_eq!(scene.machine.running(), "nobody");
+            assert_eq!(scene.machine.running(), "none");
         }
     }
 }
@@ -153,7 +153,7 @@ fn the_deferred_have_no_time_to_waste_before_they_ask_again() {
         for (way, served) in [(0, true), (1, true), (20, true), (21, false), (150, false)] {
             let mut scene = Scene::new(100, 0, Budget::new(120, 1000)).used(50);
             scene.call();
-            assert_eq!(scene.machine.running(), "nobody");
+            assert_eq!(scene.machine.running(), "none");
             scene.machine.divert(scene.client);
             let client = scene.client;
             scene.machine.advance_until(|machine| machine.runs(client));
@@ -174,7 +174,7 @@ fn the_deferred_have_no_time_to_waste_before_they_ask_again() {
                 scene.machine.advance(99);
                 scene.assert_served();
             } else {
-                assert_eq!(scene.machine.running(), "nobody");
+                assert_eq!(scene.machine.running(), "none");
                 assert_eq!(scene.machine.state(scene.server), State::Receiving);
             }
         }

@@ -95,7 +95,7 @@ proptest! {
     })]
 
     #[test]
-    fn the_most_urgent_thread_runs_when_its_time_comes(
+    fn the_highest_priority_thread_runs_when_its_time_comes(
         kernel_time in 0..4u64,
         history in prop::collection::vec(step(), 1..40).prop_map(History),
     ) {

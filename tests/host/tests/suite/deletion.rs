@@ -398,8 +398,8 @@ fn a_thread_may_delete_itself() {
     let message = Message::new(Method::CNodeDelete.number(), &[suicide.tcb, WORD_BITS]);
     machine.call(suicide, ROOT, &message);
     assert_eq!(machine.state(suicide), State::Gone);
-    assert_eq!(machine.running(), "nobody");
-    assert_eq!(machine.holder(suicide.context), "nobody");
+    assert_eq!(machine.running(), "none");
+    assert_eq!(machine.holder(suicide.context), "none");
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn a_thread_may_delete_its_time() {
     machine.call(task, ROOT, &message);
     assert_eq!(machine.state(task), State::Runnable);
     assert!(machine.is_passive(task));
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
 }
 
 #[test]

@@ -114,9 +114,9 @@ mod several {
         machine.advance(1000);
         let message = host_tests::Message::new(Method::TcbSuspend.number(), &[]);
         machine.call(tasks[1], tasks[1].tcb, &message);
-        assert_eq!(machine.running(), "nobody");
+        assert_eq!(machine.running(), "none");
         machine.advance(1999);
-        assert_eq!(machine.running(), "nobody");
+        assert_eq!(machine.running(), "none");
         machine.advance(1);
         assert_eq!(machine.running(), "two");
     }
@@ -167,7 +167,7 @@ mod several {
         let set = host_tests::Message::new(Method::DomainSetSet.number(), &[1])
             .with_caps(&[tasks[0].tcb]);
         machine.call(tasks[0], slots::DOMAIN, &set);
-        assert_eq!(machine.running(), "nobody");
+        assert_eq!(machine.running(), "none");
         machine.advance(1000);
         assert!(machine.runs(tasks[0]) || machine.runs(tasks[1]));
     }

@@ -186,11 +186,11 @@ fn signals_are_short() {
 }
 
 #[test]
-fn waiting_while_nobody_else_is_ready_is_not_usual() {
+fn waiting_without_another_ready_thread_is_not_eligible() {
     let mut scene = Scene::new(9, true);
     let (client, notification) = (scene.client, scene.notification);
     assert!(!scene.is_fast(|scene| scene.machine.wait(client, notification)));
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
 }
 
 #[test]
@@ -209,10 +209,10 @@ fn waiting_on_lent_time_is_not_usual() {
 }
 
 #[test]
-fn who_waits_does_not_let_a_less_urgent_overtake_who_is_due() {
+fn a_waiting_thread_lets_no_lower_priority_thread_overtake_a_due_one() {
     let mut scene = Scene::new(3, true);
     let (client, server, notification) = (scene.client, scene.server, scene.notification);
-    let due = with_somebody_due(&mut scene);
+    let due = with_a_thread_due(&mut scene);
     scene.machine.send(client, scene.endpoint, &words(0));
     assert!(scene.machine.runs(client));
     assert_eq!(scene.machine.state(server), State::Runnable);
@@ -297,7 +297,7 @@ fn capabilities_without_the_rights_are_not_usual() {
 }
 
 #[test]
-fn nobody_who_waits_is_not_usual() {
+fn a_missing_receiver_is_not_eligible() {
     let mut scene = Scene::new(5, false);
     scene.endpoint = scene.machine.endpoint();
     assert!(!scene.call(&words(0)));
@@ -305,7 +305,7 @@ fn nobody_who_waits_is_not_usual() {
 }
 
 #[test]
-fn somebody_more_urgent_is_not_usual() {
+fn a_higher_priority_thread_is_not_eligible() {
     let mut scene = Scene::new(3, false);
     let other = scene.machine.spawn(Spec::new("other", 4).active());
     assert!(!scene.call(&words(0)));
@@ -389,7 +389,7 @@ fn interrupts_are_short() {
 
 /// A thread of priority 4 that has used its budget and is due for replenishment while the client
 /// runs.
-fn with_somebody_due(scene: &mut Scene) -> Task {
+fn with_a_thread_due(scene: &mut Scene) -> Task {
     let spec = Spec::new("due", 4).budget(Budget::new(100, 1000));
     let due = scene.machine.spawn(spec);
     let client = scene.client;
@@ -403,11 +403,11 @@ fn with_somebody_due(scene: &mut Scene) -> Task {
 }
 
 #[test]
-fn a_less_urgent_server_does_not_overtake_who_is_due() {
+fn a_lower_priority_server_does_not_overtake_a_due_thread() {
     for looks in [true, false] {
         let mut scene = Scene::new(3, false);
         scene.machine.kernel.arch.reads_clock_in_fast_paths = looks;
-        let due = with_somebody_due(&mut scene);
+        let due = with_a_thread_due(&mut scene);
         // The slow path reads the clock in any case.
         scene.machine.nb_send(scene.client, 0, &words(0));
         assert!(scene.machine.runs(scene.client));

@@ -56,7 +56,7 @@ fn waiting_uses_budget() {
     scene.machine.advance(69);
     assert!(scene.machine.runs(scene.task));
     scene.machine.advance(1);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn waiting_for_a_signal_or_a_reply_does_not() {
 }
 
 #[test]
-fn who_used_up_its_budget_waiting_waits_for_more() {
+fn a_thread_that_idled_its_budget_away_waits_for_a_replenishment() {
     let mut scene = Scene::new(BUDGET.idling(), |_| 0);
     scene.machine.advance(500);
     scene.send();
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     assert_eq!(scene.refills(), [(1000, 200)]);
     scene.machine.advance(470);
     assert!(scene.machine.runs(scene.task));
@@ -172,7 +172,7 @@ fn a_handler_is_told_that_the_thread_was_blocked() {
     scene.machine.send(handler, reply, &Message::default());
     let bell = scene.machine.notification();
     scene.machine.wait(handler, bell);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     scene.machine.advance(470);
     assert!(scene.machine.runs(scene.task));
     assert_eq!(scene.machine.received(scene.task).words, [7]);
@@ -197,7 +197,7 @@ fn long_waits_take_few_steps() {
 }
 
 #[test]
-fn somebody_who_asks_learns_what_was_used_so_far() {
+fn consumed_tells_what_was_used_so_far() {
     let mut scene = Scene::new(BUDGET.idling(), |_| 0);
     let context = scene.task.context;
     let mut consumed = || {

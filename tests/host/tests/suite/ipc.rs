@@ -160,7 +160,7 @@ fn served(machine: &mut Machine, endpoint: CPtr, count: usize) -> Vec<usize> {
 }
 
 #[test]
-fn the_most_urgent_sender_is_served_first() {
+fn the_highest_priority_sender_is_served_first() {
     let mut machine = Machine::new();
     let endpoint = machine.endpoint();
     for (number, priority) in [(1, 10), (2, 30), (3, 20), (4, 30), (5, 10), (6, 30)] {
@@ -185,7 +185,7 @@ fn a_new_priority_is_a_new_place_in_the_queue() {
 }
 
 #[test]
-fn the_most_urgent_receiver_is_served_first() {
+fn the_highest_priority_receiver_is_served_first() {
     let mut machine = Machine::new();
     let endpoint = machine.endpoint();
     let receivers: Vec<Task> = [10, 30, 20, 30]
@@ -320,7 +320,7 @@ fn waiting_at_an_endpoint_takes_messages_but_no_calls() {
 }
 
 #[test]
-fn deleting_an_endpoint_sends_everybody_away() {
+fn deleting_an_endpoint_unblocks_all_waiters() {
     let mut machine = Machine::new();
     let (sending, receiving) = (machine.endpoint(), machine.endpoint());
     let reply = machine.reply();

@@ -64,7 +64,7 @@ fn an_interrupt_is_a_signal() {
 fn interrupts_come_to_an_idle_machine() {
     let mut scene = Scene::new();
     let driver = waiter(&mut scene.machine, "driver", 20, scene.notification);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     scene.machine.advance(12345);
     scene.machine.raise(LINE);
     assert!(scene.machine.runs(driver));
@@ -187,7 +187,7 @@ fn a_handler_is_the_parent_of_its_copies() {
 }
 
 #[test]
-fn an_interrupt_charges_whom_it_interrupts() {
+fn an_interrupt_charges_the_interrupted_thread() {
     let mut scene = Scene::new();
     let machine = &mut scene.machine;
     let budget = host_tests::Budget::new(100, 1000);
@@ -197,7 +197,7 @@ fn an_interrupt_charges_whom_it_interrupts() {
     assert!(machine.runs(task));
     // Less than the smallest budget is left, so its slice ends with the interrupt.
     machine.raise(LINE);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.refills(task.context), [(990, 100)]);
 }
 

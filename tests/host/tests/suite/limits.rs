@@ -363,7 +363,7 @@ fn a_caller_that_waited_for_the_server_is_limited_as_well() {
 }
 
 #[test]
-fn who_faulted_into_a_limit_faults_again() {
+fn a_thread_that_faulted_into_a_limit_faults_again() {
     let mut machine = Machine::new();
     let (endpoint, reply) = (machine.endpoint(), machine.reply());
     set_threshold(&mut machine, endpoint, 100, LIMIT).unwrap();

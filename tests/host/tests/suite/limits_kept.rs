@@ -145,7 +145,7 @@ fn a_client_that_drops_out_does_not_lift_its_limit() {
             if !resumed {
                 scene.assert_without_time(scene.servers[0]);
                 assert_eq!(scene.machine.holder(scene.client.context), "client");
-                assert_eq!(scene.machine.running(), "nobody");
+                assert_eq!(scene.machine.running(), "none");
             }
         }
     }
@@ -337,7 +337,7 @@ fn a_caller_with_other_time_leaves_no_time_without_limit() {
     scene.handle();
     scene.assert_without_time(scene.servers[0]);
     assert!(scene.machine.runs(scene.client));
-    assert_eq!(scene.machine.holder(scene.client.context), "nobody");
+    assert_eq!(scene.machine.holder(scene.client.context), "none");
 }
 
 /// Removing or raising a threshold while a limited caller waits does not lift the limit.

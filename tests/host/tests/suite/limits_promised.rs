@@ -186,7 +186,7 @@ proptest! {
                 prop_assert!(system.lost() <= limit);
                 // Either there is budget below the limit left, or no thread runs: the context's
                 // thread waits, or the context has no thread.
-                prop_assert!(system.lost() < limit || system.machine.running() == "nobody");
+                prop_assert!(system.lost() < limit || system.machine.running() == "none");
             } else {
                 prop_assert_eq!(system.machine.holder(system.client.context), "client");
             }

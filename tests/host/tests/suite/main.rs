@@ -11,7 +11,7 @@ mod contexts;
 #[cfg(feature = "smp")]
 mod cores;
 #[cfg(feature = "smp")]
-mod cores_visits;
+mod cores_remote;
 mod criticality;
 mod cspace;
 mod deferrals;

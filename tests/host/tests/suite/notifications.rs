@@ -49,7 +49,7 @@ fn signals_are_remembered_once_each() {
 }
 
 #[test]
-fn a_signal_wakes_the_most_urgent_waiter() {
+fn a_signal_wakes_the_highest_priority_waiter() {
     let mut scene = Scene::new();
     let waiters = [20, 30, 20, 30]
         .map(|priority| waiter(&mut scene.machine, "waiter", priority, scene.notification));
@@ -246,7 +246,7 @@ fn a_notification_lends_its_time() {
     assert!(scene.machine.is_passive(second));
     // It is returned when the borrower waits.
     scene.machine.wait(waiter, scene.notification);
-    assert_eq!(scene.machine.holder(context), "nobody");
+    assert_eq!(scene.machine.holder(context), "none");
     assert!(scene.machine.is_passive(waiter));
     assert_eq!(scene.machine.running(), "task");
 }
@@ -288,7 +288,7 @@ fn a_receiver_returns_the_time_of_its_bound_notification() {
     scene.machine.signal(scene.task, scene.badged[0]);
     assert_eq!(scene.machine.running(), "server");
     scene.machine.recv(server, endpoint, reply);
-    assert_eq!(scene.machine.holder(server.context), "nobody");
+    assert_eq!(scene.machine.holder(server.context), "none");
     // A call donates the caller's context.
     scene.machine.call(scene.task, endpoint, &word(1));
     assert_eq!(scene.machine.running(), "server");
@@ -326,7 +326,7 @@ fn time_is_returned_even_if_a_sender_waits() {
     scene.machine.signal(scene.task, scene.badged[0]);
     let client = caller(&mut scene.machine, "client", 5, endpoint, &word(1));
     scene.machine.recv(server, endpoint, reply);
-    assert_eq!(scene.machine.holder(server.context), "nobody");
+    assert_eq!(scene.machine.holder(server.context), "none");
     assert_eq!(scene.machine.holder(client.context), "server");
     assert_eq!(scene.machine.running(), "server");
     // A plain message leaves the receiver without a context.

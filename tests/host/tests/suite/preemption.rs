@@ -79,7 +79,7 @@ fn many_objects_are_made_a_few_at_a_time() {
 }
 
 #[test]
-fn who_is_interrupted_again_has_come_no_less_far() {
+fn a_second_interruption_keeps_the_progress() {
     for (first, second) in (0..16).flat_map(|first| (0..8).map(move |second| (first, second))) {
         let mut machine = Machine::new();
         let (memory, slot) = (machine.untyped(12), machine.slots(5));
@@ -297,7 +297,7 @@ fn senders_are_cancelled_a_few_at_a_time() {
 }
 
 #[test]
-fn a_sweep_that_nobody_completes_disturbs_nobody() {
+fn an_abandoned_cancellation_disturbs_no_thread() {
     for looks in 1..8 {
         let mut machine = Machine::with_memory(21);
         let endpoint = machine.endpoint();
@@ -328,7 +328,7 @@ fn a_sweep_that_nobody_completes_disturbs_nobody() {
 }
 
 #[test]
-fn nobody_can_begin_to_wait_at_an_endpoint_that_is_going_away() {
+fn no_thread_can_block_at_an_endpoint_that_is_being_deleted() {
     at_every_point(|looks| {
         let mut machine = Machine::new();
         let endpoint = machine.endpoint();

@@ -20,7 +20,7 @@ fn herd(machine: &mut Machine, count: usize, priority: u8, period: u64) -> Vec<T
     let herd: Vec<Task> = (0..count).map(|_| machine.spawn(spec)).collect();
     rest(machine);
     machine.advance(20 * count as u64);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     herd
 }
 
@@ -50,7 +50,7 @@ fn entries(machine: &mut Machine, time: u64) -> usize {
 }
 
 #[test]
-fn a_storm_of_releases_does_not_touch_the_urgent() {
+fn a_storm_of_releases_does_not_delay_higher_priorities() {
     for count in [1, 10, 50] {
         let mut machine = Machine::with_memory(22);
         let bell = machine.notification();
@@ -104,7 +104,7 @@ fn an_equal_is_not_waited_for() {
 }
 
 #[test]
-fn the_alarm_follows_a_lent_context_to_another_priority() {
+fn the_timer_deadline_follows_a_donated_context_to_another_priority() {
     let mut machine = Machine::new();
     let [endpoint, reply] = [machine.endpoint(), machine.reply()];
     let server = passive_server(&mut machine, "server", 5, endpoint, reply);
@@ -136,7 +136,7 @@ fn the_alarm_follows_a_lent_context_to_another_priority() {
 }
 
 #[test]
-fn those_who_are_due_run_in_the_order_of_their_release() {
+fn due_threads_run_in_the_order_of_their_release() {
     let mut machine = Machine::with_memory(21);
     let bell = machine.notification();
     let urgent = waiter(&mut machine, "urgent", 20, bell);
@@ -172,13 +172,13 @@ fn a_thread_that_is_due_counts_as_ready() {
     // A suspended thread is not due; when resumed, it is ready.
     machine.suspend(herd[0]);
     machine.wait(urgent, bell);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.resume(herd[0]);
     assert!(machine.runs(herd[0]));
 }
 
 #[test]
-fn a_new_priority_of_a_waiting_thread_moves_the_alarm() {
+fn a_new_priority_of_a_waiting_thread_moves_the_timer_deadline() {
     let mut machine = Machine::new();
     let herd = herd(&mut machine, 1, 10, 1000);
     let worker = machine.spawn(Spec::new("worker", 15).active());

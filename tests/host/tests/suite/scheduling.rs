@@ -17,7 +17,7 @@ fn tasks<const N: usize>(machine: &mut Machine, specs: [(&'static str, u8); N]) 
 }
 
 #[test]
-fn the_most_urgent_thread_runs() {
+fn the_highest_priority_thread_runs() {
     let mut machine = Machine::with_memory(22);
     // One thread at every priority, in mixed order.
     let mut all: Vec<(u8, Task)> = Vec::new();
@@ -35,7 +35,7 @@ fn the_most_urgent_thread_runs() {
         assert!(machine.runs(task));
         machine.wait(task, never);
     }
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn threads_without_time_do_not_run() {
 }
 
 #[test]
-fn a_blocking_thread_hands_over_to_whom_it_woke() {
+fn a_blocking_thread_hands_over_to_the_thread_it_woke() {
     let mut machine = Machine::new();
     let (endpoint, reply) = (machine.endpoint(), machine.reply());
     let server = server(&mut machine, "server", 10, endpoint, reply);
@@ -287,7 +287,7 @@ fn a_woken_equal_comes_behind_those_that_wait() {
 }
 
 #[test]
-fn a_less_urgent_wake_up_does_not_preempt() {
+fn a_lower_priority_wake_up_does_not_preempt() {
     let mut machine = Machine::new();
     let notification = machine.notification();
     let woken = waiter(&mut machine, "woken", 10, notification);

@@ -246,7 +246,7 @@ proptest! {
     /// The highest-priority thread gets its budget in every period, except for a remainder, less than
     /// the smallest budget, that a timer interrupt for another thread may cut off.
     #[test]
-    fn the_most_urgent_thread_gets_its_budget(
+    fn the_highest_priority_thread_gets_its_budget(
         own in budget(),
         others in prop::collection::vec(budget(), TASKS - 1),
         periods in 1..20u64,
@@ -291,7 +291,7 @@ fn a_kernel_that_forgets_to_charge_is_caught() {
 }
 
 #[test]
-fn a_kernel_that_runs_somebody_before_the_time_is_caught() {
+fn a_kernel_that_runs_a_thread_before_its_time_is_caught() {
     let system = spoiled(|_| ());
     assert_eq!(system.check_funds(), Ok(()));
     let thread = system.machine.kernel.core.current.expect("a thread runs");

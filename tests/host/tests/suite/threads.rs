@@ -452,7 +452,7 @@ fn a_dead_thread_leaves_what_it_waits_for() {
     machine.call(client, endpoint, &word(1));
     assert_eq!(machine.state(client), State::Sending);
     machine.delete(client.tcb);
-    assert_eq!(machine.holder(client.context), "nobody");
+    assert_eq!(machine.holder(client.context), "none");
     // All objects can be used again.
     let heir = server(&mut machine, "heir", 20, endpoint, reply);
     let client = machine.spawn(Spec::new("client", 10).active());

@@ -96,7 +96,7 @@ impl Scene {
 pub const BUDGET: Budget = Budget::new(200, 1000);
 
 #[test]
-fn who_has_enough_is_served_at_once() {
+fn a_caller_with_enough_budget_is_served_at_once() {
     // Exactly enough: 200 - 80 = 100 + 20.
     let mut scene = Scene::new(100, 0, BUDGET).used(80);
     scene.call();
@@ -107,16 +107,16 @@ fn who_has_enough_is_served_at_once() {
 }
 
 #[test]
-fn who_has_too_little_waits_for_more_and_is_served_then() {
+fn a_deferred_caller_is_served_when_it_has_enough_budget() {
     let mut scene = Scene::new(100, 0, BUDGET).used(81);
     scene.call();
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     assert_eq!(scene.machine.state(scene.client), State::Runnable);
     // 119 are left and one more is due at 1000. The remaining budget is delayed until 881, so that it ends
     // when the next replenishment is due, and both are one.
     assert_eq!(scene.machine.refills(scene.client.context), [(881, 200)]);
     scene.machine.advance(799);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     scene.machine.advance(1);
     assert_eq!(scene.machine.now(), 881);
     scene.assert_served();
@@ -139,7 +139,7 @@ fn only_as_much_as_it_takes_is_gathered() {
         [(560, 40), (1000, 40), (1140, 40), (1280, 40), (1420, 40)]
     );
     scene.call();
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     assert_eq!(
         scene.machine.refills(scene.client.context),
         [(960, 80), (1140, 40), (1280, 40), (1420, 40)]
@@ -186,10 +186,10 @@ fn a_whole_budget_of_exactly_what_is_needed_is_enough() {
     let mut scene = Scene::new(180, 0, BUDGET).used(1);
     for _ in 0..5 {
         scene.call();
-        assert_eq!(scene.machine.running(), "nobody");
+        assert_eq!(scene.machine.running(), "none");
         scene
             .machine
-            .advance_until(|machine| machine.running() != "nobody");
+            .advance_until(|machine| machine.running() != "none");
         scene.assert_served();
         scene.machine.advance(30);
         scene.answer();
@@ -203,13 +203,13 @@ fn a_deferral_covers_the_way_into_the_kernel_once() {
     scene.call();
     scene
         .machine
-        .advance_until(|machine| machine.running() != "nobody");
+        .advance_until(|machine| machine.running() != "none");
     scene.assert_served();
     scene.answer();
     // The time allowed for a retry after a deferral does not apply to the next call.
     scene.machine.advance(1);
     scene.call();
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
 }
 
 /// A client with exactly the budget that a call to the endpoint requires, which was deferred and then
@@ -217,11 +217,11 @@ fn a_deferral_covers_the_way_into_the_kernel_once() {
 fn served_without_guard() -> Scene {
     let mut scene = Scene::new(180, 0, BUDGET).used(1);
     scene.call();
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     set_threshold(&mut scene.machine, scene.endpoint, 0, 0).unwrap();
     scene
         .machine
-        .advance_until(|machine| machine.running() != "nobody");
+        .advance_until(|machine| machine.running() != "none");
     scene.assert_served();
     scene.answer();
     scene.machine.advance(1);
@@ -229,15 +229,15 @@ fn served_without_guard() -> Scene {
 }
 
 #[test]
-fn who_was_deferred_and_not_asked_again_has_no_allowance_left() {
+fn a_deferred_sender_that_was_not_checked_again_has_no_retry_credit_left() {
     let mut scene = served_without_guard();
     set_threshold(&mut scene.machine, scene.endpoint, 180, 0).unwrap();
     scene.call();
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
 }
 
 #[test]
-fn who_was_deferred_and_does_something_else_has_no_allowance() {
+fn a_deferred_sender_that_does_something_else_has_no_retry_credit() {
     let mut scene = Scene::new(180, 0, BUDGET).used(1);
     scene.call();
     // It continues at another address.
@@ -248,15 +248,15 @@ fn who_was_deferred_and_does_something_else_has_no_allowance() {
         .unwrap();
     scene
         .machine
-        .advance_until(|machine| machine.running() != "nobody");
+        .advance_until(|machine| machine.running() != "none");
     assert!(scene.machine.runs(scene.client));
     scene.machine.advance(1);
     scene.call();
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
 }
 
 #[test]
-fn who_can_never_have_enough_learns_it_at_once() {
+fn a_budget_that_can_never_suffice_is_refused_at_once() {
     let mut scene = Scene::new(181, 0, BUDGET);
     scene.call();
     scene.assert_refused(ErrorCode::BudgetTooSmall, &[201, 200]);
@@ -274,14 +274,14 @@ fn a_deferral_is_no_timeout() {
     let client = machine.spawn(spec.timeout_handler(faults));
     machine.advance(150);
     machine.call(client, endpoint, &word(7));
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(handler), State::Receiving);
     machine.advance_until(|machine| machine.runs(server));
     assert_eq!(machine.state(handler), State::Receiving);
 }
 
 #[test]
-fn who_does_not_lend_is_refused() {
+fn a_sender_that_does_not_donate_is_refused() {
     for (threshold, flags) in [(100, 0), (0, DONATION_REQUIRED)] {
         let mut scene = Scene::new(threshold, flags, BUDGET);
         scene.machine.send(scene.client, scene.endpoint, &word(7));
@@ -321,7 +321,7 @@ fn what_does_not_wait_is_dropped_if_funded_too_little() {
         if arrives {
             scene.assert_served();
         } else {
-            assert_eq!(scene.machine.running(), "nobody");
+            assert_eq!(scene.machine.running(), "none");
             assert_eq!(scene.machine.state(scene.server), State::Receiving);
         }
     }
@@ -354,7 +354,7 @@ fn an_active_server_asks_as_well() {
     let client = machine.spawn(Spec::new("client", 10).budget(BUDGET));
     machine.advance(150);
     machine.call(client, endpoint, &word(7));
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.advance_until(|machine| machine.runs(server));
     assert_eq!(machine.holder(client.context), "client");
 }
@@ -370,7 +370,7 @@ fn a_fault_waits_for_time_like_a_call() {
     let fault = Fault::UserException { number: 1, code: 2 };
     machine.advance(150);
     machine.fault(faulty, fault);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(faulty), State::Runnable);
     machine.advance_until(|machine| machine.runs(faulty));
     // The instruction is executed again, and faults again.
@@ -405,7 +405,7 @@ fn a_timeout_message_does_not_pass_for_it_lends_nothing() {
 }
 
 #[test]
-fn those_who_wait_already_stay() {
+fn queued_senders_stay() {
     let mut machine = Machine::new();
     let (endpoint, reply) = (machine.endpoint(), machine.reply());
     let early = caller(&mut machine, "early", 10, endpoint, &word(1));
@@ -425,7 +425,7 @@ fn those_who_wait_already_stay() {
 }
 
 #[test]
-fn who_waits_already_brings_what_is_left_of_a_slice() {
+fn a_queued_sender_brings_the_rest_of_its_slice() {
     let mut machine = Machine::new();
     let (endpoint, reply) = (machine.endpoint(), machine.reply());
     let server = passive_server(&mut machine, "server", 20, endpoint, reply);
@@ -491,7 +491,7 @@ fn nothing_lent_is_told_as_zero() {
 }
 
 #[test]
-fn nothing_lent_by_who_waited_is_told_as_zero() {
+fn nothing_lent_by_a_queued_sender_is_reported_as_zero() {
     let mut machine = Machine::new();
     let (endpoint, reply) = (machine.endpoint(), machine.reply());
     set_threshold(&mut machine, endpoint, 0, TELL_BUDGET).unwrap();

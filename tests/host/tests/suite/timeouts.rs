@@ -90,7 +90,7 @@ fn after_the_reply_it_waits_for_its_budget() {
     let pc = scene.machine.kernel[scene.task.thread].context.next_pc();
     scene.machine.advance(100);
     scene.reply(0, &[]);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     assert_eq!(scene.machine.state(scene.task), State::Runnable);
     scene
         .machine
@@ -164,7 +164,7 @@ fn time_slices_and_yields_do_not_time_out() {
     let mut scene = Scene::new();
     scene.machine.advance(50);
     scene.machine.yield_now(scene.task);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     assert_eq!(scene.machine.state(scene.handler), State::Receiving);
 }
 
@@ -176,7 +176,7 @@ fn a_timeout_waits_for_its_handler() {
     scene.machine.advance(100);
     assert_eq!(scene.machine.state(scene.task), State::Sending);
     scene.machine.advance(2000);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     let late = scene.machine.spawn(Spec::new("late", 5).active());
     scene.machine.recv(late, scene.endpoint, scene.reply);
     assert_eq!(scene.machine.received(late), timeout(100));
@@ -197,7 +197,7 @@ fn a_passive_handler_is_of_no_use() {
         .timeout_handler(endpoint);
     let task = machine.spawn(spec);
     machine.advance(100);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(handler), State::Runnable);
     assert_eq!(machine.holder(task.context), "task");
     assert_eq!(
@@ -283,7 +283,7 @@ fn a_server_times_out_on_its_clients_time() {
     let machine = &mut shared.scene.machine;
     assert_eq!(machine.state(shared.server), State::Runnable);
     assert!(machine.is_passive(shared.server));
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.advance_until(|machine| machine.runs(task));
     assert_eq!(machine.now(), 1000);
 }
@@ -298,7 +298,7 @@ fn a_return_without_budget_times_the_caller_out() {
     // The server has no handler, so it waits for a replenishment; another thread replies.
     machine.advance(100);
     assert_eq!(machine.state(server), State::Runnable);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     let deputy = machine.spawn(Spec::new("deputy", 1).active());
     machine.send(deputy, server_reply, &word(2));
     assert_eq!(machine.state(scene.task), State::Calling);
@@ -339,7 +339,7 @@ fn suspending_forgets_a_timeout() {
     scene.machine.resume(scene.task);
     assert_eq!(scene.machine.state(scene.task), State::Runnable);
     scene.reply(0, &[]);
-    assert_eq!(scene.machine.running(), "nobody");
+    assert_eq!(scene.machine.running(), "none");
     scene
         .machine
         .advance_until(|machine| machine.runs(scene.task));

@@ -97,7 +97,7 @@ fn capabilities_need_the_right_to_grant() {
 
 /// The rights of the capability at the time of blocking count.
 #[test]
-fn those_who_wait_need_the_rights_too() {
+fn queued_senders_need_the_rights_too() {
     for rights in 0..8 {
         let rights = Rights::from_word(rights << 1).union(Rights::WRITE);
         let mut scene = Scene::new();

@@ -354,7 +354,7 @@ fn clearing_stops_when_the_budget_is_used_up() {
     machine.kernel.arch.time_per_look = kernel::time::Ticks(5);
     machine.call(worker, memory, &message);
     machine.kernel.arch.time_per_look = kernel::time::Ticks(0);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(worker), State::Runnable);
     assert!(machine.now() - start <= 110);
     assert!(machine.is_empty(slot));

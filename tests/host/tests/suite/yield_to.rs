@@ -63,7 +63,7 @@ fn the_target_runs_and_the_yielder_learns_what_it_used() {
 }
 
 #[test]
-fn less_urgent_and_unable_targets_answer_at_once() {
+fn lower_priority_and_unable_targets_answer_at_once() {
     let mut machine = Machine::new();
     let yielder = task(&mut machine, "yielder", 10);
     let low = task(&mut machine, "low", 5);
@@ -140,7 +140,7 @@ fn suspending_the_yielder_forgets_the_result() {
     machine.advance(50);
     assert!(machine.runs(target));
     machine.suspend(target);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     // When resumed, it continues after its call; the consumed time was not read.
     machine.resume(yielder);
     assert!(machine.runs(yielder));

@@ -80,7 +80,7 @@ impl Scene {
 }
 
 #[test]
-fn the_run_ends_at_the_moment_and_the_handler_is_told() {
+fn the_run_ends_on_time_and_the_handler_is_notified() {
     let mut scene = Scene::new(20, &[BUDGET]);
     scene.yield_to(0, 100, false);
     // A scheduler with a higher priority continues; the reply has the time.
@@ -184,7 +184,7 @@ fn what_was_received_before_the_timeout_is_not_lost() {
 }
 
 #[test]
-fn a_moment_that_has_passed_tells_the_time_only() {
+fn a_time_that_has_passed_is_answered_with_the_time_only() {
     let mut scene = Scene::new(10, &[BUDGET]);
     scene
         .machine
@@ -297,7 +297,7 @@ fn a_scheduler_has_one_timer() {
 }
 
 #[test]
-fn the_timer_ends_with_whoever_has_set_it() {
+fn the_timer_ends_with_the_thread_that_set_it() {
     for how in 0..3 {
         let mut scene = Scene::new(20, &[BUDGET]);
         let (endpoint, reply) = (scene.machine.endpoint(), scene.machine.reply());

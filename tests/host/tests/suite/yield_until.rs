@@ -27,7 +27,7 @@ fn result(machine: &Machine, task: Task) -> Answer {
 }
 
 #[test]
-fn who_has_enough_goes_on_at_once() {
+fn a_thread_with_enough_budget_continues_at_once() {
     for amount in [0, 1, 120] {
         let (mut machine, task) = used(BUDGET, 80);
         machine.yield_until_budget(task, amount);
@@ -65,14 +65,14 @@ fn the_longest_slice_there_can_be_is_had_at_once() {
 }
 
 #[test]
-fn who_has_too_little_waits_for_exactly_as_much() {
+fn a_thread_with_too_little_budget_waits_for_exactly_that_much() {
     let (mut machine, task) = used(BUDGET, 80);
     machine.yield_until_budget(task, 121);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     assert_eq!(machine.state(task), State::Runnable);
     assert_eq!(machine.refills(task.context), [(880, 200)]);
     machine.advance(799);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.advance(1);
     assert!(machine.runs(task), "at 880");
     assert_eq!(result(&machine, task), Ok(vec![]));
@@ -80,7 +80,7 @@ fn who_has_too_little_waits_for_exactly_as_much() {
     machine.advance(180);
     assert!(machine.runs(task));
     machine.advance(20);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn no_more_is_merged_than_it_takes() {
 }
 
 #[test]
-fn who_can_never_have_so_much_learns_it_at_once() {
+fn an_amount_above_the_budget_is_refused_at_once() {
     for amount in [201, u64::MAX] {
         let (mut machine, task) = used(BUDGET, 80);
         machine.yield_until_budget(task, amount);
@@ -126,7 +126,7 @@ fn the_whole_budget_can_be_waited_for() {
     let (mut machine, task) = used(BUDGET, 1);
     for _ in 0..3 {
         machine.yield_until_budget(task, 200);
-        assert_eq!(machine.running(), "nobody");
+        assert_eq!(machine.running(), "none");
         machine.advance_until(|machine| machine.runs(task));
         assert_eq!(machine.refills(task.context)[0].1, 200);
         machine.advance(150);
@@ -171,7 +171,7 @@ fn waiting_is_no_timeout() {
     let task = machine.spawn(Spec::new("task", 10).budget(BUDGET).timeout_handler(faults));
     machine.advance(100);
     machine.yield_until_budget(task, 150);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.advance_until(|machine| machine.runs(task));
     assert_eq!(machine.state(handler), State::Receiving);
     // Using up the budget later is a timeout.
@@ -205,12 +205,12 @@ fn a_limit_bounds_what_can_be_waited_for() {
 }
 
 #[test]
-fn who_waits_can_be_stopped_and_reconfigured() {
+fn a_waiting_thread_can_be_stopped_and_reconfigured() {
     let (mut machine, task) = used(BUDGET, 80);
     machine.yield_until_budget(task, 150);
     machine.suspend(task);
     machine.advance(2000);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
     machine.resume(task);
     assert!(machine.runs(task), "the call is over");
     machine.advance(100);
@@ -220,5 +220,5 @@ fn who_waits_can_be_stopped_and_reconfigured() {
         .unwrap();
     machine.advance_until(|machine| machine.runs(task));
     machine.delete(task.context);
-    assert_eq!(machine.running(), "nobody");
+    assert_eq!(machine.running(), "none");
 }

@@ -24,7 +24,7 @@ tests![if HARDWARE_DEBUG;
     every_breakpoint_works,
     breakpoints_belong_to_one_thread,
     a_thread_sets_its_own,
-    the_cleared_stop_nobody,
+    cleared_breakpoints_stop_no_thread,
     instructions_are_counted,
     stepping_ends,
     stepping_survives_new_flags,
@@ -278,7 +278,7 @@ fn a_thread_sets_its_own(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn the_cleared_stop_nobody(test: &mut Test) -> Outcome {
+fn cleared_breakpoints_stop_no_thread(test: &mut Test) -> Outcome {
     let watched = test.watched(|| {
         run_four();
         run_four();

@@ -20,7 +20,7 @@ tests![
     interrupted_slices_come_out_even,
     the_smallest_budget_does_not_enter_the_kernel,
     short_slices_compute,
-    the_urgent_and_periodic_preempts,
+    a_periodic_higher_priority_thread_preempts,
     round_robin_takes_turns,
     preemption_keeps_the_turn,
     yielding_goes_behind_equals,
@@ -148,7 +148,7 @@ fn short_slices_compute(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn the_urgent_and_periodic_preempts(test: &mut Test) -> Outcome {
+fn a_periodic_higher_priority_thread_preempts(test: &mut Test) -> Outcome {
     let begin = test.now();
     let periodic = SchedParameters::new(ms(2), ms(10));
     let thread = test.timed(ABOVE, periodic, || {

@@ -14,9 +14,9 @@ tests![
     the_caller_waits_for_the_reply,
     reply_recv_serves_many,
     replies_have_no_badge,
-    a_reply_to_nobody_does_nothing,
+    a_reply_without_a_caller_does_nothing,
     one_reply_for_one_call,
-    anybody_can_reply,
+    any_holder_can_reply,
     callers_need_a_right_to_be_answered,
     grant_is_as_good_as_grant_reply,
     receivers_without_a_reply_object_leave_the_caller,
@@ -129,7 +129,7 @@ fn replies_have_no_badge(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn a_reply_to_nobody_does_nothing(test: &mut Test) -> Outcome {
+fn a_reply_without_a_caller_does_nothing(test: &mut Test) -> Outcome {
     let reply: Reply = test.create()?;
     reply.send(Message::new(1, &[2]));
     syscall::nb_send(reply.0, empty(1));
@@ -162,7 +162,7 @@ fn one_reply_for_one_call(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn anybody_can_reply(test: &mut Test) -> Outcome {
+fn any_holder_can_reply(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let reply: Reply = test.create()?;
     test.spawn(ABOVE, move || {

@@ -23,10 +23,10 @@ tests![
     passive_servers_run_where_their_clients_do,
     notifications_lend_time_of_another_core,
     signals_between_cores,
-    signals_wake_the_more_urgent_of_another_core,
+    signals_wake_a_higher_priority_thread_of_another_core,
     the_suspended_stop_at_once,
     the_deleted_stop_at_once,
-    who_loses_its_time_stops_at_once,
+    a_thread_that_loses_its_context_stops_at_once,
     priorities_change_from_afar,
     registers_are_written_from_afar,
     faults_are_told_on_another_core,
@@ -253,7 +253,7 @@ fn signals_between_cores(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn signals_wake_the_more_urgent_of_another_core(test: &mut Test) -> Outcome {
+fn signals_wake_a_higher_priority_thread_of_another_core(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
         let bell: Notification = test.create()?;
         counter_on(test, core, BELOW, 0)?;
@@ -302,7 +302,7 @@ fn the_deleted_stop_at_once(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn who_loses_its_time_stops_at_once(test: &mut Test) -> Outcome {
+fn a_thread_that_loses_its_context_stops_at_once(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
         let thread = counter_on(test, core, ABOVE, 0)?;
         check!(moves(test, 0)?);

@@ -14,7 +14,7 @@ tests![
     criticality_ends_at_the_authority,
     levels_have_a_limit,
     short_messages_are_truncated,
-    at_level_zero_nobody_is_critical,
+    at_level_zero_no_thread_is_critical,
     the_level_divides_threads,
     servers_run_at_the_criticality_of_their_clients,
     a_new_criticality_reaches_the_server,
@@ -125,7 +125,7 @@ fn short_messages_are_truncated(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn at_level_zero_nobody_is_critical(test: &mut Test) -> Outcome {
+fn at_level_zero_no_thread_is_critical(test: &mut Test) -> Outcome {
     let low = thread(test, BELOW, 7, || note('l'))?;
     let high = thread(test, ABOVE, 0, || note('h'))?;
     low.start()?;

@@ -17,9 +17,9 @@ tests![
     not_blocking_sends_are_lost,
     not_blocking_receives_return,
     not_blocking_receives_take_what_waits,
-    urgent_senders_first,
+    higher_priority_senders_first,
     equal_senders_in_order,
-    urgent_receivers_first,
+    higher_priority_receivers_first,
     waiting_senders_move_with_their_priority,
     waiting_receivers_move_with_their_priority,
     woken_equals_do_not_preempt,
@@ -204,7 +204,7 @@ fn check_order(endpoint: Endpoint, labels: &[usize]) {
     check!(endpoint.nb_wait().is_none());
 }
 
-fn urgent_senders_first(test: &mut Test) -> Outcome {
+fn higher_priority_senders_first(test: &mut Test) -> Outcome {
     let endpoint = send_by_priority(test, &[50, 60, 40, 255, 2, 60])?;
     check_order(endpoint, &[3, 1, 5, 0, 2, 4]);
     Ok(())
@@ -216,7 +216,7 @@ fn equal_senders_in_order(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn urgent_receivers_first(test: &mut Test) -> Outcome {
+fn higher_priority_receivers_first(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     for (name, priority) in [('a', 50), ('b', 60), ('c', 40), ('d', 60)] {
         test.spawn(priority, move || {

@@ -27,7 +27,7 @@ tests![
     unknown_system_calls_can_be_emulated,
     unknown_system_calls_are_repeated,
     a_refused_system_call_stops_the_thread,
-    capability_faults_can_be_mended,
+    capability_faults_can_be_resolved,
     faults_carry_the_badge,
     faults_wait_in_order_of_priority,
     faults_without_a_handler_stop_the_thread,
@@ -333,7 +333,7 @@ fn a_refused_system_call_stops_the_thread(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn capability_faults_can_be_mended(test: &mut Test) -> Outcome {
+fn capability_faults_can_be_resolved(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let slot = test.empty_slot()?;
     let address = CPtr(slot.index);

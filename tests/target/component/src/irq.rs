@@ -22,10 +22,10 @@ tests![
     an_interrupt_comes_although_another_thread_faults,
     interrupts_come_again_and_again,
     masked_until_acknowledged,
-    cleared_handlers_signal_nobody,
+    cleared_handlers_signal_no_thread,
     the_last_notification_set_is_signalled,
     interrupts_survive_a_dead_notification,
-    interrupts_preempt_the_less_urgent,
+    interrupts_preempt_lower_priorities,
     copies_of_handlers_acknowledge,
     acknowledging_without_interrupt_is_harmless,
     #[cfg(not(target_arch = "x86_64"))]
@@ -263,7 +263,7 @@ fn masked_until_acknowledged(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn cleared_handlers_signal_nobody(test: &mut Test) -> Outcome {
+fn cleared_handlers_signal_no_thread(test: &mut Test) -> Outcome {
     let (timer, notification) = timer(test)?;
     check_eq!(timer.handler.clear(), Ok(()));
     timer.start(1)?;
@@ -308,7 +308,7 @@ fn interrupts_survive_a_dead_notification(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn interrupts_preempt_the_less_urgent(test: &mut Test) -> Outcome {
+fn interrupts_preempt_lower_priorities(test: &mut Test) -> Outcome {
     let (timer, notification) = timer(test)?;
     test.spawn(ABOVE, move || {
         if notification.wait() == BADGE {

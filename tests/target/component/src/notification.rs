@@ -11,7 +11,7 @@ tests![
     polling_takes_the_word,
     waiting_takes_the_word_at_once,
     waiting_blocks_until_a_signal,
-    urgent_waiters_first,
+    higher_priority_waiters_first,
     equal_waiters_in_order,
     waiters_move_with_their_priority,
     signalling_with_a_call_answers,
@@ -33,7 +33,7 @@ tests![
     bound_time_comes_back_at_a_receive,
     time_of_both_is_taken_at_the_first_wait,
     time_of_the_dead_goes_to_the_next,
-    deleted_time_lets_nobody_run,
+    a_deleted_context_runs_no_thread,
 ];
 
 fn signals_are_collected(test: &mut Test) -> Outcome {
@@ -106,7 +106,7 @@ fn waiter(
     Ok(thread)
 }
 
-fn urgent_waiters_first(test: &mut Test) -> Outcome {
+fn higher_priority_waiters_first(test: &mut Test) -> Outcome {
     let notification: Notification = test.create()?;
     for (name, priority) in [('a', 40), ('b', 60), ('c', 200), ('d', 60), ('e', 2)] {
         waiter(test, priority, notification, name)?;
@@ -506,7 +506,7 @@ fn time_of_the_dead_goes_to_the_next(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn deleted_time_lets_nobody_run(test: &mut Test) -> Outcome {
+fn a_deleted_context_runs_no_thread(test: &mut Test) -> Outcome {
     let (thread, notification, time) = passive_waiter(test, ABOVE, ['a', 'b'])?;
     test.delete(time)?;
     notification.signal();

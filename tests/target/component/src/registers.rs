@@ -17,7 +17,7 @@ tests![
     counts_are_checked_for_writing,
     short_writes_leave_the_rest,
     surplus_registers_are_ignored,
-    nobody_reads_or_writes_itself,
+    no_thread_reads_or_writes_its_own_registers,
     flags_are_sanitised,
     addresses_are_sanitised,
     registers_survive_preemption,
@@ -172,7 +172,7 @@ fn surplus_registers_are_ignored(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn nobody_reads_or_writes_itself(test: &mut Test) -> Outcome {
+fn no_thread_reads_or_writes_its_own_registers(test: &mut Test) -> Outcome {
     let illegal = Error::IllegalOperation;
     check_eq!(test.tcb.read_registers(false), Err(illegal));
     check_eq!(test.tcb.read_registers(true), Err(illegal));

@@ -24,7 +24,7 @@ tests![
     unbinding_stops,
     unbinding_takes_all,
     only_what_is_bound_is_unbound,
-    nobody_unbinds_itself,
+    no_thread_unbinds_itself,
     deleting_the_context_stops_its_thread,
     deleting_ones_own_context,
     deleting_the_bound_frees_the_context,
@@ -32,7 +32,7 @@ tests![
     consumed_is_told_once,
     consumed_belongs_to_the_context,
     yield_to_is_refused,
-    yield_to_the_less_urgent_returns_at_once,
+    yield_to_a_lower_priority_returns_at_once,
     yield_to_an_equal_goes_first,
     yield_to_the_stopped_returns_at_once,
     yield_to_tells_what_was_consumed,
@@ -248,7 +248,7 @@ fn only_what_is_bound_is_unbound(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn nobody_unbinds_itself(test: &mut Test) -> Outcome {
+fn no_thread_unbinds_itself(test: &mut Test) -> Outcome {
     let own = test.sched_context;
     check_eq!(own.unbind(), ILLEGAL);
     check_eq!(own.unbind_object(test.tcb), ILLEGAL);
@@ -384,7 +384,7 @@ fn spawn(test: &mut Test, letter: char) -> Result<Thread> {
     Ok(thread)
 }
 
-fn yield_to_the_less_urgent_returns_at_once(test: &mut Test) -> Outcome {
+fn yield_to_a_lower_priority_returns_at_once(test: &mut Test) -> Outcome {
     let threads = ['a', 'b', 'c'].map(|letter| spawn(test, letter));
     for thread in threads {
         check_eq!(thread?.sched_context.yield_to(), Ok(ms(0)));

@@ -15,11 +15,11 @@ tests![
     a_raised_thread_preempts,
     a_thread_raised_to_an_equal_waits,
     lowering_oneself_lets_others_run,
-    lowering_oneself_to_an_equal_lets_nobody_run,
+    lowering_its_priority_to_an_equal_lets_no_other_thread_run,
     a_lowered_thread_waits,
     a_ready_thread_moves_to_the_head,
     yielding_is_taking_turns,
-    yielding_passes_over_the_less_urgent,
+    yielding_passes_over_lower_priorities,
     yielding_alone_returns,
     woken_subordinates_are_first_among_equals,
     woken_equals_are_last,
@@ -29,8 +29,8 @@ tests![
     slices_are_as_long_as_promised,
     slices_end,
     suspended_threads_lose_their_turn,
-    urgent_work_waits_for_nobody,
-    idle_time_is_nobodys,
+    high_priority_work_waits_for_no_thread,
+    idle_time_is_charged_to_no_thread,
 ];
 
 fn all_priorities_in_order(test: &mut Test) -> Outcome {
@@ -84,7 +84,7 @@ fn lowering_oneself_lets_others_run(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn lowering_oneself_to_an_equal_lets_nobody_run(test: &mut Test) -> Outcome {
+fn lowering_its_priority_to_an_equal_lets_no_other_thread_run(test: &mut Test) -> Outcome {
     test.spawn(BELOW, || note('a'))?;
     test.tcb.set_priority(test.tcb, BELOW)?;
     note('b');
@@ -132,7 +132,7 @@ fn yielding_is_taking_turns(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn yielding_passes_over_the_less_urgent(test: &mut Test) -> Outcome {
+fn yielding_passes_over_lower_priorities(test: &mut Test) -> Outcome {
     test.spawn(BELOW, || note('x'))?;
     for _ in 0..5 {
         syscall::yield_now();
@@ -301,7 +301,7 @@ fn suspended_threads_lose_their_turn(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn urgent_work_waits_for_nobody(test: &mut Test) -> Outcome {
+fn high_priority_work_waits_for_no_thread(test: &mut Test) -> Outcome {
     // A hundred ready threads, and one of higher priority that is woken.
     let notification: Notification = test.create()?;
     test.spawn(ABOVE, move || {
@@ -322,7 +322,7 @@ fn urgent_work_waits_for_nobody(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn idle_time_is_nobodys(test: &mut Test) -> Outcome {
+fn idle_time_is_charged_to_no_thread(test: &mut Test) -> Outcome {
     // While the test sleeps, no thread runs.
     let start = test.now();
     test.sched_context.consumed()?;

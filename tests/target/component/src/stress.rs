@@ -19,7 +19,7 @@ tests![
     nested_passive_servers_go_on,
     servers_that_combine_other_calls_go_on,
     servers_that_time_out_go_on,
-    system_calls_go_on_while_another_core_visits,
+    system_calls_continue_while_another_core_has_access,
 ];
 
 /// How often each client must be seen to make progress.
@@ -226,7 +226,7 @@ fn servers_that_time_out_go_on(test: &mut Test) -> Outcome {
 
 /// This thread continuously makes system calls with remote access to another core, on which a thread makes
 /// system calls, too. An emulator that runs its cores in turn would not show a problem.
-fn system_calls_go_on_while_another_core_visits(test: &mut Test) -> Outcome {
+fn system_calls_continue_while_another_core_has_access(test: &mut Test) -> Outcome {
     const CALLS: usize = 10_000;
     for core in test.further_cores() {
         counters::set(0, 0);

@@ -18,7 +18,7 @@ tests![
     sched_params_are_checked_in_order,
     sched_params_check_the_context,
     sched_params_unbind_the_context,
-    nobody_unbinds_its_own_context,
+    no_thread_unbinds_its_own_context,
     handlers_must_be_endpoints,
     handlers_need_rights,
     spaces_must_be_what_they_are,
@@ -237,7 +237,7 @@ fn sched_params_unbind_the_context(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn nobody_unbinds_its_own_context(test: &mut Test) -> Outcome {
+fn no_thread_unbinds_its_own_context(test: &mut Test) -> Outcome {
     let null = CPtr::NULL;
     check_eq!(
         test.tcb

@@ -13,13 +13,13 @@ use userlib::time::Clock;
 use userlib::{Capability, Error, Fault, Message, Microseconds, Rights, Startup, Thread, syscall};
 
 tests![
-    who_has_enough_is_served,
-    who_has_too_little_is_served_later_without_timeout,
-    who_can_never_have_enough_learns_it,
+    a_caller_with_enough_budget_is_served,
+    a_deferred_caller_is_served_later_without_timeout,
+    a_budget_that_can_never_suffice_is_refused,
     a_whole_budget_of_exactly_what_is_needed_is_enough,
-    who_does_not_lend_is_refused,
+    a_sender_that_does_not_donate_is_refused,
     what_does_not_wait_is_dropped,
-    those_who_wait_already_stay,
+    queued_senders_stay,
     a_threshold_is_taken_back,
     the_deferred_find_the_endpoint_gone,
     the_deferred_may_lose_their_capability,
@@ -70,7 +70,7 @@ fn serve(test: &mut Test, time: Microseconds) -> Outcome<(Endpoint, Thread)> {
     Ok((endpoint, server))
 }
 
-fn who_has_enough_is_served(test: &mut Test) -> Outcome {
+fn a_caller_with_enough_budget_is_served(test: &mut Test) -> Outcome {
     let (endpoint, _) = serve(test, ms(1))?;
     threshold(test, endpoint, ms(5), 0)?;
     let budget = SchedParameters::new(ms(30), NEVER);
@@ -83,7 +83,7 @@ fn who_has_enough_is_served(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn who_has_too_little_is_served_later_without_timeout(test: &mut Test) -> Outcome {
+fn a_deferred_caller_is_served_later_without_timeout(test: &mut Test) -> Outcome {
     let (endpoint, _) = serve(test, ms(1))?;
     let timeouts: Endpoint = test.create()?;
     let reply: Reply = test.create()?;
@@ -107,7 +107,7 @@ fn who_has_too_little_is_served_later_without_timeout(test: &mut Test) -> Outcom
     Ok(())
 }
 
-fn who_can_never_have_enough_learns_it(test: &mut Test) -> Outcome {
+fn a_budget_that_can_never_suffice_is_refused(test: &mut Test) -> Outcome {
     let (endpoint, _) = serve(test, ms(1))?;
     threshold(test, endpoint, ms(30), 0)?;
     let client = test.timed(ABOVE, SchedParameters::new(ms(30), NEVER), move || {
@@ -139,7 +139,7 @@ fn a_whole_budget_of_exactly_what_is_needed_is_enough(test: &mut Test) -> Outcom
     Ok(())
 }
 
-fn who_does_not_lend_is_refused(test: &mut Test) -> Outcome {
+fn a_sender_that_does_not_donate_is_refused(test: &mut Test) -> Outcome {
     for (time, flags) in [(ms(1), 0), (ms(0), DONATION_REQUIRED)] {
         let (endpoint, _) = serve(test, ms(0))?;
         threshold(test, endpoint, time, flags)?;
@@ -177,7 +177,7 @@ fn what_does_not_wait_is_dropped(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn those_who_wait_already_stay(test: &mut Test) -> Outcome {
+fn queued_senders_stay(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let reply: Reply = test.create()?;
     test.spawn(ABOVE, move || {

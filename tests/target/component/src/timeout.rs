@@ -13,7 +13,7 @@ use userlib::{CPtr, Error, Fault, Message, Microseconds, Rights, Thread, syscall
 tests![
     handlers_must_be_endpoints,
     handlers_need_rights,
-    the_message_tells_whose_time_and_how_much,
+    the_message_names_the_context_and_its_consumption,
     the_message_resets_what_was_consumed,
     without_context_there_is_only_the_badge,
     the_answer_does_not_replenish,
@@ -118,7 +118,7 @@ fn handlers_need_rights(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn the_message_tells_whose_time_and_how_much(test: &mut Test) -> Outcome {
+fn the_message_names_the_context_and_its_consumption(test: &mut Test) -> Outcome {
     let scene = busy(test)?;
     let badged = test.badge(scene.endpoint, 5)?;
     scene.thread.tcb.set_timeout_endpoint(badged)?;

@@ -16,7 +16,7 @@ use userlib::{CPtr, Capability, Error, Fault, Message, Microseconds, Result, Sta
 
 tests![
     the_answer_tells_the_time,
-    the_run_ends_at_the_moment,
+    the_run_ends_on_time,
     the_budget_may_end_first,
     one_call_and_one_receive_are_a_turn,
     an_equal_scheduler_learns_that_the_target_waits,
@@ -25,7 +25,7 @@ tests![
     bad_calls_are_refused_in_order,
     idling_contexts_are_used_while_their_thread_waits,
     time_that_goes_back_idles_no_longer,
-    who_idled_too_long_is_timed_out_when_it_is_woken,
+    a_thread_that_idled_too_long_times_out_when_it_is_woken,
 ];
 
 /// A period longer than any test.
@@ -96,7 +96,7 @@ fn the_answer_tells_the_time(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn the_run_ends_at_the_moment(test: &mut Test) -> Outcome {
+fn the_run_ends_on_time(test: &mut Test) -> Outcome {
     let scene = scene(test, || {
         note('a');
         spin()
@@ -292,7 +292,7 @@ fn time_that_goes_back_idles_no_longer(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn who_idled_too_long_is_timed_out_when_it_is_woken(test: &mut Test) -> Outcome {
+fn a_thread_that_idled_too_long_times_out_when_it_is_woken(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let (timeouts, answer): (Endpoint, Reply) = (test.create()?, test.create()?);
     let time = SchedParameters::new(ms(20), NEVER).with_badge(7).idling();

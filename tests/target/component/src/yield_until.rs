@@ -8,9 +8,9 @@ use userlib::time::Clock;
 use userlib::{Error, Microseconds, Startup, syscall};
 
 tests![
-    who_has_enough_goes_on,
-    who_has_too_little_sleeps_until_it_has,
-    who_can_never_have_so_much_learns_it,
+    a_thread_with_enough_budget_continues,
+    a_thread_with_too_little_budget_sleeps_until_it_has_enough,
+    an_amount_above_the_budget_is_refused,
     waiting_is_no_timeout,
     a_slice_is_waited_for_in_turn,
 ];
@@ -24,7 +24,7 @@ fn work(startup: &'static Startup, time: Microseconds) {
     while clock.now() - start < time {}
 }
 
-fn who_has_enough_goes_on(test: &mut Test) -> Outcome {
+fn a_thread_with_enough_budget_continues(test: &mut Test) -> Outcome {
     let thread = test.timed(ABOVE, SchedParameters::new(ms(100), NEVER), || {
         check_eq!(syscall::yield_until_budget(ms(0)), Ok(()));
         check_eq!(syscall::yield_until_budget(ms(50)), Ok(()));
@@ -35,7 +35,7 @@ fn who_has_enough_goes_on(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn who_has_too_little_sleeps_until_it_has(test: &mut Test) -> Outcome {
+fn a_thread_with_too_little_budget_sleeps_until_it_has_enough(test: &mut Test) -> Outcome {
     let startup = test.startup;
     let parameters = SchedParameters::new(ms(20), ms(100));
     let thread = test.timed(ABOVE, parameters, move || {
@@ -59,7 +59,7 @@ fn who_has_too_little_sleeps_until_it_has(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn who_can_never_have_so_much_learns_it(test: &mut Test) -> Outcome {
+fn an_amount_above_the_budget_is_refused(test: &mut Test) -> Outcome {
     let thread = test.timed(ABOVE, SchedParameters::new(ms(30), NEVER), || {
         let amounts = [30_001, 1 << 32, NEVER.0, u64::MAX];
         for amount in amounts.map(Microseconds) {

@@ -61,7 +61,7 @@ fn waited(before: impl Fn(&Record)) -> String {
 }
 
 #[test]
-fn an_interrupt_waits_no_longer_than_since_the_last_moment_without() {
+fn an_interrupt_waits_no_longer_than_since_the_last_preemption_point() {
     // It arrives while a user runs.
     assert_eq!(waited(|_| {}), "mark 3 50\n");
     // It arrives during a system call.
@@ -139,7 +139,7 @@ fn what_others_do_out_of_the_kernel_is_not_waited_for() {
 }
 
 #[test]
-fn who_has_not_said_that_it_waits_does_not() {
+fn a_receiver_that_is_not_queued_does_not_wait() {
     let record = Record::new();
     let mut written = Vec::new();
     run(&record, 10);
@@ -151,7 +151,7 @@ fn who_has_not_said_that_it_waits_does_not() {
 }
 
 #[test]
-fn who_goes_on_waits_no_longer() {
+fn a_resumed_thread_waits_no_longer() {
     let said = waiting(|record| {
         record.kernel(1, 0xd0);
         record.kernel(0, 0xd1);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_alone_may_go_a_long_way_to_a_capability() {
+    fn a_deep_lookup_is_performed_in_exclusive_mode() {
         let far = |value| complaints(&of("deep lookups", WAITING, 2, value)).len();
         assert_eq!((far(3000.0 + WAYS), far(3001.0 + WAYS)), (0, 1));
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn one_core_waits_for_nobody() {
+    fn one_core_waits_for_no_other() {
         assert!(complaints(&measured(DELAY, 1, 20000.0)).is_empty());
     }
 }

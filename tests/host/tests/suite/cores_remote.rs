@@ -33,7 +33,7 @@ fn runs(machine: &mut Machine) -> String {
 
 /// The root task, on the first core, makes a remote access before each system call, at most `most`
 /// times. The second core takes its IPI later. Returns the count of accesses.
-fn visit_before_calls(
+fn access_before_calls(
     machine: &mut Machine,
     most: usize,
     mut visit: impl FnMut(&mut Machine) + 'static,
@@ -53,7 +53,7 @@ fn visit_before_calls(
 
 /// The caller's own registers are read, and its priority is set to what it is.
 #[test]
-fn system_calls_are_performed_however_often_another_core_looks_at_their_thread() {
+fn system_calls_are_performed_however_often_another_core_reads_their_thread() {
     type Visit = fn(&mut Machine, Task);
     let ways: [Visit; 2] = [
         |machine, caller| {
@@ -67,7 +67,7 @@ fn system_calls_are_performed_however_often_another_core_looks_at_their_thread()
     ];
     for way in ways {
         let (mut machine, caller, bell) = machine();
-        let visits = visit_before_calls(&mut machine, 1000, move |machine| way(machine, caller));
+        let visits = access_before_calls(&mut machine, 1000, move |machine| way(machine, caller));
         for turn in 1..=5 {
             machine.on(1, |machine| machine.signal(caller, bell));
             machine.on(1, |machine| machine.wait(caller, bell));
@@ -78,7 +78,7 @@ fn system_calls_are_performed_however_often_another_core_looks_at_their_thread()
 }
 
 #[test]
-fn system_calls_are_performed_however_often_another_core_visits() {
+fn system_calls_are_performed_however_often_another_core_has_access() {
     type Visit = fn(&mut Machine, Task);
     let ways: [Visit; 3] = [
         |machine, other| {
@@ -94,7 +94,7 @@ fn system_calls_are_performed_however_often_another_core_visits() {
     for way in ways {
         let (mut machine, caller, bell) = machine();
         let other = suspended(&mut machine, "other", 10);
-        let visits = visit_before_calls(&mut machine, 1000, move |machine| way(machine, other));
+        let visits = access_before_calls(&mut machine, 1000, move |machine| way(machine, other));
         for turn in 1..=5 {
             machine.on(1, |machine| machine.signal(caller, bell));
             machine.on(1, |machine| machine.wait(caller, bell));
@@ -108,10 +108,10 @@ fn system_calls_are_performed_however_often_another_core_visits() {
 
 /// The call is performed when its thread runs again.
 #[test]
-fn a_visitor_lets_a_higher_priority_thread_run_before_the_call() {
+fn another_core_lets_a_higher_priority_thread_run_before_the_call() {
     let (mut machine, caller, bell) = machine();
     let above = suspended(&mut machine, "above", 30);
-    visit_before_calls(&mut machine, 1, move |machine| machine.resume(above));
+    access_before_calls(&mut machine, 1, move |machine| machine.resume(above));
     machine.on(1, |machine| machine.signal(caller, bell));
     assert_eq!(runs(&mut machine), "above");
     machine.suspend(above);
@@ -124,9 +124,9 @@ fn a_visitor_lets_a_higher_priority_thread_run_before_the_call() {
 
 /// Its registers are written when it has just executed a system-call instruction.
 #[test]
-fn a_caller_that_a_visitor_sends_elsewhere_does_not_make_its_call() {
+fn a_caller_whose_registers_another_core_writes_does_not_make_its_call() {
     let (mut machine, caller, bell) = machine();
-    visit_before_calls(&mut machine, 1, move |machine| {
+    access_before_calls(&mut machine, 1, move |machine| {
         let written = machine.tcb(caller, Method::TcbWriteRegisters, &[0, 1, 0x4000], &[]);
         assert_eq!(written, Ok(vec![]));
     });
@@ -141,9 +141,9 @@ fn a_caller_that_a_visitor_sends_elsewhere_does_not_make_its_call() {
 
 /// It makes its call when it is resumed.
 #[test]
-fn a_visitor_that_stops_the_caller_puts_its_call_off() {
+fn another_core_that_stops_the_caller_postpones_its_call() {
     let (mut machine, caller, bell) = machine();
-    let visits = visit_before_calls(&mut machine, 1, move |machine| machine.suspend(caller));
+    let visits = access_before_calls(&mut machine, 1, move |machine| machine.suspend(caller));
     machine.on(1, |machine| machine.signal(caller, bell));
     assert_eq!((visits.get(), machine.state(caller)), (1, State::Inactive));
     machine.others_are_late = false;
@@ -155,7 +155,7 @@ fn a_visitor_that_stops_the_caller_puts_its_call_off() {
 }
 
 #[test]
-fn faults_are_told_however_often_another_core_visits() {
+fn faults_are_delivered_however_often_another_core_has_access() {
     let (mut machine, handler, _) = machine();
     let endpoint = machine.create(ObjectType::Endpoint, 0);
     let reply = machine.create(ObjectType::Reply, 0);

@@ -142,7 +142,7 @@ pub(crate) fn examine(
     };
     let measured = bench.measure_with_sizes()?;
     let before = reference::read(workspace, &platform.name)?;
-    let mut complaints = worse(&before, &measured, true);
+    let mut complaints = worse(&before, &measured, tools.toolchain.version(), true);
     complaints.extend(delay::complaints(&measured));
     complaints.extend(scaling::examine(&bench)?);
     Ok(complaints)
@@ -177,7 +177,12 @@ pub(crate) fn examine_cores(
 
 /// Operations that are worse than before, if there are earlier results. The suite `delay` has bounds of its
 /// own; its figures depend on where releases hit. Measured times differ in each run.
-fn worse(before: &[Measurement], measured: &[Measurement], complete: bool) -> Vec<String> {
+fn worse(
+    before: &[Measurement],
+    measured: &[Measurement],
+    compiler: &str,
+    complete: bool,
+) -> Vec<String> {
     let [before, measured] = [before, measured].map(|list| {
         let mut list = list.to_vec();
         list.retain(|one| one.suite != delay::SUITE && !scaling::SUITES.contains(&&*one.suite));
@@ -186,7 +191,7 @@ fn worse(before: &[Measurement], measured: &[Measurement], complete: bool) -> Ve
     if before.is_empty() {
         return Vec::new();
     }
-    compare::complaints(&before, &measured, complete)
+    compare::complaints(&before, &measured, compiler, complete)
 }
 
 /// Whether there are benchmarks for a platform.
@@ -233,7 +238,12 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     if arguments.write_reference {
-        reference::write(bench.workspace, name, &measured)?;
+        reference::write(
+            bench.workspace,
+            name,
+            &measured,
+            bench.tools.toolchain.version(),
+        )?;
     }
     let delays = delay::complaints(&measured);
     for complaint in delays.into_iter().chain(scaling::complaints(&measured)) {
@@ -241,7 +251,12 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         good = false;
     }
     if let Some(before) = before {
-        let complaints = worse(&before, &measured, arguments.is_complete());
+        let complaints = worse(
+            &before,
+            &measured,
+            bench.tools.toolchain.version(),
+            arguments.is_complete(),
+        );
         for complaint in &complaints {
             say(&format!("{name}: {complaint}"));
         }

@@ -7,6 +7,7 @@ mod length;
 mod links;
 mod lints;
 mod paths;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,7 @@ pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
         links::complaints,
         lints::complaints,
         paths::complaints,
+        words::complaints,
     ];
     Ok(rules.iter().flat_map(|rule| rule(&repository)).collect())
 }

@@ -40,7 +40,7 @@ pub const WORD_BITS: usize = usize::BITS as usize;
 /// Bits of an endpoint or notification badge: on 32-bit machines the high four are dropped.
 pub const BADGE_BITS: usize = if WORD_BITS == 64 { 64 } else { 28 };
 
-/// Number of thread priorities; 255 is the most urgent.
+/// Number of thread priorities; 255 is the highest.
 pub const PRIORITIES: usize = 256;
 
 /// Number of criticalities, and of levels of criticality.
@@ -77,7 +77,7 @@ pub mod yield_target {
 
 /// Endpoint flags of `CNode_EndpointSetThreshold`, an addition of Escapement.
 pub mod endpoint_flags {
-    /// Only who lends time may send.
+    /// Only senders that donate may send.
     pub const DONATION_REQUIRED: usize = 1;
     /// Of the time that is lent, no more than the threshold may be used.
     pub const LIMIT: usize = 2;

@@ -2,9 +2,11 @@
 
 use super::measurement::{Measurement, number};
 
-/// The relative change that is tolerated. Counts of instructions are reproducible; this leaves room for
-/// changes of the compiler's output.
+/// The relative change that is tolerated between programs of the same compiler. Counts of instructions are
+/// reproducible; this leaves room for what an unrelated change does to the compiler's output.
 const TOLERANCE: f64 = 0.02;
+/// The same between programs of different compilers: user programs and slow paths differ by that much.
+const OTHER_COMPILER: f64 = 0.1;
 /// The absolute change that is tolerated, for small figures in which one instruction exceeds that fraction,
 /// such as reading a timer.
 const FEW: f64 = 3.0;
@@ -19,21 +21,26 @@ pub(super) fn change(before: f64, now: f64) -> f64 {
 }
 
 /// Whether a figure has become worse.
-fn is_worse(before: f64, now: f64) -> bool {
-    change(before, now) > TOLERANCE && now - before > FEW
+fn is_worse(before: f64, now: f64, tolerance: f64) -> bool {
+    change(before, now) > tolerance && now - before > FEW
 }
 
-/// The operations that are worse `now` than `before`. If `now` is `complete`, no operation may be missing,
+/// The operations that are worse `now`, with `compiler`, than `before`. If `now` is `complete`, no operation may be missing,
 /// and none may be new: it belongs in the reference.
 pub(super) fn complaints(
     before: &[Measurement],
     now: &[Measurement],
+    compiler: &str,
     complete: bool,
 ) -> Vec<String> {
+    let tolerance = |old: &Measurement| match &old.compiler {
+        Some(other) if other != compiler => OTHER_COMPILER,
+        _ => TOLERANCE,
+    };
     let mut complaints = Vec::new();
     for one in now {
         match before.iter().find(|old| old.is_about_the_same_as(one)) {
-            Some(old) if is_worse(old.mean, one.mean) => complaints.push(format!(
+            Some(old) if is_worse(old.mean, one.mean, tolerance(old)) => complaints.push(format!(
                 "{one} has become worse by {:.1} %: {} instead of {} {}",
                 100.0 * change(old.mean, one.mean),
                 number(one.mean),
@@ -62,9 +69,9 @@ mod tests {
     #[test]
     fn two_percent_are_the_same() {
         let before = [example("call", &[100.0])];
-        assert!(complaints(&before, &[example("call", &[102.0])], true).is_empty());
-        assert!(complaints(&before, &[example("call", &[10.0])], true).is_empty());
-        let worse = complaints(&before, &[example("call", &[104.0])], true);
+        assert!(complaints(&before, &[example("call", &[102.0])], "", true).is_empty());
+        assert!(complaints(&before, &[example("call", &[10.0])], "", true).is_empty());
+        let worse = complaints(&before, &[example("call", &[104.0])], "", true);
         assert_eq!(
             worse,
             ["ipc/call has become worse by 4.0 %: 104 instead of 100 instructions"]
@@ -72,17 +79,28 @@ mod tests {
     }
 
     #[test]
+    fn the_output_of_another_compiler_differs_more() {
+        let mut before = example("call", &[100.0]);
+        before.compiler = Some("rustc 1".to_string());
+        let now = |count: f64| [example("call", &[count])];
+        let before = [before];
+        assert!(complaints(&before, &now(109.0), "rustc 2", true).is_empty());
+        assert!(!complaints(&before, &now(111.0), "rustc 2", true).is_empty());
+        assert!(!complaints(&before, &now(109.0), "rustc 1", true).is_empty());
+    }
+
+    #[test]
     fn a_few_instructions_are_the_same() {
-        assert!(!is_worse(6.0, 9.0) && is_worse(6.0, 10.0));
-        assert!(!is_worse(1000.0, 1020.0) && is_worse(1000.0, 1021.0));
+        assert!(!is_worse(6.0, 9.0, TOLERANCE) && is_worse(6.0, 10.0, TOLERANCE));
+        assert!(!is_worse(1000.0, 1020.0, TOLERANCE) && is_worse(1000.0, 1021.0, TOLERANCE));
     }
 
     #[test]
     fn a_complete_run_has_what_the_reference_has() {
         let before = [example("call", &[100.0])];
         let now = [example("send", &[100.0])];
-        assert_eq!(complaints(&before, &now, true).len(), 2);
-        assert!(complaints(&before, &now, false).is_empty());
+        assert_eq!(complaints(&before, &now, "", true).len(), 2);
+        assert!(complaints(&before, &now, "", false).is_empty());
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub(crate) struct Measurement {
     pub(crate) median: Option<f64>,
     /// The standard deviation of the samples, not an estimate for a population.
     pub(crate) stddev: f64,
+    /// The compiler of what was measured, in a reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) compiler: Option<String>,
 }
 
 /// The units of figures that other programs on the host disturb.
@@ -98,6 +101,7 @@ impl Measurement {
             mean: rounded(mean),
             median: NOISY.contains(&unit).then(|| rounded(median(samples))),
             stddev: rounded(variance.sqrt()),
+            compiler: None,
         })
     }
 

@@ -1,5 +1,6 @@
 //! The committed results: one file for each platform, and the pages of the book that show them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,9 +52,17 @@ pub(super) fn read(workspace: &Workspace, platform: &str) -> Result<Vec<Measurem
     measurement::parse_list(&text).with_context(context)
 }
 
-/// Makes `measured` the results of `platform`. Results of suites that were not measured are kept.
-pub(super) fn write(workspace: &Workspace, platform: &str, measured: &[Measurement]) -> Result<()> {
+/// Makes `measured` the results of `platform`, made with `compiler`. Results of suites that were not measured are kept.
+pub(super) fn write(
+    workspace: &Workspace,
+    platform: &str,
+    measured: &[Measurement],
+    compiler: &str,
+) -> Result<()> {
     let mut list = measured.to_vec();
+    for one in &mut list {
+        one.compiler = Some(compiler.to_string());
+    }
     let is_measured = |suite: &str| measured.iter().any(|one| one.suite == suite);
     let old = read(workspace, platform).unwrap_or_default();
     list.extend(old.into_iter().filter(|one| !is_measured(&one.suite)));
@@ -122,6 +131,22 @@ fn is_shown(one: &Measurement) -> bool {
     one.suite != delay::SUITE && !scaling::SUITES.contains(&&*one.suite)
 }
 
+/// The compilers that the figures were made with, and their platforms.
+fn compilers(platforms: &[&Platform]) -> String {
+    let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, list) in platforms {
+        for compiler in list.iter().filter_map(|one| one.compiler.as_deref()) {
+            used.entry(compiler).or_default().insert(name);
+        }
+    }
+    let mut text = String::new();
+    for (compiler, names) in used {
+        let names: Vec<_> = names.into_iter().collect();
+        let _ = writeln!(text, "\nCompiled by {compiler}: {}.", names.join(", "));
+    }
+    text
+}
+
 /// One table for each suite and unit; the platforms are its columns.
 fn tables(platforms: &[Platform]) -> String {
     let mut rows: Vec<&Measurement> = Vec::new();
@@ -134,7 +159,7 @@ fn tables(platforms: &[Platform]) -> String {
     }
     let has_some = |(_, list): &&Platform| list.iter().any(is_shown);
     let platforms: Vec<_> = platforms.iter().filter(has_some).collect();
-    let mut text = String::new();
+    let mut text = compilers(&platforms);
     for group in rows.chunk_by(|a, b| (&a.suite, &a.unit) == (&b.suite, &b.unit)) {
         let _ = writeln!(text, "\n## {} ({})\n", group[0].suite, group[0].unit);
         text.push_str("| operation | parameters |");

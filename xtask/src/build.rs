@@ -141,15 +141,14 @@ pub(crate) fn build(
 
     // A bad root task is refused before the kernel is built, which takes minutes.
     let (name, root_task, components) = match request.root_task {
-        RootTask::System(system) => (
-            system.name.clone(),
-            build_system(&bare_metal, system, request)?,
-            system
-                .components
-                .iter()
-                .map(|name| user_program(&bare_metal, request, name))
-                .collect(),
-        ),
+        RootTask::System(system) => {
+            let program = |name: &String| user_program(&bare_metal, request, name);
+            (
+                system.name.clone(),
+                build_system(&bare_metal, system, request)?,
+                system.components.iter().map(program).collect::<Vec<_>>(),
+            )
+        }
         RootTask::File(file) => {
             let stem = file.file_stem().unwrap_or(file.as_os_str());
             (
@@ -188,12 +187,13 @@ pub(crate) fn build(
         file.push_str(feature);
     }
     let folder = workspace.target().join(&platform.name).join("image");
-    let image = image::file::write(&folder, &file, &bytes)?;
+    let keep = |program: &PathBuf| image::file::keep(&folder, program);
+    let components: Result<_> = components.iter().map(keep).collect();
     Ok(Built {
-        kernel,
-        root_task,
-        components,
-        image,
+        kernel: keep(&kernel)?,
+        root_task: keep(&root_task)?,
+        components: components?,
+        image: image::file::write(&folder, &file, &bytes)?,
     })
 }
 
@@ -288,7 +288,7 @@ fn build_system(
         .iter()
         .map(|&name| Ok((name, read(&user_program(bare_metal, request, name))?)))
         .collect();
-    let folder = bare_metal.target_folder(Side::User).join("components");
+    let folder = bare_metal.user_files();
     let path = folder.join(format!("{}.tar", system.name));
     write_if_changed(&path, &archive::pack(files?)?)?;
 

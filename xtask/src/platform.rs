@@ -13,6 +13,19 @@ use crate::workspace::Workspace;
 
 const FILE: &str = "platform.toml";
 
+/// What a short run of the tests covers on a platform. Each includes the ones before it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Coverage {
+    /// What is the board's: devices, timers, interrupts, memory.
+    #[default]
+    Board,
+    /// What is the architecture's: registers, exceptions, address spaces, fast paths.
+    Architecture,
+    /// Behaviour that is the same on every platform.
+    Portable,
+}
+
 /// A board, as its description says.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,9 +42,9 @@ pub(crate) struct Platform {
     /// The maximum number of cores of the kernel on this board.
     #[serde(default = "one")]
     pub(crate) cores: u32,
-    /// Whether behaviour that is the same on every platform is tested on this one.
+    /// What a short run of the tests covers here.
     #[serde(default)]
-    pub(crate) portable: bool,
+    pub(crate) covers: Coverage,
     /// Options of the ABI without which user programs have no timer with an
     /// interrupt.
     #[serde(default)]

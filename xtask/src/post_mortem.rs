@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::build::Built;
+use crate::image::file::program_name;
 use crate::symbols::Symbols;
 
 /// The beginning of such a line, before the name of the program.
@@ -52,7 +53,7 @@ impl PostMortems {
     /// The location of the fault in a post-mortem.
     fn place(&self, line: &str) -> Option<String> {
         let (name, address) = parse(line)?;
-        let is_it = |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem == name);
+        let is_it = |path: &&PathBuf| program_name(path) == Some(name);
         place(self.programs.iter().find(is_it)?, address)
     }
 }
@@ -116,7 +117,7 @@ mod tests {
             })
             .unwrap();
         let address = object::ObjectSymbol::address(&symbol);
-        let name = program.file_stem().unwrap().to_string_lossy().into_owned();
+        let name = program_name(&program).unwrap().to_string();
         let mut reader = PostMortems {
             programs: vec![program],
             line: Vec::new(),

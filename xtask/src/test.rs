@@ -12,6 +12,7 @@ mod target;
 mod times;
 mod verdict;
 
+use std::cmp::Reverse;
 use std::num::NonZero;
 use std::sync::mpsc;
 use std::thread;
@@ -109,7 +110,7 @@ fn platforms(
     if everywhere {
         platforms.retain(|platform| platform.has(arguments.cores));
         // The platforms with most tests come first.
-        platforms.sort_by_key(|platform| !platform.portable);
+        platforms.sort_by_key(|platform| Reverse(platform.covers));
     }
     for platform in &platforms {
         platform.require(arguments.cores)?;

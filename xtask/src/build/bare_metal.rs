@@ -74,7 +74,7 @@ impl BareMetal<'_> {
             .args(["-Zbuild-std-features=compiler-builtins-mem"])
             .args(["--target", self.target(side)])
             .arg("--target-dir")
-            .arg(self.target_folder(side))
+            .arg(self.target_folder())
             .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags(side).join("\x1f"));
         for name in crates {
             command.args(["-p", name]);
@@ -125,25 +125,27 @@ impl BareMetal<'_> {
         }
     }
 
-    /// Cargo's target folder for one side. Platforms with the same target and flags share it, and so share
-    /// the library `core`, the portable crates and all components.
-    pub(crate) fn target_folder(&self, side: Side) -> PathBuf {
-        let folder = match side {
-            Side::Kernel => "kernel",
-            Side::User => "user",
-            Side::Stub => "stub",
-        };
+    /// Cargo's target folder. All platforms share it: cargo gives different names to what it builds with
+    /// different flags, and builds once what is the same, such as macros and, with equal flags, the library
+    /// `core`. Programs of different platforms have the same paths, so they are to be read before the next
+    /// build.
+    fn target_folder(&self) -> PathBuf {
+        self.workspace.target().join("bare-metal")
+    }
+
+    /// A folder for files that go into user programs: one for each combination of target and flags.
+    pub(crate) fn user_files(&self) -> PathBuf {
         let mut hasher = DefaultHasher::new();
-        self.rustflags(side).hash(&mut hasher);
+        self.rustflags(Side::User).hash(&mut hasher);
         let flags = hasher.finish() as u16;
-        let name = format!("{}-{flags:04x}", self.target(side));
-        self.workspace.target().join(folder).join(name)
+        let name = format!("{}-{flags:04x}", self.target(Side::User));
+        self.target_folder().join("files").join(name)
     }
 
     /// The path at which cargo puts the program `name`.
     pub(crate) fn program(&self, side: Side, profile: &str, name: &str) -> PathBuf {
         let folder = if profile == "dev" { "debug" } else { profile };
-        self.target_folder(side)
+        self.target_folder()
             .join(self.target(side))
             .join(folder)
             .join(name)

@@ -1,9 +1,12 @@
-//! The files of boot images: one for each content, so that simultaneous runs never see each other's.
+//! The files of boot images and of the programs in them: one for each content, so that simultaneous runs never
+//! see each other's.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
 
 use crate::Result;
 use crate::build::write_if_changed;
@@ -24,6 +27,19 @@ pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf> 
         .set_modified(SystemTime::now())?;
     remove_old(folder);
     Ok(path)
+}
+
+/// Keeps a copy of a program that cargo has built; returns its path.
+pub(crate) fn keep(folder: &Path, program: &Path) -> Result<PathBuf> {
+    let name = program.file_stem().unwrap_or_default().to_string_lossy();
+    let context = || format!("cannot read {}", program.display());
+    write(folder, &name, &fs::read(program).with_context(context)?)
+}
+
+/// The name of the program in the file at `path`.
+pub(crate) fn program_name(path: &Path) -> Option<&str> {
+    let (name, _hash) = path.file_stem()?.to_str()?.rsplit_once('-')?;
+    Some(name)
 }
 
 /// Removes images that no run needs any more.

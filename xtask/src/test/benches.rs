@@ -8,7 +8,7 @@ use std::thread;
 use super::Session;
 use super::tally::Tally;
 use crate::cli::Cores;
-use crate::platform::Platform;
+use crate::platform::{Coverage, Platform};
 use crate::setup::BuildTools;
 use crate::ui::{self, say};
 use crate::{Result, bench};
@@ -22,7 +22,9 @@ pub(super) fn run(
     platforms: &[Platform],
     is_short: bool,
 ) -> Result<Tally> {
-    let chosen = platforms.iter().filter(|one| one.portable || !is_short);
+    let chosen = platforms
+        .iter()
+        .filter(|one| one.covers == Coverage::Portable || !is_short);
     let left = Mutex::new(chosen);
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {

@@ -1,6 +1,6 @@
 //! The runs of the tests on each platform, and their order.
 //!
-//! Behaviour that is the same on every platform is tested on platforms that declare it (`portable` in
+//! Behaviour that is the same on every platform is tested on platforms that declare it (`covers` in
 //! `platform.toml`); the others are booted for their own features: an architecture's registers, traps,
 //! address spaces and fast paths, a board's interrupts, timers and memory. `--all` tests everything
 //! everywhere.
@@ -8,7 +8,7 @@
 use super::target::{Run, bochs};
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, TestArguments};
-use crate::platform::Platform;
+use crate::platform::{Coverage, Platform};
 use crate::system::System;
 use crate::workspace::Workspace;
 
@@ -37,8 +37,11 @@ const SYSTEM: &str = "system";
 
 /// The example that is run on every platform, because new users try it first.
 const DEMO: &str = "demo";
+/// Tests of the suite that depend on a board.
+const BOARD: &str = "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,hostile,irq,long_time,\
+                     untyped";
 /// Tests of the suite that depend on an architecture or a board.
-const OWN: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
+const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
                    hidden_registers,hostile,io_ports,irq,long_time,registers,retype,syscalls,timeout,untyped,x86_";
 /// Thousands of calls in each of the fuzzer's campaigns, unless everything is tested.
 const FEW_CALLS: u64 = 60;
@@ -50,17 +53,18 @@ pub(super) enum Scope {
     All,
     /// All behaviour, and samples of slow tests.
     Portable,
-    /// The platform's own features only.
-    Own,
+    /// Tests of the suite with these names, and those of several cores.
+    Own(&'static str),
 }
 
 impl Scope {
     /// The scope on a platform, for a short or a full run.
     pub(super) fn of(platform: &Platform, is_short: bool) -> Self {
-        match (is_short, platform.portable) {
-            (false, _) => Self::All,
-            (true, true) => Self::Portable,
-            (true, false) => Self::Own,
+        match platform.covers {
+            _ if !is_short => Self::All,
+            Coverage::Portable => Self::Portable,
+            Coverage::Architecture => Self::Own(ARCHITECTURE),
+            Coverage::Board => Self::Own(BOARD),
         }
     }
 }
@@ -114,11 +118,11 @@ pub(super) fn runs<'a>(
     let [fuzz, benchmark, machine, system, log, stress] =
         [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS].map(|name| filter.starts_with(name));
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
-    let own = scope == Scope::Own;
+    let own = matches!(scope, Scope::Own(_));
 
     let mut runs = Vec::new();
-    if own {
-        runs.push(part(OWN)?);
+    if let Scope::Own(names) = scope {
+        runs.push(part(names)?);
     } else if !fuzz && !benchmark && !machine && !system && !log && !stress {
         runs.push(suite()?);
     }

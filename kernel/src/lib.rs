@@ -116,10 +116,10 @@ impl<A: Arch> Kernel<A> {
         entry_lock: EntryLock<A>,
     ) -> &mut Self {
         let id = entry_lock.core();
-        let place = memory.as_mut_ptr();
+        let kernel = memory.as_mut_ptr();
         // SAFETY: the kernel owns the memory, and all fields are written; the caller makes only one kernel.
         unsafe {
-            make_fields!(place, {
+            make_fields!(kernel, {
                 objects: Objects::new(),
                 irqs: irqs,
                 #[cfg(feature = "debug")]
@@ -130,7 +130,7 @@ impl<A: Arch> Kernel<A> {
                 watch: invariants::Watch::new(),
                 entry_lock: entry_lock,
             } and core);
-            Core::make_at(&raw mut (*place).core, id);
+            Core::make_at(&raw mut (*kernel).core, id);
             memory.assume_init_mut()
         }
     }

@@ -8,7 +8,7 @@ use abi::{GuardData, WORD_BITS};
 use crate::Kernel;
 use crate::arch::{Arch, PhysAddr};
 use crate::cap::{CNode, Cap, Slot, insert_root};
-use crate::invoke::place;
+use crate::invoke::emplace;
 use crate::token::Ptr;
 
 /// The most separate regions of RAM that are tracked; memory maps have only a few.
@@ -37,7 +37,7 @@ impl<A: Arch> BootAllocator<A> {
             size: WORD_BITS - radix,
         };
         let cnode = CNode {
-            slots: place::<A, _>(slots, Slot::EMPTY),
+            slots: emplace::<A, _>(slots, Slot::EMPTY),
             radix,
             guard,
         };

@@ -14,7 +14,7 @@ use super::{BootAllocator, RootTaskImage};
 use crate::Kernel;
 use crate::arch::{Arch, BootSpace, PhysAddr, UserContext};
 use crate::cap::{Cap, insert_copy, insert_root};
-use crate::invoke::{derive, place};
+use crate::invoke::{derive, emplace};
 use crate::object::{SchedContext, Thread, ThreadSlot, ThreadState, thread_slot};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
@@ -54,9 +54,9 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
     let layout = Layout::new::<A>(parameters);
     let mut boot = BootAllocator::new(parameters.ram, layout.cnode_radix());
 
-    let thread = place::<A, _>(boot.alloc(TCB_BITS), Thread::new(0, 0));
+    let thread = emplace::<A, _>(boot.alloc(TCB_BITS), Thread::new(0, 0));
     kernel.list_thread(thread);
-    let context = place::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
+    let context = emplace::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
     let cnode = boot.cnode();
     let fixed = [
         (slots::INIT_THREAD_TCB, Cap::Thread(thread)),
@@ -288,7 +288,7 @@ fn provide_extra<A: Arch>(
     }
     let bits = layout.extra.len().next_power_of_two().ilog2() as usize;
     let memory = boot.alloc(bits);
-    let mut place = A::to_virtual(memory) as *mut u8;
+    let mut record = A::to_virtual(memory) as *mut u8;
     for (id, data) in parameters.extra {
         let length = record_length(data);
         let header = BootInfoHeader {
@@ -297,10 +297,10 @@ fn provide_extra<A: Arch>(
         };
         // SAFETY: the memory was allocated for the sum of all records.
         unsafe {
-            place.cast::<BootInfoHeader>().write_unaligned(header);
-            let body = place.add(size_of::<BootInfoHeader>());
+            record.cast::<BootInfoHeader>().write_unaligned(header);
+            let body = record.add(size_of::<BootInfoHeader>());
             body.copy_from_nonoverlapping(data.as_ptr(), data.len());
-            place = place.add(length);
+            record = record.add(length);
         }
     }
     provide_frames(kernel, boot, space, layout.extra.clone(), memory)

@@ -65,11 +65,11 @@ impl<T: Linked> Heap<T> {
         children[side] = heir;
         // Nodes above a rank that stays the same do not change. A rank can only change through its smaller
         // side, so the number of changed nodes is at most the number of ranks.
-        let mut place = Some(parent);
-        while let Some(node) = place
+        let mut next = Some(parent);
+        while let Some(node) = next
             && rank_anew(objects, node)
         {
-            place = objects[node].links().parent;
+            next = objects[node].links().parent;
         }
     }
 }
@@ -150,10 +150,10 @@ mod tests {
 
     /// The length of the right spine of the root.
     fn way_right<T: Linked>(objects: &Objects, heap: &Heap<T>) -> u32 {
-        let (mut steps, mut place) = (0, heap.first());
-        while let Some(node) = place {
+        let (mut steps, mut next) = (0, heap.first());
+        while let Some(node) = next {
             steps += 1;
-            place = objects[node].links().children[RIGHT];
+            next = objects[node].links().children[RIGHT];
         }
         steps
     }

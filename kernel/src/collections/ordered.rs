@@ -59,16 +59,16 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         links.children = [None; 2];
 
         let mut parent = None;
-        let mut place = self.root;
+        let mut next = self.root;
         let mut depth = 0;
-        while let Some(node) = place {
+        while let Some(node) = next {
             if objects[node].links().key == key {
                 Ring::starting_with(Some(node)).push_back(objects, member);
                 return;
             }
             let side = Self::side(key, depth);
             parent = Some((node, side));
-            place = objects[node].links().children[side];
+            next = objects[node].links().children[side];
             depth += 1;
         }
         let mut ring = Ring::EMPTY;
@@ -121,13 +121,13 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
     /// The first member of those with the least key above `key`.
     fn first_above(&self, objects: &Objects, key: u64) -> Option<Ptr<T>> {
         let (mut best, mut right): (Option<Ptr<T>>, Option<Ptr<T>>) = (None, None);
-        let mut place = self.root;
+        let mut next = self.root;
         let mut depth = 0;
         let is_better = |node: Ptr<T>, best: Option<Ptr<T>>| {
             let own = objects[node].links().key;
             own > key && best.is_none_or(|best| own < objects[best].links().key)
         };
-        while let Some(node) = place {
+        while let Some(node) = next {
             if is_better(node, best) {
                 best = Some(node);
             }
@@ -142,7 +142,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
             if side == 0 && children[1].is_some() {
                 right = children[1];
             }
-            place = children[side];
+            next = children[side];
             depth += 1;
         }
         match right.map(|right| Self::first_below(objects, right)) {

@@ -22,9 +22,9 @@ enum Mode {
 #[repr(C)]
 pub struct EntryLock<A: Arch> {
     /// Address of the word in which this core announces its state to other cores.
-    place: *const usize,
+    state: *const usize,
     /// Address of the byte that says whether a core holds the entry lock exclusively.
-    stopped: *const u8,
+    exclusive: *const u8,
     /// This core, as encoded in the words of endpoints and reply objects.
     bits: usize,
     /// The same with the receivers' mark.
@@ -45,9 +45,9 @@ pub struct EntryLock<A: Arch> {
 /// Offsets for fast paths in assembly.
 impl<A: Arch> EntryLock<A> {
     /// Offset of the address of the word with this core's state.
-    pub const STATE: usize = offset_of!(Self, place);
+    pub const STATE: usize = offset_of!(Self, state);
     /// Offset of the address of the byte that says whether a core holds the entry lock exclusively.
-    pub const EXCLUSIVE: usize = offset_of!(Self, stopped);
+    pub const EXCLUSIVE: usize = offset_of!(Self, exclusive);
     /// Offset of this core, as encoded in the words of endpoints and reply objects.
     pub const BITS: usize = offset_of!(Self, bits);
     /// Offset of the same with the receivers' mark.
@@ -61,8 +61,8 @@ impl<A: Arch> EntryLock<A> {
         assert!(core < CORES);
         let bits = core_bits(core as u8);
         Self {
-            place: kernels.entry_lock.state_address(core),
-            stopped: kernels.entry_lock.exclusive_flag(),
+            state: kernels.entry_lock.state_address(core),
+            exclusive: kernels.entry_lock.exclusive_flag(),
             bits,
             receiving: bits | Endpoint::<A>::RECEIVING,
             kernels,

@@ -96,9 +96,9 @@ fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     kernel.watch.round = kernel.watch.round.wrapping_add(1);
     let round = kernel.watch.round;
     let queue = round % (DOMAINS * CRITICALITIES * PRIORITIES);
-    let place = QueuePosition::new(kernel, (queue / (CRITICALITIES * PRIORITIES)) as u8, queue);
-    check_ready_queue(kernel, place, REACH)?;
-    check_release_queue(kernel, place, REACH)?;
+    let position = QueuePosition::new(kernel, (queue / (CRITICALITIES * PRIORITIES)) as u8, queue);
+    check_ready_queue(kernel, position, REACH)?;
+    check_release_queue(kernel, position, REACH)?;
     let line = Irq(round % kernel.irqs.len());
     let stored = notification_slot(kernel, line);
     check_slot(kernel, stored)?;

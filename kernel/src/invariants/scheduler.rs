@@ -21,7 +21,7 @@ pub(super) struct QueuePosition {
 }
 
 impl QueuePosition {
-    /// The place on this core with this number within a domain.
+    /// The position on this core with this number within a domain.
     pub(super) const fn new<A: Arch>(kernel: &Kernel<A>, domain: u8, number: usize) -> Self {
         Self {
             core: kernel.core.id as u8,
@@ -31,7 +31,7 @@ impl QueuePosition {
         }
     }
 
-    /// The place of a thread.
+    /// The position of a thread.
     pub(super) fn of<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Self {
         let object = &kernel[thread];
         let context = object.sched_context;
@@ -43,13 +43,13 @@ impl QueuePosition {
         }
     }
 
-    /// The ready queue of this place.
+    /// The ready queue of this position.
     pub(super) fn ring<A: Arch>(self, kernel: &Kernel<A>) -> Ring<Thread<A>> {
         let ready = &kernel.core_of(self.core).ready;
         ready.ring(self.domain, self.criticality, self.priority)
     }
 
-    /// The release queue of this place.
+    /// The release queue of this position.
     pub(super) fn queue<A: Arch>(self, kernel: &Kernel<A>) -> Heap<Thread<A>> {
         let release = &kernel.core_of(self.core).release;
         release.queue(self.domain, self.criticality, self.priority)
@@ -64,13 +64,13 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
     check_current(kernel, Reach::WHOLE)?;
     for domain in 0..DOMAINS as u8 {
         let (mut highest, mut earliest) = (None, u64::MAX);
-        for place in 0..CRITICALITIES * PRIORITIES {
-            let place = QueuePosition::new(kernel, domain, place);
-            check_ready_queue(kernel, place, Reach::WHOLE)?;
-            if let Some(thread) = place.ring(kernel).first() {
+        for position in 0..CRITICALITIES * PRIORITIES {
+            let position = QueuePosition::new(kernel, domain, position);
+            check_ready_queue(kernel, position, Reach::WHOLE)?;
+            if let Some(thread) = position.ring(kernel).first() {
                 highest = highest.max(Some(kernel.rank(thread)));
             }
-            let first = check_release_queue(kernel, place, Reach::WHOLE)?;
+            let first = check_release_queue(kernel, position, Reach::WHOLE)?;
             earliest = earliest.min(first);
         }
         require(
@@ -146,17 +146,18 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
     check_thread(kernel, thread, reach)
 }
 
-/// Checks the ready queue of one place.
+/// Checks the ready queue of one position.
 pub(super) fn check_ready_queue<A: Arch>(
     kernel: &Kernel<A>,
-    place: QueuePosition,
+    position: QueuePosition,
     reach: Reach,
 ) -> Check {
     let ready = &kernel.core.ready;
-    let ring = place.ring(kernel);
-    let require = |holds, rule| require(holds, place.priority.into(), rule);
+    let ring = position.ring(kernel);
+    let require = |holds, rule| require(holds, position.priority.into(), rule);
     require(
-        ready.is_occupied(place.domain, place.criticality, place.priority) != ring.is_empty(),
+        ready.is_occupied(position.domain, position.criticality, position.priority)
+            != ring.is_empty(),
         "the bitmap of ready queues tells which are occupied",
     )?;
     require(
@@ -183,16 +184,16 @@ pub(super) fn check_ready_queue<A: Arch>(
     Ok(())
 }
 
-/// Checks the release queue of one place, and returns the time of its first release.
+/// Checks the release queue of one position, and returns the time of its first release.
 pub(super) fn check_release_queue<A: Arch>(
     kernel: &Kernel<A>,
-    place: QueuePosition,
+    position: QueuePosition,
     reach: Reach,
 ) -> Result<u64, Violation> {
-    let queue = place.queue(kernel);
+    let queue = position.queue(kernel);
     require(
         queue.is_well_formed(&kernel.objects, reach.members),
-        place.priority.into(),
+        position.priority.into(),
         "a release queue is well formed",
     )?;
     queue.for_each(&kernel.objects, reach.members, |thread| {
@@ -210,14 +211,14 @@ pub(super) fn check_release_queue<A: Arch>(
     let first = queue.first();
     let first = first.map_or(u64::MAX, |first| kernel[first].links().key());
     let level = kernel.core.level;
-    let lowest = band(place.criticality, level) + u16::from(place.priority);
+    let lowest = band(position.criticality, level) + u16::from(position.priority);
     let found = kernel
         .core
         .release
-        .earliest_from(place.domain, lowest, level);
+        .earliest_from(position.domain, lowest, level);
     require(
         found.map_or(u64::MAX, |(_, time)| time.0) <= first,
-        place.priority.into(),
+        position.priority.into(),
         "no release is overlooked",
     )?;
     Ok(first)

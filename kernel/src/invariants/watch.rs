@@ -23,7 +23,7 @@ const STEPS: usize = 16;
 pub struct Watch<A: Arch> {
     changed: [Option<Ptr<Slot<A>>>; CHANGES],
     next_change: usize,
-    places: [Option<Place<A>>; LEVELS],
+    cursors: [Option<Cursor<A>>; LEVELS],
     /// Counts kernel entries.
     pub(super) round: usize,
     /// Counts executed fast paths.
@@ -31,7 +31,7 @@ pub struct Watch<A: Arch> {
 }
 
 /// A CNode in which the scan is, and the index of the next slot.
-struct Place<A: Arch> {
+struct Cursor<A: Arch> {
     cnode: CNode<A>,
     next: usize,
 }
@@ -42,7 +42,7 @@ impl<A: Arch> Watch<A> {
         Self {
             changed: [None; CHANGES],
             next_change: 0,
-            places: [const { None }; LEVELS],
+            cursors: [const { None }; LEVELS],
             round: 0,
             fast_paths: 0,
         }
@@ -74,15 +74,14 @@ impl<A: Arch> Kernel<A> {
 
     /// Makes the scans of all cores leave a CNode that is being deleted, and those that they found in it.
     pub(crate) fn note_deletion(&mut self, cnode: &CNode<A>) {
-        let is_here = |place: &Option<Place<A>>| {
-            place
-                .as_ref()
-                .is_some_and(|place| place.holds_entry_lock(cnode))
-        };
+        let is_here =
+            |cursor: &Option<Cursor<A>>| cursor.as_ref().is_some_and(|cursor| cursor.is_in(cnode));
         self.each_core(|kernel| {
-            let places = &mut kernel.watch.places;
-            if let Some(level) = places.iter().position(is_here) {
-                places[level..].iter_mut().for_each(|place| *place = None);
+            let cursors = &mut kernel.watch.cursors;
+            if let Some(level) = cursors.iter().position(is_here) {
+                cursors[level..]
+                    .iter_mut()
+                    .for_each(|cursor| *cursor = None);
             }
         });
     }
@@ -90,17 +89,17 @@ impl<A: Arch> Kernel<A> {
     /// The next slot of the scan that is not empty; `None` if there is none among the next few.
     pub(super) fn next_of_round(&mut self) -> Option<Ptr<Slot<A>>> {
         for _ in 0..STEPS {
-            let level = self.watch.places.iter().rposition(Option::is_some);
-            let Some(place) = level.and_then(|level| self.watch.places[level].as_mut()) else {
+            let level = self.watch.cursors.iter().rposition(Option::is_some);
+            let Some(cursor) = level.and_then(|level| self.watch.cursors[level].as_mut()) else {
                 self.begin_round();
                 return None;
             };
-            if place.next == place.cnode.len() {
-                self.watch.places[level?] = None;
+            if cursor.next == cursor.cnode.len() {
+                self.watch.cursors[level?] = None;
                 continue;
             }
-            let slot = place.cnode.slot(place.next);
-            place.next += 1;
+            let slot = cursor.cnode.slot(cursor.next);
+            cursor.next += 1;
             if !self[slot].is_empty() {
                 if let Cap::CNode(cnode) = self[slot].cap() {
                     self.enter_cnode(cnode);
@@ -120,19 +119,16 @@ impl<A: Arch> Kernel<A> {
 
     /// Makes the scan descend into a CNode, unless it is there already.
     fn enter_cnode(&mut self, cnode: CNode<A>) {
-        let places = &mut self.watch.places;
-        let is_there = places
-            .iter()
-            .flatten()
-            .any(|place| place.holds_entry_lock(&cnode));
-        if !is_there && let Some(free) = places.iter_mut().find(|place| place.is_none()) {
-            *free = Some(Place { cnode, next: 0 });
+        let cursors = &mut self.watch.cursors;
+        let is_there = cursors.iter().flatten().any(|cursor| cursor.is_in(&cnode));
+        if !is_there && let Some(free) = cursors.iter_mut().find(|cursor| cursor.is_none()) {
+            *free = Some(Cursor { cnode, next: 0 });
         }
     }
 }
 
-impl<A: Arch> Place<A> {
-    fn holds_entry_lock(&self, cnode: &CNode<A>) -> bool {
+impl<A: Arch> Cursor<A> {
+    fn is_in(&self, cnode: &CNode<A>) -> bool {
         self.cnode.slots == cnode.slots
     }
 }

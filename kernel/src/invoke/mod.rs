@@ -24,7 +24,7 @@ pub use answer::{Answer, Error, Failure, Outcome};
 pub(crate) use irq::notification_slot;
 pub use pieces::in_pieces;
 pub use request::Invocation;
-pub(crate) use untyped::place;
+pub(crate) use untyped::emplace;
 pub use untyped::reset;
 
 use abi::Method;

@@ -314,32 +314,32 @@ fn create_object<A: Arch>(
         }),
         ObjectType::Tcb => {
             let thread = Thread::new(kernel.core.current_domain(), kernel.core.id as u8);
-            let thread = place::<A, _>(address, thread);
+            let thread = emplace::<A, _>(address, thread);
             kernel.list_thread(thread);
             Cap::Thread(thread)
         }
         ObjectType::Endpoint => Cap::Endpoint(EndpointCap {
-            object: place::<A, _>(address, Endpoint::new()),
+            object: emplace::<A, _>(address, Endpoint::new()),
             badge: 0,
             rights: Rights::ALL,
         }),
         ObjectType::Notification => Cap::Notification(NotificationCap {
-            object: place::<A, _>(address, Notification::new()),
+            object: emplace::<A, _>(address, Notification::new()),
             badge: 0,
             rights: Rights::ALL,
         }),
         ObjectType::CNode => Cap::CNode(CNode {
             // Cleared memory is a table of empty slots.
-            slots: place::<A, _>(address, Slot::EMPTY),
+            slots: emplace::<A, _>(address, Slot::EMPTY),
             radix: request.size_bits,
             guard: GuardData { guard: 0, size: 0 },
         }),
         ObjectType::SchedContext => Cap::SchedContext {
-            object: place::<A, _>(address, SchedContext::new()),
+            object: emplace::<A, _>(address, SchedContext::new()),
             bits: request.size_bits,
         },
         ObjectType::Reply => Cap::Reply {
-            object: place::<A, _>(address, Reply::new()),
+            object: emplace::<A, _>(address, Reply::new()),
             grant: true,
         },
         kind => return kernel.arch.create_object(kind, address, device).encode(),
@@ -348,7 +348,7 @@ fn create_object<A: Arch>(
 }
 
 /// Constructs a kernel object at a physical address.
-pub(crate) fn place<A: Arch, T>(address: PhysAddr, value: T) -> Ptr<T> {
+pub(crate) fn emplace<A: Arch, T>(address: PhysAddr, value: T) -> Ptr<T> {
     let pointer = A::to_virtual(address) as *mut T;
     // SAFETY: retype and boot pass memory that is otherwise unused, large enough and aligned for the
     // object, and keep it as long as there are capabilities to it.

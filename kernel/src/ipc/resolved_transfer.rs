@@ -25,7 +25,7 @@ pub(super) struct ResolvedCapTransfer<A: Arch> {
     /// The slots of the extra capabilities.
     extra: ExtraCaps<A>,
     /// The empty slot that the receiver has named for a capability, if one is needed.
-    place: Option<Ptr<Slot<A>>>,
+    receive_slot: Option<Ptr<Slot<A>>>,
 }
 
 /// The resolved capability transfers of the current system call.
@@ -125,7 +125,7 @@ impl<A: Arch> Kernel<A> {
         extra: ExtraCaps<A>,
     ) -> Result<ResolvedCapTransfer<A>, Failure> {
         let is_handed_over = |slot: Ptr<Slot<A>>| self.unwrapped(slot, endpoint).is_none();
-        let place = if extra.into_iter().flatten().any(is_handed_over) {
+        let receive_slot = if extra.into_iter().flatten().any(is_handed_over) {
             self.find_receive_slot(receiver)?
         } else {
             None
@@ -135,7 +135,7 @@ impl<A: Arch> Kernel<A> {
             sender,
             receiver,
             extra,
-            place,
+            receive_slot,
         })
     }
 
@@ -148,11 +148,11 @@ impl<A: Arch> Kernel<A> {
         receiver: Ptr<Thread<A>>,
     ) -> (ExtraCaps<A>, Option<Ptr<Slot<A>>>) {
         let ResolvedCapTransfers { sent, received } = &mut self.core.cap_transfers;
-        let found = [sent, received].into_iter().find_map(|place| {
-            place.take_if(|resolved| resolved.sender == sender && resolved.receiver == receiver)
+        let found = [sent, received].into_iter().find_map(|direction| {
+            direction.take_if(|resolved| resolved.sender == sender && resolved.receiver == receiver)
         });
         found.map_or(([None; MAX_EXTRA_CAPS], None), |resolved| {
-            (resolved.extra, resolved.place)
+            (resolved.extra, resolved.receive_slot)
         })
     }
 

@@ -32,8 +32,8 @@ impl<A: Arch> Kernel<A> {
         let info = MessageInfo(self[sender].context.get(INFO));
         let length = self.copy_words(sender, receiver, info.length());
         let (count, unwrapped) = if grant && info.extra_caps() > 0 {
-            let (extra, place) = self.resolved(sender, receiver);
-            self.transfer_caps(receiver, endpoint, extra, place)
+            let (extra, receive_slot) = self.resolved(sender, receiver);
+            self.transfer_caps(receiver, endpoint, extra, receive_slot)
         } else {
             (0, 0)
         };
@@ -89,7 +89,7 @@ impl<A: Arch> Kernel<A> {
         receiver: Ptr<Thread<A>>,
         endpoint: Option<Ptr<Endpoint<A>>>,
         extra: ExtraCaps<A>,
-        place: Option<Ptr<Slot<A>>>,
+        receive_slot: Option<Ptr<Slot<A>>>,
     ) -> (usize, usize) {
         let Some(buffer) = self.receive_buffer(receiver) else {
             return (0, 0);
@@ -105,7 +105,8 @@ impl<A: Arch> Kernel<A> {
                 continue;
             }
             // The receive slot takes one capability. An earlier message may have filled it, too.
-            let Some(target) = place.filter(|place| self[*place].is_empty()) else {
+            let Some(target) = receive_slot.filter(|receive_slot| self[*receive_slot].is_empty())
+            else {
                 return (index, unwrapped);
             };
             let cap = self[source].cap();

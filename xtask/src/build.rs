@@ -119,6 +119,30 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
     Ok(Outcome::Success)
 }
 
+/// Builds the release kernel of a platform, and nothing else.
+pub(crate) fn kernel(
+    workspace: &Workspace,
+    tools: &setup::BuildTools,
+    platform: &Platform,
+) -> Result<()> {
+    let _alone = workspace.lock()?;
+    let bare_metal = BareMetal {
+        workspace,
+        tools,
+        platform,
+        smp: false,
+        bare: false,
+        retpolines: false,
+    };
+    let step = format!(
+        "building the kernel for {} by {}",
+        platform.name,
+        tools.toolchain.version()
+    );
+    let crates = [&*platform.name];
+    bare_metal.build(Side::Kernel, &step, "release", &crates, &[], &[], &[])
+}
+
 /// Builds the boot image that `request` describes.
 pub(crate) fn build(
     workspace: &Workspace,

@@ -68,6 +68,18 @@ pub(crate) fn build_tools() -> Result<BuildTools> {
     Ok(BuildTools { toolchain, linker })
 }
 
+/// The tools for building with other toolchains that are present and differ in their version.
+pub(crate) fn other_build_tools(tools: &BuildTools) -> Vec<BuildTools> {
+    let others = Toolchain::all_bare_metal().into_iter();
+    others
+        .filter(|toolchain| toolchain.version() != tools.toolchain.version())
+        .map(|toolchain| BuildTools {
+            toolchain,
+            linker: tools.linker.clone(),
+        })
+        .collect()
+}
+
 /// A toolchain with the cargo subcommand `name`; Debian's `package` is installed if it is missing.
 pub(crate) fn subcommand(name: &str, package: &str) -> Result<Toolchain> {
     let find = || Toolchain::with_subcommand(name);

@@ -10,6 +10,7 @@ mod screen;
 mod tally;
 mod target;
 mod times;
+mod toolchains;
 mod verdict;
 
 use std::cmp::Reverse;
@@ -68,6 +69,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         let tools = setup::build_tools()?;
         setup::emulators(&platforms)?;
         total += on_targets(&session, &tools, &platforms, is_short)?;
+        if everywhere && arguments.filter.is_none() && !supervisor.interrupted() {
+            total += toolchains::run(&session, &tools, &platforms)?;
+        }
         let benches = arguments.filter.is_none()
             && arguments.emulator == Emulator::Qemu
             && !arguments.cores.are_several();

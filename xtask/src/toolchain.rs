@@ -81,6 +81,19 @@ impl Toolchain {
             .find(|toolchain| toolchain.has_subcommand(name))
     }
 
+    /// All toolchains that can build for bare metal, each version once.
+    pub(crate) fn all_bare_metal() -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for bin in Self::candidates() {
+            if let Some(toolchain) = Self::at(&bin).filter(Self::has_core_sources)
+                && !all.iter().any(|one| one.version == toolchain.version)
+            {
+                all.push(toolchain);
+            }
+        }
+        all
+    }
+
     fn search(
         mut candidates: impl Iterator<Item = PathBuf>,
         at: &dyn Fn(&Path) -> Option<Self>,

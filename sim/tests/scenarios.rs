@@ -287,7 +287,7 @@ fn traces_and_charts_show_the_record() {
 
 #[test]
 fn the_book_shows_what_the_command_prints() {
-    let book = include_str!("../../../docs/src/simulator.md");
+    let book = include_str!("../../docs/src/simulator.md");
     // As `cargo xtask sim passive-server --to 30 --width 60`.
     let history = run_named("passive-server");
     let window = Window {

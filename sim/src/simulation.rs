@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use abi::Syscall;
 use abi::registers::{CAP, DESTINATION, INFO, MR, PC, REPLY, SYSCALL};
-use host_tests::Machine;
 use kernel::Kernel;
 use kernel::arch::{Irq, UserContext};
 use kernel::cap::Cap;
@@ -13,6 +12,7 @@ use kernel::object::{Fault, Thread, ThreadState};
 use kernel::syscall::Interrupt;
 use kernel::time::Ticks;
 use kernel::token::Ptr;
+use kernel_host::Machine;
 use userlib::arch::Registers;
 use userlib::{Capability, boot};
 
@@ -21,7 +21,7 @@ use crate::program::{Program, Request, START};
 use crate::setup::{NewThread, Setup};
 use crate::stage::{self, Stage};
 
-type Host = host_tests::arch::Host;
+type Host = kernel_host::arch::Host;
 
 /// How to run a scenario.
 #[derive(Clone, Copy, Debug)]

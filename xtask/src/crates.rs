@@ -33,9 +33,8 @@ impl Floor {
             (Some("arch"), _) => Self::Arch,
             (Some("platforms"), _) => Self::Platform,
             (Some("userlib"), _) => Self::Userlib,
-            (Some("systems" | "benches"), _) | (Some("tests"), Some("target" | "fuzz")) => {
-                Self::System
-            }
+            (Some("systems" | "benches"), _)
+            | (Some("tests"), Some("kernel-target" | "kernel-fuzz-target")) => Self::System,
             _ => Self::Host,
         }
     }
@@ -155,9 +154,9 @@ mod tests {
         assert_eq!(floor("platforms/pc99"), Floor::Platform);
         assert_eq!(floor("userlib/serial"), Floor::Userlib);
         assert_eq!(floor("systems/demo/client"), Floor::System);
-        assert_eq!(floor("tests/target"), Floor::System);
-        assert_eq!(floor("tests/fuzz/root"), Floor::System);
-        assert_eq!(floor("tests/host"), Floor::Host);
+        assert_eq!(floor("tests/kernel-target"), Floor::System);
+        assert_eq!(floor("tests/kernel-fuzz-target/root"), Floor::System);
+        assert_eq!(floor("tests/kernel-host"), Floor::Host);
         assert_eq!(floor("xtask"), Floor::Host);
     }
 

@@ -1,14 +1,13 @@
 //! Counts of attempted and successful calls.
 
 use abi::{Method, Syscall};
-
-const METHODS: usize = Method::COUNT + Method::ADDITIONS.len();
+use kernel_fuzz_methods::{Count, Counts, index};
 
 /// Counts of calls, by method and by system call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    tried: [usize; METHODS],
-    succeeded: [usize; METHODS],
+    /// The calls of each method.
+    pub methods: Counts,
     made: [usize; CALLS.len()],
     /// Kernel entries.
     pub entries: usize,
@@ -34,12 +33,6 @@ pub const CALLS: [Syscall; 13] = {
     ]
 };
 
-/// All methods that this build has.
-pub fn methods() -> impl Iterator<Item = Method> {
-    let numbered = (1..Method::COUNT).filter_map(Method::from_number);
-    numbered.chain(Method::ADDITIONS.iter().copied())
-}
-
 /// Whether the host architecture, which has neither mappings nor I/O ports, lacks a method.
 pub fn is_absent(method: Method) -> bool {
     let number = method.number();
@@ -51,28 +44,15 @@ pub fn is_absent(method: Method) -> bool {
         )
 }
 
-fn index(label: usize) -> Option<usize> {
-    let method = Method::from_number(label)?;
-    let addition = Method::ADDITIONS.iter().position(|one| *one == method);
-    Some(addition.map_or(label, |addition| Method::COUNT + addition))
-}
-
 impl Ledger {
-    /// A ledger with all counts zero.
-    pub const fn new() -> Self {
-        Self {
-            tried: [0; METHODS],
-            succeeded: [0; METHODS],
-            made: [0; CALLS.len()],
-            entries: 0,
-        }
-    }
-
     /// Counts a call of a method.
     pub fn note_method(&mut self, label: usize, succeeded: bool) {
         if let Some(index) = index(label) {
-            self.tried[index] += 1;
-            self.succeeded[index] += usize::from(succeeded);
+            let count = Count {
+                tried: 1,
+                succeeded: usize::from(succeeded),
+            };
+            self.methods.add(index, count);
         }
     }
 
@@ -83,11 +63,6 @@ impl Ledger {
         }
     }
 
-    /// How often a method was called, and how often it succeeded.
-    pub fn method(&self, method: Method) -> (usize, usize) {
-        index(method.number()).map_or((0, 0), |index| (self.tried[index], self.succeeded[index]))
-    }
-
     /// How often a system call was made.
     pub fn call(&self, call: Syscall) -> usize {
         let index = CALLS.iter().position(|one| *one == call);
@@ -96,20 +71,10 @@ impl Ledger {
 
     /// Adds another ledger.
     pub fn add(&mut self, other: &Self) {
-        let sum = |sums: &mut [usize], others: &[usize]| {
-            sums.iter_mut()
-                .zip(others)
-                .for_each(|(sum, other)| *sum += other);
-        };
-        sum(&mut self.tried, &other.tried);
-        sum(&mut self.succeeded, &other.succeeded);
-        sum(&mut self.made, &other.made);
+        self.methods.add_all(&other.methods);
+        for (sum, other) in self.made.iter_mut().zip(other.made) {
+            *sum += other;
+        }
         self.entries += other.entries;
-    }
-}
-
-impl Default for Ledger {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -70,7 +70,7 @@ struct Player<'a> {
 
 impl<'a> Player<'a> {
     fn new(machine: &'a mut Machine, twin: Twin) -> Self {
-        let ledger = Ledger::new();
+        let ledger = Ledger::default();
         Self {
             machine,
             twin,

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use abi::{Method, Syscall};
 use kernel_fuzz_host::input::{Call, Step};
-use kernel_fuzz_host::ledger::{CALLS, is_absent, methods};
+use kernel_fuzz_host::ledger::{CALLS, is_absent};
 use kernel_fuzz_host::seeds::seeds;
 use kernel_fuzz_host::system::at;
 use kernel_fuzz_host::{Ledger, Twin, play, play_with};
+use kernel_fuzz_methods::methods;
 
 /// The histories of the committed corpus.
 fn corpus() -> Vec<Vec<u8>> {
@@ -23,14 +24,12 @@ fn corpus() -> Vec<Vec<u8>> {
 
 #[test]
 fn the_corpus_plays_and_reaches_every_method() {
-    let mut ledger = Ledger::new();
+    let mut ledger = Ledger::default();
     for history in corpus() {
         ledger.add(&play(&history));
     }
-    let present = || methods().filter(|method| !is_absent(*method));
-    let never: Vec<Method> = present()
-        .filter(|method| ledger.method(*method).1 == 0)
-        .collect();
+    let present = |method: &Method| !is_absent(*method);
+    let never: Vec<Method> = ledger.methods.unreached().filter(present).collect();
     assert!(never.is_empty(), "never succeeded: {never:?}");
     let never: Vec<_> = CALLS
         .iter()
@@ -39,7 +38,7 @@ fn the_corpus_plays_and_reaches_every_method() {
     assert!(never.is_empty(), "never made: {never:?}");
     println!(
         "{} methods, {} kernel entries",
-        present().count(),
+        methods().filter(present).count(),
         ledger.entries
     );
 }
@@ -52,7 +51,7 @@ fn each_seed_does_what_its_name_says() {
         let seed = seeds.iter().find(|seed| seed.0 == name);
         let (_, history) = seed.unwrap_or_else(|| panic!("there is no seed {name}"));
         assert_ne!(
-            play(history).method(method).1,
+            play(history).methods.of(method).succeeded,
             0,
             "{method:?} does not succeed"
         );

@@ -2,12 +2,13 @@
 
 use abi::{MessageInfo, Method, Syscall};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use kernel_fuzz_methods::index;
 use suite::support::Random;
 use userlib::{CPtr, Startup, println, runtime, syscall};
 
 use crate::call::Call;
 use crate::kind::Kind;
-use crate::ledger::{ADDRESSES, Ledger, Manner, SLOTS, Word, index};
+use crate::ledger::{ADDRESSES, Ledger, Manner, SLOTS, Word};
 use crate::prepare::Author;
 
 /// The kind for each tag that the kernel reports (`DebugCapIdentify`). It is filled from the kinds of the

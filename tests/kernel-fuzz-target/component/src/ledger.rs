@@ -3,8 +3,8 @@
 //! It belongs to the parent, so its contents survive whatever the component does to itself; and no value that
 //! the component writes can harm the parent.
 
-use abi::Method;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use kernel_fuzz_methods::METHODS;
 use userlib::Startup;
 
 use crate::names;
@@ -58,23 +58,6 @@ pub enum Word {
     Stack,
     /// The number of named words.
     Count,
-}
-
-/// The number of methods: those of seL4, and those of Escapement.
-pub const METHODS: usize = Method::COUNT + Method::ADDITIONS.len();
-
-/// The method with a number below [`METHODS`].
-pub fn method(index: usize) -> Option<Method> {
-    match index.checked_sub(Method::COUNT) {
-        None => Method::from_number(index),
-        Some(addition) => Method::ADDITIONS.get(addition).copied(),
-    }
-}
-
-/// The number below [`METHODS`] for the method with a label.
-pub fn index(label: usize) -> Option<usize> {
-    (0..METHODS)
-        .find(|index| method(*index).is_some_and(|method| method.checked_number() == Some(label)))
 }
 
 const TRIED: usize = Word::Count as usize;

@@ -2,15 +2,14 @@
 
 use abi::registers::{self, MESSAGE_REGISTERS};
 use abi::{GuardData, MessageInfo, Method, ObjectType, Syscall, WORD_BITS, sizes};
+use kernel_fuzz_methods::{METHODS, method};
 use suite::support::Random;
 
 use crate::arch;
 use crate::call::{Call, WORDS, is_contained};
 use crate::forms::{COMMON, Form, Part};
 use crate::kind::Kind;
-use crate::ledger::{
-    self, ADDRESSES, HOME, Ledger, METHODS, OTHER_RADIX, OWN, PAGES, PRIORITY, RADIX, SLOTS,
-};
+use crate::ledger::{ADDRESSES, HOME, Ledger, OTHER_RADIX, OWN, PAGES, PRIORITY, RADIX, SLOTS};
 
 /// The system calls of the interface.
 const CALLS: [Syscall; 12] = [
@@ -323,7 +322,7 @@ impl<'a> Author<'a> {
     /// The label of a method, or one just beyond those.
     fn label(&mut self) -> usize {
         let index = self.random.below(METHODS + 2);
-        ledger::method(index)
+        method(index)
             .and_then(Method::checked_number)
             .unwrap_or(index)
     }

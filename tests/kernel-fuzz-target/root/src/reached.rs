@@ -2,15 +2,16 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 use hostility::arch::NEVER;
-use hostility::ledger::{Ledger, METHODS, Word, method};
+use hostility::ledger::{Ledger, Word};
+use kernel_fuzz_methods::{Count, Counts, METHODS, methods};
 use userlib::println;
 
 use crate::campaign::Failure;
 
 /// Sums over all rounds and campaigns.
+#[derive(Default)]
 pub struct Reached {
-    tried: [usize; METHODS],
-    succeeded: [usize; METHODS],
+    counts: Counts,
     /// The hostile component's maximum stack use, in bytes.
     pub stack: usize,
 }
@@ -19,39 +20,26 @@ impl Reached {
     /// The name under which the sums are reported.
     pub const NAME: &str = "every_method_is_reached";
 
-    /// Sums of zero.
-    pub const fn new() -> Self {
-        Self {
-            tried: [0; METHODS],
-            succeeded: [0; METHODS],
-            stack: 0,
-        }
-    }
-
     /// Adds the counts of a round.
     pub fn add(&mut self, ledger: Ledger) {
         self.stack = self.stack.max(ledger.get(Word::Stack));
-        for method in 0..METHODS {
-            self.tried[method] += ledger.tried(method).load(Relaxed);
-            self.succeeded[method] += ledger.succeeded(method).load(Relaxed);
+        for index in 0..METHODS {
+            let count = Count {
+                tried: ledger.tried(index).load(Relaxed),
+                succeeded: ledger.succeeded(index).load(Relaxed),
+            };
+            self.counts.add(index, count);
         }
     }
 
-    /// Prints the sums, and fails unless all methods have been tried, and have succeeded where they can.
+    /// Prints the sums, and fails unless all methods have succeeded that can.
     pub fn judge(&self) -> Result<(), Failure> {
-        let mut missed = None;
-        // Number 0 is not a method.
-        for number in 1..METHODS {
-            let Some(method) = method(number) else {
-                continue;
-            };
-            let (tried, succeeded) = (self.tried[number], self.succeeded[number]);
+        for method in methods() {
+            let Count { tried, succeeded } = self.counts.of(method);
             println!("fuzz: {method:?} succeeded {succeeded} of {tried} times");
-            if (tried == 0 || succeeded == 0) && !NEVER.contains(&method) {
-                missed = Some(method);
-            }
         }
-        match missed {
+        let mut unreached = self.counts.unreached();
+        match unreached.find(|method| !NEVER.contains(method)) {
             None => Ok(()),
             Some(method) => Err(Failure::Missed(method)),
         }

@@ -1,6 +1,6 @@
 //! The command `assure`: searches for bugs of the kernel on the host for a given time, and reports.
 //!
-//! Every checker is a test of a crate in tests/ that also runs, in a short form, with the host tests.
+//! Every checker is a test on the host that also runs, in a short form, with the other host tests.
 //! Checkers of a fixed set run once; those that draw random histories share the remaining time with the
 //! fuzzer and with mutants of the kernel, which show how much the tests detect. The report is written anew
 //! after each round, so that a run can be ended at any time.

@@ -16,6 +16,7 @@ pub(crate) enum Floor {
     Kernel,
     Arch,
     Platform,
+    /// Libraries that user programs share with the host.
     Userlib,
     /// Programs that run on the kernel: example systems, on-target tests, the fuzzer.
     System,
@@ -32,10 +33,9 @@ impl Floor {
             (Some("kernel"), _) => Self::Kernel,
             (Some("arch"), _) => Self::Arch,
             (Some("platforms"), _) => Self::Platform,
-            (Some("userlib"), _) => Self::Userlib,
-            (Some("systems" | "benches"), _) | (Some("tests"), Some("target" | "fuzz")) => {
-                Self::System
-            }
+            (Some("userlib"), _) | (Some("tests"), Some("kernel-fuzz-methods")) => Self::Userlib,
+            (Some("systems" | "benches"), _)
+            | (Some("tests"), Some("kernel-target" | "kernel-fuzz-target")) => Self::System,
             _ => Self::Host,
         }
     }
@@ -155,9 +155,10 @@ mod tests {
         assert_eq!(floor("platforms/pc99"), Floor::Platform);
         assert_eq!(floor("userlib/serial"), Floor::Userlib);
         assert_eq!(floor("systems/demo/client"), Floor::System);
-        assert_eq!(floor("tests/target"), Floor::System);
-        assert_eq!(floor("tests/fuzz/root"), Floor::System);
-        assert_eq!(floor("tests/host"), Floor::Host);
+        assert_eq!(floor("tests/kernel-target"), Floor::System);
+        assert_eq!(floor("tests/kernel-fuzz-target/root"), Floor::System);
+        assert_eq!(floor("tests/kernel-fuzz-methods"), Floor::Userlib);
+        assert_eq!(floor("tests/kernel-host"), Floor::Host);
         assert_eq!(floor("xtask"), Floor::Host);
     }
 

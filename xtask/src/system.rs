@@ -1,8 +1,8 @@
 //! Systems: a root task and the components that it starts, as described in `systems/NAME/system.toml`. The
-//! on-target tests are an ordinary system, `tests/target/system.toml`, and so is the fuzzer in `tests/fuzz`.
+//! on-target tests are an ordinary system, `tests/kernel-target/system.toml`, and so is the fuzzer in
+//! `tests/kernel-fuzz-target`.
 
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
@@ -47,22 +47,22 @@ impl System {
                 known.join(", ")
             );
         }
-        Self::read(workspace, &workspace.path("systems").join(name), name)
+        Self::read(workspace, &format!("systems/{name}"))
     }
 
     /// The on-target tests.
     pub(crate) fn target_tests(workspace: &Workspace) -> Result<Self> {
-        Self::read(workspace, &workspace.path("tests/target"), "target-tests")
+        Self::read(workspace, "tests/kernel-target")
     }
 
     /// The on-target benchmarks.
     pub(crate) fn benches(workspace: &Workspace) -> Result<Self> {
-        Self::read(workspace, &workspace.path("benches"), "benches")
+        Self::read(workspace, "benches")
     }
 
     /// The fuzzer.
     pub(crate) fn fuzzer(workspace: &Workspace) -> Result<Self> {
-        Self::read(workspace, &workspace.path("tests/fuzz"), "fuzz")
+        Self::read(workspace, "tests/kernel-fuzz-target")
     }
 
     /// Every system of the repository.
@@ -77,12 +77,13 @@ impl System {
         Ok(systems)
     }
 
-    fn read(workspace: &Workspace, folder: &Path, name: &str) -> Result<Self> {
-        let path = folder.join(FILE);
+    /// The system in a folder, relative to the root, after which it is named.
+    fn read(workspace: &Workspace, folder: &str) -> Result<Self> {
+        let path = workspace.path(folder).join(FILE);
         let context = || format!("cannot use {}", workspace.display(&path));
         let text = fs::read_to_string(&path).with_context(context)?;
         let mut system: Self = toml::from_str(&text).with_context(context)?;
-        system.name = name.to_string();
+        system.name = folder.rsplit('/').next().unwrap_or(folder).to_string();
         Ok(system)
     }
 

@@ -38,59 +38,70 @@ const fn checker(
 pub(super) const CHECKERS: [Checker; 12] = [
     checker(
         "all short histories against the model",
-        "model",
+        "kernel-model",
         "explore",
         0,
     ),
     checker(
         "sabotaged kernels that must be caught",
-        "model",
+        "kernel-model",
         "is_caught",
         0,
     ),
     checker("scenarios of the simulator", "simulator", "", 0),
-    checker("locks, in all orders of their steps", "loom-tests", "", 0),
-    checker("the fuzzer's corpus, and broken kernels", "decode", "", 0),
+    checker("locks, in all orders of their steps", "locks-loom", "", 0),
+    checker(
+        "the fuzzer's corpus, and broken kernels",
+        "kernel-fuzz-host",
+        "",
+        0,
+    ),
     checker(
         "random histories against the model",
-        "model",
+        "kernel-model",
         "kernel_and_model",
         1,
     ),
-    checker("random histories, invariants", "host-tests", "random::", 1),
+    checker("random histories, invariants", "kernel-host", "random::", 1),
     checker(
         "random tangles of CNodes, invariants",
-        "host-tests",
+        "kernel-host",
         "tangles::",
         1,
     ),
     checker(
         "supply of time in random systems",
-        "host-tests",
+        "kernel-host",
         "supply::",
         2,
     ),
     checker(
         "delay of the highest-priority thread",
-        "host-tests",
+        "kernel-host",
         "delays::",
         1,
     ),
     checker(
         "servers behind thresholds",
-        "host-tests",
+        "kernel-host",
         "promises::behind",
         1,
     ),
     checker(
         "donated budgets along chains of calls",
-        "host-tests",
+        "kernel-host",
         "donated_budget",
         1,
     ),
 ];
 
-const PACKAGES: [&str; 5] = ["model", "simulator", "loom-tests", "decode", "host-tests"];
+const PACKAGES: [&str; 5] = [
+    "kernel-model",
+    "simulator",
+    "locks-loom",
+    "kernel-fuzz-host",
+    "kernel-host",
+];
 
 /// Histories per run of a checker that draws them.
 const CASES: u64 = 500;

@@ -1,4 +1,4 @@
-//! The coverage-guided fuzzer: libFuzzer drives `tests/decode/`.
+//! The coverage-guided fuzzer: libFuzzer drives `tests/kernel-fuzz-host/`.
 //!
 //! The tool sets the compiler's flags itself, so that no other tool has to be installed. libFuzzer is C++:
 //! without a C++ compiler the fuzzer is left out, and the tool prints how to install one.
@@ -16,6 +16,8 @@ use crate::toolchain::find_program;
 use crate::ui::{Step, say};
 use crate::{Result, cargo};
 
+/// The package, and its program.
+const PACKAGE: &str = "kernel-fuzz-host";
 /// Flags that make the compiler count edges and instrument comparisons for libFuzzer. Overflows and
 /// assertions of the kernel end the run.
 const FLAGS: [&str; 10] = [
@@ -71,20 +73,20 @@ impl Fuzzer {
         let step = Step::begin("building the fuzzer");
         // The host's target, named explicitly so that the flags do not apply to build scripts.
         let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-        let folder = run.workspace.target().join("decode");
+        let folder = run.workspace.target().join(PACKAGE);
         let mut command = run.toolchain.cargo();
         command
             .current_dir(run.workspace.root())
             .args(["build", "--profile", "host", "--target", &target])
-            .args(["-p", "decode", "--features", "libfuzzer", "--bin", "decode"])
+            .args(["-p", PACKAGE, "--features", "libfuzzer", "--bin", PACKAGE])
             .env("CARGO_TARGET_DIR", &folder)
             .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"));
         cargo::run(&step, &mut command)?;
         let found = run.folder.join("corpus");
         fs::create_dir_all(&found)?;
         Ok(Some(Self {
-            program: folder.join(target).join("host/decode"),
-            corpus: run.workspace.path("tests/decode/corpus"),
+            program: folder.join(target).join("host").join(PACKAGE),
+            corpus: run.workspace.path("tests/kernel-fuzz-host/corpus"),
             found,
         }))
     }
@@ -120,7 +122,7 @@ impl Fuzzer {
             account.findings += 1;
             let path = run
                 .folder
-                .join(format!("finding-decode-{}.log", account.findings));
+                .join(format!("finding-{PACKAGE}-{}.log", account.findings));
             fs::write(&path, &*text)?;
             let path = run.workspace.display(&path);
             step.say(&format!("fuzzing system calls: a finding, see {path}"));

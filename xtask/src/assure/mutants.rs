@@ -63,10 +63,10 @@ fn mutate(run: &Run<'_>, time: Option<Duration>) -> Result<Option<Account>> {
     let step = Step::begin("testing mutants of the kernel");
     // A test that fails without mutants detects nothing. cargo-mutants itself checks only those of the
     // kernel.
-    let mut tests = checkers::test(run, "host-tests");
+    let mut tests = checkers::test(run, "kernel-host");
     tests.arg("--quiet").env("PROPTEST_CASES", CASES);
     if !tests.stdin(Stdio::null()).output()?.status.success() {
-        step.say("mutants are left out, as tests of host-tests fail without them");
+        step.say("mutants are left out, as tests of kernel-host fail without them");
         return Ok(None);
     }
     // A limit of 0 means none. An interrupt makes it end its tests, too.
@@ -80,7 +80,7 @@ fn mutate(run: &Run<'_>, time: Option<Duration>) -> Result<Option<Account>> {
         .args(["--package", "kernel", "--test-package", "kernel"])
         .args([
             "--test-package",
-            "host-tests",
+            "kernel-host",
             "--colors",
             "never",
             "--output",

@@ -131,12 +131,15 @@ mod tests {
             ("kernel/abi/src/method.rs", METHODS),
             ("platforms/p/platform.toml", "target = \"x86_64-none\"\n"),
             ("platforms/q/platform.toml", "target = \"armv7a-none\"\n"),
-            ("tests/target/component/src/lib.rs", LIBRARY),
+            ("tests/kernel-target/component/src/lib.rs", LIBRARY),
             (
-                "tests/target/component/src/both.rs",
+                "tests/kernel-target/component/src/both.rs",
                 "tests![\n    one,\n    two,\n];\n",
             ),
-            ("tests/target/component/src/arm_only.rs", "tests![three];\n"),
+            (
+                "tests/kernel-target/component/src/arm_only.rs",
+                "tests![three];\n",
+            ),
         ];
         let complaints = complaints(&Repository::of(&files));
         let others = |complaint: &String| !complaint.contains("nothing found");

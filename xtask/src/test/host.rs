@@ -45,7 +45,7 @@ pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
     let calls = [
         (&others[..], &[][..]),
         // The multicore kernel has different code paths.
-        (&["host-tests"], &["--features", "smp"]),
+        (&["kernel-host"], &["--features", "smp"]),
         // With the profile of the tool itself, so that its dependencies are already built.
         (&tool, &["--profile", "tool"]),
     ];

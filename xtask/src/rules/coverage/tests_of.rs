@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Repository;
 
-const FOLDER: &str = "tests/target/component/src";
+const FOLDER: &str = "tests/kernel-target/component/src";
 
 /// The on-target tests.
 #[derive(Debug)]

@@ -1,0 +1,95 @@
+//! Deletion or reuse of reply objects of calls with limits: they track no call any more, whatever
+//! contexts their callers have got or lost in the meantime.
+
+use abi::Method;
+use kernel_host::{Spec, State};
+
+use crate::limits::Scene;
+use crate::limits_kept::chain;
+
+/// How a reply object loses its call.
+#[derive(Clone, Copy)]
+enum End {
+    Deleted,
+    Reused,
+}
+
+impl Scene {
+    fn end(&mut self, index: usize, how: End) {
+        let reply = self.replies[index];
+        match how {
+            End::Deleted => self.machine.delete(reply),
+            End::Reused => {
+                let endpoint = self.machine.endpoint();
+                let other = self.machine.spawn(Spec::new("other", 25).active());
+                self.machine.recv(other, endpoint, reply);
+                assert_eq!(self.machine.state(other), State::Receiving);
+            }
+        }
+    }
+
+    /// All threads can be suspended, one after the other: none refers to the lost reply object.
+    fn stop_all(&mut self) {
+        self.machine.suspend(self.client);
+        for server in self.servers.clone() {
+            self.machine.suspend(server);
+        }
+    }
+
+    fn unbind_client(&mut self) {
+        let context = self.client.context;
+        self.machine
+            .invoke(context, Method::SchedContextUnbind, &[], &[])
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_caller_with_other_time_leaves_nothing_behind() {
+    for how in [End::Deleted, End::Reused] {
+        let mut scene = chain(&[500, 100]);
+        let other = scene
+            .machine
+            .spawn(Spec::new("lender", 5).active().suspended());
+        let unbind = Method::SchedContextUnbind;
+        scene
+            .machine
+            .invoke(other.context, unbind, &[], &[])
+            .unwrap();
+        let server = scene.servers[0];
+        scene.machine.bind(other.context, server.tcb).unwrap();
+        scene.end(1, how);
+        // The client still waits for the first server, which continues on the context that it got;
+        // the second server has the client's context, up to the first server's limit.
+        assert_eq!(scene.machine.state(scene.client), State::Calling);
+        assert_eq!(scene.machine.state(server), State::Runnable);
+        scene.machine.advance(500);
+        assert!(!scene.machine.runs(scene.servers[1]));
+        scene.stop_all();
+    }
+}
+
+#[test]
+fn a_stack_without_context_joins_nothing() {
+    for how in [End::Deleted, End::Reused] {
+        let mut scene = chain(&[500, 300, 100]);
+        scene.unbind_client();
+        scene.end(1, how);
+        assert_eq!(scene.machine.state(scene.client), State::Calling);
+        scene.stop_all();
+    }
+}
+
+#[test]
+fn a_stack_without_context_has_no_limits() {
+    for how in [End::Deleted, End::Reused] {
+        let mut scene = chain(&[600, 500, 300, 100]);
+        scene.unbind_client();
+        scene.end(1, how);
+        scene.stop_all();
+    }
+    let mut scene = chain(&[500, 300, 100]);
+    scene.unbind_client();
+    scene.machine.suspend(scene.servers[0]);
+    scene.stop_all();
+}

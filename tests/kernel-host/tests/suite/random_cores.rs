@@ -1,0 +1,117 @@
+//! Random histories of several cores: one core acts at a time, on shared objects. The machine checks
+//! the invariants of all cores after every kernel entry, so an entry that was wrongly taken for
+//! core-local is found.
+
+use kernel::time::Ticks;
+use kernel_host::Machine;
+use proptest::prelude::*;
+
+use crate::random::{Act, Order, Step, TestSystem, step};
+
+const CORES: usize = 3;
+
+/// A step, and the core that does it.
+fn step_of_a_core() -> impl Strategy<Value = (usize, Step)> {
+    (0..CORES, step())
+}
+
+/// Plays a history. If cores are late, cores that do not act take no interrupts until they act next,
+/// and take IPIs only after their next system call.
+fn play(history: &[(usize, Step)], late: bool) {
+    let mut system = TestSystem::of(Machine::with_cores(CORES));
+    system.machine.others_are_late = late;
+    system.machine.calls_are_slow = late;
+    for core in 0..CORES {
+        let per_look = if late { core as u64 } else { 0 };
+        system.machine.kernel_of(core).arch.time_per_look = Ticks(per_look);
+    }
+    for (core, step) in history {
+        system.machine.turn_to(*core);
+        if !late {
+            system.machine.advance(0);
+        }
+        system.step(step);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn invariants_hold_on_all_cores(
+        history in prop::collection::vec(step_of_a_core(), 1..150),
+    ) {
+        play(&history, false);
+    }
+
+    #[test]
+    fn invariants_hold_when_cores_are_late(
+        history in prop::collection::vec(step_of_a_core(), 1..150),
+    ) {
+        play(&history, true);
+    }
+}
+
+/// A call that reaches nothing; it enters the kernel.
+fn call() -> Step {
+    Step::Act(Act::Endpoint(abi::Syscall::Call, 0, 0, false))
+}
+
+fn configure(context: u8, budget: u64, period: u64) -> Step {
+    let budget = kernel_host::Budget {
+        budget,
+        period,
+        extra_refills: 0,
+        badge: 0,
+        sporadic: false,
+        idling: false,
+    };
+    Step::Order(Order::Configure(context, budget))
+}
+
+/// A call on a core that another core has changed is slow, and the thread's budget ends with it.
+#[test]
+fn a_slow_call_after_remote_access_ends_with_its_budget() {
+    let history = [
+        (0, configure(15, 97, 100)),
+        (2, call()),
+        (0, Step::Order(Order::Domain(52, 0))),
+        (2, call()),
+    ];
+    play(&history, true);
+}
+
+/// A slow thread yields to a thread that runs on another core and has just used up its budget.
+#[test]
+fn a_slow_yield_to_a_remote_thread_leaves_no_thread_without_budget() {
+    let history = [
+        (1, call()),
+        (0, configure(55, 40, 40)),
+        (1, call()),
+        (1, Step::Act(Act::YieldTo(11))),
+        (0, call()),
+    ];
+    play(&history, true);
+}
+
+/// The same with a timer, before the other core has noticed.
+#[test]
+fn a_thread_that_a_remote_one_yields_to_ends_its_slice_on_its_own_core() {
+    let history = [
+        (1, call()),
+        (0, call()),
+        (1, call()),
+        (0, Step::Act(Act::Notification(abi::Syscall::Send, 0))),
+        (1, call()),
+        (0, configure(35, 40, 40)),
+        (2, Step::Time(76)),
+        (0, Step::Time(1)),
+        (2, Step::Act(Act::YieldToTimeout(31, 5, 11))),
+        (1, call()),
+        (0, call()),
+    ];
+    play(&history, true);
+}

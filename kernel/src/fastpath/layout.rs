@@ -2,7 +2,7 @@
 //!
 //! Offsets are computed from the types, so that the assembly follows a change of the types. The tags of
 //! enum variants with fields are literals, as the language has no name for them; a test
-//! (`tests/host/tests/suite/layout.rs`) compares them with the enums. Offsets are in bytes, from the
+//! (`tests/kernel-host/tests/suite/layout.rs`) compares them with the enums. Offsets are in bytes, from the
 //! beginning of the object that the name begins with.
 
 use core::marker::PhantomData;

@@ -3,7 +3,7 @@
 //! Fast paths are optional: without them only timing changes. A fast path first checks, without side
 //! effects, whether its case is the common one. If not, it is not eligible, and the slow path runs. If
 //! so, it has the same effect as the slow path, but skips checks with results that it already knows.
-//! `tests/host` runs histories with and without the fast paths and compares the results.
+//! `tests/kernel-host` runs histories with and without the fast paths and compares the results.
 //!
 //! | fast path | common case |
 //! |---|---|

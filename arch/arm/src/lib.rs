@@ -20,6 +20,7 @@ pub mod imx;
 pub mod interrupt;
 pub mod irq_control;
 pub mod lines;
+mod log_port;
 pub mod mmio;
 pub mod pl011;
 pub mod platform;

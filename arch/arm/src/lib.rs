@@ -21,6 +21,8 @@ pub mod interrupt;
 pub mod irq_control;
 pub mod lines;
 mod log_port;
+#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
+pub mod machine;
 pub mod mmio;
 pub mod pl011;
 pub mod platform;

@@ -73,7 +73,7 @@ impl Pool {
 /// The address spaces. On several cores, each has its own copy of the table of pools and of the ASID
 /// generation; a core that changes them changes all copies.
 #[derive(Debug)]
-pub(crate) struct Spaces {
+pub struct Spaces {
     pools: [Option<Pool>; POOLS],
     /// A root without mappings.
     nothing: Table,

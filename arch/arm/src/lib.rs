@@ -8,7 +8,9 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod aarch32;
+pub mod cache;
 pub mod cadence_uart;
+pub mod cap;
 pub mod core_local;
 pub mod cortex_a9;
 #[cfg(any(target_feature = "v7", target_arch = "aarch64"))]
@@ -21,7 +23,6 @@ pub mod interrupt;
 pub mod irq_control;
 pub mod lines;
 mod log_port;
-#[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 pub mod machine;
 pub mod mmio;
 pub mod pl011;
@@ -34,6 +35,7 @@ pub mod semihosting;
 mod semihosting_log;
 #[cfg(all(feature = "smp", any(target_arch = "arm", target_arch = "aarch64")))]
 pub mod smp;
+pub mod spaces;
 pub mod timer;
 pub mod user_timer;
 pub mod virt;

@@ -5,7 +5,9 @@ use core::ops::Range;
 use aarch64_cpu::asm::barrier::{SY, dsb};
 use aarch64_cpu::asm::wfi;
 use aarch64_cpu::registers::{TPIDR_EL0, TPIDRRO_EL0, Writeable};
-use abi::ObjectType;
+use abi::Method;
+use arch_arm::cache::CacheOperation;
+use arch_arm::cap::{Format, Root};
 use arch_arm::machine::{Booted, ExecutionState};
 use arch_arm::platform::Platform;
 use arch_arm::user_timer::InContext;
@@ -19,12 +21,12 @@ use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
 use crate::boot::{self, Entered};
-use crate::cap::{Capability, FrameCap, FrameSize};
+use crate::cap::{Capability, FrameCap, Mapping, Words64};
 use crate::context::Context;
+use crate::invoke::{self, page, page_table};
 use crate::kernel_space::{self, KERNEL_WINDOW};
-use crate::paging::table::TABLE_BITS;
-use crate::spaces::{self, Spaces};
-use crate::{Armv8, cache, fpu, initial_space, invoke};
+use crate::spaces::Spaces;
+use crate::{Armv8, cache, fpu, initial_space};
 
 /// The execution state.
 #[derive(Debug)]
@@ -32,13 +34,13 @@ pub enum Aarch64 {}
 
 impl ExecutionState for Aarch64 {
     type Context = Context;
-    type Cap = Capability;
+    type Format = Words64;
     type Spaces<P: Platform> = Spaces;
     type Entered = Entered;
-    #[cfg(feature = "smp")]
-    type Remote = spaces::Remote;
 
-    const ASID_CONTROL: Capability = Capability::AsidControl;
+    const USER_TOP: usize = invoke::USER_TOP;
+    const CACHE_PIECE: usize = invoke::CACHE_PIECE;
+    const LONG_ASSIGNMENT: bool = false;
 
     fn boot<P: Platform>(
         kernels: &'static Kernels<Armv8<P>>,
@@ -94,16 +96,11 @@ impl ExecutionState for Aarch64 {
     fn load<P: Platform>(kernel: &mut Kernel<Armv8<P>>, thread: Ptr<Thread<Armv8<P>>>) {
         let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
         let known = kernel[thread].context.space;
-        let space = Capability::space(root);
+        let space = Words64::decode_space(root);
         kernel.objects[thread].context.space = kernel.arch.spaces.switch(space, known);
         let (writable, read_only) = kernel[thread].context.thread_local();
         TPIDR_EL0.set(writable as u64);
         TPIDRRO_EL0.set(read_only as u64);
-    }
-
-    #[cfg(feature = "smp")]
-    fn perform<P: Platform>(spaces: &mut Spaces, remote: spaces::Remote) {
-        spaces.perform(remote);
     }
 
     fn boot_space<P: Platform>(
@@ -146,53 +143,58 @@ impl ExecutionState for Aarch64 {
         &mut context.timer
     }
 
-    fn object_bits(kind: ObjectType) -> Option<usize> {
-        Some(match kind {
-            ObjectType::ArmVspace | ObjectType::ArmPageTable => TABLE_BITS,
-            kind => FrameSize::of(kind)?.bits(),
+    fn root_operation(method: Method) -> Option<CacheOperation> {
+        Some(match method {
+            Method::ArmVspaceCleanData => CacheOperation::Clean,
+            Method::ArmVspaceInvalidateData => CacheOperation::Invalidate,
+            Method::ArmVspaceCleanInvalidateData => CacheOperation::CleanInvalidate,
+            Method::ArmVspaceUnifyInstruction => CacheOperation::Unify,
+            _ => return None,
         })
     }
 
-    fn is_frame(kind: ObjectType) -> bool {
-        FrameSize::of(kind).is_some()
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>) {
+        cache::maintain(operation, range);
+    }
+
+    fn mapped_at<P: Platform>(
+        kernel: &mut Kernel<Armv8<P>>,
+        root: Root<Words64>,
+        address: usize,
+    ) -> Result<Option<(usize, bool)>, Error> {
+        invoke::mapped_at(kernel, root, address)
     }
 
     #[inline(always)]
-    fn create_object(kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
-        match kind {
-            ObjectType::ArmVspace => Capability::VSpace {
-                address,
-                asid: None,
-            },
-            ObjectType::ArmPageTable => Capability::PageTable {
-                address,
-                mapping: None,
-            },
-            kind => match FrameSize::of(kind) {
-                Some(size) => Capability::Frame(FrameCap::new(address, size, device)),
-                None => unreachable!("the kernel passes only object types of the architecture"),
-            },
-        }
-    }
-
-    fn signal_cap(number: usize, target: usize) -> Capability {
-        Capability::SgiSignal { number, target }
-    }
-
-    fn derive(cap: Capability) -> Result<Option<Capability>, Error> {
-        invoke::derive(cap)
-    }
-
-    fn finalise<P: Platform>(kernel: &mut Kernel<Armv8<P>>, cap: Capability, last: bool) {
-        invoke::finalise(kernel, cap, last);
-    }
-
-    #[inline(always)]
-    fn invoke<P: Platform>(
+    fn invoke_page<P: Platform>(
         kernel: &mut Kernel<Armv8<P>>,
         invocation: &Invocation<Armv8<P>>,
         cap: RawCap,
     ) -> Outcome {
-        invoke::invoke(kernel, invocation, cap)
+        page::invoke(kernel, invocation, cap)
+    }
+
+    #[inline(always)]
+    fn unmap_page<P: Platform>(kernel: &mut Kernel<Armv8<P>>, frame: &FrameCap) {
+        page::unmap(&mut kernel.arch.spaces, frame);
+    }
+
+    #[inline(always)]
+    fn invoke_table<P: Platform>(
+        kernel: &mut Kernel<Armv8<P>>,
+        invocation: &Invocation<Armv8<P>>,
+        address: PhysAddr,
+        mapping: Option<Mapping>,
+    ) -> Outcome {
+        page_table::invoke(kernel, invocation, address, mapping)
+    }
+
+    #[inline(always)]
+    fn unmap_table<P: Platform>(
+        kernel: &mut Kernel<Armv8<P>>,
+        address: PhysAddr,
+        mapping: Mapping,
+    ) {
+        page_table::unmap(&mut kernel.arch.spaces, address, mapping);
     }
 }

@@ -12,16 +12,19 @@ use kernel::object::Thread;
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
-use super::{ExecutionState, Machine, fpu, panic};
+use super::{ExecutionState, Machine, fpu, invoke, panic};
+use crate::cap::{Capability, Format, Size};
 use crate::irq_control::{self, HasController};
 use crate::lines::Lines;
 use crate::platform::{Platform, interrupts};
+#[cfg(feature = "smp")]
+use crate::spaces::{AddressSpaces, Remote};
 use crate::timer::Timer;
 use crate::user_timer::{self, HasUserTimer, InContext, UserTimer};
 
 impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     type Context = V::Context;
-    type Cap = V::Cap;
+    type Cap = Capability<V::Format>;
 
     const INTERRUPTS: usize = interrupts::<P>();
     const SCHED_CONTROL_FIRST: bool = false;
@@ -88,11 +91,11 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     }
 
     #[cfg(feature = "smp")]
-    type Remote = V::Remote;
+    type Remote = Remote<V::Format>;
 
     #[cfg(feature = "smp")]
-    fn perform(kernel: &mut Kernel<Self>, remote: V::Remote) {
-        V::perform(&mut kernel.arch.spaces, remote);
+    fn perform(kernel: &mut Kernel<Self>, remote: Remote<V::Format>) {
+        kernel.arch.spaces.perform(remote);
     }
 
     #[cfg(feature = "smp")]
@@ -117,54 +120,62 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     }
 
     fn object_bits(kind: ObjectType) -> Option<usize> {
-        V::object_bits(kind)
+        Capability::<V::Format>::object_bits(kind)
     }
 
     fn is_frame(kind: ObjectType) -> bool {
-        V::is_frame(kind)
+        <V::Format as Format>::Size::of(kind).is_some()
     }
 
     #[inline(always)]
-    fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> V::Cap {
-        V::create_object(kind, address, device)
+    fn create_object(
+        &mut self,
+        kind: ObjectType,
+        address: PhysAddr,
+        device: bool,
+    ) -> Capability<V::Format> {
+        Capability::create(kind, address, device)
     }
 
-    fn derive(&mut self, cap: V::Cap) -> Result<Option<V::Cap>, Error> {
-        V::derive(cap)
+    fn derive(
+        &mut self,
+        cap: Capability<V::Format>,
+    ) -> Result<Option<Capability<V::Format>>, Error> {
+        cap.derive()
     }
 
-    fn finalise(kernel: &mut Kernel<Self>, cap: V::Cap, last: bool) {
-        V::finalise(kernel, cap, last);
+    fn finalise(kernel: &mut Kernel<Self>, cap: Capability<V::Format>, last: bool) {
+        invoke::finalise(kernel, cap, last);
     }
 
     #[inline(always)]
     fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
-        V::invoke(kernel, invocation, cap)
+        invoke::invoke(kernel, invocation, cap)
     }
 
     fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
         irq_control::invoke(kernel, invocation)
     }
 
-    fn initial_cap(slot: usize) -> Option<V::Cap> {
-        (slot == abi::slots::ASID_CONTROL).then_some(V::ASID_CONTROL)
+    fn initial_cap(slot: usize) -> Option<Capability<V::Format>> {
+        (slot == abi::slots::ASID_CONTROL).then_some(Capability::AsidControl)
     }
 
     fn boot_space(
         kernel: &mut Kernel<Self>,
         boot: &mut BootAllocator<Self>,
         range: Range<usize>,
-    ) -> BootSpace<V::Cap> {
+    ) -> BootSpace<Capability<V::Format>> {
         V::boot_space(kernel, boot, range)
     }
 
     fn boot_map(
         &mut self,
-        space: &BootSpace<V::Cap>,
+        space: &BootSpace<Capability<V::Format>>,
         virtual_address: usize,
         frame: PhysAddr,
         executable: bool,
-    ) -> V::Cap {
+    ) -> Capability<V::Format> {
         V::boot_map::<P>(space, virtual_address, frame, executable)
     }
 
@@ -217,8 +228,8 @@ impl<V: ExecutionState, P: Platform> HasController for Machine<V, P> {
         self.timer.acknowledge();
     }
 
-    fn signal_cap(number: usize, target: usize) -> V::Cap {
-        V::signal_cap(number, target)
+    fn signal_cap(number: usize, target: usize) -> Capability<V::Format> {
+        Capability::SgiSignal { number, target }
     }
 }
 

@@ -8,7 +8,7 @@ use kernel::cores::Irqs;
 use kernel::object::IrqEntry;
 use kernel::{Kernel, Kernels};
 
-use super::{Booted, ExecutionState, Machine};
+use super::{ExecutionState, Machine};
 use crate::lines::take_interrupt;
 use crate::platform::Platform;
 

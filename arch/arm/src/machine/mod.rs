@@ -2,10 +2,13 @@
 //! the board's in [`Platform`]. An image is made by [`kernel_image_of`](crate::kernel_image_of).
 
 mod arch;
+mod asid;
 pub mod fpu;
 mod image;
+mod invoke;
 mod panic;
 mod state;
+mod vspace;
 
 pub use image::{IrqTable, KernelCell};
 pub use panic::panic;

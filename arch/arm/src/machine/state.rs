@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-use abi::ObjectType;
-use kernel::arch::{ArchCap, BootSpace, PhysAddr, UserContext};
+use abi::Method;
+use kernel::arch::{BootSpace, PhysAddr, UserContext};
 use kernel::boot::{BootAllocator, RootTaskImage};
 use kernel::cap::RawCap;
 use kernel::cores::Irqs;
@@ -13,9 +13,12 @@ use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
 use super::Machine;
+use crate::cache::CacheOperation;
+use crate::cap::{Capability, Format, FrameCap, Mapping, Root};
 #[cfg(feature = "smp")]
 use crate::core_local::CoreLocal;
 use crate::platform::Platform;
+use crate::spaces::AddressSpaces;
 use crate::user_timer::InContext;
 
 /// The kernel of a core that has booted.
@@ -25,18 +28,19 @@ pub type Booted<V, P> = &'static mut Kernel<Machine<V, P>>;
 pub trait ExecutionState: Sized + 'static {
     /// Saved registers of a thread.
     type Context: UserContext;
-    /// Capabilities of the architecture.
-    type Cap: ArchCap;
+    /// The format of capabilities.
+    type Format: Format;
     /// The address spaces of a core.
-    type Spaces<P: Platform>;
+    type Spaces<P: Platform>: AddressSpaces<Self::Format>;
     /// What boot code tells the kernel.
     type Entered;
-    /// A remote call of the architecture.
-    #[cfg(feature = "smp")]
-    type Remote: Copy;
 
-    /// The right to make ASID pools.
-    const ASID_CONTROL: Self::Cap;
+    /// User addresses are below this.
+    const USER_TOP: usize;
+    /// Bytes of cache maintenance between two preemption points.
+    const CACHE_PIECE: usize;
+    /// Whether it takes long to assign an identifier to an address space.
+    const LONG_ASSIGNMENT: bool;
 
     /// Sets up the boot core, its kernel and the initial thread. Called once.
     fn boot<P: Platform>(
@@ -85,24 +89,20 @@ pub trait ExecutionState: Sized + 'static {
         thread: Ptr<Thread<Machine<Self, P>>>,
     );
 
-    /// Carries out a remote call.
-    #[cfg(feature = "smp")]
-    fn perform<P: Platform>(spaces: &mut Self::Spaces<P>, remote: Self::Remote);
-
     /// Makes the initial address space, with all tables that `range` needs.
     fn boot_space<P: Platform>(
         kernel: &mut Kernel<Machine<Self, P>>,
         boot: &mut BootAllocator<Machine<Self, P>>,
         range: Range<usize>,
-    ) -> BootSpace<Self::Cap>;
+    ) -> BootSpace<Capability<Self::Format>>;
 
     /// Maps one page of the initial address space.
     fn boot_map<P: Platform>(
-        space: &BootSpace<Self::Cap>,
+        space: &BootSpace<Capability<Self::Format>>,
         address: usize,
         frame: PhysAddr,
         executable: bool,
-    ) -> Self::Cap;
+    ) -> Capability<Self::Format>;
 
     // ---- registers that are switched lazily
 
@@ -127,36 +127,55 @@ pub trait ExecutionState: Sized + 'static {
     /// The saved user timer in a thread's context.
     fn saved_timer(context: &mut Self::Context) -> &mut InContext;
 
-    // ---- objects and capabilities
+    // ---- methods of capabilities
 
-    /// log2 of the size of an object of one of the architecture's types; none for other types.
-    fn object_bits(kind: ObjectType) -> Option<usize>;
+    /// The cache operation of a method of roots.
+    fn root_operation(method: Method) -> Option<CacheOperation>;
 
-    /// Whether objects of this type may be made of device memory.
-    fn is_frame(kind: ObjectType) -> bool;
+    /// Performs a cache operation on addresses that are mapped in the current address space.
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>);
 
-    /// Makes the capability to a new object.
-    fn create_object(kind: ObjectType, address: PhysAddr, device: bool) -> Self::Cap;
-
-    /// The capability that raises software-generated interrupt `number` on core `target`.
-    fn signal_cap(number: usize, target: usize) -> Self::Cap;
-
-    /// The capability that a copy of `cap` becomes.
+    /// The size of the frame that is mapped at an address, and whether users can write there.
     ///
     /// # Errors
-    /// [`Error::IllegalOperation`] for paging structures that are not mapped.
-    fn derive(cap: Self::Cap) -> Result<Option<Self::Cap>, Error>;
+    /// The identifier of the root is not in use any more, or belongs to another address space.
+    fn mapped_at<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        root: Root<Self::Format>,
+        address: usize,
+    ) -> Result<Option<(usize, bool)>, Error>;
 
-    /// Undoes the effects of a capability that is deleted; `last` says that no other refers to the object.
-    fn finalise<P: Platform>(kernel: &mut Kernel<Machine<Self, P>>, cap: Self::Cap, last: bool);
-
-    /// Performs an invocation.
+    /// Performs a method of a frame.
     ///
     /// # Errors
     /// The error that is reported to the caller.
-    fn invoke<P: Platform>(
+    fn invoke_page<P: Platform>(
         kernel: &mut Kernel<Machine<Self, P>>,
         invocation: &Invocation<Machine<Self, P>>,
         cap: RawCap,
     ) -> Outcome;
+
+    /// Unmaps a frame from the address space in which it was mapped, if it still is.
+    fn unmap_page<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        frame: &FrameCap<Self::Format>,
+    );
+
+    /// Performs a method of a page table.
+    ///
+    /// # Errors
+    /// The error that is reported to the caller.
+    fn invoke_table<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        invocation: &Invocation<Machine<Self, P>>,
+        address: PhysAddr,
+        mapping: Option<Mapping<Self::Format>>,
+    ) -> Outcome;
+
+    /// Unmaps a page table from the address space in which it was mapped, if it still is.
+    fn unmap_table<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        address: PhysAddr,
+        mapping: Mapping<Self::Format>,
+    );
 }

@@ -38,7 +38,7 @@ use crate::context::Context;
 use crate::core_local::CoreLocal;
 use crate::spaces::{KnownSpace, Spaces};
 use crate::trap::class;
-use crate::{Aarch64, Armv8, Capability, Platform};
+use crate::{Aarch64, Armv8, Platform};
 
 /// The position of CPACR_EL1.FPEN, two bits that enable floating point.
 const FPEN_SHIFT: usize = 20;
@@ -159,7 +159,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         WRITE_BIT = const right_bit(Rights::WRITE),
         MAY_REPLY = const 1_usize << right_bit(Rights::GRANT) | 1 << right_bit(Rights::GRANT_REPLY),
         REPLY_KIND = const Packing::REPLY,
-        ROOT_KIND = const Capability::ROOT_KIND,
+        ROOT_KIND = const crate::cap::ROOT_KIND,
         ENDPOINT_STATE_MASK = const Endpoint::<Armv8<P>>::STATE_MASK,
         ENDPOINT_RECEIVING = const Endpoint::<Armv8<P>>::RECEIVING,
         RUNNING = const Of::<P>::RUNNING,

@@ -3,35 +3,36 @@
 use core::ops::Range;
 
 use aarch32_cpu::register::{SysRegWrite, Tpidruro, Tpidrurw};
-use abi::ObjectType;
-use kernel::arch::{ArchCap, BootSpace, PhysAddr};
+use abi::Method;
+use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::{BootAllocator, RootTaskImage};
 use kernel::cap::RawCap;
 use kernel::cores::Irqs;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
 use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
 use super::{KERNEL_BASE, Machine, Version, boot, fpu, kernel_space, translation};
-#[cfg(feature = "smp")]
-use crate::aarch32::Remote;
+use crate::aarch32::invoke::{self, page, page_table};
 use crate::aarch32::{
-    self, Aarch32, CacheOperation, Capability, Context, FrameSize, HardwareAsid, Spaces,
+    self, Aarch32, CacheOperation, Capability, Context, FrameCap, HardwareAsid, Mapping, Spaces,
+    Words32,
 };
+use crate::cap::Root;
 use crate::machine::{Booted, ExecutionState};
 use crate::platform::Platform;
 use crate::user_timer::InContext;
 
 impl<V: Version> ExecutionState for V {
     type Context = Context;
-    type Cap = Capability;
+    type Format = Words32;
     type Spaces<P: Platform> = Spaces<Machine<V, P>>;
     type Entered = ();
-    #[cfg(feature = "smp")]
-    type Remote = Remote;
 
-    const ASID_CONTROL: Capability = Capability::AsidControl;
+    const USER_TOP: usize = aarch32::USER_TOP;
+    const CACHE_PIECE: usize = aarch32::CACHE_PIECE;
+    const LONG_ASSIGNMENT: bool = true;
 
     fn boot<P: Platform>(
         kernels: &'static Kernels<Machine<V, P>>,
@@ -102,11 +103,6 @@ impl<V: Version> ExecutionState for V {
         }
     }
 
-    #[cfg(feature = "smp")]
-    fn perform<P: Platform>(spaces: &mut Spaces<Machine<V, P>>, remote: Remote) {
-        spaces.perform(remote);
-    }
-
     fn boot_space<P: Platform>(
         kernel: &mut Kernel<Machine<V, P>>,
         boot: &mut BootAllocator<Machine<V, P>>,
@@ -147,42 +143,59 @@ impl<V: Version> ExecutionState for V {
         &mut context.timer
     }
 
-    fn object_bits(kind: ObjectType) -> Option<usize> {
-        aarch32::object_bits(kind)
+    fn root_operation(method: Method) -> Option<CacheOperation> {
+        Some(match method {
+            Method::ArmPageDirectoryCleanData => CacheOperation::Clean,
+            Method::ArmPageDirectoryInvalidateData => CacheOperation::Invalidate,
+            Method::ArmPageDirectoryCleanInvalidateData => CacheOperation::CleanInvalidate,
+            Method::ArmPageDirectoryUnifyInstruction => CacheOperation::Unify,
+            _ => return None,
+        })
     }
 
-    fn is_frame(kind: ObjectType) -> bool {
-        FrameSize::of(kind).is_some()
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>) {
+        V::maintain(operation, range);
     }
 
-    #[inline(always)]
-    fn create_object(kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
-        aarch32::create_object(kind, address, device)
-    }
-
-    fn signal_cap(number: usize, target: usize) -> Capability {
-        Capability::SgiSignal { number, target }
-    }
-
-    fn derive(cap: Capability) -> Result<Option<Capability>, Error> {
-        aarch32::derive(cap)
-    }
-
-    fn finalise<P: Platform>(kernel: &mut Kernel<Machine<V, P>>, cap: Capability, last: bool) {
-        aarch32::finalise(kernel, cap, last);
+    fn mapped_at<P: Platform>(
+        kernel: &mut Kernel<Machine<V, P>>,
+        root: Root<Words32>,
+        address: usize,
+    ) -> Result<Option<(usize, bool)>, Error> {
+        invoke::mapped_at(kernel, root, address)
     }
 
     #[inline(always)]
-    fn invoke<P: Platform>(
+    fn invoke_page<P: Platform>(
         kernel: &mut Kernel<Machine<V, P>>,
         invocation: &Invocation<Machine<V, P>>,
         cap: RawCap,
     ) -> Outcome {
-        if let Capability::SgiSignal { number, target } = Capability::decode(cap) {
-            kernel.arch.lines.send_signal(number, target);
-            return Ok(Answer::Nothing);
-        }
-        aarch32::invoke(kernel, invocation, cap)
+        page::invoke(kernel, invocation, cap)
+    }
+
+    #[inline(always)]
+    fn unmap_page<P: Platform>(kernel: &mut Kernel<Machine<V, P>>, frame: &FrameCap) {
+        page::unmap(kernel, frame);
+    }
+
+    #[inline(always)]
+    fn invoke_table<P: Platform>(
+        kernel: &mut Kernel<Machine<V, P>>,
+        invocation: &Invocation<Machine<V, P>>,
+        address: PhysAddr,
+        mapping: Option<Mapping>,
+    ) -> Outcome {
+        page_table::invoke(kernel, invocation, address, mapping)
+    }
+
+    #[inline(always)]
+    fn unmap_table<P: Platform>(
+        kernel: &mut Kernel<Machine<V, P>>,
+        address: PhysAddr,
+        mapping: Mapping,
+    ) {
+        page_table::unmap(kernel, address, mapping);
     }
 }
 
@@ -202,11 +215,6 @@ impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
 
     fn clean_table(range: Range<usize>) {
         V::clean_table(range);
-    }
-
-    #[cfg(feature = "smp")]
-    fn on_other_cores(kernel: &mut Kernel<Self>, remote: Remote) {
-        kernel.on_other_cores(remote);
     }
 
     #[cfg(feature = "smp")]

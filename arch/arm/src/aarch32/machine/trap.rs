@@ -7,7 +7,7 @@ use kernel::Kernel;
 use kernel::object::Fault;
 use kernel::sched::CORES;
 
-use super::{Machine, Version, undefined};
+use super::{Machine, Version};
 use crate::machine::fpu;
 use crate::platform::Platform;
 use crate::timer::Timer;
@@ -49,7 +49,9 @@ pub fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let fault = Fault::UserException { number: 0, code: 0 };
     let acquire = |kernel: &mut Kernel<_>| {
         fpu::acquire(kernel)
-            || P::Timer::FOR_USERS && undefined::names_timer(kernel) && user_timer::acquire(kernel)
+            || P::Timer::FOR_USERS
+                && super::undefined::names_timer(kernel)
+                && user_timer::acquire(kernel)
     };
     kernel.handle_unit_off(acquire, fault);
 }

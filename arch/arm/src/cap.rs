@@ -277,6 +277,7 @@ impl<F: Format> Root<F> {
     ///
     /// # Errors
     /// The capability is not one to a root with an identifier.
+    #[inline(always)]
     pub fn from_cap(cap: RawCap, number: usize) -> Result<Self, Error> {
         match F::decode_space(cap) {
             Some((asid, address)) => Ok(Self { address, asid }),

@@ -1,6 +1,6 @@
 //! The parts that Arm cores share: drivers of interrupt controllers, timers and consoles that are used
-//! with more than one of them, the trait that a board implements ([`platform`]), and the 32-bit
-//! architecture ([`aarch32`]).
+//! with more than one of them, the trait that a board implements ([`platform`]), the kernel's architecture in
+//! both execution states ([`machine`]), and the 32-bit architecture ([`aarch32`]).
 //!
 //! Parts that depend on the architecture version (caches, TLBs, barriers) are in the crates `arch-armv6`,
 //! `arch-armv7` and their siblings; those that depend on the board are in `platforms`. Modules that need

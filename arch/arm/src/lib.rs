@@ -1,6 +1,6 @@
 //! The parts that Arm cores share: drivers of interrupt controllers, timers and consoles that are used
-//! with more than one of them, the trait that a board implements ([`platform`]), and the 32-bit
-//! architecture ([`aarch32`]).
+//! with more than one of them, the trait that a board implements ([`platform`]), the kernel's architecture in
+//! both execution states ([`machine`]), and the 32-bit architecture ([`aarch32`]).
 //!
 //! Parts that depend on the architecture version (caches, TLBs, barriers) are in the crates `arch-armv6`,
 //! `arch-armv7` and their siblings; those that depend on the board are in `platforms`. Modules that need
@@ -8,7 +8,9 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod aarch32;
+pub mod cache;
 pub mod cadence_uart;
+pub mod cap;
 pub mod core_local;
 pub mod cortex_a9;
 #[cfg(any(target_feature = "v7", target_arch = "aarch64"))]
@@ -20,6 +22,8 @@ pub mod imx;
 pub mod interrupt;
 pub mod irq_control;
 pub mod lines;
+mod log_port;
+pub mod machine;
 pub mod mmio;
 pub mod pl011;
 pub mod platform;
@@ -31,6 +35,7 @@ pub mod semihosting;
 mod semihosting_log;
 #[cfg(all(feature = "smp", any(target_arch = "arm", target_arch = "aarch64")))]
 pub mod smp;
+pub mod spaces;
 pub mod timer;
 pub mod user_timer;
 pub mod virt;

@@ -42,6 +42,9 @@ register_structs! {
 #[derive(Debug)]
 pub struct Pl011(Mmio<Registers>);
 
+// SAFETY: a port accepts single bytes from any core.
+unsafe impl Sync for Pl011 {}
+
 impl Pl011 {
     /// The port at `address`.
     ///

@@ -42,7 +42,7 @@ macro_rules! kernel_image {
         #[unsafe(no_mangle)]
         extern "C" fn core_main() -> *const ::arch_arm::aarch32::Context {
             // SAFETY: boot code calls this once on each secondary core.
-            unsafe { KERNEL.boot_core() }
+            unsafe { KERNEL.boot_core(::arch_arm::smp::starting()) }
         }
     };
 }

@@ -24,11 +24,11 @@ use crate::{Armv8, Platform, core_local, trap, user_access};
 const PAGE: usize = 4096;
 
 /// The values that the boot loader passed.
-pub(crate) struct Entered {
+pub struct Entered {
     /// The address of a device tree, or 0.
-    pub(crate) device_tree: PhysAddr,
+    pub device_tree: PhysAddr,
     /// The exception level at which the boot loader entered the kernel.
-    pub(crate) level: usize,
+    pub level: usize,
 }
 
 /// The exception level at which the boot loader entered the kernel.

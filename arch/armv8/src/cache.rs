@@ -9,19 +9,7 @@ use core::ops::Range;
 
 use aarch64_cpu::asm::barrier::{ISH, SY, dsb, isb};
 use aarch64_cpu::registers::{CCSIDR_EL1, CLIDR_EL1, CSSELR_EL1, Readable, Writeable};
-
-/// A cache operation on a range of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CacheOperation {
-    /// Write dirty lines of the data cache back to memory.
-    Clean,
-    /// Invalidate lines of the data cache.
-    Invalidate,
-    /// Clean, then invalidate.
-    CleanInvalidate,
-    /// Make instruction fetches see data writes.
-    Unify,
-}
+use arch_arm::cache::CacheOperation;
 
 /// For ranges longer than this, maintaining whole caches is quicker than maintaining each line. This bounds
 /// the time of an operation on a range of any length.

@@ -1,13 +1,20 @@
 //! Capabilities of the 64-bit architecture.
 
-use abi::sizes::ASID_POOL_BITS;
 use abi::{ObjectType, Rights};
-use kernel::arch::{ArchCap, Frame, PhysAddr};
+use arch_arm::cap::{self, Format, Size};
+use kernel::arch::PhysAddr;
 use kernel::cap::{Field, RawCap};
 
 use crate::paging::descriptor::Level;
 use crate::paging::table::TABLE_BITS;
 use crate::spaces::Asid;
+
+/// A capability.
+pub type Capability = cap::Capability<Words64>;
+/// A capability to a frame.
+pub type FrameCap = cap::FrameCap<Words64>;
+/// The place of a mapping.
+pub type Mapping = cap::Mapping<Words64>;
 
 /// The sizes of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,16 +28,6 @@ pub enum FrameSize {
 }
 
 impl FrameSize {
-    /// The size of frames of an object type.
-    pub(crate) const fn of(kind: ObjectType) -> Option<Self> {
-        Some(match kind {
-            ObjectType::ArmSmallPage => Self::SmallPage,
-            ObjectType::ArmLargePage => Self::LargePage,
-            ObjectType::ArmHugePage => Self::HugePage,
-            _ => return None,
-        })
-    }
-
     /// The level of tables with entries that map frames of this size.
     pub(crate) const fn level(self) -> Level {
         match self {
@@ -39,182 +36,62 @@ impl FrameSize {
             Self::HugePage => Level::Huge,
         }
     }
+}
 
-    /// log2 of the size in bytes.
-    pub(crate) const fn bits(self) -> usize {
+impl Size for FrameSize {
+    fn of(kind: ObjectType) -> Option<Self> {
+        Some(match kind {
+            ObjectType::ArmSmallPage => Self::SmallPage,
+            ObjectType::ArmLargePage => Self::LargePage,
+            ObjectType::ArmHugePage => Self::HugePage,
+            _ => return None,
+        })
+    }
+
+    fn bits(self) -> usize {
         self.level().bits()
     }
-
-    /// The size in bytes.
-    pub(crate) const fn bytes(self) -> usize {
-        self.level().bytes()
-    }
 }
 
-/// The place of a mapping.
+/// The kind of packed capabilities to roots; the address is in the remaining bits of the first word.
+pub(crate) const ROOT_KIND: usize = layout::VSPACE as usize;
+
+/// The format of two 64-bit words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mapping {
-    /// The address space.
-    pub(crate) asid: Asid,
-    /// The address in it.
-    pub(crate) address: usize,
-}
+pub enum Words64 {}
 
-/// A capability to a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameCap {
-    pub(crate) address: PhysAddr,
-    pub(crate) size: FrameSize,
-    /// Whether it is device memory, which the kernel does not access.
-    pub(crate) device: bool,
-    /// The rights that mappings may have: [`Rights::READ`] and [`Rights::WRITE`].
-    pub(crate) rights: Rights,
-    /// The mapping made by this capability; the frame may have been unmapped since.
-    pub(crate) mapping: Option<Mapping>,
-}
+impl Format for Words64 {
+    type Size = FrameSize;
+    type Asid = Asid;
 
-impl FrameCap {
-    /// A capability to a new frame.
-    pub(crate) const fn new(address: PhysAddr, size: FrameSize, device: bool) -> Self {
-        Self {
-            address,
-            size,
-            device,
-            rights: Rights::READ_WRITE,
-            mapping: None,
-        }
-    }
-}
+    const ROOT: (ObjectType, usize) = (ObjectType::ArmVspace, TABLE_BITS);
+    const TABLE_BITS: usize = TABLE_BITS;
 
-/// A capability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capability {
-    /// Memory that users can map.
-    Frame(FrameCap),
-    /// A table of any level below the root.
-    PageTable {
-        /// Physical address.
-        address: PhysAddr,
-        /// The place at which it is mapped.
-        mapping: Option<Mapping>,
-    },
-    /// The root of an address space.
-    VSpace {
-        /// Physical address.
-        address: PhysAddr,
-        /// The identifier that was assigned to it.
-        asid: Option<Asid>,
-    },
-    /// The right to make ASID pools.
-    AsidControl,
-    /// The right to assign identifiers to address spaces.
-    AsidPool {
-        /// Its number.
-        pool: usize,
-        /// Physical address.
-        address: PhysAddr,
-    },
-    /// The right to raise one software-generated interrupt on one core.
-    SgiSignal {
-        /// Number of the interrupt.
-        number: usize,
-        /// The core.
-        target: usize,
-    },
-}
-
-impl Capability {
-    /// The kind of packed capabilities to roots; the address is in the remaining bits of the first word.
-    pub(crate) const ROOT_KIND: usize = layout::VSPACE as usize;
-
-    /// The address space of a packed capability, if it is one with an identifier. Decodes no other kinds.
     #[inline(always)]
-    pub(crate) fn space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
-        layout::decode_space(raw)
-    }
-}
-
-impl ArchCap for Capability {
-    #[inline(always)]
-    fn encode(self) -> RawCap {
-        layout::encode(self)
+    fn encode(cap: Capability) -> RawCap {
+        layout::encode(cap)
     }
 
     #[inline(always)]
-    fn decode(raw: RawCap) -> Self {
+    fn decode(raw: RawCap) -> Capability {
         layout::decode(raw)
     }
 
-    #[inline]
-    fn memory(self) -> Option<(PhysAddr, usize)> {
-        match self {
-            Self::Frame(frame) => Some((frame.address, frame.size.bits())),
-            Self::PageTable { address, .. } | Self::VSpace { address, .. } => {
-                Some((address, TABLE_BITS))
-            }
-            Self::AsidPool { address, .. } => Some((address, ASID_POOL_BITS)),
-            Self::AsidControl | Self::SgiSignal { .. } => None,
+    #[inline(always)]
+    fn decode_frame(raw: RawCap) -> Option<FrameCap> {
+        // All tags of the architecture are odd.
+        if raw.tag() & 1 == 0 {
+            return None;
         }
-    }
-
-    fn same_region(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Frame(outer), Self::Frame(inner)) => {
-                outer.address <= inner.address
-                    && inner.address.0 - outer.address.0 + inner.size.bytes() <= outer.size.bytes()
-            }
-            _ => self.same_object(other),
-        }
-    }
-
-    fn same_object(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Frame(one), Self::Frame(two)) => {
-                (one.address, one.size) == (two.address, two.size)
-            }
-            (Self::PageTable { address: one, .. }, Self::PageTable { address: two, .. })
-            | (Self::VSpace { address: one, .. }, Self::VSpace { address: two, .. })
-            | (Self::AsidPool { address: one, .. }, Self::AsidPool { address: two, .. }) => {
-                one == two
-            }
-            _ => self == other,
-        }
-    }
-
-    fn is_issued_from_irq_control(self) -> bool {
-        matches!(self, Self::SgiSignal { .. })
-    }
-
-    fn frame(self) -> Option<Frame> {
-        match self {
-            Self::Frame(FrameCap {
-                address,
-                size,
-                device,
-                rights,
-                ..
-            }) => Some(Frame {
-                address,
-                bits: size.bits(),
-                device,
-                rights,
-            }),
+        match layout::decode(raw) {
+            Capability::Frame(frame) => Some(frame),
             _ => None,
         }
     }
 
-    fn is_address_space(self) -> bool {
-        matches!(self, Self::VSpace { asid: Some(_), .. })
-    }
-
-    fn mask_rights(self, rights: Rights) -> Self {
-        match self {
-            Self::Frame(frame) => Self::Frame(FrameCap {
-                rights: frame.rights.intersection(rights),
-                ..frame
-            }),
-            _ => self,
-        }
+    #[inline(always)]
+    fn decode_space(raw: RawCap) -> Option<(Asid, PhysAddr)> {
+        layout::decode_space(raw)
     }
 }
 

@@ -1,17 +1,11 @@
-//! The floating-point and vector registers, switched lazily: they belong to the thread that used them last,
-//! the owner, until another thread uses them. The first instruction of any other thread that needs them
-//! traps (Arm ARM, `CPACR_EL1`).
+//! The floating-point and vector registers. While the unit is disabled, instructions that need them trap (Arm
+//! ARM, `CPACR_EL1`).
 
 use core::arch::global_asm;
 
+use crate::context::FpuContext;
 use aarch64_cpu::asm::barrier::{SY, isb};
 use aarch64_cpu::registers::{CPACR_EL1, Writeable};
-use kernel::Kernel;
-use kernel::object::Thread;
-use kernel::token::Ptr;
-
-use crate::context::FpuContext;
-use crate::{Armv8, Platform};
 
 global_asm!(
     ".arch_extension fp",
@@ -69,97 +63,18 @@ global_asm!(
 
 unsafe extern "C" {
     /// The unit must be enabled.
-    fn fpu_save(context: *mut FpuContext);
+    pub(crate) fn fpu_save(context: *mut FpuContext);
     /// The unit must be enabled.
-    fn fpu_load(context: *const FpuContext);
+    pub(crate) fn fpu_load(context: *const FpuContext);
 }
 
-/// The unit of this core.
-pub struct Fpu<P: Platform> {
-    /// The thread to which the register contents belong.
-    owner: Option<Ptr<Thread<Armv8<P>>>>,
-    enabled: bool,
-}
-
-impl<P: Platform> Fpu<P> {
-    /// Offset of the owner, for fast paths in assembly.
-    pub(crate) const OWNER: usize = core::mem::offset_of!(Self, owner);
-    /// Offset of the byte that says whether the unit is enabled.
-    pub(crate) const ENABLED: usize = core::mem::offset_of!(Self, enabled);
-
-    /// The unit, disabled and without an owner.
-    pub(crate) fn start() -> Self {
-        let mut fpu = Self {
-            owner: None,
-            enabled: true,
-        };
-        fpu.set_enabled(false);
-        fpu
-    }
-
-    /// The thread to which the register contents belong.
-    #[cfg(feature = "smp")]
-    pub(crate) fn owner(&self) -> Option<Ptr<Thread<Armv8<P>>>> {
-        self.owner
-    }
-
-    fn set_enabled(&mut self, enabled: bool) {
-        if self.enabled != enabled {
-            self.enabled = enabled;
-            CPACR_EL1.write(if enabled {
-                CPACR_EL1::FPEN::TrapNothing
-            } else {
-                CPACR_EL1::FPEN::TrapEl0El1
-            });
-            isb(SY);
-        }
-    }
-}
-
-/// Enables the unit if the next thread is its owner, and disables it otherwise.
-pub(crate) fn switch_to<P: Platform>(kernel: &mut Kernel<Armv8<P>>, next: Ptr<Thread<Armv8<P>>>) {
-    let fpu = &mut kernel.arch.fpu;
-    fpu.set_enabled(Ptr::is_same(fpu.owner, Some(next)));
-}
-
-/// Handles a use of the disabled unit by the current thread. Makes the thread its owner, if it may use the
-/// unit; returns whether to execute the instruction again.
-pub(crate) fn acquire<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> bool {
-    debug_assert!(kernel.holds_entry_lock());
-    let Some(thread) = kernel.core.current else {
-        return false;
-    };
-    if kernel[thread].fpu_disabled() || kernel.arch.fpu.owner == Some(thread) {
-        return false;
-    }
-    write_back(kernel);
-    kernel.arch.fpu.set_enabled(true);
-    // SAFETY: the unit is enabled, and the context is the thread's own.
-    unsafe { fpu_load(&raw const kernel[thread].context.fpu) };
-    kernel.arch.fpu.owner = Some(thread);
-    true
-}
-
-/// Writes the registers back to the context of a thread, if it is their owner.
-pub(crate) fn release<P: Platform>(kernel: &mut Kernel<Armv8<P>>, thread: Ptr<Thread<Armv8<P>>>) {
-    if kernel.arch.fpu.owner == Some(thread) {
-        write_back(kernel);
-        kernel.arch.fpu.set_enabled(false);
-    }
-}
-
-/// Writes the registers back to the context of their owner.
-#[cfg(feature = "smp")]
-pub(crate) fn release_owner<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
-    if let Some(owner) = kernel.arch.fpu.owner {
-        release(kernel, owner);
-    }
-}
-
-fn write_back<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
-    if let Some(owner) = kernel.arch.fpu.owner.take() {
-        kernel.arch.fpu.set_enabled(true);
-        // SAFETY: the unit is enabled, and its registers belong to this thread.
-        unsafe { fpu_save(&raw mut kernel[owner].context.fpu) };
-    }
+/// Enables or disables the unit.
+#[inline(always)]
+pub(crate) fn set_enabled(enabled: bool) {
+    CPACR_EL1.write(if enabled {
+        CPACR_EL1::FPEN::TrapNothing
+    } else {
+        CPACR_EL1::FPEN::TrapEl0El1
+    });
+    isb(SY);
 }

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use abi::Rights;
 use abi::sizes::ASID_POOL_BITS;
+use arch_arm::spaces::AddressSpaces;
 use kernel::Kernel;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::BootAllocator;

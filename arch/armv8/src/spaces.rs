@@ -9,8 +9,12 @@ use core::ops::Range;
 
 use aarch64_cpu::asm::barrier::{SY, isb};
 use aarch64_cpu::registers::{TTBR0_EL1, Writeable};
+use arch_arm::spaces::AddressSpaces;
+#[cfg(feature = "smp")]
+use arch_arm::spaces::Remote;
 use kernel::arch::PhysAddr;
 
+use crate::cap::Words64;
 use crate::kernel_space::window;
 use crate::paging::table::Table;
 use crate::paging::tlb;
@@ -18,7 +22,7 @@ use crate::paging::tlb;
 /// log2 of the identifiers in a pool.
 const POOL_INDEX_BITS: usize = 9;
 /// Identifiers in a pool.
-pub(crate) const POOL_SIZE: usize = 1 << POOL_INDEX_BITS;
+const POOL_SIZE: usize = 1 << POOL_INDEX_BITS;
 /// Number of pools.
 const POOLS: usize = 128;
 
@@ -73,7 +77,7 @@ impl Pool {
 /// The address spaces. On several cores, each has its own copy of the table of pools and of the ASID
 /// generation; a core that changes them changes all copies.
 #[derive(Debug)]
-pub(crate) struct Spaces {
+pub struct Spaces {
     pools: [Option<Pool>; POOLS],
     /// A root without mappings.
     nothing: Table,
@@ -81,16 +85,6 @@ pub(crate) struct Spaces {
     current: Walk,
     /// The ASID generation: increases when an address space loses its identifier; old lookups become invalid.
     generation: u64,
-}
-
-/// A remote call.
-#[cfg(feature = "smp")]
-#[derive(Clone, Copy, Debug)]
-pub enum Remote {
-    /// Switch away from an address space.
-    LeaveSpace(Asid, PhysAddr),
-    /// Switch away from an address space with an identifier of a pool.
-    LeavePool(usize),
 }
 
 /// The value of TTBR0_EL1: a root and, in the upper 16 bits, the ASID (Arm ARM, section D17.2.147). The two
@@ -161,7 +155,7 @@ impl Spaces {
 
     /// The root of an address space; none if it or its pool is gone.
     pub(crate) fn root(&self, asid: Asid) -> Option<Table> {
-        let root = self.pools[asid.pool()]?.get(asid.index())?;
+        let root = self.root_address(asid)?;
         // SAFETY: entries are removed before the memory of a root is reused.
         Some(unsafe { Table::at(root) })
     }
@@ -171,7 +165,7 @@ impl Spaces {
     /// Switches to an address space if it still has this root, or else to the one without mappings. Returns
     /// the result of the lookup.
     ///
-    /// The current address space exists: [`Spaces::forget`] and [`Spaces::remove_pool`] switch away from it
+    /// The current address space exists: `forget` and `remove_pool` switch away from it
     /// first.
     #[inline(always)]
     pub(crate) fn switch(
@@ -217,8 +211,24 @@ impl Spaces {
         }
     }
 
-    /// Performs an action in the address space `asid`, if it exists, and switches back.
-    pub(crate) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
+    /// Whether the current address space has an identifier of a pool.
+    fn is_in_pool(&self, pool: usize) -> bool {
+        self.current.asid().is_some_and(|asid| asid.pool() == pool)
+    }
+}
+
+impl AddressSpaces<Words64> for Spaces {
+    const POOL_SIZE: usize = POOL_SIZE;
+
+    fn root_address(&self, asid: Asid) -> Option<PhysAddr> {
+        self.pools[asid.pool()]?.get(asid.index())
+    }
+
+    fn pool_removed() {
+        tlb::invalidate_all();
+    }
+
+    fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current;
         if let Some(root) = self.root(asid) {
             self.preempt_after_lookup(asid, root.address());
@@ -227,25 +237,20 @@ impl Spaces {
         self.walk(previous);
     }
 
-    // ---- assigning and taking back identifiers
-
-    /// The number of an unused pool.
-    pub(crate) fn free_pool(&self) -> Option<usize> {
+    fn free_pool(&self) -> Option<usize> {
         self.pools.iter().position(Option::is_none)
     }
 
-    /// Whether the pool of this number is the one at `address`; none if there is no such pool.
-    pub(crate) fn has_pool(&self, pool: usize, address: PhysAddr) -> Option<bool> {
+    fn has_pool(&self, pool: usize, address: PhysAddr) -> Option<bool> {
         self.pools[pool].map(|installed| installed.0 == address)
     }
 
-    /// Adds a pool, in zeroed memory at `address`.
-    pub(crate) fn add_pool(&mut self, pool: usize, address: PhysAddr) {
+    fn add_pool(&mut self, pool: usize, address: PhysAddr) {
         self.pools[pool] = Some(Pool(address));
     }
 
-    /// Removes an existing pool with all its address spaces. The caller invalidates their TLB entries.
-    pub(crate) fn remove_pool(&mut self, pool: usize) {
+    /// Removes an existing pool with all its address spaces. `pool_removed` invalidates their TLB entries.
+    fn remove_pool(&mut self, pool: usize) {
         if self.is_in_pool(pool) {
             self.leave();
         }
@@ -253,52 +258,41 @@ impl Spaces {
         self.generation += 1;
     }
 
-    /// Whether the current address space has an identifier of a pool.
-    fn is_in_pool(&self, pool: usize) -> bool {
-        self.current.asid().is_some_and(|asid| asid.pool() == pool)
-    }
-
-    /// Whether a remote call has an effect on this core.
     #[cfg(feature = "smp")]
-    pub(crate) fn concerns(&self, remote: Remote) -> bool {
+    fn concerns(&self, remote: Remote<Words64>) -> bool {
         match remote {
             Remote::LeaveSpace(asid, root) => self.current == Walk::new(asid, root),
             Remote::LeavePool(pool) => self.is_in_pool(pool),
         }
     }
 
-    /// Performs a remote call from another core.
     #[cfg(feature = "smp")]
-    pub(crate) fn perform(&mut self, remote: Remote) {
+    fn perform(&mut self, remote: Remote<Words64>) {
         if self.concerns(remote) {
             self.leave();
         }
     }
 
-    /// The first unused identifier among some of a pool.
-    pub(crate) fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
+    fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
         some.by_ref()
             .filter_map(|index| Asid::from_number((pool << POOL_INDEX_BITS | index) as u16))
             .find(|&asid| self.root(asid).is_none())
     }
 
-    /// Assigns an identifier to a root.
-    pub(crate) fn assign(&mut self, asid: Asid, root: PhysAddr) {
+    fn assign(&mut self, asid: Asid, root: PhysAddr) {
         if let Some(pool) = self.pools[asid.pool()] {
             pool.set(asid.index(), Some(root));
         }
     }
 
-    /// Switches away from an address space that is about to lose its identifier.
-    pub(crate) fn forget(&mut self, asid: Asid, root: PhysAddr) {
+    fn forget(&mut self, asid: Asid, root: PhysAddr) {
         if self.current == Walk::new(asid, root) {
             self.leave();
         }
         self.generation += 1;
     }
 
-    /// Takes back the identifier of a root that no core has loaded.
-    pub(crate) fn release(&mut self, asid: Asid) {
+    fn release(&mut self, asid: Asid) {
         if let Some(pool) = self.pools[asid.pool()] {
             pool.set(asid.index(), None);
         }

@@ -1,9 +1,7 @@
 //! Exceptions: from the registers of the core to calls of the portable kernel.
 
-use aarch64_cpu::asm::barrier::{SY, dsb};
-use aarch64_cpu::asm::wfi;
 use aarch64_cpu::registers::{ESR_EL1, FAR_EL1, Readable, VBAR_EL1, Writeable};
-use arch_arm::lines::take_interrupt;
+use arch_arm::machine::fpu;
 use arch_arm::user_timer;
 use kernel::Kernel;
 use kernel::arch::UserContext;
@@ -11,7 +9,7 @@ use kernel::object::Fault;
 
 use crate::context::Context;
 use crate::core_local::CoreLocal;
-use crate::{Armv8, Platform, fpu};
+use crate::{Armv8, Platform};
 
 /// Classes of exceptions (Arm ARM, `ESR_EL1.EC`).
 pub(crate) mod class {
@@ -58,7 +56,7 @@ const fn names_timer(syndrome: usize) -> bool {
 }
 
 /// Handles an exception of the current thread that is not a system call.
-pub(crate) fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
+pub fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     let fault = match ESR_EL1.read(ESR_EL1::EC) {
         class::FLOATING_POINT => {
             let fault = Fault::UserException {
@@ -99,30 +97,11 @@ pub(crate) fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
 
 /// Handles an asynchronous error of memory or a device. The current thread, or one that ran before it, may
 /// have caused it.
-pub(crate) fn error<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
+pub fn error<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
     kernel.handle_fault(Fault::UserException {
         number: syndrome(),
         code: 0,
     });
-}
-
-/// The context to return to; waits until there is one. A pending interrupt ends the wait although
-/// interrupts are masked (Arm ARM, section D1.6.2).
-pub(crate) fn leave<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> *const Context {
-    loop {
-        #[cfg(not(feature = "smp"))]
-        if let Some(thread) = kernel.core.current {
-            return &raw const kernel[thread].context;
-        }
-        // The entry lock is released, so only core-local data may be read here.
-        #[cfg(feature = "smp")]
-        if let Some(context) = crate::core_local::own().current() {
-            return context;
-        }
-        dsb(SY);
-        wfi();
-        take_interrupt(kernel);
-    }
 }
 
 /// Handles an exception of the kernel itself.

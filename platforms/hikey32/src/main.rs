@@ -35,11 +35,7 @@ const fn device(address: usize) -> usize {
 }
 
 // SAFETY: the registers of a serial port are at this address.
-static CONSOLE: Console = Console(unsafe { Pl011::at(UART) });
-
-struct Console(Pl011);
-// SAFETY: each access is one volatile access to a device register, which any core may make.
-unsafe impl Sync for Console {}
+static CONSOLE: Pl011 = unsafe { Pl011::at(UART) };
 
 struct Hikey32;
 
@@ -54,7 +50,7 @@ impl Platform for Hikey32 {
     const TIMER_INTERRUPT: Irq = virt::VIRTUAL_TIMER;
 
     fn start() -> (Self::Controller, Self::Timer) {
-        CONSOLE.0.start();
+        CONSOLE.start();
         // SAFETY: these are the addresses of the devices, and only these drivers use them.
         unsafe {
             (
@@ -81,7 +77,7 @@ impl Platform for Hikey32 {
     }
 
     fn put_byte(byte: u8) {
-        CONSOLE.0.put_byte(byte);
+        CONSOLE.put_byte(byte);
     }
 
     fn exit(exit: Exit) {

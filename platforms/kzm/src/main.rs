@@ -5,9 +5,6 @@
 #![no_std]
 #![no_main]
 
-#[cfg(feature = "log")]
-mod log;
-
 use core::ops::Range;
 
 use arch_arm::aarch32::machine::device_address;
@@ -17,6 +14,7 @@ use arch_arm::semihosting;
 use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv6::kernel_image!(Kzm);
+arch_arm::log_to_port!(Uart, device(0x43f9_4000));
 
 /// The page of the general purpose timer, which has no other registers.
 const GPT_PAGE: usize = 0x53f9_0000;
@@ -31,8 +29,6 @@ const AVIC: usize = device(AVIC_PAGE);
 const EPIT1: usize = device(0x53f9_4000);
 const WATCHDOG: usize = device(0x53fd_c000);
 const UART1: usize = device(0x43f9_0000);
-#[cfg(feature = "log")]
-const UART2: usize = device(0x43f9_4000);
 
 /// The kernel's virtual address of a device.
 const fn device(address: usize) -> usize {
@@ -44,11 +40,7 @@ const fn page(address: usize) -> Range<PhysAddr> {
 }
 
 // SAFETY: the registers of a serial port are at this address.
-static CONSOLE: Console = Console(unsafe { Uart::at(UART1) });
-
-struct Console(Uart);
-// SAFETY: each access is one volatile access to a device register, and only one core runs the kernel.
-unsafe impl Sync for Console {}
+static CONSOLE: Uart = unsafe { Uart::at(UART1) };
 
 struct Kzm;
 
@@ -68,7 +60,7 @@ impl Platform for Kzm {
     const TIMER_INTERRUPT: Irq = Irq(29);
 
     fn start() -> (Self::Controller, Self::Timer) {
-        CONSOLE.0.start();
+        CONSOLE.start();
         #[cfg(feature = "log")]
         log::start();
         // SAFETY: these are the addresses of the devices, and only these drivers use them.
@@ -80,7 +72,7 @@ impl Platform for Kzm {
     }
 
     fn put_byte(byte: u8) {
-        CONSOLE.0.put_byte(byte);
+        CONSOLE.put_byte(byte);
     }
 
     fn exit(exit: Exit) {

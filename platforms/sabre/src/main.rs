@@ -10,9 +10,6 @@
 #![no_std]
 #![no_main]
 
-#[cfg(feature = "log")]
-mod log;
-
 use core::ops::Range;
 
 use arch_arm::aarch32::machine::device_address;
@@ -28,6 +25,7 @@ use arch_arm::semihosting;
 use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv7::kernel_image!(Sabre);
+arch_arm::log_to_port!(Uart, device(0x021e_8000));
 
 /// The private memory region of the Cortex-A9.
 const PRIVATE: usize = 0x00a0_0000;
@@ -44,8 +42,6 @@ const RESERVED: usize = if cfg!(feature = "bench") {
 };
 const GPT: usize = device(0x0209_8000);
 const UART1: usize = device(0x0202_0000);
-#[cfg(feature = "log")]
-const UART2: usize = device(0x021e_8000);
 
 #[cfg(feature = "smp")]
 const RESET_CONTROLLER: usize = device(0x020d_8000);
@@ -62,11 +58,7 @@ const fn device(address: usize) -> usize {
 }
 
 // SAFETY: the registers of a serial port are at this address.
-static CONSOLE: Console = Console(unsafe { Uart::at(UART1) });
-
-struct Console(Uart);
-// SAFETY: each access is one volatile access to a device register, which any core may make.
-unsafe impl Sync for Console {}
+static CONSOLE: Uart = unsafe { Uart::at(UART1) };
 
 struct Sabre;
 
@@ -85,7 +77,7 @@ impl Platform for Sabre {
     const DEVICE_TREE: &'static [u8] = include_bytes!(concat!(env!("OUT_DIR"), "/device_tree.dtb"));
 
     fn start() -> (Self::Controller, Self::Timer) {
-        CONSOLE.0.start();
+        CONSOLE.start();
         #[cfg(feature = "log")]
         log::start();
         // SAFETY: these are the addresses of the devices, and only these drivers use them.
@@ -121,7 +113,7 @@ impl Platform for Sabre {
     }
 
     fn put_byte(byte: u8) {
-        CONSOLE.0.put_byte(byte);
+        CONSOLE.put_byte(byte);
     }
 
     fn exit(exit: Exit) {

@@ -5,9 +5,6 @@
 #![no_std]
 #![no_main]
 
-#[cfg(feature = "log")]
-mod log;
-
 use core::ops::Range;
 
 use arch_arm::cadence_uart::CadenceUart;
@@ -20,14 +17,13 @@ use arch_armv8::device_address;
 use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_armv8::kernel_image!(Zcu102);
+arch_arm::log_to_port!(CadenceUart, device(0xff01_0000));
 
 /// The interrupt controller: distributor, CPU interface and the registers for virtual machines.
 const GIC: Range<PhysAddr> = PhysAddr(0xf900_0000)..PhysAddr(0xf908_0000);
 const GIC_DISTRIBUTOR: usize = device(0xf901_0000);
 const GIC_INTERFACE: usize = device(0xf902_0000);
 const UART0: usize = device(0xff00_0000);
-#[cfg(feature = "log")]
-const UART1: usize = device(0xff01_0000);
 
 /// 32 private lines of each core, then 160 shared lines.
 const INTERRUPTS: usize = 192;
@@ -38,11 +34,7 @@ const fn device(address: usize) -> usize {
 }
 
 // SAFETY: the registers of a serial port are at this address.
-static CONSOLE: Console = Console(unsafe { CadenceUart::at(UART0) });
-
-struct Console(CadenceUart);
-// SAFETY: each access is one volatile access to a device register, which any core may make.
-unsafe impl Sync for Console {}
+static CONSOLE: CadenceUart = unsafe { CadenceUart::at(UART0) };
 
 struct Zcu102;
 
@@ -59,7 +51,7 @@ impl Platform for Zcu102 {
     const TIMER_INTERRUPT: Irq = Irq(27);
 
     fn start() -> (Self::Controller, Self::Timer) {
-        CONSOLE.0.start();
+        CONSOLE.start();
         #[cfg(feature = "log")]
         log::start();
         // SAFETY: these are the addresses of the devices, and only these drivers use them.
@@ -85,7 +77,7 @@ impl Platform for Zcu102 {
     }
 
     fn put_byte(byte: u8) {
-        CONSOLE.0.put_byte(byte);
+        CONSOLE.put_byte(byte);
     }
 
     fn exit(exit: Exit) {

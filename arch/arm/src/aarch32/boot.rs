@@ -14,6 +14,7 @@ use super::cap::{Capability, FrameCap, FrameSize, Mapping};
 use super::descriptor::{DIRECTORY_BITS, FirstLevel, SECTION_BITS, TABLE_BITS};
 use super::map::{Place, attributes, vm_attributes};
 use super::table::{Directory, directory_index};
+use crate::spaces::AddressSpaces;
 
 /// The pool that the initial thread gets.
 const INITIAL_POOL: usize = 0;
@@ -27,9 +28,9 @@ pub fn boot_space<A: Aarch32>(
     let pool = boot.alloc(ASID_POOL_BITS);
     let root = boot.alloc(DIRECTORY_BITS);
     // SAFETY: zeroed memory of the right size, used for this directory only.
-    let directory = unsafe { Directory::at(root) };
+    let directory = unsafe { Directory::<A>::at(root) };
     kernel.each_core(|kernel| kernel.arch.spaces().add_pool(INITIAL_POOL, pool));
-    kernel.arch.spaces().assign(Asid::INITIAL, directory);
+    kernel.arch.spaces().assign(Asid::INITIAL, root);
 
     for index in directory_index(range.start)..=directory_index(range.end - 1) {
         let table = boot.alloc(TABLE_BITS);
@@ -47,7 +48,7 @@ pub fn boot_space<A: Aarch32>(
         );
     }
     BootSpace {
-        root: Capability::PageDirectory {
+        root: Capability::VSpace {
             address: root,
             asid: Some(Asid::INITIAL),
         },
@@ -68,7 +69,7 @@ pub fn boot_map<A: Aarch32>(
     frame: PhysAddr,
     executable: bool,
 ) -> Capability {
-    let Capability::PageDirectory {
+    let Capability::VSpace {
         address: root,
         asid: Some(asid),
     } = space.root

@@ -65,7 +65,7 @@ pub(super) const fn encode(cap: Capability) -> RawCap {
                 .with(TABLE_VIRTUAL, virtual_address)
                 .with(ASID, asid)
         }
-        Capability::PageDirectory { address, asid } => RawCap::new(PAGE_DIRECTORY)
+        Capability::VSpace { address, asid } => RawCap::new(PAGE_DIRECTORY)
             .with(DIRECTORY_ADDRESS, address.0)
             .with(ASID, encode_asid(asid)),
         Capability::AsidControl => RawCap::new(ASID_CONTROL),
@@ -120,7 +120,7 @@ pub(super) const fn decode(raw: RawCap) -> Capability {
             address: PhysAddr(raw.get(TABLE_ADDRESS)),
             mapping: decode_mapping(raw.get(ASID), raw.get(TABLE_VIRTUAL)),
         },
-        PAGE_DIRECTORY => Capability::PageDirectory {
+        PAGE_DIRECTORY => Capability::VSpace {
             address: PhysAddr(raw.get(DIRECTORY_ADDRESS)),
             asid: Asid::from_word(raw.get(ASID)),
         },

@@ -12,7 +12,7 @@ mod context;
 #[cfg(target_arch = "arm")]
 pub mod cp15;
 pub mod descriptor;
-mod invoke;
+pub mod invoke;
 #[cfg(target_arch = "arm")]
 pub mod machine;
 mod map;
@@ -22,37 +22,21 @@ mod table;
 
 use core::ops::Range;
 
-use abi::ObjectType;
-#[cfg(feature = "smp")]
-use kernel::Kernel;
 use kernel::arch::{Arch, PhysAddr};
 
+pub use crate::cache::CacheOperation;
 pub use asid::{Asid, HardwareAsid};
 pub use boot::{boot_map, boot_space};
-pub use cap::{Capability, FrameCap, FrameSize, Mapping};
+pub use cap::{Capability, FrameCap, FrameSize, Mapping, Words32};
 #[cfg(target_arch = "arm")]
 pub use context::{Context, FpuContext};
-pub use invoke::{derive, finalise, invoke};
-#[cfg(feature = "smp")]
-pub use spaces::Remote;
 pub use spaces::{KnownSpace, Spaces};
 pub use table::{Directory, Table, directory_index, table_index};
 
 /// User addresses are below this; the kernel has the addresses above in every address space.
 pub const USER_TOP: usize = 0xe000_0000;
-
-/// A cache operation on a range of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheOperation {
-    /// Write dirty lines of the data cache back to memory.
-    Clean,
-    /// Invalidate lines of the data cache.
-    Invalidate,
-    /// Clean, then invalidate.
-    CleanInvalidate,
-    /// Make instruction fetches see data writes.
-    Unify,
-}
+/// Bytes of cache maintenance between two preemption points.
+const CACHE_PIECE: usize = 2048;
 
 /// The cache lines of `size` bytes that overlap a range, each by its first address.
 pub fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {
@@ -75,9 +59,8 @@ pub trait Aarch32: Arch<Cap = Capability> {
     /// Makes page table changes in a range of kernel addresses visible to table walks.
     fn clean_table(range: Range<usize>);
 
-    /// Performs a remote call on all other cores, and waits until they have completed it.
-    #[cfg(feature = "smp")]
-    fn on_other_cores(kernel: &mut Kernel<Self>, remote: Remote);
+    /// Performs a cache operation on addresses that are mapped in the current address space.
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>);
 
     /// Invalidates this core's TLB entries of the address space `asid`.
     #[cfg(feature = "smp")]
@@ -88,34 +71,4 @@ pub trait Aarch32: Arch<Cap = Capability> {
 
     /// Invalidates all TLB entries of the address space `asid`, on all cores.
     fn invalidate_space(asid: HardwareAsid);
-
-    /// Performs a cache operation on addresses that are mapped in the current address space.
-    fn maintain_cache(operation: CacheOperation, range: Range<usize>);
-}
-
-/// log2 of the size of an object of a 32-bit Arm type.
-pub fn object_bits(kind: ObjectType) -> Option<usize> {
-    Some(match kind {
-        ObjectType::ArmPageDirectory => descriptor::DIRECTORY_BITS,
-        ObjectType::ArmPageTable => descriptor::TABLE_BITS,
-        kind => FrameSize::of(kind)?.bits(),
-    })
-}
-
-/// Makes the capability to a new object.
-pub fn create_object(kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
-    match kind {
-        ObjectType::ArmPageDirectory => Capability::PageDirectory {
-            address,
-            asid: None,
-        },
-        ObjectType::ArmPageTable => Capability::PageTable {
-            address,
-            mapping: None,
-        },
-        kind => match FrameSize::of(kind) {
-            Some(size) => Capability::Frame(FrameCap::new(address, size, device)),
-            None => unreachable!("the kernel passes only object types of the architecture"),
-        },
-    }
 }

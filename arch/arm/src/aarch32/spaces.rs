@@ -21,7 +21,11 @@ use kernel::sched::CORES;
 
 use super::asid::{Asid, HardwareAsid, POOL_SIZE, POOLS};
 use super::table::{Directory, Entries};
-use super::{Aarch32, Capability, descriptor};
+use super::{Aarch32, Words32, descriptor};
+use crate::cap::Format;
+use crate::spaces::AddressSpaces;
+#[cfg(feature = "smp")]
+use crate::spaces::Remote;
 
 /// An entry of a pool: the address of a directory, with the hardware ASID in its low bits, which are zero
 /// in the address.
@@ -74,16 +78,6 @@ pub struct Spaces<A: Aarch32> {
     /// older results of lookups become invalid. It does not wrap but saturates, and results are never reused
     /// from then on. Values of different cores differ, so that a result is valid on one core only.
     generation: u32,
-}
-
-/// A remote call.
-#[cfg(feature = "smp")]
-#[derive(Clone, Copy, Debug)]
-pub enum Remote {
-    /// Switch away from an address space.
-    LeaveSpace(Asid, PhysAddr),
-    /// Switch away from an address space with an identifier of a pool.
-    LeavePool(usize),
 }
 
 /// The translation registers of an address space.
@@ -201,7 +195,7 @@ impl<A: Aarch32> Spaces<A> {
             self.walk(known.walk);
             return known;
         }
-        match Capability::space(cap) {
+        match Words32::decode_space(cap) {
             Some((asid, directory)) if self.entry(asid).directory() == Some(directory) => {
                 self.preempt_after_lookup(cap, asid, directory)
             }
@@ -242,21 +236,6 @@ impl<A: Aarch32> Spaces<A> {
             base: self.without,
             hardware: HardwareAsid::KERNEL.0.into(),
         });
-    }
-
-    /// Performs an action in the address space `asid`, if it exists, and switches back.
-    pub(super) fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
-        let previous = self.current();
-        if let Some(directory) = self.entry(asid).directory() {
-            self.preempt_after_lookup(RawCap::NULL, asid, directory);
-        }
-        action();
-        match previous {
-            Some((asid, directory)) => {
-                self.preempt_after_lookup(RawCap::NULL, asid, directory);
-            }
-            None => self.leave(),
-        }
     }
 
     // ---- hardware identifiers
@@ -347,20 +326,42 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    // ---- assigning and taking back identifiers
+    /// Whether the current address space has an identifier of a pool.
+    fn is_in_pool(&self, pool: usize) -> bool {
+        self.current().is_some_and(|(asid, _)| asid.pool() == pool)
+    }
+}
 
-    /// The number of an unused pool.
-    pub(super) fn free_pool(&self) -> Option<usize> {
+impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
+    const POOL_SIZE: usize = POOL_SIZE;
+
+    fn root_address(&self, asid: Asid) -> Option<PhysAddr> {
+        self.entry(asid).directory()
+    }
+
+    fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
+        let previous = self.current();
+        if let Some(directory) = self.entry(asid).directory() {
+            self.preempt_after_lookup(RawCap::NULL, asid, directory);
+        }
+        action();
+        match previous {
+            Some((asid, directory)) => {
+                self.preempt_after_lookup(RawCap::NULL, asid, directory);
+            }
+            None => self.leave(),
+        }
+    }
+
+    fn free_pool(&self) -> Option<usize> {
         self.pools.iter().position(Option::is_none)
     }
 
-    /// Whether the pool of this number is the one at `address`; none if there is no such pool.
-    pub(super) fn has_pool(&self, pool: usize, address: PhysAddr) -> Option<bool> {
+    fn has_pool(&self, pool: usize, address: PhysAddr) -> Option<bool> {
         self.pools[pool].map(|installed| installed.address() == address)
     }
 
-    /// Adds a pool, in zeroed memory at `address`.
-    pub(super) fn add_pool(&mut self, pool: usize, address: PhysAddr) {
+    fn add_pool(&mut self, pool: usize, address: PhysAddr) {
         // SAFETY: the memory was retyped for the pool, which is removed before the memory is reused.
         self.pools[pool] = Some(unsafe { Pool::at(address) });
     }
@@ -369,7 +370,7 @@ impl<A: Aarch32> Spaces<A> {
     /// so that their TLB entries are invalidated when the ASIDs are assigned again. On several cores an
     /// address space with the same identifier would find its ASID still assigned to it, so assignments are
     /// removed.
-    pub(super) fn remove_pool(&mut self, pool: usize) {
+    fn remove_pool(&mut self, pool: usize) {
         if self.is_in_pool(pool) {
             self.leave();
         }
@@ -383,45 +384,37 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// Whether the current address space has an identifier of a pool.
-    fn is_in_pool(&self, pool: usize) -> bool {
-        self.current().is_some_and(|(asid, _)| asid.pool() == pool)
-    }
-
-    /// Whether a remote call has an effect on this core.
     #[cfg(feature = "smp")]
-    pub(super) fn concerns(&self, remote: Remote) -> bool {
+    fn concerns(&self, remote: Remote<Words32>) -> bool {
         match remote {
             Remote::LeaveSpace(asid, root) => self.current() == Some((asid, root)),
             Remote::LeavePool(pool) => self.is_in_pool(pool),
         }
     }
 
-    /// Performs a remote call from another core.
     #[cfg(feature = "smp")]
-    pub fn perform(&mut self, remote: Remote) {
+    fn perform(&mut self, remote: Remote<Words32>) {
         if self.concerns(remote) {
             self.leave();
         }
     }
 
-    /// The first unused identifier among some of a pool.
-    pub(super) fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
+    fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
         some.by_ref()
             .filter_map(|index| Asid::new(pool, index))
             .find(|&asid| self.entry(asid) == PoolEntry::EMPTY)
     }
 
-    /// Assigns an identifier to a directory, and copies the kernel's mappings into it.
-    pub(super) fn assign(&mut self, asid: Asid, directory: Directory<A>) {
+    fn assign(&mut self, asid: Asid, root: PhysAddr) {
+        // SAFETY: the capability refers to a directory; `release` removes it from the pool.
+        let directory = unsafe { Directory::at(root) };
         let kernel = self.kernel;
         let first = super::USER_TOP >> descriptor::SECTION_BITS;
         directory.copy(kernel, first..descriptor::DIRECTORY_ENTRIES);
         self.set_entry(asid, PoolEntry::new(directory.address(), None));
     }
 
-    /// Switches away from an address space that is about to lose its identifier.
-    pub(super) fn forget(&mut self, asid: Asid, directory: PhysAddr) {
+    fn forget(&mut self, asid: Asid, directory: PhysAddr) {
         if self.current() == Some((asid, directory)) {
             self.leave();
         }
@@ -435,8 +428,7 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// Takes back the identifier of a directory that no core has loaded.
-    pub(super) fn release(&mut self, asid: Asid) {
+    fn release(&mut self, asid: Asid) {
         if let Some(hardware) = self.known(asid) {
             A::invalidate_space(hardware);
             #[cfg(not(feature = "smp"))]

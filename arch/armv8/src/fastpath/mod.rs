@@ -26,6 +26,7 @@ use abi::config::DOMAINS;
 use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
 use abi::sizes::SLOT_BITS;
 use abi::{MessageInfo, Rights, Syscall};
+use arch_arm::machine::fpu::Fpu;
 use arch_arm::timer::Timer;
 use arch_arm::user_timer::UserTimer;
 use kernel::cap::{Packing, RawCap};
@@ -35,10 +36,9 @@ use kernel::sched::{BIG_LOCK, CORES};
 
 use crate::context::Context;
 use crate::core_local::CoreLocal;
-use crate::fpu::Fpu;
 use crate::spaces::{KnownSpace, Spaces};
 use crate::trap::class;
-use crate::{Armv8, Capability, Platform};
+use crate::{Aarch64, Armv8, Platform};
 
 /// The position of CPACR_EL1.FPEN, two bits that enable floating point.
 const FPEN_SHIFT: usize = 20;
@@ -96,8 +96,8 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         READY_WORDS = const Of::<P>::KERNEL_READY_WORDS,
         WALK = const Offsets::<P>::SPACES + Spaces::CURRENT,
         REMOVALS = const Offsets::<P>::SPACES + Spaces::REMOVALS,
-        FPU_OWNER = const Offsets::<P>::FPU + Fpu::<P>::OWNER,
-        FPU_ENABLED = const Offsets::<P>::FPU + Fpu::<P>::ENABLED,
+        FPU_OWNER = const Offsets::<P>::FPU + Fpu::<Aarch64, P>::OWNER,
+        FPU_ENABLED = const Offsets::<P>::FPU + Fpu::<Aarch64, P>::ENABLED,
         TIMER_OWNER = const Offsets::<P>::TIMER + UserTimer::<Armv8<P>>::OWNER,
         TIMER_OPEN = const Offsets::<P>::TIMER + UserTimer::<Armv8<P>>::OPEN,
         LOCK_STATE = const Of::<P>::LOCK_STATE,
@@ -159,7 +159,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         WRITE_BIT = const right_bit(Rights::WRITE),
         MAY_REPLY = const 1_usize << right_bit(Rights::GRANT) | 1 << right_bit(Rights::GRANT_REPLY),
         REPLY_KIND = const Packing::REPLY,
-        ROOT_KIND = const Capability::ROOT_KIND,
+        ROOT_KIND = const crate::cap::ROOT_KIND,
         ENDPOINT_STATE_MASK = const Endpoint::<Armv8<P>>::STATE_MASK,
         ENDPOINT_RECEIVING = const Endpoint::<Armv8<P>>::RECEIVING,
         RUNNING = const Of::<P>::RUNNING,

@@ -3,12 +3,15 @@
 use core::ops::Range;
 
 use abi::{Method, Rights};
+use arch_arm::cache;
+use arch_arm::cap::{INVALID_ROOT, Root, Size};
+use arch_arm::spaces::AddressSpaces;
 use kernel::Kernel;
 use kernel::arch::ArchCap;
 use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
-use super::{INVALID_ROOT, Root, USER_TOP, cache, missing_table};
+use super::{CACHE_PIECE, USER_TOP, missing_table, table};
 use crate::cap::{Capability, FrameCap, FrameSize, Mapping};
 use crate::paging::descriptor::{Entry, Kind};
 use crate::paging::map::{attributes, entry, mapped_place};
@@ -18,7 +21,7 @@ use crate::spaces::{Asid, Spaces};
 use crate::{Armv8, Platform};
 
 #[inline(never)]
-pub(super) fn invoke<P: Platform>(
+pub(crate) fn invoke<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
     cap: RawCap,
@@ -43,13 +46,17 @@ pub(super) fn invoke<P: Platform>(
             invocation.require(2, 0)?;
             let offsets = invocation.word(kernel, 0)..invocation.word(kernel, 1);
             let (place, mapping, range) = cache_range(&kernel.arch.spaces, &frame, offsets)?;
+            let (wanted, writable) = ((operation, range), place.get().is_user_writable());
             cache::maintain(
                 kernel,
                 invocation,
-                operation,
-                place.get(),
-                mapping.asid,
-                range,
+                wanted,
+                writable,
+                CACHE_PIECE,
+                |kernel, piece| {
+                    let maintain = || crate::cache::maintain(operation, piece);
+                    kernel.arch.spaces.inside(mapping.asid, maintain);
+                },
             )?;
             Ok(Answer::Nothing)
         }
@@ -67,7 +74,7 @@ fn map<P: Platform>(
     let rights = Rights::from_word(invocation.word(kernel, 1));
     let attributes = attributes(&frame, rights, invocation.word(kernel, 2));
     let root = Root::from_cap(invocation.packed_extra(kernel, 0), 1)?;
-    let table = root.table(kernel, 1)?;
+    let table = table(kernel, root, 1)?;
     if !address.is_multiple_of(frame.size.bytes()) {
         return Err(Error::Alignment.into());
     }
@@ -107,7 +114,7 @@ fn map<P: Platform>(
 }
 
 /// Unmaps a frame from the address space in which it was mapped, if it still is.
-pub(super) fn unmap(spaces: &mut Spaces, frame: &FrameCap) {
+pub(crate) fn unmap(spaces: &mut Spaces, frame: &FrameCap) {
     let Some(mapping) = frame.mapping else { return };
     let Some(root) = spaces.root(mapping.asid) else {
         return;

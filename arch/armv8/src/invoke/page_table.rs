@@ -1,12 +1,13 @@
 //! Page tables: all levels below the root are the same object.
 
 use abi::Method;
+use arch_arm::cap::Root;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, is_last};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
-use super::{Root, USER_TOP};
+use super::{USER_TOP, table as table_of};
 use crate::cap::{Capability, Mapping};
 use crate::paging::descriptor::{Entry, Kind, Level};
 use crate::paging::table::{Place, Table};
@@ -14,7 +15,7 @@ use crate::paging::tlb;
 use crate::spaces::Spaces;
 use crate::{Armv8, Platform};
 
-pub(super) fn invoke<P: Platform>(
+pub(crate) fn invoke<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
     address: PhysAddr,
@@ -58,7 +59,7 @@ fn map<P: Platform>(
     if address >= USER_TOP {
         return Err(Error::InvalidArgument(0).into());
     }
-    let place = Place::find(root.table(kernel, 1)?, address);
+    let place = Place::find(table_of(kernel, root, 1)?, address);
     if place.kind() != Kind::Empty || place.level == Level::Pages {
         return Err(Error::DeleteFirst.into());
     }
@@ -76,7 +77,7 @@ fn map<P: Platform>(
 }
 
 /// Unmaps a table from the address space in which it was mapped, if it still is.
-pub(super) fn unmap(spaces: &mut Spaces, table: PhysAddr, mapping: Mapping) {
+pub(crate) fn unmap(spaces: &mut Spaces, table: PhysAddr, mapping: Mapping) {
     let Some(root) = spaces.root(mapping.asid) else {
         return;
     };

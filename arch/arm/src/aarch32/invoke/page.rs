@@ -8,13 +8,20 @@ use kernel::arch::ArchCap;
 use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
-use super::{INVALID_ROOT, Root, cache, mapped_place};
+use super::{directory, mapped_place};
 use crate::aarch32::cap::{Capability, FrameCap, FrameSize, Mapping};
 use crate::aarch32::map::{MISSING_TABLE, Place, attributes};
-use crate::aarch32::{Aarch32, Asid, USER_TOP};
+use crate::aarch32::{Aarch32, Asid, CACHE_PIECE, USER_TOP};
+use crate::cache;
+use crate::cap::{INVALID_ROOT, Root, Size};
+use crate::spaces::AddressSpaces;
 
+/// Performs a method of a frame.
+///
+/// # Errors
+/// The error that is reported to the caller.
 #[inline(never)]
-pub(super) fn invoke<A: Aarch32>(
+pub fn invoke<A: Aarch32>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     cap: RawCap,
@@ -39,7 +46,18 @@ pub(super) fn invoke<A: Aarch32>(
             invocation.require(2, 0)?;
             let offsets = invocation.word(kernel, 0)..invocation.word(kernel, 1);
             let (writable, asid, range) = cache_range(kernel, &frame, offsets)?;
-            cache::maintain(kernel, invocation, operation, writable, asid, range)?;
+            let wanted = (operation, range);
+            cache::maintain(
+                kernel,
+                invocation,
+                wanted,
+                writable,
+                CACHE_PIECE,
+                |kernel, piece| {
+                    let maintain = || A::maintain_cache(operation, piece);
+                    kernel.arch.spaces().inside(asid, maintain);
+                },
+            )?;
             Ok(Answer::Nothing)
         }
     }
@@ -65,7 +83,7 @@ fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: Fr
             }
         }
     }
-    let directory = root.directory(kernel, 1)?;
+    let directory = directory(kernel, root, 1)?;
     if !address.is_multiple_of(frame.size.bytes()) {
         return Err(Error::Alignment.into());
     }
@@ -88,7 +106,7 @@ fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: Fr
 }
 
 /// Unmaps a frame from the address space in which it was mapped, if it still is.
-pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
+pub fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
     let Some(mapping) = frame.mapping else { return };
     let Some(directory) = kernel.arch.spaces().directory(mapping.asid) else {
         return;

@@ -6,14 +6,19 @@ use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, is_last};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
-use super::Root;
+use super::directory;
 use crate::aarch32::cap::{Capability, Mapping};
 use crate::aarch32::descriptor::{FirstKind, FirstLevel, SECTION_BITS, SecondLevel};
 use crate::aarch32::map::vm_attributes;
 use crate::aarch32::table::{Table, directory_index};
 use crate::aarch32::{Aarch32, USER_TOP};
+use crate::cap::Root;
 
-pub(super) fn invoke<A: Aarch32>(
+/// Performs a method of a page table.
+///
+/// # Errors
+/// The error that is reported to the caller.
+pub fn invoke<A: Aarch32>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     address: PhysAddr,
@@ -58,7 +63,7 @@ fn map<A: Aarch32>(
     if address >= USER_TOP {
         return Err(Error::InvalidArgument(0).into());
     }
-    let directory = root.directory(kernel, 1)?;
+    let directory = directory(kernel, root, 1)?;
     let index = directory_index(address);
     if directory.get(index).kind() != FirstKind::Fault {
         return Err(Error::DeleteFirst.into());
@@ -78,7 +83,7 @@ fn map<A: Aarch32>(
 }
 
 /// Unmaps a table from the address space in which it was mapped, if it still is.
-pub(super) fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, table: PhysAddr, mapping: Mapping) {
+pub fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, table: PhysAddr, mapping: Mapping) {
     let Some(directory) = kernel.arch.spaces().directory(mapping.asid) else {
         return;
     };

@@ -113,8 +113,8 @@ fn start_others<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> 
 #[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot_core<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
+    number: usize,
 ) -> &'static mut Kernel<Machine<V, P>> {
-    let number = smp::starting();
     core_local::start(number, smp::stack_end(number));
     trap::start::<V>();
     P::join_caches();

@@ -7,9 +7,8 @@ use kernel::Kernel;
 use kernel::object::Fault;
 use kernel::sched::CORES;
 
-use super::{Machine, Version, fpu, undefined};
-use crate::aarch32::Context;
-use crate::lines::take_interrupt;
+use super::{Machine, Version};
+use crate::machine::fpu;
 use crate::platform::Platform;
 use crate::timer::Timer;
 use crate::user_timer;
@@ -46,17 +45,19 @@ pub(crate) fn start<V: Version>() {
 const STATUS: u32 = 0x3fff;
 
 /// Handles an undefined instruction of the current thread.
-pub(crate) fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
+pub fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let fault = Fault::UserException { number: 0, code: 0 };
     let acquire = |kernel: &mut Kernel<_>| {
         fpu::acquire(kernel)
-            || P::Timer::FOR_USERS && undefined::names_timer(kernel) && user_timer::acquire(kernel)
+            || P::Timer::FOR_USERS
+                && super::undefined::names_timer(kernel)
+                && user_timer::acquire(kernel)
     };
     kernel.handle_unit_off(acquire, fault);
 }
 
 /// Handles a failed instruction fetch of the current thread.
-pub(crate) fn prefetch_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
+pub fn prefetch_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let status = (<Ifsr as SysRegRead>::read_raw() & STATUS) as usize;
     let Some(thread) = kernel.core.current else {
         return;
@@ -70,7 +71,7 @@ pub(crate) fn prefetch_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machin
 }
 
 /// Handles a failed memory access of the current thread.
-pub(crate) fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
+pub fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
     let status = (<Dfsr as SysRegRead>::read_raw() & STATUS) as usize;
     let address = <Dfar as SysRegRead>::read_raw() as usize;
     kernel.handle_fault(Fault::Vm {
@@ -78,24 +79,6 @@ pub(crate) fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V,
         status,
         instruction: false,
     });
-}
-
-/// The context to return to; waits until there is one. A pending interrupt ends the wait although
-/// interrupts are masked (ARM DDI 0406, section B1.8.14).
-pub(crate) fn leave<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> *const Context {
-    loop {
-        #[cfg(not(feature = "smp"))]
-        if let Some(thread) = kernel.core.current {
-            return &raw const kernel[thread].context;
-        }
-        // The entry lock is released, so only core-local data may be read here.
-        #[cfg(feature = "smp")]
-        if let Some(context) = super::core_local::own().current() {
-            return context;
-        }
-        V::wait_for_interrupt();
-        take_interrupt(kernel);
-    }
 }
 
 /// Handles an exception of the kernel itself.

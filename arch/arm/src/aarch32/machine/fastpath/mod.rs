@@ -31,9 +31,9 @@ use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
 use kernel::sched::{BIG_LOCK, CORES};
 
-use super::fpu::Fpu;
 use super::{CoreLocal, Machine, Version};
 use crate::aarch32::{Context, KnownSpace, Spaces};
+use crate::machine::fpu::Fpu;
 use crate::platform::Platform;
 use crate::timer::Timer;
 use crate::user_timer::UserTimer;

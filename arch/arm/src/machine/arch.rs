@@ -2,34 +2,29 @@
 
 use core::ops::Range;
 
-use aarch32_cpu::register::{SysRegWrite, Tpidruro, Tpidrurw};
 use abi::ObjectType;
 use kernel::Kernel;
-use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Irq, PhysAddr, UserContext};
+use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr, UserContext};
 use kernel::boot::BootAllocator;
 use kernel::cap::RawCap;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
-use kernel::object::{Thread, ThreadSlot};
+use kernel::invoke::{Error, Invocation, Outcome};
+use kernel::object::Thread;
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
-#[cfg(feature = "smp")]
-use super::core_local;
-use super::{KERNEL_BASE, Machine, Version, fpu, panic, translation};
-#[cfg(feature = "smp")]
-use crate::aarch32::Remote;
-use crate::aarch32::{
-    self, Aarch32, CacheOperation, Capability, Context, FrameSize, HardwareAsid, Spaces,
-};
+use super::{ExecutionState, Machine, fpu, invoke, panic};
+use crate::cap::{Capability, Format, Size};
 use crate::irq_control::{self, HasController};
 use crate::lines::Lines;
 use crate::platform::{Platform, interrupts};
+#[cfg(feature = "smp")]
+use crate::spaces::{AddressSpaces, Remote};
 use crate::timer::Timer;
 use crate::user_timer::{self, HasUserTimer, InContext, UserTimer};
 
-impl<V: Version, P: Platform> Arch for Machine<V, P> {
-    type Context = Context;
-    type Cap = Capability;
+impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
+    type Context = V::Context;
+    type Cap = Capability<V::Format>;
 
     const INTERRUPTS: usize = interrupts::<P>();
     const SCHED_CONTROL_FIRST: bool = false;
@@ -69,19 +64,12 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
 
     #[inline(always)]
     fn to_virtual(address: PhysAddr) -> usize {
-        address
-            .0
-            .wrapping_sub(P::RAM.start.0)
-            .wrapping_add(KERNEL_BASE)
+        V::to_virtual::<P>(address)
     }
 
     #[inline(always)]
     fn to_physical(address: usize) -> PhysAddr {
-        PhysAddr(
-            address
-                .wrapping_sub(KERNEL_BASE)
-                .wrapping_add(P::RAM.start.0),
-        )
+        V::to_physical::<P>(address)
     }
 
     fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
@@ -91,30 +79,22 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
             #[cfg(feature = "smp")]
             {
                 fpu::release_owner(kernel);
-                core_local::own().set_current(None);
+                V::core_local().set_current(None);
             }
             return;
         };
-        let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
-        let known = kernel[thread].context.space;
-        kernel.objects[thread].context.space = kernel.arch.spaces.switch(root, known);
-        let (writable, read_only) = kernel[thread].context.thread_local();
-        // SAFETY: only users use these registers.
-        unsafe {
-            <Tpidrurw as SysRegWrite>::write_raw(writable as u32);
-            <Tpidruro as SysRegWrite>::write_raw(read_only as u32);
-        }
+        V::load(kernel, thread);
         fpu::switch_to(kernel, thread);
         user_timer::switch_to(kernel, thread);
         #[cfg(feature = "smp")]
-        core_local::own().set_current(Some(&kernel[thread].context));
+        V::core_local().set_current(Some(&kernel[thread].context));
     }
 
     #[cfg(feature = "smp")]
-    type Remote = Remote;
+    type Remote = Remote<V::Format>;
 
     #[cfg(feature = "smp")]
-    fn perform(kernel: &mut Kernel<Self>, remote: Remote) {
+    fn perform(kernel: &mut Kernel<Self>, remote: Remote<V::Format>) {
         kernel.arch.spaces.perform(remote);
     }
 
@@ -140,40 +120,44 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     }
 
     fn object_bits(kind: ObjectType) -> Option<usize> {
-        aarch32::object_bits(kind)
+        Capability::<V::Format>::object_bits(kind)
     }
 
     fn is_frame(kind: ObjectType) -> bool {
-        FrameSize::of(kind).is_some()
+        <V::Format as Format>::Size::of(kind).is_some()
     }
 
     #[inline(always)]
-    fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Capability {
-        aarch32::create_object(kind, address, device)
+    fn create_object(
+        &mut self,
+        kind: ObjectType,
+        address: PhysAddr,
+        device: bool,
+    ) -> Capability<V::Format> {
+        Capability::create(kind, address, device)
     }
 
-    fn derive(&mut self, cap: Capability) -> Result<Option<Capability>, Error> {
-        aarch32::derive(cap)
+    fn derive(
+        &mut self,
+        cap: Capability<V::Format>,
+    ) -> Result<Option<Capability<V::Format>>, Error> {
+        cap.derive()
     }
 
-    fn finalise(kernel: &mut Kernel<Self>, cap: Capability, last: bool) {
-        aarch32::finalise(kernel, cap, last);
+    fn finalise(kernel: &mut Kernel<Self>, cap: Capability<V::Format>, last: bool) {
+        invoke::finalise(kernel, cap, last);
     }
 
     #[inline(always)]
     fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
-        if let Capability::SgiSignal { number, target } = Capability::decode(cap) {
-            kernel.arch.lines.send_signal(number, target);
-            return Ok(Answer::Nothing);
-        }
-        aarch32::invoke(kernel, invocation, cap)
+        invoke::invoke(kernel, invocation, cap)
     }
 
     fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
         irq_control::invoke(kernel, invocation)
     }
 
-    fn initial_cap(slot: usize) -> Option<Capability> {
+    fn initial_cap(slot: usize) -> Option<Capability<V::Format>> {
         (slot == abi::slots::ASID_CONTROL).then_some(Capability::AsidControl)
     }
 
@@ -181,18 +165,18 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
         kernel: &mut Kernel<Self>,
         boot: &mut BootAllocator<Self>,
         range: Range<usize>,
-    ) -> BootSpace<Capability> {
-        aarch32::boot_space(kernel, boot, range)
+    ) -> BootSpace<Capability<V::Format>> {
+        V::boot_space(kernel, boot, range)
     }
 
     fn boot_map(
         &mut self,
-        space: &BootSpace<Capability>,
+        space: &BootSpace<Capability<V::Format>>,
         virtual_address: usize,
         frame: PhysAddr,
         executable: bool,
-    ) -> Capability {
-        aarch32::boot_map::<Self>(space, virtual_address, frame, executable)
+    ) -> Capability<V::Format> {
+        V::boot_map::<P>(space, virtual_address, frame, executable)
     }
 
     fn put_byte(byte: u8) {
@@ -231,48 +215,7 @@ impl<V: Version, P: Platform> Arch for Machine<V, P> {
     }
 }
 
-impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
-    fn spaces(&mut self) -> &mut Spaces<Self> {
-        &mut self.spaces
-    }
-
-    fn table_base(directory: PhysAddr) -> usize {
-        directory.0 | V::WALK
-    }
-
-    #[inline(always)]
-    fn install(base: usize, asid: HardwareAsid, without: usize) {
-        translation::install::<V>(base, asid, without);
-    }
-
-    fn clean_table(range: Range<usize>) {
-        V::clean_table(range);
-    }
-
-    #[cfg(feature = "smp")]
-    fn on_other_cores(kernel: &mut Kernel<Self>, remote: Remote) {
-        kernel.on_other_cores(remote);
-    }
-
-    #[cfg(feature = "smp")]
-    fn invalidate_space_locally(asid: HardwareAsid) {
-        translation::invalidate_space_locally::<V>(asid);
-    }
-
-    fn invalidate_page(asid: HardwareAsid, address: usize) {
-        translation::invalidate_page::<V>(asid, address);
-    }
-
-    fn invalidate_space(asid: HardwareAsid) {
-        translation::invalidate_space::<V>(asid);
-    }
-
-    fn maintain_cache(operation: CacheOperation, range: Range<usize>) {
-        V::maintain(operation, range);
-    }
-}
-
-impl<V: Version, P: Platform> HasController for Machine<V, P> {
+impl<V: ExecutionState, P: Platform> HasController for Machine<V, P> {
     type Controller = P::Controller;
 
     const TIMER: Irq = P::TIMER_INTERRUPT;
@@ -285,19 +228,19 @@ impl<V: Version, P: Platform> HasController for Machine<V, P> {
         self.timer.acknowledge();
     }
 
-    fn signal_cap(number: usize, target: usize) -> Capability {
+    fn signal_cap(number: usize, target: usize) -> Capability<V::Format> {
         Capability::SgiSignal { number, target }
     }
 }
 
-impl<V: Version, P: Platform> HasUserTimer for Machine<V, P> {
+impl<V: ExecutionState, P: Platform> HasUserTimer for Machine<V, P> {
     type Timer = P::Timer;
 
     fn user_timer(&mut self) -> (&mut P::Timer, &mut UserTimer<Self>) {
         (&mut self.timer, &mut self.user_timer)
     }
 
-    fn saved_timer(context: &mut Context) -> &mut InContext {
-        &mut context.timer
+    fn saved_timer(context: &mut V::Context) -> &mut InContext {
+        V::saved_timer(context)
     }
 }

@@ -5,17 +5,19 @@ use abi::sizes::ASID_POOL_BITS;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, UntypedCap, has_children, insert_child, lookup_slot};
-use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, preempt_after_lookup, reset};
+use kernel::invoke::{
+    Answer, Error, Failure, Invocation, Outcome, preempt_after_checks, preempt_after_lookup, reset,
+};
 use kernel::sched::work;
 
-use super::INVALID_ROOT;
-use crate::cap::Capability;
-use crate::spaces::{Asid, POOL_SIZE};
-use crate::{Armv8, Platform};
+use super::{ExecutionState, Machine};
+use crate::cap::{Capability, Format, INVALID_ROOT};
+use crate::platform::Platform;
+use crate::spaces::AddressSpaces;
 
-pub(super) fn invoke_control<P: Platform>(
-    kernel: &mut Kernel<Armv8<P>>,
-    invocation: &Invocation<Armv8<P>>,
+pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    invocation: &Invocation<Machine<V, P>>,
 ) -> Outcome {
     if invocation.method != Method::ArmAsidControlMakePool {
         return Err(Error::IllegalOperation.into());
@@ -52,15 +54,19 @@ pub(super) fn invoke_control<P: Platform>(
         ..untyped
     };
     kernel[parent].set_cap(Cap::Untyped(used));
-    let made = Capability::AsidPool { pool, address };
-    insert_child(kernel, parent, slot, Cap::Arch(made));
+    insert_child(
+        kernel,
+        parent,
+        slot,
+        Cap::Arch(Capability::AsidPool { pool, address }),
+    );
     kernel.each_core(|kernel| kernel.arch.spaces.add_pool(pool, address));
     Ok(Answer::Nothing)
 }
 
-pub(super) fn invoke_pool<P: Platform>(
-    kernel: &mut Kernel<Armv8<P>>,
-    invocation: &Invocation<Armv8<P>>,
+pub(super) fn invoke_pool<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    invocation: &Invocation<Machine<V, P>>,
     pool: usize,
     address: PhysAddr,
 ) -> Outcome {
@@ -75,14 +81,20 @@ pub(super) fn invoke_pool<P: Platform>(
     else {
         return Err(Error::InvalidCapability(1).into());
     };
-    let spaces = &mut kernel.arch.spaces;
-    if !spaces.has_pool(pool, address).ok_or(INVALID_ROOT)? {
+    if !kernel
+        .arch
+        .spaces
+        .has_pool(pool, address)
+        .ok_or(INVALID_ROOT)?
+    {
         return Err(Error::InvalidCapability(0).into());
     }
     let asid = free_asid(kernel, pool)?;
-    let spaces = &mut kernel.arch.spaces;
+    if V::LONG_ASSIGNMENT {
+        preempt_after_checks(kernel)?;
+    }
 
-    spaces.assign(asid, root);
+    kernel.arch.spaces.assign(asid, root);
     let assigned = Capability::VSpace {
         address: root,
         asid: Some(asid),
@@ -92,10 +104,13 @@ pub(super) fn invoke_pool<P: Platform>(
 }
 
 /// The first unused identifier of a pool. Searching a pool takes long, so there are preemption points.
-fn free_asid<P: Platform>(kernel: &mut Kernel<Armv8<P>>, pool: usize) -> Result<Asid, Failure> {
+fn free_asid<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    pool: usize,
+) -> Result<<V::Format as Format>::Asid, Failure> {
     /// Identifiers between two preemption points.
     const SOME: usize = 32;
-    for first in (0..POOL_SIZE).step_by(SOME) {
+    for first in (0..V::Spaces::<P>::POOL_SIZE).step_by(SOME) {
         let found = kernel.arch.spaces.free_asid(pool, first..first + SOME);
         if let Some(asid) = found {
             return Ok(asid);

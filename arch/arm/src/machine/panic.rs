@@ -7,11 +7,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::arch::Exit;
 use kernel::console::Console;
 
-use super::{Machine, Version};
+use super::{ExecutionState, Machine};
 use crate::platform::Platform;
 
 /// Writes the message and its source position to the console, and ends the run.
-pub fn panic<V: Version, P: Platform>(info: &PanicInfo<'_>) -> ! {
+pub fn panic<V: ExecutionState, P: Platform>(info: &PanicInfo<'_>) -> ! {
     static PANICKING: AtomicBool = AtomicBool::new(false);
     // If the output or the exit panics too, the kernel halts silently.
     if !PANICKING.swap(true, Ordering::Relaxed) {
@@ -23,7 +23,7 @@ pub fn panic<V: Version, P: Platform>(info: &PanicInfo<'_>) -> ! {
 }
 
 /// Halts this core.
-pub(crate) fn halt<V: Version>() -> ! {
+pub(super) fn halt<V: ExecutionState>() -> ! {
     loop {
         V::wait_for_interrupt();
     }

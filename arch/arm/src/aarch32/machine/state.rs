@@ -1,0 +1,269 @@
+//! The implementation of [`ExecutionState`].
+
+use core::ops::Range;
+
+use aarch32_cpu::register::{SysRegWrite, Tpidruro, Tpidrurw};
+use abi::Method;
+use kernel::arch::{BootSpace, PhysAddr};
+use kernel::boot::{BootAllocator, RootTaskImage};
+use kernel::cap::RawCap;
+use kernel::cores::Irqs;
+use kernel::invoke::{Error, Invocation, Outcome};
+use kernel::object::{Thread, ThreadSlot};
+use kernel::token::Ptr;
+use kernel::{Kernel, Kernels};
+
+use super::{KERNEL_BASE, Machine, Version, boot, fpu, kernel_space, translation};
+use crate::aarch32::invoke::{self, page, page_table};
+use crate::aarch32::{
+    self, Aarch32, CacheOperation, Capability, Context, FrameCap, HardwareAsid, Mapping, Spaces,
+    Words32,
+};
+use crate::cap::Root;
+use crate::machine::{Booted, ExecutionState};
+use crate::platform::Platform;
+use crate::user_timer::InContext;
+
+impl<V: Version> ExecutionState for V {
+    type Context = Context;
+    type Format = Words32;
+    type Spaces<P: Platform> = Spaces<Machine<V, P>>;
+    type Entered = ();
+
+    const USER_TOP: usize = aarch32::USER_TOP;
+    const CACHE_PIECE: usize = aarch32::CACHE_PIECE;
+    const LONG_ASSIGNMENT: bool = true;
+
+    fn boot<P: Platform>(
+        kernels: &'static Kernels<Machine<V, P>>,
+        irqs: Irqs<Machine<V, P>>,
+        root_task: &RootTaskImage,
+        (): (),
+    ) -> Booted<V, P> {
+        boot::boot(kernels, irqs, root_task)
+    }
+
+    #[cfg(feature = "smp")]
+    fn boot_core<P: Platform>(
+        kernels: &'static Kernels<Machine<V, P>>,
+        number: usize,
+    ) -> Booted<V, P> {
+        boot::boot_core(kernels, number)
+    }
+
+    #[cfg(feature = "smp")]
+    #[inline(always)]
+    fn core_local() -> &'static super::CoreLocal {
+        super::core_local::own()
+    }
+
+    fn wait_for_interrupt() {
+        <V as Version>::wait_for_interrupt();
+    }
+
+    fn clean(range: Range<usize>) {
+        <V as Version>::clean(range);
+    }
+
+    fn flush(data: bool, instructions: bool) {
+        <V as Version>::flush(data, instructions);
+    }
+
+    #[inline(always)]
+    fn to_virtual<P: Platform>(address: PhysAddr) -> usize {
+        address
+            .0
+            .wrapping_sub(P::RAM.start.0)
+            .wrapping_add(KERNEL_BASE)
+    }
+
+    #[inline(always)]
+    fn to_physical<P: Platform>(address: usize) -> PhysAddr {
+        PhysAddr(
+            address
+                .wrapping_sub(KERNEL_BASE)
+                .wrapping_add(P::RAM.start.0),
+        )
+    }
+
+    fn new_spaces<P: Platform>(core: usize) -> Spaces<Machine<V, P>> {
+        Spaces::new(kernel_space::directory::<V, P>(), core)
+    }
+
+    #[inline(always)]
+    fn load<P: Platform>(kernel: &mut Kernel<Machine<V, P>>, thread: Ptr<Thread<Machine<V, P>>>) {
+        let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
+        let known = kernel[thread].context.space;
+        kernel.objects[thread].context.space = kernel.arch.spaces.switch(root, known);
+        let (writable, read_only) = kernel[thread].context.thread_local();
+        // SAFETY: only users use these registers.
+        unsafe {
+            <Tpidrurw as SysRegWrite>::write_raw(writable as u32);
+            <Tpidruro as SysRegWrite>::write_raw(read_only as u32);
+        }
+    }
+
+    fn boot_space<P: Platform>(
+        kernel: &mut Kernel<Machine<V, P>>,
+        boot: &mut BootAllocator<Machine<V, P>>,
+        range: Range<usize>,
+    ) -> BootSpace<Capability> {
+        aarch32::boot_space(kernel, boot, range)
+    }
+
+    fn boot_map<P: Platform>(
+        space: &BootSpace<Capability>,
+        address: usize,
+        frame: PhysAddr,
+        executable: bool,
+    ) -> Capability {
+        aarch32::boot_map::<Machine<V, P>>(space, address, frame, executable)
+    }
+
+    fn start_fpu() {
+        fpu::start::<V>();
+    }
+
+    #[inline(always)]
+    fn set_fpu_enabled(enabled: bool) {
+        fpu::fpu_set_enabled(enabled);
+    }
+
+    unsafe fn save_fpu(context: &mut Context) {
+        // SAFETY: by contract.
+        unsafe { fpu::fpu_save(&raw mut context.fpu) };
+    }
+
+    unsafe fn load_fpu(context: &Context) {
+        // SAFETY: by contract.
+        unsafe { fpu::fpu_load(&raw const context.fpu) };
+    }
+
+    fn saved_timer(context: &mut Context) -> &mut InContext {
+        &mut context.timer
+    }
+
+    fn root_operation(method: Method) -> Option<CacheOperation> {
+        Some(match method {
+            Method::ArmPageDirectoryCleanData => CacheOperation::Clean,
+            Method::ArmPageDirectoryInvalidateData => CacheOperation::Invalidate,
+            Method::ArmPageDirectoryCleanInvalidateData => CacheOperation::CleanInvalidate,
+            Method::ArmPageDirectoryUnifyInstruction => CacheOperation::Unify,
+            _ => return None,
+        })
+    }
+
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>) {
+        V::maintain(operation, range);
+    }
+
+    fn mapped_at<P: Platform>(
+        kernel: &mut Kernel<Machine<V, P>>,
+        root: Root<Words32>,
+        address: usize,
+    ) -> Result<Option<(usize, bool)>, Error> {
+        invoke::mapped_at(kernel, root, address)
+    }
+
+    #[inline(always)]
+    fn invoke_page<P: Platform>(
+        kernel: &mut Kernel<Machine<V, P>>,
+        invocation: &Invocation<Machine<V, P>>,
+        cap: RawCap,
+    ) -> Outcome {
+        page::invoke(kernel, invocation, cap)
+    }
+
+    #[inline(always)]
+    fn unmap_page<P: Platform>(kernel: &mut Kernel<Machine<V, P>>, frame: &FrameCap) {
+        page::unmap(kernel, frame);
+    }
+
+    #[inline(always)]
+    fn invoke_table<P: Platform>(
+        kernel: &mut Kernel<Machine<V, P>>,
+        invocation: &Invocation<Machine<V, P>>,
+        address: PhysAddr,
+        mapping: Option<Mapping>,
+    ) -> Outcome {
+        page_table::invoke(kernel, invocation, address, mapping)
+    }
+
+    #[inline(always)]
+    fn unmap_table<P: Platform>(
+        kernel: &mut Kernel<Machine<V, P>>,
+        address: PhysAddr,
+        mapping: Mapping,
+    ) {
+        page_table::unmap(kernel, address, mapping);
+    }
+}
+
+impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
+    fn spaces(&mut self) -> &mut Spaces<Self> {
+        &mut self.spaces
+    }
+
+    fn table_base(directory: PhysAddr) -> usize {
+        directory.0 | V::WALK
+    }
+
+    #[inline(always)]
+    fn install(base: usize, asid: HardwareAsid, without: usize) {
+        translation::install::<V>(base, asid, without);
+    }
+
+    fn clean_table(range: Range<usize>) {
+        V::clean_table(range);
+    }
+
+    #[cfg(feature = "smp")]
+    fn invalidate_space_locally(asid: HardwareAsid) {
+        translation::invalidate_space_locally::<V>(asid);
+    }
+
+    fn invalidate_page(asid: HardwareAsid, address: usize) {
+        translation::invalidate_page::<V>(asid, address);
+    }
+
+    fn invalidate_space(asid: HardwareAsid) {
+        translation::invalidate_space::<V>(asid);
+    }
+
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>) {
+        V::maintain(operation, range);
+    }
+}
+
+/// Makes the kernel image of a platform with cores of an architecture version.
+#[macro_export]
+macro_rules! aarch32_image {
+    ($version:ty, $platform:ty) => {
+        $crate::kernel_image_of!($version, $platform, {
+            trap_handle_undefined: $crate::aarch32::machine::undefined,
+            trap_handle_prefetch_abort: $crate::aarch32::machine::prefetch_abort,
+            trap_handle_data_abort: $crate::aarch32::machine::data_abort,
+        });
+
+        #[unsafe(no_mangle)]
+        extern "C" fn boot_main() -> *const $crate::aarch32::Context {
+            // SAFETY: boot code calls this once. The record is written before the kernel is loaded.
+            unsafe { KERNEL.boot(&IRQS, &raw const ROOT_TASK, ()) }
+        }
+
+        /// The target of the system call vector.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn trap_syscall() {
+            ::core::arch::naked_asm!(
+                "b {entry}",
+                entry = sym $crate::aarch32::machine::system_call_entry::<$version, $platform>,
+            )
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn trap_handle_fatal(kind: usize, address: usize) -> ! {
+            $crate::aarch32::machine::fatal(kind, address)
+        }
+    };
+}

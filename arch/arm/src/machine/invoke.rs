@@ -1,0 +1,106 @@
+//! Invocations of the architecture's objects, and what happens when capabilities are copied or deleted.
+//! The order of checks is part of the user interface.
+
+use kernel::Kernel;
+use kernel::arch::{ArchCap, PhysAddr};
+use kernel::cap::RawCap;
+use kernel::invoke::{Answer, Invocation, Outcome};
+
+use super::{ExecutionState, Machine, asid, vspace};
+use crate::cap::{Capability, Format};
+use crate::platform::Platform;
+use crate::spaces::AddressSpaces;
+#[cfg(feature = "smp")]
+use crate::spaces::Remote;
+
+/// Performs an invocation.
+#[inline(always)]
+pub(super) fn invoke<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    invocation: &Invocation<Machine<V, P>>,
+    cap: RawCap,
+) -> Outcome {
+    match Capability::<V::Format>::decode(cap) {
+        Capability::Frame(_) => V::invoke_page(kernel, invocation, cap),
+        Capability::PageTable { address, mapping } => {
+            V::invoke_table(kernel, invocation, address, mapping)
+        }
+        Capability::VSpace { address, asid } => vspace::invoke(kernel, invocation, address, asid),
+        Capability::AsidControl => asid::invoke_control(kernel, invocation),
+        Capability::AsidPool { pool, address } => {
+            asid::invoke_pool(kernel, invocation, pool, address)
+        }
+        Capability::SgiSignal { number, target } => {
+            kernel.arch.lines.send_signal(number, target);
+            Ok(Answer::Nothing)
+        }
+    }
+}
+
+/// Undoes the effects of a capability that is deleted; `last` says that no other refers to the object.
+pub(super) fn finalise<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    cap: Capability<V::Format>,
+    last: bool,
+) {
+    match cap {
+        Capability::Frame(frame) => V::unmap_page(kernel, &frame),
+        Capability::PageTable {
+            address,
+            mapping: Some(mapping),
+        } if last => V::unmap_table(kernel, address, mapping),
+        Capability::VSpace {
+            address,
+            asid: Some(asid),
+        } if last => release(kernel, asid, address),
+        Capability::AsidPool { pool, address } if last => remove_pool(kernel, pool, address),
+        _ => {}
+    }
+}
+
+/// Takes back the identifier of a root that is being deleted.
+fn release<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    asid: <V::Format as Format>::Asid,
+    root: PhysAddr,
+) {
+    if kernel.arch.spaces.root_address(asid) != Some(root) {
+        return;
+    }
+    #[cfg(feature = "smp")]
+    leave_elsewhere(kernel, Remote::LeaveSpace(asid, root));
+    kernel.each_core(|kernel| kernel.arch.spaces.forget(asid, root));
+    kernel.arch.spaces.release(asid);
+}
+
+/// Removes a pool with all its address spaces.
+fn remove_pool<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    pool: usize,
+    address: PhysAddr,
+) {
+    if kernel.arch.spaces.has_pool(pool, address) != Some(true) {
+        return;
+    }
+    #[cfg(feature = "smp")]
+    leave_elsewhere(kernel, Remote::LeavePool(pool));
+    kernel.each_core(|kernel| kernel.arch.spaces.remove_pool(pool));
+    V::Spaces::<P>::pool_removed();
+}
+
+/// Makes other cores switch away from address spaces, if any of them has one loaded. No core can load
+/// another one meanwhile, as this core is in exclusive mode.
+#[cfg(feature = "smp")]
+fn leave_elsewhere<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    remote: Remote<V::Format>,
+) {
+    let this = kernel.core.id;
+    let mut concerned = false;
+    kernel.each_core(|kernel| {
+        concerned |= kernel.core.id != this && kernel.arch.spaces.concerns(remote);
+    });
+    if concerned {
+        kernel.on_other_cores(remote);
+    }
+}

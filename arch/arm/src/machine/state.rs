@@ -1,0 +1,181 @@
+//! The differences between the execution states AArch32 and AArch64.
+
+use core::ops::Range;
+
+use abi::Method;
+use kernel::arch::{BootSpace, PhysAddr, UserContext};
+use kernel::boot::{BootAllocator, RootTaskImage};
+use kernel::cap::RawCap;
+use kernel::cores::Irqs;
+use kernel::invoke::{Error, Invocation, Outcome};
+use kernel::object::Thread;
+use kernel::token::Ptr;
+use kernel::{Kernel, Kernels};
+
+use super::Machine;
+use crate::cache::CacheOperation;
+use crate::cap::{Capability, Format, FrameCap, Mapping, Root};
+#[cfg(feature = "smp")]
+use crate::core_local::CoreLocal;
+use crate::platform::Platform;
+use crate::spaces::AddressSpaces;
+use crate::user_timer::InContext;
+
+/// The kernel of a core that has booted.
+pub type Booted<V, P> = &'static mut Kernel<Machine<V, P>>;
+
+/// An execution state of the cores, or a version of the architecture in that state.
+pub trait ExecutionState: Sized + 'static {
+    /// Saved registers of a thread.
+    type Context: UserContext;
+    /// The format of capabilities.
+    type Format: Format;
+    /// The address spaces of a core.
+    type Spaces<P: Platform>: AddressSpaces<Self::Format>;
+    /// What boot code tells the kernel.
+    type Entered;
+
+    /// User addresses are below this.
+    const USER_TOP: usize;
+    /// Bytes of cache maintenance between two preemption points.
+    const CACHE_PIECE: usize;
+    /// Whether it takes long to assign an identifier to an address space.
+    const LONG_ASSIGNMENT: bool;
+
+    /// Sets up the boot core, its kernel and the initial thread. Called once.
+    fn boot<P: Platform>(
+        kernels: &'static Kernels<Machine<Self, P>>,
+        irqs: Irqs<Machine<Self, P>>,
+        root_task: &RootTaskImage,
+        entered: Self::Entered,
+    ) -> Booted<Self, P>;
+
+    /// Sets up a secondary core and its kernel; then waits until the boot core releases it. Called once on
+    /// each.
+    #[cfg(feature = "smp")]
+    fn boot_core<P: Platform>(
+        kernels: &'static Kernels<Machine<Self, P>>,
+        number: usize,
+    ) -> Booted<Self, P>;
+
+    /// The data of this core.
+    #[cfg(feature = "smp")]
+    fn core_local() -> &'static CoreLocal<Self::Context>;
+
+    /// Waits until earlier memory accesses are complete and an interrupt is pending, masked or not.
+    fn wait_for_interrupt();
+
+    /// Writes a range of addresses back to memory.
+    fn clean(range: Range<usize>);
+
+    /// Cleans and invalidates the data cache if `data` is set, and invalidates the instruction cache if
+    /// `instructions` is set.
+    fn flush(data: bool, instructions: bool);
+
+    // ---- address spaces
+
+    /// The kernel's address of RAM at a physical address.
+    fn to_virtual<P: Platform>(address: PhysAddr) -> usize;
+
+    /// The physical address of RAM at one of the kernel's addresses.
+    fn to_physical<P: Platform>(address: usize) -> PhysAddr;
+
+    /// The address spaces of a core that has loaded none.
+    fn new_spaces<P: Platform>(core: usize) -> Self::Spaces<P>;
+
+    /// Loads a thread's address space and its thread-local registers.
+    fn load<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        thread: Ptr<Thread<Machine<Self, P>>>,
+    );
+
+    /// Makes the initial address space, with all tables that `range` needs.
+    fn boot_space<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        boot: &mut BootAllocator<Machine<Self, P>>,
+        range: Range<usize>,
+    ) -> BootSpace<Capability<Self::Format>>;
+
+    /// Maps one page of the initial address space.
+    fn boot_map<P: Platform>(
+        space: &BootSpace<Capability<Self::Format>>,
+        address: usize,
+        frame: PhysAddr,
+        executable: bool,
+    ) -> Capability<Self::Format>;
+
+    // ---- registers that are switched lazily
+
+    /// Sets up the floating-point unit of this core, disabled.
+    fn start_fpu();
+
+    /// Enables or disables the floating-point unit.
+    fn set_fpu_enabled(enabled: bool);
+
+    /// Saves the floating-point registers.
+    ///
+    /// # Safety
+    /// The unit is enabled, and its registers belong to the thread with this context.
+    unsafe fn save_fpu(context: &mut Self::Context);
+
+    /// Loads the floating-point registers.
+    ///
+    /// # Safety
+    /// The unit is enabled.
+    unsafe fn load_fpu(context: &Self::Context);
+
+    /// The saved user timer in a thread's context.
+    fn saved_timer(context: &mut Self::Context) -> &mut InContext;
+
+    // ---- methods of capabilities
+
+    /// The cache operation of a method of roots.
+    fn root_operation(method: Method) -> Option<CacheOperation>;
+
+    /// Performs a cache operation on addresses that are mapped in the current address space.
+    fn maintain_cache(operation: CacheOperation, range: Range<usize>);
+
+    /// The size of the frame that is mapped at an address, and whether users can write there.
+    ///
+    /// # Errors
+    /// The identifier of the root is not in use any more, or belongs to another address space.
+    fn mapped_at<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        root: Root<Self::Format>,
+        address: usize,
+    ) -> Result<Option<(usize, bool)>, Error>;
+
+    /// Performs a method of a frame.
+    ///
+    /// # Errors
+    /// The error that is reported to the caller.
+    fn invoke_page<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        invocation: &Invocation<Machine<Self, P>>,
+        cap: RawCap,
+    ) -> Outcome;
+
+    /// Unmaps a frame from the address space in which it was mapped, if it still is.
+    fn unmap_page<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        frame: &FrameCap<Self::Format>,
+    );
+
+    /// Performs a method of a page table.
+    ///
+    /// # Errors
+    /// The error that is reported to the caller.
+    fn invoke_table<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        invocation: &Invocation<Machine<Self, P>>,
+        address: PhysAddr,
+        mapping: Option<Mapping<Self::Format>>,
+    ) -> Outcome;
+
+    /// Unmaps a page table from the address space in which it was mapped, if it still is.
+    fn unmap_table<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        address: PhysAddr,
+        mapping: Mapping<Self::Format>,
+    );
+}

@@ -213,13 +213,6 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The time that may be consumed from the head replenishment of a context, up to its limit.
-    pub(crate) fn available_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        let head = self[context].head().amount;
-        let head = head.saturating_sub(self.uncharged(context));
-        head.min(self.limit_of(context).unwrap_or(Ticks::NEVER))
-    }
-
     /// Appends a budget to the message that a receiver has got.
     fn write_budget(&mut self, receiver: Ptr<Thread<A>>, budget: Ticks) {
         let budget = self.arch.clock().microseconds(budget).0;

@@ -21,13 +21,6 @@ pub(crate) enum Funding {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The most that a context can ever have available: its budget, or the remaining limit that it was
-    /// donated with.
-    pub(crate) fn whole_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);
-        self[context].budget.min(limit)
-    }
-
     /// The error for a request of more than a context can ever have available.
     pub(crate) fn too_small(&self, needed: Microseconds, most: Ticks) -> Error {
         let word = |time: Microseconds| time.0.try_into().unwrap_or(usize::MAX);

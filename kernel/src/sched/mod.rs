@@ -14,9 +14,11 @@ mod domain;
 #[cfg(feature = "bench")]
 mod entry_log;
 mod idle;
+mod limit;
 mod membership;
 mod ready;
 mod release;
+mod timer;
 mod timer_deadline;
 mod usage;
 pub mod work;

@@ -4,10 +4,9 @@ use core::marker::PhantomData;
 
 use super::Kernels;
 use crate::Kernel;
-use crate::arch::Arch;
+use crate::arch::{Arch, Interrupt};
 use crate::object::{SchedContext, Thread};
 use crate::sched::Core;
-use crate::syscall::Interrupt;
 use crate::time::Ticks;
 use crate::token::Ptr;
 

@@ -13,7 +13,6 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
-use crate::invoke::time_words;
 use crate::object::{
     ContextFlag, Fault, PendingFault, Progress, Reply, Thread, ThreadSlot, ThreadState,
 };
@@ -206,14 +205,14 @@ impl<A: Arch> Kernel<A> {
         let Some(context) = self[sender].sched_context else {
             return 1;
         };
-        let (consumed, count) = time_words(self.take_consumed(context));
+        let (consumed, count) = self.take_consumed(context).words();
         words[1..TIMEOUT_LENGTH].copy_from_slice(&consumed[..count]);
         let Some(flags) = more else {
             return TIMEOUT_LENGTH;
         };
         words[TIMEOUT_LENGTH] = flags;
         let now = self.arch.clock().microseconds(self.core.now);
-        words[TIMEOUT_LENGTH + 1..LONG_TIMEOUT_LENGTH].copy_from_slice(&time_words(now).0[..count]);
+        words[TIMEOUT_LENGTH + 1..LONG_TIMEOUT_LENGTH].copy_from_slice(&now.words().0[..count]);
         LONG_TIMEOUT_LENGTH
     }
 

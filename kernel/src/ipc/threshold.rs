@@ -15,7 +15,7 @@ use super::{Receiver, SendOptions};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
-use crate::invoke::Error;
+use crate::error::Error;
 use crate::object::{
     ContextFlag, Endpoint, EndpointState, EndpointThreshold, PendingFault, Progress, SchedContext,
     Thread, ThreadState,

@@ -8,7 +8,6 @@ use abi::yield_target;
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::invoke::time_words;
 use crate::object::{Fault, PendingFault, Reply, SchedContext, Thread, ThreadState, YieldAnswer};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -44,7 +43,7 @@ impl<A: Arch> Kernel<A> {
         context: Ptr<SchedContext<A>>,
         answer: YieldAnswer,
     ) {
-        let (used, count) = time_words(self.take_consumed(context));
+        let (used, count) = self.take_consumed(context).words();
         let now = self.arch.clock().microseconds(self.core.now);
         let mut words = [0; 5];
         words[..count].copy_from_slice(&used[..count]);
@@ -52,7 +51,7 @@ impl<A: Arch> Kernel<A> {
         let length = match answer {
             YieldAnswer::Short => count,
             YieldAnswer::Long => {
-                words[count + 1..][..count].copy_from_slice(&time_words(now).0[..count]);
+                words[count + 1..][..count].copy_from_slice(&now.words().0[..count]);
                 2 * count + 1
             }
         };

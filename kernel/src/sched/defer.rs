@@ -4,7 +4,7 @@ use abi::WORD_BITS;
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::invoke::Error;
+use crate::error::Error;
 use crate::object::{SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;

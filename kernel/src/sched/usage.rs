@@ -5,9 +5,8 @@
 //! do nothing.
 
 use crate::Kernel;
-use crate::arch::Arch;
+use crate::arch::{Arch, Interrupt};
 use crate::object::{Fault, Thread};
-use crate::syscall::Interrupt;
 use crate::token::Ptr;
 use abi::Syscall;
 

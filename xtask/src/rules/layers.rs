@@ -8,6 +8,7 @@ use super::Repository;
 /// The layers, from the lowest one. A module that is not listed is beside them: every module may use it, and
 /// it may use every module.
 const LAYERS: &[&str] = &[
+    "error",
     "time",
     "token",
     "collections",
@@ -39,7 +40,6 @@ const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
             "Thread",
         ],
     ),
-    ("cap", "invoke", &["Error"]),
     ("object", "cores", &["CORES"]),
     // In kernels of kind `bench`, a thread has a counter.
     ("object", "sched", &["Usage"]),
@@ -68,7 +68,6 @@ const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
         "ipc",
         &["finish_pending_yield", "is_handler", "is_limited_inside"],
     ),
-    ("cores", "syscall", &["Interrupt"]),
     (
         "sched",
         "ipc",
@@ -79,20 +78,6 @@ const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
             "finish_yield_to",
             "message_word",
             "raise_timeout",
-        ],
-    ),
-    ("sched", "invoke", &["Error"]),
-    ("sched", "syscall", &["Interrupt"]),
-    (
-        "ipc",
-        "invoke",
-        &[
-            "Error",
-            "Failure",
-            "derive",
-            "preempt_after_checks",
-            "preempt_after_lookup",
-            "time_words",
         ],
     ),
     ("fastpath", "syscall", &["answer", "with_extra"]),

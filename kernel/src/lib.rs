@@ -50,6 +50,7 @@ pub mod cap;
 pub mod collections;
 pub mod console;
 pub mod cores;
+mod entry;
 pub mod error;
 pub mod fastpath;
 #[cfg(any(test, feature = "invariants"))]

@@ -13,16 +13,17 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
-use crate::object::{
-    ContextFlag, Fault, PendingFault, Progress, Reply, Thread, ThreadSlot, ThreadState,
-};
-use crate::time::Ticks;
+use crate::object::{Fault, PendingFault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 use crate::trace::info;
 
 impl<A: Arch> Kernel<A> {
     /// The endpoint capability in a handler slot of a thread, if it is valid for fault messages.
-    fn handler(&self, thread: Ptr<Thread<A>>, slot: ThreadSlot) -> Option<EndpointCap<A>> {
+    pub(super) fn handler(
+        &self,
+        thread: Ptr<Thread<A>>,
+        slot: ThreadSlot,
+    ) -> Option<EndpointCap<A>> {
         match self[thread].cap(slot) {
             Cap::Endpoint(cap) if is_handler(&cap) => Some(cap),
             _ => None,
@@ -59,51 +60,6 @@ impl<A: Arch> Kernel<A> {
         self.core.unhandled_fault = true;
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::Inactive;
-    }
-
-    /// Reports to the timeout handler of a thread, if there is one, that its budget has run out or what
-    /// `flags` say ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
-    pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {
-        let Some(context) = self[thread].sched_context else {
-            return false;
-        };
-        let badge = self[context].badge;
-        let timed = self.timer_of(context) < Ticks::NEVER;
-        let more = (timed || self[context].has(ContextFlag::Idling)).then_some(flags);
-        let told = self.report_timeout(thread, badge, more);
-        if told && timed {
-            self.stop_timer(context);
-        }
-        told
-    }
-
-    /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread, if
-    /// there is one. Returns whether there is.
-    pub(super) fn report_timeout(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        badge: usize,
-        more: Option<usize>,
-    ) -> bool {
-        // The context is not donated, because it has no budget left: the handler needs its own context, and
-        // its endpoint must have no threshold.
-        let Some(handler) = self
-            .handler(thread, ThreadSlot::TimeoutHandler)
-            .filter(|handler| self[handler.object].threshold().is_none())
-        else {
-            return false;
-        };
-        self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
-        self.send(
-            thread,
-            handler,
-            SendOptions {
-                blocking: true,
-                call: true,
-                donate: false,
-            },
-        );
-        true
     }
 
     /// Prints a fault for which a thread has no handler to the console.

@@ -10,6 +10,7 @@ mod limit;
 mod resolved_transfer;
 mod signal;
 mod threshold;
+mod timeout;
 mod transfer;
 mod yield_to;
 

@@ -29,7 +29,7 @@ use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-pub(crate) use charge::BudgetCheck;
+pub(crate) use charge::Spent;
 #[cfg(any(test, feature = "invariants"))]
 pub(crate) use criticality::band;
 pub(crate) use defer::Funding;

@@ -13,9 +13,10 @@ use abi::{MessageInfo, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
+use crate::entry::BudgetCheck;
 use crate::fastpath::SystemCall;
 use crate::object::{Fault, Progress, Thread};
-use crate::sched::{BudgetCheck, Entry};
+use crate::sched::Entry;
 use crate::token::Ptr;
 use crate::trace::trace;
 

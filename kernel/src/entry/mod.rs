@@ -1,0 +1,6 @@
+//! The beginning and the end of a kernel entry: the budget check of the current thread, and the switch to the
+//! thread that runs next.
+
+mod budget;
+
+pub(crate) use budget::BudgetCheck;

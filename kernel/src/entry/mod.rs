@@ -2,5 +2,6 @@
 //! thread that runs next.
 
 mod budget;
+mod leave;
 
 pub(crate) use budget::BudgetCheck;

@@ -55,7 +55,6 @@ const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
             "choose_again",
             "detach_current_context",
             "is_schedulable",
-            "leave",
             "min_budget",
             "possible_switch_to",
             "recompute_deadlines",
@@ -67,17 +66,9 @@ const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
         "ipc",
         &["finish_pending_yield", "is_handler", "is_limited_inside"],
     ),
-    ("cores", "entry", &["check_budget", "end_slice"]),
-    (
-        "sched",
-        "ipc",
-        &[
-            "ResolvedCapTransfers",
-            "answer_call",
-            "finish_yield_to",
-            "message_word",
-        ],
-    ),
+    ("cores", "entry", &["check_budget", "end_slice", "leave"]),
+    // The state of a core includes that of the messages of the current entry.
+    ("sched", "ipc", &["ResolvedCapTransfers"]),
     ("fastpath", "syscall", &["answer", "with_extra"]),
 ];
 

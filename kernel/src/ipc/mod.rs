@@ -7,6 +7,7 @@ mod donate;
 mod endpoint;
 mod fault;
 mod limit;
+mod reply;
 mod resolved_transfer;
 mod signal;
 mod threshold;

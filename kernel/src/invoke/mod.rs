@@ -9,6 +9,7 @@ mod cnode;
 pub(crate) mod deletion;
 mod domain;
 mod irq;
+mod lookup;
 mod pieces;
 mod request;
 mod sched_context;
@@ -23,6 +24,7 @@ pub use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
 pub use answer::{Answer, Outcome};
 #[cfg(any(test, feature = "invariants"))]
 pub(crate) use irq::notification_slot;
+pub(crate) use lookup::LookupError;
 pub use pieces::in_pieces;
 pub use request::Invocation;
 pub(crate) use untyped::place;
@@ -92,6 +94,6 @@ pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap) -> bool {
 }
 
 /// The method with this label, if this build has it.
-pub(crate) fn method(label: usize) -> Method {
+fn method(label: usize) -> Method {
     Method::from_number(label).unwrap_or(Method::InvalidInvocation)
 }

@@ -69,7 +69,6 @@ const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
     ("cores", "entry", &["check_budget", "end_slice", "leave"]),
     // The state of a core includes that of the messages of the current entry.
     ("sched", "ipc", &["ResolvedCapTransfers"]),
-    ("fastpath", "syscall", &["answer", "with_extra"]),
 ];
 
 /// The names by which code has a `Kernel`.

@@ -15,8 +15,6 @@
 mod entry_lock;
 mod irqs;
 #[cfg(feature = "smp")]
-mod local;
-#[cfg(feature = "smp")]
 mod remote;
 #[cfg(not(feature = "smp"))]
 mod single_core;

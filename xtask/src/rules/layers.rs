@@ -54,19 +54,11 @@ const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
             "charge_slice",
             "choose_again",
             "detach_current_context",
-            "is_schedulable",
             "min_budget",
             "possible_switch_to",
-            "recompute_deadlines",
             "update_time",
         ],
     ),
-    (
-        "cores",
-        "ipc",
-        &["finish_pending_yield", "is_handler", "is_limited_inside"],
-    ),
-    ("cores", "entry", &["check_budget", "end_slice", "leave"]),
     // The state of a core includes that of the messages of the current entry.
     ("sched", "ipc", &["ResolvedCapTransfers"]),
 ];

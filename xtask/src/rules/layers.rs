@@ -67,7 +67,16 @@ const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
 const KERNELS: &[&str] = &["self", "kernel", "owner", "other", "Self", "Kernel"];
 
 pub(super) fn complaints(repository: &Repository) -> Vec<String> {
-    check(repository, LAYERS, EXCEPTIONS)
+    let mut complaints = check(repository, LAYERS, EXCEPTIONS);
+    let names: Vec<_> = LAYERS.iter().map(|layer| format!("`{layer}`")).collect();
+    let list = names.join(", ");
+    let pages = repository.texts(&["house.md"]);
+    complaints.extend(
+        pages
+            .filter(|(_, text)| !text.contains(&list))
+            .map(|(path, _)| format!("{}: the layers are {list}", path.display())),
+    );
+    complaints
 }
 
 fn check(
@@ -329,6 +338,14 @@ impl<A: Arch> Kernel<A> {
         ];
         let complaints = check(&Repository::of(&files), &["low", "high"], &[]);
         assert!(complaints.is_empty(), "{complaints:?}");
+    }
+
+    #[test]
+    fn the_book_lists_the_layers() {
+        let page = |text| complaints(&Repository::of(&[("docs/house.md", text)]));
+        let expected = page("").concat();
+        let list = expected.split(" are ").nth(1).unwrap();
+        assert!(list.starts_with("`error`, `time`, ") && page(list).is_empty());
     }
 
     #[test]

@@ -26,6 +26,20 @@ pub struct PhysAddr(pub usize);
 #[repr(transparent)]
 pub struct Irq(pub usize);
 
+/// The source of an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    /// The core's timer.
+    Timer,
+    /// An interrupt line for users.
+    Line(Irq),
+    /// An IPI: another core has remotely modified this core.
+    #[cfg(feature = "smp")]
+    Core,
+    /// A spurious interrupt: there is nothing to handle.
+    Spurious,
+}
+
 /// The saved registers of a thread, floating-point state included.
 ///
 /// Registers are named by their index in [`abi::registers`]. A context has two program counters: the

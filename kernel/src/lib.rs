@@ -12,19 +12,21 @@
 //! 6. What is not measured is not claimed.
 //!
 //! # Structure
-//! Each layer uses only the layers below it.
+//! Each layer uses only the layers below it (`cargo xtask check`; `docs/src/inside/house.md` has the exceptions).
 //!
 //! | layer | modules | contents |
 //! |---|---|---|
-//! | 0 | [`time`], [`budget`], [`collections`], [`token`] | units, replenishment arithmetic, queues, handles |
-//! | 1 | [`arch`] | the only interface to the hardware |
-//! | 2 | [`cap`] | capabilities, slots, derivation tree |
-//! | 3 | [`object`] | the objects, and the rules that concern a single object |
+//! | 0 | [`error`], [`time`], [`token`], [`collections`], `sync`, [`budget`] | errors, units, handles, queues, locks, replenishment arithmetic |
+//! | 1 | [`cap`] | capabilities, slots, derivation tree |
+//! | 2 | [`object`] | the objects, and the rules that concern a single object |
+//! | 3 | [`cores`] | the kernels of the cores, the entry lock, remote accesses |
 //! | 4 | [`sched`] | scheduling: ready and release queues, charging, domains, timer |
 //! | 5 | [`ipc`] | communication between threads: transfer, donation, replies, signals, faults |
-//! | 6 | [`invoke`] | invocations of objects: decode, check, perform |
-//! | 7 | [`fastpath`], [`syscall`], [`boot`] | fast paths; the dispatcher; the first thread |
-//! | none | [`cores`], `sync`, [`trace`], [`console`], `threads`, `invariants` | the cores and their locks; the log; text for people; invariants |
+//! | 6 | `entry` | the beginning and the end of a kernel entry |
+//! | 7 | [`invoke`] | invocations of objects: decode, check, perform |
+//! | 8 | [`fastpath`] | fast paths |
+//! | 9 | [`syscall`], [`boot`] | the dispatcher; the first thread |
+//! | none | [`arch`], [`trace`], [`console`], `threads`, `invariants` | the only interface to the hardware; the log; text for people; invariants |
 //!
 //! # The path of a system call
 //! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher looks up the
@@ -50,6 +52,8 @@ pub mod cap;
 pub mod collections;
 pub mod console;
 pub mod cores;
+mod entry;
+pub mod error;
 pub mod fastpath;
 #[cfg(any(test, feature = "invariants"))]
 pub mod invariants;

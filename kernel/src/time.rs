@@ -2,6 +2,8 @@
 
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
+use abi::WORD_BITS;
+
 /// Ticks of the platform's clock: a time since boot, or a duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
@@ -54,6 +56,17 @@ impl SubAssign for Ticks {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Microseconds(pub u64);
+
+impl Microseconds {
+    /// As message words: one on 64-bit machines, low and high on 32-bit ones.
+    pub(crate) const fn words(self) -> ([usize; 2], usize) {
+        if WORD_BITS == 64 {
+            ([self.0 as usize, 0], 1)
+        } else {
+            ([self.0 as usize, (self.0 >> 32) as usize], 2)
+        }
+    }
+}
 
 /// The relation of ticks to microseconds on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

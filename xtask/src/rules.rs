@@ -3,6 +3,7 @@
 
 mod coverage;
 mod dependencies;
+mod layers;
 mod length;
 mod links;
 mod lints;
@@ -57,6 +58,7 @@ pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
     let rules = [
         coverage::complaints,
         dependencies::complaints,
+        layers::complaints,
         length::complaints,
         links::complaints,
         lints::complaints,

@@ -8,6 +8,7 @@ use super::slot::Marks;
 use super::{Cap, RawCap, Slot};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
+use crate::error::Error;
 use crate::token::Ptr;
 
 /// Records a changed slot. Kernels with invariant checks check it at the end of the kernel entry.
@@ -211,4 +212,24 @@ pub fn swap_slots<A: Arch>(
     move_full(kernel, first.0, aside, first.1);
     move_full(kernel, second.0, first.0, second.1);
     move_full(kernel, aside, second.0, first.1);
+}
+
+/// The capability that a copy of `cap`, which is in `slot`, becomes; null if it cannot be copied.
+///
+/// # Errors
+/// [`Error::RevokeFirst`] for untyped memory in use; the architecture's errors for its own kinds.
+pub(crate) fn derive<A: Arch>(
+    kernel: &mut Kernel<A>,
+    slot: Ptr<Slot<A>>,
+    cap: Cap<A>,
+) -> Result<Cap<A>, Error> {
+    match cap {
+        Cap::Untyped(_) if has_children(kernel, slot) => Err(Error::RevokeFirst),
+        Cap::IrqControl | Cap::Zombie(_) => Ok(Cap::Null),
+        Cap::Arch(cap) => {
+            debug_assert!(cap.encode().tag() % 2 == 1);
+            Ok(kernel.arch.derive(cap)?.map_or(Cap::Null, Cap::Arch))
+        }
+        other => Ok(other),
+    }
 }

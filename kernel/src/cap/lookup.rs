@@ -5,7 +5,7 @@ use abi::{LookupFailure, WORD_BITS};
 use super::{CNode, Cap, Slot};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::invoke::Error;
+use crate::error::Error;
 use crate::token::Ptr;
 
 /// State of a lookup that descends through CNodes.

@@ -10,7 +10,7 @@ mod slot;
 pub use derivation::{
     child_of, has_children, insert_child, insert_copy, is_last, move_cap, remove_cap, swap_slots,
 };
-pub(crate) use derivation::{insert_packed_child, insert_root};
+pub(crate) use derivation::{derive, insert_packed_child, insert_root};
 pub use kind::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
 pub use layout::Packing;
 #[cfg(feature = "smp")]

@@ -1,4 +1,4 @@
-//! Kernel entry and exit with several cores.
+//! The entry lock, from the side of one core.
 
 use core::mem::offset_of;
 
@@ -35,9 +35,9 @@ pub struct EntryLock<A: Arch> {
     core: usize,
     mode: Mode,
     /// A remote access found the current head replenishment used up, and has charged it.
-    pub(super) timeslice_ended: bool,
+    pub(crate) timeslice_ended: bool,
     /// The clock reading with which `is_time_local` has decided.
-    pub(super) clock_reading: Option<Ticks>,
+    pub(crate) clock_reading: Option<Ticks>,
     /// The cores that this core has modified in exclusive mode.
     pub(super) accessed_cores: CoreSet,
 }
@@ -83,21 +83,12 @@ impl<A: Arch> EntryLock<A> {
         self.mode == Mode::Shared
     }
 
-    pub(super) fn is_exclusive(&self) -> bool {
+    pub(crate) fn is_exclusive(&self) -> bool {
         self.mode == Mode::Exclusive
     }
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The first kernel entry of a secondary core: from now on it runs the threads that it is given.
-    pub fn join(&mut self) {
-        self.core.now = self.arch.now();
-        self.enter_exclusive();
-        self.choose_again();
-        self.leave();
-        self.exit_kernel();
-    }
-
     /// Enters in shared mode, if no core holds the entry lock exclusively and this core was not remotely
     /// modified. Otherwise changes nothing.
     #[inline(always)]
@@ -162,53 +153,6 @@ impl<A: Arch> Kernel<A> {
             && (self.entry_lock.mode == Mode::Exclusive || is_local(self) || self.enter_exclusive())
     }
 
-    /// Enters, in exclusive mode unless the current thread's request is core-local. Returns whether to handle
-    /// the request now; otherwise the entry is over, and the thread restarts its system call when it next
-    /// runs.
-    #[inline(always)]
-    pub(crate) fn enter_for_thread(&mut self, is_local: fn(&mut Self) -> bool) -> bool {
-        self.enter_as_needed(is_local) || self.enter_after_remote_access(is_local)
-    }
-
-    /// The same after this core was remotely modified. The modifications take effect first: that ends like a
-    /// kernel entry, with the choice of a thread. If the current thread continues, its request is handled in
-    /// this same entry. If it had to restart from user mode, a core that keeps entering in exclusive mode
-    /// could starve it.
-    ///
-    /// An entry waits for the entry lock three times at most: at its beginning, in `apply_remote_changes` for the effects
-    /// of the time that has passed, and for its request. After the second wait this core holds the lock
-    /// exclusively.
-    #[cold]
-    fn enter_after_remote_access(&mut self, is_local: fn(&mut Self) -> bool) -> bool {
-        loop {
-            let asked = self.core.current.map(|thread| {
-                let context = &mut self[thread].context;
-                let next = context.next_pc();
-                context.restart();
-                (thread, next)
-            });
-            self.apply_remote_changes();
-            self.check_budget();
-            // A thread that a remote access has stopped is in another state. So is one that it has stalled:
-            // its registers may have been written, and the new values count.
-            let asked = asked.filter(|&(thread, _)| {
-                self.core.current == Some(thread)
-                    && matches!(self[thread].state, ThreadState::Running)
-            });
-            self.leave();
-            let Some((thread, next)) = asked else {
-                return false;
-            };
-            if self.core.current != Some(thread) {
-                return false;
-            }
-            self[thread].context.set_next_pc(next);
-            if self.enter_as_needed(is_local) {
-                return true;
-            }
-        }
-    }
-
     /// Reads the clock. In shared mode, after `is_time_local` has decided, returns the reading of that decision.
     pub(crate) fn read_clock(&mut self) -> Ticks {
         match self.entry_lock.clock_reading.take() {
@@ -255,20 +199,6 @@ impl<A: Arch> Kernel<A> {
 
     fn take_unmodified(&mut self) -> bool {
         !core::mem::take(&mut self.entry_lock.remotely_modified)
-    }
-
-    /// Applies the effects of the time that has passed, after remote accesses. Enters in exclusive mode
-    /// unless these effects are core-local.
-    pub(crate) fn apply_remote_changes(&mut self) {
-        while !self.entry_lock.is_exclusive()
-            && (self.entry_lock.timeslice_ended || !self.is_time_local())
-        {
-            // Remote accesses during this wait are covered, too.
-            self.enter_exclusive();
-        }
-        self.account_before_remote_access();
-        self.end_exhausted_slice();
-        self.recompute_deadlines();
     }
 
     /// Whether another core has modified this core's state since its last kernel entry.

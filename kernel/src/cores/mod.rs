@@ -6,16 +6,14 @@
 //!
 //! An operation that needs more takes the entry lock (`BigReaderLock` in `sync`) in *exclusive mode*. Then it may
 //! access the kernels of other cores: a *remote access*. Those cores find out what has changed at their next
-//! kernel entry; an IPI at the end of the operation makes this soon. `gate` has kernel entry and exit,
-//! `visit` the remote accesses.
+//! kernel entry; an IPI at the end of the operation makes this soon. `entry_lock` has the lock, `remote` the
+//! remote accesses; what a kernel entry does with them is in the module `entry`.
 //!
 //! A kernel for one core has none of this: `Kernel::owning_core` is the kernel itself.
 
 #[cfg(feature = "smp")]
 mod entry_lock;
 mod irqs;
-#[cfg(feature = "smp")]
-mod local;
 #[cfg(feature = "smp")]
 mod remote;
 #[cfg(not(feature = "smp"))]

@@ -112,7 +112,7 @@ impl<A: Arch> Kernel<A> {
     /// put the current thread into a queue or taken its context, charging stops here, because the remaining
     /// budget has been relied on: the thread waits by it, or another thread uses it. A head replenishment
     /// that is used up is charged at once, although the thread runs until its core notices.
-    pub(super) fn account_before_remote_access(&mut self) {
+    pub(crate) fn account_before_remote_access(&mut self) {
         if let Some(context) = self.core.current_context
             && !self.core.current.is_some_and(|thread| {
                 self[context].thread == Some(thread) && self[thread].membership == Membership::None
@@ -128,21 +128,6 @@ impl<A: Arch> Kernel<A> {
         {
             self.charge_slice(context, used);
             self.entry_lock.timeslice_ended = true;
-        }
-    }
-
-    /// Ends the current thread's turn, if a remote access found its head replenishment used up.
-    pub(super) fn end_exhausted_slice(&mut self) {
-        if core::mem::take(&mut self.entry_lock.timeslice_ended)
-            && let (Some(thread), Some(context)) = (self.core.current, self.core.current_context)
-            && self.is_schedulable(thread)
-            && self[thread].membership == Membership::None
-        {
-            // The time consumed since then is charged before the thread waits for more budget, and later time
-            // is not: this entry may take a while.
-            self.detach_current_context(context);
-            self.end_slice(thread, context, true);
-            self.choose_again();
         }
     }
 
@@ -287,7 +272,6 @@ impl<A: Arch> Kernel<A> {
 
     /// Migrates a scheduling context, with the thread that runs on it.
     pub(crate) fn migrate_context(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
-        self.finish_pending_yield(context);
         self[context].core = core;
         if let Some(reply) = self[context].reply {
             self[reply].set_core(core);

@@ -7,7 +7,6 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
 use crate::sched::Core;
-use crate::syscall::Interrupt;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -132,36 +131,5 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn read_clock(&mut self) -> Ticks {
         self.arch.now()
-    }
-
-    #[inline(always)]
-    pub(crate) fn enter_for_thread(&mut self, _is_local: fn(&mut Self) -> bool) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    pub(crate) fn apply_remote_changes(&mut self) {}
-
-    #[inline(always)]
-    pub(crate) fn exit_kernel(&mut self) {}
-
-    #[inline(always)]
-    pub(crate) fn is_contended(&self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_system_call_local(&mut self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_fault_local(&mut self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_interrupt_local(&mut self, _interrupt: Interrupt) -> bool {
-        true
     }
 }

@@ -3,11 +3,11 @@
 use abi::{LookupFailure, Method, Rights};
 
 use super::{
-    Answer, Error, Failure, Invocation, Outcome, deletion, derive, preempt_after_lookup, threshold,
+    Answer, Error, Failure, Invocation, Outcome, deletion, preempt_after_lookup, threshold,
 };
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, Slot, insert_copy, lookup_slot, move_cap, swap_slots};
+use crate::cap::{CNode, Cap, Slot, derive, insert_copy, lookup_slot, move_cap, swap_slots};
 use crate::token::Ptr;
 
 pub(super) fn invoke<A: Arch>(

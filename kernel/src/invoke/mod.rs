@@ -9,6 +9,7 @@ mod cnode;
 pub(crate) mod deletion;
 mod domain;
 mod irq;
+mod lookup;
 mod pieces;
 mod request;
 mod sched_context;
@@ -18,10 +19,12 @@ mod thread_spaces;
 mod threshold;
 mod untyped;
 
-pub(crate) use answer::time_words;
-pub use answer::{Answer, Error, Failure, Outcome};
+pub use crate::error::{Error, Failure};
+pub use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
+pub use answer::{Answer, Outcome};
 #[cfg(any(test, feature = "invariants"))]
 pub(crate) use irq::notification_slot;
+pub(crate) use lookup::LookupError;
 pub use pieces::in_pieces;
 pub use request::Invocation;
 pub(crate) use untyped::emplace;
@@ -30,10 +33,8 @@ pub use untyped::reset;
 use abi::Method;
 
 use crate::Kernel;
-use crate::arch::{Arch, ArchCap};
-use crate::cap::{Cap, RawCap, Slot, has_children};
-use crate::sched::work;
-use crate::token::Ptr;
+use crate::arch::Arch;
+use crate::cap::{Cap, RawCap};
 
 /// Performs an invocation of `cap`, of any kind except endpoint, notification and reply object.
 ///
@@ -92,49 +93,7 @@ pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap) -> bool {
     )
 }
 
-/// The capability that a copy of `cap`, which is in `slot`, becomes; null if it cannot be copied.
-///
-/// # Errors
-/// [`Error::RevokeFirst`] for untyped memory in use; the architecture's errors for its own kinds.
-pub(crate) fn derive<A: Arch>(
-    kernel: &mut Kernel<A>,
-    slot: Ptr<Slot<A>>,
-    cap: Cap<A>,
-) -> Result<Cap<A>, Error> {
-    match cap {
-        Cap::Untyped(_) if has_children(kernel, slot) => Err(Error::RevokeFirst),
-        Cap::IrqControl | Cap::Zombie(_) => Ok(Cap::Null),
-        Cap::Arch(cap) => {
-            debug_assert!(cap.encode().tag() % 2 == 1);
-            Ok(kernel.arch.derive(cap)?.map_or(Cap::Null, Cap::Arch))
-        }
-        other => Ok(other),
-    }
-}
-
-/// Preemption point after a lookup, which may have been long, and before any change.
-///
-/// # Errors
-/// [`Failure::Preempted`] if an interrupt is pending.
-pub fn preempt_after_lookup<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
-    if kernel.is_interrupted() {
-        return Err(Failure::Preempted);
-    }
-    Ok(())
-}
-
-/// Preemption point after the checks of a request for which both the checks and the execution take long.
-///
-/// # Errors
-/// As for [`preempt_after_lookup`].
-pub fn preempt_after_checks<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
-    if kernel.is_interrupted_after(work::CHECKS) {
-        return Err(Failure::Preempted);
-    }
-    Ok(())
-}
-
 /// The method with this label, if this build has it.
-pub(crate) fn method(label: usize) -> Method {
+fn method(label: usize) -> Method {
     Method::from_number(label).unwrap_or(Method::InvalidInvocation)
 }

@@ -135,6 +135,7 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
         owner.stop_idling(thread);
     }
     if moves {
+        kernel.finish_pending_yield(context);
         kernel.migrate_context(context, core as u8);
     }
     let kernel = kernel.kernel_of(core);

@@ -3,10 +3,10 @@
 use abi::IPC_BUFFER_BITS;
 
 use super::thread::{check_handler, install, reload_if_current};
-use super::{Answer, Error, Failure, Invocation, Outcome, deletion, derive, preempt_after_checks};
+use super::{Answer, Error, Failure, Invocation, Outcome, deletion, preempt_after_checks};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
-use crate::cap::{Cap, Slot, insert_copy, is_last};
+use crate::cap::{Cap, Slot, derive, insert_copy, is_last};
 use crate::object::{Thread, ThreadSlot, thread_slot};
 use crate::token::Ptr;
 

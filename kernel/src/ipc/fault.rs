@@ -1,11 +1,11 @@
-//! Fault messages to handlers, and their replies.
+//! Fault messages to handlers.
 
 use abi::breakpoint::{SINGLE_STEP, SOFTWARE};
 use abi::fault::{
     DEBUG_EXCEPTION_LENGTH, DEBUG_EXCEPTION_SHORT_LENGTH, FaultLabel, LONG_TIMEOUT_LENGTH,
     TIMEOUT_LENGTH, USER_EXCEPTION_LENGTH, VM_FAULT_LENGTH,
 };
-use abi::registers::{CAP, INFO, PC, TIMEOUT_REPLY, UNKNOWN_SYSCALL, USER_EXCEPTION};
+use abi::registers::{CAP, INFO, PC, UNKNOWN_SYSCALL, USER_EXCEPTION};
 use abi::{MessageInfo, Rights};
 
 use super::SendOptions;
@@ -13,17 +13,17 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
-use crate::invoke::time_words;
-use crate::object::{
-    ContextFlag, Fault, PendingFault, Progress, Reply, Thread, ThreadSlot, ThreadState,
-};
-use crate::time::Ticks;
+use crate::object::{Fault, PendingFault, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 use crate::trace::info;
 
 impl<A: Arch> Kernel<A> {
     /// The endpoint capability in a handler slot of a thread, if it is valid for fault messages.
-    fn handler(&self, thread: Ptr<Thread<A>>, slot: ThreadSlot) -> Option<EndpointCap<A>> {
+    pub(super) fn handler(
+        &self,
+        thread: Ptr<Thread<A>>,
+        slot: ThreadSlot,
+    ) -> Option<EndpointCap<A>> {
         match self[thread].cap(slot) {
             Cap::Endpoint(cap) if is_handler(&cap) => Some(cap),
             _ => None,
@@ -60,51 +60,6 @@ impl<A: Arch> Kernel<A> {
         self.core.unhandled_fault = true;
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::Inactive;
-    }
-
-    /// Reports to the timeout handler of a thread, if there is one, that its budget has run out or what
-    /// `flags` say ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
-    pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {
-        let Some(context) = self[thread].sched_context else {
-            return false;
-        };
-        let badge = self[context].badge;
-        let timed = self.timer_of(context) < Ticks::NEVER;
-        let more = (timed || self[context].has(ContextFlag::Idling)).then_some(flags);
-        let told = self.report_timeout(thread, badge, more);
-        if told && timed {
-            self.stop_timer(context);
-        }
-        told
-    }
-
-    /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread, if
-    /// there is one. Returns whether there is.
-    pub(super) fn report_timeout(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        badge: usize,
-        more: Option<usize>,
-    ) -> bool {
-        // The context is not donated, because it has no budget left: the handler needs its own context, and
-        // its endpoint must have no threshold.
-        let Some(handler) = self
-            .handler(thread, ThreadSlot::TimeoutHandler)
-            .filter(|handler| self[handler.object].threshold().is_none())
-        else {
-            return false;
-        };
-        self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
-        self.send(
-            thread,
-            handler,
-            SendOptions {
-                blocking: true,
-                call: true,
-                donate: false,
-            },
-        );
-        true
     }
 
     /// Prints a fault for which a thread has no handler to the console.
@@ -206,97 +161,15 @@ impl<A: Arch> Kernel<A> {
         let Some(context) = self[sender].sched_context else {
             return 1;
         };
-        let (consumed, count) = time_words(self.take_consumed(context));
+        let (consumed, count) = self.take_consumed(context).words();
         words[1..TIMEOUT_LENGTH].copy_from_slice(&consumed[..count]);
         let Some(flags) = more else {
             return TIMEOUT_LENGTH;
         };
         words[TIMEOUT_LENGTH] = flags;
         let now = self.arch.clock().microseconds(self.core.now);
-        words[TIMEOUT_LENGTH + 1..LONG_TIMEOUT_LENGTH].copy_from_slice(&time_words(now).0[..count]);
+        words[TIMEOUT_LENGTH + 1..LONG_TIMEOUT_LENGTH].copy_from_slice(&now.words().0[..count]);
         LONG_TIMEOUT_LENGTH
-    }
-
-    /// Replies to the caller that `reply` tracks with the message of `replier`; does nothing if there is
-    /// no caller.
-    pub(crate) fn reply(&mut self, replier: Ptr<Thread<A>>, reply: Ptr<Reply<A>>, grant: bool) {
-        let Some(caller) = self[reply].thread() else {
-            return;
-        };
-        match self[caller].state {
-            ThreadState::BlockedOnReply { .. } if !self.is_limited_inside(reply) => {}
-            ThreadState::BlockedOnReply { .. } | ThreadState::BlockedOnReturn { .. } => {
-                return self.fail_call(caller, reply);
-            }
-            _ => return,
-        }
-        self.pop_call(caller, reply);
-        let fault = self[caller].fault.get();
-        match fault {
-            None => {
-                self.transfer(replier, caller, None, 0, grant);
-                self[caller].state = ThreadState::Running;
-            }
-            Some(fault) => {
-                let restart = self.apply_fault_reply(replier, caller, fault);
-                self[caller].fault = PendingFault::None;
-                self[caller].state = if restart {
-                    ThreadState::Restart
-                } else {
-                    ThreadState::Inactive
-                };
-            }
-        }
-        self.wake_context(caller);
-        if !self[caller].is_runnable() || self[caller].sched_context.is_none() {
-            return;
-        }
-        let from_timeout = matches!(fault, Some(Fault::Timeout { .. }));
-        if self.is_schedulable(caller)
-            && !self.has_budget(caller)
-            && !from_timeout
-            && self.raise_timeout(caller, 0)
-        {
-            return;
-        }
-        self.possible_switch_to(caller);
-    }
-
-    /// Applies the reply of a fault handler; returns whether the thread continues.
-    pub(crate) fn apply_fault_reply(
-        &mut self,
-        handler: Ptr<Thread<A>>,
-        thread: Ptr<Thread<A>>,
-        fault: Fault,
-    ) -> bool {
-        let registers: &[usize] = match fault {
-            Fault::Cap { .. } | Fault::Vm { .. } => return true,
-            Fault::UnknownSyscall { .. } => &UNKNOWN_SYSCALL,
-            Fault::UserException { .. } => &USER_EXCEPTION,
-            Fault::Timeout { .. } => &TIMEOUT_REPLY,
-            Fault::Debug { .. } => &[],
-        };
-        self[thread].progress = Progress::None;
-        let (length, buffer) = self.message_extent(handler);
-        for (index, register) in registers.iter().enumerate().take(length) {
-            let word = self.message_word_in(handler, buffer, index);
-            self[thread].context.set(*register, word);
-        }
-        let goes_on = MessageInfo(self[handler].context.get(INFO)).label() == 0;
-        match fault {
-            // The reply may say how many instructions to execute until the next fault; the default is 1.
-            Fault::Debug {
-                reason: SINGLE_STEP,
-                ..
-            } if goes_on => {
-                let instructions = match length {
-                    0 => 1,
-                    _ => self.message_word(handler, 0),
-                };
-                A::step(self, thread, None, instructions).is_ok()
-            }
-            _ => goes_on,
-        }
     }
 }
 

@@ -23,30 +23,6 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// The time that may be consumed from a context until its limit is reached; `None` if it has no limit.
-    #[inline]
-    pub(crate) fn limit_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
-        let end = self[context].limit?;
-        let used = self.total_consumed(context);
-        // Past the end the difference is negative.
-        Some(Ticks((end.get().wrapping_sub(used) as i64).max(0) as u64))
-    }
-
-    /// The total consumed of a context, including time that is not yet charged.
-    pub(super) fn total_consumed(&self, context: Ptr<SchedContext<A>>) -> u64 {
-        let charged = self[context].total_consumed();
-        charged.wrapping_add(self.uncharged(context).0)
-    }
-
-    /// The time consumed from a context and not yet charged to it.
-    pub(super) fn uncharged(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        if self.is_current_context(context) {
-            self.core_of(self[context].core).consumed
-        } else {
-            Ticks::ZERO
-        }
-    }
-
     /// Applies the limit of the caller's context to a nested call, for which a lower one may be set later.
     #[cold]
     pub(super) fn inherit_limit(

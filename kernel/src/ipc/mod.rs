@@ -7,9 +7,11 @@ mod donate;
 mod endpoint;
 mod fault;
 mod limit;
+mod reply;
 mod resolved_transfer;
 mod signal;
 mod threshold;
+mod timeout;
 mod transfer;
 mod yield_to;
 

@@ -14,8 +14,9 @@ use super::transfer::ExtraCaps;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Slot, lookup_quickly, lookup_slot};
-use crate::invoke::{Failure, preempt_after_checks, preempt_after_lookup};
+use crate::error::Failure;
 use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadSlot, ThreadState};
+use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
 use crate::token::Ptr;
 
 /// The resolved capability transfer of one message.

@@ -15,7 +15,7 @@ use super::{Receiver, SendOptions};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
-use crate::invoke::Error;
+use crate::error::Error;
 use crate::object::{
     ContextFlag, Endpoint, EndpointState, EndpointThreshold, PendingFault, Progress, SchedContext,
     Thread, ThreadState,
@@ -211,13 +211,6 @@ impl<A: Arch> Kernel<A> {
             let budget = context.map_or(Ticks::ZERO, |context| self.available_budget(context));
             self.write_budget(receiver, budget);
         }
-    }
-
-    /// The time that may be consumed from the head replenishment of a context, up to its limit.
-    pub(crate) fn available_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        let head = self[context].head().amount;
-        let head = head.saturating_sub(self.uncharged(context));
-        head.min(self.limit_of(context).unwrap_or(Ticks::NEVER))
     }
 
     /// Appends a budget to the message that a receiver has got.

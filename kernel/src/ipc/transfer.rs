@@ -6,8 +6,7 @@ use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
 use super::Buffer;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot, insert_copy};
-use crate::invoke::derive;
+use crate::cap::{Cap, Slot, derive, insert_copy};
 use crate::object::{Endpoint, Thread};
 use crate::token::Ptr;
 

@@ -1,71 +1,18 @@
 //! `SchedContext_YieldTo` and `SchedContext_YieldToTimeout`: run the thread of a scheduling context, and
 //! report how much of the context was consumed.
 //!
-//! The caller stays linked with the context while it waits for the answer or has a timer set. A thread
-//! has at most one timer, and so has a context.
+//! The caller stays linked with the context while it waits for the answer or has a timer set; these links
+//! and timers are in `sched::timer`.
 
 use abi::yield_target;
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::invoke::time_words;
-use crate::object::{
-    ContextFlag, Fault, PendingFault, Reply, SchedContext, Thread, ThreadState, YieldAnswer,
-};
+use crate::object::{Fault, PendingFault, Reply, SchedContext, Thread, ThreadState, YieldAnswer};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Links `caller` with `context`, to be answered with the time consumed from it.
-    pub(crate) fn begin_yield_to(
-        &mut self,
-        caller: Ptr<Thread<A>>,
-        context: Ptr<SchedContext<A>>,
-        answer: YieldAnswer,
-    ) {
-        self[caller].yielding_to = Some(context);
-        self[caller].yield_answer = Some(answer);
-        self[context].yielded_from = Some(caller);
-    }
-
-    /// Sets the timer of `context`: the run of its thread ends at `moment` at the latest.
-    pub(crate) fn start_timer(
-        &mut self,
-        caller: Ptr<Thread<A>>,
-        context: Ptr<SchedContext<A>>,
-        moment: Ticks,
-    ) {
-        self[caller].yielding_to = Some(context);
-        self[caller].yield_timer = moment;
-        self[context].yielded_from = Some(caller);
-        self[context].set(ContextFlag::NeedsCheck, true);
-    }
-
-    /// The time at which the timer of a context expires.
-    pub(crate) fn timer_of(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        let setter = self[context].yielded_from;
-        setter.map_or(Ticks::NEVER, |thread| self[thread].yield_timer)
-    }
-
-    /// Removes the timer of a context.
-    pub(crate) fn stop_timer(&mut self, context: Ptr<SchedContext<A>>) {
-        if let Some(caller) = self[context].yielded_from {
-            self[caller].yield_timer = Ticks::NEVER;
-            if self[caller].yield_answer.is_none() {
-                self.cancel_yield_to(caller);
-            }
-        }
-    }
-
-    /// Unlinks `caller` from its context: it gets no answer, and its timer is removed.
-    pub(crate) fn cancel_yield_to(&mut self, caller: Ptr<Thread<A>>) {
-        if let Some(context) = self[caller].yielding_to.take() {
-            self[context].yielded_from = None;
-            self[caller].yield_answer = None;
-            self[caller].yield_timer = Ticks::NEVER;
-        }
-    }
-
     /// Answers `caller`, because it runs again or its context is deleted. Its timer stays set.
     pub(crate) fn finish_yield_to(&mut self, caller: Ptr<Thread<A>>) {
         let Some(context) = self[caller].yielding_to else {
@@ -96,7 +43,7 @@ impl<A: Arch> Kernel<A> {
         context: Ptr<SchedContext<A>>,
         answer: YieldAnswer,
     ) {
-        let (used, count) = time_words(self.take_consumed(context));
+        let (used, count) = self.take_consumed(context).words();
         let now = self.arch.clock().microseconds(self.core.now);
         let mut words = [0; 5];
         words[..count].copy_from_slice(&used[..count]);
@@ -104,7 +51,7 @@ impl<A: Arch> Kernel<A> {
         let length = match answer {
             YieldAnswer::Short => count,
             YieldAnswer::Long => {
-                words[count + 1..][..count].copy_from_slice(&time_words(now).0[..count]);
+                words[count + 1..][..count].copy_from_slice(&now.words().0[..count]);
                 2 * count + 1
             }
         };

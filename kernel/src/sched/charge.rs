@@ -1,23 +1,19 @@
-//! Accounting: charging scheduling contexts, and the end of budgets and timeslices.
-
-use abi::fault::timeout_flags;
+//! Accounting: charging scheduling contexts, and how long each can still be used.
 
 use crate::Kernel;
-use crate::arch::{Arch, UserContext};
-use crate::object::{ContextFlag, Progress, SchedContext, Thread, ThreadState};
+use crate::arch::Arch;
+use crate::object::{ContextFlag, Progress, SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
-use crate::trace::debug;
 
-/// The result of the budget check: whether the current thread may make its request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BudgetCheck {
-    /// It has the budget.
-    Passed,
-    /// It has the budget, but its context needs a budget check at each entry.
-    NeedsCheck,
-    /// It has not, and its timeslice has ended.
-    Exhausted,
+/// What ends the run of the current thread.
+pub(crate) enum Spent {
+    /// The head replenishment of its context is used up.
+    Budget,
+    /// The limit of its context is reached.
+    Limit,
+    /// The timer of its context has expired.
+    Timer,
 }
 
 /// The remaining budget of the current context; nothing without a context.
@@ -48,51 +44,28 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Whether the current thread has budget for its request. If not, its timeslice ends, and it restarts its
-    /// system call when it next runs.
+    /// What ends the use of the current context, which is configured, if anything does.
     #[inline(always)]
-    pub(crate) fn check_budget(&mut self) -> BudgetCheck {
-        if self.core.consumed < self.core.check_threshold && !self.domain_expired() {
-            return BudgetCheck::Passed;
-        }
-        self.examine_budget()
-    }
-
-    /// The slow path of the budget check.
-    #[cold]
-    fn examine_budget(&mut self) -> BudgetCheck {
-        let (Some(thread), Some(context)) = (self.core.current, self.core.current_context) else {
-            return BudgetCheck::Passed;
-        };
+    pub(crate) fn spent(&mut self, context: Ptr<SchedContext<A>>) -> Option<Spent> {
         let (consumed, minimum) = (self.core.consumed, self.min_budget());
-        let mut result = BudgetCheck::Passed;
-        if self[context].is_configured() {
-            if !self[context].refills().is_sufficient(consumed, minimum) {
-                result = BudgetCheck::Exhausted;
-                self.charge_current(consumed, true);
-            } else if self.limit_of(context) == Some(Ticks::ZERO) {
-                result = BudgetCheck::Exhausted;
-                self.end_limit(thread, context);
-            } else if self.timer_of(context) <= self.core.now {
-                result = BudgetCheck::Exhausted;
-                self.end_by_timer(thread, context);
-            } else if self.still_needs_check(thread, context) {
-                result = BudgetCheck::NeedsCheck;
-            }
+        if !self[context].refills().is_sufficient(consumed, minimum) {
+            Some(Spent::Budget)
+        } else if self.limit_of(context) == Some(Ticks::ZERO) {
+            Some(Spent::Limit)
+        } else if self.timer_of(context) <= self.core.now {
+            Some(Spent::Timer)
+        } else {
+            None
         }
-        if result != BudgetCheck::Exhausted && self.domain_expired() {
-            result = BudgetCheck::Exhausted;
-            self.choose_again();
-        }
-        if result == BudgetCheck::Exhausted && self[thread].is_runnable() {
-            self[thread].state = ThreadState::Restart;
-        }
-        result
     }
 
     /// Whether entries on `context` still need a budget check: it has a limit or a timer, it is idling, or
     /// its thread repeats a deferred send.
-    fn still_needs_check(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) -> bool {
+    pub(crate) fn still_needs_check(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+    ) -> bool {
         if !self[context].has(ContextFlag::NeedsCheck) {
             return false;
         }
@@ -173,22 +146,6 @@ impl<A: Arch> Kernel<A> {
         Some(limit.min(self.timer_of(context).max(self.core.now)))
     }
 
-    /// Charges the current context and ends the timeslice of its thread.
-    ///
-    /// The timeslice of a round-robin context ends however little of it was used.
-    fn charge_current(&mut self, usage: Ticks, may_time_out: bool) {
-        let Some(context) = self.core.current_context else {
-            return;
-        };
-        self.charge_slice(context, usage);
-        if let Some(thread) = self.core.current
-            && self.is_schedulable(thread)
-        {
-            self.end_slice(thread, context, may_time_out);
-            self.choose_again();
-        }
-    }
-
     /// Charges the current context, of which the timeslice or head replenishment is used up.
     #[inline(always)]
     pub(crate) fn charge_slice(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
@@ -201,40 +158,8 @@ impl<A: Arch> Kernel<A> {
         self.core.reprogram = true;
     }
 
-    /// The timeslice of the current thread is over: raises a timeout fault, or puts the thread at the end of
-    /// its ready queue, or lets it wait for a replenishment.
-    pub(crate) fn end_slice(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        context: Ptr<SchedContext<A>>,
-        may_time_out: bool,
-    ) {
-        debug!(
-            "core {}: slice of {:#x} ends",
-            self.core.id,
-            thread.address()
-        );
-        let may_time_out = may_time_out && !self[context].is_round_robin();
-        if may_time_out && self.raise_timeout(thread, 0) {
-            return;
-        }
-        self.wait_for_turn(thread);
-    }
-
-    /// The time has come at which `YieldToTimeout` ends the run of the current thread.
-    #[cold]
-    fn end_by_timer(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
-        self.commit_time();
-        self.core.reprogram = true;
-        if !self.raise_timeout(thread, timeout_flags::MOMENT) {
-            self.stop_timer(context);
-            self.wait_for_turn(thread);
-        }
-        self.choose_again();
-    }
-
     /// Puts a thread that ran at the end of its ready queue, or lets it wait for its next replenishment.
-    pub(super) fn wait_for_turn(&mut self, thread: Ptr<Thread<A>>) {
+    pub(crate) fn wait_for_turn(&mut self, thread: Ptr<Thread<A>>) {
         if self.has_budget(thread) {
             self.ready_back(thread);
         } else {
@@ -276,73 +201,9 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The current thread gives up its remaining timeslice (`Yield`).
-    pub(crate) fn yield_slice(&mut self) {
-        let Some(context) = self.core.current_context else {
-            return;
-        };
-        let consumed = self[context].consumed.saturating_add(self.core.consumed);
-        let rest = self[context].head().amount;
-        match self.limit_of(context) {
-            Some(limit) if self.core.consumed + limit <= rest => self.give_up_limit(context, limit),
-            _ => self.charge_current(rest, false),
-        }
-        // Time that is given up does not count as consumed.
-        self[context].consumed = consumed;
-    }
-
-    /// The current thread gives up the remaining limit of a donated context; its remaining budget is the
-    /// caller's.
-    #[cold]
-    fn give_up_limit(&mut self, context: Ptr<SchedContext<A>>, limit: Ticks) {
-        self.core.consumed += limit;
-        if let Some(thread) = self.core.current {
-            // It has yielded: when it has budget again, it continues at the next instruction.
-            self[thread].context.complete_system_call();
-            self.end_limit(thread, context);
-        }
-    }
-
     /// Takes and resets the consumed time of a context.
     pub(crate) fn take_consumed(&mut self, context: Ptr<SchedContext<A>>) -> Microseconds {
         let consumed = core::mem::take(&mut self[context].consumed);
         self.arch.clock().microseconds(consumed)
-    }
-
-    /// A thread is woken by an event: unused budget of a sporadic context counts from now on.
-    #[inline(always)]
-    pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
-        if let Some(context) = self[thread].sched_context
-            && self[context].needs_wakeup_check()
-            && !self.is_current_context(context)
-        {
-            self.wake_with_checks(thread, context);
-        }
-    }
-
-    /// The slow path, for contexts that need a wake-up check. A timer or budget that ended while the thread
-    /// was blocked is reported now.
-    fn wake_with_checks(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
-        let idled = self.stop_idling(thread);
-        if self[context].has(ContextFlag::Sporadic) {
-            let now = self.core.now;
-            self[context].unblock(now);
-        }
-        if !self.is_schedulable(thread) {
-            return;
-        }
-        let flags = if self.timer_of(context) <= self.core.now {
-            timeout_flags::BLOCKED | timeout_flags::MOMENT
-        } else if idled && !self[context].is_round_robin() && !self.has_budget(thread) {
-            timeout_flags::BLOCKED
-        } else {
-            return;
-        };
-        // The operation that it waited for is complete: after the reply to the timeout it continues at the
-        // next instruction.
-        if let ThreadState::Running = self[thread].state {
-            self[thread].context.complete_system_call();
-        }
-        self.raise_timeout(thread, flags);
     }
 }

@@ -1,10 +1,8 @@
 //! Waiting until there is enough budget: replenishments are merged until the head of the list suffices.
 
-use abi::WORD_BITS;
-
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::invoke::Error;
+use crate::error::Error;
 use crate::object::{SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
@@ -21,13 +19,6 @@ pub(crate) enum Funding {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The most that a context can ever have available: its budget, or the remaining limit that it was
-    /// donated with.
-    pub(crate) fn whole_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);
-        self[context].budget.min(limit)
-    }
-
     /// The error for a request of more than a context can ever have available.
     pub(crate) fn too_small(&self, needed: Microseconds, most: Ticks) -> Error {
         let word = |time: Microseconds| time.0.try_into().unwrap_or(usize::MAX);
@@ -69,37 +60,5 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn wait_for_time(&mut self, thread: Ptr<Thread<A>>) {
         self.wait_for_turn(thread);
         self.choose_again();
-    }
-
-    /// `YieldUntilBudget`: the current thread continues when the head replenishment of its context holds an
-    /// amount.
-    pub(crate) fn yield_until_budget(&mut self, thread: Ptr<Thread<A>>) {
-        let Some(context) = self.core.current_context else {
-            return;
-        };
-        let mut amount = self.message_word(thread, 0) as u64;
-        if WORD_BITS == 32 {
-            amount |= (self.message_word(thread, 1) as u64) << 32;
-        }
-        let clock = self.arch.clock();
-        let amount = Microseconds(amount);
-        // An amount beyond the longest period exceeds all budgets; it is not converted, to avoid overflow.
-        let needed = clock.ticks(amount.min(clock.max_period()));
-        // The replenishments of a donated context with a limit are not merged: the caller would have to wait.
-        let most = match self.limit_of(context) {
-            Some(_) => self.available_budget(context),
-            None => self[context].budget,
-        };
-        if needed > most || amount > clock.max_period() {
-            let (code, words, count) = self.too_small(amount, most).message();
-            return self.answer_call(thread, code as usize, &words[..count]);
-        }
-        self.answer_call(thread, 0, &[]);
-        let left = self[context].head().amount;
-        if left.saturating_sub(self.core.consumed) < needed
-            && self.merge_replenishments(context, needed, true) == Funding::Later
-        {
-            self.wait_for_time(thread);
-        }
     }
 }

@@ -64,7 +64,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Switches to the next domain.
-    pub(super) fn next_domain(&mut self) {
+    pub(crate) fn next_domain(&mut self) {
         let next = self.domains.after(self.core.domain.index);
         self.core.domain.enter(&self.domains, next);
         self.core.reprogram = true;

@@ -6,10 +6,9 @@
 
 use super::usage::Entry;
 use crate::Kernel;
-use crate::arch::{Arch, ArchCap, Frame, UserContext};
+use crate::arch::{Arch, ArchCap, Frame, Interrupt, UserContext};
 use crate::cap::{Cap, lookup_cap};
 use crate::object::{Fault, ThreadSlot};
-use crate::syscall::Interrupt;
 use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Rights, Syscall};
 

@@ -4,7 +4,8 @@
 //! the release queues (`release`), and stay there when it is due, until the scheduler picks them. The current
 //! thread is in neither. While the kernel works it only notes what should happen ([`Decision`]); the choice
 //! is made once, at the end of the kernel entry (`decide`). Time is charged at entry and at the choice
-//! (`charge`). The timer is programmed for events that can change which thread runs (`alarm`).
+//! (`charge`). The timer is programmed for events that can change which thread runs (`timer_deadline`). What
+//! follows from the end of a budget, a limit or a timer is in the module `entry`.
 
 mod charge;
 mod criticality;
@@ -14,9 +15,11 @@ mod domain;
 #[cfg(feature = "bench")]
 mod entry_log;
 mod idle;
+mod limit;
 mod membership;
 mod ready;
 mod release;
+mod timer;
 mod timer_deadline;
 mod usage;
 pub mod work;
@@ -27,7 +30,7 @@ use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-pub(crate) use charge::BudgetCheck;
+pub(crate) use charge::Spent;
 #[cfg(any(test, feature = "invariants"))]
 pub(crate) use criticality::band;
 pub(crate) use defer::Funding;

@@ -88,7 +88,7 @@ impl TimerDeadline {
 impl<A: Arch> Kernel<A> {
     /// The level of the current thread, or of the idle loop.
     #[inline(always)]
-    pub(super) fn preemption_rank_of(&self, thread: Option<Ptr<Thread<A>>>) -> u16 {
+    pub(crate) fn preemption_rank_of(&self, thread: Option<Ptr<Thread<A>>>) -> u16 {
         thread.map_or(0, |thread| preemption_rank(self.rank(thread)))
     }
 

@@ -5,9 +5,8 @@
 //! do nothing.
 
 use crate::Kernel;
-use crate::arch::Arch;
+use crate::arch::{Arch, Interrupt};
 use crate::object::{Fault, Thread};
-use crate::syscall::Interrupt;
 use crate::token::Ptr;
 use abi::Syscall;
 
@@ -114,7 +113,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn measure_entry(&mut self, _entry: Entry) {}
 
     #[inline(always)]
-    pub(super) fn measure_exit(&mut self, _before: Option<Ptr<Thread<A>>>) {}
+    pub(crate) fn measure_exit(&mut self, _before: Option<Ptr<Thread<A>>>) {}
 }
 
 #[cfg(feature = "bench")]
@@ -142,7 +141,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Called at kernel exit; `before` is the thread that ran at the entry.
-    pub(super) fn measure_exit(&mut self, before: Option<Ptr<Thread<A>>>) {
+    pub(crate) fn measure_exit(&mut self, before: Option<Ptr<Thread<A>>>) {
         if !self.core.measurement.running {
             return;
         }

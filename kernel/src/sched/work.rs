@@ -8,6 +8,7 @@
 
 use crate::Kernel;
 use crate::arch::Arch;
+use crate::error::Failure;
 use crate::sched::Core;
 
 /// Revoking or deleting a capability.
@@ -97,4 +98,26 @@ impl<A: Arch> Kernel<A> {
         self.core.work = 0;
         true
     }
+}
+
+/// Preemption point after a lookup, which may have been long, and before any change.
+///
+/// # Errors
+/// [`Failure::Preempted`] if an interrupt is pending.
+pub fn preempt_after_lookup<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+    if kernel.is_interrupted() {
+        return Err(Failure::Preempted);
+    }
+    Ok(())
+}
+
+/// Preemption point after the checks of a request for which both the checks and the execution take long.
+///
+/// # Errors
+/// As for [`preempt_after_lookup`].
+pub fn preempt_after_checks<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+    if kernel.is_interrupted_after(CHECKS) {
+        return Err(Failure::Preempted);
+    }
+    Ok(())
 }

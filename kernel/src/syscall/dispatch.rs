@@ -1,13 +1,13 @@
 //! The eleven system calls.
 
-use abi::registers::{CAP, DESTINATION, INFO, MESSAGE_REGISTERS, REPLY};
-use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Rights, Syscall};
+use abi::registers::{CAP, DESTINATION, REPLY};
+use abi::{LookupFailure, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, EndpointCap, RawCap, Slot, lookup_quickly};
-use crate::invoke::{self, Answer, Error, Failure, Invocation, Outcome};
-use crate::ipc::{Buffer, ExtraCaps, ResolvedCapTransfers, SendOptions};
+use crate::cap::{Cap, EndpointCap, RawCap, lookup_quickly};
+use crate::invoke::{self, Answer, Error, Failure, LookupError, Outcome};
+use crate::ipc::{ExtraCaps, ResolvedCapTransfers, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
@@ -196,58 +196,6 @@ impl<A: Arch> Kernel<A> {
         Ok(())
     }
 
-    /// Looks up the capability that a thread invokes, and its extra capabilities. Has no side effects.
-    #[inline(always)]
-    fn find_invoked(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        address: usize,
-    ) -> Result<Invoked<A>, LookupError> {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let found = lookup_quickly(self, root, address);
-        // Lookups in deep capability spaces are long, so there is a preemption point.
-        if self.is_interrupted() {
-            return Err(LookupError::Preempted);
-        }
-        let slot = found.map_err(|failure| LookupError::Missing { address, failure })?;
-        self.with_extra(thread, root, slot)
-    }
-
-    /// Looks up the extra capabilities of an invocation of the capability in `slot`.
-    #[inline(always)]
-    pub(crate) fn with_extra(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        root: Cap<A>,
-        slot: Ptr<Slot<A>>,
-    ) -> Result<Invoked<A>, LookupError> {
-        let info = MessageInfo(self[thread].context.get(INFO));
-        // Looked up once, and only if the message uses it.
-        let buffer = if info.length() > MESSAGE_REGISTERS || info.extra_caps() > 0 {
-            self.send_buffer(thread)
-        } else {
-            None
-        };
-        let mut extra = [None; MAX_EXTRA_CAPS];
-        if let Some(buffer) = buffer {
-            let places = extra.iter_mut().take(info.extra_caps());
-            for (index, place) in places.enumerate() {
-                let address = buffer.extra_cap(index);
-                let found = lookup_quickly(self, root, address);
-                *place = Some(found.map_err(|failure| LookupError::Missing { address, failure })?);
-                if self.is_interrupted() {
-                    return Err(LookupError::Preempted);
-                }
-            }
-        }
-        Ok(Invoked {
-            slot,
-            info,
-            buffer,
-            extra,
-        })
-    }
-
     /// Reports a lookup error of the invoked capability or of an extra capability.
     #[cold]
     fn raise_cap_fault(
@@ -328,68 +276,7 @@ impl<A: Arch> Kernel<A> {
         self.reply(replier, object, grant);
         Ok(Answer::Nothing)
     }
-
-    /// Writes the result of an invocation to its caller.
-    #[inline(always)]
-    pub(crate) fn answer(&mut self, thread: Ptr<Thread<A>>, outcome: &Outcome) {
-        match outcome {
-            Ok(Answer::Nothing) => self.answer_call(thread, 0, &[]),
-            Ok(Answer::Words(words, count)) => self.answer_call(thread, 0, &words[..*count]),
-            Ok(Answer::Written | Answer::Later) | Err(Failure::Preempted) => {}
-            Err(Failure::Error(error)) => self.answer_error(thread, *error),
-        }
-    }
-
-    #[cold]
-    fn answer_error(&mut self, thread: Ptr<Thread<A>>, error: Error) {
-        let (code, words, count) = error.message();
-        self.answer_call(thread, code as usize, &words[..count]);
-    }
-}
-
-/// The results of the lookups for an invocation.
-pub(crate) struct Invoked<A: Arch> {
-    slot: Ptr<Slot<A>>,
-    info: MessageInfo,
-    buffer: Option<Buffer>,
-    extra: ExtraCaps<A>,
-}
-
-impl<A: Arch> Invoked<A> {
-    /// The invocation, for the methods of kernel objects.
-    #[inline(always)]
-    pub(crate) fn invocation(&self, caller: Ptr<Thread<A>>, is_call: bool) -> Invocation<A> {
-        let (length, buffer) = match self.buffer {
-            // Words after the end of the message are not read from the buffer.
-            Some(buffer) if self.info.length() > MESSAGE_REGISTERS => {
-                (self.info.length(), Some(buffer))
-            }
-            _ => (self.info.length().min(MESSAGE_REGISTERS), None),
-        };
-        Invocation {
-            caller,
-            slot: self.slot,
-            method: invoke::method(self.info.label()),
-            length,
-            buffer,
-            extra: self.extra,
-            is_call,
-        }
-    }
 }
 
 /// The operation stopped at a preemption point.
 pub(super) struct Preempted;
-
-/// The reason why no capability is invoked.
-pub(crate) enum LookupError {
-    /// The operation stopped at a preemption point.
-    Preempted,
-    /// An address did not resolve.
-    Missing {
-        /// The address.
-        address: usize,
-        /// The lookup error.
-        failure: LookupFailure,
-    },
-}

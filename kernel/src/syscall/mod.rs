@@ -7,31 +7,21 @@
 mod debug;
 mod dispatch;
 mod receive;
+mod yield_until;
 
 use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Syscall};
 
 use crate::Kernel;
-use crate::arch::{Arch, Irq, UserContext};
+use crate::arch::{Arch, UserContext};
+use crate::entry::BudgetCheck;
 use crate::fastpath::SystemCall;
 use crate::object::{Fault, Progress, Thread};
-use crate::sched::{BudgetCheck, Entry};
+use crate::sched::Entry;
 use crate::token::Ptr;
 use crate::trace::trace;
 
-/// The source of an interrupt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interrupt {
-    /// The core's timer.
-    Timer,
-    /// An interrupt line for users.
-    Line(Irq),
-    /// An IPI: another core has remotely modified this core.
-    #[cfg(feature = "smp")]
-    Core,
-    /// A spurious interrupt: there is nothing to handle.
-    Spurious,
-}
+pub use crate::arch::Interrupt;
 
 /// Whether it is one of the eleven system calls that [`Kernel::dispatch`] performs.
 fn is_dispatched(call: &Syscall) -> bool {

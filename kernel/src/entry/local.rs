@@ -13,14 +13,13 @@ use abi::registers::{CAP, DESTINATION, INFO, REPLY, SYSCALL};
 use abi::{MessageInfo, Syscall};
 
 use crate::Kernel;
-use crate::arch::{Arch, UserContext};
+use crate::arch::{Arch, Interrupt, UserContext};
 use crate::cap::{Cap, lookup_near};
 use crate::ipc::is_handler;
 use crate::object::{
     Above, Endpoint, EndpointState, Fault, Notification, NotificationState, PendingFault, Reply,
     SchedContext, Thread, ThreadSlot, ThreadState,
 };
-use crate::syscall::Interrupt;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {

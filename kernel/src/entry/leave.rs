@@ -1,0 +1,95 @@
+//! The end of a kernel entry.
+
+use crate::Kernel;
+use crate::arch::{Arch, Exit, UserContext};
+use crate::console::debug_line;
+use crate::object::{IrqState, Membership, Thread, ThreadState};
+use crate::sched::Decision;
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Ends a kernel entry: picks the next thread, charges and programs the timer if that changed, and
+    /// switches the architecture to the thread.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self) {
+        if self.can_resume_current() {
+            self.measure_exit(self.core.current);
+            #[cfg(any(test, feature = "invariants"))]
+            self.check_after_entry();
+        } else {
+            self.reschedule_and_exit();
+        }
+    }
+
+    /// Whether nothing in this entry affects which thread runs, on which context and until when, so that
+    /// [`Kernel::reschedule_and_exit`] would change nothing.
+    #[inline(always)]
+    fn can_resume_current(&self) -> bool {
+        let Some(current) = self.core.current else {
+            return false;
+        };
+        let thread = &self[current];
+        let level = self.preemption_rank_of(Some(current));
+        matches!(self.core.decision, Decision::Resume)
+            && !(self.core.reprogram | self.core.reload)
+            && matches!(thread.state, ThreadState::Running)
+            && thread.membership == Membership::None
+            && thread.yielding_to.is_none()
+            && thread.sched_context == self.core.current_context
+            && thread
+                .sched_context
+                .is_some_and(|context| self[context].is_configured())
+            && self.core.timer_deadline.is_right_for(level)
+            && self.core.now < self.core.timer_deadline.time()
+            && !self.domain_expired()
+    }
+
+    #[inline(never)]
+    fn reschedule_and_exit(&mut self) {
+        let before = self.core.current;
+        if self.domain_expired() {
+            self.next_domain();
+        }
+        self.check_new_context();
+        self.pick();
+        self.switch_current_context(self.preemption_rank_of(self.core.current));
+        if let Some(thread) = self.core.current {
+            self.finish_yield_to(thread);
+            if let ThreadState::Restart = self[thread].state {
+                self[thread].context.restart();
+                self[thread].state = ThreadState::Running;
+            }
+        } else if cfg!(feature = "debug") {
+            self.end_if_dead(before);
+        }
+        self.measure_exit(before);
+        if core::mem::take(&mut self.core.reload) || self.core.current != before {
+            A::switch_to(self, self.core.current);
+        }
+        #[cfg(any(test, feature = "invariants"))]
+        self.check_after_entry();
+    }
+
+    /// Ends the run if nothing can ever happen again: no thread is ready or waits for a replenishment, and no
+    /// interrupt line belongs to a user. Otherwise the system would only hang.
+    ///
+    /// The run succeeds if `last`, the thread that ran last, stopped itself. It fails if that thread is
+    /// blocked, or if any fault found no handler.
+    fn end_if_dead(&self, last: Option<Ptr<Thread<A>>>) {
+        let time_comes = self.core.release.is_awaited();
+        let interrupts = self.irqs.iter().any(|line| line.state == IrqState::Issued);
+        // The future of other cores and domains is not known here.
+        if time_comes || interrupts || abi::config::DOMAINS > 1 || crate::cores::CORES > 1 {
+            return;
+        }
+        let stopped = last.is_some_and(|last| matches!(self[last].state, ThreadState::Inactive));
+        let exit = if stopped && !self.core.unhandled_fault {
+            debug_line::<A>(format_args!("kernel: the last thread has stopped"));
+            Exit::Success
+        } else {
+            debug_line::<A>(format_args!("kernel: no thread can ever run again"));
+            Exit::Failure
+        };
+        A::exit(exit);
+    }
+}

@@ -1,0 +1,92 @@
+//! Kernel entries of cores that other cores have modified.
+
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::object::{Membership, ThreadState};
+
+impl<A: Arch> Kernel<A> {
+    /// The first kernel entry of a secondary core: from now on it runs the threads that it is given.
+    pub fn join(&mut self) {
+        self.core.now = self.arch.now();
+        self.enter_exclusive();
+        self.choose_again();
+        self.leave();
+        self.exit_kernel();
+    }
+
+    /// Enters, in exclusive mode unless the current thread's request is core-local. Returns whether to handle
+    /// the request now; otherwise the entry is over, and the thread restarts its system call when it next
+    /// runs.
+    #[inline(always)]
+    pub(crate) fn enter_for_thread(&mut self, is_local: fn(&mut Self) -> bool) -> bool {
+        self.enter_as_needed(is_local) || self.enter_after_remote_access(is_local)
+    }
+
+    /// The same after this core was remotely modified. The modifications take effect first: that ends like a
+    /// kernel entry, with the choice of a thread. If the current thread continues, its request is handled in
+    /// this same entry. If it had to restart from user mode, a core that keeps entering in exclusive mode
+    /// could starve it.
+    ///
+    /// An entry waits for the entry lock three times at most: at its beginning, in `apply_remote_changes` for the effects
+    /// of the time that has passed, and for its request. After the second wait this core holds the lock
+    /// exclusively.
+    #[cold]
+    fn enter_after_remote_access(&mut self, is_local: fn(&mut Self) -> bool) -> bool {
+        loop {
+            let asked = self.core.current.map(|thread| {
+                let context = &mut self[thread].context;
+                let next = context.next_pc();
+                context.restart();
+                (thread, next)
+            });
+            self.apply_remote_changes();
+            self.check_budget();
+            // A thread that a remote access has stopped is in another state. So is one that it has stalled:
+            // its registers may have been written, and the new values count.
+            let asked = asked.filter(|&(thread, _)| {
+                self.core.current == Some(thread)
+                    && matches!(self[thread].state, ThreadState::Running)
+            });
+            self.leave();
+            let Some((thread, next)) = asked else {
+                return false;
+            };
+            if self.core.current != Some(thread) {
+                return false;
+            }
+            self[thread].context.set_next_pc(next);
+            if self.enter_as_needed(is_local) {
+                return true;
+            }
+        }
+    }
+
+    /// Applies the effects of the time that has passed, after remote accesses. Enters in exclusive mode
+    /// unless these effects are core-local.
+    pub(crate) fn apply_remote_changes(&mut self) {
+        while !self.entry_lock.is_exclusive()
+            && (self.entry_lock.timeslice_ended || !self.is_time_local())
+        {
+            // Remote accesses during this wait are covered, too.
+            self.enter_exclusive();
+        }
+        self.account_before_remote_access();
+        self.end_exhausted_slice();
+        self.recompute_deadlines();
+    }
+
+    /// Ends the current thread's turn, if a remote access found its head replenishment used up.
+    fn end_exhausted_slice(&mut self) {
+        if core::mem::take(&mut self.entry_lock.timeslice_ended)
+            && let (Some(thread), Some(context)) = (self.core.current, self.core.current_context)
+            && self.is_schedulable(thread)
+            && self[thread].membership == Membership::None
+        {
+            // The time consumed since then is charged before the thread waits for more budget, and later time
+            // is not: this entry may take a while.
+            self.detach_current_context(context);
+            self.end_slice(thread, context, true);
+            self.choose_again();
+        }
+    }
+}

@@ -1,4 +1,5 @@
-//! Passes the linker scripts of an image: the platform's own, and the one of its architecture that it includes.
+//! Passes the linker scripts of an image: the platform's own, and the one of its architecture that it
+//! includes.
 
 use std::env;
 

@@ -35,8 +35,8 @@ pub fn of_page(method: Method) -> Option<CacheOperation> {
     })
 }
 
-/// Maintains a range of addresses, with preemption points every `bytes`. `writable` says whether users may write
-/// there.
+/// Maintains a range of addresses, with preemption points every `bytes`. `writable` says whether users may
+/// write there.
 ///
 /// # Errors
 /// Invalidation changes the content of memory, so it needs a writable mapping.

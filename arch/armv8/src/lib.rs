@@ -1,5 +1,5 @@
-//! The execution state AArch64 of ARMv8-A: exceptions, caches, translation, floating point, and the boot path up
-//! to the portable kernel. What it shares with AArch32 is in [`arch_arm::machine`]; a platform makes the image
+//! The execution state AArch64 of ARMv8-A: exceptions, caches, translation, floating point, and the boot
+//! path up to the portable kernel. What it shares with AArch32 is in [`arch_arm::machine`]; a platform makes the image
 //! ([`kernel_image`]).
 //!
 //! The kernel runs at exception level 1. Section numbers of the *Arm Architecture Reference Manual for

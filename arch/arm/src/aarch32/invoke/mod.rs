@@ -1,5 +1,5 @@
-//! Invocations of pages and page tables, whose place in memory this architecture determines. The order of checks
-//! is part of the user interface.
+//! Invocations of pages and page tables, which depend on the format of tables. The order of checks is part of
+//! the user interface.
 
 pub mod page;
 pub mod page_table;

@@ -20,8 +20,6 @@ mod untyped;
 
 pub(crate) use answer::time_words;
 pub use answer::{Answer, Error, Failure, Outcome};
-#[cfg(any(test, feature = "invariants"))]
-pub(crate) use irq::notification_slot;
 pub use pieces::in_pieces;
 pub use request::Invocation;
 pub(crate) use untyped::place;

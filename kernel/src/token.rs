@@ -22,8 +22,12 @@ impl<T> Ptr<T> {
     ///
     /// # Safety
     /// A valid, initialised `T` must be there, accessed only through handles, for as long as any copy of this
-    /// handle is used. In the kernel the capability system guarantees it: handles are made by retype and at
-    /// boot, and memory is reused only when no capability to it is left.
+    /// handle is used for an access; after that, copies may still be compared. In the kernel the capability
+    /// system guarantees it: handles are made by retype and at boot, and memory is reused only when no
+    /// capability to it is left.
+    ///
+    /// The pointer must give access to all that is reached from the handle, such as further slots of a CNode;
+    /// one that is made from a reference gives access to the referent only.
     pub const unsafe fn new(address: NonNull<T>) -> Self {
         Self {
             address,
@@ -36,16 +40,17 @@ impl<T> Ptr<T> {
     /// # Safety
     /// As for [`Ptr::new`].
     pub const unsafe fn from_address(address: usize) -> Option<Self> {
-        match NonNull::new(core::ptr::without_provenance_mut::<T>(address)) {
+        match NonNull::new(core::ptr::with_exposed_provenance_mut::<T>(address)) {
             // SAFETY: the caller guarantees the object.
             Some(pointer) => Some(unsafe { Self::new(pointer) }),
             None => None,
         }
     }
 
-    /// The address of the object in the kernel's address space.
+    /// The address of the object in the kernel's address space. Exposes the provenance, because most callers
+    /// pack the address into a word.
     pub fn address(self) -> usize {
-        self.address.as_ptr() as usize
+        self.address.as_ptr().expose_provenance()
     }
 
     /// The raw pointer.

@@ -118,15 +118,11 @@ impl KnownSpace {
 }
 
 impl Context {
-    /// The context that contains some registers.
+    /// The context that contains some registers. The pointer must give access to all of it.
     #[inline(always)]
-    pub fn of(registers: &mut Registers) -> NonNull<Self> {
+    pub fn of(registers: NonNull<Registers>) -> NonNull<Self> {
         // SAFETY: registers exist only as part of contexts.
-        unsafe {
-            NonNull::from(registers)
-                .byte_sub(offset_of!(Self, registers))
-                .cast()
-        }
+        unsafe { registers.byte_sub(offset_of!(Self, registers)).cast() }
     }
 
     /// Saves the FS and GS bases of the thread, which are loaded.

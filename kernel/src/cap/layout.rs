@@ -298,7 +298,7 @@ impl<A: Arch> Cap<A> {
 /// where a decoded kind is not used.
 #[inline(always)]
 const fn object<T>(address: usize) -> Ptr<T> {
-    let pointer = core::ptr::without_provenance_mut::<T>(address);
+    let pointer = core::ptr::with_exposed_provenance_mut::<T>(address);
     // SAFETY: a capability exists only as long as its object: retype and boot create both, and memory is
     // reused only after the last capability has been deleted. `encode` stored this address, which is not
     // zero.

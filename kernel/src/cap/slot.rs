@@ -80,8 +80,7 @@ impl<A: Arch> Slot<A> {
     /// The slot `index` positions after `first` in the same CNode.
     #[inline(always)]
     pub(super) fn at(first: Ptr<Self>, index: usize) -> Ptr<Self> {
-        let address = first.address() + index * size_of::<Self>();
-        let pointer = core::ptr::without_provenance_mut(address);
+        let pointer = first.as_ptr().wrapping_add(index);
         // SAFETY: callers stay within the CNode or thread of `first`, which has contiguous slots.
         unsafe { Ptr::new(NonNull::new_unchecked(pointer)) }
     }

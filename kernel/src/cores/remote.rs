@@ -327,8 +327,7 @@ impl<A: Arch> Kernel<A> {
         } else {
             self.stall_remote_thread_with(thread, RemoteRequest::Release(thread));
         }
-        let owner = self.other_kernel(core);
-        if owner.core.current == Some(thread) {
+        if self.core_of(core as u8).current == Some(thread) {
             let owner = self.kernel_of(core);
             owner.core.current = None;
             owner.core.reload = true;

@@ -13,7 +13,6 @@ use super::{Check, Reach, check_cap, check_context, check_preempted, check_reply
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
 use crate::cap::{Cap, Slot};
-use crate::invoke::notification_slot;
 use crate::object::{Thread, ThreadSlot, thread_slot};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -100,7 +99,7 @@ fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
     check_ready_queue(kernel, position, REACH)?;
     check_release_queue(kernel, position, REACH)?;
     let line = Irq(round % kernel.irqs.len());
-    let stored = notification_slot(kernel, line);
+    let stored = kernel.irqs.slot(line);
     check_slot(kernel, stored)?;
     // In shared mode other cores may be changing objects; they are checked in a later entry.
     if !kernel.may_read_all_cores() {

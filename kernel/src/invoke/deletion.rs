@@ -104,7 +104,7 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
         Cap::SchedContext { object, .. } if last => finalise_context(kernel, object),
         Cap::IrqHandler(irq) if last => {
             kernel.arch.mask_interrupt(irq, true);
-            let stored = super::irq::notification_slot(kernel, irq);
+            let stored = kernel.irqs.slot(irq);
             delete(kernel, stored)?;
             // Only after the deletion above, which can be preempted.
             kernel.irqs[irq.0].state = IrqState::Free;

@@ -6,17 +6,8 @@ use super::{Answer, Error, Invocation, Outcome, deletion};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
 use crate::cap::{Cap, Slot, insert_copy, lookup_slot};
-use crate::object::{IrqEntry, IrqState};
+use crate::object::IrqState;
 use crate::token::Ptr;
-
-/// The slot in which an interrupt line holds the capability to its notification.
-pub(crate) fn notification_slot<A: Arch>(kernel: &mut Kernel<A>, irq: Irq) -> Ptr<Slot<A>> {
-    let entry: &mut IrqEntry<A> = &mut kernel.irqs[irq.0];
-    let slot = core::ptr::NonNull::from(&mut entry.notification);
-    // SAFETY: the table is static, and its slots are accessed only through handles while they hold
-    // capabilities.
-    unsafe { Ptr::new(slot) }
-}
 
 /// Whether no handler for this line can be issued now.
 pub(crate) fn is_taken<A: Arch>(kernel: &Kernel<A>, irq: Irq) -> bool {
@@ -86,7 +77,7 @@ pub(super) fn invoke_handler<A: Arch>(
                 Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {}
                 _ => return Err(Error::InvalidCapability(0).into()),
             }
-            let slot = notification_slot(kernel, irq);
+            let slot = kernel.irqs.slot(irq);
             let cap = kernel[source].cap();
             deletion::delete(kernel, slot)?;
             if kernel[source].raw() == cap.encode() {
@@ -94,7 +85,7 @@ pub(super) fn invoke_handler<A: Arch>(
             }
         }
         Method::IrqClearIrqHandler => {
-            let slot = notification_slot(kernel, irq);
+            let slot = kernel.irqs.slot(irq);
             deletion::delete(kernel, slot)?;
         }
         _ => return Err(Error::IllegalOperation.into()),

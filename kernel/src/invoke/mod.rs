@@ -22,8 +22,6 @@ mod untyped;
 pub use crate::error::{Error, Failure};
 pub use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
 pub use answer::{Answer, Outcome};
-#[cfg(any(test, feature = "invariants"))]
-pub(crate) use irq::notification_slot;
 pub(crate) use lookup::LookupError;
 pub use pieces::in_pieces;
 pub use request::Invocation;

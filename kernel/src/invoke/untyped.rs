@@ -4,6 +4,7 @@
 //! objects (the caller's [`Progress`] records how many exist).
 
 use core::ops::Range;
+use core::ptr::NonNull;
 
 use abi::sizes::{
     ENDPOINT_BITS, MAX_UNTYPED_BITS, MIN_SCHED_CONTEXT_BITS, MIN_UNTYPED_BITS, NOTIFICATION_BITS,
@@ -354,6 +355,6 @@ pub(crate) fn emplace<A: Arch, T>(address: PhysAddr, value: T) -> Ptr<T> {
     // object, and keep it as long as there are capabilities to it.
     unsafe {
         pointer.write(value);
-        Ptr::from_address(pointer as usize).unwrap_or_else(|| unreachable!())
+        Ptr::new(NonNull::new_unchecked(pointer))
     }
 }

@@ -170,7 +170,8 @@ impl<A: Arch> Endpoint<A> {
         if self.queue & (HAS_THRESHOLD | WAITING) != RECEIVING {
             return None;
         }
-        let root = core::ptr::without_provenance_mut((self.queue - RECEIVING) & !CORE_MASK);
+        let root = (self.queue - RECEIVING) & !CORE_MASK;
+        let root = core::ptr::with_exposed_provenance_mut(root);
         // SAFETY: as in `state`; the root is not null, because an empty queue has the state idle.
         Some(unsafe { Ptr::new(NonNull::new_unchecked(root)) })
     }

@@ -141,24 +141,28 @@ impl<A: Arch> SchedContext<A> {
         self.limit = None;
     }
 
+    /// The first replenishment. A reference to the header gives no access to what follows it. So this is a
+    /// pointer to the object's memory as retype has exposed it.
+    #[inline(always)]
+    fn first_entry(&self) -> *mut Entry {
+        let address = core::ptr::from_ref(self)
+            .wrapping_byte_add(HEADER_BYTES)
+            .addr();
+        core::ptr::with_exposed_provenance_mut(address)
+    }
+
     /// Its replenishments. `capacity` is the number of entries that they may use, `budget` their sum.
     fn refills_with(&mut self, capacity: usize, budget: Ticks) -> Refills<'_> {
-        let start = core::ptr::from_mut(self)
-            .cast::<u8>()
-            .wrapping_add(HEADER_BYTES);
         // SAFETY: the object's memory after the header has as many entries as its size allows;
         // `SchedControl_ConfigureFlags` checks the capacity against the size first. Any content is a valid
         // entry, and retype has zeroed the memory. The borrow of the header covers the entries, too.
-        let entries = unsafe { core::slice::from_raw_parts_mut(start.cast(), capacity) };
+        let entries = unsafe { core::slice::from_raw_parts_mut(self.first_entry(), capacity) };
         Refills::new(&mut self.ring, entries, budget)
     }
 
     fn entries(&self) -> &[Entry] {
-        let start = core::ptr::from_ref(self)
-            .cast::<u8>()
-            .wrapping_add(HEADER_BYTES);
         // SAFETY: as in `refills_with`, for the current capacity of the ring.
-        unsafe { core::slice::from_raw_parts(start.cast(), self.ring.capacity()) }
+        unsafe { core::slice::from_raw_parts(self.first_entry(), self.ring.capacity()) }
     }
 
     /// The replenishments of a configured context.
@@ -177,17 +181,15 @@ impl<A: Arch> SchedContext<A> {
     #[inline(always)]
     fn entry(&self, index: usize) -> Entry {
         debug_assert!(index == 0 || index < self.ring.capacity());
-        let start = core::ptr::from_ref(self).cast::<u8>();
         // SAFETY: as in `refills_with`; there is room for at least two entries.
-        unsafe { start.add(HEADER_BYTES).cast::<Entry>().add(index).read() }
+        unsafe { self.first_entry().add(index).read() }
     }
 
     /// The timeslice of a round-robin context.
     #[inline(always)]
     pub fn slice(&mut self) -> Slice<'_> {
-        let start = core::ptr::from_mut(self).cast::<u8>();
         // SAFETY: as in `refills_with`; there is room for at least two entries, and a timeslice uses two.
-        let entries = unsafe { &mut *start.add(HEADER_BYTES).cast::<[Entry; 2]>() };
+        let entries = unsafe { &mut *self.first_entry().cast::<[Entry; 2]>() };
         Slice {
             entries,
             budget: self.budget,

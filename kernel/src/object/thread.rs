@@ -416,7 +416,8 @@ impl<A: Arch> Thread<A> {
 
 /// The handle of a slot of a thread.
 pub fn thread_slot<A: Arch>(thread: Ptr<Thread<A>>, slot: ThreadSlot) -> Ptr<Slot<A>> {
-    let address = thread.address() + slot as usize * size_of::<Slot<A>>();
+    let first = thread.as_ptr().cast::<Slot<A>>();
+    let pointer = first.wrapping_add(slot as usize);
     // SAFETY: the slots are the first field of a `repr(C)` thread, which outlives its handles.
-    unsafe { Ptr::from_address(address) }.unwrap_or_else(|| unreachable!())
+    unsafe { Ptr::new(NonNull::new_unchecked(pointer)) }
 }

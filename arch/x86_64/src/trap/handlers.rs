@@ -1,5 +1,7 @@
 //! Handlers of exceptions, interrupts and system calls, which call the portable kernel.
 
+use core::ptr::NonNull;
+
 use abi::MessageInfo;
 use abi::breakpoint::SOFTWARE;
 use abi::config::HARDWARE_DEBUG;
@@ -15,13 +17,14 @@ use super::vectors::{self, exception};
 use crate::context::{Context, Registers};
 use crate::{Platform, X86_64, debug};
 
-/// A system call: `registers` are part of the context of the current thread.
+/// A system call: `registers` are part of the context of the current thread. A raw pointer, because a
+/// reference would give access to the registers only, and no handle of the thread could be made from it.
 #[inline(always)]
 pub fn system_call<P: Platform>(
     cap: usize,
     info: usize,
     number: usize,
-    registers: &mut Registers,
+    registers: NonNull<Registers>,
 ) -> ! {
     let context = Context::of(registers);
     // SAFETY: the registers are part of the current thread's context.

@@ -44,7 +44,7 @@ macro_rules! entry_points {
             cap: usize,
             info: usize,
             number: usize,
-            registers: &mut $crate::context::Registers,
+            registers: core::ptr::NonNull<$crate::context::Registers>,
         ) -> ! {
             $crate::trap::system_call::<$platform>(cap, info, number, registers)
         }

@@ -1,5 +1,5 @@
-//! The command `check`: all checks of the sources that need no run. Warnings are errors here, and it does not
-//! stop at the first one.
+//! The command `check`: all checks of the sources that need no run, and a short run in Miri. Warnings are
+//! errors here, and it does not stop at the first one.
 
 use std::process::Command;
 
@@ -20,6 +20,10 @@ const KERNELS: [&[&str]; 3] = [&["debug", "log"], &["bench"], &[]];
 const SEVERAL_CORES: &[&str] = &["debug", "log", "smp"];
 /// The features for boards with processors that need hardening.
 const HARDENED: &[&str] = &["harden-meltdown", "harden-spectre", "harden-mds"];
+
+/// Miri's options. Addresses in the words of capabilities become pointers again, by exposed
+/// provenance.
+const MIRI_FLAGS: &str = "-Zmiri-permissive-provenance -Zmiri-disable-isolation";
 
 /// Arguments of the documentation check.
 const DOC: [&str; 3] = ["doc", "--no-deps", "--document-private-items"];
@@ -105,7 +109,26 @@ impl Check<'_> {
         doc.current_dir(self.workspace.root())
             .args(DOC)
             .args(&names);
-        self.document("documenting for the host", doc, &[])
+        self.document("documenting for the host", doc, &[])?;
+        self.undefined_behaviour()
+    }
+
+    /// Runs the short histories of the host suite in Miri, if the toolchain has it.
+    fn undefined_behaviour(&mut self) -> Result<()> {
+        let toolchain = &self.tools.toolchain;
+        if !toolchain.has_subcommand("miri") {
+            say(&format!(
+                "skipped: Miri is not in the toolchain {}; try `rustup component add miri`",
+                toolchain.version()
+            ));
+            return Ok(());
+        }
+        let mut miri = toolchain.subcommand("miri");
+        miri.current_dir(self.workspace.root())
+            .env("MIRIFLAGS", MIRI_FLAGS)
+            .args(["test", "-p", "kernel-host", "--features", "kernel-host/smp"])
+            .args(["--test", "suite", "--", "whole::"]);
+        self.step("running short histories in Miri", &mut miri)
     }
 
     /// The kernel and its dependencies, for one platform.

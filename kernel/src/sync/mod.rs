@@ -15,7 +15,7 @@
 //! there are no pointers, and no unsafe code but the one access to the protected value.
 //!
 //! The same files run under loom, which tries all orders in which cores can see each other's writes; see
-//! `tests/loom/`.
+//! `tests/locks-loom/`.
 
 mod atomic;
 mod big_reader;

@@ -13,12 +13,13 @@ use crate::arch::Host;
 
 thread_local! {
     /// The kernels of the machine that was used last on this host thread.
-    static KERNELS: Cell<Option<&'static Kernels<Host>>> = const { Cell::new(None) };
+    static KERNELS: Cell<*const Kernels<Host>> = const { Cell::new(std::ptr::null()) };
 }
 
 /// Lets a core handle its requests, for which another core waits in the kernel.
 pub fn handle_requests(core: usize) {
-    if let Some(kernels) = KERNELS.get() {
+    // SAFETY: a machine that has several cores sets it before one of them waits for another.
+    if let Some(kernels) = unsafe { KERNELS.get().as_ref() } {
         // SAFETY: the waiting core has no reference to that kernel, and no other core runs.
         let kernel = unsafe { kernels.get(core) };
         // On real hardware, the core takes an IPI or already waits for the entry lock.
@@ -41,7 +42,10 @@ impl Machine {
 
     /// The kernel of a core.
     pub fn kernel_of(&mut self, core: usize) -> &mut Kernel<Host> {
-        // SAFETY: the machine is borrowed, and with it the acting kernel.
+        if core == self.kernel.core.id {
+            return self.kernel;
+        }
+        // SAFETY: the machine is borrowed, and with it all kernels; this one is not the acting one.
         unsafe { self.place.kernels().get(core) }
     }
 
@@ -78,10 +82,11 @@ impl Machine {
 
     /// Checks the cores that do not act, except those that have not yet seen a remote modification.
     pub(super) fn check_other_cores(&self) {
-        for core in 0..self.kernel.cores() {
+        let acting = self.kernel.core.id;
+        for core in (0..self.kernel.cores()).filter(|core| *core != acting) {
             // SAFETY: the machine is borrowed, so no mutable reference is in use.
             let kernel = unsafe { self.place.kernels().get(core) };
-            if core != self.kernel.core.id && !kernel.is_remotely_modified() {
+            if !kernel.is_remotely_modified() {
                 if let Err(violation) = check_core(kernel) {
                     panic!("core {core}: {violation:x?}, at {} µs", self.now());
                 }
@@ -92,7 +97,7 @@ impl Machine {
 
     /// Sets the clocks of all cores to the time of this core.
     pub(super) fn spread_time(&mut self) {
-        KERNELS.set(Some(self.place.kernels()));
+        KERNELS.set(self.place.kernels());
         let time = self.kernel.arch.time.get();
         for core in 0..self.kernel.cores() {
             self.kernel_of(core).arch.time.set(time);

@@ -48,6 +48,8 @@ pub type CPtr = usize;
 /// The interrupt line that wakes the root task.
 const BELL: Irq = Irq(0);
 const PAGE: usize = 4096;
+/// log2 of the memory of a machine; less in Miri, where each write takes long.
+const MEMORY_BITS: usize = if cfg!(miri) { 18 } else { 20 };
 /// The virtual address of the root task's image.
 const IMAGE: usize = 0x40_0000;
 
@@ -132,7 +134,7 @@ struct Bell {
 impl Machine {
     /// A machine with 1 MiB of memory and a running root task.
     pub fn new() -> Self {
-        Self::with_memory(20)
+        Self::with_memory(MEMORY_BITS)
     }
 
     /// A machine with `2^bits` bytes of memory.
@@ -154,7 +156,7 @@ impl Machine {
     /// A machine with 1 MiB of memory and this many cores; its root task runs on core 0.
     #[cfg(feature = "smp")]
     pub fn with_cores(cores: usize) -> Self {
-        Self::make(20, 1, cores)
+        Self::make(MEMORY_BITS, 1, cores)
     }
 
     fn make(bits: usize, pages: usize, cores: usize) -> Self {
@@ -170,8 +172,6 @@ impl Machine {
             // SAFETY: each is made once, before there are threads.
             unsafe { place.kernels().make(core, Host::new(), irqs) };
         }
-        // SAFETY: no other reference to it exists.
-        let kernel = unsafe { place.kernels().get(0) };
         let ram = [all.start..table];
         let parameters = BootParameters {
             root_task: RootTaskImage::new(image.clone(), IMAGE, IMAGE),
@@ -183,13 +183,16 @@ impl Machine {
             nodes: cores,
             io_page_table_levels: usize::MAX,
         };
-        start(kernel, &parameters);
+        // SAFETY: no other reference to it exists.
+        start(unsafe { place.kernels().get(0) }, &parameters);
         #[cfg(feature = "smp")]
         for core in 1..cores {
             // SAFETY: no other reference to it exists yet.
             unsafe { place.kernels().get(core) }.join();
         }
 
+        // SAFETY: as above; each core may have used the kernels of the others.
+        let kernel = unsafe { place.kernels().get(0) };
         let thread = kernel.core.current.expect("the root task runs");
         let space = kernel[thread].cap(ThreadSlot::CSpace);
         let root = Task::initial(thread);

@@ -47,6 +47,7 @@ mod timeouts;
 mod transfer;
 mod untyped;
 mod violations;
+mod whole;
 mod yield_to;
 mod yield_to_timeout;
 mod yield_until;

@@ -85,6 +85,11 @@ impl Record {
         self.close(processor);
     }
 
+    /// The kernel stops an operation at a preemption point.
+    pub fn stop(&self, processor: usize) {
+        self.at(processor).stop();
+    }
+
     /// The kernel executes a wait hint: its next instruction comes after the turns of the others.
     pub fn wait(&self, processor: usize) {
         self.at(processor).wait_for(!bit(processor));

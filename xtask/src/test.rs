@@ -70,13 +70,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         setup::emulators(&platforms)?;
         total += on_targets(&session, &tools, &platforms, is_short)?;
         if everywhere && arguments.filter.is_none() && !supervisor.interrupted() {
-            total += toolchains::run(&session, &tools, &platforms)?;
-        }
-        let benches = arguments.filter.is_none()
-            && arguments.emulator == Emulator::Qemu
-            && !arguments.cores.are_several();
-        if everywhere && benches {
-            total += benches::run(&session, &tools, &platforms, is_short)?;
+            let benches = arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
+            // The emulator needs one processor for each platform, and builds in between take the rest.
+            total += thread::scope(|scope| {
+                let others =
+                    scope.spawn(|| toolchains::run(&session, &tools, &platforms, is_short));
+                let measured = if benches {
+                    benches::run(&session, &tools, &platforms, is_short)
+                } else {
+                    Ok(Tally::default())
+                };
+                let built = others
+                    .join()
+                    .unwrap_or_else(|_| bail!("the builds by other toolchains panicked"));
+                Ok::<_, anyhow::Error>([measured?, built?].into_iter().sum::<Tally>())
+            })?;
         }
     }
     if supervisor.interrupted() {

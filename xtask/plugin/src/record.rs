@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::processor::Processor;
 
 /// The maximum number of processors: the same as in the kernel.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// The marks between which interrupts-disabled sections count.
 const END: u32 = 0;
@@ -20,7 +20,7 @@ const BEGIN: u32 = 1;
 pub struct Record {
     /// The number of instructions so far.
     now: AtomicU64,
-    processors: [Processor; MOST],
+    processors: [Processor; MAX],
     /// The processors that wait for others, one bit each.
     waiting: AtomicU64,
     past: Mutex<Past>,
@@ -140,7 +140,7 @@ impl Record {
     }
 
     fn at(&self, processor: usize) -> &Processor {
-        &self.processors[processor % MOST]
+        &self.processors[processor % MAX]
     }
 
     /// A processor executes instructions, so it waits no longer.
@@ -208,7 +208,7 @@ impl Longest {
 
 /// The bit of a processor in a set.
 const fn bit(processor: usize) -> u64 {
-    1 << (processor % MOST)
+    1 << (processor % MAX)
 }
 
 #[cfg(test)]

@@ -253,7 +253,7 @@ proptest! {
     ) {
         let mut machine = Machine::new();
         machine.history = Some(Vec::new());
-        let task = machine.spawn(Spec::new("urgent", 100).budget(own));
+        let task = machine.spawn(Spec::new("high", 100).budget(own));
         for budget in others {
             machine.spawn(Spec::new("other", 10).budget(budget));
         }

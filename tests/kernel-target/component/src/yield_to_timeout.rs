@@ -1,8 +1,7 @@
 //! `SchedContext_YieldToTimeout`, which user-level schedulers use, and idling contexts.
 
-
 use crate::support::events::{note, noted};
-use crate::support::{relax, spin, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, spin};
 use crate::{check, check_eq};
 use abi::fault::{LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH};
 use abi::{Method, WORD_BITS, yield_target};
@@ -135,13 +134,17 @@ fn the_budget_may_end_first(test: &mut Test) -> Outcome {
 }
 
 fn one_call_and_one_receive_are_a_turn(test: &mut Test) -> Outcome {
-    let first = scene(test, || loop {
-        note('a');
-        relax();
+    let first = scene(test, || {
+        loop {
+            note('a');
+            relax();
+        }
     })?;
-    let second = scene(test, || loop {
-        note('b');
-        relax();
+    let second = scene(test, || {
+        loop {
+            note('b');
+            relax();
+        }
     })?;
     for answered in [false, true, true] {
         for (scene, event) in [(&first, 'a'), (&second, 'b')] {
@@ -190,7 +193,7 @@ fn the_target_may_be_told_behind_a_yield_to(test: &mut Test) -> Outcome {
     })?;
     let context = scene.thread.sched_context;
     check_eq!(context.yield_to_target()?.1, YieldTarget::Runnable);
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(context.yield_to_target()?.1, YieldTarget::Blocked);
     scene.thread.tcb.suspend()?;
     check_eq!(context.yield_to_target()?.1, YieldTarget::Stopped);

@@ -207,10 +207,10 @@ impl Reference {
     fn of(machine: &Machine, tasks: &[Task], now: u64) -> Self {
         let since = |task: &Task| {
             let thread = machine.thread(*task);
-            let moment = thread.links().key();
+            let instant = thread.links().key();
             match thread.membership {
-                Membership::Ready => Some(moment),
-                Membership::Release if moment <= now => Some(moment),
+                Membership::Ready => Some(instant),
+                Membership::Release if instant <= now => Some(instant),
                 _ => None,
             }
         };

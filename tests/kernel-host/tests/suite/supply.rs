@@ -153,8 +153,8 @@ impl TestSystem {
                 machine.call(task, self.tasks[target].context, &message);
             }
             (Step::YieldToTimeout(target, time), Some(task)) if server.is_none() => {
-                let moment = machine.now() + time;
-                machine.yield_to_timeout(task, self.tasks[target].context, moment, None);
+                let instant = machine.now() + time;
+                machine.yield_to_timeout(task, self.tasks[target].context, instant, None);
             }
             (_, Some(task)) => {
                 if let Some(server) = server {

@@ -66,8 +66,8 @@ impl Scene {
     /// Lets the thread run for a time, unless it is preempted or blocks before.
     fn run(&self, time: Microseconds, answered: bool) -> Result<Yielded> {
         let context = self.thread.sched_context;
-        let moment = now(context)? + time;
-        context.yield_to_timeout(moment, answered.then_some(self.reply))
+        let instant = now(context)? + time;
+        context.yield_to_timeout(instant, answered.then_some(self.reply))
     }
 
     /// The contents of the next timeout message, and its length.
@@ -112,7 +112,7 @@ fn the_run_ends_on_time(test: &mut Test) -> Outcome {
         check!(false, "the message has no further words");
         return Ok(());
     };
-    check!(more.moment && !more.blocked);
+    check!(more.instant && !more.blocked);
     check!(more.now - before >= ms(10), "{before} {}", more.now);
     check!(consumed <= ms(100));
     Ok(())
@@ -123,7 +123,7 @@ fn the_budget_may_end_first(test: &mut Test) -> Outcome {
     scene.run(ms(500), false)?;
     let (more, _, length) = scene.told();
     check_eq!(length, LONG_TIMEOUT_LENGTH);
-    check!(more.is_some_and(|more| !more.moment && !more.blocked));
+    check!(more.is_some_and(|more| !more.instant && !more.blocked));
     // Without a timeout the message is the same as seL4's.
     let again = TIME;
     test.sched_control
@@ -151,7 +151,7 @@ fn one_call_and_one_receive_are_a_turn(test: &mut Test) -> Outcome {
             crate::support::events::forget();
             scene.run(ms(2), answered)?;
             let (more, ..) = scene.told();
-            check!(more.is_some_and(|more| more.moment));
+            check!(more.is_some_and(|more| more.instant));
             check!(crate::support::events::count() > 0);
             let only = if event == 'a' { "b" } else { "a" };
             check!(!noted().contains(only));
@@ -177,7 +177,7 @@ fn an_equal_scheduler_learns_that_the_target_waits(test: &mut Test) -> Outcome {
     test.sleep(ms(80))?;
     bell.signal();
     let (more, ..) = scene.told();
-    check!(more.is_some_and(|more| more.moment && more.blocked));
+    check!(more.is_some_and(|more| more.instant && more.blocked));
     check_eq!(noted(), "a");
     let yielded = scene.run(ms(5), true)?;
     check_eq!(yielded.target, YieldTarget::Runnable);
@@ -315,7 +315,7 @@ fn a_thread_that_idled_too_long_times_out_when_it_is_woken(test: &mut Test) -> O
         check!(false, "no timeout");
         return Ok(());
     };
-    check!(more.is_some_and(|more| more.blocked && !more.moment));
+    check!(more.is_some_and(|more| more.blocked && !more.instant));
     // With more budget, it continues with the message that it has received.
     test.sched_control.configure(thread.sched_context, &SLICE)?;
     answer.send(Message::empty(0));

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::Kernels;
+use super::{CoreHandle, Kernels, Local};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
@@ -38,6 +38,25 @@ impl<A: Arch> EntryLock<A> {
     }
 }
 
+impl<A: Arch> CoreHandle<A> {
+    /// Enters the kernel.
+    #[inline(always)]
+    pub const fn enter(&mut self) -> Local<'_, A> {
+        Local { core: self }
+    }
+
+    /// Enters the kernel.
+    #[inline(always)]
+    pub const fn enter_exclusive(&mut self) -> Local<'_, A> {
+        self.enter()
+    }
+
+    #[inline(always)]
+    pub(crate) const fn entered_shared(&mut self) -> Local<'_, A> {
+        self.enter()
+    }
+}
+
 #[expect(clippy::unused_self, reason = "the same interface as on several cores")]
 impl<A: Arch> Kernel<A> {
     #[inline(always)]
@@ -53,11 +72,6 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn kernel_of(&mut self, _core: usize) -> &mut Self {
         self
-    }
-
-    /// Whether this core holds the entry lock: always.
-    pub fn holds_entry_lock(&self) -> bool {
-        true
     }
 
     /// Calls `work` for the kernel of each core.
@@ -115,17 +129,10 @@ impl<A: Arch> Kernel<A> {
         &self.core
     }
 
+    /// Whether another core has modified this core's state: there is none.
     #[inline(always)]
-    pub(crate) fn try_enter_shared(&mut self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    pub(crate) fn note_entry_from_assembly(&mut self) {}
-
-    #[inline(always)]
-    pub(crate) fn enter_as_needed(&mut self, _is_local: impl FnOnce(&mut Self) -> bool) -> bool {
-        true
+    pub const fn is_remotely_modified(&self) -> bool {
+        false
     }
 
     #[inline(always)]

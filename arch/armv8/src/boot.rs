@@ -9,10 +9,10 @@ use arch_arm::psci::Conduit;
 use arch_arm::smp;
 #[cfg(feature = "log")]
 use arch_arm::timer::Timer;
+use kernel::Kernels;
 use kernel::arch::PhysAddr;
 use kernel::boot::{BootParameters, RootTaskImage, start};
 use kernel::cores::{CoreHandle, Irqs};
-use kernel::Kernels;
 
 use crate::device_tree::DeviceTree;
 #[cfg(feature = "smp")]

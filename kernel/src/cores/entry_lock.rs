@@ -2,7 +2,7 @@
 
 use core::mem::offset_of;
 
-use super::remote::CoreSet;
+use super::exclusive::CoreSet;
 use super::{BIG_LOCK, CORES, CoreHandle, Kernels, Local};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};

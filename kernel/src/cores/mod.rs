@@ -13,6 +13,8 @@
 
 #[cfg(feature = "smp")]
 mod entry_lock;
+#[cfg(feature = "smp")]
+mod exclusive;
 mod handle;
 mod irqs;
 #[cfg(feature = "smp")]
@@ -34,12 +36,14 @@ use crate::sync::{BigReaderLock, Mailbox};
 pub use crate::sync::{SHARED, UNLOCKED};
 #[cfg(feature = "smp")]
 pub use entry_lock::EntryLock;
+#[cfg(feature = "smp")]
+pub use exclusive::Exclusive;
+#[cfg(feature = "smp")]
+use exclusive::RemoteRequest;
 pub use handle::{CoreHandle, Local};
 pub use irqs::Irqs;
-#[cfg(feature = "smp")]
-use remote::RemoteRequest;
 #[cfg(not(feature = "smp"))]
-pub use single_core::EntryLock;
+pub use single_core::{EntryLock, Exclusive};
 #[cfg(not(feature = "smp"))]
 pub use single_core::{SHARED, UNLOCKED};
 
@@ -171,6 +175,15 @@ impl<A: Arch> Kernels<A> {
     pub unsafe fn get(&self, core: usize) -> &mut Kernel<A> {
         // SAFETY: the caller's promise.
         unsafe { (*self.storage[core].kernel.get()).assume_init_mut() }
+    }
+
+    /// The kernel of a core, to read it.
+    ///
+    /// # Safety
+    /// As for [`Kernels::get`], except that other references may read it, too.
+    pub unsafe fn read(&self, core: usize) -> &Kernel<A> {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.storage[core].kernel.get()).assume_init_ref() }
     }
 
     /// The number of cores.

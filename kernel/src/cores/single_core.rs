@@ -57,8 +57,42 @@ impl<A: Arch> CoreHandle<A> {
     }
 }
 
+/// A core in exclusive mode: always the only one.
+pub struct Exclusive<'k, A: Arch>(&'k mut Kernel<A>);
+
+#[expect(clippy::unused_self, reason = "the same interface as on several cores")]
+impl<A: Arch> Exclusive<'_, A> {
+    /// Calls `work` for the kernel of each core.
+    #[inline(always)]
+    pub fn each_core(&mut self, mut work: impl FnMut(&mut Kernel<A>)) {
+        work(self.0);
+    }
+
+    #[inline(always)]
+    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Kernel<A>)) {
+        work(self.0);
+    }
+
+    #[inline(always)]
+    pub(crate) fn stall_remote_thread(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    #[inline(always)]
+    pub(crate) fn drop_remote_entry(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    /// A thread is deleted: its registers on this core are released.
+    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
+        A::release_thread(self.0, thread);
+    }
+}
+
 #[expect(clippy::unused_self, reason = "the same interface as on several cores")]
 impl<A: Arch> Kernel<A> {
+    /// This core, which is in exclusive mode.
+    #[inline(always)]
+    pub const fn exclusive(&mut self) -> Exclusive<'_, A> {
+        Exclusive(self)
+    }
+
     #[inline(always)]
     pub(crate) fn owning_core(&mut self, _thread: Ptr<Thread<A>>) -> &mut Self {
         self
@@ -74,12 +108,6 @@ impl<A: Arch> Kernel<A> {
         self
     }
 
-    /// Calls `work` for the kernel of each core.
-    #[inline(always)]
-    pub fn each_core(&mut self, mut work: impl FnMut(&mut Self)) {
-        work(self);
-    }
-
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn may_read_all_cores(&self) -> bool {
         true
@@ -89,17 +117,6 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn unmodified_core(&self, _core: u8) -> Option<&Core<A>> {
         Some(&self.core)
     }
-
-    #[inline(always)]
-    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Self)) {
-        work(self);
-    }
-
-    #[inline(always)]
-    pub(crate) fn stall_remote_thread(&mut self, _thread: Ptr<Thread<A>>) {}
-
-    #[inline(always)]
-    pub(crate) fn drop_remote_entry(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
     pub(crate) fn migrate_thread(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
@@ -118,11 +135,6 @@ impl<A: Arch> Kernel<A> {
 
     #[inline(always)]
     pub(crate) fn migrate_context(&mut self, _context: Ptr<SchedContext<A>>, _core: u8) {}
-
-    /// A thread is deleted: its registers on this core are released.
-    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
-        A::release_thread(self, thread);
-    }
 
     #[inline(always)]
     pub(crate) fn core_of(&self, _core: u8) -> &Core<A> {

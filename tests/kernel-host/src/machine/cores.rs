@@ -141,7 +141,7 @@ impl Machine {
         let acting = self.kernel.core.id;
         for core in (0..self.kernel.cores()).filter(|core| *core != acting) {
             // SAFETY: the machine is borrowed, so no mutable reference is in use.
-            let kernel = unsafe { self.place.kernels().get(core) };
+            let kernel = unsafe { self.place.kernels().read(core) };
             if !kernel.is_remotely_modified() {
                 if let Err(violation) = check_core(kernel) {
                     panic!("core {core}: {violation:x?}, at {} µs", self.now());

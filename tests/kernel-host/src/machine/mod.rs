@@ -118,7 +118,6 @@ pub struct Machine {
     next_slot: CPtr,
     pool: CPtr,
     bell: Option<Bell>,
-    #[cfg_attr(not(feature = "smp"), expect(dead_code, reason = "to be freed"))]
     place: Place,
     // Dropped last: the kernel's objects lie in this memory.
     arena: Arena,

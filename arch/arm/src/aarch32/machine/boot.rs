@@ -1,8 +1,8 @@
 //! Boot: from the first Rust code to the initial thread.
 
 use abi::BootInfoRecord;
-use kernel::arch::{Arch, PhysAddr};
 use kernel::Kernels;
+use kernel::arch::{Arch, PhysAddr};
 use kernel::boot::{BootParameters, RootTaskImage, start};
 use kernel::cores::{CoreHandle, Irqs};
 

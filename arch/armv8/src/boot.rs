@@ -109,7 +109,7 @@ pub(crate) fn boot<P: Platform>(
             io_page_table_levels: 0,
         },
     );
-    drop(kernel);
+    kernel.exit();
     #[cfg(feature = "smp")]
     smp::let_go();
     core

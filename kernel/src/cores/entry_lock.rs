@@ -103,7 +103,7 @@ impl<A: Arch> CoreHandle<A> {
     pub fn enter(&mut self) -> Local<'_, A> {
         let (kernels, core) = self.place();
         if BIG_LOCK || !kernels.entry_lock.try_lock_shared(core) {
-            self.wait(if BIG_LOCK {
+            self.wait_for_entry_lock(if BIG_LOCK {
                 Mode::Exclusive
             } else {
                 Mode::Shared
@@ -115,7 +115,7 @@ impl<A: Arch> CoreHandle<A> {
 
     /// Enters the kernel in exclusive mode. Waits for the entry lock.
     pub fn enter_exclusive(&mut self) -> Local<'_, A> {
-        self.wait(Mode::Exclusive);
+        self.wait_for_entry_lock(Mode::Exclusive);
         Local { core: self }
     }
 
@@ -132,11 +132,11 @@ impl<A: Arch> CoreHandle<A> {
     /// entered the kernel yet: they use its registers only after a remote call.
     #[cold]
     #[inline(never)]
-    fn wait(&mut self, then: Mode) {
+    fn wait_for_entry_lock(&mut self, then: Mode) {
         let (kernels, core) = self.place();
         let mut set_back = None;
         let serve = || {
-            self.answer(|kernel| {
+            self.handle_request(|kernel| {
                 if set_back.is_none() {
                     set_back = kernel.set_current_back();
                 }
@@ -159,13 +159,9 @@ impl<A: Arch> CoreHandle<A> {
         }
     }
 
-    /// Carries out a remote call to this core, if there is one, while this core waits for the entry lock.
-    pub fn handle_requests(&mut self) {
-        self.answer(|_| ());
-    }
-
-    /// The same; calls `prepare` first.
-    fn answer(&mut self, prepare: impl FnOnce(&mut Kernel<A>)) {
+    /// Carries out a remote call to this core, if there is one, while this core waits for the entry lock. Calls
+    /// `prepare` before.
+    pub fn handle_request(&mut self, prepare: impl FnOnce(&mut Kernel<A>)) {
         let (kernels, core) = self.place();
         let perform = |request| {
             // SAFETY: the calling core is in exclusive mode, and waits for the end of this.
@@ -194,7 +190,7 @@ impl<A: Arch> Local<'_, A> {
     pub(crate) fn make_exclusive(&mut self) -> bool {
         if !self.entry_lock.is_exclusive() {
             self.entry_lock.mode = Mode::Unlocked;
-            self.core.wait(Mode::Exclusive);
+            self.core.wait_for_entry_lock(Mode::Exclusive);
         }
         self.take_unmodified()
     }

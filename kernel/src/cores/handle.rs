@@ -41,6 +41,12 @@ impl<A: Arch> CoreHandle<A> {
     }
 }
 
+impl<A: Arch> Local<'_, A> {
+    /// Leaves the kernel, as dropping does.
+    #[inline(always)]
+    pub fn exit(self) {}
+}
+
 impl<A: Arch> Deref for Local<'_, A> {
     type Target = Kernel<A>;
 

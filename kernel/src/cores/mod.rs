@@ -6,8 +6,9 @@
 //!
 //! An operation that needs more takes the entry lock (`BigReaderLock` in `sync`) in *exclusive mode*. Then it may
 //! access the kernels of other cores: a *remote access*. Those cores find out what has changed at their next
-//! kernel entry; an IPI at the end of the operation makes this soon. `entry_lock` has the lock, `remote` the
-//! remote accesses; what a kernel entry does with them is in the module `entry`.
+//! kernel entry; an IPI at the end of the operation makes this soon. `handle` has the way into the kernel,
+//! `entry_lock` the lock, `exclusive` the way to other kernels, `remote` the remote accesses; what a kernel entry
+//! does with them is in the module `entry`.
 //!
 //! A kernel for one core has none of this: `Kernel::owning_core` is the kernel itself.
 
@@ -108,8 +109,7 @@ pub struct Kernels<A: Arch> {
     requests: [Mailbox<RemoteRequest<A>>; CORES],
 }
 
-// SAFETY: a core uses its own kernel in shared mode, and those of other cores only in exclusive mode; see
-// `crate::sync::BigReaderLock`.
+// SAFETY: a core uses its own kernel through `Local`, and those of other cores only through `Exclusive`.
 unsafe impl<A: Arch> Sync for Kernels<A> {}
 
 impl<A: Arch> Kernels<A> {

@@ -34,19 +34,19 @@ impl<A: Arch> CoreHandle<A> {
     #[inline(always)]
     pub fn handle_syscall(&mut self) {
         let mut kernel = self.enter();
-        if let Some(thread) = kernel.core.current {
-            let register = |register| kernel[thread].context.get(register);
-            let call = SystemCall {
-                thread,
-                number: register(SYSCALL),
-                cap: register(CAP),
-                info: MessageInfo(register(INFO)),
-            };
-            if kernel.take_fast_path(&call).is_some() {
-                return;
-            }
+        let Some(thread) = kernel.core.current else {
+            return kernel.handle_syscall_in_general();
+        };
+        let register = |register| kernel[thread].context.get(register);
+        let call = SystemCall {
+            thread,
+            number: register(SYSCALL),
+            cap: register(CAP),
+            info: MessageInfo(register(INFO)),
+        };
+        if kernel.take_fast_path(&call).is_none() {
+            kernel.handle_syscall_in_general();
         }
-        kernel.handle_syscall_in_general();
     }
 
     /// Handles a fault of the current thread.
@@ -98,6 +98,11 @@ impl<A: Arch> Kernel<A> {
     #[inline(never)]
     fn handle_syscall_inside(&mut self) {
         self.core.begin_work();
+        self.handle_syscall_of_current();
+    }
+
+    #[inline(always)]
+    fn handle_syscall_of_current(&mut self) {
         let Some(thread) = self.core.current else {
             return;
         };

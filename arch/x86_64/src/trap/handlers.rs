@@ -41,12 +41,12 @@ pub fn system_call<P: Platform>(
     };
     if let Some(next) = kernel.take_fast_path(&call) {
         let registers = &raw const kernel[next].context.registers;
-        drop(kernel);
+        kernel.exit();
         // SAFETY: they are those of the current thread. The handle is not used any more.
         unsafe { return_to(registers) }
     }
     kernel.handle_syscall_in_general();
-    drop(kernel);
+    kernel.exit();
     // SAFETY: the core is set up; the handle is not used any more.
     unsafe { return_to_user() }
 }

@@ -157,7 +157,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         io_page_table_levels: usize::MAX,
     };
     kernel::boot::start(&mut kernel, &parameters);
-    drop(kernel);
+    kernel.exit();
     #[cfg(feature = "smp")]
     smp::let_go();
     // SAFETY: everything is initialised, and the handle is not used after this.

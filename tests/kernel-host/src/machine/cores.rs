@@ -27,14 +27,13 @@ pub fn handle_requests(core: usize) {
     // SAFETY: a machine that has several cores sets it before one of them waits for another.
     if let Some(kernels) = unsafe { KERNELS.get().as_ref() } {
         // SAFETY: the waiting core has no reference to that kernel, and no other core runs.
-        unsafe {
-            let kernel = kernels.get(core);
-            // On real hardware, the core takes an IPI or already waits for the entry lock.
+        let mut handle = unsafe { kernels.handle(core) };
+        // On real hardware, the core takes an IPI or already waits for the entry lock.
+        handle.handle_request(|kernel| {
             if let Some(thread) = kernel.core.current {
                 kernel[thread].context.enter_otherwise();
             }
-            kernels.handle(core).handle_requests();
-        }
+        });
     }
 }
 

@@ -226,12 +226,7 @@ impl Machine {
     fn enter(&mut self, entry: impl FnOnce(&mut CoreHandle<Host>)) {
         let before = self.kernel.arch.time.get();
         let context = self.kernel.core.current_context;
-        let core = self.kernel.core.id;
-        // SAFETY: the machine's reference to the kernel is not used during the entry, and is replaced after it.
-        unsafe {
-            entry(&mut self.place.kernels().handle(core));
-            self.kernel = self.place.kernels().get(core);
-        }
+        self.with_core(entry);
         self.entries += 1;
         // The kernel's own execution is charged to the context that was current at entry.
         if let (Some(context), Some(history)) = (context, &mut self.history) {
@@ -241,6 +236,16 @@ impl Machine {
         // Takes most of the time in Miri, which checks something else.
         if cfg!(not(miri)) {
             self.check();
+        }
+    }
+
+    /// Lets this core enter the kernel, and does nothing else.
+    pub fn with_core(&mut self, entry: impl FnOnce(&mut CoreHandle<Host>)) {
+        let core = self.kernel.core.id;
+        // SAFETY: the machine's reference to the kernel is not used during the entry, and is replaced after it.
+        unsafe {
+            entry(&mut self.place.kernels().handle(core));
+            self.kernel = self.place.kernels().get(core);
         }
     }
 

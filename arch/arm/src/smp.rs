@@ -104,7 +104,7 @@ pub unsafe fn join<A: Arch>(
     keep: impl FnOnce(usize),
 ) -> CoreHandle<A> {
     // SAFETY: the boot core has made its kernel, and waits.
-    let irqs = unsafe { kernels.get(0) }.irqs;
+    let irqs = unsafe { kernels.read(0) }.irqs;
     // SAFETY: by contract.
     let mut handle = unsafe { kernels.make(core, arch, irqs) };
     keep(kernels.address(core));

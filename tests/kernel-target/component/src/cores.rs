@@ -451,6 +451,8 @@ fn the_smallest_budget_of_another_core_suffices_for_progress(test: &mut Test) ->
     for core in test.further_cores() {
         for period in [us(20), us(100), ms(1)] {
             let thread = counter_on(test, core, ABOVE, 0)?;
+            // It enters the kernel to begin, for which the smallest budget does not suffice.
+            check!(moves(test, 0)?);
             let smallest = SchedParameters::new(us(20), period);
             test.control_of(core)
                 .configure(thread.sched_context, &smallest)?;

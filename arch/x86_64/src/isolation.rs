@@ -6,7 +6,7 @@
 //! which has no user half: it accesses users' memory through its window. No page is global then.
 //!
 //! The processor cannot push into the context of the current thread, which is hidden; it pushes into
-//! [`Isolation::frame`], from which the stubs copy. No general register of a thread is stored there.
+//! the field `frame` of [`Isolation`], from which the stubs copy. No general register of a thread is stored there.
 //!
 //! [`CoreLocal`]: crate::core_local::CoreLocal
 

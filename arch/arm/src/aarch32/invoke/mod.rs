@@ -37,7 +37,7 @@ fn directory<A: Aarch32>(
 /// The size of the frame that is mapped at an address, and whether users can write there.
 ///
 /// # Errors
-/// As for [`directory`].
+/// The identifier is not in use any more, or belongs to another address space.
 pub fn mapped_at<A: Aarch32>(
     kernel: &mut Kernel<A>,
     root: Root<Words32>,

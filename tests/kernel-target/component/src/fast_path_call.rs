@@ -107,13 +107,7 @@ fn only_the_words_of_a_message_travel(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let badged = test.badge(endpoint, 0x55)?;
     let mixed = |length: usize, first: [usize; 4], rest: [usize; 4]| -> [usize; 4] {
-        core::array::from_fn(|index| {
-            if index < length {
-                first[index]
-            } else {
-                rest[index]
-            }
-        })
+        core::array::from_fn(|index| [rest, first][usize::from(index < length)][index])
     };
     test.spawn_passive(ABOVE, move || {
         let mut call = Syscall::Recv;
@@ -595,12 +589,10 @@ fn calls_within_calls(test: &mut Test) -> Outcome {
             }
         })?;
     }
-    let callers = [
-        client(test, ABOVE, endpoints[0])?,
-        client(test, ABOVE, endpoints[0])?,
-    ];
+    let first = client(test, ABOVE, endpoints[0])?;
+    let second = client(test, ABOVE, endpoints[0])?;
     check_eq!(noted(), "mnsnmcmnsnmc");
-    for caller in callers {
+    for caller in [first, second] {
         check_holder(caller.sched_context, caller);
     }
     Ok(())

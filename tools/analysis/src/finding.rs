@@ -1,0 +1,65 @@
+//! Results that name their origin.
+
+use std::fmt;
+
+/// A published method.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Method {
+    /// Its name.
+    pub name: &'static str,
+    /// The publication.
+    pub source: &'static str,
+    /// What must hold for its results to hold.
+    pub assumptions: &'static [&'static str],
+}
+
+/// A value and the method that found it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding<T> {
+    /// The value.
+    pub value: T,
+    /// The method.
+    pub method: &'static Method,
+}
+
+/// Whether all deadlines hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They do.
+    Holds,
+    /// One can be missed.
+    Fails,
+    /// The method cannot show that they do; another one may.
+    Unknown,
+}
+
+impl Verdict {
+    /// Whether all deadlines are known to hold.
+    pub fn holds(self) -> bool {
+        self == Self::Holds
+    }
+
+    /// Of a test that is sufficient only.
+    pub(crate) fn if_shown(shown: bool) -> Self {
+        if shown { Self::Holds } else { Self::Unknown }
+    }
+}
+
+impl Method {
+    pub(crate) fn finds<T>(&'static self, value: T) -> Finding<T> {
+        Finding {
+            value,
+            method: self,
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} ({})", self.name, self.source)?;
+        for assumption in self.assumptions {
+            writeln!(f, "  assumes: {assumption}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,12 @@
+//! The analyses against simulations, other implementations, published examples, and broken variants of themselves.
+
+mod choices;
+mod edf;
+mod fixed;
+mod global;
+mod guests;
+mod mixed;
+mod properties;
+mod random;
+mod simulator;
+mod threads;

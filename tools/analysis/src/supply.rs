@@ -37,41 +37,42 @@ impl Supply for Processor {
 /// [`Recurring`] and its sources.
 pub const RECURRING: Method = Method {
     name: "supply of a recurring budget",
-    source: "Shin and Lee, RTSS 2003; Easwaran, Anand and Lee, RTSS 2007 (explicit deadlines)",
+    source: "Shin and Lee, RTSS 2003; Lipari and Bini, ECRTS 2003",
     assumptions: &[
-        "the budget is there once in each period, complete within the stated time of its start",
+        "after the longest blackout the budget is there once in each period, at its end",
         "the window begins at the worst time: the last budget came as early, the next comes as late as possible",
     ],
 };
 
-/// A budget that is there once in each period, complete within a time of the period's start.
+/// A budget that is there once in each period, after a blackout.
 ///
-/// The longest blackout is `period + within - 2 * budget`: 2 (T - C) if nothing else is known (`within` = T), T - C
-/// for a fixed slot (`within` = C).
+/// The blackout is T - C for a fixed slot, and 2 (T - C) for a budget that may slide within its period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recurring {
     budget: Time,
-    within: Time,
     period: Time,
+    blackout: Time,
 }
 
 impl Recurring {
-    /// A budget in each period, complete within a time of its start.
+    /// A budget in each period. `blackout` is the longest window without any supply.
     ///
     /// # Errors
-    /// If 0 < `budget` <= `within` <= `period` <= [`Time::LONGEST`] does not hold.
-    pub fn new(budget: Time, within: Time, period: Time) -> Result<Self> {
-        if budget > Time::ZERO && budget <= within && within <= period && period <= Time::LONGEST {
+    /// If 0 < `budget` <= `period` and `period - budget` <= `blackout` does not hold, or a time is above eight times
+    /// [`Time::LONGEST`].
+    pub fn new(budget: Time, period: Time, blackout: Time) -> Result<Self> {
+        let longest = Time::LONGEST * 8;
+        let is_budget = budget > Time::ZERO && budget <= period && period <= longest;
+        if is_budget && (period - budget..=longest).contains(&blackout) {
             return Ok(Self {
                 budget,
-                within,
                 period,
+                blackout,
             });
         }
         let why = format!(
-            "a budget of {budget} within {within} in each {period} is impossible; each must be positive and not \
-             above the next, and the period not above {}",
-            Time::LONGEST
+            "a budget of {budget} in each {period} with a blackout of {blackout} is impossible; the budget must be \
+             positive and fit into the period, and the blackout cannot be shorter than what is left of that"
         );
         Err(Error::impossible("supply", why))
     }
@@ -81,7 +82,7 @@ impl Recurring {
     /// # Errors
     /// If 0 < `slot` <= `frame` does not hold.
     pub fn fixed_slot(slot: Time, frame: Time) -> Result<Self> {
-        Self::new(slot, slot, frame)
+        Self::new(slot, frame, frame - slot)
     }
 
     /// A budget that may slide within its period.
@@ -89,12 +90,12 @@ impl Recurring {
     /// # Errors
     /// If 0 < `budget` <= `period` does not hold.
     pub fn sliding(budget: Time, period: Time) -> Result<Self> {
-        Self::new(budget, period, period)
+        Self::new(budget, period, (period - budget) * 2)
     }
 
     /// The longest window without any supply.
     pub fn blackout(&self) -> Time {
-        self.period + self.within - self.budget * 2
+        self.blackout
     }
 
     /// The budget of each period.
@@ -110,7 +111,7 @@ impl Recurring {
 
 impl Supply for Recurring {
     fn in_window(&self, window: Time) -> Time {
-        let lit = window - self.blackout();
+        let lit = window - self.blackout;
         if lit <= Time::ZERO {
             return Time::ZERO;
         }
@@ -123,7 +124,7 @@ impl Supply for Recurring {
             return Time::ZERO;
         }
         let periods = work.covered_by(self.budget) - 1;
-        self.blackout() + self.period * periods + (work - self.budget * periods)
+        self.blackout + self.period * periods + (work - self.budget * periods)
     }
 
     fn rate(&self) -> Ratio {

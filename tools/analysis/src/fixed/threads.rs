@@ -1,6 +1,6 @@
 //! Threads in their contexts.
 
-use crate::model::{Core, Replenishment, Thread};
+use crate::model::{Call, Core, Replenishment, Task, Thread};
 use crate::supply::{Processor, Recurring};
 use crate::{Error, Finding, Method, Result, Time, Verdict};
 
@@ -45,15 +45,26 @@ pub struct Guarantee {
 }
 
 /// Whether all jobs of a thread surely have their budget, if each ends before the next one is released: the budget
-/// holds a whole job and what the kernel needs, and is there again by the next release.
+/// holds a whole job and what the kernel needs, no threshold defers a call, and all is there again by the next release.
 pub(super) fn is_covered(core: &Core, thread: usize) -> bool {
     let Thread { task, context, .. } = &core.threads()[thread];
     context.is_none_or(|context| {
         context.is_round_robin()
-            || context.budget() >= core.demand(thread) + core.kernel()
+            || context.budget() >= needed(core, thread)
                 && context.period() <= task.period() - task.jitter()
                 && context.replenishment() == Replenishment::Sporadic
     })
+}
+
+/// The budget that a whole job needs. Before a call, which may be the last thing that the job does, as much as the
+/// threshold must be left of it.
+fn needed(core: &Core, thread: usize) -> Time {
+    let demand = core.demand(thread);
+    let mut calls = Vec::new();
+    core.all_calls(&core.threads()[thread].calls, &mut calls);
+    let left_over = |call: &&Call| Some(core.server(call).threshold? - core.request(call));
+    let most = calls.iter().filter_map(left_over).max();
+    demand + core.kernel() + most.unwrap_or_default().max(Time::ZERO)
 }
 
 /// The threads of a thread's priority or above, and how they interfere.
@@ -92,7 +103,7 @@ pub fn thread_response(core: &Core, thread: usize) -> Result<Finding<Guarantee>>
         }));
     };
     // The context as a task, to know when each budget is used up.
-    let budget = crate::model::Task::periodic(name, context.budget(), context.period())?;
+    let budget = Task::periodic(name, context.budget(), context.period())?;
     let cost = budget.cost();
     let used_up = longest(name, cost, &budget, &interference, blocking, &Processor)?.bound;
     let supply = context
@@ -116,7 +127,7 @@ pub fn thread_response(core: &Core, thread: usize) -> Result<Finding<Guarantee>>
 fn deferred(core: &Core, thread: usize) -> Time {
     let mut calls = Vec::new();
     core.all_calls(&core.threads()[thread].calls, &mut calls);
-    let left = |call: &&crate::model::Call| {
+    let left = |call: &&Call| {
         let threshold = core.server(call).threshold?;
         Some((threshold + core.kernel()) * i128::from(call.count))
     };

@@ -81,18 +81,25 @@ impl Context {
         self.budget * window.max(Time::ZERO).covered_by(self.period)
     }
 
-    /// What a thread surely gets that always wants to run, if each whole budget is used up at most `response` after
-    /// it is there. `kernel` comes off each replenishment: what it takes to enter and leave the kernel once.
+    /// What a thread surely gets from the time at which it is released until it waits, if each budget is used up at
+    /// most `response` after it is there. `kernel` comes off each replenishment: what it takes to enter and leave the
+    /// kernel once.
     ///
-    /// With [`Replenishment::OnDispatch`] the next budget counts from a start that can be `response` less the
-    /// budget late, which therefore lengthens every period. The budget of each period may come in the last of its
-    /// pieces only.
+    /// The list of replenishments is finite. When it is full, the used part of the head delays the last replenishment,
+    /// so that both end one period after the use. Two cases differ in how often that can happen:
+    ///
+    /// - [`Replenishment::Sporadic`]: from the release on, replenishments follow each other without gaps, as if there
+    ///   were no preemption, so only gaps from before count. The first head delays the last replenishment once, by up to
+    ///   T - C. An ideal server's blackout T + R - 2 C grows to 2 T + R - 3 C; then there is C in each T.
+    /// - [`Replenishment::OnDispatch`]: each preemption makes a gap, and while one head is used, the rest of the budget
+    ///   can be delayed until a period after its last use. All that was in the list at some time is used up 2 T + 2 R - C
+    ///   later. So there is C in each such time.
     ///
     /// # Errors
     /// If nothing is left of the budget, or it may not be used up before the next one is there.
     pub fn supply(&self, response: Time, kernel: Time) -> Result<Recurring> {
         if self.is_round_robin() {
-            return Recurring::new(self.period, self.period, self.period);
+            return Recurring::fixed_slot(self.period, self.period);
         }
         let budget = self.budget - kernel * i128::from(self.refills());
         if budget <= Time::ZERO {
@@ -112,17 +119,15 @@ impl Context {
             );
             return Err(Error::impossible("context", why));
         }
-        let late = response - self.budget;
-        let period = match self.replenishment {
-            Replenishment::Sporadic => self.period,
-            Replenishment::OnDispatch => self.period + late,
-        };
-        // The blackout is T + R - 2 C by either rule.
-        let within = match self.replenishment {
-            Replenishment::Sporadic => response,
-            Replenishment::OnDispatch => self.budget,
-        };
-        Recurring::new(budget, within, period)
+        match self.replenishment {
+            Replenishment::Sporadic => {
+                let blackout = self.period * 2 + response - budget * 3;
+                Recurring::new(budget, self.period, blackout)
+            }
+            Replenishment::OnDispatch => {
+                Recurring::fixed_slot(budget, (self.period + response) * 2 - budget)
+            }
+        }
     }
 }
 
@@ -136,19 +141,19 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_blackout_is_twice_what_is_missing() {
+    fn the_longest_blackout_includes_a_delayed_replenishment() {
         let context = Context::new(ms(3), ms(10), 0, Replenishment::Sporadic).unwrap();
-        let supply = context.supply(ms(10), Time::ZERO).unwrap();
-        assert_eq!(supply.blackout(), ms(14));
-        let supplied = [14, 15, 17, 24, 25, 27, 37].map(|window| supply.in_window(ms(window)));
+        let supply = context.supply(ms(5), Time::ZERO).unwrap();
+        assert_eq!(supply.blackout(), ms(20 + 5 - 9));
+        let supplied = [16, 17, 19, 26, 27, 29, 39].map(|window| supply.in_window(ms(window)));
         assert_eq!(supplied, [0, 1, 3, 3, 4, 6, 9].map(ms));
     }
 
     #[test]
-    fn a_delayed_start_lengthens_the_period_of_dispatched_budgets() {
+    fn dispatched_budgets_may_come_at_half_the_rate() {
         let context = Context::new(ms(3), ms(10), 0, Replenishment::OnDispatch).unwrap();
         let supply = context.supply(ms(5), Time::ZERO).unwrap();
-        assert_eq!((supply.blackout(), supply.period()), (ms(9), ms(12)));
+        assert_eq!((supply.period(), supply.blackout()), (ms(27), ms(24)));
     }
 
     #[test]

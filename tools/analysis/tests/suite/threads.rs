@@ -1,6 +1,6 @@
 //! Threads that call servers, and threads in contexts.
 
-use schedulability::fixed::{blocking, schedulable, thread_response};
+use schedulability::fixed::{IN_CONTEXT, ON_SUPPLY, blocking, schedulable, thread_response};
 use schedulability::generate::Generator;
 use schedulability::model::{
     Call, Context, Core, Priority, Replenishment, Server, ServerId, Thread,
@@ -213,15 +213,15 @@ fn in_context(mut thread: Thread, budget: i128, period: i128) -> Thread {
 #[test]
 fn a_context_limits_what_a_thread_takes_from_others() {
     let below = thread(2, 20, 1, vec![]);
-    let free = core(vec![thread(8, 60, 9, vec![]), below.clone()], vec![]);
-    let limited = in_context(thread(8, 60, 9, vec![]), 3, 20);
+    let free = core(vec![thread(8, 80, 9, vec![]), below.clone()], vec![]);
+    let limited = in_context(thread(8, 80, 9, vec![]), 3, 20);
     let limited = core(vec![limited, below], vec![]);
     let bound = |core: &Core, place| thread_response(core, place).unwrap().value.response.bound;
     assert_eq!((bound(&free, 1), bound(&limited, 1)), (ns(10), ns(5)));
     let found = thread_response(&limited, 0).unwrap();
-    assert_eq!(found.method, &schedulability::fixed::ON_SUPPLY);
-    // The budget is used up within 3, so the blackout is 20 + 3 - 2 * 3; then 20 each, and 2.
-    assert_eq!(found.value.response.bound, ns(17 + 2 * 20 + 2));
+    assert_eq!(found.method, &ON_SUPPLY);
+    // The budget is used up within 3, so the blackout is 2 * 20 + 3 - 3 * 3; then 20 each, and 2.
+    assert_eq!(found.value.response.bound, ns(34 + 2 * 20 + 2));
     assert_eq!(schedulable(&limited).unwrap(), Verdict::Holds);
     let hog = in_context(thread(8, 20, 9, vec![]), 3, 20);
     assert_eq!(
@@ -274,4 +274,17 @@ fn a_context_that_cannot_get_its_budget_is_refused() {
         "{error}"
     );
     assert!(error.to_string().contains("5/50"), "{error}");
+}
+
+/// A budget for the whole job is not enough where a threshold asks for more than the job has left when it calls.
+#[test]
+fn a_threshold_for_others_can_defer_a_covered_job() {
+    let with = |budget| {
+        let client = in_context(thread(2, 200, 1, vec![call(0, 1, 4)]), budget, 80);
+        let mut shared = server("shared", 9);
+        shared.threshold = Some(ns(10));
+        thread_response(&core(vec![client], vec![shared]), 0).unwrap()
+    };
+    assert_eq!(with(12).method, &IN_CONTEXT);
+    assert_eq!(with(11).method, &ON_SUPPLY);
 }

@@ -1,5 +1,6 @@
 //! The analyses against simulations, other implementations, published examples, and broken variants of themselves.
 
+mod book;
 mod choices;
 mod edf;
 mod fixed;

@@ -63,3 +63,17 @@ impl fmt::Display for Method {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_method_prints_its_source_and_its_assumptions() {
+        let printed = crate::guests::SWITCH.to_string();
+        let lines: Vec<_> = printed.lines().collect();
+        assert_eq!(
+            lines[0],
+            "cost of a switch as lost progress (Kaiser, ETFA 2009; HIRES 2018)"
+        );
+        assert!(lines.len() == 3 && lines[1].starts_with("  assumes: after a switch"));
+    }
+}

@@ -4,7 +4,7 @@ use crate::supply::{Supply, parts_per_million};
 use crate::{Error, Ratio, Result, Time};
 
 /// Steps of one analysis before it is given up.
-const MOST_STEPS: u32 = 10_000_000;
+const MOST_STEPS: u32 = 1_000_000;
 
 /// The effort that is left for one analysis.
 pub(crate) struct Search<'a> {

@@ -39,9 +39,7 @@ pub fn blocking(core: &Core, thread: usize) -> Result<Finding<Blocking>> {
         by: None,
     };
     for (other, caller) in core.threads().iter().enumerate() {
-        let mut calls = Vec::new();
-        core.all_calls(&caller.calls, &mut calls);
-        for call in calls {
+        for call in core.all_calls(other) {
             must_not_starve(core, other, call)?;
             let time = core.request(call);
             let blocks = caller.priority < priority && core.server(call).ceiling >= priority;

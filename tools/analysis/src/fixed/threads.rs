@@ -60,10 +60,9 @@ pub(super) fn is_covered(core: &Core, thread: usize) -> bool {
 /// threshold must be left of it.
 fn needed(core: &Core, thread: usize) -> Time {
     let demand = core.demand(thread);
-    let mut calls = Vec::new();
-    core.all_calls(&core.threads()[thread].calls, &mut calls);
-    let left_over = |call: &&Call| Some(core.server(call).threshold? - core.request(call));
-    let most = calls.iter().filter_map(left_over).max();
+    let calls = core.all_calls(thread);
+    let left_over = |call: &Call| Some(core.server(call).threshold? - core.request(call));
+    let most = calls.into_iter().filter_map(left_over).max();
     demand + core.kernel() + most.unwrap_or_default().max(Time::ZERO)
 }
 
@@ -114,24 +113,13 @@ pub fn thread_response(core: &Core, thread: usize) -> Result<Finding<Guarantee>>
             }
             other => other,
         })?;
-    let demand = core.demand(thread) + deferred(core, thread);
+    let demand = core.demand(thread) + core.deferred(thread);
     let response = longest(name, demand, task, &[], Time::ZERO, &supply)?;
     Ok(ON_SUPPLY.finds(Guarantee {
         response,
         others,
         supply: Some(supply),
     }))
-}
-
-/// What a job may leave unused, because thresholds defer its calls.
-fn deferred(core: &Core, thread: usize) -> Time {
-    let mut calls = Vec::new();
-    core.all_calls(&core.threads()[thread].calls, &mut calls);
-    let left = |call: &&Call| {
-        let threshold = core.server(call).threshold?;
-        Some((threshold + core.kernel()) * i128::from(call.count))
-    };
-    calls.iter().filter_map(left).sum()
 }
 
 /// Whether all threads of a core meet their deadlines.

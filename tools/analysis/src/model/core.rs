@@ -68,6 +68,17 @@ pub struct Core {
     threads: Vec<Thread>,
     servers: Vec<Server>,
     kernel: Time,
+    /// What each server's calls take for one request.
+    nested: Vec<Caused>,
+}
+
+/// What calls cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Caused {
+    /// Execution.
+    execution: Time,
+    /// Budget that may be left unused, because thresholds defer the calls.
+    deferred: Time,
 }
 
 impl Core {
@@ -75,77 +86,107 @@ impl Core {
     /// and leaving the kernel.
     ///
     /// # Errors
-    /// If a call names no server, servers call each other in a cycle, a ceiling is below a caller's priority, a
-    /// request takes more than [`Time::LONGEST`] in all, or there are too many threads.
+    /// If a call names no server, servers call each other in a cycle, a ceiling is below a caller's priority, calls
+    /// take more than [`Time::LONGEST`] in all, or there are too many threads or servers.
     pub fn new(threads: Vec<Thread>, servers: Vec<Server>, kernel: Time) -> Result<Self> {
-        let core = Self {
+        let possible = |time: &Time| (Time::ZERO..=Time::LONGEST).contains(time);
+        if threads.len() > MOST || servers.len() > MOST || !possible(&kernel) {
+            let why =
+                format!("more than {MOST} threads or servers, or {kernel} for a kernel entry");
+            return Err(Error::impossible("core", why));
+        }
+        let thresholds = servers.iter().filter_map(|server| server.threshold);
+        if let Some(threshold) = thresholds.into_iter().find(|time| !possible(time)) {
+            let why = format!("a threshold of {threshold} is impossible");
+            return Err(Error::impossible("core", why));
+        }
+        let mut core = Self {
+            nested: Vec::new(),
             threads,
             servers,
             kernel,
         };
-        if core.threads.len() > MOST || !(Time::ZERO..=Time::LONGEST).contains(&kernel) {
-            let why = format!("more than {MOST} threads, or {kernel} for a kernel entry");
-            return Err(Error::impossible("core", why));
-        }
+        core.nested = core.nest()?;
         for thread in &core.threads {
             let name = format!("task `{}`", thread.task.name());
-            core.check(&name, thread.priority, &thread.calls, &mut Vec::new())?;
-        }
-        for server in &core.servers {
-            let name = format!("server `{}`", server.name);
-            core.check(&name, server.ceiling, &server.calls, &mut Vec::new())?;
+            core.caused(&name, thread.priority, &thread.calls, &core.nested)?;
         }
         Ok(core)
     }
 
-    /// Checks the calls of a thread or server, and those of the servers that it calls.
-    fn check(
+    /// What each server's calls cause. A server is done when all that it calls are; if none can be done, there is a
+    /// cycle.
+    fn nest(&self) -> Result<Vec<Caused>> {
+        let mut nested = vec![Caused::default(); self.servers.len()];
+        let mut done = vec![false; self.servers.len()];
+        loop {
+            let is_ready = |server: &Server| {
+                let mut calls = server.calls.iter();
+                // A server that does not exist is complained about below.
+                calls.all(|call| done.get(call.server.0).copied().unwrap_or(true))
+            };
+            let left = || (0..self.servers.len()).filter(|place| !done[*place]);
+            let Some(place) = left().find(|place| is_ready(&self.servers[*place])) else {
+                break;
+            };
+            let server = &self.servers[place];
+            let name = format!("server `{}`", server.name);
+            nested[place] = self.caused(&name, server.ceiling, &server.calls, &nested)?;
+            done[place] = true;
+        }
+        match done.iter().position(|done| !done) {
+            None => Ok(nested),
+            Some(place) => Err(Error::impossible(
+                format!("server `{}`", self.servers[place].name),
+                "its calls lead to a server that waits for its own reply; break the cycle",
+            )),
+        }
+    }
+
+    /// What calls of a thread or server of some priority cause.
+    fn caused(
         &self,
         name: &str,
         priority: Priority,
         calls: &[Call],
-        callers: &mut Vec<ServerId>,
-    ) -> Result<()> {
+        nested: &[Caused],
+    ) -> Result<Caused> {
+        let complain = |why: String| Err(Error::impossible(name, why));
+        let mut all = Caused::default();
         for call in calls {
-            let complain = |why: String| Err(Error::impossible(name, why));
-            let Some(server) = self.servers.get(call.server.0) else {
+            let Some((server, nested)) = self
+                .servers
+                .get(call.server.0)
+                .zip(nested.get(call.server.0))
+            else {
                 return complain(format!(
                     "it calls server {}, which does not exist",
                     call.server.0
                 ));
             };
-            if callers.contains(&call.server) {
-                return complain(format!(
-                    "its calls lead to `{}` a second time, which would wait for itself; break the cycle",
-                    server.name
-                ));
-            }
             if server.ceiling < priority {
                 return complain(format!(
                     "it has priority {}, and the server `{}` that it calls only {}; raise the server's",
                     priority.0, server.name, server.ceiling.0
                 ));
             }
-            callers.push(call.server);
-            self.check(
-                &format!("server `{}`", server.name),
-                server.ceiling,
-                &server.calls,
-                callers,
-            )?;
-            callers.pop();
-            let request = self.request(call);
-            let all = request * i128::from(call.count);
-            if call.length < Time::ZERO || call.length > Time::LONGEST || all > Time::LONGEST {
+            if !(Time::ZERO..=Time::LONGEST).contains(&call.length) {
+                return complain(format!("a request of {} is impossible", call.length));
+            }
+            let count = i128::from(call.count);
+            let threshold = server.threshold.map(|threshold| threshold + self.kernel);
+            all.execution += (call.length + nested.execution) * count;
+            all.deferred += (threshold.unwrap_or_default() + nested.deferred) * count;
+            if all.execution > Time::LONGEST || all.deferred > Time::LONGEST {
                 return complain(format!(
-                    "{} calls of `{}` take {all}; at most {} can be analysed",
-                    call.count,
-                    server.name,
+                    "its calls take {}, and thresholds can defer them for {}; at most {} can be analysed",
+                    all.execution,
+                    all.deferred,
                     Time::LONGEST
                 ));
             }
         }
-        Ok(())
+        Ok(all)
     }
 
     /// The threads.
@@ -170,13 +211,23 @@ impl Core {
 
     /// The execution that one call causes: the server's and that of the servers that it calls.
     pub fn request(&self, call: &Call) -> Time {
-        call.length + self.requests(&self.server(call).calls)
+        call.length + self.nested[call.server.0].execution
     }
 
     /// The execution that calls cause.
     pub fn requests(&self, calls: &[Call]) -> Time {
         let all = |call: &Call| self.request(call) * i128::from(call.count);
         calls.iter().map(all).sum()
+    }
+
+    /// The budget that a job may leave unused, because thresholds defer its calls: each at most its threshold.
+    pub(crate) fn deferred(&self, thread: usize) -> Time {
+        let of = |call: &Call| {
+            let threshold = self.server(call).threshold.map(|time| time + self.kernel);
+            let nested = self.nested[call.server.0].deferred;
+            (threshold.unwrap_or_default() + nested) * i128::from(call.count)
+        };
+        self.threads[thread].calls.iter().map(of).sum()
     }
 
     /// The execution of a job at a level of assurance, with the servers that it calls: with donation, all of it is
@@ -191,11 +242,18 @@ impl Core {
         self.demand_at(thread, usize::MAX)
     }
 
-    /// All calls that these cause, nested ones included.
-    pub(crate) fn all_calls<'a>(&'a self, calls: &'a [Call], found: &mut Vec<&'a Call>) {
-        for call in calls {
-            found.push(call);
-            self.all_calls(&self.server(call).calls, found);
+    /// All calls that a thread causes, each once, however often it happens.
+    pub(crate) fn all_calls(&self, thread: usize) -> Vec<&Call> {
+        let mut calls: Vec<&Call> = self.threads[thread].calls.iter().collect();
+        let mut known = vec![false; self.servers.len()];
+        let mut next = 0;
+        while let Some(call) = calls.get(next) {
+            let server = call.server.0;
+            if !std::mem::replace(&mut known[server], true) {
+                calls.extend(&self.servers[server].calls);
+            }
+            next += 1;
         }
+        calls
     }
 }

@@ -56,7 +56,7 @@ fn system(seed: u64) -> Vec<Plan> {
     let count = between(&mut random, 2, 4);
     let plans = (0..count).map(|_| {
         let period = between(&mut random, 20, 200) * 100;
-        let cost = period * between(&mut random, 5, 120 / count as i128) / 100;
+        let cost = period * between(&mut random, 5, 120 / count) / 100;
         let request = [0, between(&mut random, 100, 900)][random.below(2) as usize];
         let all = cost + request + ENTRIES;
         let replenishment = match random.below(2) {
@@ -70,7 +70,10 @@ fn system(seed: u64) -> Vec<Plan> {
                 let budget = between(&mut random, 400, 1_500);
                 // Thresholds and the kernel take their part of it.
                 let wanted = if request > 0 { all + 1_000 } else { all };
-                let twice = 1 + i128::from(replenishment == Replenishment::OnDispatch);
+                let twice = match replenishment {
+                    Replenishment::Sporadic => 1,
+                    Replenishment::OnDispatch => 2,
+                };
                 let share = twice * wanted * 100 / period + 15;
                 (budget, budget * 100 / share.clamp(1, 95), replenishment)
             }

@@ -101,13 +101,36 @@ fn impossible_cores_are_refused() {
     one.calls = vec![call(1, 1, 1)];
     other.calls = vec![call(0, 1, 1)];
     let text = refused(vec![], vec![one, other]);
-    assert!(text.contains("a second time"), "{text}");
+    assert!(text.contains("break the cycle"), "{text}");
     let forever = call(0, u32::MAX, Time::LONGEST.nanos());
     let text = refused(
         vec![thread(1, 9, 5, vec![forever])],
         vec![server("long", 9)],
     );
-    assert!(text.contains("at most"), "{text}");
+    assert!(text.contains("at most 1125899906842624 ns"), "{text}");
+}
+
+/// Each server calls the next one twice: the work doubles, but not the work of the analysis.
+#[test]
+fn deep_nesting_is_fast() {
+    let nested = |depth: usize| {
+        let mut servers: Vec<_> = (0..depth).map(|_| server("nested", 9)).collect();
+        for (place, server) in servers.iter_mut().enumerate().take(depth - 1) {
+            server.threshold = Some(ns(1));
+            server.calls = vec![call(place + 1, 1, 0), call(place + 1, 1, 1)];
+        }
+        let period = 1 << 49;
+        let threads = vec![
+            thread(1, period, 9, vec![]),
+            in_context(thread(1, period, 1, vec![call(0, 1, 1)]), 1 << 48, period),
+        ];
+        Core::new(threads, servers, Time::ZERO)
+    };
+    // 1 + 2^0 + 2^1 and so on.
+    let core = nested(41).unwrap();
+    assert_eq!(core.demand(1), ns(1 + (1 << 40)));
+    assert_eq!(blocking(&core, 0).unwrap().value.time, ns(1 << 40));
+    assert!(nested(90).is_err());
 }
 
 /// The jobs of one thread begin with a request, during which the server's ceiling counts.

@@ -317,7 +317,7 @@ fn jobs(setup: &mut Setup, wait: fn(&mut Periodic)) {
         }
     });
     let time = SchedParameters::new(ms(2), ms(25)).sporadic();
-    setup.thread("urgent", 20).time(time).repeat(|| {
+    setup.thread("high", 20).time(time).repeat(|| {
         work(us(1_500));
         userlib::syscall::yield_now();
     });

@@ -91,7 +91,7 @@ pub struct MoreOnTimeout {
     /// The thread was blocked when the timeout occurred.
     pub blocked: bool,
     /// The time of the timeout has come; otherwise the budget is used up.
-    pub moment: bool,
+    pub instant: bool,
     /// The time of the kernel's clock.
     pub now: Microseconds,
 }
@@ -101,7 +101,7 @@ impl MoreOnTimeout {
         let flags = message.word(TIMEOUT_LENGTH);
         (message.length() == LONG_TIMEOUT_LENGTH).then(|| Self {
             blocked: flags & timeout_flags::BLOCKED != 0,
-            moment: flags & timeout_flags::MOMENT != 0,
+            instant: flags & timeout_flags::MOMENT != 0,
             now: Microseconds::from_message(message, TIMEOUT_LENGTH + 1),
         })
     }

@@ -119,13 +119,13 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
     Ok(Outcome::Success)
 }
 
-/// Builds the release kernel of a platform, and nothing else.
+/// Builds the kernel of a platform with a profile of cargo, and nothing else. The program is not used.
 pub(crate) fn kernel(
     workspace: &Workspace,
     tools: &setup::BuildTools,
     platform: &Platform,
+    profile: &str,
 ) -> Result<()> {
-    let _alone = workspace.lock()?;
     let bare_metal = BareMetal {
         workspace,
         tools,
@@ -140,7 +140,7 @@ pub(crate) fn kernel(
         tools.toolchain.version()
     );
     let crates = [&*platform.name];
-    bare_metal.build(Side::Kernel, &step, "release", &crates, &[], &[], &[])
+    bare_metal.build(Side::Kernel, &step, profile, &crates, &[], &[], &[])
 }
 
 /// Builds the boot image that `request` describes.

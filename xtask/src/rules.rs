@@ -4,6 +4,7 @@
 mod coverage;
 mod dependencies;
 mod layers;
+mod ledger;
 mod length;
 mod links;
 mod lints;
@@ -59,6 +60,7 @@ pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
         coverage::complaints,
         dependencies::complaints,
         layers::complaints,
+        ledger::complaints,
         length::complaints,
         links::complaints,
         lints::complaints,

@@ -23,6 +23,9 @@ const DEBIAN_TOOLCHAIN: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 pub(crate) struct BuildTools {
     pub(crate) toolchain: Toolchain,
     pub(crate) linker: PathBuf,
+    /// The folder in cargo's target folder. Builds by other toolchains need not wait for those by the usual
+    /// one.
+    pub(crate) folder: &'static str,
 }
 
 /// The command `setup`.
@@ -65,7 +68,11 @@ pub(crate) fn build_tools() -> Result<BuildTools> {
             linker(Some(&toolchain)).context("the package `lld` brought no program `ld.lld`")?
         }
     };
-    Ok(BuildTools { toolchain, linker })
+    Ok(BuildTools {
+        toolchain,
+        linker,
+        folder: "bare-metal",
+    })
 }
 
 /// The tools for building with other toolchains that are present and differ in their version.
@@ -76,6 +83,7 @@ pub(crate) fn other_build_tools(tools: &BuildTools) -> Vec<BuildTools> {
         .map(|toolchain| BuildTools {
             toolchain,
             linker: tools.linker.clone(),
+            folder: "bare-metal-others",
         })
         .collect()
 }

@@ -54,31 +54,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         progress: progress.as_ref(),
     };
 
-    let mut total = Tally::default();
-    if everywhere || arguments.host {
-        total += session.part("host", || host::run(&session))?;
-    }
-    let missing = match arguments.emulator {
-        Emulator::Qemu => Vec::new(),
-        Emulator::Bochs => bochs::missing(),
-    };
-    if !missing.is_empty() {
-        let packages = missing.join(" ");
-        ui::say(&format!("skipped: Bochs is not here; it takes {packages}"));
-    } else if !platforms.is_empty() && !supervisor.interrupted() {
-        let tools = setup::build_tools()?;
-        setup::emulators(&platforms)?;
-        total += on_targets(&session, &tools, &platforms, is_short)?;
-        if everywhere && arguments.filter.is_none() && !supervisor.interrupted() {
-            total += toolchains::run(&session, &tools, &platforms)?;
-        }
-        let benches = arguments.filter.is_none()
-            && arguments.emulator == Emulator::Qemu
-            && !arguments.cores.are_several();
-        if everywhere && benches {
-            total += benches::run(&session, &tools, &platforms, is_short)?;
-        }
-    }
+    let screen = Screen::default();
+    let total: Result<Tally> = thread::scope(|scope| {
+        let host = (everywhere || arguments.host).then(|| {
+            let place = screen.begin();
+            let session = &session;
+            scope.spawn(move || session.part("host", || host::run(session, &place)))
+        });
+        let targets = targets(&session, &screen, &platforms, everywhere, is_short);
+        let panicked = |_| Err(anyhow::anyhow!("the host tests panicked"));
+        let host = host.map_or(Ok(Tally::default()), |host| {
+            host.join().unwrap_or_else(panicked)
+        });
+        Ok([host?, targets?].into_iter().sum())
+    });
+    let total = total?;
     if supervisor.interrupted() {
         return Ok(Outcome::Interrupted);
     }
@@ -92,6 +82,48 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         Outcome::Success
     } else {
         Outcome::Failure
+    })
+}
+
+/// The tests on the platforms, with all that needs no emulator.
+fn targets(
+    session: &Session<'_>,
+    screen: &Screen,
+    platforms: &[Platform],
+    everywhere: bool,
+    is_short: bool,
+) -> Result<Tally> {
+    let (arguments, supervisor) = (session.arguments, session.supervisor);
+    let missing = match arguments.emulator {
+        Emulator::Qemu => Vec::new(),
+        Emulator::Bochs => bochs::missing(),
+    };
+    if !missing.is_empty() {
+        let packages = missing.join(" ");
+        ui::say(&format!("skipped: Bochs is not here; it takes {packages}"));
+        return Ok(Tally::default());
+    }
+    if platforms.is_empty() {
+        return Ok(Tally::default());
+    }
+    let tools = setup::build_tools()?;
+    setup::emulators(platforms)?;
+    let total = on_targets(session, screen, &tools, platforms, is_short)?;
+    if !everywhere || arguments.filter.is_some() || supervisor.interrupted() {
+        return Ok(total);
+    }
+    let has_benches = arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
+    // The emulator needs one processor for each platform, and builds in between take the rest.
+    thread::scope(|scope| {
+        let others = scope.spawn(|| toolchains::run(session, &tools, platforms, is_short));
+        let measured = if has_benches {
+            benches::run(session, &tools, platforms, is_short)
+        } else {
+            Ok(Tally::default())
+        };
+        let panicked = |_| Err(anyhow::anyhow!("the builds by other toolchains panicked"));
+        let built = others.join().unwrap_or_else(panicked);
+        Ok([total, measured?, built?].into_iter().sum())
     })
 }
 
@@ -162,13 +194,13 @@ impl Session<'_> {
 /// Builds one run after the other, and runs as many at once as the host has processors.
 fn on_targets(
     session: &Session<'_>,
+    screen: &Screen,
     tools: &BuildTools,
     platforms: &[Platform],
     is_short: bool,
 ) -> Result<Tally> {
     let (workspace, supervisor) = (session.workspace, session.supervisor);
     let most = thread::available_parallelism().map_or(1, NonZero::get);
-    let screen = Screen::default();
     let (report, reports) = mpsc::channel();
     let mut total = Tally::default();
     // A failed build of one platform must not hide the others' results.

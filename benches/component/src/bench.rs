@@ -111,7 +111,7 @@ impl Bench {
         };
         context.bind(tcb)?;
         tcb.resume()?;
-        self.settle()?;
+        self.let_others_run()?;
         if time == Time::Callers {
             context.unbind_object(tcb)?;
         }
@@ -189,7 +189,7 @@ impl Bench {
     }
 
     /// Lets all other threads run until they are blocked or out of budget.
-    pub fn settle(&self) -> Result {
+    pub fn let_others_run(&self) -> Result {
         self.tcb.set_priority(self.tcb, LAST)?;
         self.tcb.set_priority(self.tcb, PRIORITY)
     }

@@ -37,6 +37,6 @@ pub const LONG_TIMEOUT_LENGTH: usize = if crate::WORD_BITS == 64 { 4 } else { 6 
 pub mod timeout_flags {
     /// The thread was waiting when its time was over.
     pub const BLOCKED: usize = 1;
-    /// The moment that was given to `SchedContext_YieldToTimeout` has come; otherwise the budget is used up.
+    /// The instant that was given to `SchedContext_YieldToTimeout` has come; otherwise the budget is used up.
     pub const MOMENT: usize = 2;
 }

@@ -12,7 +12,7 @@ use crate::time::Ticks;
 /// [`PRIORITIES`] on are the leaves.
 #[derive(Debug)]
 pub struct Tournament {
-    moments: [Ticks; PRIORITIES],
+    instants: [Ticks; PRIORITIES],
     winners: [u8; PRIORITIES],
 }
 
@@ -34,7 +34,7 @@ impl Tournament {
             node -= 1;
         }
         Self {
-            moments: [Ticks::NEVER; PRIORITIES],
+            instants: [Ticks::NEVER; PRIORITIES],
             winners,
         }
     }
@@ -47,18 +47,18 @@ impl Tournament {
         }
     }
 
-    fn moment(&self, priority: u8) -> Ticks {
-        self.moments[usize::from(priority)]
+    fn instant(&self, priority: u8) -> Ticks {
+        self.instants[usize::from(priority)]
     }
 
     /// Changes the time of a priority; [`Ticks::NEVER`] for no event.
-    pub fn set(&mut self, priority: u8, moment: Ticks) {
-        self.moments[usize::from(priority)] = moment;
-        let (mut winner, mut earliest) = (priority, moment);
+    pub fn set(&mut self, priority: u8, instant: Ticks) {
+        self.instants[usize::from(priority)] = instant;
+        let (mut winner, mut earliest) = (priority, instant);
         let mut node = PRIORITIES + usize::from(priority);
         while node > ROOT {
             let other = self.winner(node ^ 1);
-            let against = self.moment(other);
+            let against = self.instant(other);
             if against < earliest || against == earliest && other > winner {
                 (winner, earliest) = (other, against);
             }
@@ -73,7 +73,7 @@ impl Tournament {
 
     /// The earliest time of all.
     pub fn earliest(&self) -> Ticks {
-        self.moment(self.winners[ROOT])
+        self.instant(self.winners[ROOT])
     }
 
     /// The earliest time at `lowest` or above (256: none), and a priority that has it.
@@ -85,8 +85,8 @@ impl Tournament {
         } else {
             self.first_from(lowest)?
         };
-        let moment = self.moment(best);
-        (moment < Ticks::NEVER).then_some((best, moment))
+        let instant = self.instant(best);
+        (instant < Ticks::NEVER).then_some((best, instant))
     }
 
     /// The winner at `lowest` or above.
@@ -100,7 +100,7 @@ impl Tournament {
         while node > ROOT {
             if node.is_multiple_of(2) {
                 let right = self.winner(node + 1);
-                if self.moment(right) <= self.moment(best) {
+                if self.instant(right) <= self.instant(best) {
                     best = right;
                 }
             }
@@ -117,11 +117,11 @@ impl Tournament {
         let mut node = ROOT;
         while node < PRIORITIES {
             let right = 2 * node + 1;
-            let is_due = self.moment(self.winner(right)) <= now;
+            let is_due = self.instant(self.winner(right)) <= now;
             node = if is_due { right } else { 2 * node };
         }
         let priority = (node - PRIORITIES) as u8;
-        Some((priority, self.moment(priority)))
+        Some((priority, self.instant(priority)))
     }
 }
 
@@ -144,22 +144,22 @@ mod tests {
         ) {
             let mut tournament = Tournament::new();
             let mut model = [Ticks::NEVER; PRIORITIES];
-            for (priority, moment) in steps {
-                let moment = moment.map_or(Ticks::NEVER, Ticks);
-                tournament.set(priority, moment);
-                model[usize::from(priority)] = moment;
+            for (priority, instant) in steps {
+                let instant = instant.map_or(Ticks::NEVER, Ticks);
+                tournament.set(priority, instant);
+                model[usize::from(priority)] = instant;
                 prop_assert_eq!(Some(&tournament.earliest()), model.iter().min());
             }
             for (lowest, now) in questions {
                 let above = &model[usize::from(lowest)..];
-                let earliest = above.iter().copied().min().filter(|moment| *moment < Ticks::NEVER);
+                let earliest = above.iter().copied().min().filter(|instant| *instant < Ticks::NEVER);
                 let found = tournament.earliest_from(lowest);
-                prop_assert_eq!(found.map(|(_, moment)| moment), earliest);
-                if let Some((priority, moment)) = found {
+                prop_assert_eq!(found.map(|(_, instant)| instant), earliest);
+                if let Some((priority, instant)) = found {
                     prop_assert!(u16::from(priority) >= lowest);
-                    prop_assert_eq!(model[usize::from(priority)], moment);
+                    prop_assert_eq!(model[usize::from(priority)], instant);
                 }
-                let due = model.iter().rposition(|moment| *moment <= Ticks(now));
+                let due = model.iter().rposition(|instant| *instant <= Ticks(now));
                 let expected = due.map(|priority| (priority as u8, model[priority]));
                 prop_assert_eq!(tournament.highest_priority_due(Ticks(now)), expected);
             }

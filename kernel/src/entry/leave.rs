@@ -29,7 +29,7 @@ impl<A: Arch> Kernel<A> {
             return false;
         };
         let thread = &self[current];
-        let level = self.preemption_rank_of(Some(current));
+        let rank = self.preemption_rank_of(Some(current));
         matches!(self.core.decision, Decision::Resume)
             && !(self.core.reprogram | self.core.reload)
             && matches!(thread.state, ThreadState::Running)
@@ -39,7 +39,7 @@ impl<A: Arch> Kernel<A> {
             && thread
                 .sched_context
                 .is_some_and(|context| self[context].is_configured())
-            && self.core.timer_deadline.is_right_for(level)
+            && self.core.timer_deadline.is_right_for(rank)
             && self.core.now < self.core.timer_deadline.time()
             && !self.domain_expired()
     }

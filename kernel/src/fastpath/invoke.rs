@@ -65,6 +65,7 @@ impl<A: Arch> Kernel<A> {
     /// Ends the kernel entry after an operation was preempted: charges the work done so far. The thread
     /// restarts its system call after the pending interrupt.
     #[cold]
+    #[inline(never)]
     fn stop_invocation(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].state = ThreadState::Restart;
         self.update_time();

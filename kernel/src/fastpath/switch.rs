@@ -4,7 +4,7 @@ use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread, ThreadState};
-use crate::sched::preemption_rank;
+use crate::sched::PreemptionRank;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -71,7 +71,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Whether no higher-priority thread is ready or was due when the clock was last read.
     fn is_none_above(&self, priority: u8) -> bool {
-        !self.is_any_above(priority) && !self.is_due_from(preemption_rank(priority.into()))
+        !self.is_any_above(priority) && !self.is_due_from(PreemptionRank::of(priority.into()))
     }
 
     /// Whether a thread is ready that has a higher priority or a criticality.
@@ -101,16 +101,16 @@ impl<A: Arch> Kernel<A> {
         let next = first.flatten().ok_or(NotEligible)?;
         eligible(matches!(self[next].state, ThreadState::Running))?;
         eligible(self[next].yielding_to.is_none())?;
-        self.is_none_due(preemption_rank(priority.into()), reading.now)?;
+        self.is_none_due(PreemptionRank::of(priority.into()), reading.now)?;
         Ok(next)
     }
 
-    /// Not eligible if a thread may be due that would run at a preemption level or above.
+    /// Not eligible if a thread may be due that would preempt at `rank`.
     #[inline(always)]
-    fn is_none_due(&self, level: u16, now: Ticks) -> Eligible<()> {
+    fn is_none_due(&self, rank: PreemptionRank, now: Ticks) -> Eligible<()> {
         let domain = self.core.current_domain();
         eligible(
-            self.core.timer_deadline.excludes_due(now, level)
+            self.core.timer_deadline.excludes_due(now, rank)
                 || self.core.release.earliest(domain) > now,
         )
     }
@@ -125,13 +125,13 @@ impl<A: Arch> Kernel<A> {
     ) -> Eligible<()> {
         let (before, after) = (self[current].priority, self[next].priority);
         eligible(before <= after || !self.is_any_above(after))?;
-        self.is_none_due(preemption_rank(after.into()), now)
+        self.is_none_due(PreemptionRank::of(after.into()), now)
     }
 
     /// The preemption level of a thread that runs by a fast path. Its criticality does not raise it.
     #[inline(always)]
-    fn fast_preemption_rank(&self, next: Ptr<Thread<A>>) -> u16 {
-        preemption_rank(self[next].priority.into())
+    fn fast_preemption_rank(&self, next: Ptr<Thread<A>>) -> PreemptionRank {
+        PreemptionRank::of(self[next].priority.into())
     }
 
     /// Switches to `next`, which has got the context of the thread `before`.

@@ -5,7 +5,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{Thread, ThreadState};
-use crate::sched::preemption_rank;
+use crate::sched::PreemptionRank;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -31,7 +31,7 @@ impl<A: Arch> Kernel<A> {
             eligible(self[next].yielding_to.is_none())?;
         }
 
-        let level = preemption_rank(self[thread].priority.into());
+        let rank = PreemptionRank::of(self[thread].priority.into());
         self.commit_reading(Some(reading));
         // Budget that is given up is not counted as consumed.
         let used = self.core.consumed;
@@ -41,7 +41,7 @@ impl<A: Arch> Kernel<A> {
         self.core.reprogram = true;
         let Some(next) = others else {
             self[thread].links_mut().set_key(reading.now.0);
-            self.update_timer_deadline(level);
+            self.update_timer_deadline(rank);
             return Ok(thread);
         };
         self.ready_back(thread);

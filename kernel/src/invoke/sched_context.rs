@@ -105,10 +105,10 @@ fn decode_yield_to<A: Arch>(
 ) -> Result<YieldTo<A>, Error> {
     let caller = invocation.caller;
     let has_timer = invocation.method == Method::SchedContextYieldToTimeout;
-    let mut moment = Microseconds(0);
+    let mut instant = Microseconds(0);
     if has_timer {
         invocation.require(64 / WORD_BITS, 0)?;
-        moment = invocation.time(kernel, 0).0;
+        instant = invocation.time(kernel, 0).0;
     }
     let target = kernel[context].thread.ok_or(Error::IllegalOperation)?;
     if target == caller || kernel[target].priority > kernel[caller].max_controlled_priority {
@@ -124,7 +124,7 @@ fn decode_yield_to<A: Arch>(
     }
     let clock = kernel.arch.clock();
     let last = clock.microseconds(Ticks::NEVER);
-    if moment >= last {
+    if instant >= last {
         return Err(Error::Range {
             minimum: 0,
             maximum: (last.0 - 1).try_into().unwrap_or(usize::MAX),
@@ -139,7 +139,7 @@ fn decode_yield_to<A: Arch>(
     Ok(YieldTo {
         target,
         answer: YieldAnswer::Long,
-        timer: Some(clock.ticks(moment)),
+        timer: Some(clock.ticks(instant)),
         reply,
     })
 }
@@ -164,7 +164,7 @@ fn yield_to<A: Arch>(
         }
         Ok(Answer::Written)
     };
-    if timer.is_some_and(|moment| moment <= kernel.core.now) {
+    if timer.is_some_and(|instant| instant <= kernel.core.now) {
         return answer_now(kernel);
     }
     if let Some(reply) = reply {
@@ -181,8 +181,8 @@ fn yield_to<A: Arch>(
     if !kernel.is_schedulable(target) {
         return answer_now(kernel);
     }
-    if let Some(moment) = timer {
-        kernel.start_timer(caller, context, moment);
+    if let Some(instant) = timer {
+        kernel.start_timer(caller, context, instant);
     }
     let elsewhere = kernel[target].core != kernel[caller].core
         || kernel[target].domain != kernel[caller].domain

@@ -80,8 +80,8 @@ impl<A: Arch> Kernel<A> {
         let below = self[reply].below;
         let outer = self[caller].outer_limit.take();
         if self[caller].sched_context.is_some() && (outer.is_none() || below.is_none()) {
-            // The caller has got another context meanwhile; the server keeps the old one and its limit.
-            return self.unlink_call(caller, reply);
+            self.unlink_call(caller, reply);
+            return self.return_past_caller(context, below);
         }
         self[context].limit = outer;
         self[context].reply = None;
@@ -92,6 +92,21 @@ impl<A: Arch> Kernel<A> {
             None => Above::Context(context),
         };
         self.pop_context(caller, context, below, above);
+        self.owning_core_of_context(context).core.reprogram = true;
+    }
+
+    /// Returns a context with a limit whose call has ended, but whose caller has got another context meanwhile.
+    /// It goes to the caller of the next outer call, `below`, which has no limit and is still being served. If
+    /// that caller has another context, too, the server keeps this one and its limit.
+    fn return_past_caller(&mut self, context: Ptr<SchedContext<A>>, below: Option<Ptr<Reply<A>>>) {
+        let Some(below) = below else { return };
+        let waiting = self[below].thread();
+        let Some(waiting) = waiting.filter(|thread| self[*thread].sched_context.is_none()) else {
+            return;
+        };
+        let next = self[below].below.take();
+        self[context].limit = None;
+        self.pop_context(waiting, context, next, Above::Context(context));
         self.owning_core_of_context(context).core.reprogram = true;
     }
 

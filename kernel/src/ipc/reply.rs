@@ -75,20 +75,20 @@ impl<A: Arch> Kernel<A> {
             let word = self.message_word_in(handler, buffer, index);
             self[thread].context.set(*register, word);
         }
-        let goes_on = MessageInfo(self[handler].context.get(INFO)).label() == 0;
+        let continues = MessageInfo(self[handler].context.get(INFO)).label() == 0;
         match fault {
             // The reply may say how many instructions to execute until the next fault; the default is 1.
             Fault::Debug {
                 reason: SINGLE_STEP,
                 ..
-            } if goes_on => {
+            } if continues => {
                 let instructions = match length {
                     0 => 1,
                     _ => self.message_word(handler, 0),
                 };
                 A::step(self, thread, None, instructions).is_ok()
             }
-            _ => goes_on,
+            _ => continues,
         }
     }
 }

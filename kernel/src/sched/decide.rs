@@ -1,8 +1,8 @@
 //! The choice of the next thread, at the end of a kernel entry.
 
 use super::Decision;
+use super::PreemptionRank;
 use super::release::Due;
-use super::timer_deadline::preemption_rank;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
@@ -86,7 +86,7 @@ impl<A: Arch> Kernel<A> {
             .highest_priority_due(domain, core.now, core.level);
         let Some(Due {
             rank,
-            moment,
+            instant,
             thread,
         }) = due
         else {
@@ -98,7 +98,7 @@ impl<A: Arch> Kernel<A> {
             _ => None,
         };
         waiting
-            .filter(|thread| Ticks(self[*thread].links().key()) < moment)
+            .filter(|thread| Ticks(self[*thread].links().key()) < instant)
             .or(thread)
     }
 
@@ -106,7 +106,7 @@ impl<A: Arch> Kernel<A> {
     fn is_overtaken(&self, rank: u16) -> bool {
         let core = &self.core;
         let highest = core.ready.highest_rank(core.current_domain(), core.level);
-        highest.is_some_and(|highest| highest > rank) || self.is_due_from(preemption_rank(rank))
+        highest.is_some_and(|highest| highest > rank) || self.is_due_from(PreemptionRank::of(rank))
     }
 
     /// Whether the candidate runs at once; if not, it is put into its ready queue.
@@ -136,9 +136,9 @@ impl<A: Arch> Kernel<A> {
 
     /// Makes the context of the chosen thread the current one, and programs the timer for it.
     #[inline(never)]
-    pub(crate) fn switch_current_context(&mut self, level: u16) {
+    pub(crate) fn switch_current_context(&mut self, rank: PreemptionRank) {
         self.switch_context();
-        self.arm(level);
+        self.arm(rank);
     }
 
     /// Makes the context of the chosen thread the current one.

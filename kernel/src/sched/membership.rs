@@ -60,8 +60,8 @@ impl<A: Arch> Kernel<A> {
         owner[thread].membership = Membership::Release;
         owner.core.release.insert(&mut owner.objects, thread, time);
         if owner[thread].domain == owner.core.current_domain() {
-            let level = owner.preemption_rank_of(Some(thread));
-            owner.core.timer_deadline.include(level, time);
+            let rank = owner.preemption_rank_of(Some(thread));
+            owner.core.timer_deadline.include(rank, time);
         }
     }
 

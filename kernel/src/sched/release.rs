@@ -46,7 +46,7 @@ pub struct Due<A: Arch> {
     /// Their rank.
     pub rank: u16,
     /// The earliest release time among them.
-    pub moment: Ticks,
+    pub instant: Ticks,
     /// The thread with that time.
     pub thread: Option<Ptr<Thread<A>>>,
 }
@@ -55,10 +55,10 @@ impl<A: Arch> Queues<A> {
     /// The due threads of the highest rank; `band` is added to priorities.
     #[inline(always)]
     fn highest_priority_due(&self, now: Ticks, band: u16) -> Option<Due<A>> {
-        let (priority, moment) = self.first.highest_priority_due(now)?;
+        let (priority, instant) = self.first.highest_priority_due(now)?;
         Some(Due {
             rank: band + u16::from(priority),
-            moment,
+            instant,
             thread: self.queues[usize::from(priority)].first(),
         })
     }
@@ -67,7 +67,7 @@ impl<A: Arch> Queues<A> {
     #[inline(always)]
     fn earliest_from(&self, lowest: u16, band: u16) -> Option<(u16, Ticks)> {
         let found = self.first.earliest_from(lowest.saturating_sub(band));
-        found.map(|(priority, moment)| (band + u16::from(priority), moment))
+        found.map(|(priority, instant)| (band + u16::from(priority), instant))
     }
 }
 
@@ -194,7 +194,7 @@ impl<A: Arch> DomainQueues<A> {
         all.filter_map(|(queues, criticality)| {
             queues.earliest_from(lowest, band(criticality, level))
         })
-        .min_by_key(|(rank, moment)| (*moment, Reverse(*rank)))
+        .min_by_key(|(rank, instant)| (*instant, Reverse(*rank)))
     }
 
     /// Of several with one rank and time, the one with the highest criticality.
@@ -204,6 +204,6 @@ impl<A: Arch> DomainQueues<A> {
         all.filter_map(|(queues, criticality)| {
             queues.highest_priority_due(now, band(criticality, level))
         })
-        .max_by_key(|due| (due.rank, Reverse(due.moment)))
+        .max_by_key(|due| (due.rank, Reverse(due.instant)))
     }
 }

@@ -21,15 +21,15 @@ impl<A: Arch> Kernel<A> {
         self[context].yielded_from = Some(caller);
     }
 
-    /// Sets the timer of `context`: the run of its thread ends at `moment` at the latest.
+    /// Sets the timer of `context`: the run of its thread ends at `instant` at the latest.
     pub(crate) fn start_timer(
         &mut self,
         caller: Ptr<Thread<A>>,
         context: Ptr<SchedContext<A>>,
-        moment: Ticks,
+        instant: Ticks,
     ) {
         self[caller].yielding_to = Some(context);
-        self[caller].yield_timer = moment;
+        self[caller].yield_timer = instant;
         self[context].yielded_from = Some(caller);
         self[context].set(ContextFlag::NeedsCheck, true);
     }

@@ -5,8 +5,6 @@
 //! thread, so the deadline records for which ranks it is valid: a switch within these ranks needs neither the
 //! release queues nor the timer.
 //!
-//! Here the rank of the current thread is counted as a *level*: the lowest rank that would preempt it. The
-//! idle loop has level 0, at which every thread preempts; at the highest level none does.
 
 use super::charge::Budget;
 use crate::Kernel;
@@ -15,46 +13,63 @@ use crate::object::Thread;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// The timer deadline, and the levels for which it is valid.
+/// The lowest rank of a thread that would preempt: one more than the rank of the current thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct PreemptionRank(u16);
+
+impl PreemptionRank {
+    /// That of the idle loop, which every thread preempts.
+    const LOWEST: Self = Self(0);
+    /// Higher than that of any thread.
+    const TOP: Self = Self(2 * abi::PRIORITIES as u16 + 1);
+
+    /// That of a thread of this rank.
+    #[inline(always)]
+    pub(crate) const fn of(rank: u16) -> Self {
+        Self(rank + 1)
+    }
+
+    /// The rank itself.
+    #[inline(always)]
+    pub(crate) const fn rank(self) -> u16 {
+        self.0
+    }
+}
+
+/// The timer deadline, and the preemption ranks for which it is valid.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TimerDeadline {
     time: Ticks,
-    /// At this level or above, no thread that would preempt is released earlier.
-    lowest: u16,
-    /// At this level or above, it may be too early, because the thread released then would not preempt.
-    end: u16,
-}
-
-/// Above all levels.
-const TOP: u16 = 2 * abi::PRIORITIES as u16 + 1;
-
-/// The level of a rank.
-pub(crate) const fn preemption_rank(rank: u16) -> u16 {
-    rank + 1
+    /// At this preemption rank or above, no thread that would preempt is released earlier.
+    lowest: PreemptionRank,
+    /// At this preemption rank or above, it may be too early, because the thread released then would not
+    /// preempt.
+    end: PreemptionRank,
 }
 
 /// Offsets for fast paths in assembly.
 impl TimerDeadline {
     /// Offset of the time.
     pub const TIME: usize = core::mem::offset_of!(Self, time);
-    /// Offset of the lowest level.
+    /// Offset of the lowest preemption rank.
     pub const LOWEST: usize = core::mem::offset_of!(Self, lowest);
-    /// Offset of the level from which on the deadline may be too early.
+    /// Offset of the preemption rank from which on the deadline may be too early.
     pub const END: usize = core::mem::offset_of!(Self, end);
 }
 
 impl TimerDeadline {
-    /// No deadline, valid for no level.
+    /// No deadline, valid for no preemption rank.
     pub const NONE: Self = Self {
         time: Ticks::ZERO,
-        lowest: TOP,
-        end: 0,
+        lowest: PreemptionRank::TOP,
+        end: PreemptionRank::LOWEST,
     };
 
     #[inline(always)]
-    pub(crate) const fn is_right_for(&self, level: u16) -> bool {
-        self.lowest <= level && level < self.end
+    pub(crate) const fn is_right_for(&self, rank: PreemptionRank) -> bool {
+        self.lowest.0 <= rank.0 && rank.0 < self.end.0
     }
 
     /// The time of the deadline.
@@ -62,79 +77,85 @@ impl TimerDeadline {
         self.time
     }
 
-    /// Whether no thread can be due at `level` or above, because the deadline is in the future and would
+    /// Whether no thread can be due at `rank` or above, because the deadline is in the future and would
     /// otherwise be earlier.
     #[inline(always)]
-    pub fn excludes_due(&self, now: Ticks, level: u16) -> bool {
-        now < self.time && self.lowest <= level
+    pub fn excludes_due(&self, now: Ticks, rank: PreemptionRank) -> bool {
+        now < self.time && self.lowest <= rank
     }
 
-    /// A thread of level `level` waits for a release at `moment`. If that is before the deadline,
-    /// the deadline is too late for lower levels.
-    pub fn include(&mut self, level: u16, moment: Ticks) {
-        if moment < self.time {
-            self.lowest = self.lowest.max(level);
+    /// A thread with the preemption rank `rank` waits for its release at `time`. If that is before the deadline,
+    /// the deadline is too late for lower preemption ranks.
+    pub fn include(&mut self, rank: PreemptionRank, time: Ticks) {
+        if time < self.time {
+            self.lowest = self.lowest.max(rank);
         }
     }
 
-    /// A thread no longer waits for a release at `moment`, so that the deadline may be too early.
-    pub fn remove(&mut self, moment: Ticks) {
-        if moment == self.time {
-            self.end = 0;
+    /// A thread no longer waits for a release at `time`, so that the deadline may be too early.
+    pub fn remove(&mut self, time: Ticks) {
+        if time == self.time {
+            self.end = PreemptionRank::LOWEST;
         }
     }
 }
 
 impl<A: Arch> Kernel<A> {
-    /// The level of the current thread, or of the idle loop.
+    /// The preemption rank of a thread, or of the idle loop.
     #[inline(always)]
-    pub(crate) fn preemption_rank_of(&self, thread: Option<Ptr<Thread<A>>>) -> u16 {
-        thread.map_or(0, |thread| preemption_rank(self.rank(thread)))
+    pub(crate) fn preemption_rank_of(&self, thread: Option<Ptr<Thread<A>>>) -> PreemptionRank {
+        thread.map_or(PreemptionRank::LOWEST, |thread| {
+            PreemptionRank::of(self.rank(thread))
+        })
     }
 
-    /// Programs the timer for the next event, if that may have changed. `level` is that of the current
-    /// thread.
-    pub(crate) fn update_timer_deadline(&mut self, level: u16) {
-        self.arm(level);
+    /// Programs the timer for the next event, if that may have changed. `rank` is the preemption rank
+    /// of the current thread.
+    pub(crate) fn update_timer_deadline(&mut self, rank: PreemptionRank) {
+        self.arm(rank);
     }
 
     /// The same, inlined.
     #[inline(always)]
-    pub(super) fn arm(&mut self, level: u16) {
+    pub(super) fn arm(&mut self, rank: PreemptionRank) {
         let reprogram = core::mem::take(&mut self.core.reprogram);
-        if !reprogram && self.core.timer_deadline.is_right_for(level) {
+        if !reprogram && self.core.timer_deadline.is_right_for(rank) {
             return;
         }
         let budget = self.budget();
         if reprogram {
             self.core.check_threshold = self.check_threshold(&budget);
         }
-        let (time, end) = self.next_timer_deadline(&budget, level);
+        let (time, end) = self.next_timer_deadline(&budget, rank);
         if reprogram || time != self.core.timer_deadline.time {
             self.arch.set_deadline(time);
         }
         self.core.timer_deadline = TimerDeadline {
             time,
-            lowest: level,
+            lowest: rank,
             end,
         };
     }
 
-    /// The next deadline for a level, and from which level on it would be too early.
+    /// The next deadline for a preemption rank, and from which one on it would be too early.
     #[inline(always)]
-    fn next_timer_deadline(&self, budget: &Budget, level: u16) -> (Ticks, u16) {
+    fn next_timer_deadline(
+        &self,
+        budget: &Budget,
+        rank: PreemptionRank,
+    ) -> (Ticks, PreemptionRank) {
         let end = self.budget_end(budget).min(self.domain_end());
         let domain = self.core.current_domain();
         if self.core.release.earliest(domain) >= end {
-            return (end, TOP);
+            return (end, PreemptionRank::TOP);
         }
         match self
             .core
             .release
-            .earliest_from(domain, level, self.core.level)
+            .earliest_from(domain, rank.rank(), self.core.level)
         {
-            Some((rank, time)) if time < end => (time, self::preemption_rank(rank)),
-            _ => (end, TOP),
+            Some((rank, time)) if time < end => (time, PreemptionRank::of(rank)),
+            _ => (end, PreemptionRank::TOP),
         }
     }
 
@@ -149,9 +170,9 @@ impl<A: Arch> Kernel<A> {
     /// Whether the timer deadline is the right one: for invariant checks.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn is_timer_deadline_right(&self) -> bool {
-        let level = self.preemption_rank_of(self.core.current);
-        self.core.timer_deadline.is_right_for(level)
-            && self.core.timer_deadline.time == self.next_timer_deadline(&self.budget(), level).0
+        let rank = self.preemption_rank_of(self.core.current);
+        self.core.timer_deadline.is_right_for(rank)
+            && self.core.timer_deadline.time == self.next_timer_deadline(&self.budget(), rank).0
     }
 
     /// The time for which the timer is programmed.
@@ -160,20 +181,19 @@ impl<A: Arch> Kernel<A> {
         self.core.timer_deadline.time
     }
 
-    /// Whether a thread is due at `level` or above.
-    pub(crate) fn is_due_from(&self, level: u16) -> bool {
-        !self.core.timer_deadline.excludes_due(self.core.now, level)
-            && self.is_first_due_from(level)
+    /// Whether a thread is due that would preempt at `rank`.
+    pub(crate) fn is_due_from(&self, rank: PreemptionRank) -> bool {
+        !self.core.timer_deadline.excludes_due(self.core.now, rank) && self.is_first_due_from(rank)
     }
 
     /// The slow path, where the deadline does not rule it out.
     #[inline(never)]
-    fn is_first_due_from(&self, level: u16) -> bool {
+    fn is_first_due_from(&self, rank: PreemptionRank) -> bool {
         let domain = self.core.current_domain();
         let first = self
             .core
             .release
-            .earliest_from(domain, level, self.core.level);
-        first.is_some_and(|(_, moment)| moment <= self.core.now)
+            .earliest_from(domain, rank.rank(), self.core.level);
+        first.is_some_and(|(_, time)| time <= self.core.now)
     }
 }

@@ -25,7 +25,7 @@ pub fn setup(setup: &mut Setup) {
     }
     // A higher-priority thread that preempts both.
     let often = SchedParameters::new(ms(2), ms(8));
-    setup.thread("urgent", 20).time(often).repeat(|| {
+    setup.thread("high", 20).time(often).repeat(|| {
         work(us(1_500));
         userlib::syscall::yield_now();
     });

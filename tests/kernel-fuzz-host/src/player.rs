@@ -17,7 +17,7 @@ use crate::ledger::Ledger;
 use crate::system::TestSystem;
 
 /// The maximum number of steps played; more would only take time.
-const MOST_STEPS: usize = 200;
+const MAX_STEPS: usize = 200;
 /// The longest time that passes in one step, in microseconds.
 const LONGEST: u64 = 20_000;
 
@@ -84,7 +84,7 @@ impl<'a> Player<'a> {
         arch.time_per_look = Ticks((setting & 3).into());
         arch.fast_paths = setting & 4 == 0;
         arch.reads_clock_in_fast_paths = setting & 8 == 0;
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let Some(step) = bytes.step() else { break };
             if self.machine.current().is_none() {
                 self.machine.advance(1_000);

@@ -472,8 +472,8 @@ impl Model {
             self.postpone(target);
         }
         if self.is_schedulable(target) {
-            let urgent = self.threads[target].priority >= self.threads[caller].priority;
-            if urgent {
+            let preempts = self.threads[target].priority >= self.threads[caller].priority;
+            if preempts {
                 self.choose_anew();
                 self.ready_first(caller);
                 self.ready_first(target);

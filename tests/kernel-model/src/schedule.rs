@@ -215,9 +215,9 @@ impl Model {
             self.choose_anew();
         }
         let stays = self.current.filter(|current| self.is_schedulable(*current));
-        let urgent = self.highest_rank() > stays.map(|thread| self.rank(thread));
+        let preempts = self.highest_rank() > stays.map(|thread| self.rank(thread));
         match std::mem::take(&mut self.choice) {
-            Choice::Same if stays.is_some() && !urgent => {}
+            Choice::Same if stays.is_some() && !preempts => {}
             Choice::Candidate(candidate) => self.compare(stays, candidate),
             _ => self.run_first(stays),
         }
@@ -296,8 +296,8 @@ impl Model {
         let end = self.paying.and_then(|id| self.contexts[id].refills.as_ref());
         let end = end.map_or(Time::MAX, |refills| self.now + refills.head().1 - self.used);
         let rank = self.current.map(|current| self.rank(current));
-        let urgent = |(_, thread): &&(Time, Id)| Some(self.rank(*thread)) > rank;
-        let release = self.starved.iter().find(urgent).map_or(Time::MAX, |(time, _)| *time);
+        let preempts = |(_, thread): &&(Time, Id)| Some(self.rank(*thread)) > rank;
+        let release = self.starved.iter().find(preempts).map_or(Time::MAX, |(time, _)| *time);
         end.min(release)
     }
 }

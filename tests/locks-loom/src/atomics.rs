@@ -13,7 +13,7 @@ loom::thread_local! {
 
 /// How many spins of a core are explored in all interleavings: two waiting cores could alternate for
 /// ever. After that, the cores run in turn, so that a core that waits for ever is still found.
-const MOST_SPINS: usize = 4;
+const MAX_SPINS: usize = 4;
 
 /// Lets another core run.
 pub fn spin_loop() {
@@ -21,7 +21,7 @@ pub fn spin_loop() {
         event();
     }
     let spins = SPINS.with(|spins| spins.replace(spins.get() + 1));
-    if spins >= MOST_SPINS {
+    if spins >= MAX_SPINS {
         loom::skip_branch();
     }
     loom::thread::yield_now();

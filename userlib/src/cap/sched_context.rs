@@ -222,14 +222,14 @@ impl SchedContext {
         Ok((consumed, answer.raw_word(answer.length()).into()))
     }
 
-    /// Makes the thread of this context run as [`SchedContext::yield_to`] does, until the time `moment` of
+    /// Makes the thread of this context run as [`SchedContext::yield_to`] does, until the time `instant` of
     /// the kernel's clock at the latest: then its timeout handler receives a message. (Escapement)
     ///
     /// If `reply` holds a timeout fault of the thread, it is replied to first. With a time in the past, the
     /// call only returns the current time.
-    pub fn yield_to_timeout(self, moment: Microseconds, reply: Option<Reply>) -> Result<Yielded> {
+    pub fn yield_to_timeout(self, instant: Microseconds, reply: Option<Reply>) -> Result<Yielded> {
         let label = label!(SchedContextYieldToTimeout);
-        let words = moment.words();
+        let words = instant.words();
         let answer = match reply {
             Some(reply) => invoke(self.0, label, &words, &[reply.cptr()])?,
             None => invoke(self.0, label, &words, &[])?,

@@ -23,6 +23,8 @@ pub struct Processor {
     since: AtomicU64,
     /// The time of the last preemption point since the kernel entry, or 0.
     looked: AtomicU64,
+    /// Whether the kernel has stopped an operation since then, because an interrupt may be pending.
+    stopped: AtomicBool,
     /// Whether the kernel has exited, and no user instruction was executed yet.
     is_back: AtomicBool,
     /// The longest time that an interrupt may have waited when a user ran again; computed from `since`.
@@ -43,6 +45,7 @@ impl Processor {
         self.now.store(now + count, Relaxed);
         self.since.store(now + count, Relaxed);
         self.looked.store(0, Relaxed);
+        self.stopped.store(false, Relaxed);
         has_ended
     }
 
@@ -61,9 +64,18 @@ impl Processor {
         }
     }
 
-    /// The kernel exits, or waits for an interrupt. An interrupt may be the reason.
+    /// The kernel stops an operation at a preemption point. An interrupt may be the reason.
+    pub fn stop(&self) {
+        self.stopped.store(true, Relaxed);
+    }
+
+    /// The kernel exits, or waits for an interrupt. If it has stopped no operation, there was no interrupt at
+    /// the last preemption point.
     pub fn leave(&self) {
-        self.looked.store(0, Relaxed);
+        let looked = self.looked.swap(0, Relaxed);
+        if !self.stopped.swap(false, Relaxed) && looked != 0 {
+            self.since.store(looked, Relaxed);
+        }
         self.is_back.store(true, Relaxed);
     }
 

@@ -78,6 +78,8 @@ struct Plugin {
     machine: Machine,
     kernel: Vec<Range<u64>>,
     look: u64,
+    /// The functions with which the kernel stops an operation at a preemption point.
+    stops: Vec<u64>,
     out: Mutex<BufWriter<File>>,
     record: Record,
     lines: Option<Mutex<Lines>>,
@@ -88,7 +90,7 @@ static PLUGIN: OnceLock<Plugin> = OnceLock::new();
 impl Plugin {
     fn new<'a>(arguments: impl Iterator<Item = &'a str>) -> Option<Self> {
         let (mut machine, mut kernel, mut look, mut out) = (None, Vec::new(), None, None);
-        let mut lines = None;
+        let (mut stops, mut lines) = (Vec::new(), None);
         let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
         for argument in arguments {
             match argument.split_once('=')? {
@@ -98,6 +100,7 @@ impl Plugin {
                     kernel.push(number(start)?..number(end)?);
                 }
                 ("look", address) => look = number(address),
+                ("stop", address) => stops.push(number(address)?),
                 ("lines", "on") => lines = Some(Mutex::default()),
                 ("out", path) => out = File::create(path).ok(),
                 _ => return None,
@@ -107,6 +110,7 @@ impl Plugin {
             machine: machine?,
             kernel,
             look: look?,
+            stops,
             out: Mutex::new(BufWriter::new(out?)),
             record: Record::new(),
             lines,
@@ -151,13 +155,14 @@ enum Kind {
     Ask(*mut c_void),
     Kernel,
     Look,
+    Stop,
     Wait,
     Leave,
 }
 
 impl Kind {
     fn is_of_kernel(&self) -> bool {
-        matches!(self, Self::Kernel | Self::Look | Self::Wait | Self::Leave)
+        !matches!(self, Self::User | Self::Mark(_) | Self::Ask(_))
     }
 
     /// A requesting mark with these bytes. It gets no answer if that would be in another page.
@@ -175,6 +180,8 @@ impl Plugin {
         if self.kernel.iter().any(|range| range.contains(&address)) {
             if address == self.look {
                 Kind::Look
+            } else if self.stops.contains(&address) {
+                Kind::Stop
             } else if self.machine.is_leaving(bytes) {
                 Kind::Leave
             } else if self.machine.is_waiting(bytes) {
@@ -229,6 +236,7 @@ extern "C" fn translated(_: Id, block: *mut Block) {
                 Kind::Mark(number) => (mark, number as usize),
                 Kind::Kernel => (kernel, address),
                 Kind::Look => (look, address),
+                Kind::Stop => (stop, address),
                 Kind::Wait => (wait, address),
                 Kind::Leave => (leave, address),
                 Kind::Ask(answer) => {
@@ -258,6 +266,13 @@ extern "C" fn kernel(processor: c_uint, address: *mut c_void) {
 extern "C" fn look(processor: c_uint, address: *mut c_void) {
     if let Some(plugin) = PLUGIN.get() {
         plugin.record.look(processor as usize);
+    }
+    kernel(processor, address);
+}
+
+extern "C" fn stop(processor: c_uint, address: *mut c_void) {
+    if let Some(plugin) = PLUGIN.get() {
+        plugin.record.stop(processor as usize);
     }
     kernel(processor, address);
 }

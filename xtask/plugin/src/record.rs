@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::processor::Processor;
 
 /// The maximum number of processors: the same as in the kernel.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// The marks between which interrupts-disabled sections count.
 const END: u32 = 0;
@@ -20,7 +20,7 @@ const BEGIN: u32 = 1;
 pub struct Record {
     /// The number of instructions so far.
     now: AtomicU64,
-    processors: [Processor; MOST],
+    processors: [Processor; MAX],
     /// The processors that wait for others, one bit each.
     waiting: AtomicU64,
     past: Mutex<Past>,
@@ -85,6 +85,11 @@ impl Record {
         self.close(processor);
     }
 
+    /// The kernel stops an operation at a preemption point.
+    pub fn stop(&self, processor: usize) {
+        self.at(processor).stop();
+    }
+
     /// The kernel executes a wait hint: its next instruction comes after the turns of the others.
     pub fn wait(&self, processor: usize) {
         self.at(processor).wait_for(!bit(processor));
@@ -135,7 +140,7 @@ impl Record {
     }
 
     fn at(&self, processor: usize) -> &Processor {
-        &self.processors[processor % MOST]
+        &self.processors[processor % MAX]
     }
 
     /// A processor executes instructions, so it waits no longer.
@@ -203,7 +208,7 @@ impl Longest {
 
 /// The bit of a processor in a set.
 const fn bit(processor: usize) -> u64 {
-    1 << (processor % MOST)
+    1 << (processor % MAX)
 }
 
 #[cfg(test)]

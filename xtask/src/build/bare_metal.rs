@@ -130,7 +130,7 @@ impl BareMetal<'_> {
     /// `core`. Programs of different platforms have the same paths, so they are to be read before the next
     /// build.
     fn target_folder(&self) -> PathBuf {
-        self.workspace.target().join("bare-metal")
+        self.workspace.target().join(self.tools.folder)
     }
 
     /// A folder for files that go into user programs: one for each combination of target and flags.

@@ -2,16 +2,16 @@
 
 use super::Repository;
 
-const MOST_LINES: usize = 600;
+const MAX_LINES: usize = 600;
 
 pub(super) fn complaints(repository: &Repository) -> Vec<String> {
     repository
         .texts(&[".rs"])
         .map(|(path, text)| (path, text.lines().count()))
-        .filter(|&(_, lines)| lines > MOST_LINES)
+        .filter(|&(_, lines)| lines > MAX_LINES)
         .map(|(path, lines)| {
             format!(
-                "{}: {lines} lines; split it, {MOST_LINES} is the limit",
+                "{}: {lines} lines; split it, {MAX_LINES} is the limit",
                 path.display()
             )
         })

@@ -15,7 +15,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("everybody", "name the actors"),
     ("nobody", "`no thread`, `no core`"),
     ("stop the world", "`take the entry lock exclusively`"),
-    ("yardstick", "`calibration`"),
+    ("reference", "`calibration`"),
     ("odometer", "`total consumed`"),
     ("parcel", "`resolved capability transfer`"),
     ("payer", "`current scheduling context`"),

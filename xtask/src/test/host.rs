@@ -1,20 +1,21 @@
 //! Tests on the host, run by cargo.
 
-use std::io::{BufRead, BufReader, Write, stdout};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
 use super::Session;
+use super::screen::Place;
 use super::tally::Tally;
 use crate::crates;
 use crate::qemu::{Ending, Supervisor};
 use crate::toolchain::Toolchain;
-use crate::ui::{Step, say};
+use crate::ui::Step;
 use crate::{Result, cargo};
 
-/// Runs the host tests of all crates that have some.
-pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
+/// Runs the host tests of all crates that have some, and shows their output at `place`.
+pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
     let Session {
         workspace,
         arguments,
@@ -60,7 +61,7 @@ pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
         Ok(true)
     })?;
     if !built {
-        say("host: the tests could not be built, which counts as a failure");
+        place.say("host: the tests could not be built, which counts as a failure");
         return Ok(Tally::FAILURE);
     }
     let mut tally = Tally::default();
@@ -69,13 +70,17 @@ pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
         if let Some(filter) = &arguments.filter {
             command.arg("--").arg(filter);
         }
-        tally += run_and_count(command, supervisor)?;
+        tally += run_and_count(command, supervisor, place)?;
     }
     Ok(tally)
 }
 
 /// Shows the output of the tests, and counts the reported results.
-fn run_and_count(mut command: Command, supervisor: &Supervisor) -> Result<Tally> {
+fn run_and_count(
+    mut command: Command,
+    supervisor: &Supervisor,
+    place: &Place<'_>,
+) -> Result<Tally> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -89,16 +94,16 @@ fn run_and_count(mut command: Command, supervisor: &Supervisor) -> Result<Tally>
     );
     let mut tally = Tally::default();
     for line in lines.split(b'\n') {
-        let line = line?;
-        stdout().write_all(&line)?;
-        stdout().write_all(b"\n")?;
+        let mut line = line?;
+        line.push(b'\n');
+        place.output(&line);
         tally += Tally::from_harness(&String::from_utf8_lossy(&line)).unwrap_or_default();
     }
     if let Ending::Exited(status) = supervisor.wait(&mut child, None)?
         && !status.success()
         && tally.failed == 0
     {
-        say("host: a test program died without its result, which counts as a failure");
+        place.say("host: a test program died without its result, which counts as a failure");
         tally += Tally::FAILURE;
     }
     Ok(tally)

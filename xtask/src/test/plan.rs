@@ -38,8 +38,8 @@ const SYSTEM: &str = "system";
 /// The example that is run on every platform, because new users try it first.
 const DEMO: &str = "demo";
 /// Tests of the suite that depend on a board.
-const BOARD: &str = "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,hostile,irq,long_time,\
-                     untyped";
+const BOARD: &str =
+    "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
 /// Tests of the suite that depend on an architecture or a board.
 const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
                    hidden_registers,hostile,io_ports,irq,long_time,registers,retype,syscalls,timeout,untyped,x86_";

@@ -25,8 +25,8 @@ pub(super) fn count() -> u64 {
 }
 
 /// CNTV_CVAL.
-pub(super) fn set_comparator(moment: u64) {
-    let (low, high) = (moment as u32, (moment >> 32) as u32);
+pub(super) fn set_comparator(instant: u64) {
+    let (low, high) = (instant as u32, (instant >> 32) as u32);
     // SAFETY: the timer belongs to the caller.
     unsafe {
         asm!("mcrr p15, 3, {}, {}, c14", in(reg) low, in(reg) high, options(nomem, nostack, preserves_flags));

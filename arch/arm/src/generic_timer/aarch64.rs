@@ -19,8 +19,8 @@ pub(super) fn count() -> u64 {
     CNTVCT_EL0.get()
 }
 
-pub(super) fn set_comparator(moment: u64) {
-    CNTV_CVAL_EL0.set(moment);
+pub(super) fn set_comparator(instant: u64) {
+    CNTV_CVAL_EL0.set(instant);
 }
 
 pub(super) fn set_control(bits: usize) {

@@ -5,7 +5,7 @@ const ATTEMPTS: usize = 3;
 const MEGAHERTZ: u64 = 1_000_000;
 
 /// A counter of known frequency.
-pub(super) struct Yardstick<'a> {
+pub(super) struct Calibration<'a> {
     /// Reads the counter, which counts up and wraps around to zero.
     pub(super) read: &'a dyn Fn() -> u32,
     /// Its ticks per second.
@@ -14,7 +14,7 @@ pub(super) struct Yardstick<'a> {
     pub(super) span: u32,
 }
 
-impl Yardstick<'_> {
+impl Calibration<'_> {
     /// The frequency of `counter`, to the nearest megahertz.
     pub(super) fn measure(&self, counter: &dyn Fn() -> u64) -> u64 {
         let mut best = (u64::MAX, 0);

@@ -36,7 +36,11 @@ fn interrupt_to_thread(bench: &mut Bench, variant: usize) -> Result {
         spinner.write_registers(true, &registers)?;
         Ok(counter.between(end, stamps.after))
     })?;
-    bench.report("interrupt_to_thread", &[("space", place.name().into())], &samples);
+    bench.report(
+        "interrupt_to_thread",
+        &[("space", place.name().into())],
+        &samples,
+    );
     Ok(())
 }
 
@@ -57,7 +61,7 @@ fn interrupt_to_lower_priority(bench: &mut Bench, _: usize) -> Result {
     bench.start(Place::Same, PRIORITIES[2].1, Time::Own, wait)?;
     let quiet = work(counter);
     let samples = repeated(|| {
-        bench.settle()?;
+        bench.let_others_run()?;
         bench.interrupt_in(SOON);
         let disturbed = work(counter);
         bench.acknowledge();

@@ -104,16 +104,23 @@ fn send(bench: &mut Bench, variant: usize) -> Result {
     for stamps in sender.iter_mut().take(ROUNDS) {
         let mut registers = sending(endpoint, filled(words));
         *stamps = counter.timed(abi::Syscall::Send, &mut registers);
-        bench.settle()?;
+        bench.let_others_run()?;
     }
     let receiver = log_of(shared);
     // The operation ends when the higher-priority thread of the two continues.
     let samples = samples(|round| {
-        let end = if priority == "higher" { receiver[round].after } else { sender[round].after };
+        let end = if priority == "higher" {
+            receiver[round].after
+        } else {
+            sender[round].after
+        };
         counter.net(sender[round].before, end)
     });
-    let parameters =
-        [("words", words.into()), ("space", place.name().into()), ("priority", priority.into())];
+    let parameters = [
+        ("words", words.into()),
+        ("space", place.name().into()),
+        ("priority", priority.into()),
+    ];
     bench.report("send", &parameters, &samples);
     Ok(())
 }

@@ -12,7 +12,7 @@ benchmarks![pages: PAGES.len(), retype: OBJECTS.len(), delete: 1];
 
 /// Numbers of pages.
 const PAGES: [usize; 4] = [1, 16, 256, 2048];
-const MOST_PAGES: usize = 2048;
+const MAX_PAGES: usize = 2048;
 /// Numbers of rounds: few for many pages.
 const ROUNDS: [usize; 4] = [SAMPLES, SAMPLES, 8, 2];
 
@@ -23,7 +23,11 @@ const OBJECTS: [(&str, ObjectType, usize); 7] = [
     ("endpoint", ObjectType::Endpoint, 0),
     ("notification", ObjectType::Notification, 0),
     ("reply", ObjectType::Reply, 0),
-    ("scheduling context", ObjectType::SchedContext, abi::sizes::MIN_SCHED_CONTEXT_BITS),
+    (
+        "scheduling context",
+        ObjectType::SchedContext,
+        abi::sizes::MIN_SCHED_CONTEXT_BITS,
+    ),
     ("CNode of 16 slots", ObjectType::CNode, 4),
 ];
 
@@ -34,7 +38,7 @@ fn pages(bench: &mut Bench, variant: usize) -> Result {
     let first = bench.reserve(pages);
     let vspace = bench.vspace.cptr();
     let attributes = Attributes::NO_EXECUTE;
-    let mut frames = [CPtr::NULL; MOST_PAGES];
+    let mut frames = [CPtr::NULL; MAX_PAGES];
     let frames = &mut frames[..pages];
     for (index, place) in frames.iter_mut().enumerate() {
         // Creates the paging structures before the measurement.
@@ -48,10 +52,13 @@ fn pages(bench: &mut Bench, variant: usize) -> Result {
     // The first round is not counted.
     for round in (0..=rounds).map(|round| round % rounds) {
         let set = |rights: Rights| {
-            frames.iter().enumerate().try_fold(0, |sum, (index, &frame)| -> Result<usize> {
-                let words = [first + index * PAGE, rights.word(), attributes.0];
-                Ok(sum + counter.invoke(frame, page::MAP, &words, &[vspace])?)
-            })
+            frames
+                .iter()
+                .enumerate()
+                .try_fold(0, |sum, (index, &frame)| -> Result<usize> {
+                    let words = [first + index * PAGE, rights.word(), attributes.0];
+                    Ok(sum + counter.invoke(frame, page::MAP, &words, &[vspace])?)
+                })
         };
         map[round] = set(Rights::READ_WRITE)?;
         protect[round] = set(Rights::READ)?;

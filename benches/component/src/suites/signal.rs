@@ -18,14 +18,21 @@ fn signal(bench: &mut Bench, variant: usize) -> Result {
     for stamps in sender.iter_mut().take(ROUNDS) {
         let mut registers = sending(bench.peer.notification.cptr(), filled(0));
         *stamps = counter.timed(abi::Syscall::Send, &mut registers);
-        bench.settle()?;
+        bench.let_others_run()?;
     }
     let receiver = log_of(shared);
     let samples = samples(|round| {
-        let end = if priority == "higher" { receiver[round].after } else { sender[round].after };
+        let end = if priority == "higher" {
+            receiver[round].after
+        } else {
+            sender[round].after
+        };
         counter.net(sender[round].before, end)
     });
-    let parameters = [("space", place.name().into()), ("priority", priority.into())];
+    let parameters = [
+        ("space", place.name().into()),
+        ("priority", priority.into()),
+    ];
     bench.report("signal", &parameters, &samples);
     Ok(())
 }
@@ -52,8 +59,7 @@ fn wait(bench: &mut Bench, variant: usize) -> Result {
     }
     // The peer was preempted in its signal of the previous round.
     let signaller = log_of(shared);
-    let samples =
-        samples(|round| counter.net(waiter[round].before, signaller[round - 1].after));
+    let samples = samples(|round| counter.net(waiter[round].before, signaller[round - 1].after));
     bench.report("wait", &[("space", place.name().into())], &samples);
     Ok(())
 }

@@ -23,7 +23,10 @@ fn producer_consumer(bench: &mut Bench, variant: usize) -> Result {
         empty.wait();
         Ok(counter.between(from, counter.now()))
     })?;
-    let parameters = [("space", place.name().into()), ("consumer", priority.into())];
+    let parameters = [
+        ("space", place.name().into()),
+        ("consumer", priority.into()),
+    ];
     bench.report("producer_consumer", &parameters, &samples);
     Ok(())
 }
@@ -58,7 +61,7 @@ fn broadcast(bench: &mut Bench, variant: usize) -> Result {
             condition.signal();
         }
         let cost = counter.between(from, counter.now());
-        bench.settle()?;
+        bench.let_others_run()?;
         Ok(cost)
     })?;
     let parameters = [("waiters", waiters.into()), ("priority", priority.into())];

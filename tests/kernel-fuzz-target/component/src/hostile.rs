@@ -8,7 +8,7 @@ use userlib::{CPtr, Startup, println, runtime, syscall};
 
 use crate::call::Call;
 use crate::kind::Kind;
-use crate::ledger::{ADDRESSES, Ledger, Manner, SLOTS, Word};
+use crate::ledger::{ADDRESSES, CallKind, Ledger, SLOTS, Word};
 use crate::prepare::Author;
 
 /// The kind for each tag that the kernel reports (`DebugCapIdentify`). It is filled from the kinds of the
@@ -29,7 +29,7 @@ pub fn run(startup: &'static Startup) {
     }
     let mut random = Random::new(ledger.random().max(1));
     while ledger.get(Word::Calls) < ledger.get(Word::Limit) {
-        let call = if ledger.get(Word::Manner) == Manner::Noise as usize {
+        let call = if ledger.get(Word::CallKind) == CallKind::Noise as usize {
             Author::new(&mut random, ledger).noise()
         } else {
             match plausible(&mut random, ledger) {

@@ -31,7 +31,7 @@ pub const PRIORITY: u8 = 100;
 /// The kind of calls it makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Manner {
+pub enum CallKind {
     /// Mostly calls that could succeed.
     Plausible,
     /// Arbitrary calls.
@@ -50,8 +50,8 @@ pub enum Word {
     Calls,
     /// The number of calls after which it stops.
     Limit,
-    /// The [`Manner`].
-    Manner,
+    /// The [`CallKind`].
+    CallKind,
     /// Whether every call is printed.
     Trace,
     /// The maximum stack use, in bytes.

@@ -2,7 +2,7 @@
 
 use abi::Method;
 use core::fmt;
-use hostility::ledger::{Ledger, Manner, Word};
+use hostility::ledger::{CallKind, Ledger, Word};
 use userlib::cap::SchedParameters;
 use userlib::environment::SharedPage;
 use userlib::runtime::StackUse;
@@ -19,7 +19,7 @@ pub struct Campaign {
     pub name: &'static str,
     /// The seed of all random numbers.
     seed: u64,
-    manner: Manner,
+    call_kind: CallKind,
     /// Calls, in thousands.
     calls: usize,
     /// Whether the hostile component can configure scheduling contexts. If it cannot, its priority is above
@@ -34,7 +34,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "plausible_calls",
         seed: 0x5eed_0001,
-        manner: Manner::Plausible,
+        call_kind: CallKind::Plausible,
         calls: 500,
         makes_time: true,
         on_all_cores: false,
@@ -42,7 +42,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "plausible_calls_on_a_budget",
         seed: 0x5eed_0002,
-        manner: Manner::Plausible,
+        call_kind: CallKind::Plausible,
         calls: 350,
         makes_time: false,
         on_all_cores: false,
@@ -50,7 +50,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "noise",
         seed: 0x5eed_0003,
-        manner: Manner::Noise,
+        call_kind: CallKind::Noise,
         calls: 150,
         makes_time: true,
         on_all_cores: false,
@@ -61,7 +61,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
 pub const ALL_CORES: Campaign = Campaign {
     name: "from_all_cores",
     seed: 0x5eed_0004,
-    manner: Manner::Plausible,
+    call_kind: CallKind::Plausible,
     calls: 100,
     makes_time: true,
     on_all_cores: true,
@@ -217,7 +217,7 @@ impl Campaign {
                 let ledger = Ledger::new(page.words);
                 ledger.clear();
                 ledger.set_random(state.rotate_left(core as u32));
-                ledger.set(Word::Manner, self.manner as usize);
+                ledger.set(Word::CallKind, self.call_kind as usize);
                 ledger.set(Word::Limit, ROUND);
                 ledger.set(Word::Trace, TRACE);
             }

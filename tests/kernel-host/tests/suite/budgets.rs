@@ -154,13 +154,13 @@ fn a_full_list_delays_replenishments() {
 fn preempted(budget: Budget) -> Vec<(u64, u64)> {
     let mut machine = Machine::new();
     let notification = machine.notification();
-    let urgent = waiter(&mut machine, "urgent", 20, notification);
+    let high = waiter(&mut machine, "high", 20, notification);
     let task = machine.spawn(Spec::new("task", 10).budget(budget));
     machine.advance(30);
     machine.signal(task, notification);
-    assert!(machine.runs(urgent));
+    assert!(machine.runs(high));
     machine.advance(500);
-    machine.wait(urgent, notification);
+    machine.wait(high, notification);
     assert!(machine.runs(task));
     machine.advance(70);
     assert_eq!(machine.running(), "none");

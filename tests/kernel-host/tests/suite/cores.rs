@@ -507,7 +507,7 @@ fn checks_go_by_the_time_of_the_core_of_a_thread() {
     let (mut machine, mut was_preempted) = (machine(), false);
     machine.spawn_on(1, Spec::new("task", 10).budget(Budget::new(300, 1_000)));
     let task = machine.kernel_of(1).core.current.unwrap();
-    machine.spawn_on(1, Spec::new("urgent", 20).budget(Budget::new(100, 1_150)));
+    machine.spawn_on(1, Spec::new("high", 20).budget(Budget::new(100, 1_150)));
     for _ in 0..300 {
         machine.advance(10);
         was_preempted |= machine.kernel_of(1)[task].membership == kernel::object::Membership::Ready;

@@ -203,11 +203,11 @@ fn releases_preempt_by_band() {
         task
     };
     let critical = sleeper(&mut machine, "critical", 10, 1);
-    let urgent = sleeper(&mut machine, "urgent", 50, 0);
+    let high = sleeper(&mut machine, "high", 50, 0);
     let worker = spawn(&mut machine, "worker", 30, 0);
     // Level 0: the higher-priority thread preempts, the critical one does not.
-    assert!(machine.runs(urgent));
-    machine.yield_now(urgent);
+    assert!(machine.runs(high));
+    machine.yield_now(high);
     assert!(machine.runs(worker));
     machine.suspend(worker);
     machine.yield_now(critical);
@@ -223,7 +223,7 @@ fn releases_preempt_by_band() {
     }
     let place = |name: &str| seen.iter().position(|one| one == name);
     assert!(place("critical") > place("worker"), "{seen:?}");
-    assert!(place("urgent").is_some(), "{seen:?}");
+    assert!(place("high").is_some(), "{seen:?}");
     // A worker in the upper band is preempted only by threads of the upper band.
     machine.set_criticality(worker, 1);
     set_level(&mut machine, 1);
@@ -283,7 +283,7 @@ fn waiters_are_served_by_priority_at_every_level() {
     let mut machine = machine();
     let endpoint = machine.endpoint();
     let reply = machine.reply();
-    let callers = [("critical", 10, 2), ("urgent", 20, 0)].map(|(name, priority, criticality)| {
+    let callers = [("critical", 10, 2), ("high", 20, 0)].map(|(name, priority, criticality)| {
         let task = spawn(&mut machine, name, priority, criticality);
         machine.set_priority(task, 250);
         if machine.runs(machine.root) {

@@ -21,7 +21,7 @@ const WORK: u64 = 30;
 /// A random system with a high-priority thread.
 struct System {
     system: TestSystem,
-    urgent: Task,
+    high: Task,
     /// When its budget is or was replenished, unless it has run since.
     due: Option<u64>,
     /// The longest delay observed.
@@ -33,13 +33,13 @@ struct System {
 impl System {
     fn new(kernel_time: u64) -> Self {
         let mut system = TestSystem::new();
-        let spec = Spec::new("urgent", 254).budget(Budget::new(200, PERIOD).refills(2));
-        let urgent = system.machine.spawn(spec);
-        system.machine.set_criticality(urgent, 7);
+        let spec = Spec::new("high", 254).budget(Budget::new(200, PERIOD).refills(2));
+        let high = system.machine.spawn(spec);
+        system.machine.set_criticality(high, 7);
         system.machine.kernel.arch.time_per_look = Ticks(kernel_time);
         let mut system = Self {
             system,
-            urgent,
+            high,
             due: None,
             worst: 0,
             runs: 0,
@@ -51,7 +51,7 @@ impl System {
     /// If the high-priority thread runs, it does its work and yields.
     fn look(&mut self) {
         let machine = &mut self.system.machine;
-        if !machine.runs(self.urgent) {
+        if !machine.runs(self.high) {
             return;
         }
         if let Some(due) = self.due.take() {
@@ -59,9 +59,9 @@ impl System {
             self.runs += 1;
         }
         machine.advance(WORK);
-        if machine.runs(self.urgent) {
-            machine.yield_now(self.urgent);
-            self.due = Some(machine.refills(self.urgent.context)[0].0);
+        if machine.runs(self.high) {
+            machine.yield_now(self.high);
+            self.due = Some(machine.refills(self.high.context)[0].0);
         }
     }
 

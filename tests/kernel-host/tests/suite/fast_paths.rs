@@ -424,8 +424,8 @@ fn an_interrupt_does_not_overtake_a_late_timer() {
     let set = Method::IrqSetIrqHandler;
     (scene.machine.invoke(handler, set, &[], &[notification])).unwrap();
     scene.machine.suspend(client);
-    let urgent = Spec::new("urgent", 9).budget(Budget::new(100, 1000));
-    let urgent = scene.machine.spawn(urgent);
+    let high = Spec::new("high", 9).budget(Budget::new(100, 1000));
+    let high = scene.machine.spawn(high);
     scene.machine.advance(100);
     scene
         .machine
@@ -439,5 +439,5 @@ fn an_interrupt_does_not_overtake_a_late_timer() {
     assert!(scene.machine.runs(client));
     scene.machine.stall(2000);
     assert!(!scene.is_fast(|scene| scene.machine.raise(kernel::arch::Irq(1))));
-    assert!(scene.machine.runs(urgent));
+    assert!(scene.machine.runs(high));
 }

@@ -340,6 +340,46 @@ fn a_caller_with_other_time_leaves_no_time_without_limit() {
     assert_eq!(scene.machine.holder(scene.client.context), "none");
 }
 
+/// A server in the middle that got another context does not cut off the way back: the context returns to the
+/// client, whose own call has no limit and goes on.
+#[test]
+fn a_server_with_other_time_passes_the_context_on_to_its_caller() {
+    let mut scene = chain(&[0, 100]);
+    let (client, middle, last) = (scene.client, scene.servers[0], scene.servers[1]);
+    let other = scene.machine.new_context(Budget::new(500, 10_000));
+    scene.machine.bind(other, middle.tcb).unwrap();
+    scene.answer(1);
+    scene.assert_without_time(last);
+    assert_eq!(scene.machine.holder(client.context), "client");
+    assert_eq!(scene.machine.state(client), State::Calling);
+    assert!(scene.machine.runs(middle));
+    // More than the limit: it ended with the call.
+    scene.machine.advance(200);
+    assert!(scene.machine.runs(middle));
+    scene.answer(0);
+    assert!(scene.machine.runs(client));
+    assert_eq!(scene.machine.received(client).words, [8]);
+    scene.machine.advance(200);
+    assert!(scene.machine.runs(client));
+}
+
+/// The same if the limit is reached instead of a reply.
+#[test]
+fn a_reached_limit_passes_the_context_on_to_the_outer_caller() {
+    let mut scene = chain(&[0, 100]);
+    let (client, middle, last) = (scene.client, scene.servers[0], scene.servers[1]);
+    let other = scene.machine.new_context(Budget::new(500, 10_000));
+    scene.machine.bind(other, middle.tcb).unwrap();
+    scene.machine.advance(100);
+    scene.handle();
+    scene.assert_without_time(last);
+    assert_eq!(scene.machine.holder(client.context), "client");
+    assert_eq!(scene.machine.state(client), State::Calling);
+    assert!(scene.machine.runs(middle));
+    let answer = scene.machine.received(middle);
+    assert_eq!(answer.label, ErrorCode::LimitReached as usize);
+}
+
 /// Removing or raising a threshold while a limited caller waits does not lift the limit.
 #[test]
 fn an_endpoint_that_changes_does_not_lift_the_outer_limit() {

@@ -330,9 +330,9 @@ impl TestSystem {
                 machine.call(task, pick(&self.contexts, *context), &message);
             }
             Act::YieldToTimeout(context, time, reply) => {
-                let (context, moment) = (pick(&self.contexts, *context), machine.now() + time);
+                let (context, instant) = (pick(&self.contexts, *context), machine.now() + time);
                 let replies = [&self.replies[..], &[0]].concat();
-                machine.yield_to_timeout(task, context, moment, Some(pick(&replies, *reply)));
+                machine.yield_to_timeout(task, context, instant, Some(pick(&replies, *reply)));
             }
             Act::YieldUntil(amount) => machine.yield_until_budget(task, *amount),
             Act::Yield => machine.yield_now(task),

@@ -54,16 +54,16 @@ fn a_storm_of_releases_does_not_delay_higher_priorities() {
     for count in [1, 10, 50] {
         let mut machine = Machine::with_memory(22);
         let bell = machine.notification();
-        let urgent = waiter(&mut machine, "urgent", 20, bell);
+        let high = waiter(&mut machine, "high", 20, bell);
         let herd = herd(&mut machine, count, 10, 5000);
         signal(&mut machine, bell);
-        assert!(machine.runs(urgent));
+        assert!(machine.runs(high));
         // All of them are due during the slice of the high-priority thread, without any kernel entry.
         assert_eq!(deadline(&machine), machine.now() + 10_000);
         assert_eq!(entries(&mut machine, 9_000), 0);
-        assert!(machine.runs(urgent));
+        assert!(machine.runs(high));
         // As soon as it waits, they run.
-        machine.wait(urgent, bell);
+        machine.wait(high, bell);
         assert!(herd.iter().any(|task| machine.runs(*task)));
     }
 }
@@ -139,7 +139,7 @@ fn the_timer_deadline_follows_a_donated_context_to_another_priority() {
 fn due_threads_run_in_the_order_of_their_release() {
     let mut machine = Machine::with_memory(21);
     let bell = machine.notification();
-    let urgent = waiter(&mut machine, "urgent", 20, bell);
+    let high = waiter(&mut machine, "high", 20, bell);
     let herd = herd(&mut machine, 8, 10, 5000);
     let mut expected: Vec<(u64, Task)> = herd
         .iter()
@@ -148,7 +148,7 @@ fn due_threads_run_in_the_order_of_their_release() {
     expected.sort_by_key(|(time, _)| *time);
     signal(&mut machine, bell);
     machine.advance(9_000);
-    machine.wait(urgent, bell);
+    machine.wait(high, bell);
     for (_, task) in expected {
         assert!(machine.runs(task));
         machine.advance(20);
@@ -159,19 +159,19 @@ fn due_threads_run_in_the_order_of_their_release() {
 fn a_thread_that_is_due_counts_as_ready() {
     let mut machine = Machine::new();
     let bell = machine.notification();
-    let urgent = waiter(&mut machine, "urgent", 20, bell);
+    let high = waiter(&mut machine, "high", 20, bell);
     let herd = herd(&mut machine, 2, 10, 1000);
     signal(&mut machine, bell);
     machine.advance(2_000);
-    assert!(machine.runs(urgent));
+    assert!(machine.runs(high));
     // It now has a higher priority than the running thread, so it preempts.
     machine.set_priority(herd[1], 30);
     assert!(machine.runs(herd[1]));
     machine.advance(20);
-    assert!(machine.runs(urgent));
+    assert!(machine.runs(high));
     // A suspended thread is not due; when resumed, it is ready.
     machine.suspend(herd[0]);
-    machine.wait(urgent, bell);
+    machine.wait(high, bell);
     assert_eq!(machine.running(), "none");
     machine.resume(herd[0]);
     assert!(machine.runs(herd[0]));
@@ -207,10 +207,10 @@ impl Reference {
     fn of(machine: &Machine, tasks: &[Task], now: u64) -> Self {
         let since = |task: &Task| {
             let thread = machine.thread(*task);
-            let moment = thread.links().key();
+            let instant = thread.links().key();
             match thread.membership {
-                Membership::Ready => Some(moment),
-                Membership::Release if moment <= now => Some(moment),
+                Membership::Ready => Some(instant),
+                Membership::Release if instant <= now => Some(instant),
                 _ => None,
             }
         };

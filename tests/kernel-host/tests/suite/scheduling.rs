@@ -96,7 +96,7 @@ fn yielding_gives_way_for_one_slice() {
 fn a_preempted_slice_is_kept() {
     let mut machine = Machine::new();
     let notification = machine.notification();
-    let urgent = waiter(&mut machine, "urgent", 20, notification);
+    let high = waiter(&mut machine, "high", 20, notification);
     let [one, two] = [("one", 10), ("two", 10)].map(|(name, priority)| {
         machine.spawn(Spec::new(name, priority).budget(Budget::slice(1000)))
     });
@@ -107,9 +107,9 @@ fn a_preempted_slice_is_kept() {
     };
     machine.advance(600);
     machine.signal(first, notification);
-    assert!(machine.runs(urgent));
+    assert!(machine.runs(high));
     machine.advance(50);
-    machine.wait(urgent, notification);
+    machine.wait(high, notification);
     assert!(machine.runs(first), "it was put in front");
     machine.advance(399);
     assert!(machine.runs(first));

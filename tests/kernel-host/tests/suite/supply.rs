@@ -153,8 +153,8 @@ impl TestSystem {
                 machine.call(task, self.tasks[target].context, &message);
             }
             (Step::YieldToTimeout(target, time), Some(task)) if server.is_none() => {
-                let moment = machine.now() + time;
-                machine.yield_to_timeout(task, self.tasks[target].context, moment, None);
+                let instant = machine.now() + time;
+                machine.yield_to_timeout(task, self.tasks[target].context, instant, None);
             }
             (_, Some(task)) => {
                 if let Some(server) = server {
@@ -253,7 +253,7 @@ proptest! {
     ) {
         let mut machine = Machine::new();
         machine.history = Some(Vec::new());
-        let task = machine.spawn(Spec::new("urgent", 100).budget(own));
+        let task = machine.spawn(Spec::new("high", 100).budget(own));
         for budget in others {
             machine.spawn(Spec::new("other", 10).budget(budget));
         }

@@ -15,7 +15,7 @@ const KERNEL: u64 = 20;
 /// The longest period, in microseconds, of a clock of 1 MHz.
 pub const LONGEST: u64 = u64::MAX / 8 / 1_000_000 * 1_000_000;
 /// The largest threshold.
-const MOST: usize = (LONGEST - KERNEL) as usize;
+const MAX: usize = (LONGEST - KERNEL) as usize;
 
 /// Sets the threshold of `endpoint`.
 pub fn set_threshold(
@@ -527,11 +527,11 @@ fn bad_thresholds_are_refused() {
         (100, 8, Error::InvalidArgument(3)),
         (100, usize::MAX, Error::InvalidArgument(3)),
         (
-            MOST + 1,
+            MAX + 1,
             0,
             Error::Range {
                 minimum: 0,
-                maximum: MOST,
+                maximum: MAX,
             },
         ),
         (
@@ -539,7 +539,7 @@ fn bad_thresholds_are_refused() {
             0,
             Error::Range {
                 minimum: 0,
-                maximum: MOST,
+                maximum: MAX,
             },
         ),
         (
@@ -547,7 +547,7 @@ fn bad_thresholds_are_refused() {
             2,
             Error::Range {
                 minimum: 1,
-                maximum: MOST,
+                maximum: MAX,
             },
         ),
     ] {
@@ -561,5 +561,5 @@ fn bad_thresholds_are_refused() {
         &[],
     );
     assert_eq!(short, Err(Error::Truncated));
-    set_threshold(&mut machine, endpoint, MOST, 7).unwrap();
+    set_threshold(&mut machine, endpoint, MAX, 7).unwrap();
 }

@@ -3,8 +3,8 @@
 
 use abi::fault::FaultLabel;
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
-use kernel_host::{Budget, Machine, Message, Spec, State};
 use kernel::arch::Irq;
+use kernel_host::{Budget, Machine, Message, Spec, State};
 
 use crate::common::{passive_server, sender, server, word};
 

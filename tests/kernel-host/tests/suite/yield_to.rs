@@ -27,7 +27,7 @@ fn result(machine: &Machine, task: Task) -> Answer {
 fn some_targets_are_refused() {
     let mut machine = Machine::new();
     let yielder = task(&mut machine, "yielder", 10);
-    let urgent = machine.spawn(Spec::new("urgent", 50).active().suspended());
+    let high = machine.spawn(Spec::new("high", 50).active().suspended());
     let free = machine.new_context(Budget::slice(1000));
     machine
         .tcb(
@@ -37,7 +37,7 @@ fn some_targets_are_refused() {
             &[slots::INIT_THREAD_TCB],
         )
         .unwrap();
-    for context in [yielder.context, urgent.context, free] {
+    for context in [yielder.context, high.context, free] {
         yield_to(&mut machine, yielder, context);
         assert!(machine.runs(yielder));
         assert_eq!(result(&machine, yielder), Err(Error::IllegalOperation));

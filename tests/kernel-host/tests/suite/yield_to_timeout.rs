@@ -53,11 +53,11 @@ impl Scene {
     }
 
     fn yield_to(&mut self, thread: usize, time: u64, reply: bool) {
-        let moment = self.machine.now() + time;
+        let instant = self.machine.now() + time;
         let context = self.threads[thread].context;
         let reply = reply.then_some(self.replies[thread]);
         self.machine
-            .yield_to_timeout(self.scheduler, context, moment, reply);
+            .yield_to_timeout(self.scheduler, context, instant, reply);
     }
 
     fn answer(&self) -> Answer {
@@ -190,15 +190,15 @@ fn a_time_that_has_passed_is_answered_with_the_time_only() {
         .machine
         .advance_until(|machine| machine.running() == "scheduler");
     let context = scene.threads[0].context;
-    let moment = scene.machine.now();
+    let instant = scene.machine.now();
     scene
         .machine
-        .yield_to_timeout(scene.scheduler, context, moment, None);
+        .yield_to_timeout(scene.scheduler, context, instant, None);
     assert!(scene.machine.runs(scene.scheduler));
     let Ok(words) = scene.answer() else {
         panic!("it is answered");
     };
-    assert_eq!(words[2], moment as usize);
+    assert_eq!(words[2], instant as usize);
 }
 
 #[test]
@@ -330,13 +330,13 @@ fn bad_calls_are_refused() {
         .machine
         .call(scheduler, context, &Message::new(label, &[]));
     assert_eq!(scene.answer(), Err(Error::Truncated));
-    for moment in [u64::MAX, u64::MAX - 1] {
+    for instant in [u64::MAX, u64::MAX - 1] {
         scene
             .machine
-            .yield_to_timeout(scheduler, context, moment, None);
+            .yield_to_timeout(scheduler, context, instant, None);
         // The clock of this machine counts microseconds.
         let maximum = u64::MAX as usize - 1;
-        let expected = match moment {
+        let expected = match instant {
             u64::MAX => Err(Error::Range {
                 minimum: 0,
                 maximum,

@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::events::{self, note, noted};
-use crate::support::{spin, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, us};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, spin, us};
 use crate::{check, check_eq};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters, Tcb};
 use userlib::time::Clock;
@@ -38,7 +38,7 @@ const LONG: SchedParameters = SchedParameters::round_robin(ms(10_000));
 fn no_budget_means_no_running(test: &mut Test) -> Outcome {
     let thread = test.passive(ABOVE, || note('x'))?;
     thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     Ok(())
 }
@@ -123,7 +123,7 @@ fn the_smallest_budget_does_not_enter_the_kernel(test: &mut Test) -> Outcome {
         test.sleep(ms(5))?;
         check_eq!(noted(), "");
         test.sched_control.configure(thread.sched_context, &SLICE)?;
-        test.settle()?;
+        test.let_others_run()?;
         check_eq!(noted(), "a");
         events::forget();
     }
@@ -186,7 +186,7 @@ fn take_turns(test: &mut Test, slice: SchedParameters, letters: &str, turns: usi
 
 fn round_robin_takes_turns(test: &mut Test) -> Outcome {
     take_turns(test, SchedParameters::round_robin(ms(30)), "abc", 9)?;
-    test.settle()?;
+    test.let_others_run()?;
     // The thread that starts last is the first among threads of equal priority.
     check_eq!(noted(), "cbacbacba");
     Ok(())
@@ -211,7 +211,7 @@ fn yielding_goes_behind_equals(test: &mut Test) -> Outcome {
         })?;
         thread.start()?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "cbacbacba");
     Ok(())
 }
@@ -317,7 +317,7 @@ fn delayed(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseconds
         note('a');
     })?;
     thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     // The budget used so far is replenished.
     test.sleep(parameters.period)?;
     ready.signal();

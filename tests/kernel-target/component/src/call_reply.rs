@@ -107,7 +107,7 @@ fn reply_recv_serves_many(test: &mut Test) -> Outcome {
             note(name);
         })?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     let events = noted();
     check!(events == "abc", "the order is {events:?}");
     Ok(())
@@ -212,7 +212,7 @@ fn receivers_without_a_reply_object_leave_the_caller(test: &mut Test) -> Outcome
     let endpoint: Endpoint = test.create()?;
     let thread = caller(test, endpoint)?;
     check_eq!(label(Some(endpoint.wait())), Some(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     // The caller is stopped: when resumed, it calls again.
     thread.start()?;
@@ -234,7 +234,7 @@ fn reusing_a_reply_object_gives_the_caller_up(test: &mut Test) -> Outcome {
     reply.send(empty(1));
     check_eq!(noted(), "b");
     reply.send(empty(2));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "b");
     first.start()?;
     check_eq!(label(endpoint.nb_recv(reply)), Some(0));
@@ -283,10 +283,10 @@ fn deleting_the_reply_object_gives_the_caller_up(test: &mut Test) -> Outcome {
     endpoint.recv(reply);
     // Deleting one of two capabilities does not delete the object.
     test.delete(reply)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     test.delete(copy)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     // The caller is stopped; when resumed, it calls again.
     thread.start()?;
@@ -306,7 +306,7 @@ fn deleting_the_reply_object_stops_the_receiver(test: &mut Test) -> Outcome {
     })?;
     test.delete(reply)?;
     endpoint.nb_send(empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     Ok(())
 }
@@ -335,10 +335,10 @@ fn deleting_the_server_leaves_the_caller_waiting(test: &mut Test) -> Outcome {
         syscall::wait(endpoint.0);
     })?;
     caller(test, endpoint)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "r");
     test.delete(server.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "r");
     reply.send(empty(2));
     check_eq!(noted(), "rc");
@@ -429,7 +429,7 @@ fn the_first_phase_refuses_some_objects(test: &mut Test) -> Outcome {
         check_eq!(received.badge, 1);
     }
     check!(!test.is_gone(ready)?);
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     Ok(())
 }

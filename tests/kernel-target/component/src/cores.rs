@@ -6,7 +6,7 @@
 use crate::support::arch::{fill_fpu, fpu_holds, load};
 use crate::support::counters::{self, count, count_for_ever, moves, stands};
 use crate::support::events::{self, note, noted};
-use crate::support::{relax, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, us};
 use crate::{check, check_eq};
 use abi::MAX_MESSAGE_LENGTH;
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters, Tcb};
@@ -33,6 +33,7 @@ tests![
     timeouts_are_told_on_another_core,
     float_registers_move_along,
     budgets_are_charged_where_they_are_used,
+    the_smallest_budget_of_another_core_suffices_for_progress,
     levels_of_criticality_are_of_a_core,
     callers_of_another_core_can_be_deleted,
     servers_of_another_core_can_be_deleted,
@@ -441,6 +442,23 @@ fn budgets_are_charged_where_they_are_used(test: &mut Test) -> Outcome {
             "{consumed} of {}",
             ms(2 * PERIODS)
         );
+    }
+    Ok(())
+}
+
+/// What a debug kernel checks after each entry takes less than the smallest budget.
+fn the_smallest_budget_of_another_core_suffices_for_progress(test: &mut Test) -> Outcome {
+    for core in test.further_cores() {
+        for period in [us(20), us(100), ms(1)] {
+            let thread = counter_on(test, core, ABOVE, 0)?;
+            let smallest = SchedParameters::new(us(20), period);
+            test.control_of(core)
+                .configure(thread.sched_context, &smallest)?;
+            for _ in 0..3 {
+                check!(moves(test, 0)?);
+            }
+            test.delete(thread.tcb)?;
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! once.
 
 use crate::support::events::{note, noted};
-use crate::support::{spin, ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, spin, us};
 use crate::{check, check_eq};
 use abi::{LookupFailure, ObjectType};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -83,7 +83,7 @@ fn mourner(test: &mut Test, notification: Notification) -> Outcome {
             note('x');
         }
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     Ok(())
 }
@@ -97,7 +97,7 @@ fn tables_are_emptied(test: &mut Test) -> Outcome {
         .slot_of_table(3, RADIX)
         .move_from(test.slot(notification))?;
     test.delete(table)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "x");
     region.check_free(test)?;
     Ok(())
@@ -139,7 +139,7 @@ fn tables_in_tables_are_emptied(test: &mut Test) -> Outcome {
     test.delete(last)?;
     check_eq!(noted(), "");
     test.delete(first)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "x");
     region.check_free(test)?;
     Ok(())
@@ -398,7 +398,7 @@ fn callers_survive_the_death_of_everything(test: &mut Test) -> Outcome {
     let served = test.spawn(ABOVE, answer)?;
     test.spawn(ABOVE, answer)?;
     test.slot(region.untyped).revoke()?;
-    test.settle()?;
+    test.let_others_run()?;
     // The queued caller calls an empty slot; the reply object of the other one is deleted, so it is stopped.
     check_eq!(noted(), "e");
     served.start()?;
@@ -516,7 +516,7 @@ fn deletion_of_a_running_context(test: &mut Test) -> Outcome {
     })?;
     TIME.store(thread.sched_context.0.0, Relaxed);
     thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     let time = test.create_sched_context(&SLICE)?;
     time.bind(thread.tcb)?;

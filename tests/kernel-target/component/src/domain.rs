@@ -114,7 +114,7 @@ fn waiting_threads_may_be_set(test: &mut Test) -> Outcome {
     check_eq!(noted(), "a");
     endpoint.send(userlib::Message::empty(0));
     check_eq!(noted(), "ab");
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "abc");
     Ok(())
 }

@@ -74,7 +74,7 @@ fn check_holder(context: SchedContext, holder: Thread) {
 
 fn servers_run_on_the_callers_time(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "sc");
     check_holder(pair.time, pair.client);
     Ok(())
@@ -109,7 +109,7 @@ fn each_caller_pays_for_itself(test: &mut Test) -> Outcome {
         *time = client.sched_context;
         client.start()?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     let [first, second] = [times[0].consumed()?, times[1].consumed()?];
     check!(first >= ms(2) && second >= ms(8));
     Ok(())
@@ -117,7 +117,7 @@ fn each_caller_pays_for_itself(test: &mut Test) -> Outcome {
 
 fn servers_are_passive_between_calls(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(
         pair.time.unbind_object(pair.server.tcb),
         Err(Error::IllegalOperation)
@@ -130,7 +130,7 @@ fn servers_keep_their_own_priority(test: &mut Test) -> Outcome {
     // The client's priority is above the test's, but the server's is not.
     test.spawn(ABOVE, || note('x'))?;
     note('t');
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "xtsc");
     check_holder(pair.time, pair.client);
     Ok(())
@@ -162,7 +162,7 @@ fn plain_sends_donate_nothing(test: &mut Test) -> Outcome {
     endpoint.send(Message::empty(0));
     // The message is delivered, but the server does not run; the next send finds no receiver.
     endpoint.nb_send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     Ok(())
 }
@@ -193,7 +193,7 @@ fn passive_callers_donate_nothing(test: &mut Test) -> Outcome {
     // The client stays in the wait queue, and its call can be received.
     check!(endpoint.nb_recv(reply).is_some());
     reply.send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     client.sched_context.bind(client.tcb)?;
     check_eq!(noted(), "c");
@@ -213,11 +213,11 @@ fn nb_send_wait_donates(test: &mut Test) -> Outcome {
     })?;
     check_holder(giver.sched_context, receiver);
     giver.sched_context.bind(receiver.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "r");
     // Nothing returns the context: the giver is woken, but does not run.
     notification.signal();
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "r");
     giver.sched_context.unbind()?;
     giver.sched_context.bind(giver.tcb)?;
@@ -268,7 +268,7 @@ fn replies_fetch_time_from_wherever_it_is(test: &mut Test) -> Outcome {
         note('c');
         service.nb_send(Message::empty(0));
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "swc");
     check_eq!(
         client.sched_context.unbind_object(worker.tcb),
@@ -281,7 +281,7 @@ fn callers_with_other_time_take_nothing_back(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     let other = test.create_sched_context(&SLICE)?;
     other.bind(pair.client.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     // The client has run on its new context, and the server waits with the old one.
     check_eq!(noted(), "sc");
     check_holder(pair.time, pair.server);
@@ -292,7 +292,7 @@ fn callers_with_other_time_take_nothing_back(test: &mut Test) -> Outcome {
 fn unbound_from_the_server_it_still_comes_back(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     check_holder(pair.time, pair.server);
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     pair.reply.send(Message::empty(3));
     check_eq!(noted(), "d");
@@ -304,7 +304,7 @@ fn unbound_for_good_it_does_not_come_back(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     pair.time.unbind()?;
     pair.reply.send(Message::empty(3));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     // The message was delivered all the same.
     pair.time.bind(pair.client.tcb)?;
@@ -315,10 +315,10 @@ fn unbound_for_good_it_does_not_come_back(test: &mut Test) -> Outcome {
 fn deleted_it_does_not_come_back(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     test.delete(pair.time)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     pair.reply.send(Message::empty(3));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     let other = test.create_sched_context(&SLICE)?;
     other.bind(pair.client.tcb)?;
@@ -338,7 +338,7 @@ fn deleted_while_waiting_to_send(test: &mut Test) -> Outcome {
     let message = received.and_then(|received| received.message);
     check_eq!(message.map(|message| message.label()), Some(4));
     reply.send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     let other = test.create_sched_context(&SLICE)?;
     other.bind(client.tcb)?;
@@ -349,12 +349,12 @@ fn deleted_while_waiting_to_send(test: &mut Test) -> Outcome {
 fn suspending_the_caller_leaves_time_with_the_server(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     pair.client.tcb.suspend()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "s");
     check_holder(pair.time, pair.server);
     // The caller has no scheduling context, so resuming it is not enough.
     pair.client.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "s");
     Ok(())
 }
@@ -362,10 +362,10 @@ fn suspending_the_caller_leaves_time_with_the_server(test: &mut Test) -> Outcome
 fn suspending_the_server_keeps_its_time(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     pair.server.tcb.suspend()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     pair.server.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "sc");
     check_holder(pair.time, pair.client);
     Ok(())
@@ -374,7 +374,7 @@ fn suspending_the_server_keeps_its_time(test: &mut Test) -> Outcome {
 fn a_dead_server_leaves_time_to_the_reply(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     test.delete(pair.server.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check_eq!(pair.time.yield_to(), Err(Error::IllegalOperation));
     pair.reply.send(Message::empty(3));
@@ -387,7 +387,7 @@ fn a_dead_server_leaves_time_to_the_reply_object(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     test.delete(pair.server.tcb)?;
     test.delete(pair.reply)?;
-    test.settle()?;
+    test.let_others_run()?;
     // The caller is stopped, with its scheduling context.
     check_eq!(noted(), "");
     check_holder(pair.time, pair.client);
@@ -397,7 +397,7 @@ fn a_dead_server_leaves_time_to_the_reply_object(test: &mut Test) -> Outcome {
 fn deleting_the_reply_object_returns_time(test: &mut Test) -> Outcome {
     let pair = pair(test)?;
     test.delete(pair.reply)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check_eq!(
         pair.time.unbind_object(pair.server.tcb),
@@ -467,7 +467,7 @@ fn servers_that_are_interrupted_wait_again(test: &mut Test) -> Outcome {
     let time = test.create_sched_context(&SLICE)?;
     time.bind(server.tcb)?;
     server.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     time.unbind_object(server.tcb)?;
 
     let often = SchedParameters::new(us(20), us(130));

@@ -190,7 +190,7 @@ fn send_by_priority(test: &mut Test, priorities: &[u8]) -> Outcome<Endpoint> {
     let endpoint: Endpoint = test.create()?;
     for (index, &priority) in priorities.iter().enumerate() {
         test.spawn(priority, move || endpoint.send(Message::empty(index)))?;
-        test.settle()?;
+        test.let_others_run()?;
     }
     Ok(endpoint)
 }
@@ -223,11 +223,11 @@ fn higher_priority_receivers_first(test: &mut Test) -> Outcome {
             endpoint.wait();
             note(name);
         })?;
-        test.settle()?;
+        test.let_others_run()?;
     }
     for _ in 0..4 {
         endpoint.nb_send(Message::empty(0));
-        test.settle()?;
+        test.let_others_run()?;
     }
     check_eq!(noted(), "bdac");
     Ok(())
@@ -239,7 +239,7 @@ fn waiting_senders_move_with_their_priority(test: &mut Test) -> Outcome {
     for (index, thread) in threads.iter_mut().enumerate() {
         let new = test.spawn(60, move || endpoint.send(Message::empty(index)))?;
         *thread = new.tcb;
-        test.settle()?;
+        test.let_others_run()?;
     }
     let authority = test.tcb;
     threads[1].set_priority(authority, 61)?;
@@ -258,13 +258,13 @@ fn waiting_receivers_move_with_their_priority(test: &mut Test) -> Outcome {
             note(name);
         })?;
         *thread = new.tcb;
-        test.settle()?;
+        test.let_others_run()?;
     }
     threads[2].set_priority(test.tcb, 70)?;
     threads[0].set_priority(test.tcb, 50)?;
     for _ in 0..3 {
         endpoint.nb_send(Message::empty(0));
-        test.settle()?;
+        test.let_others_run()?;
     }
     check_eq!(noted(), "cba");
     Ok(())
@@ -276,10 +276,10 @@ fn woken_equals_do_not_preempt(test: &mut Test) -> Outcome {
         endpoint.wait();
         note('b');
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     endpoint.send(Message::empty(0));
     note('a');
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ab");
     Ok(())
 }
@@ -354,7 +354,7 @@ fn deletion_restarts_senders(test: &mut Test) -> Outcome {
     })?;
     check_eq!(noted(), "");
     test.delete(endpoint)?;
-    test.settle()?;
+    test.let_others_run()?;
     // Of two threads that become ready in one operation, the later one is in front.
     check!(noted() == "sc" || noted() == "cs");
     Ok(())
@@ -395,7 +395,7 @@ fn badged_senders(test: &mut Test) -> Outcome<(Endpoint, [Endpoint; 4])> {
                 names[index]
             });
         })?;
-        test.settle()?;
+        test.let_others_run()?;
     }
     Ok((endpoint, caps))
 }
@@ -408,7 +408,7 @@ fn cancelled_sends_are_made_again(test: &mut Test) -> Outcome {
     let reply: Reply = test.create()?;
     check_eq!(endpoint.nb_recv(reply).and_then(label), Some(1));
     reply.send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "b");
     // They have sent again, behind the one that has stayed in the queue.
     check_eq!(endpoint.nb_wait().and_then(label), Some(3));
@@ -426,7 +426,7 @@ fn cancelled_sends_find_no_endpoint(test: &mut Test) -> Outcome {
     test.delete(caps[2])?;
     // Deletion of a capability alone cancels no sends.
     test.delete(caps[1])?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "xx");
     let label = |received: userlib::Received| received.message.map(|message| message.label());
     check_eq!(endpoint.nb_wait().and_then(label), Some(1));

@@ -107,7 +107,13 @@ fn only_the_words_of_a_message_travel(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let badged = test.badge(endpoint, 0x55)?;
     let mixed = |length: usize, first: [usize; 4], rest: [usize; 4]| -> [usize; 4] {
-        core::array::from_fn(|index| if index < length { first[index] } else { rest[index] })
+        core::array::from_fn(|index| {
+            if index < length {
+                first[index]
+            } else {
+                rest[index]
+            }
+        })
     };
     test.spawn_passive(ABOVE, move || {
         let mut call = Syscall::Recv;
@@ -227,7 +233,13 @@ fn no_space(test: &mut Test) -> Outcome {
         test.slot(root).revoke()?;
         watched.thread.start()?;
         let fault = watched.fault();
-        check!(matches!(fault, Fault::Capability { receiving: false, .. }));
+        check!(matches!(
+            fault,
+            Fault::Capability {
+                receiving: false,
+                ..
+            }
+        ));
     }
     check_eq!(noted(), "");
     Ok(())
@@ -266,11 +278,11 @@ fn without_write(test: &mut Test) -> Outcome {
 
 /// The message is delivered, and the caller stops, because no reply to it is possible. It donates nothing.
 fn check_given_up(test: &mut Test, caller: Thread, server: Thread) -> Outcome {
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check_holder(caller.sched_context, caller);
     caller.sched_context.bind(server.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "s");
     Ok(())
 }
@@ -302,7 +314,10 @@ fn no_receiver(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let badged = test.badge(endpoint, 5)?;
     client(test, ABOVE, badged)?;
-    check_eq!(endpoint.nb_recv(reply).map(|received| received.badge), Some(5));
+    check_eq!(
+        endpoint.nb_recv(reply).map(|received| received.badge),
+        Some(5)
+    );
     reply.send(Message::empty(0));
     check_eq!(noted(), "c");
     Ok(())
@@ -315,7 +330,10 @@ fn a_queue_of_senders(test: &mut Test) -> Outcome {
         client(test, ABOVE, badged)?;
     }
     for badge in 1..4 {
-        check_eq!(endpoint.nb_recv(reply).map(|received| received.badge), Some(badge));
+        check_eq!(
+            endpoint.nb_recv(reply).map(|received| received.badge),
+            Some(badge)
+        );
         reply.send(Message::empty(0));
     }
     check_eq!(noted(), "ccc");
@@ -342,7 +360,10 @@ fn receivers_of_lower_priority(test: &mut Test) -> Outcome {
     for count in 2..=4 {
         let endpoint: Endpoint = test.create()?;
         // Each serves one call. Threads of higher priority come later, so the earlier ones are below them.
-        for (letter, priority) in [('x', 1), ('y', 2), ('z', 3), ('w', 4)].into_iter().take(count) {
+        for (letter, priority) in [('x', 1), ('y', 2), ('z', 3), ('w', 4)]
+            .into_iter()
+            .take(count)
+        {
             let reply: Reply = test.create()?;
             test.spawn_passive(ABOVE + priority, move || {
                 endpoint.recv(reply);
@@ -522,7 +543,8 @@ fn thresholds(test: &mut Test) -> Outcome {
         check!(message.lent_time() >= ms(1));
         reply.send(Message::empty(0));
     })?;
-    test.slot(endpoint).set_endpoint_threshold(ms(1), TELL_BUDGET)?;
+    test.slot(endpoint)
+        .set_endpoint_threshold(ms(1), TELL_BUDGET)?;
     client(test, ABOVE, endpoint)?;
     check_eq!(noted(), "c");
     Ok(())
@@ -573,7 +595,10 @@ fn calls_within_calls(test: &mut Test) -> Outcome {
             }
         })?;
     }
-    let callers = [client(test, ABOVE, endpoints[0])?, client(test, ABOVE, endpoints[0])?];
+    let callers = [
+        client(test, ABOVE, endpoints[0])?,
+        client(test, ABOVE, endpoints[0])?,
+    ];
     check_eq!(noted(), "mnsnmcmnsnmc");
     for caller in callers {
         check_holder(caller.sched_context, caller);

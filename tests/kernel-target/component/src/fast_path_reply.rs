@@ -184,7 +184,7 @@ fn senders_that_wait(test: &mut Test) -> Outcome {
         check_eq!(second.start(), Ok(()));
     })?;
     client(test, server.endpoint)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "stataa");
     Ok(())
 }
@@ -242,7 +242,7 @@ fn signals(test: &mut Test) -> Outcome {
     let time = test.create_sched_context(&SLICE)?;
     time.bind_notification(notification)?;
     client(test, endpoint)?;
-    test.settle()?;
+    test.let_others_run()?;
     check!(noted() == "an" || noted() == "na", "{:?}", noted());
     Ok(())
 }

@@ -220,7 +220,7 @@ fn a_refused_exception_stops_the_thread(test: &mut Test) -> Outcome {
     let message = watched.message();
     let next = message.word(0) + UNDEFINED_BYTES;
     watched.reply.send(Message::new(1, &[next]));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check!(watched.is_quiet());
     // The registers were written all the same.
@@ -325,7 +325,7 @@ fn a_refused_system_call_stops_the_thread(test: &mut Test) -> Outcome {
     let watched = unknown(test, UNKNOWN)?;
     watched.message();
     watched.reply.send(Message::empty(5));
-    test.settle()?;
+    test.let_others_run()?;
     check!(watched.is_quiet());
     check_eq!(noted(), "");
     watched.thread.start()?;
@@ -378,7 +378,7 @@ fn faults_wait_in_order_of_priority(test: &mut Test) -> Outcome {
             unsafe { arch::undefined() };
         })?;
         thread.start()?;
-        test.settle()?;
+        test.let_others_run()?;
     }
     for badge in [2, 4, 1, 3] {
         let received = endpoint.nb_wait();
@@ -395,7 +395,7 @@ fn faults_without_a_handler_stop_the_thread(test: &mut Test) -> Outcome {
         note('b');
     })?;
     thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     let mut registers = thread.tcb.read_registers(false)?;
     check_eq!(*registers.pc(), address_of(arch::undefined as *const ()));
@@ -413,7 +413,7 @@ fn handlers_without_a_reply_object_stop_the_thread(test: &mut Test) -> Outcome {
     let message = watched.endpoint.nb_wait();
     check!(message.is_some());
     watched.reply.send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check!(watched.is_quiet());
     // When resumed, it faults again.
     watched.thread.start()?;
@@ -452,7 +452,7 @@ fn passive_handlers_run_on_the_faulters_time(test: &mut Test) -> Outcome {
         thread.sched_context.unbind_object(thread.tcb),
         Err(Error::IllegalOperation)
     );
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "hahbe");
     Ok(())
 }
@@ -478,7 +478,7 @@ fn deleting_the_handler_stops_the_thread(test: &mut Test) -> Outcome {
     // The thread holds a copy of its own, which is deleted with the original.
     test.slot(watched.endpoint).revoke()?;
     test.delete(watched.endpoint)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     let mut registers = watched.thread.tcb.read_registers(false)?;
     check_eq!(*registers.pc(), address_of(arch::undefined as *const ()));

@@ -95,7 +95,7 @@ fn a_reply_object_is_not_reused_at_the_expense_of_the_client(test: &mut Test) ->
     })?;
     limit(test, endpoint, ms(5))?;
     call_in_vain(test, endpoint, ms(2))?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "c");
     Ok(())
 }
@@ -111,7 +111,7 @@ fn a_reply_object_is_not_deleted_at_the_expense_of_the_client(test: &mut Test) -
     })?;
     limit(test, endpoint, ms(5))?;
     call_in_vain(test, endpoint, ms(2))?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "c");
     Ok(())
 }
@@ -191,7 +191,10 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     // SAFETY: the code has room for these five bytes, and the thread that executes it does not run.
     unsafe {
         (page as *mut u8).write_volatile(0xe9);
-        (page as *mut u8).add(1).cast::<u32>().write_unaligned(distance);
+        (page as *mut u8)
+            .add(1)
+            .cast::<u32>()
+            .write_unaligned(distance);
     }
     test.sleep(ms(200))?;
     check_eq!(noted(), "csr");

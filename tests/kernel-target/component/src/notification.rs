@@ -102,7 +102,7 @@ fn waiter(
         notification.wait();
         note(name);
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     Ok(thread)
 }
 
@@ -113,7 +113,7 @@ fn higher_priority_waiters_first(test: &mut Test) -> Outcome {
     }
     for _ in 0..5 {
         notification.signal();
-        test.settle()?;
+        test.let_others_run()?;
     }
     check_eq!(noted(), "cbdae");
     check_eq!(notification.poll(), 0);
@@ -127,7 +127,7 @@ fn equal_waiters_in_order(test: &mut Test) -> Outcome {
     }
     for _ in 0..4 {
         notification.signal();
-        test.settle()?;
+        test.let_others_run()?;
     }
     check_eq!(noted(), "abcd");
     Ok(())
@@ -142,7 +142,7 @@ fn waiters_move_with_their_priority(test: &mut Test) -> Outcome {
     third.tcb.set_priority(test.tcb, 70)?;
     for _ in 0..3 {
         notification.signal();
-        test.settle()?;
+        test.let_others_run()?;
     }
     check_eq!(noted(), "cba");
     Ok(())
@@ -420,10 +420,10 @@ fn bound_time_is_not_lent_twice(test: &mut Test) -> Outcome {
     notification.signal();
     // The first thread keeps the context while it waits elsewhere; the second is woken, but does not run.
     notification.signal();
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     other.signal();
-    test.settle()?;
+    test.let_others_run()?;
     // After its return, the context is lent only to threads that are woken later.
     check_eq!(noted(), "ab");
     Ok(())
@@ -510,7 +510,7 @@ fn a_deleted_context_runs_no_thread(test: &mut Test) -> Outcome {
     let (thread, notification, time) = passive_waiter(test, ABOVE, ['a', 'b'])?;
     test.delete(time)?;
     notification.signal();
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     let other = test.create_sched_context(&SLICE)?;
     check_eq!(other.bind_notification(notification), Ok(()));

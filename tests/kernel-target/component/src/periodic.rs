@@ -69,14 +69,14 @@ fn pieces_are_no_releases(test: &mut Test) -> Outcome {
     let time = TIME.with_extra_refills(4);
     let other = SchedParameters::new(ms(10), ms(1_000_000));
     let startup = test.startup;
-    let urgent = test.timed(ABOVE + 1, other, move || {
+    let high = test.timed(ABOVE + 1, other, move || {
         work(&Clock::from_startup(startup), ms(8));
     })?;
     check_jobs(test, time, [0; JOBS], move |clock, index| {
         work(clock, ms(1));
         if index == 1 {
             // It cannot fail: the only effect is that time passes.
-            let _ = urgent.start();
+            let _ = high.start();
         }
         work(clock, ms(1));
     })

@@ -285,11 +285,11 @@ fn registers_survive_a_system_call(test: &mut Test) -> Outcome {
 fn reading_can_suspend(test: &mut Test) -> Outcome {
     let thread = test.spawn(BELOW, || note('a'))?;
     thread.tcb.read_registers(true)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     thread.tcb.read_registers(false)?;
     thread.tcb.resume()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     Ok(())
 }
@@ -328,7 +328,7 @@ fn writing_to_the_blocked_leaves_them_blocked(test: &mut Test) -> Outcome {
     // Both the address of return and that of a restart are now after the call.
     *registers.pc() += abi::registers::SYSCALL_BYTES;
     tcb.write_registers(false, &registers)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check_eq!(tcb.read_registers(false)?, registers);
     // It is still in the wait queue: it receives the message, and continues where the registers say.
@@ -385,7 +385,7 @@ fn copying_suspends_and_resumes(test: &mut Test) -> Outcome {
         ..CopyRegisters::default()
     };
     target.tcb.copy_registers(source.tcb, what)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "t");
     Ok(())
 }

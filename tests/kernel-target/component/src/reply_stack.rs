@@ -94,7 +94,7 @@ fn check_holder(context: SchedContext, holder: Thread) {
 
 fn chains_return_in_order(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "dcba");
     check_holder(chain.time, chain.client);
     Ok(())
@@ -102,7 +102,7 @@ fn chains_return_in_order(test: &mut Test) -> Outcome {
 
 fn deep_chains_return(test: &mut Test) -> Outcome {
     let chain = chain::<24>(test)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "yxwvutsrqponmlkjihgfedcba");
     check_holder(chain.time, chain.client);
     Ok(())
@@ -112,12 +112,12 @@ fn deleting_the_top_pops(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     test.delete(chain.replies[2])?;
     // The caller of the last server has the context, but it is stopped.
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check_holder(chain.time, chain.servers[1]);
     // The rest of the chain is intact.
     chain.replies[1].send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ba");
     check_holder(chain.time, chain.client);
     Ok(())
@@ -128,7 +128,7 @@ fn deleting_the_tops_one_by_one_returns_all(test: &mut Test) -> Outcome {
     for index in [2, 1, 0] {
         test.delete(chain.replies[index])?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check_holder(chain.time, chain.client);
     Ok(())
@@ -137,7 +137,7 @@ fn deleting_the_tops_one_by_one_returns_all(test: &mut Test) -> Outcome {
 fn deleting_the_bottom_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     test.delete(chain.replies[0])?;
-    test.settle()?;
+    test.let_others_run()?;
     // All calls above the break return, but the context stays with the first server.
     check_eq!(noted(), "dcb");
     check_holder(chain.time, chain.servers[0]);
@@ -147,11 +147,11 @@ fn deleting_the_bottom_cuts(test: &mut Test) -> Outcome {
 fn deleting_the_middle_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     test.delete(chain.replies[1])?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "dc");
     // The client below the break is answered without getting its context back.
     chain.replies[0].send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "dc");
     check_holder(chain.time, chain.servers[1]);
     Ok(())
@@ -162,7 +162,7 @@ fn deleting_bottom_to_top_loses_time(test: &mut Test) -> Outcome {
     for index in [0, 1, 2] {
         test.delete(chain.replies[index])?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     // The last deletion was at the top of the chain, so the caller of the last server has the context.
     check_holder(chain.time, chain.servers[1]);
@@ -173,7 +173,7 @@ fn replying_in_the_middle_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     // The test answers the first server in place of the second, which still waits for the third.
     chain.replies[1].send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     // The first server has its answer but no context; the last one answers the second.
     check_eq!(noted(), "dc");
     check_eq!(
@@ -187,12 +187,12 @@ fn suspending_a_caller_in_the_middle_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     // The second server waits for the third: the top of the chain.
     chain.servers[1].tcb.suspend()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "d");
     check_holder(chain.time, chain.servers[2]);
     // The callers below still wait, and get their answers without the context.
     chain.replies[0].send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "d");
     let other = test.create_sched_context(&SLICE)?;
     other.bind(chain.client.tcb)?;
@@ -203,7 +203,7 @@ fn suspending_a_caller_in_the_middle_cuts(test: &mut Test) -> Outcome {
 fn deleting_a_caller_in_the_middle_cuts(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     test.delete(chain.servers[0].tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     // The second server has no caller to answer, and keeps the context.
     check_eq!(noted(), "dc");
     check_holder(chain.time, chain.servers[1]);
@@ -216,7 +216,7 @@ fn deleting_the_context_ends_the_stack(test: &mut Test) -> Outcome {
     for reply in chain.replies {
         reply.send(Message::empty(0));
     }
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     for (thread, events) in [(chain.client, "a"), (chain.servers[0], "ab")] {
         let time = test.create_sched_context(&SLICE)?;
@@ -231,7 +231,7 @@ fn unbinding_the_context_ends_the_stack(test: &mut Test) -> Outcome {
     chain.time.unbind()?;
     // The context can be bound again at once.
     chain.time.bind(chain.servers[1].tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "c");
     check_holder(chain.time, chain.servers[1]);
     Ok(())
@@ -240,10 +240,10 @@ fn unbinding_the_context_ends_the_stack(test: &mut Test) -> Outcome {
 fn the_server_may_die_at_the_end_of_a_chain(test: &mut Test) -> Outcome {
     let chain = chain::<3>(test)?;
     test.delete(chain.servers[2].tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     chain.replies[2].send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "cba");
     check_holder(chain.time, chain.client);
     Ok(())
@@ -254,7 +254,7 @@ fn reusing_a_reply_object_in_the_middle_cuts(test: &mut Test) -> Outcome {
     let other: Endpoint = test.create()?;
     // Using the reply object for another receive cancels the call of the first server.
     check!(other.nb_recv(chain.replies[1]).is_none());
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "dc");
     check_holder(chain.time, chain.servers[1]);
     Ok(())
@@ -262,12 +262,12 @@ fn reusing_a_reply_object_in_the_middle_cuts(test: &mut Test) -> Outcome {
 
 fn chains_can_begin_again(test: &mut Test) -> Outcome {
     let chain = chain::<4>(test)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "edcba");
     // The client now waits at the first endpoint; a message to it makes the client call again.
     for _ in 0..3 {
         chain.endpoints[0].nb_send(Message::empty(0));
-        test.settle()?;
+        test.let_others_run()?;
     }
     check_holder(chain.time, chain.client);
     Ok(())

@@ -134,7 +134,7 @@ fn unconfigured_contexts_may_be_bound(test: &mut Test) -> Outcome {
     let thread = test.passive(ABOVE, || note('a'))?;
     check_eq!(context.bind(thread.tcb), Ok(()));
     check_eq!(thread.start(), Ok(()));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     test.sched_control.configure(context, &LONG)?;
     check_eq!(noted(), "a");
@@ -188,7 +188,7 @@ fn binding_lets_run(test: &mut Test) -> Outcome {
         context.bind(thread.tcb)?;
     }
     check_eq!(noted(), "a");
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ab");
     Ok(())
 }
@@ -201,7 +201,7 @@ fn bound_threads_come_first_of_their_equals(test: &mut Test) -> Outcome {
         let context = test.create_sched_context(&LONG)?;
         context.bind(thread.tcb)?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "cba");
     Ok(())
 }
@@ -211,11 +211,11 @@ fn unbinding_stops(test: &mut Test) -> Outcome {
     let second = test.spawn(BELOW, || note('b'))?;
     first.sched_context.unbind()?;
     second.sched_context.unbind_object(second.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     // The threads are otherwise unchanged.
     first.sched_context.bind(second.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "b");
     Ok(())
 }
@@ -267,11 +267,11 @@ fn deleting_the_context_stops_its_thread(test: &mut Test) -> Outcome {
     let copy = test.copy(thread.sched_context)?;
     test.delete(thread.sched_context)?;
     test.delete(copy)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     let other = test.create_sched_context(&LONG)?;
     other.bind(thread.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     Ok(())
 }
@@ -286,7 +286,7 @@ fn deleting_ones_own_context(test: &mut Test) -> Outcome {
     })?;
     context.bind(thread.tcb)?;
     thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     check!(test.is_gone(context)?);
     let other = test.create_sched_context(&LONG)?;
@@ -317,12 +317,12 @@ fn used_budgets_stay_used(test: &mut Test) -> Outcome {
     let thread = test.passive(ABOVE, || note('a'))?;
     thread.start()?;
     check_eq!(context.bind(thread.tcb), Ok(()));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check_eq!(context.yield_to().map(drop), Ok(()));
     thread.tcb.suspend()?;
     thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     Ok(())
 }
@@ -394,7 +394,7 @@ fn yield_to_a_lower_priority_returns_at_once(test: &mut Test) -> Outcome {
     let first = spawn(test, 'd')?;
     spawn(test, 'e')?;
     first.sched_context.yield_to()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "decba");
     Ok(())
 }
@@ -527,7 +527,7 @@ fn yield_to_ends_with_the_caller(test: &mut Test) -> Outcome {
     // The thread that starts last is the first among threads of equal priority.
     target.start()?;
     caller.resume()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ctu");
     Ok(())
 }

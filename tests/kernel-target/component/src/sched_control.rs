@@ -1,7 +1,7 @@
 //! SchedControl: configuring scheduling contexts.
 
 use crate::support::events::{note, noted};
-use crate::support::{relax, ABOVE, BELOW, Outcome, Random, SLICE, Test, ms, range, us};
+use crate::support::{ABOVE, BELOW, Outcome, Random, SLICE, Test, ms, range, relax, us};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::sizes::{MIN_SCHED_CONTEXT_BITS, refill_capacity};
@@ -234,7 +234,7 @@ fn errors_change_nothing(test: &mut Test) -> Outcome {
     context.bind(thread.tcb)?;
     thread.start()?;
     // The context is not configured, so it has no budget.
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     Ok(())
 }
@@ -246,13 +246,13 @@ fn configuring_lets_a_bound_thread_run(test: &mut Test) -> Outcome {
         context.bind(thread.tcb)?;
         thread.start()?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     configure(test, low, 5000, 5000, 0)?;
     check_eq!(noted(), "");
     configure(test, high, 5000, 5000, 0)?;
     check_eq!(noted(), "h");
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "hl");
     Ok(())
 }
@@ -299,12 +299,12 @@ fn configuring_the_exhausted_gives_nothing(test: &mut Test) -> Outcome {
             .configure(thread.sched_context, &parameters)?;
         test.sched_control
             .configure(thread.sched_context, &parameters.sporadic())?;
-        test.settle()?;
+        test.let_others_run()?;
         check_eq!(noted(), "a");
     }
     // A shorter period does not advance replenishments that are already scheduled.
     configure(test, thread.sched_context, 1000, 1001, 0)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     Ok(())
 }
@@ -313,7 +313,7 @@ fn more_budget_comes_a_period_later(test: &mut Test) -> Outcome {
     let thread = exhausted(test)?;
     let more = SchedParameters::new(ms(5000), NEVER);
     test.sched_control.configure(thread.sched_context, &more)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     Ok(())
 }
@@ -360,7 +360,7 @@ fn configuring_oneself(test: &mut Test) -> Outcome {
         notification.wait();
         let _ = control.configure(context, &SLICE);
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     test.badge(notification, 1)?.signal();
     configure(test, context, LEAST, 1_000_000_000, 0)?;
     check_eq!(helper.tcb.suspend(), Ok(()));

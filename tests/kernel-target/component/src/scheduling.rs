@@ -2,7 +2,7 @@
 
 use crate::support::arch::{SECOND_CALL, bare_registers, call_twice};
 use crate::support::events::{forget, note, noted};
-use crate::support::{relax, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, us};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, us};
 use crate::{check, check_eq};
 use abi::registers::{INFO, MR};
 use abi::{MessageInfo, PRIORITIES, Syscall};
@@ -103,7 +103,7 @@ fn a_lowered_thread_waits(test: &mut Test) -> Outcome {
     thread.tcb.set_priority(test.tcb, BELOW)?;
     notification.signal();
     note('b');
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ba");
     Ok(())
 }
@@ -112,7 +112,7 @@ fn a_ready_thread_moves_to_the_head(test: &mut Test) -> Outcome {
     test.spawn(60, || note('a'))?;
     let thread = test.spawn(50, || note('b'))?;
     thread.tcb.set_priority(test.tcb, 60)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ba");
     Ok(())
 }
@@ -127,7 +127,7 @@ fn yielding_is_taking_turns(test: &mut Test) -> Outcome {
             }
         })?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "abcabcabcabc");
     Ok(())
 }
@@ -158,10 +158,10 @@ fn woken_subordinates_are_first_among_equals(test: &mut Test) -> Outcome {
         notification.wait();
         note('w');
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     test.spawn(BELOW, || note('r'))?;
     notification.signal();
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "wr");
     Ok(())
 }
@@ -172,11 +172,11 @@ fn woken_equals_are_last(test: &mut Test) -> Outcome {
         notification.wait();
         note('w');
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     test.spawn(PRIORITY, || note('r'))?;
     notification.signal();
     note('t');
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "trw");
     Ok(())
 }
@@ -189,12 +189,12 @@ fn called_servers_go_before_their_equals(test: &mut Test) -> Outcome {
         note('s');
         endpoint.reply_recv(Message::empty(0), reply);
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     test.spawn(PRIORITY, || note('x'))?;
     // The caller blocks, and the server takes its place; when answered, the caller takes the server's.
     endpoint.call(Message::empty(0));
     note('t');
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "stx");
     Ok(())
 }
@@ -207,7 +207,7 @@ fn released_clients_go_before_their_equals(test: &mut Test) -> Outcome {
         notification.wait();
         note('a');
     })?;
-    test.settle()?;
+    test.let_others_run()?;
     test.spawn(PRIORITY, move || {
         note('x');
         other.signal();
@@ -232,7 +232,7 @@ fn the_preempted_keep_their_turn(test: &mut Test) -> Outcome {
     })?;
     let second = test.timed(BELOW, LONG, || note('c'))?;
     let period = SchedParameters::new(us(500), ms(2));
-    let urgent = test.timed(ABOVE, period, || {
+    let high = test.timed(ABOVE, period, || {
         for _ in 0..5 {
             syscall::yield_now();
             COUNT.fetch_add(1, Relaxed);
@@ -240,8 +240,8 @@ fn the_preempted_keep_their_turn(test: &mut Test) -> Outcome {
     })?;
     second.start()?;
     first.start()?;
-    urgent.start()?;
-    test.settle()?;
+    high.start()?;
+    test.let_others_run()?;
     // After five preemptions, the first is still before the second.
     check_eq!(noted(), "abc");
     Ok(())
@@ -268,7 +268,7 @@ fn slices_are_as_long_as_promised(test: &mut Test) -> Outcome {
         let thread = test.spawn(BELOW, move || take_turns(index + 1, TURNS_TAKEN))?;
         *time = thread.sched_context;
     }
-    test.settle()?;
+    test.let_others_run()?;
     // Nine turns are eight whole timeslices, four of each thread.
     for time in times {
         let consumed = time.consumed()?;
@@ -285,7 +285,7 @@ fn slices_end(test: &mut Test) -> Outcome {
             note('a');
         })?;
     }
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "aaa");
     Ok(())
 }
@@ -296,7 +296,7 @@ fn suspended_threads_lose_their_turn(test: &mut Test) -> Outcome {
     // The second was started last, so it is in front; after suspend and resume, the first is.
     first.tcb.suspend()?;
     first.tcb.resume()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ab");
     Ok(())
 }

@@ -9,9 +9,9 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::arch::{fill_fpu, fpu_holds, system_call};
 use crate::support::counters::{self, count, count_for_ever};
-use crate::support::timer::Timer;
 use crate::support::events::{self, note, noted};
-use crate::support::{relax, ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
+use crate::support::timer::Timer;
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, relax, us};
 use crate::{check, check_eq};
 use abi::registers::{PC, SYSCALL_BYTES, UNKNOWN_SYSCALL};
 use userlib::cap::{Endpoint, Notification, Reply, SchedContext, SchedParameters};
@@ -173,7 +173,7 @@ fn issue_359_threads_lose_their_context_in_a_receive(test: &mut Test) -> Outcome
         thread.sched_context.bind_notification(notification)?;
         let sender = test.spawn(ABOVE, move || endpoint.send(Message::empty(0)))?;
         thread.start()?;
-        test.settle()?;
+        test.let_others_run()?;
         check_eq!(noted(), "");
         // The context is returned, so it is no longer the thread's.
         check_eq!(
@@ -185,12 +185,12 @@ fn issue_359_threads_lose_their_context_in_a_receive(test: &mut Test) -> Outcome
         sender.tcb.suspend()?;
         thread.tcb.resume()?;
         thread.sched_context.bind(thread.tcb)?;
-        test.settle()?;
+        test.let_others_run()?;
         let again = test.spawn(ABOVE, move || endpoint.send(Message::empty(0)))?;
         thread.tcb.unbind_notification()?;
         thread.sched_context.unbind()?;
         thread.sched_context.bind(thread.tcb)?;
-        test.settle()?;
+        test.let_others_run()?;
         check_eq!(noted(), "m");
         events::forget();
         test.delete(thread.tcb)?;
@@ -278,7 +278,7 @@ fn issue_677_contexts_die_while_they_wait_for_time(test: &mut Test) -> Outcome {
     reply.send(Message::empty(0));
     time.unbind_object(server.tcb)?;
     time.bind(client.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "c");
     Ok(())
 }
@@ -359,17 +359,15 @@ fn faulting(
     handler: Endpoint,
     work: usize,
 ) -> Outcome<Thread> {
-    Ok(
-        test.thread_with(BELOW, Some(parameters), handler, move || {
-            for sequence in 0.. {
-                for _ in 0..work {
-                    relax();
-                }
-                // SAFETY: no kernel has this call; the handler lets it return.
-                unsafe { system_call(sequence, 0, UNKNOWN) };
+    Ok(test.thread_with(BELOW, Some(parameters), handler, move || {
+        for sequence in 0.. {
+            for _ in 0..work {
+                relax();
             }
-        })?,
-    )
+            // SAFETY: no kernel has this call; the handler lets it return.
+            unsafe { system_call(sequence, 0, UNKNOWN) };
+        }
+    })?)
 }
 
 /// The answer that makes an unknown system call return, and the call's argument.

@@ -2,7 +2,7 @@
 
 use crate::check_eq;
 use crate::support::events::{note, noted};
-use crate::support::{spin, ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, spin, us};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::{Error, Message, Thread, syscall};
 
@@ -48,7 +48,7 @@ fn issue_986_reply_recv_takes_the_next_callers_time(test: &mut Test) -> Outcome 
     check_eq!(noted(), "s");
     for expected in ["ssa", "ssasb", "ssasbc"] {
         bell.signal();
-        test.settle()?;
+        test.let_others_run()?;
         check_eq!(noted(), expected);
     }
     Ok(())
@@ -66,11 +66,11 @@ fn issue_1616_a_plain_send_leaves_a_passive_server_to_a_monitor(test: &mut Test)
         note('c');
     })?;
     endpoint.nb_send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     let time = test.create_sched_context(&SLICE)?;
     time.bind(server.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ssc");
     // The client has its own context back, and the server can be passive again.
     check_eq!(time.unbind_object(server.tcb), Ok(()));
@@ -119,10 +119,10 @@ fn issue_1617_a_signal_taken_before_the_thread_became_passive(test: &mut Test) -
     thread.start()?;
     monitor.wait();
     thread.sched_context.unbind_object(thread.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     thread.sched_context.bind_notification(notification)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "i");
     // It has returned the context, and is an ordinary passive server.
     check_eq!(
@@ -130,7 +130,7 @@ fn issue_1617_a_signal_taken_before_the_thread_became_passive(test: &mut Test) -
         Err(Error::IllegalOperation)
     );
     signal.signal();
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "ii");
     Ok(())
 }
@@ -142,14 +142,14 @@ fn issue_1618_a_signal_between_unbinding_and_binding(test: &mut Test) -> Outcome
     let signal = test.badge(notification, 1)?;
     let (thread, endpoint) = bound_server(test, notification)?;
     thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "w");
     thread.sched_context.unbind()?;
     signal.signal();
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "w");
     thread.sched_context.bind_notification(notification)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "wiw");
     // A context without budget is lent, too; the thread waits for its replenishment.
     thread.sched_context.unbind()?;
@@ -160,7 +160,7 @@ fn issue_1618_a_signal_between_unbinding_and_binding(test: &mut Test) -> Outcome
     spent.bind(waster.tcb)?;
     spent.unbind()?;
     spent.bind_notification(notification)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "wiw");
     test.sleep(ms(30))?;
     check_eq!(noted(), "wiwiw");
@@ -176,14 +176,14 @@ fn issue_1618_binding_both_leaves_no_gap(test: &mut Test) -> Outcome {
     thread.sched_context.bind_notification(notification)?;
     signal.signal();
     thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "wiw");
     check_eq!(
         thread.sched_context.unbind_object(thread.tcb),
         Err(Error::IllegalOperation)
     );
     signal.signal();
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "wiwiw");
     Ok(())
 }
@@ -213,7 +213,7 @@ fn issue_1662_a_reply_and_a_signal_in_one_call(test: &mut Test) -> Outcome {
             endpoint.call(Message::empty(0));
             note('c');
         })?;
-        test.settle()?;
+        test.let_others_run()?;
         check_eq!(noted(), expected);
     }
     check_eq!(time.unbind_object(server.tcb), Err(Error::IllegalOperation));

@@ -41,18 +41,20 @@ static WRONG: AtomicUsize = AtomicUsize::new(0);
 
 /// A message that begins with a number, with lengths within and beyond those of the fast paths.
 fn numbered(number: usize) -> Message {
-    const MOST: usize = 9;
-    let mut words = [0; MOST];
+    const MAX: usize = 9;
+    let mut words = [0; MAX];
     words[0] = number;
-    Message::new(0, &words[..1 + number % MOST])
+    Message::new(0, &words[..1 + number % MAX])
 }
 
 /// Threads that the kernel's timer releases, and one that a device's timer wakes.
 fn disturb(test: &mut Test) -> Outcome {
     for period in PERIODS {
         let time = SchedParameters::new(us(50), us(period));
-        let thread = test.timed(ABOVE + 20, time, || loop {
-            syscall::yield_now();
+        let thread = test.timed(ABOVE + 20, time, || {
+            loop {
+                syscall::yield_now();
+            }
         })?;
         thread.start()?;
     }
@@ -70,15 +72,19 @@ fn disturb_by_device(test: &mut Test) -> Outcome {
     let timer = Timer::new(test)?;
     let interrupt: Notification = test.create()?;
     timer.handler.set_notification(interrupt)?;
-    let thread = test.timed(ABOVE + 21, SchedParameters::new(us(200), us(500)), move || {
-        loop {
-            // If the device cannot be started, the test runs without its interrupts, and passes.
-            let _ = timer.start(1);
-            interrupt.wait();
-            let _ = timer.clear();
-            let _ = timer.handler.ack();
-        }
-    })?;
+    let thread = test.timed(
+        ABOVE + 21,
+        SchedParameters::new(us(200), us(500)),
+        move || {
+            loop {
+                // If the device cannot be started, the test runs without its interrupts, and passes.
+                let _ = timer.start(1);
+                interrupt.wait();
+                let _ = timer.clear();
+                let _ = timer.handler.ack();
+            }
+        },
+    )?;
     Ok(thread.start()?)
 }
 
@@ -106,7 +112,11 @@ fn all_go_on(test: &mut Test) -> Outcome {
     for look in 0..LOOKS {
         for client in 0..CLIENTS {
             let went_on = moves(test, client)?;
-            check!(went_on, "client {client} makes no progress at {}, check {look}", count(client));
+            check!(
+                went_on,
+                "client {client} makes no progress at {}, check {look}",
+                count(client)
+            );
         }
         check_eq!(WRONG.load(Relaxed), 0);
         test.sleep(NAP)?;
@@ -172,7 +182,9 @@ fn nested_passive_servers_go_on(test: &mut Test) -> Outcome {
     test.spawn_passive(ABOVE, move || {
         let mut request = outer.recv(outer_reply);
         loop {
-            let number = request.message.map_or(usize::MAX, |message| message.word(0));
+            let number = request
+                .message
+                .map_or(usize::MAX, |message| message.word(0));
             let answer = inner.call(Message::new(0, &[number, request.badge]));
             request = outer.reply_recv(numbered(answer.word(0)), outer_reply);
         }

@@ -28,7 +28,7 @@ fn threads_run_when_resumed(test: &mut Test) -> Outcome {
     let low = test.thread(BELOW, || note('c'))?;
     low.tcb.resume()?;
     check_eq!(noted(), "ab");
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "abc");
     Ok(())
 }
@@ -61,7 +61,7 @@ fn resuming_the_running_does_nothing(test: &mut Test) -> Outcome {
     let thread = test.spawn(BELOW, || note('a'))?;
     check_eq!(thread.tcb.resume(), Ok(()));
     check_eq!(thread.tcb.resume(), Ok(()));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     Ok(())
 }
@@ -70,10 +70,10 @@ fn suspending_twice_is_once(test: &mut Test) -> Outcome {
     let thread = test.spawn(BELOW, || note('a'))?;
     check_eq!(thread.tcb.suspend(), Ok(()));
     check_eq!(thread.tcb.suspend(), Ok(()));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     check_eq!(thread.tcb.resume(), Ok(()));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     Ok(())
 }
@@ -130,12 +130,12 @@ fn drop_badge(_: usize) {}
 fn resuming_the_passive_does_not_run_them(test: &mut Test) -> Outcome {
     let thread = test.passive(ABOVE, || note('a'))?;
     check_eq!(thread.tcb.resume(), Ok(()));
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     let raw: SchedContext = test.create_sized(8)?;
     // A context without parameters can be bound, but has no budget.
     raw.bind(thread.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     test.sched_control.configure(raw, &SLICE)?;
     check_eq!(noted(), "a");
@@ -168,7 +168,7 @@ fn deleting_the_running_and_the_ready(test: &mut Test) -> Outcome {
     test.delete(ready.tcb)?;
     let stopped = test.thread(BELOW, || note('x'))?;
     test.delete(stopped.tcb)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "");
     // Their contexts have no thread any more.
     check_eq!(ready.sched_context.yield_to(), Err(Error::IllegalOperation));

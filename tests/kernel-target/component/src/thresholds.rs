@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::events::{note, noted};
-use crate::support::{relax, ABOVE, BELOW, Outcome, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, Test, ms, relax};
 use crate::{check, check_eq};
 use abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
 use abi::{ErrorCode, Method, WORD_BITS};
@@ -146,7 +146,7 @@ fn a_sender_that_does_not_donate_is_refused(test: &mut Test) -> Outcome {
         // A send does not block, whether or not a receiver waits.
         endpoint.send(Message::empty(0));
         endpoint.nb_send(Message::empty(0));
-        test.settle()?;
+        test.let_others_run()?;
         check_eq!(noted(), "");
         check_eq!(call(endpoint), 0);
         check_eq!(noted(), "s");
@@ -317,7 +317,7 @@ fn the_receiver_learns_what_was_lent(test: &mut Test) -> Outcome {
             endpoint.call(Message::new(0, &[9]));
         })?;
         client.start()?;
-        test.settle()?;
+        test.let_others_run()?;
         let (lent, all) = (LENT.load(Relaxed), milliseconds as usize);
         check!(lent > all - 10 && lent <= all);
     }
@@ -378,7 +378,7 @@ fn a_limit_gives_the_time_back(test: &mut Test) -> Outcome {
         note('c');
     })?;
     client.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "tc");
     Ok(())
 }
@@ -395,7 +395,7 @@ fn a_server_in_time_reaches_no_limit(test: &mut Test) -> Outcome {
         }
     })?;
     client.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "scscsc");
     Ok(())
 }
@@ -413,7 +413,7 @@ fn limits_of_three_servers_nest(test: &mut Test) -> Outcome {
         note('c');
     })?;
     client.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     // The innermost limit ends first; each outer server gets the error, and uses up its own limit.
     check_eq!(noted(), "tltltc");
     Ok(())
@@ -434,7 +434,7 @@ fn limited_time_is_lent_only_within_limits(test: &mut Test) -> Outcome {
         note('c');
     })?;
     client.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "c");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Timeout faults: which handler gets the message when a budget is exhausted, and the effect of its reply.
 
 use crate::support::events::{note, noted};
-use crate::support::{spin, ABOVE, BELOW, Outcome, SLICE, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, spin};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::fault::{FaultLabel, TIMEOUT_LENGTH};
@@ -146,7 +146,7 @@ fn the_message_resets_what_was_consumed(test: &mut Test) -> Outcome {
 
 fn without_context_there_is_only_the_badge(test: &mut Test) -> Outcome {
     let scene = busy(test)?;
-    test.settle()?;
+    test.let_others_run()?;
     scene.thread.sched_context.unbind()?;
     let message = scene.message();
     check_eq!(message.label(), FaultLabel::Timeout as usize);
@@ -158,7 +158,7 @@ fn the_answer_does_not_replenish(test: &mut Test) -> Outcome {
     let scene = busy(test)?;
     scene.expect_timeout();
     scene.reply.send(Message::empty(0));
-    test.settle()?;
+    test.let_others_run()?;
     // No second fault: the thread waits for its replenishment.
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     // The context is still the thread's.
@@ -216,7 +216,7 @@ fn another_label_stops_the_thread(test: &mut Test) -> Outcome {
     let reply = start.timeout_reply();
     let info = abi::MessageInfo::new(1, 0, reply.length());
     scene.reply.send(Message { info, ..reply });
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     // The registers are written all the same.
@@ -250,7 +250,7 @@ fn without_handler_there_is_no_fault(test: &mut Test) -> Outcome {
 fn a_handler_taken_away_hears_nothing(test: &mut Test) -> Outcome {
     let scene = busy(test)?;
     scene.thread.tcb.set_timeout_endpoint(CPtr::NULL)?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     Ok(())
@@ -264,7 +264,7 @@ fn round_robin_has_no_timeouts(test: &mut Test) -> Outcome {
         &SchedParameters::round_robin(ms(2)),
     )?;
     scene.thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     Ok(())
@@ -281,7 +281,7 @@ fn yielding_is_no_timeout(test: &mut Test) -> Outcome {
     let long = SchedParameters::new(ms(5000), NEVER);
     test.sched_control.configure(context, &long)?;
     scene.thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(noted(), "a");
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     Ok(())
@@ -289,11 +289,11 @@ fn yielding_is_no_timeout(test: &mut Test) -> Outcome {
 
 fn stopping_the_thread_takes_the_fault_back(test: &mut Test) -> Outcome {
     let scene = busy(test)?;
-    test.settle()?;
+    test.let_others_run()?;
     scene.thread.tcb.suspend()?;
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     scene.thread.start()?;
-    test.settle()?;
+    test.let_others_run()?;
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     Ok(())
 }
@@ -303,7 +303,7 @@ fn without_reply_object_the_thread_stops(test: &mut Test) -> Outcome {
     check!(scene.endpoint.wait().message.is_some());
     test.sched_control
         .configure(scene.thread.sched_context, &SHORT)?;
-    test.settle()?;
+    test.let_others_run()?;
     check!(scene.endpoint.nb_recv(scene.reply).is_none());
     scene.thread.start()?;
     scene.expect_timeout();
@@ -316,7 +316,7 @@ fn deleting_the_reply_object_stops_the_thread(test: &mut Test) -> Outcome {
     test.delete(scene.reply)?;
     test.sched_control
         .configure(scene.thread.sched_context, &SHORT)?;
-    test.settle()?;
+    test.let_others_run()?;
     check!(scene.endpoint.nb_wait().is_none());
     scene.thread.start()?;
     check!(scene.endpoint.wait().message.is_some());
@@ -335,7 +335,7 @@ fn handlers_need_time_of_their_own(test: &mut Test) -> Outcome {
     time.bind(handler.tcb)?;
     handler.start()?;
     time.unbind()?;
-    test.settle()?;
+    test.let_others_run()?;
     // It has the message, but the context of the faulting thread is not donated to it.
     check!(endpoint.nb_wait().is_none());
     check_eq!(noted(), "a");
@@ -381,7 +381,7 @@ impl Server {
     fn let_wait(&self, test: &mut Test) -> Outcome {
         let time = test.create_sched_context(&SLICE)?;
         time.bind(self.thread.tcb)?;
-        test.settle()?;
+        test.let_others_run()?;
         time.unbind_object(self.thread.tcb)?;
         test.delete(time)?;
         Ok(())
@@ -437,7 +437,7 @@ fn nested_servers_fault_one_after_another(test: &mut Test) -> Outcome {
     check_eq!(noted(), "");
     // The client has no timeout handler, and waits.
     outer.reply.send(Message::empty(3));
-    test.settle()?;
+    test.let_others_run()?;
     check!(timeouts.nb_wait().is_none());
     check_eq!(noted(), "");
     check_eq!(client.sched_context.unbind_object(client.tcb), Ok(()));

@@ -1,8 +1,7 @@
 //! `SchedContext_YieldToTimeout`, which user-level schedulers use, and idling contexts.
 
-
 use crate::support::events::{note, noted};
-use crate::support::{relax, spin, ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, spin};
 use crate::{check, check_eq};
 use abi::fault::{LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH};
 use abi::{Method, WORD_BITS, yield_target};
@@ -67,8 +66,8 @@ impl Scene {
     /// Lets the thread run for a time, unless it is preempted or blocks before.
     fn run(&self, time: Microseconds, answered: bool) -> Result<Yielded> {
         let context = self.thread.sched_context;
-        let moment = now(context)? + time;
-        context.yield_to_timeout(moment, answered.then_some(self.reply))
+        let instant = now(context)? + time;
+        context.yield_to_timeout(instant, answered.then_some(self.reply))
     }
 
     /// The contents of the next timeout message, and its length.
@@ -113,7 +112,7 @@ fn the_run_ends_on_time(test: &mut Test) -> Outcome {
         check!(false, "the message has no further words");
         return Ok(());
     };
-    check!(more.moment && !more.blocked);
+    check!(more.instant && !more.blocked);
     check!(more.now - before >= ms(10), "{before} {}", more.now);
     check!(consumed <= ms(100));
     Ok(())
@@ -124,7 +123,7 @@ fn the_budget_may_end_first(test: &mut Test) -> Outcome {
     scene.run(ms(500), false)?;
     let (more, _, length) = scene.told();
     check_eq!(length, LONG_TIMEOUT_LENGTH);
-    check!(more.is_some_and(|more| !more.moment && !more.blocked));
+    check!(more.is_some_and(|more| !more.instant && !more.blocked));
     // Without a timeout the message is the same as seL4's.
     let again = TIME;
     test.sched_control
@@ -135,20 +134,24 @@ fn the_budget_may_end_first(test: &mut Test) -> Outcome {
 }
 
 fn one_call_and_one_receive_are_a_turn(test: &mut Test) -> Outcome {
-    let first = scene(test, || loop {
-        note('a');
-        relax();
+    let first = scene(test, || {
+        loop {
+            note('a');
+            relax();
+        }
     })?;
-    let second = scene(test, || loop {
-        note('b');
-        relax();
+    let second = scene(test, || {
+        loop {
+            note('b');
+            relax();
+        }
     })?;
     for answered in [false, true, true] {
         for (scene, event) in [(&first, 'a'), (&second, 'b')] {
             crate::support::events::forget();
             scene.run(ms(2), answered)?;
             let (more, ..) = scene.told();
-            check!(more.is_some_and(|more| more.moment));
+            check!(more.is_some_and(|more| more.instant));
             check!(crate::support::events::count() > 0);
             let only = if event == 'a' { "b" } else { "a" };
             check!(!noted().contains(only));
@@ -174,7 +177,7 @@ fn an_equal_scheduler_learns_that_the_target_waits(test: &mut Test) -> Outcome {
     test.sleep(ms(80))?;
     bell.signal();
     let (more, ..) = scene.told();
-    check!(more.is_some_and(|more| more.moment && more.blocked));
+    check!(more.is_some_and(|more| more.instant && more.blocked));
     check_eq!(noted(), "a");
     let yielded = scene.run(ms(5), true)?;
     check_eq!(yielded.target, YieldTarget::Runnable);
@@ -190,7 +193,7 @@ fn the_target_may_be_told_behind_a_yield_to(test: &mut Test) -> Outcome {
     })?;
     let context = scene.thread.sched_context;
     check_eq!(context.yield_to_target()?.1, YieldTarget::Runnable);
-    test.settle()?;
+    test.let_others_run()?;
     check_eq!(context.yield_to_target()?.1, YieldTarget::Blocked);
     scene.thread.tcb.suspend()?;
     check_eq!(context.yield_to_target()?.1, YieldTarget::Stopped);
@@ -312,7 +315,7 @@ fn a_thread_that_idled_too_long_times_out_when_it_is_woken(test: &mut Test) -> O
         check!(false, "no timeout");
         return Ok(());
     };
-    check!(more.is_some_and(|more| more.blocked && !more.moment));
+    check!(more.is_some_and(|more| more.blocked && !more.instant));
     // With more budget, it continues with the message that it has received.
     test.sched_control.configure(thread.sched_context, &SLICE)?;
     answer.send(Message::empty(0));

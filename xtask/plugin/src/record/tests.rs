@@ -71,15 +71,23 @@ fn an_interrupt_waits_no_longer_than_since_the_last_preemption_point() {
     };
     assert_eq!(waited(call), "mark 3 150\n");
     // The kernel reaches three preemption points: at the second there was no interrupt, because it continued.
-    let long = |record: &Record| {
-        for _ in 0..3 {
-            run(record, 100);
-            record.look(0);
-        }
-        run(record, 20);
-        record.leave(0);
+    let long = |stops: bool| {
+        waited(move |record| {
+            for _ in 0..3 {
+                run(record, 100);
+                record.look(0);
+            }
+            run(record, 10);
+            if stops {
+                record.stop(0);
+            }
+            run(record, 10);
+            record.leave(0);
+        })
     };
-    assert_eq!(waited(long), "mark 3 170\n");
+    // At the third there was one, or the kernel would not have stopped the operation.
+    assert_eq!(long(true), "mark 3 170\n");
+    assert_eq!(long(false), "mark 3 70\n");
 }
 
 /// The first processor enters the kernel and waits there; meanwhile the second executes `meanwhile`; then the

@@ -28,6 +28,8 @@ const PROFILE: &str = "host";
 const VERSION: &str = "EMULATOR_PLUGIN_VERSION";
 /// The kernel's function that checks for pending interrupts.
 const LOOK: &str = "is_interrupt_pending";
+/// The kernel's functions that stop an operation at a preemption point.
+const STOPS: [&str; 2] = ["stop_call", "stop_invocation"];
 
 /// The exception vectors of cores on which they cannot be moved: users never have these addresses.
 const HIGH_VECTORS: (u64, u64) = (0xffff_0000, 0xffff_1000);
@@ -37,9 +39,9 @@ const HIGH_VECTORS: (u64, u64) = (0xffff_0000, 0xffff_1000);
 pub(in crate::bench) struct Observer {
     plugin: PathBuf,
     machine: &'static str,
-    /// The kernel's addresses, and that of the preemption point's function.
     kernel: Vec<(u64, u64)>,
     look: u64,
+    stops: Vec<u64>,
     /// Whether it records cache lines, too.
     lines: bool,
     out: NamedTempFile,
@@ -80,7 +82,12 @@ impl Observer {
             plugin: bench.workspace.target().join(PROFILE).join(file),
             machine,
             kernel,
-            look: address_of_look(&bytes)?,
+            look: addresses(&bytes, LOOK)?[0],
+            stops: STOPS
+                .map(|name| addresses(&bytes, name))
+                .into_iter()
+                .collect::<Result<Vec<_>>>()?
+                .concat(),
             lines: false,
             out: NamedTempFile::new()?,
         })
@@ -105,6 +112,9 @@ impl Observer {
         argument.push(format!(",machine={},look={:x}", self.machine, self.look));
         for (start, end) in &self.kernel {
             argument.push(format!(",kernel={start:x}-{end:x}"));
+        }
+        for address in &self.stops {
+            argument.push(format!(",stop={address:x}"));
         }
         if self.lines {
             argument.push(",lines=on");
@@ -171,10 +181,15 @@ fn interface(emulator: &Path) -> Result<&'static str> {
     Ok(if major < 9 { "1" } else { "2" })
 }
 
-fn address_of_look(kernel: &[u8]) -> Result<u64> {
-    object::File::parse(kernel)?
+/// The addresses of the kernel's functions of a name: one for each copy that the compiler made.
+fn addresses(kernel: &[u8], name: &str) -> Result<Vec<u64>> {
+    let file = object::File::parse(kernel)?;
+    let named = file
         .symbols()
-        .find(|symbol| symbol.name().is_ok_and(|name| name.contains(LOOK)))
-        .map(|symbol| symbol.address())
-        .with_context(|| format!("the kernel has no function `{LOOK}`"))
+        .filter(|symbol| symbol.name().is_ok_and(|symbol| symbol.contains(name)));
+    let addresses: Vec<_> = named.map(|symbol| symbol.address()).collect();
+    if addresses.is_empty() {
+        bail!("the kernel has no function `{name}`");
+    }
+    Ok(addresses)
 }

@@ -46,11 +46,11 @@ impl ExtendedGpt {
         }
     }
 
-    /// Makes comparator 1 raise the interrupt when the count equals the lower half of `moment`.
-    fn compare(&self, moment: u64) {
+    /// Makes comparator 1 raise the interrupt when the count equals the lower half of `instant`.
+    fn compare(&self, instant: u64) {
         let registers = &self.registers;
         registers.ir.write(IR::ROVIE::SET);
-        registers.ocr1.set(moment as u32);
+        registers.ocr1.set(instant as u32);
         registers.sr.write(SR::OF1::SET);
         registers.ir.write(IR::ROVIE::SET + IR::OF1IE::SET);
     }
@@ -85,20 +85,20 @@ impl Timer for ExtendedGpt {
     /// The comparator matches only when the counter becomes equal to it. So the counter is read again after
     /// the comparator is set; if that time has passed without a match, a later one is tried.
     fn set_deadline(&mut self, deadline: Ticks) {
-        let mut moment = deadline.0.max(self.now().0 + FIRST_MARGIN);
+        let mut instant = deadline.0.max(self.now().0 + FIRST_MARGIN);
         let mut margin = FIRST_MARGIN;
         loop {
-            if moment >> 32 != self.now().0 >> 32 {
+            if instant >> 32 != self.now().0 >> 32 {
                 self.registers.ir.write(IR::ROVIE::SET);
                 return;
             }
-            self.compare(moment);
+            self.compare(instant);
             let now = self.now().0;
-            if now < moment || self.has_compared() {
+            if now < instant || self.has_compared() {
                 return;
             }
             margin *= 2;
-            moment = now + margin;
+            instant = now + margin;
         }
     }
 

@@ -5,11 +5,11 @@
 //! Applications Processors Reference Manual* (MCIMX31RM). The timers differ only in the clocks that they
 //! can count.
 
+mod calibration;
 mod extended;
-mod yardstick;
 
+pub use calibration::Gpt;
 pub use extended::ExtendedGpt;
-pub use yardstick::Gpt;
 
 use tock_registers::registers::{ReadOnly, ReadWrite};
 use tock_registers::{register_bitfields, register_structs};

@@ -13,7 +13,7 @@ use userlib::{CPtr, Capability, Result};
 pub const FIRST: u8 = 150;
 
 /// The most attackers.
-const MOST: usize = 1024;
+const MAX: usize = 1024;
 /// System calls per attacker, and words per system call.
 const CALLS: usize = 2;
 const WORDS: usize = 4;
@@ -24,7 +24,7 @@ type Script = [AtomicUsize; WORDS * CALLS];
 
 /// The scripts, aligned to their size: one bit of an address distinguishes the first call from the second.
 #[repr(align(64))]
-struct Scripts([Script; MOST]);
+struct Scripts([Script; MAX]);
 static SCRIPTS: Scripts = Scripts([const { [const { AtomicUsize::new(0) }; _] }; _]);
 
 /// A system call of an attacker.
@@ -49,7 +49,10 @@ impl Call {
 
     /// The same with a reply object.
     pub fn with_reply(self, reply: impl Capability) -> Self {
-        Self { reply: reply.cptr(), ..self }
+        Self {
+            reply: reply.cptr(),
+            ..self
+        }
     }
 
     /// The same with another message.
@@ -76,7 +79,11 @@ impl Attackers {
         let bits = TIME.size_bits();
         let time = arena.allocator.create_sized(bits)?;
         bench.sched_control.configure(time, &TIME)?;
-        Ok(Self { arena, time, made: 0 })
+        Ok(Self {
+            arena,
+            time,
+            made: 0,
+        })
     }
 
     /// Deletes them all.
@@ -95,7 +102,12 @@ impl Attackers {
         let script = &SCRIPTS.0[self.made];
         self.made += 1;
         for (place, call) in script.chunks(WORDS).zip(calls) {
-            let words = [call.target.0, call.info.0, call.reply.0, call.number.number()];
+            let words = [
+                call.target.0,
+                call.info.0,
+                call.reply.0,
+                call.number.number(),
+            ];
             for (place, word) in place.iter().zip(words) {
                 place.store(word, Relaxed);
             }

@@ -9,13 +9,13 @@
 //! are on the last.
 
 mod attackers;
+mod high_priority;
 mod scenarios;
-mod urgent;
 
 use super::benchmarks;
 use crate::bench::Bench;
+use high_priority::HighPriority;
 use scenarios::SCENARIOS;
-use urgent::Urgent;
 use userlib::Result;
 
 benchmarks![scenario: SCENARIOS.len() * ATTACKERS.len()];
@@ -36,14 +36,17 @@ fn scenario(bench: &mut Bench, variant: usize) -> Result {
         // Another variant has the same number.
         return Ok(());
     }
-    let urgent = Urgent::start(bench)?;
+    let high_priority = HighPriority::start(bench)?;
     let mut rounds = 0;
-    while rounds < ROUNDS || !urgent.is_content() {
+    while rounds < ROUNDS || !high_priority.is_content() {
         (scenario.play)(bench, attackers)?;
         rounds += 1;
     }
-    let releases = urgent.end(bench)?;
-    let parameters = [("attackers", attackers.into()), ("cores", bench.cores.into())];
+    let releases = high_priority.end(bench)?;
+    let parameters = [
+        ("attackers", attackers.into()),
+        ("cores", bench.cores.into()),
+    ];
     let known = if bench.cores > 1 { 2 } else { 1 };
     bench.report(scenario.name, &parameters[..known], &[releases]);
     Ok(())

@@ -102,7 +102,7 @@ impl Test {
         let time = self.create_sched_context(&SLICE)?;
         time.bind(thread.tcb)?;
         thread.start()?;
-        self.settle()?;
+        self.let_others_run()?;
         time.unbind_object(thread.tcb)?;
         Ok(thread)
     }
@@ -117,7 +117,7 @@ impl Test {
     }
 
     /// Lets all other threads run until they wait, or have no budget.
-    pub fn settle(&mut self) -> Result {
+    pub fn let_others_run(&mut self) -> Result {
         self.tcb.set_priority(self.tcb, LAST)?;
         self.tcb.set_priority(self.tcb, PRIORITY)
     }

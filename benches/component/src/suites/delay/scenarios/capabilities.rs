@@ -47,7 +47,11 @@ impl Maze {
     /// The slot of a capability, with a lookup of so many bits.
     fn slot(&self, index: usize, bits: usize) -> Slot {
         let CPtr(index) = Self::address(index);
-        Slot { root: self.entry, index, depth: bits.clamp(END_BITS + 1, WORD_BITS) }
+        Slot {
+            root: self.entry,
+            index,
+            depth: bits.clamp(END_BITS + 1, WORD_BITS),
+        }
     }
 
     /// The same slot with the shortest lookup.
@@ -119,7 +123,7 @@ pub fn transfer(bench: &mut Bench, count: usize) -> Result {
         tcb.set_priority(bench.tcb, priority)?;
         tcb.resume()?;
     }
-    bench.settle()?;
+    bench.let_others_run()?;
     attackers.delete(bench)
 }
 

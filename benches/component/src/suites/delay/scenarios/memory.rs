@@ -12,7 +12,12 @@ pub fn retype(bench: &mut Bench, count: usize) -> Result {
     let mut arena = bench.allocator.split(21, 4)?;
     let memory: Untyped = arena.allocator.create_sized(20)?;
     let table = arena.allocator.create_cnode(8)?;
-    let range = SlotRange { root: table, index: 0, depth: 0, offset: 0 };
+    let range = SlotRange {
+        root: table,
+        index: 0,
+        depth: 0,
+        offset: 0,
+    };
     let slot = bench.allocator.slot(memory);
     memory.retype(ObjectType::Untyped, 20, range, 1)?;
     slot.revoke()?;
@@ -24,7 +29,11 @@ pub fn retype(bench: &mut Bench, count: usize) -> Result {
 /// The address of the mappings of [`page_tables`], and the span of a page table, which is also the size of a
 /// large frame.
 const FIRST: usize = 0x1000_0000;
-const TABLE: usize = if cfg!(target_arch = "arm") { 1 << 20 } else { 1 << 21 };
+const TABLE: usize = if cfg!(target_arch = "arm") {
+    1 << 20
+} else {
+    1 << 21
+};
 
 /// Unmaps and maps a page table `count` times; then deletes an address space with `count` page tables, each
 /// with a page.
@@ -37,7 +46,13 @@ pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
     for index in 0..count {
         let frame = allocator.copy(frame, Rights::ALL)?;
         let address = FIRST + index * TABLE;
-        space.map(allocator, frame, address, Rights::READ_WRITE, Attributes::NO_EXECUTE)?;
+        space.map(
+            allocator,
+            frame,
+            address,
+            Rights::READ_WRITE,
+            Attributes::NO_EXECUTE,
+        )?;
     }
     let kind = Table::missing(TABLE.trailing_zeros() as usize).unwrap_or(Table::PageTable);
     let table = PageTable(allocator.create_any(kind.object_type(), 0, kind.size_bits())?);
@@ -50,7 +65,7 @@ pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
 }
 
 /// The most address spaces for which there is memory, and identifiers in one pool.
-pub const MOST_SPACES: usize = 448;
+pub const MAX_SPACES: usize = 448;
 
 /// Assigns identifiers to `count` address spaces.
 pub fn address_spaces(bench: &mut Bench, count: usize) -> Result {
@@ -64,14 +79,16 @@ pub fn address_spaces(bench: &mut Bench, count: usize) -> Result {
 
 /// log2 of the size of a large frame (one or two mebibytes), and its number of pages.
 const LARGE_BITS: usize = TABLE.trailing_zeros() as usize;
-pub const MOST_PAGES: usize = TABLE / PAGE;
+pub const MAX_PAGES: usize = TABLE / PAGE;
 
 /// Creates and maps a large frame, cleans `count` of its pages from the caches, and deletes it.
 pub fn large_frames(bench: &mut Bench, count: usize) -> Result {
     let size = FrameSize::ALL.iter().find(|size| size.bits() == LARGE_BITS);
     let mut arena = bench.allocator.split(LARGE_BITS + 1, 4)?;
-    let frame = arena.allocator.create_frame(*size.unwrap_or(&FrameSize::SMALLEST))?;
-    let address = bench.reserve(2 * MOST_PAGES).next_multiple_of(TABLE);
+    let frame = arena
+        .allocator
+        .create_frame(*size.unwrap_or(&FrameSize::SMALLEST))?;
+    let address = bench.reserve(2 * MAX_PAGES).next_multiple_of(TABLE);
     bench.map_at(frame, address)?;
     clean(frame, count * PAGE)?;
     bench.allocator.reclaim(arena)

@@ -50,8 +50,8 @@ pub const SCENARIOS: &[Scenario] = &[
     any("capability transfer", capabilities::transfer),
     at_most(RETYPE_LIMIT, "retype of 1 MiB", memory::retype),
     any("page table teardown", memory::page_tables),
-    at_most(memory::MOST_SPACES, "address spaces", memory::address_spaces),
-    at_most(memory::MOST_PAGES, "large frames", memory::large_frames),
+    at_most(memory::MAX_SPACES, "address spaces", memory::address_spaces),
+    at_most(memory::MAX_PAGES, "large frames", memory::large_frames),
 ];
 
 /// Priorities of attackers: all below that of the thread that makes the kernel work.

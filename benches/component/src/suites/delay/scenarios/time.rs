@@ -3,7 +3,7 @@
 use super::priority;
 use crate::bench::Bench;
 use crate::suites::delay::attackers::{Attackers, Call};
-use crate::suites::delay::urgent::pass;
+use crate::suites::delay::high_priority::pass;
 use userlib::abi::Syscall;
 use userlib::cap::{Endpoint, Notification, SchedParameters};
 use userlib::{Message, Microseconds, Result};
@@ -19,9 +19,9 @@ pub fn releases(bench: &mut Bench, count: usize) -> Result {
     for index in 0..count {
         attackers.add_busy(bench, priority(index), &time)?;
     }
-    bench.settle()?;
+    bench.let_others_run()?;
     pass(Microseconds(period));
-    bench.settle()?;
+    bench.let_others_run()?;
     attackers.delete(bench)
 }
 
@@ -54,7 +54,10 @@ pub fn idling(bench: &mut Bench, count: usize) -> Result {
     let notification: Notification = attackers.arena.allocator.create()?;
     let endpoint: Endpoint = attackers.arena.allocator.create()?;
     let context = attackers.context(bench, &time)?;
-    let calls = [Call::new(Syscall::Wait, notification), Call::new(Syscall::Wait, endpoint)];
+    let calls = [
+        Call::new(Syscall::Wait, notification),
+        Call::new(Syscall::Wait, endpoint),
+    ];
     attackers.add(bench, context, calls, [0; 2])?.resume()?;
     for _ in 0..count {
         notification.signal();

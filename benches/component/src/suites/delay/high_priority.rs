@@ -29,13 +29,13 @@ static RELEASES: AtomicUsize = AtomicUsize::new(0);
 static PERIOD: AtomicUsize = AtomicUsize::new(TIME.period.0 as usize);
 
 /// Handle of the high-priority thread.
-pub struct Urgent {
+pub struct HighPriority {
     tcb: Tcb,
     others: Option<[Tcb; 2]>,
     start: usize,
 }
 
-impl Urgent {
+impl HighPriority {
     /// Starts the thread. If there are several cores, it has the first for itself, and all other threads are
     /// on the last: an emulator that runs the cores by turns checks the timers before the turn of the first
     /// core, so that a release interrupts the last core in the middle of its work.
@@ -47,8 +47,8 @@ impl Urgent {
                 bench.move_to(cores - 1)?;
                 let clock = bench.run_with(cores - 1, PRIORITY, &CLOCK, tick)?.0;
                 let idler = bench.run_with(0, LEAST, &bench::TIME, idle)?.0;
-                let urgent = bench.run_with(0, PRIORITY, &TIME_ALONE, run)?.0;
-                (urgent, Some([idler, clock]))
+                let high_priority = bench.run_with(0, PRIORITY, &TIME_ALONE, run)?.0;
+                (high_priority, Some([idler, clock]))
             }
         };
         wait_for(WARM_UP);
@@ -73,7 +73,7 @@ impl Urgent {
         for tcb in self.others.into_iter().flatten() {
             tcb.suspend()?;
         }
-        bench.settle()?;
+        bench.let_others_run()?;
         Ok(releases)
     }
 }

@@ -4,7 +4,7 @@
 use tock_registers::interfaces::{Readable, Writeable};
 
 use super::{CR, Registers, reset};
-use crate::imx::measure::Yardstick;
+use crate::imx::measure::Calibration;
 use crate::mmio::Mmio;
 
 /// The timer, in use for calibration.
@@ -29,13 +29,13 @@ impl Gpt {
 
     /// The frequency of `counter`, to the nearest megahertz. Resets the timer, which users may then get.
     pub fn measure(self, counter: &dyn Fn() -> u64) -> u64 {
-        let yardstick = Yardstick {
+        let calibration = Calibration {
             read: &|| self.0.cnt.get(),
             frequency: 3_000_000,
             // 2 ms.
             span: 6_000,
         };
-        let frequency = yardstick.measure(counter);
+        let frequency = calibration.measure(counter);
         reset(&self.0);
         frequency
     }

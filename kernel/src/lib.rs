@@ -29,7 +29,7 @@
 //! | none | [`arch`], [`trace`], [`console`], `threads`, `invariants` | the only interface to the hardware; the log; text for people; invariants |
 //!
 //! # The path of a system call
-//! The architecture saves the registers and calls [`Kernel::handle_syscall`]. The dispatcher looks up the
+//! The architecture saves the registers and calls [`CoreHandle::handle_syscall`](cores::CoreHandle::handle_syscall). The dispatcher looks up the
 //! capability, [`invoke`] decodes the message (all checks before any change) and performs it, [`sched`] picks
 //! a thread once, and the architecture returns to it.
 #![cfg_attr(not(test), no_std)]
@@ -78,7 +78,8 @@ use object::DomainSchedule;
 use sched::Core;
 use token::{Objects, Ptr};
 
-/// All mutable state of the kernel, as one core sees it; handed out once per kernel entry.
+/// All mutable state of the kernel, as one core sees it. A core gets to it by entering, through
+/// [`cores::CoreHandle`].
 ///
 /// Objects are accessed by indexing with their handles: `kernel[thread].priority`.
 ///

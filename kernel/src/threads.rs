@@ -39,7 +39,8 @@ impl<A: Arch> Kernel<A> {
     /// A thread was made.
     pub(crate) fn list_thread(&mut self, thread: Ptr<Thread<A>>) {
         let older = self.threads;
-        self.each_core(|kernel| kernel.threads = Some(thread));
+        self.exclusive()
+            .each_core(|kernel| kernel.threads = Some(thread));
         self[thread].neighbours = Neighbours { newer: None, older };
         if let Some(older) = older {
             self[older].neighbours.newer = Some(thread);
@@ -51,7 +52,7 @@ impl<A: Arch> Kernel<A> {
         let Neighbours { newer, older } = self[thread].neighbours;
         match newer {
             Some(newer) => self[newer].neighbours.older = older,
-            None => self.each_core(|kernel| kernel.threads = older),
+            None => self.exclusive().each_core(|kernel| kernel.threads = older),
         }
         if let Some(older) = older {
             self[older].neighbours.newer = newer;

@@ -8,6 +8,7 @@ use abi::registers::{CAP, DESTINATION, INFO, MR, PC, REPLY, SYSCALL};
 use kernel::Kernel;
 use kernel::arch::{Irq, UserContext};
 use kernel::cap::Cap;
+use kernel::cores::CoreHandle;
 use kernel::object::{Fault, Thread, ThreadState};
 use kernel::syscall::Interrupt;
 use kernel::time::Ticks;
@@ -188,7 +189,7 @@ impl Simulation {
         let program = &mut self.programs[number];
         if context.is_at_syscall() {
             context.enter_syscall();
-            return self.enter(Kernel::handle_syscall);
+            return self.enter(CoreHandle::handle_syscall);
         }
         if context.next_pc() == START {
             program.restart();
@@ -244,7 +245,7 @@ impl Simulation {
                     number: 13,
                     code: 0,
                 };
-                self.enter(|kernel| kernel.handle_fault(fault));
+                self.enter(|core| core.handle_fault(fault));
             }
         }
     }
@@ -253,11 +254,11 @@ impl Simulation {
         if let Some(thread) = self.machine.kernel.core.current {
             self.machine.kernel[thread].context.enter_otherwise();
         }
-        self.enter(|kernel| kernel.handle_interrupt(interrupt));
+        self.enter(|core| core.enter().handle_interrupt(interrupt));
     }
 
-    fn enter(&mut self, entry: impl FnOnce(&mut Kernel<Host>)) {
-        entry(self.machine.kernel);
+    fn enter(&mut self, entry: impl FnOnce(&mut CoreHandle<Host>)) {
+        self.machine.with_core(entry);
         self.history.entries += 1;
         if self.options.check {
             self.machine.check();

@@ -5,8 +5,8 @@
 //! 32 for each core. A core can mask and unmask only its own private lines; another core requests this by
 //! an IPI.
 
-use kernel::Kernel;
 use kernel::arch::Irq;
+use kernel::cores::CoreHandle;
 use kernel::sched::CORES;
 use kernel::syscall::Interrupt;
 
@@ -144,7 +144,8 @@ impl<C: InterruptController> Lines<C> {
 }
 
 /// Takes an interrupt and handles it.
-pub fn take_interrupt<A: HasController>(kernel: &mut Kernel<A>) {
+pub fn take_interrupt<A: HasController>(core: &mut CoreHandle<A>) {
+    let mut kernel = core.enter();
     let taken = match kernel.arch.lines().take(A::TIMER) {
         Event::Nothing => return kernel.handle_interrupt(Interrupt::Spurious),
         Event::Timer(taken) => {
@@ -155,7 +156,6 @@ pub fn take_interrupt<A: HasController>(kernel: &mut Kernel<A>) {
         #[cfg(feature = "smp")]
         Event::Core(taken) => {
             kernel.arch.lines().catch_up();
-            // Ended before the kernel handles requests, so that an IPI sent from now on is pending again.
             kernel.arch.lines().end(taken);
             return kernel.handle_interrupt(Interrupt::Core);
         }

@@ -9,9 +9,8 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use kernel::Kernel;
 use kernel::arch::Arch;
-use kernel::cores::Kernels;
+use kernel::cores::{CoreHandle, Kernels};
 use kernel::sched::CORES;
 use kernel::sync::spin_loop;
 
@@ -98,24 +97,23 @@ pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) ->
 ///
 /// # Safety
 /// Called once on each secondary core, after the boot core has made its own kernel.
-#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub unsafe fn join<A: Arch>(
     kernels: &'static Kernels<A>,
     core: usize,
     arch: A,
     keep: impl FnOnce(usize),
-) -> &'static mut Kernel<A> {
+) -> CoreHandle<A> {
     // SAFETY: the boot core has made its kernel, and waits.
     let irqs = unsafe { kernels.get(0) }.irqs;
     // SAFETY: by contract.
-    let kernel = unsafe { kernels.make(core, arch, irqs) };
+    let mut handle = unsafe { kernels.make(core, arch, irqs) };
     keep(kernels.address(core));
     READY.store(core + 1, Ordering::Release);
     while !GO.load(Ordering::Acquire) {
         spin_loop();
     }
-    kernel.join();
-    kernel
+    handle.join();
+    handle
 }
 
 /// Releases the secondary cores.

@@ -99,7 +99,6 @@ pub fn acquire<A: HasUserTimer>(kernel: &mut Kernel<A>) -> bool {
     if !A::Timer::FOR_USERS {
         return false;
     }
-    debug_assert!(kernel.holds_entry_lock());
     let Some(thread) = kernel.core.current else {
         return false;
     };

@@ -9,10 +9,10 @@ use arch_arm::psci::Conduit;
 use arch_arm::smp;
 #[cfg(feature = "log")]
 use arch_arm::timer::Timer;
+use kernel::Kernels;
 use kernel::arch::PhysAddr;
 use kernel::boot::{BootParameters, RootTaskImage, start};
-use kernel::cores::Irqs;
-use kernel::{Kernel, Kernels};
+use kernel::cores::{CoreHandle, Irqs};
 
 use crate::device_tree::DeviceTree;
 #[cfg(feature = "smp")]
@@ -45,13 +45,12 @@ pub fn conduit() -> Conduit {
 }
 
 /// Sets up the machine, then the kernel and the initial thread.
-#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     irqs: Irqs<Armv8<P>>,
     root_task: &RootTaskImage,
     entered: &Entered,
-) -> &'static mut Kernel<Armv8<P>> {
+) -> CoreHandle<Armv8<P>> {
     LEVEL.store(entered.level, Ordering::Relaxed);
     core_local::start();
     trap::start();
@@ -81,7 +80,8 @@ pub(crate) fn boot<P: Platform>(
     );
 
     // SAFETY: this is called once.
-    let kernel = unsafe { kernels.make(0, Armv8::new(devices), irqs) };
+    let mut core = unsafe { kernels.make(0, Armv8::new(devices), irqs) };
+    let mut kernel = core.enter_exclusive();
     #[cfg(not(feature = "smp"))]
     let nodes = 1;
     #[cfg(feature = "smp")]
@@ -98,7 +98,7 @@ pub(crate) fn boot<P: Platform>(
     let description = tree.map_or(P::DEVICE_TREE, DeviceTree::data);
     let record = [(abi::BootInfoRecord::DeviceTree, description)];
     start(
-        kernel,
+        &mut kernel,
         &BootParameters {
             root_task: *root_task,
             ram: free.as_slice(),
@@ -109,18 +109,18 @@ pub(crate) fn boot<P: Platform>(
             io_page_table_levels: 0,
         },
     );
+    kernel.exit();
     #[cfg(feature = "smp")]
     smp::let_go();
-    kernel
+    core
 }
 
 /// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
-#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot_core<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     number: usize,
-) -> &'static mut Kernel<Armv8<P>> {
+) -> CoreHandle<Armv8<P>> {
     core_local::start_core(number, smp::stack_end(number));
     trap::start();
     kernel_space::use_tables();

@@ -27,7 +27,9 @@ pub(crate) fn make<P: Platform>(
 ) -> BootSpace<Capability> {
     let pool = boot.alloc(ASID_POOL_BITS);
     let root = boot.alloc(TABLE_BITS);
-    kernel.each_core(|kernel| kernel.arch.spaces.add_pool(INITIAL_POOL, pool));
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.arch.spaces.add_pool(INITIAL_POOL, pool));
     kernel.arch.spaces.assign(Asid::INITIAL, root);
 
     for parent in [Level::Root, Level::Huge, Level::Large] {

@@ -5,6 +5,7 @@ use arch_arm::machine::fpu;
 use arch_arm::user_timer;
 use kernel::Kernel;
 use kernel::arch::UserContext;
+use kernel::cores::CoreHandle;
 use kernel::object::Fault;
 
 use crate::context::Context;
@@ -56,32 +57,23 @@ const fn names_timer(syndrome: usize) -> bool {
 }
 
 /// Handles an exception of the current thread that is not a system call.
-pub fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
-    let fault = match ESR_EL1.read(ESR_EL1::EC) {
-        class::FLOATING_POINT => {
-            let fault = Fault::UserException {
-                number: syndrome(),
-                code: 0,
-            };
-            return kernel.handle_unit_off(fpu::acquire, fault);
+pub fn exception<P: Platform>(core: &mut CoreHandle<Armv8<P>>) {
+    core.handle_exception(examine);
+}
+
+/// The fault of an exception; `None` if the current thread may now use the unit that was disabled for it.
+#[inline(always)]
+fn examine<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> Option<Fault> {
+    Some(match ESR_EL1.read(ESR_EL1::EC) {
+        class::FLOATING_POINT if fpu::acquire(kernel) => return None,
+        class::SYSTEM_REGISTER if names_timer(syndrome()) && user_timer::acquire(kernel) => {
+            return None;
         }
-        class::SYSTEM_REGISTER if names_timer(syndrome()) => {
-            let fault = Fault::UserException {
-                number: syndrome(),
-                code: 0,
-            };
-            return kernel.handle_unit_off(user_timer::acquire, fault);
-        }
-        class::INSTRUCTION_ABORT => {
-            let Some(thread) = kernel.core.current else {
-                return;
-            };
-            Fault::Vm {
-                address: kernel[thread].context.next_pc(),
-                status: syndrome(),
-                instruction: true,
-            }
-        }
+        class::INSTRUCTION_ABORT => Fault::Vm {
+            address: kernel[kernel.core.current?].context.next_pc(),
+            status: syndrome(),
+            instruction: true,
+        },
         class::DATA_ABORT => Fault::Vm {
             address: FAR_EL1.get() as usize,
             status: syndrome(),
@@ -91,14 +83,13 @@ pub fn exception<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
             number: syndrome(),
             code: 0,
         },
-    };
-    kernel.handle_fault(fault);
+    })
 }
 
 /// Handles an asynchronous error of memory or a device. The current thread, or one that ran before it, may
 /// have caused it.
-pub fn error<P: Platform>(kernel: &mut Kernel<Armv8<P>>) {
-    kernel.handle_fault(Fault::UserException {
+pub fn error<P: Platform>(core: &mut CoreHandle<Armv8<P>>) {
+    core.handle_fault(Fault::UserException {
         number: syndrome(),
         code: 0,
     });

@@ -44,8 +44,8 @@ pub mod trap;
 
 use core::marker::PhantomData;
 
-use kernel::Kernel;
 use kernel::arch::{Exit, PhysAddr};
+use kernel::cores::CoreHandle;
 use kernel::object::Thread;
 use kernel::time::Clock;
 use kernel::token::Ptr;
@@ -63,12 +63,11 @@ use timer::Timer;
 
 /// The interface to the board around the processor.
 pub trait Platform: Sized + 'static {
-    /// The kernel.
+    /// The handle of this core.
     ///
     /// # Safety
-    /// Called once per kernel entry, after boot has made the kernel; the reference lives until the
-    /// entry ends.
-    unsafe fn kernel() -> &'static mut Kernel<X86_64<Self>>;
+    /// Called once per kernel entry, after boot has made the kernel.
+    unsafe fn core() -> CoreHandle<X86_64<Self>>;
 
     /// Writes one byte to the console.
     fn put_byte(byte: u8);
@@ -114,6 +113,11 @@ pub struct X86_64<P: Platform> {
 }
 
 impl<P: Platform> X86_64<P> {
+    /// Sets the address of the kernel that kernel entries on this core use.
+    pub fn set_kernel(&mut self, address: usize) {
+        self.core.set_kernel(address);
+    }
+
     /// Sets up the boot core and its interrupts.
     ///
     /// # Safety

@@ -136,11 +136,6 @@ impl<P: Platform> X86_64<P> {
         &mut self.local_apic
     }
 
-    /// Sets the kernel that kernel entries on this core use.
-    pub fn set_kernel(&mut self, address: usize) {
-        self.core.set_kernel(address);
-    }
-
     pub(crate) fn interrupt(&mut self, core: usize) {
         let message = Message::Interrupt(vectors::CORE as u8);
         self.local_apic.send(message, identifier(core));

@@ -2,13 +2,14 @@
 
 use core::mem::offset_of;
 
-use super::remote::CoreSet;
-use super::{BIG_LOCK, CORES, Kernels};
+use super::exclusive::CoreSet;
+use super::{BIG_LOCK, CORES, CoreHandle, Kernels, Local};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::object::{Endpoint, ThreadState, core_bits};
+use crate::object::{Endpoint, Thread, ThreadState, core_bits};
 use crate::sync::spin_loop;
 use crate::time::Ticks;
+use crate::token::Ptr;
 
 /// How a core holds the entry lock: not at all, in shared mode, or in exclusive mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,69 +89,145 @@ impl<A: Arch> EntryLock<A> {
     }
 }
 
-impl<A: Arch> Kernel<A> {
-    /// Enters in shared mode, if no core holds the entry lock exclusively and this core was not remotely
-    /// modified. Otherwise changes nothing.
+impl<A: Arch> CoreHandle<A> {
+    /// All cores, and the number of this one.
     #[inline(always)]
-    pub(crate) fn try_enter_shared(&mut self) -> bool {
-        if BIG_LOCK
-            || !self
-                .entry_lock
-                .kernels
-                .entry_lock
-                .try_lock_shared(self.entry_lock.core)
-        {
-            return false;
-        }
-        if self.entry_lock.remotely_modified {
-            self.entry_lock
-                .kernels
-                .entry_lock
-                .unlock_shared(self.entry_lock.core);
-            return false;
-        }
-        self.entry_lock.mode = Mode::Shared;
-        true
+    fn place(&self) -> (&'static Kernels<A>, usize) {
+        // SAFETY: written before there was a handle, and never again.
+        unsafe { (*self.0.place.get()).assume_init() }
     }
 
-    /// A fast path in assembly has entered in shared mode.
+    /// Enters the kernel: in shared mode, except in kernels with one big lock. Waits as long as another core holds
+    /// the entry lock exclusively.
     #[inline(always)]
-    pub(crate) fn note_entry_from_assembly(&mut self) {
-        self.entry_lock.mode = Mode::Shared;
-    }
-
-    /// Enters in shared mode, unless this core is in the kernel already. Returns false if another core has
-    /// modified this core's state since the current thread entered the kernel; it may have changed anything.
-    #[inline(always)]
-    pub(crate) fn enter_shared(&mut self) -> bool {
-        if BIG_LOCK {
-            return self.enter_exclusive();
-        }
-        if self.entry_lock.mode == Mode::Unlocked {
-            if self
-                .entry_lock
-                .kernels
-                .entry_lock
-                .try_lock_shared(self.entry_lock.core)
-            {
-                self.entry_lock.mode = Mode::Shared;
+    pub fn enter(&mut self) -> Local<'_, A> {
+        let (kernels, core) = self.place();
+        if BIG_LOCK || !kernels.entry_lock.try_lock_shared(core) {
+            self.wait_for_entry_lock(if BIG_LOCK {
+                Mode::Exclusive
             } else {
-                let kernels = self.entry_lock.kernels;
-                return self.wait_for_entry_lock(Mode::Shared, |kernel, core| {
-                    kernels
-                        .entry_lock
-                        .lock_shared(core, || kernel.wait_and_handle_requests());
-                });
-            }
+                Mode::Shared
+            });
+            return Local { core: self };
+        }
+        self.entered_shared()
+    }
+
+    /// Enters the kernel in exclusive mode. Waits for the entry lock.
+    pub fn enter_exclusive(&mut self) -> Local<'_, A> {
+        self.wait_for_entry_lock(Mode::Exclusive);
+        Local { core: self }
+    }
+
+    /// This core has already taken the entry lock in shared mode, here or in a fast path in assembly.
+    #[inline(always)]
+    pub(crate) fn entered_shared(&mut self) -> Local<'_, A> {
+        let mut kernel = Local { core: self };
+        kernel.entry_lock.mode = Mode::Shared;
+        kernel
+    }
+
+    /// Waits for the entry lock, to hold it as `then` says. No reference to this core's kernel exists meanwhile,
+    /// except while this core carries out a remote call. Other cores see the current thread as if it had not
+    /// entered the kernel yet: they use its registers only after a remote call.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_entry_lock(&mut self, then: Mode) {
+        let (kernels, core) = self.place();
+        let mut set_back = None;
+        let serve = || {
+            self.handle_request(|kernel| {
+                if set_back.is_none() {
+                    set_back = kernel.set_current_back();
+                }
+            });
+            // An emulator that runs the cores in turns switches to another one here.
+            spin_loop();
+        };
+        if then == Mode::Exclusive {
+            kernels.entry_lock.lock_exclusive(core, serve);
+        } else {
+            kernels.entry_lock.lock_shared(core, serve);
+        }
+        // SAFETY: this core holds the entry lock.
+        let kernel = unsafe { self.kernel() };
+        kernel.entry_lock.mode = then;
+        // A clock reading from before the wait does not decide about the time after it.
+        kernel.entry_lock.clock_reading = None;
+        if let Some((thread, next)) = set_back {
+            kernel.continue_current(thread, next);
+        }
+    }
+
+    /// Carries out a remote call to this core, if there is one, while this core waits for the entry lock. Calls
+    /// `prepare` before.
+    pub fn handle_request(&mut self, prepare: impl FnOnce(&mut Kernel<A>)) {
+        let (kernels, core) = self.place();
+        let perform = |request| {
+            // SAFETY: the calling core is in exclusive mode, and waits for the end of this.
+            let kernel = unsafe { self.kernel() };
+            prepare(kernel);
+            kernel.perform(request);
+        };
+        // SAFETY: only this core handles the requests of its mailbox.
+        unsafe { kernels.requests[core].handle(perform) };
+    }
+}
+
+impl<A: Arch> Local<'_, A> {
+    /// Waits for exclusive mode unless the entry is core-local. Returns false if another core has modified this core's
+    /// state since the current thread entered the kernel; it may have changed anything.
+    #[inline(always)]
+    pub(crate) fn make_exclusive_unless(
+        &mut self,
+        is_local: impl FnOnce(&mut Kernel<A>) -> bool,
+    ) -> bool {
+        self.take_unmodified()
+            && (self.entry_lock.is_exclusive() || is_local(self) || self.make_exclusive())
+    }
+
+    /// Waits for exclusive mode. Returns the same as [`Local::make_exclusive_unless`].
+    pub(crate) fn make_exclusive(&mut self) -> bool {
+        if !self.entry_lock.is_exclusive() {
+            self.entry_lock.mode = Mode::Unlocked;
+            self.core.wait_for_entry_lock(Mode::Exclusive);
         }
         self.take_unmodified()
     }
+}
 
-    /// Enters, in exclusive mode unless the entry is core-local. Returns the same as [`Kernel::enter_shared`].
+/// Releases the entry lock. From here on this core uses only state that no other core accesses.
+impl<A: Arch> Drop for Local<'_, A> {
     #[inline(always)]
-    pub(crate) fn enter_as_needed(&mut self, is_local: impl FnOnce(&mut Self) -> bool) -> bool {
-        self.enter_shared()
-            && (self.entry_lock.mode == Mode::Exclusive || is_local(self) || self.enter_exclusive())
+    fn drop(&mut self) {
+        let (kernels, core) = self.core.place();
+        let mode = core::mem::replace(&mut self.entry_lock.mode, Mode::Unlocked);
+        if mode == Mode::Exclusive {
+            self.interrupt_accessed_cores();
+            kernels.entry_lock.unlock_exclusive(core);
+        } else {
+            kernels.entry_lock.unlock_shared(core);
+        }
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Sets the current thread back to its state before it entered the kernel. Returns the thread, and where it would
+    /// have continued.
+    pub(crate) fn set_current_back(&mut self) -> Option<(Ptr<Thread<A>>, usize)> {
+        let thread = self.core.current?;
+        let context = &mut self[thread].context;
+        let next = context.next_pc();
+        context.restart();
+        Some((thread, next))
+    }
+
+    /// Undoes [`Kernel::set_current_back`]. A thread that was stopped, stalled or migrated since then continues as
+    /// its context says.
+    fn continue_current(&mut self, thread: Ptr<Thread<A>>, next: usize) {
+        if self.core.current == Some(thread) && matches!(self[thread].state, ThreadState::Running) {
+            self[thread].context.set_next_pc(next);
+        }
     }
 
     /// Reads the clock. In shared mode, after `is_time_local` has decided, returns the reading of that decision.
@@ -159,42 +236,6 @@ impl<A: Arch> Kernel<A> {
             Some(moment) if self.entry_lock.mode == Mode::Shared => moment,
             _ => self.arch.now(),
         }
-    }
-
-    /// Enters in exclusive mode. Returns the same as [`Kernel::enter_shared`].
-    pub(crate) fn enter_exclusive(&mut self) -> bool {
-        if self.entry_lock.mode == Mode::Exclusive {
-            return true;
-        }
-        let kernels = self.entry_lock.kernels;
-        self.wait_for_entry_lock(Mode::Exclusive, |kernel, core| {
-            kernels
-                .entry_lock
-                .lock_exclusive(core, || kernel.wait_and_handle_requests());
-        })
-    }
-
-    /// Waits for the entry lock by `wait`, to hold it as `then` says. In the meantime, remote accesses see
-    /// the current thread as if it had not entered the kernel yet.
-    fn wait_for_entry_lock(&mut self, then: Mode, wait: impl FnOnce(&mut Self, usize)) -> bool {
-        let current = self.core.current;
-        let next = current.map(|thread| {
-            let next = self[thread].context.next_pc();
-            self[thread].context.restart();
-            next
-        });
-        // A clock reading from before the wait does not decide about the time after it.
-        self.entry_lock.clock_reading = None;
-        wait(self, self.entry_lock.core);
-        self.entry_lock.mode = then;
-        // A thread that was stopped, stalled or migrated continues as its context says.
-        if let (Some(thread), Some(next)) = (current, next)
-            && self.core.current == current
-            && matches!(self[thread].state, ThreadState::Running)
-        {
-            self[thread].context.set_next_pc(next);
-        }
-        self.take_unmodified()
     }
 
     fn take_unmodified(&mut self) -> bool {
@@ -206,46 +247,13 @@ impl<A: Arch> Kernel<A> {
         self.entry_lock.remotely_modified
     }
 
-    fn wait_and_handle_requests(&mut self) {
-        self.handle_requests();
-        // An emulator that runs the cores in turns switches to another one here.
-        spin_loop();
-    }
-
-    /// Handles a remote call to this core, if there is one, while this core waits for the entry lock.
-    pub fn handle_requests(&mut self) {
-        let (kernels, core) = (self.entry_lock.kernels, self.entry_lock.core);
-        // SAFETY: only this core handles the requests of its mailbox.
-        unsafe { kernels.requests[core].handle(|request| self.perform(request)) };
-    }
-
-    /// Whether this core holds the entry lock, in either mode, and may use the state that it owns.
-    pub fn holds_entry_lock(&self) -> bool {
-        self.entry_lock.mode != Mode::Unlocked
-    }
-
-    /// Releases the entry lock. From here on this core uses only state that no other core accesses.
-    #[inline(always)]
-    pub(crate) fn exit_kernel(&mut self) {
-        match core::mem::replace(&mut self.entry_lock.mode, Mode::Unlocked) {
-            Mode::Unlocked => {}
-            Mode::Shared => self
-                .entry_lock
-                .kernels
-                .entry_lock
-                .unlock_shared(self.entry_lock.core),
-            Mode::Exclusive => self.unlock_exclusive(),
-        }
-    }
-
-    /// Leaves exclusive mode, and sends an IPI to the modified cores, so that they find out soon.
-    fn unlock_exclusive(&mut self) {
+    /// Sends an IPI to the cores that this core has modified in exclusive mode, so that they find out soon. A core
+    /// that waits for the entry lock finds out by itself.
+    fn interrupt_accessed_cores(&mut self) {
         let kernels = self.entry_lock.kernels;
         let mut accessed_cores =
             core::mem::replace(&mut self.entry_lock.accessed_cores, CoreSet::EMPTY);
-        // A core that waits for the entry lock finds out by itself.
         accessed_cores.retain(|core| !kernels.entry_lock.is_waiting(core));
-        kernels.entry_lock.unlock_exclusive(self.entry_lock.core);
         accessed_cores.for_each(|core| self.arch.interrupt_core(core));
     }
 

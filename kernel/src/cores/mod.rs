@@ -6,13 +6,17 @@
 //!
 //! An operation that needs more takes the entry lock (`BigReaderLock` in `sync`) in *exclusive mode*. Then it may
 //! access the kernels of other cores: a *remote access*. Those cores find out what has changed at their next
-//! kernel entry; an IPI at the end of the operation makes this soon. `entry_lock` has the lock, `remote` the
-//! remote accesses; what a kernel entry does with them is in the module `entry`.
+//! kernel entry; an IPI at the end of the operation makes this soon. `handle` has the way into the kernel,
+//! `entry_lock` the lock, `exclusive` the way to other kernels, `remote` the remote accesses; what a kernel entry
+//! does with them is in the module `entry`.
 //!
 //! A kernel for one core has none of this: `Kernel::owning_core` is the kernel itself.
 
 #[cfg(feature = "smp")]
 mod entry_lock;
+#[cfg(feature = "smp")]
+mod exclusive;
+mod handle;
 mod irqs;
 #[cfg(feature = "smp")]
 mod remote;
@@ -33,11 +37,14 @@ use crate::sync::{BigReaderLock, Mailbox};
 pub use crate::sync::{SHARED, UNLOCKED};
 #[cfg(feature = "smp")]
 pub use entry_lock::EntryLock;
-pub use irqs::Irqs;
 #[cfg(feature = "smp")]
-use remote::RemoteRequest;
+pub use exclusive::Exclusive;
+#[cfg(feature = "smp")]
+use exclusive::RemoteRequest;
+pub use handle::{CoreHandle, Local};
+pub use irqs::Irqs;
 #[cfg(not(feature = "smp"))]
-pub use single_core::EntryLock;
+pub use single_core::{EntryLock, Exclusive};
 #[cfg(not(feature = "smp"))]
 pub use single_core::{SHARED, UNLOCKED};
 
@@ -76,14 +83,22 @@ const fn cores_asked_for() -> usize {
 /// Sets of cores are words of 64 bits.
 const MAX_CORES: usize = 64;
 
-/// Storage of one core's kernel, aligned so that two cores' kernels never share a cache line (no false
-/// sharing).
+/// The kernel of one core, and what identifies the core. Aligned so that two cores' kernels never share a cache
+/// line (no false sharing).
+#[repr(C)]
 #[cfg_attr(feature = "smp", repr(align(64)))]
-struct KernelStorage<A: Arch>(UnsafeCell<MaybeUninit<Kernel<A>>>);
+struct CoreStorage<A: Arch> {
+    /// At the beginning: to fast paths in assembly the address of the whole is that of the kernel.
+    kernel: UnsafeCell<MaybeUninit<Kernel<A>>>,
+    /// All cores, and the number of this one. Outside of the kernel, because this core reads them while another
+    /// core may use its kernel.
+    #[cfg(feature = "smp")]
+    place: UnsafeCell<MaybeUninit<(&'static Kernels<A>, usize)>>,
+}
 
 /// The kernels of all cores, and the state between them.
 pub struct Kernels<A: Arch> {
-    storage: [KernelStorage<A>; CORES],
+    storage: [CoreStorage<A>; CORES],
     /// The number of cores.
     #[cfg(feature = "smp")]
     count: AtomicUsize,
@@ -94,15 +109,20 @@ pub struct Kernels<A: Arch> {
     requests: [Mailbox<RemoteRequest<A>>; CORES],
 }
 
-// SAFETY: a core uses its own kernel in shared mode, and those of other cores only in exclusive mode; see
-// `crate::sync::BigReaderLock`.
+// SAFETY: a core uses its own kernel through `Local`, and those of other cores only through `Exclusive`.
 unsafe impl<A: Arch> Sync for Kernels<A> {}
 
 impl<A: Arch> Kernels<A> {
     /// No kernel yet.
     pub const fn new() -> Self {
         Self {
-            storage: [const { KernelStorage(UnsafeCell::new(MaybeUninit::uninit())) }; CORES],
+            storage: [const {
+                CoreStorage {
+                    kernel: UnsafeCell::new(MaybeUninit::uninit()),
+                    #[cfg(feature = "smp")]
+                    place: UnsafeCell::new(MaybeUninit::uninit()),
+                }
+            }; CORES],
             #[cfg(feature = "smp")]
             count: AtomicUsize::new(0),
             #[cfg(feature = "smp")]
@@ -117,35 +137,53 @@ impl<A: Arch> Kernels<A> {
     /// # Safety
     /// Called once for each core, by one core at a time, before any of them runs a thread; with the same
     /// interrupt lines.
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
-    pub unsafe fn make(
-        &'static self,
-        core: usize,
-        arch: A,
-        irqs: Irqs<A>,
-    ) -> &'static mut Kernel<A> {
+    pub unsafe fn make(&'static self, core: usize, arch: A, irqs: Irqs<A>) -> CoreHandle<A> {
         #[cfg(feature = "smp")]
         self.count.store(core + 1, Ordering::Relaxed);
-        // SAFETY: by contract there is no other reference.
-        let place = unsafe { &mut *self.storage[core].0.get() };
-        // SAFETY: the cores share one set of objects; the entry lock orders their accesses.
-        unsafe { Kernel::make_in(place, arch, irqs, EntryLock::new(self, core)) }
+        let storage = &self.storage[core];
+        // SAFETY: by contract there is no handle of this core yet, and so no reference to its parts.
+        unsafe {
+            #[cfg(feature = "smp")]
+            (*storage.place.get()).write((self, core));
+            let kernel = &mut *storage.kernel.get();
+            // The cores share one set of objects; the entry lock orders their accesses.
+            Kernel::make_in(kernel, arch, irqs, EntryLock::new(self, core));
+        }
+        CoreHandle(storage)
+    }
+
+    /// The handle of a core.
+    ///
+    /// # Safety
+    /// The kernel of the core was made. Only that core uses the handle, one at a time.
+    #[inline(always)]
+    pub unsafe fn handle(&'static self, core: usize) -> CoreHandle<A> {
+        CoreHandle(&self.storage[core])
+    }
+
+    /// The address of the kernel of a core, for fast paths in assembly and [`CoreHandle::from_address`].
+    pub fn address(&'static self, core: usize) -> usize {
+        core::ptr::from_ref(&self.storage[core]).expose_provenance()
     }
 
     /// The kernel of a core.
     ///
     /// # Safety
-    /// It was made; and the calling core is this core, in the kernel, or holds the entry lock exclusively.
-    #[inline(always)]
+    /// It was made. No other reference to it is in use; and the calling core holds the entry lock exclusively, or
+    /// no core is in the kernel.
     #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
     pub unsafe fn get(&self, core: usize) -> &mut Kernel<A> {
         // SAFETY: the caller's promise.
-        unsafe { (*self.storage[core].0.get()).assume_init_mut() }
+        unsafe { (*self.storage[core].kernel.get()).assume_init_mut() }
     }
 
-    /// The address of the kernel of a core.
-    pub fn address(&self, core: usize) -> usize {
-        self.storage[core].0.get() as usize
+    /// The kernel of a core, to read it.
+    ///
+    /// # Safety
+    /// As for [`Kernels::get`], except that other references may read it, too.
+    pub unsafe fn read(&self, core: usize) -> &Kernel<A> {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.storage[core].kernel.get()).assume_init_ref() }
     }
 
     /// The number of cores.

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::Kernels;
+use super::{CoreHandle, Kernels, Local};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
@@ -38,8 +38,61 @@ impl<A: Arch> EntryLock<A> {
     }
 }
 
+impl<A: Arch> CoreHandle<A> {
+    /// Enters the kernel.
+    #[inline(always)]
+    pub const fn enter(&mut self) -> Local<'_, A> {
+        Local { core: self }
+    }
+
+    /// Enters the kernel.
+    #[inline(always)]
+    pub const fn enter_exclusive(&mut self) -> Local<'_, A> {
+        self.enter()
+    }
+
+    #[inline(always)]
+    pub(crate) const fn entered_shared(&mut self) -> Local<'_, A> {
+        self.enter()
+    }
+}
+
+/// A core in exclusive mode: always the only one.
+pub struct Exclusive<'k, A: Arch>(&'k mut Kernel<A>);
+
+#[expect(clippy::unused_self, reason = "the same interface as on several cores")]
+impl<A: Arch> Exclusive<'_, A> {
+    /// Calls `work` for the kernel of each core.
+    #[inline(always)]
+    pub fn each_core(&mut self, mut work: impl FnMut(&mut Kernel<A>)) {
+        work(self.0);
+    }
+
+    #[inline(always)]
+    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Kernel<A>)) {
+        work(self.0);
+    }
+
+    #[inline(always)]
+    pub(crate) fn stall_remote_thread(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    #[inline(always)]
+    pub(crate) fn drop_remote_entry(&mut self, _thread: Ptr<Thread<A>>) {}
+
+    /// A thread is deleted: its registers on this core are released.
+    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
+        A::release_thread(self.0, thread);
+    }
+}
+
 #[expect(clippy::unused_self, reason = "the same interface as on several cores")]
 impl<A: Arch> Kernel<A> {
+    /// This core, which is in exclusive mode.
+    #[inline(always)]
+    pub const fn exclusive(&mut self) -> Exclusive<'_, A> {
+        Exclusive(self)
+    }
+
     #[inline(always)]
     pub(crate) fn owning_core(&mut self, _thread: Ptr<Thread<A>>) -> &mut Self {
         self
@@ -55,17 +108,6 @@ impl<A: Arch> Kernel<A> {
         self
     }
 
-    /// Whether this core holds the entry lock: always.
-    pub fn holds_entry_lock(&self) -> bool {
-        true
-    }
-
-    /// Calls `work` for the kernel of each core.
-    #[inline(always)]
-    pub fn each_core(&mut self, mut work: impl FnMut(&mut Self)) {
-        work(self);
-    }
-
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn may_read_all_cores(&self) -> bool {
         true
@@ -75,17 +117,6 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn unmodified_core(&self, _core: u8) -> Option<&Core<A>> {
         Some(&self.core)
     }
-
-    #[inline(always)]
-    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Self)) {
-        work(self);
-    }
-
-    #[inline(always)]
-    pub(crate) fn stall_remote_thread(&mut self, _thread: Ptr<Thread<A>>) {}
-
-    #[inline(always)]
-    pub(crate) fn drop_remote_entry(&mut self, _thread: Ptr<Thread<A>>) {}
 
     #[inline(always)]
     pub(crate) fn migrate_thread(&mut self, _thread: Ptr<Thread<A>>, _core: u8) {}
@@ -105,27 +136,15 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn migrate_context(&mut self, _context: Ptr<SchedContext<A>>, _core: u8) {}
 
-    /// A thread is deleted: its registers on this core are released.
-    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
-        A::release_thread(self, thread);
-    }
-
     #[inline(always)]
     pub(crate) fn core_of(&self, _core: u8) -> &Core<A> {
         &self.core
     }
 
+    /// Whether another core has modified this core's state: there is none.
     #[inline(always)]
-    pub(crate) fn try_enter_shared(&mut self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    pub(crate) fn note_entry_from_assembly(&mut self) {}
-
-    #[inline(always)]
-    pub(crate) fn enter_as_needed(&mut self, _is_local: impl FnOnce(&mut Self) -> bool) -> bool {
-        true
+    pub const fn is_remotely_modified(&self) -> bool {
+        false
     }
 
     #[inline(always)]

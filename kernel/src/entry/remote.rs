@@ -2,24 +2,26 @@
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
+use crate::cores::{CoreHandle, Local};
 use crate::object::{Membership, ThreadState};
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> CoreHandle<A> {
     /// The first kernel entry of a secondary core: from now on it runs the threads that it is given.
     pub fn join(&mut self) {
-        self.core.now = self.arch.now();
-        self.enter_exclusive();
-        self.choose_again();
-        self.leave();
-        self.exit_kernel();
+        let mut kernel = self.enter_exclusive();
+        kernel.core.now = kernel.arch.now();
+        kernel.choose_again();
+        kernel.leave();
     }
+}
 
-    /// Enters, in exclusive mode unless the current thread's request is core-local. Returns whether to handle
+impl<A: Arch> Local<'_, A> {
+    /// Waits for exclusive mode unless the current thread's request is core-local. Returns whether to handle
     /// the request now; otherwise the entry is over, and the thread restarts its system call when it next
     /// runs.
     #[inline(always)]
-    pub(crate) fn enter_for_thread(&mut self, is_local: fn(&mut Self) -> bool) -> bool {
-        self.enter_as_needed(is_local) || self.enter_after_remote_access(is_local)
+    pub(crate) fn enter_for_thread(&mut self, is_local: fn(&mut Kernel<A>) -> bool) -> bool {
+        self.make_exclusive_unless(is_local) || self.enter_after_remote_access(is_local)
     }
 
     /// The same after this core was remotely modified. The modifications take effect first: that ends like a
@@ -31,14 +33,9 @@ impl<A: Arch> Kernel<A> {
     /// of the time that has passed, and for its request. After the second wait this core holds the lock
     /// exclusively.
     #[cold]
-    fn enter_after_remote_access(&mut self, is_local: fn(&mut Self) -> bool) -> bool {
+    fn enter_after_remote_access(&mut self, is_local: fn(&mut Kernel<A>) -> bool) -> bool {
         loop {
-            let asked = self.core.current.map(|thread| {
-                let context = &mut self[thread].context;
-                let next = context.next_pc();
-                context.restart();
-                (thread, next)
-            });
+            let asked = self.set_current_back();
             self.apply_remote_changes();
             self.check_budget();
             // A thread that a remote access has stopped is in another state. So is one that it has stalled:
@@ -55,26 +52,28 @@ impl<A: Arch> Kernel<A> {
                 return false;
             }
             self[thread].context.set_next_pc(next);
-            if self.enter_as_needed(is_local) {
+            if self.make_exclusive_unless(is_local) {
                 return true;
             }
         }
     }
 
-    /// Applies the effects of the time that has passed, after remote accesses. Enters in exclusive mode
+    /// Applies the effects of the time that has passed, after remote accesses. Waits for exclusive mode
     /// unless these effects are core-local.
     pub(crate) fn apply_remote_changes(&mut self) {
         while !self.entry_lock.is_exclusive()
             && (self.entry_lock.timeslice_ended || !self.is_time_local())
         {
             // Remote accesses during this wait are covered, too.
-            self.enter_exclusive();
+            self.make_exclusive();
         }
         self.account_before_remote_access();
         self.end_exhausted_slice();
         self.recompute_deadlines();
     }
+}
 
+impl<A: Arch> Kernel<A> {
     /// Ends the current thread's turn, if a remote access found its head replenishment used up.
     fn end_exhausted_slice(&mut self) {
         if core::mem::take(&mut self.entry_lock.timeslice_ended)

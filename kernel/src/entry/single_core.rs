@@ -2,20 +2,29 @@
 
 use crate::Kernel;
 use crate::arch::{Arch, Interrupt};
+use crate::cores::Local;
 
 #[expect(clippy::unused_self, reason = "the same interface as on several cores")]
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Local<'_, A> {
     #[inline(always)]
-    pub(crate) fn enter_for_thread(&mut self, _is_local: fn(&mut Self) -> bool) -> bool {
+    pub(crate) fn make_exclusive_unless(
+        &mut self,
+        _is_local: impl FnOnce(&mut Kernel<A>) -> bool,
+    ) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn enter_for_thread(&mut self, _is_local: fn(&mut Kernel<A>) -> bool) -> bool {
         true
     }
 
     #[inline(always)]
     pub(crate) fn apply_remote_changes(&mut self) {}
+}
 
-    #[inline(always)]
-    pub(crate) fn exit_kernel(&mut self) {}
-
+#[expect(clippy::unused_self, reason = "the same interface as on several cores")]
+impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn is_contended(&self) -> bool {
         false

@@ -42,7 +42,7 @@ pub use layout::{Layout, NO_MEMBER};
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cores::CORES;
+use crate::cores::{BIG_LOCK, CORES, CoreHandle};
 use crate::object::Thread;
 use crate::token::Ptr;
 
@@ -72,6 +72,14 @@ fn eligible(holds: bool) -> Eligible<()> {
     if holds { Ok(()) } else { Err(NotEligible) }
 }
 
+impl<A: Arch> CoreHandle<A> {
+    /// Checks the invariants after a fast path in assembly, in kernels that check them.
+    #[inline(always)]
+    pub fn after_assembly(&mut self) {
+        self.entered_shared().after_fast_path();
+    }
+}
+
 impl<A: Arch> Kernel<A> {
     #[inline(always)]
     fn takes_fast_paths(&self) -> bool {
@@ -84,10 +92,8 @@ impl<A: Arch> Kernel<A> {
     pub fn take_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
         const CALL: usize = Syscall::Call.number();
         const REPLY_RECV: usize = Syscall::ReplyRecv.number();
-        if !self.takes_fast_paths() {
-            return None;
-        }
-        if !self.try_enter_shared() {
+        // After a remote modification its effects come first.
+        if !self.takes_fast_paths() || BIG_LOCK || self.is_remotely_modified() {
             return None;
         }
         let outcome = if call.number == CALL {
@@ -97,9 +103,7 @@ impl<A: Arch> Kernel<A> {
         } else {
             self.other_fast_path(call.thread, call.number, call.cap, call.info)
         };
-        let next = self.after_attempt(outcome)?;
-        self.exit_kernel();
-        Some(next)
+        self.after_attempt(outcome)
     }
 
     /// Not eligible unless `core`, the owning core of an object, is this core.
@@ -113,14 +117,6 @@ impl<A: Arch> Kernel<A> {
         let next = outcome.ok()?;
         self.after_fast_path();
         Some(next)
-    }
-
-    /// Checks the invariants after a fast path in assembly, in kernels that check them.
-    #[inline(always)]
-    pub fn after_assembly(&mut self) {
-        self.note_entry_from_assembly();
-        self.after_fast_path();
-        self.exit_kernel();
     }
 
     /// Checks the invariants after a fast path, in kernels that check them.

@@ -76,7 +76,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn note_deletion(&mut self, cnode: &CNode<A>) {
         let is_here =
             |cursor: &Option<Cursor<A>>| cursor.as_ref().is_some_and(|cursor| cursor.is_in(cnode));
-        self.each_core(|kernel| {
+        self.exclusive().each_core(|kernel| {
             let cursors = &mut kernel.watch.cursors;
             if let Some(level) = cursors.iter().position(is_here) {
                 cursors[level..]

@@ -124,7 +124,7 @@ fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
     if let Some(notification) = kernel[thread].bound_notification.take() {
         kernel[notification].bound_thread = None;
     }
-    kernel.stall_remote_thread(thread);
+    kernel.exclusive().stall_remote_thread(thread);
     kernel.suspend(thread);
     if let Some(context) = kernel[thread].own_context {
         kernel.disown(context);
@@ -133,7 +133,7 @@ fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
         kernel.finish_pending_yield(context);
         kernel.unbind_thread(context);
     }
-    kernel.detach_thread(thread);
+    kernel.exclusive().detach_thread(thread);
     kernel.unlist_thread(thread);
 }
 

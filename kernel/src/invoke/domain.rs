@@ -65,7 +65,9 @@ fn configure<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Out
         domain: domain as u8,
         duration,
     };
-    kernel.each_core(|kernel| kernel.domains.entries[index] = entry);
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.domains.entries[index] = entry);
     Ok(Answer::Nothing)
 }
 
@@ -82,7 +84,7 @@ fn set_start<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Out
     if kernel.domains.entries[index].is_end() {
         return Err(Error::InvalidArgument(0).into());
     }
-    kernel.modify_each_core(|kernel| {
+    kernel.exclusive().modify_each_core(|kernel| {
         kernel.domains.start = index;
         kernel.restart_domain_schedule();
     });

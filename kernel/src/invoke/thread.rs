@@ -17,7 +17,7 @@ pub(super) fn invoke<A: Arch>(
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
 ) -> Outcome {
-    kernel.stall_remote_thread(thread);
+    kernel.exclusive().stall_remote_thread(thread);
     match invocation.method {
         Method::TcbReadRegisters => read_registers(kernel, invocation, thread),
         Method::TcbWriteRegisters => write_registers(kernel, invocation, thread),
@@ -144,7 +144,7 @@ fn write_registers<A: Arch>(
     if thread == invocation.caller {
         return Err(Error::IllegalOperation.into());
     }
-    kernel.drop_remote_entry(thread);
+    kernel.exclusive().drop_remote_entry(thread);
     for register in 0..count.min(COUNT) {
         let word = invocation.word(kernel, register + 2);
         kernel[thread].context.set(register, word);
@@ -168,14 +168,14 @@ fn copy_registers<A: Arch>(
     let Cap::Thread(source) = invocation.extra_cap(kernel, 0) else {
         return Err(Error::InvalidCapability(1).into());
     };
-    kernel.stall_remote_thread(source);
+    kernel.exclusive().stall_remote_thread(source);
     if flags & 1 != 0 {
         kernel.suspend(source);
     }
     if flags & 2 != 0 {
         kernel.resume(thread);
     }
-    kernel.drop_remote_entry(thread);
+    kernel.exclusive().drop_remote_entry(thread);
     let mut copy = |registers: core::ops::Range<usize>| {
         for register in registers {
             let word = kernel[source].context.get(register);

@@ -86,7 +86,8 @@ impl<A: Arch> Kernel<A> {
             return None;
         };
         let next = queue.first(&self.objects)?;
-        self.each_core(|kernel| kernel.core.cancels += 1);
+        self.exclusive()
+            .each_core(|kernel| kernel.core.cancels += 1);
         let number = self.core.cancels;
         let cursor = CancelCursor {
             next,

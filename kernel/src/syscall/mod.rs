@@ -1,7 +1,7 @@
 //! The kernel entries: system calls, faults, interrupts.
 //!
 //! The architecture's trap handlers save the registers of the current thread into its register context
-//! and call one of the `handle_` functions, with interrupts disabled. When it returns, the thread to run
+//! and call one of the `handle_` functions of [`CoreHandle`], with interrupts disabled. When it returns, the thread to run
 //! is chosen and its address space is active.
 
 mod debug;
@@ -14,6 +14,7 @@ use abi::{MessageInfo, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
+use crate::cores::{CoreHandle, Local};
 use crate::entry::BudgetCheck;
 use crate::fastpath::SystemCall;
 use crate::object::{Fault, Progress, Thread};
@@ -28,37 +29,80 @@ fn is_dispatched(call: &Syscall) -> bool {
     call.number() >= Syscall::Yield.number()
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> CoreHandle<A> {
     /// Handles a system call of the current thread, with the registers in its register context.
     #[inline(always)]
     pub fn handle_syscall(&mut self) {
-        let Some(thread) = self.core.current else {
-            return;
+        let mut kernel = self.enter();
+        let Some(thread) = kernel.core.current else {
+            return kernel.handle_syscall_in_general();
         };
-        let register = |register| self[thread].context.get(register);
+        let register = |register| kernel[thread].context.get(register);
         let call = SystemCall {
             thread,
             number: register(SYSCALL),
             cap: register(CAP),
             info: MessageInfo(register(INFO)),
         };
-        if self.take_fast_path(&call).is_none() {
-            self.handle_syscall_in_general();
+        if kernel.take_fast_path(&call).is_none() {
+            kernel.handle_syscall_in_general();
         }
     }
 
+    /// Handles a fault of the current thread.
+    #[inline(always)]
+    pub fn handle_fault(&mut self, fault: Fault) {
+        self.handle_exception(|_| Some(fault));
+    }
+
+    /// Handles an exception of the current thread. `examine` returns the fault that it is; `None` if it has
+    /// removed the cause, so that the thread continues.
+    #[inline(always)]
+    pub fn handle_exception(&mut self, examine: impl FnOnce(&mut Kernel<A>) -> Option<Fault>) {
+        let mut kernel = self.enter();
+        if kernel.enter_for_thread(|_| true)
+            && let Some(fault) = examine(&mut kernel)
+            && kernel.enter_for_thread(Kernel::is_fault_local)
+        {
+            kernel.handle_fault_inside(fault);
+        }
+    }
+}
+
+impl<A: Arch> Local<'_, A> {
     /// Handles a system call of the current thread on the slow path.
-    #[inline(never)]
+    #[inline(always)]
     pub fn handle_syscall_in_general(&mut self) {
-        self.core.begin_work();
-        if self.enter_for_thread(Self::is_system_call_local) {
+        if self.enter_for_thread(Kernel::is_system_call_local) {
             self.handle_syscall_inside();
         }
-        self.exit_kernel();
+    }
+
+    /// Handles an interrupt from user mode or from the idle loop.
+    #[inline(always)]
+    pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
+        let is_local = |kernel: &mut Kernel<A>| kernel.is_interrupt_local(interrupt);
+        if cfg!(feature = "smp") && !self.make_exclusive_unless(is_local) {
+            // After remote modifications, the interrupt still has to be handled.
+            self.apply_remote_changes();
+            while !self.make_exclusive_unless(is_local) {
+                self.apply_remote_changes();
+            }
+            return self.handle_interrupt_in_general(interrupt);
+        }
+        self.handle_interrupt_inside(interrupt);
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    #[inline(never)]
+    fn handle_syscall_inside(&mut self) {
+        self.core.begin_work();
+        self.handle_syscall_of_current();
     }
 
     #[inline(always)]
-    fn handle_syscall_inside(&mut self) {
+    fn handle_syscall_of_current(&mut self) {
         let Some(thread) = self.core.current else {
             return;
         };
@@ -153,25 +197,6 @@ impl<A: Arch> Kernel<A> {
         context.is_some_and(|context| self[context].limit.is_some())
     }
 
-    /// Handles the use of a processor unit that is disabled for the current thread. `give` enables it if the
-    /// thread may have it; otherwise the thread gets `fault`. Needs shared mode, because the unit may be
-    /// taken from a thread that another core is about to migrate.
-    pub fn handle_unit_off(&mut self, give: impl FnOnce(&mut Self) -> bool, fault: Fault) {
-        if self.enter_for_thread(|_| true) && !give(self) {
-            return self.handle_fault(fault);
-        }
-        self.exit_kernel();
-    }
-
-    /// Handles a fault of the current thread.
-    pub fn handle_fault(&mut self, fault: Fault) {
-        if self.enter_for_thread(Self::is_fault_local) {
-            self.handle_fault_inside(fault);
-        }
-        self.exit_kernel();
-    }
-
-    #[inline(always)]
     fn handle_fault_inside(&mut self, fault: Fault) {
         if let Some(thread) = self.core.current
             && self.take_fast_path_of_fault(thread, fault).is_some()
@@ -195,26 +220,17 @@ impl<A: Arch> Kernel<A> {
         self.leave();
     }
 
-    /// Handles an interrupt from user mode or from the idle loop.
-    pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
-        let mut is_as_usual = true;
-        // After remote modifications, the interrupt still has to be handled.
-        while !self.enter_as_needed(|kernel| kernel.is_interrupt_local(interrupt)) {
-            self.apply_remote_changes();
-            is_as_usual = false;
-        }
-        self.handle_interrupt_inside(interrupt, is_as_usual);
-        self.exit_kernel();
-    }
-
-    #[inline(always)]
-    fn handle_interrupt_inside(&mut self, interrupt: Interrupt, is_as_usual: bool) {
+    fn handle_interrupt_inside(&mut self, interrupt: Interrupt) {
         if let Interrupt::Line(irq) = interrupt
-            && is_as_usual
             && self.take_fast_path_of_interrupt(irq).is_some()
         {
             return;
         }
+        self.handle_interrupt_in_general(interrupt);
+    }
+
+    #[inline(always)]
+    fn handle_interrupt_in_general(&mut self, interrupt: Interrupt) {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
         self.check_budget();

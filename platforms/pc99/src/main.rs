@@ -15,18 +15,19 @@ use core::fmt::Write;
 use core::panic::PanicInfo;
 
 use arch_x86_64::{Platform, X86_64};
-use kernel::Kernel;
 use kernel::arch::Exit;
 use kernel::boot::RootTaskImage;
 use kernel::console::Console;
+use kernel::cores::CoreHandle;
 
 /// The PC.
 struct Pc99;
 
 impl Platform for Pc99 {
-    unsafe fn kernel() -> &'static mut Kernel<X86_64<Self>> {
+    #[inline(always)]
+    unsafe fn core() -> CoreHandle<X86_64<Self>> {
         // SAFETY: by contract.
-        unsafe { state::kernel() }
+        unsafe { state::core() }
     }
 
     fn put_byte(byte: u8) {

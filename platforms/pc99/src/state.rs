@@ -1,9 +1,9 @@
 //! The kernel's state.
 
 use arch_x86_64::{X86_64, lines};
-use kernel::cores::Irqs;
+use kernel::Kernels;
+use kernel::cores::{CoreHandle, Irqs};
 use kernel::object::IrqEntry;
-use kernel::{Kernel, Kernels};
 
 use crate::Pc99;
 
@@ -14,7 +14,7 @@ static mut IRQS: [IrqEntry<X86_64<Pc99>>; lines::COUNT] = [IrqEntry::EMPTY; line
 ///
 /// # Safety
 /// Called once, at boot.
-pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
+pub unsafe fn init(arch: X86_64<Pc99>) -> CoreHandle<X86_64<Pc99>> {
     let irqs = &raw mut IRQS;
     // SAFETY: this is the only reference to the table, and only one kernel exists so far.
     unsafe { make(0, arch, Irqs::new(&mut *irqs)) }
@@ -26,34 +26,29 @@ pub unsafe fn init(arch: X86_64<Pc99>) -> &'static mut Kernel<X86_64<Pc99>> {
 /// Called once for each core, by one core at a time, with the same interrupt lines.
 pub unsafe fn make(
     core: usize,
-    arch: X86_64<Pc99>,
+    mut arch: X86_64<Pc99>,
     irqs: Irqs<X86_64<Pc99>>,
-) -> &'static mut Kernel<X86_64<Pc99>> {
+) -> CoreHandle<X86_64<Pc99>> {
+    arch.set_kernel(KERNELS.address(core));
+    arch_x86_64::fastpath::enable(&arch);
     // SAFETY: by contract.
-    let kernel = unsafe { KERNELS.make(core, arch, irqs) };
-    #[cfg(feature = "smp")]
-    kernel.arch.set_kernel(KERNELS.address(core));
-    arch_x86_64::fastpath::enable(kernel);
-    kernel
+    unsafe { KERNELS.make(core, arch, irqs) }
 }
 
-/// The kernel of this core.
+/// The handle of this core.
 ///
 /// # Safety
-/// Called once per kernel entry, after it was made.
+/// Called once per kernel entry, after its kernel was made.
 #[inline(always)]
-pub unsafe fn kernel() -> &'static mut Kernel<X86_64<Pc99>> {
+pub unsafe fn core() -> CoreHandle<X86_64<Pc99>> {
+    // SAFETY: `make` has stored the address; interrupts are disabled in the kernel, so entries do not nest.
     #[cfg(feature = "smp")]
-    {
-        let address = arch_x86_64::core_local::CoreLocal::kernel();
-        let kernel = core::ptr::with_exposed_provenance_mut::<Kernel<_>>(address);
-        // SAFETY: `make` has stored the address; interrupts are disabled in the kernel, so entries do not
-        // nest.
-        unsafe { &mut *kernel }
+    unsafe {
+        CoreHandle::from_address(arch_x86_64::core_local::CoreLocal::kernel())
     }
     // SAFETY: interrupts are disabled in the kernel, so entries do not nest, and `init` was called.
     #[cfg(not(feature = "smp"))]
     unsafe {
-        KERNELS.get(0)
+        KERNELS.handle(0)
     }
 }

@@ -31,7 +31,7 @@ macro_rules! locks {
         #[path = "ticket.rs"]
         mod ticket;
 
-        pub use big_reader::BigReaderLock;
+        pub use big_reader::{BigReaderLock, SHARED, UNLOCKED};
         pub use clh::Clh;
         pub use guarded::{CoreToken, Guarded};
         pub use lock::Lock;

@@ -29,7 +29,9 @@ pub fn boot_space<A: Aarch32>(
     let root = boot.alloc(DIRECTORY_BITS);
     // SAFETY: zeroed memory of the right size, used for this directory only.
     let directory = unsafe { Directory::<A>::at(root) };
-    kernel.each_core(|kernel| kernel.arch.spaces().add_pool(INITIAL_POOL, pool));
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.arch.spaces().add_pool(INITIAL_POOL, pool));
     kernel.arch.spaces().assign(Asid::INITIAL, root);
 
     for index in directory_index(range.start)..=directory_index(range.end - 1) {

@@ -60,7 +60,9 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
         slot,
         Cap::Arch(Capability::AsidPool { pool, address }),
     );
-    kernel.each_core(|kernel| kernel.arch.spaces.add_pool(pool, address));
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.arch.spaces.add_pool(pool, address));
     Ok(Answer::Nothing)
 }
 

@@ -58,7 +58,6 @@ pub(super) fn switch_to<V: ExecutionState, P: Platform>(
 /// owner, if it may use the unit and is not yet the owner; returns whether to execute the instruction
 /// again.
 pub fn acquire<V: ExecutionState, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> bool {
-    debug_assert!(kernel.holds_entry_lock());
     let Some(thread) = kernel.core.current else {
         return false;
     };

@@ -3,16 +3,16 @@
 
 use core::cell::UnsafeCell;
 
+use kernel::Kernels;
 use kernel::boot::RootTaskImage;
-use kernel::cores::Irqs;
+use kernel::cores::{CoreHandle, Irqs};
 use kernel::object::IrqEntry;
-use kernel::{Kernel, Kernels};
 
 use super::{ExecutionState, Machine};
 use crate::lines::take_interrupt;
 use crate::platform::Platform;
 
-/// The kernels of all cores. A reference to one is handed out once per kernel entry.
+/// The kernels of all cores. The handle of one is handed out once per kernel entry.
 #[repr(transparent)]
 pub struct KernelCell<V: ExecutionState, P: Platform>(Kernels<Machine<V, P>>);
 
@@ -38,7 +38,7 @@ impl<V: ExecutionState, P: Platform> KernelCell<V, P> {
         let root_task = unsafe { root_task.read_volatile() };
         // SAFETY: there is no other reference to it yet.
         let irqs = Irqs::new(unsafe { &mut *irqs.0.get() });
-        leave(V::boot(&self.0, irqs, &root_task, entered))
+        leave(&mut V::boot(&self.0, irqs, &root_task, entered))
     }
 
     /// Makes the kernel of a secondary core, and waits until the boot core is ready. Returns the context to
@@ -48,30 +48,27 @@ impl<V: ExecutionState, P: Platform> KernelCell<V, P> {
     /// Called once on each secondary core, before anything else, on its stack.
     #[cfg(feature = "smp")]
     pub unsafe fn boot_core(&'static self, number: usize) -> *const V::Context {
-        leave(V::boot_core(&self.0, number))
+        leave(&mut V::boot_core(&self.0, number))
     }
 
-    /// The kernel of this core.
+    /// The handle of this core.
     ///
     /// # Safety
     /// `boot` has made it, and this is the only kernel entry on this core.
     #[cfg(not(feature = "smp"))]
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
-    unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
+    unsafe fn own(&'static self) -> CoreHandle<Machine<V, P>> {
         // SAFETY: by contract.
-        unsafe { self.0.get(0) }
+        unsafe { self.0.handle(0) }
     }
 
     /// As above; `boot` has set the address of the kernel.
     #[cfg(feature = "smp")]
     #[inline(always)]
     #[expect(clippy::unused_self, reason = "same signature as on one core")]
-    #[expect(clippy::mut_from_ref, reason = "by its safety contract")]
-    unsafe fn own(&self) -> &mut Kernel<Machine<V, P>> {
-        let address = V::core_local().kernel();
+    unsafe fn own(&'static self) -> CoreHandle<Machine<V, P>> {
         // SAFETY: by contract.
-        unsafe { &mut *core::ptr::with_exposed_provenance_mut(address) }
+        unsafe { CoreHandle::from_address(V::core_local().kernel()) }
     }
 
     /// Handles an exception in the kernel. Returns the context to continue with.
@@ -80,13 +77,13 @@ impl<V: ExecutionState, P: Platform> KernelCell<V, P> {
     /// Called by the exception's stub, after boot.
     #[inline(always)]
     pub unsafe fn enter(
-        &self,
-        handle: impl FnOnce(&mut Kernel<Machine<V, P>>),
+        &'static self,
+        handle: impl FnOnce(&mut CoreHandle<Machine<V, P>>),
     ) -> *const V::Context {
         // SAFETY: `boot` has made it, and there is no other kernel entry on this core.
-        let kernel = unsafe { self.own() };
-        handle(kernel);
-        leave(kernel)
+        let mut core = unsafe { self.own() };
+        handle(&mut core);
+        leave(&mut core)
     }
 }
 
@@ -108,11 +105,16 @@ impl<V: ExecutionState, P: Platform, const N: usize> IrqTable<V, P, N> {
 
 /// The context to return to; waits until there is one. A pending interrupt ends the wait although
 /// interrupts are masked (ARM DDI 0406, section B1.8.14; Arm ARM, section D1.6.2).
-fn leave<V: ExecutionState, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> *const V::Context {
+fn leave<V: ExecutionState, P: Platform>(
+    core: &mut CoreHandle<Machine<V, P>>,
+) -> *const V::Context {
     loop {
         #[cfg(not(feature = "smp"))]
-        if let Some(thread) = kernel.core.current {
-            return &raw const kernel[thread].context;
+        {
+            let kernel = core.enter();
+            if let Some(thread) = kernel.core.current {
+                return &raw const kernel[thread].context;
+            }
         }
         // The entry lock is released, so only core-local data may be read here.
         #[cfg(feature = "smp")]
@@ -120,7 +122,7 @@ fn leave<V: ExecutionState, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> 
             return context;
         }
         V::wait_for_interrupt();
-        take_interrupt(kernel);
+        take_interrupt(core);
     }
 }
 
@@ -145,8 +147,8 @@ macro_rules! kernel_image_of {
         static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
 
         $crate::kernel_image_of!(@handlers $state,
-            trap_handle_syscall: |kernel| kernel.handle_syscall(),
-            trap_handle_taken: |kernel| kernel.after_assembly(),
+            trap_handle_syscall: |core| core.handle_syscall(),
+            trap_handle_taken: |core| core.after_assembly(),
             trap_handle_interrupt: $crate::lines::take_interrupt,
             $($symbol: $handle,)*
         );

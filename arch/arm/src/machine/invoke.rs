@@ -69,7 +69,9 @@ fn release<V: ExecutionState, P: Platform>(
     }
     #[cfg(feature = "smp")]
     leave_elsewhere(kernel, Remote::LeaveSpace(asid, root));
-    kernel.each_core(|kernel| kernel.arch.spaces.forget(asid, root));
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.arch.spaces.forget(asid, root));
     kernel.arch.spaces.release(asid);
 }
 
@@ -84,7 +86,9 @@ fn remove_pool<V: ExecutionState, P: Platform>(
     }
     #[cfg(feature = "smp")]
     leave_elsewhere(kernel, Remote::LeavePool(pool));
-    kernel.each_core(|kernel| kernel.arch.spaces.remove_pool(pool));
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.arch.spaces.remove_pool(pool));
     V::Spaces::<P>::pool_removed();
 }
 
@@ -97,10 +101,10 @@ fn leave_elsewhere<V: ExecutionState, P: Platform>(
 ) {
     let this = kernel.core.id;
     let mut concerned = false;
-    kernel.each_core(|kernel| {
+    kernel.exclusive().each_core(|kernel| {
         concerned |= kernel.core.id != this && kernel.arch.spaces.concerns(remote);
     });
     if concerned {
-        kernel.on_other_cores(remote);
+        kernel.exclusive().on_other_cores(remote);
     }
 }

@@ -6,7 +6,7 @@ use abi::Method;
 use kernel::arch::{BootSpace, PhysAddr, UserContext};
 use kernel::boot::{BootAllocator, RootTaskImage};
 use kernel::cap::RawCap;
-use kernel::cores::Irqs;
+use kernel::cores::{CoreHandle, Irqs};
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::Thread;
 use kernel::token::Ptr;
@@ -21,8 +21,8 @@ use crate::platform::Platform;
 use crate::spaces::AddressSpaces;
 use crate::user_timer::InContext;
 
-/// The kernel of a core that has booted.
-pub type Booted<V, P> = &'static mut Kernel<Machine<V, P>>;
+/// A core that has booted.
+pub type Booted<V, P> = CoreHandle<Machine<V, P>>;
 
 /// An execution state of the cores, or a version of the architecture in that state.
 pub trait ExecutionState: Sized + 'static {

@@ -25,7 +25,6 @@ use abi::config::{DOMAINS, HARDWARE_DEBUG};
 use abi::registers::{MESSAGE_REGISTERS, REPLY, SYSCALL_BYTES};
 use abi::sizes::SLOT_BITS;
 use abi::{MessageInfo, Rights, Syscall};
-use kernel::Kernel;
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
@@ -97,17 +96,15 @@ const _: () = assert!(MESSAGE_REGISTERS == 4);
 
 /// Lets system calls take fast paths from now on, unless the processor lacks features that the assembly
 /// needs, or thread switches involve more than the assembly handles.
-pub fn enable<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
+pub fn enable<P: Platform>(arch: &X86_64<P>) {
     if !bases::has_instructions()
-        || kernel.arch.fpu.components() == 0
+        || arch.fpu.components() == 0
         || HARDWARE_DEBUG
         || DOMAINS > 1
         || BIG_LOCK
     {
         return;
     }
-    let address = core::ptr::from_mut(kernel) as usize;
-    kernel.arch.core.set_kernel(address);
     LStar::write(VirtAddr::new(system_call_entry::<P> as *const () as u64));
 }
 
@@ -254,6 +251,6 @@ extern "C" fn system_call_entry<P: Platform>() {
 
 /// The check after a fast path in kernels that check their own invariants.
 pub fn check<P: Platform>() {
-    // SAFETY: this is the only reference of the kernel entry.
-    unsafe { P::kernel() }.after_assembly();
+    // SAFETY: this is the only handle of the kernel entry.
+    unsafe { P::core() }.after_assembly();
 }

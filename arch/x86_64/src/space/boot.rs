@@ -41,7 +41,9 @@ pub fn boot_space<P: Platform>(
             window::object::<PageTable>(root.address),
         )
     };
-    kernel.each_core(|kernel| kernel.arch.asids.set_pool(pool.index, Some(pool_object)));
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.arch.asids.set_pool(pool.index, Some(pool_object)));
     kernel
         .arch
         .asids

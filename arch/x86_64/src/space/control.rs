@@ -50,7 +50,9 @@ pub fn invoke_control<P: Platform>(
     kernel[parent].set_cap(AnyCap::Untyped(full));
     // SAFETY: the untyped memory has no children, so it has no other use; zero is a valid, empty pool.
     let pool = unsafe { window::object::<AsidPool>(untyped.address) };
-    kernel.each_core(|kernel| kernel.arch.asids.set_pool(place, Some(pool)));
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.arch.asids.set_pool(place, Some(pool)));
     let cap = Cap::AsidPool(PoolCap {
         address: untyped.address,
         index: place,

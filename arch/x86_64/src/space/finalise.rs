@@ -33,7 +33,7 @@ fn give_up_identifier<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: RootCap)
     // SAFETY: the object exists until this returns.
     let root: Ptr<PageTable> = unsafe { window::object(cap.address) };
     if root_of(kernel, asid) == Some(root) {
-        kernel.each_core(|kernel| {
+        kernel.exclusive().each_core(|kernel| {
             kernel.arch.asids.set_root(&mut kernel.objects, asid, None);
         });
     }
@@ -51,7 +51,7 @@ fn remove_pool<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: PoolCap) {
     }
     let index = cap.index;
     let mut roots = [None; CORES];
-    kernel.each_core(|kernel| {
+    kernel.exclusive().each_core(|kernel| {
         let (id, root) = (kernel.core.id, kernel.arch.active_root);
         let holds = kernel.arch.asids.holds(&kernel.objects, index, root);
         roots[id] = holds.then_some(root);
@@ -59,5 +59,7 @@ fn remove_pool<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: PoolCap) {
     for root in roots.into_iter().flatten() {
         leave(kernel, root);
     }
-    kernel.each_core(|kernel| kernel.arch.asids.set_pool(index, None));
+    kernel
+        .exclusive()
+        .each_core(|kernel| kernel.arch.asids.set_pool(index, None));
 }

@@ -117,9 +117,11 @@ fn leave<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr) {
 fn on_other_cores<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr, remote: Remote) {
     let this = kernel.core.id;
     let mut used = false;
-    kernel.each_core(|kernel| used |= kernel.core.id != this && is_active(kernel, root));
+    kernel
+        .exclusive()
+        .each_core(|kernel| used |= kernel.core.id != this && is_active(kernel, root));
     if used {
-        kernel.on_other_cores(remote);
+        kernel.exclusive().on_other_cores(remote);
     }
 }
 

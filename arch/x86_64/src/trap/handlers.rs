@@ -7,6 +7,7 @@ use abi::breakpoint::SOFTWARE;
 use abi::config::HARDWARE_DEBUG;
 use kernel::Kernel;
 use kernel::arch::Irq;
+use kernel::cores::Local;
 use kernel::fastpath::SystemCall;
 use kernel::object::{Fault, Thread};
 use kernel::syscall::Interrupt;
@@ -30,7 +31,8 @@ pub fn system_call<P: Platform>(
     // SAFETY: the registers are part of the current thread's context.
     let thread = unsafe { Thread::of_context(context) };
     // SAFETY: this is the only kernel entry on this core.
-    let kernel = unsafe { P::kernel() };
+    let mut core = unsafe { P::core() };
+    let mut kernel = core.enter();
     let call = SystemCall {
         thread,
         number,
@@ -39,34 +41,43 @@ pub fn system_call<P: Platform>(
     };
     if let Some(next) = kernel.take_fast_path(&call) {
         let registers = &raw const kernel[next].context.registers;
-        // SAFETY: they are those of the current thread. No reference is used any more.
+        kernel.exit();
+        // SAFETY: they are those of the current thread. The handle is not used any more.
         unsafe { return_to(registers) }
     }
     kernel.handle_syscall_in_general();
-    // SAFETY: the core is set up; the reference is not used any more.
+    kernel.exit();
+    // SAFETY: the core is set up; the handle is not used any more.
     unsafe { return_to_user() }
 }
 
 /// An exception of a user, or an interrupt.
 pub fn trap<P: Platform>(vector: u64, error: u64) {
     // SAFETY: this is the only kernel entry on this core.
-    let kernel = unsafe { P::kernel() };
+    let mut core = unsafe { P::core() };
     match vector {
-        0..vectors::FIRST_INTERRUPT => {
+        0..vectors::FIRST_INTERRUPT => core.handle_exception(|kernel| {
             if vector == exception::GENERAL_PROTECTION
                 && let Some(thread) = kernel.core.current
             {
                 kernel.objects[thread].context.make_returnable();
             }
-            let fault = match vector {
-                exception::DEBUG if HARDWARE_DEBUG => match debug::exception(kernel) {
-                    Some(fault) => fault,
-                    None => return,
-                },
-                _ => fault(vector, error),
-            };
-            kernel.handle_fault(fault);
+            match vector {
+                exception::DEBUG if HARDWARE_DEBUG => debug::exception(kernel),
+                _ => Some(fault(vector, error)),
+            }
+        }),
+        vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE => {
+            core.handle_exception(|kernel| software_interrupt(kernel, vector));
         }
+        _ => interrupt(&mut core.enter(), vector),
+    }
+}
+
+/// Handles an interrupt.
+#[inline(always)]
+fn interrupt<P: Platform>(kernel: &mut Local<'_, X86_64<P>>, vector: u64) {
+    match vector {
         vectors::FIRST_USER..=vectors::LAST_USER => {
             let irq = Irq((vector - vectors::IRQ_BASE) as usize);
             kernel.handle_interrupt(Interrupt::Line(irq));
@@ -82,7 +93,6 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
             kernel.arch.local_apic.end_of_interrupt();
             kernel.handle_interrupt(Interrupt::Core);
         }
-        vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE => software_interrupt(kernel, vector),
         _ => kernel.handle_interrupt(Interrupt::Spurious),
     }
 }
@@ -112,16 +122,14 @@ fn fault(vector: u64, error: u64) -> Fault {
 
 /// The `int` instruction is no system call: it is handled as one that does not exist, with the vector in its
 /// number.
-fn software_interrupt<P: Platform>(kernel: &mut Kernel<X86_64<P>>, vector: u64) {
+fn software_interrupt<P: Platform>(kernel: &mut Kernel<X86_64<P>>, vector: u64) -> Option<Fault> {
     const INT_BYTES: u64 = 2;
     const RAX: usize = 0;
-    let Some(thread) = kernel.core.current else {
-        return;
-    };
+    let thread = kernel.core.current?;
     let registers = &mut kernel[thread].context.registers;
     registers.restart = registers.rip - INT_BYTES;
     let number = vector << 24 | registers.general[RAX] & 0xff_ffff;
-    kernel.handle_fault(Fault::UnknownSyscall {
+    Some(Fault::UnknownSyscall {
         number: number as usize,
-    });
+    })
 }

@@ -119,12 +119,13 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         stack: address_of!(image_end),
     };
     // SAFETY: this is boot; the kernel's page tables are in use and the features enabled.
-    let kernel = unsafe { state::init(X86_64::<Pc99>::new(machine)) };
+    let mut core = unsafe { state::init(X86_64::<Pc99>::new(machine)) };
+    let mut kernel = core.enter_exclusive();
     #[cfg(not(feature = "smp"))]
     let nodes = 1;
     // SAFETY: the first core calls this once, and memory below 1 MiB is not in use.
     #[cfg(feature = "smp")]
-    let nodes = unsafe { smp::start_others(kernel, features, acpi.as_ref()) };
+    let nodes = unsafe { smp::start_others(&mut kernel, features, acpi.as_ref()) };
 
     let memory_map = information.memory_map_record();
     let vbe = information.vbe_record();
@@ -155,10 +156,11 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         nodes,
         io_page_table_levels: usize::MAX,
     };
-    kernel::boot::start(kernel, &parameters);
+    kernel::boot::start(&mut kernel, &parameters);
+    kernel.exit();
     #[cfg(feature = "smp")]
     smp::let_go();
-    // SAFETY: everything is initialised, and no reference to the kernel is used after this.
+    // SAFETY: everything is initialised, and the handle is not used after this.
     unsafe { trap::return_to_user() }
 }
 

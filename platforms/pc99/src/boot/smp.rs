@@ -161,7 +161,7 @@ extern "C" fn start_core() -> ! {
     let features = common.features();
     // SAFETY: this is boot of this core; the first core has created the page tables and the mapping of the
     // local APIC registers, which are at the same address for each core.
-    let kernel = unsafe {
+    let mut core = unsafe {
         features.enable();
         tlb::load_root(common.root());
         let local_apic = LocalApic::enable(features.x2apic, registers);
@@ -173,8 +173,8 @@ extern "C" fn start_core() -> ! {
     while !GO.load(Ordering::Acquire) {
         kernel::sync::spin_loop();
     }
-    kernel.join();
-    // SAFETY: everything is initialised, and no reference to the kernel is used after this.
+    core.join();
+    // SAFETY: everything is initialised, and the handle is not used after this.
     unsafe { trap::return_to_user() }
 }
 

@@ -1,13 +1,19 @@
 //! Machines with several cores. One core acts at a time; meanwhile the others are in user mode or
-//! idle, never in the kernel.
+//! idle, never in the kernel, except in [`Machine::syscall_among_ipis`].
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use abi::Syscall;
+use abi::registers::SYSCALL;
+use kernel::arch::UserContext;
 
 use kernel::invariants::check_core;
 use kernel::syscall::Interrupt;
 use kernel::{Kernel, Kernels};
 
-use super::{Answer, Budget, Machine, Spec, Task};
+use super::{Answer, Budget, Machine, Message, Operands, Spec, Task};
 use crate::CPtr;
 use crate::arch::Host;
 
@@ -21,12 +27,13 @@ pub fn handle_requests(core: usize) {
     // SAFETY: a machine that has several cores sets it before one of them waits for another.
     if let Some(kernels) = unsafe { KERNELS.get().as_ref() } {
         // SAFETY: the waiting core has no reference to that kernel, and no other core runs.
-        let kernel = unsafe { kernels.get(core) };
+        let mut handle = unsafe { kernels.handle(core) };
         // On real hardware, the core takes an IPI or already waits for the entry lock.
-        if let Some(thread) = kernel.core.current {
-            kernel[thread].context.enter_otherwise();
-        }
-        kernel.handle_requests();
+        handle.handle_request(|kernel| {
+            if let Some(thread) = kernel.core.current {
+                kernel[thread].context.enter_otherwise();
+            }
+        });
     }
 }
 
@@ -72,6 +79,54 @@ impl Machine {
         task
     }
 
+    /// The running task of this core makes a system call while the other cores take IPIs again and again: all
+    /// at the same time, each core on a thread of the host.
+    ///
+    /// # Panics
+    /// As [`Machine::syscall`].
+    pub fn syscall_among_ipis(
+        &mut self,
+        task: Task,
+        call: Syscall,
+        operands: Operands,
+        message: &Message,
+    ) {
+        self.prepare(task, operands, message);
+        self.expect_running(task);
+        let context = &mut self.kernel[task.thread].context;
+        context.set_result(SYSCALL, call.number());
+        context.advance_to_syscall();
+        context.enter_syscall();
+        let (acting, cores) = (self.kernel.core.id, self.kernel.cores());
+        for core in (0..cores).filter(|core| *core != acting) {
+            let kernel = self.kernel_of(core);
+            if let Some(thread) = kernel.core.current {
+                kernel[thread].context.enter_otherwise();
+            }
+        }
+        let (kernels, done) = (self.place.kernels(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            for core in 0..cores {
+                let done = &done;
+                scope.spawn(move || {
+                    // SAFETY: each core has one host thread, and the machine's reference is not used meanwhile.
+                    let mut handle = unsafe { kernels.handle(core) };
+                    if core == acting {
+                        handle.handle_syscall();
+                        done.store(true, Ordering::Release);
+                    }
+                    while !done.load(Ordering::Acquire) {
+                        handle.enter().handle_interrupt(Interrupt::Core);
+                        thread::yield_now();
+                    }
+                });
+            }
+        });
+        // SAFETY: it replaces the only other reference.
+        self.kernel = unsafe { kernels.get(acting) };
+        self.settle();
+    }
+
     /// Makes this core the acting one.
     pub fn turn_to(&mut self, core: usize) {
         let time = self.kernel.arch.time.get();
@@ -85,7 +140,7 @@ impl Machine {
         let acting = self.kernel.core.id;
         for core in (0..self.kernel.cores()).filter(|core| *core != acting) {
             // SAFETY: the machine is borrowed, so no mutable reference is in use.
-            let kernel = unsafe { self.place.kernels().get(core) };
+            let kernel = unsafe { self.place.kernels().read(core) };
             if !kernel.is_remotely_modified() {
                 if let Err(violation) = check_core(kernel) {
                     panic!("core {core}: {violation:x?}, at {} µs", self.now());

@@ -2,8 +2,8 @@
 
 use abi::registers::{CAP, DESTINATION, INFO, MESSAGE_REGISTERS, MR, REPLY, SYSCALL};
 use abi::{IpcBuffer, MessageInfo, Syscall};
-use kernel::Kernel;
 use kernel::arch::{Irq, UserContext};
+use kernel::cores::CoreHandle;
 use kernel::object::{Fault, Thread};
 use kernel::syscall::Interrupt;
 use kernel::time::Ticks;
@@ -54,7 +54,7 @@ impl Machine {
         self.expect_running(task);
         self.kernel[task.thread].context.enter_otherwise();
         self.note_entry(Cause::Fault);
-        self.enter(|kernel| kernel.handle_fault(fault));
+        self.enter(|core| core.handle_fault(fault));
         self.settle();
     }
 
@@ -121,7 +121,7 @@ impl Machine {
     /// # Panics
     /// If the kernel itself never comes to rest.
     #[cfg(feature = "smp")]
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let (acting, mut sent) = (self.kernel.core.id, 0);
         loop {
             self.spread_time();
@@ -191,7 +191,7 @@ impl Machine {
                 if self.log.is_some() {
                     self.note_entry(self.call_of(thread));
                 }
-                self.enter(Kernel::handle_syscall);
+                self.enter(CoreHandle::handle_syscall);
             } else if self.is_called() {
                 continue;
             } else {
@@ -220,13 +220,13 @@ impl Machine {
             Interrupt::Line(line) => Cause::Line(line.0),
             _ => Cause::Timer,
         });
-        self.enter(|kernel| kernel.handle_interrupt(interrupt));
+        self.enter(|core| core.enter().handle_interrupt(interrupt));
     }
 
-    fn enter(&mut self, entry: impl FnOnce(&mut Kernel<Host>)) {
+    fn enter(&mut self, entry: impl FnOnce(&mut CoreHandle<Host>)) {
         let before = self.kernel.arch.time.get();
         let context = self.kernel.core.current_context;
-        entry(self.kernel);
+        self.with_core(entry);
         self.entries += 1;
         // The kernel's own execution is charged to the context that was current at entry.
         if let (Some(context), Some(history)) = (context, &mut self.history) {
@@ -236,6 +236,16 @@ impl Machine {
         // Takes most of the time in Miri, which checks something else.
         if cfg!(not(miri)) {
             self.check();
+        }
+    }
+
+    /// Lets this core enter the kernel, and does nothing else.
+    pub fn with_core(&mut self, entry: impl FnOnce(&mut CoreHandle<Host>)) {
+        let core = self.kernel.core.id;
+        // SAFETY: the machine's reference to the kernel is not used during the entry, and is replaced after it.
+        unsafe {
+            entry(&mut self.place.kernels().handle(core));
+            self.kernel = self.place.kernels().get(core);
         }
     }
 

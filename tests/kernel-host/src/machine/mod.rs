@@ -118,7 +118,6 @@ pub struct Machine {
     next_slot: CPtr,
     pool: CPtr,
     bell: Option<Bell>,
-    #[cfg_attr(not(feature = "smp"), expect(dead_code, reason = "to be freed"))]
     place: Place,
     // Dropped last: the kernel's objects lie in this memory.
     arena: Arena,
@@ -183,12 +182,13 @@ impl Machine {
             nodes: cores,
             io_page_table_levels: usize::MAX,
         };
-        // SAFETY: no other reference to it exists.
-        start(unsafe { place.kernels().get(0) }, &parameters);
+        // SAFETY: no other handle of it exists.
+        let mut first = unsafe { place.kernels().handle(0) };
+        start(&mut first.enter_exclusive(), &parameters);
         #[cfg(feature = "smp")]
         for core in 1..cores {
-            // SAFETY: no other reference to it exists yet.
-            unsafe { place.kernels().get(core) }.join();
+            // SAFETY: no other handle of it exists.
+            unsafe { place.kernels().handle(core) }.join();
         }
 
         // SAFETY: as above; each core may have used the kernels of the others.

@@ -104,3 +104,34 @@ fn a_server_and_its_clients_are_on_two_cores() {
     assert_eq!(machine.on(1, |machine| machine.running()), "none");
     assert_eq!(machine.on(0, |machine| machine.running()), "here");
 }
+
+/// The cores really run at the same time: one waits for the entry lock and answers remote calls while the other uses
+/// its kernel.
+#[cfg(feature = "smp")]
+#[test]
+fn a_core_waits_while_another_uses_its_kernel() {
+    use abi::Syscall;
+    use kernel_host::Operands;
+
+    let mut machine = Machine::with_cores(2);
+    let there = machine.spawn_on(1, Spec::new("there", 10).active());
+    let root = machine.root;
+    for (method, words) in [
+        (Method::TcbReadRegisters, &[0, 2][..]),
+        (Method::TcbSetPriority, &[20]),
+        (Method::TcbSuspend, &[]),
+        (Method::TcbResume, &[]),
+    ] {
+        let operands = Operands {
+            cap: there.tcb,
+            ..Operands::default()
+        };
+        let message = Message::new(method.number(), words).with_caps(match method {
+            Method::TcbSetPriority => &[slots::INIT_THREAD_TCB],
+            _ => &[],
+        });
+        machine.syscall_among_ipis(root, Syscall::Call, operands, &message);
+        assert_eq!(machine.received(root).label, 0, "{method:?}");
+    }
+    assert_eq!(machine.on(1, |machine| machine.running()), "there");
+}

@@ -1,10 +1,10 @@
 //! Boot: from the first Rust code to the initial thread.
 
 use abi::BootInfoRecord;
+use kernel::Kernels;
 use kernel::arch::{Arch, PhysAddr};
 use kernel::boot::{BootParameters, RootTaskImage, start};
-use kernel::cores::Irqs;
-use kernel::{Kernel, Kernels};
+use kernel::cores::{CoreHandle, Irqs};
 
 #[cfg(feature = "smp")]
 use super::core_local;
@@ -22,12 +22,11 @@ const PAGE: usize = 4096;
 const DEVICE_TOP: u64 = 1 << 32;
 
 /// Sets up the machine, then the kernel and the initial thread.
-#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
     irqs: Irqs<Machine<V, P>>,
     root_task: &RootTaskImage,
-) -> &'static mut Kernel<Machine<V, P>> {
+) -> CoreHandle<Machine<V, P>> {
     #[cfg(feature = "smp")]
     core_local::start(0, kernel_space::stack_end_address());
     trap::start::<V>();
@@ -58,14 +57,15 @@ pub(crate) fn boot<V: Version, P: Platform>(
     );
 
     // SAFETY: this is called once.
-    let kernel = unsafe { kernels.make(0, Machine::new(devices), irqs) };
+    let mut core = unsafe { kernels.make(0, Machine::new(devices), irqs) };
+    let mut kernel = core.enter_exclusive();
     #[cfg(not(feature = "smp"))]
     let nodes = 1;
     #[cfg(feature = "smp")]
     let nodes = {
         core_local::own().set_kernel(kernels.address(0));
         kernel.arch.lines.join();
-        start_others(kernel)
+        start_others(&mut kernel)
     };
     let up = |address: PhysAddr| PhysAddr(address.0.next_multiple_of(PAGE));
     let ram = [up(image_end)..used.start, up(used_end)..window_end];
@@ -74,7 +74,7 @@ pub(crate) fn boot<V: Version, P: Platform>(
     reserved[1..=P::RESERVED.len()].clone_from_slice(P::RESERVED);
     let tree = [(BootInfoRecord::DeviceTree, P::DEVICE_TREE)];
     start(
-        kernel,
+        &mut kernel,
         &BootParameters {
             root_task: *root_task,
             ram: &ram,
@@ -89,14 +89,15 @@ pub(crate) fn boot<V: Version, P: Platform>(
             io_page_table_levels: 0,
         },
     );
+    kernel.exit();
     #[cfg(feature = "smp")]
     smp::let_go();
-    kernel
+    core
 }
 
 /// Starts the secondary cores. Returns the number of cores.
 #[cfg(feature = "smp")]
-fn start_others<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> usize {
+fn start_others<V: Version, P: Platform>(kernel: &mut kernel::Kernel<Machine<V, P>>) -> usize {
     let entry = kernel_space::core_entry::<V, P>();
     kernel_space::map_core_entry::<V, P>(true);
     let count = smp::start_others(&kernel.arch.timer, |core| {
@@ -110,11 +111,10 @@ fn start_others<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> 
 
 /// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
-#[expect(clippy::mut_from_ref, reason = "it creates the kernel")]
 pub(crate) fn boot_core<V: Version, P: Platform>(
     kernels: &'static Kernels<Machine<V, P>>,
     number: usize,
-) -> &'static mut Kernel<Machine<V, P>> {
+) -> CoreHandle<Machine<V, P>> {
     core_local::start(number, smp::stack_end(number));
     trap::start::<V>();
     P::join_caches();

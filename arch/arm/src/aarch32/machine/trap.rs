@@ -3,7 +3,8 @@
 use core::cell::UnsafeCell;
 
 use aarch32_cpu::register::{Dfar, Dfsr, Ifsr, SysRegRead};
-use kernel::Kernel;
+use kernel::arch::UserContext;
+use kernel::cores::CoreHandle;
 use kernel::object::Fault;
 use kernel::sched::CORES;
 
@@ -45,36 +46,34 @@ pub(crate) fn start<V: Version>() {
 const STATUS: u32 = 0x3fff;
 
 /// Handles an undefined instruction of the current thread.
-pub fn undefined<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
-    let fault = Fault::UserException { number: 0, code: 0 };
-    let acquire = |kernel: &mut Kernel<_>| {
-        fpu::acquire(kernel)
+pub fn undefined<V: Version, P: Platform>(core: &mut CoreHandle<Machine<V, P>>) {
+    core.handle_exception(|kernel| {
+        let continues = fpu::acquire(kernel)
             || P::Timer::FOR_USERS
                 && super::undefined::names_timer(kernel)
-                && user_timer::acquire(kernel)
-    };
-    kernel.handle_unit_off(acquire, fault);
+                && user_timer::acquire(kernel);
+        (!continues).then_some(Fault::UserException { number: 0, code: 0 })
+    });
 }
 
 /// Handles a failed instruction fetch of the current thread.
-pub fn prefetch_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
+pub fn prefetch_abort<V: Version, P: Platform>(core: &mut CoreHandle<Machine<V, P>>) {
     let status = (<Ifsr as SysRegRead>::read_raw() & STATUS) as usize;
-    let Some(thread) = kernel.core.current else {
-        return;
-    };
-    let address = kernel::arch::UserContext::next_pc(&kernel[thread].context);
-    kernel.handle_fault(Fault::Vm {
-        address,
-        status,
-        instruction: true,
+    core.handle_exception(|kernel| {
+        let thread = kernel.core.current?;
+        Some(Fault::Vm {
+            address: kernel[thread].context.next_pc(),
+            status,
+            instruction: true,
+        })
     });
 }
 
 /// Handles a failed memory access of the current thread.
-pub fn data_abort<V: Version, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
+pub fn data_abort<V: Version, P: Platform>(core: &mut CoreHandle<Machine<V, P>>) {
     let status = (<Dfsr as SysRegRead>::read_raw() & STATUS) as usize;
     let address = <Dfar as SysRegRead>::read_raw() as usize;
-    kernel.handle_fault(Fault::Vm {
+    core.handle_fault(Fault::Vm {
         address,
         status,
         instruction: false,

@@ -25,8 +25,8 @@
     str     lr, [r8]
     dmb     ish
     ldrb    r9, [r9]
-    ldrb    r8, [r12, #{REMOTELY_MODIFIED}]
     dmb     ish
+    ldrb    r8, [r12, #{REMOTELY_MODIFIED}]
     orrs    r9, r9, r8
     bne     9b
     .endif

@@ -1,0 +1,202 @@
+//! Exclusive mode: the way to the kernels of other cores.
+
+use super::CORES;
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::object::{Thread, ThreadState};
+use crate::token::Ptr;
+
+/// A set of cores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CoreSet(u64);
+
+impl CoreSet {
+    pub(super) const EMPTY: Self = Self(0);
+
+    /// Adds a core. Returns whether it was absent.
+    fn insert(&mut self, core: usize) -> bool {
+        let before = self.0;
+        self.0 |= 1 << core;
+        self.0 != before
+    }
+
+    pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        for core in 0..CORES {
+            if !keep(core) {
+                self.0 &= !(1 << core);
+            }
+        }
+    }
+
+    pub(super) fn for_each(self, mut work: impl FnMut(usize)) {
+        let mut rest = self.0;
+        while rest != 0 {
+            work(rest.trailing_zeros() as usize);
+            rest &= rest - 1;
+        }
+    }
+}
+
+/// A remote call.
+pub(super) enum RemoteRequest<A: Arch> {
+    /// To write back what methods of a thread can read and set.
+    WriteBack(Ptr<Thread<A>>),
+    /// To write back all that it holds of a thread, and to forget the thread.
+    Release(Ptr<Thread<A>>),
+    /// An operation of the architecture.
+    Arch(A::Remote),
+}
+
+// SAFETY: a core in exclusive mode may use all handles; the other core carries out the request for it, while
+// it waits.
+unsafe impl<A: Arch> Send for RemoteRequest<A> {}
+
+/// A core in exclusive mode: it may access the kernels of other cores, one at a time. The reference to another
+/// core's kernel borrows this value, and with it this core's kernel.
+pub struct Exclusive<'k, A: Arch>(&'k mut Kernel<A>);
+
+impl<A: Arch> Kernel<A> {
+    /// This core, which is in exclusive mode: its entry is not core-local.
+    ///
+    /// # Panics
+    /// If it is in shared mode. This is the one place where the mode is checked.
+    #[inline(always)]
+    pub fn exclusive(&mut self) -> Exclusive<'_, A> {
+        assert!(
+            self.entry_lock.is_exclusive(),
+            "a remote access needs exclusive mode"
+        );
+        Exclusive(self)
+    }
+
+    /// Carries out a remote call.
+    pub(super) fn perform(&mut self, request: RemoteRequest<A>) {
+        match request {
+            RemoteRequest::WriteBack(thread) => A::write_back_thread(self, thread),
+            RemoteRequest::Release(thread) => A::release_thread(self, thread),
+            RemoteRequest::Arch(remote) => A::perform(self, remote),
+        }
+    }
+}
+
+impl<'k, A: Arch> Exclusive<'k, A> {
+    /// The kernel of another core.
+    fn other(self, core: usize) -> &'k mut Kernel<A> {
+        debug_assert_ne!(core, self.0.core.id);
+        // SAFETY: this core is in exclusive mode, so that no other core is in the kernel: a core that waits for the
+        // entry lock has no reference to its kernel, unless this core waits for its answer, without this value. The
+        // reference borrows this core's kernel, which is the way to all others.
+        unsafe { self.0.entry_lock.kernels.get(core) }
+    }
+
+    /// The same value for a while.
+    const fn reborrow(&mut self) -> Exclusive<'_, A> {
+        Exclusive(self.0)
+    }
+
+    /// The kernel of another core, which is marked as remotely modified.
+    #[inline(never)]
+    pub(super) fn access(self, core: usize) -> &'k mut Kernel<A> {
+        let is_first = self.0.entry_lock.accessed_cores.insert(core);
+        let other = self.other(core);
+        if is_first {
+            other.entry_lock.remotely_modified = true;
+            other.account_before_remote_access();
+        }
+        other
+    }
+
+    /// Calls `work` for the kernel of each core.
+    pub fn each_core(&mut self, mut work: impl FnMut(&mut Kernel<A>)) {
+        for core in 0..self.0.cores() {
+            if core == self.0.core.id {
+                work(self.0);
+            } else {
+                work(self.reborrow().other(core));
+            }
+        }
+    }
+
+    /// The same, and marks the other cores as remotely modified.
+    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Kernel<A>)) {
+        for core in 0..self.0.cores() {
+            work(self.0.kernel_of(core));
+        }
+    }
+
+    /// Remote call: another core carries out a request while it waits for the entry lock. Returns when it
+    /// has. This core has no reference to the other kernel meanwhile.
+    fn call(&mut self, core: usize, request: RemoteRequest<A>) {
+        let kernels = self.0.entry_lock.kernels;
+        if !kernels.entry_lock.is_waiting(core) {
+            self.0.arch.interrupt_core(core);
+        }
+        // SAFETY: only the core in exclusive mode makes remote calls.
+        unsafe { kernels.requests[core].call(request, || A::wait_for(core)) };
+    }
+
+    /// Remote call of an operation of the architecture on all other cores. Returns when they have carried it
+    /// out.
+    pub fn on_other_cores(&mut self, remote: A::Remote) {
+        for core in 0..self.0.cores() {
+            if core != self.0.core.id {
+                self.call(core, RemoteRequest::Arch(remote));
+            }
+        }
+    }
+
+    /// Stalls a remote thread: makes sure that another core neither runs it nor holds any of its registers.
+    /// If the core ran it, it reloads the thread, if that can still run, when it next leaves the kernel.
+    pub(crate) fn stall_remote_thread(&mut self, thread: Ptr<Thread<A>>) {
+        self.stall_remote_thread_with(thread, RemoteRequest::WriteBack(thread));
+    }
+
+    fn stall_remote_thread_with(&mut self, thread: Ptr<Thread<A>>, request: RemoteRequest<A>) {
+        let core = usize::from(self.0[thread].core);
+        if core == self.0.core.id {
+            return;
+        }
+        let other = self.reborrow().other(core);
+        let runs = other.core.current == Some(thread);
+        if !runs && !other.arch.holds(thread) {
+            return;
+        }
+        if runs {
+            self.reborrow().access(core).core.reload = true;
+        }
+        self.call(core, request);
+    }
+
+    /// The registers of a thread are replaced, after [`Exclusive::stall_remote_thread`]. If it has entered the
+    /// kernel on another core and waits for the entry lock there, it no longer asks for what it asked for.
+    pub(crate) fn drop_remote_entry(&mut self, thread: Ptr<Thread<A>>) {
+        let core = usize::from(self.0[thread].core);
+        if core != self.0.core.id
+            && self.reborrow().other(core).core.current == Some(thread)
+            && matches!(self.0[thread].state, ThreadState::Running)
+        {
+            self.0[thread].state = ThreadState::Restart;
+        }
+    }
+
+    /// A thread is deleted: no core may hold its registers any longer.
+    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
+        let core = self.0[thread].core.into();
+        self.detach_from_core(thread, core);
+    }
+
+    #[cold]
+    pub(super) fn detach_from_core(&mut self, thread: Ptr<Thread<A>>, core: usize) {
+        if core == self.0.core.id {
+            A::release_thread(self.0, thread);
+        } else {
+            self.stall_remote_thread_with(thread, RemoteRequest::Release(thread));
+        }
+        if self.0.core_of(core as u8).current == Some(thread) {
+            let owner = self.0.kernel_of(core);
+            owner.core.current = None;
+            owner.core.reload = true;
+            owner.choose_again();
+        }
+    }
+}

@@ -28,7 +28,7 @@ impl<'a> Search<'a> {
         if *rate > supplied {
             return Err(Error::Overload {
                 what: self.what.into(),
-                needed: parts_per_million(rate) + 1,
+                needed: parts_per_million(rate).saturating_add(1),
                 supplied: parts_per_million(&supplied),
             });
         }

@@ -35,7 +35,7 @@ pub fn tardiness(tasks: &[Task], cores: usize) -> Result<Finding<Vec<Time>>> {
     if used > set.capacity {
         return Err(Error::Overload {
             what: "the task set".into(),
-            needed: crate::supply::parts_per_million(&used) + 1,
+            needed: crate::supply::parts_per_million(&used).saturating_add(1),
             supplied: cores as u64 * 1_000_000,
         });
     }

@@ -72,6 +72,13 @@ fn an_overload_is_named() {
     );
 }
 
+#[test]
+fn the_largest_overload_is_told_as_well() {
+    let task = task(1 << 45, 1, 1 << 46);
+    let error = response_time(&task, &[], Time::ZERO, &Processor).unwrap_err();
+    assert!(matches!(error, Error::Overload { .. }), "{error}");
+}
+
 /// At full utilisation with blocking, the busy window never ends.
 #[test]
 fn a_search_without_end_is_given_up() {

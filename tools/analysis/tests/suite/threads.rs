@@ -61,6 +61,20 @@ fn one_request_blocks() {
     assert_eq!(core.demand(1), ns(8));
 }
 
+/// They interfere, and their requests do not count a second time as blocking.
+#[test]
+fn threads_of_equal_priority_wait_for_each_other() {
+    let requests = || vec![call(0, 1, 2)];
+    let threads = vec![thread(3, 20, 5, requests()), thread(4, 20, 5, requests())];
+    let core = core(threads, vec![server("shared", 5)]);
+    let bounds = [0, 1].map(|place| thread_response(&core, place).unwrap().value.response);
+    assert_eq!(
+        bounds.each_ref().map(|response| response.bound),
+        [11, 11].map(ns)
+    );
+    assert_eq!(bounds.map(|response| response.blocking), [0, 0].map(ns));
+}
+
 #[test]
 fn nested_requests_count_as_a_whole() {
     let mut outer = server("outer", 9);

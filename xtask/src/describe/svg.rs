@@ -1,7 +1,9 @@
-//! A system as a drawing: components from callers to servers, what connects them, and the time of the cores.
+//! A system as a drawing: components from callers to servers, with their memory and devices; what connects
+//! them; and the time of the cores.
 
 use std::fmt::Write;
 
+use system_description::file::Rights;
 use system_description::system::{ComponentId, FaultAction, System, Time, TimeoutAction, WHOLE};
 
 use super::table::{percent, time_of};
@@ -13,6 +15,8 @@ const BOX: f64 = 176.0;
 /// The least height of a box, and the height that each of its connections takes.
 const HEIGHT: f64 = 74.0;
 const PORT: f64 = 18.0;
+/// The height of a line of text.
+const LINE: f64 = 14.0;
 /// The distances between boxes.
 const BESIDE: f64 = 150.0;
 const BELOW: f64 = 26.0;
@@ -21,7 +25,7 @@ const LETTER: f64 = 5.8;
 /// The bars of the cores.
 const BAR: f64 = 22.0;
 const COLOURS: [&str; 6] = [
-    "#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377",
+    "#4477aa", "#228833", "#aa3377", "#b8860b", "#cc4455", "#0e7c86",
 ];
 
 /// What a line means.
@@ -30,15 +34,13 @@ enum Line {
     Call,
     Signal,
     Fault,
-    Memory,
 }
 
 impl Line {
-    const ALL: [(Self, &str); 4] = [
+    const ALL: [(Self, &str); 3] = [
         (Self::Call, "call"),
         (Self::Signal, "signal"),
         (Self::Fault, "fault, timeout"),
-        (Self::Memory, "memory, device"),
     ];
 
     const fn colour(self) -> &'static str {
@@ -46,13 +48,12 @@ impl Line {
             Self::Call => "#222222",
             Self::Signal => "#228833",
             Self::Fault => "#cc3311",
-            Self::Memory => "#7788aa",
         }
     }
 
     const fn dash(self) -> &'static str {
         match self {
-            Self::Call | Self::Memory => "none",
+            Self::Call => "none",
             Self::Signal => "6 4",
             Self::Fault => "2 3",
         }
@@ -72,7 +73,9 @@ struct Edge {
 #[derive(Clone, Debug, Default)]
 struct Node {
     name: String,
-    lines: Vec<String>,
+    lines: [String; 3],
+    /// Memory and devices.
+    things: Vec<String>,
     fill: &'static str,
     dashed: bool,
     /// The share of a core, in billionths.
@@ -100,7 +103,7 @@ pub(super) fn draw(system: &System) -> String {
     let columns = nodes.iter().map(|node| node.column + 1).max().unwrap_or(1) as f64;
     let width = (2.0 * MARGIN + columns * BOX + (columns - 1.0) * gap).max(640.0);
     let cores = system.cores();
-    let height = bottom + 60.0 + cores.len() as f64 * (BAR + 14.0);
+    let height = bottom + 64.0 + cores.len() as f64 * (BAR + 14.0);
 
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
@@ -124,12 +127,12 @@ pub(super) fn draw(system: &System) -> String {
     draw_edges(&mut svg, &nodes, &edges, gap);
     nodes.iter().for_each(|node| draw_node(&mut svg, node));
     draw_time(&mut svg, system, &cores, width, bottom);
-    legend(&mut svg, width, &edges);
+    legend(&mut svg, [width, height], &edges);
     svg.push_str("</svg>\n");
     svg
 }
 
-/// Boxes and connections: components first, then shared memory and devices.
+/// Boxes and connections.
 fn graph(system: &System) -> (Vec<Node>, Vec<Edge>) {
     let mut nodes: Vec<Node> = system
         .components
@@ -141,49 +144,6 @@ fn graph(system: &System) -> (Vec<Node>, Vec<Edge>) {
         connections(system, id, &mut edges);
     }
     columns(&mut nodes, &edges);
-    let last = nodes.iter().map(|node| node.column + 1).max().unwrap_or(0);
-    let thing = |name: &str, line: String| Node {
-        name: name.to_string(),
-        lines: vec![line],
-        fill: "#f4f1e8",
-        column: last,
-        ..Node::default()
-    };
-    for (place, region) in system.regions.iter().enumerate() {
-        for id in system.ids() {
-            for map in system[id].maps.iter().filter(|map| map.region.0 == place) {
-                let label = format!("{:?}", map.rights)
-                    .to_lowercase()
-                    .replace("readwrite", "read, write");
-                edges.push(Edge {
-                    from: id.0,
-                    to: nodes.len(),
-                    line: Line::Memory,
-                    label,
-                });
-            }
-        }
-        nodes.push(thing(&region.name, format!("memory, {}", region.size)));
-    }
-    for id in system.ids() {
-        for device in &system[id].devices {
-            let line = device.resources.title.clone();
-            edges.push(Edge {
-                from: id.0,
-                to: nodes.len(),
-                line: Line::Memory,
-                label: "drives".to_string(),
-            });
-            nodes.push(thing(
-                &device.device,
-                if line.is_empty() {
-                    "device".to_string()
-                } else {
-                    line
-                },
-            ));
-        }
-    }
     (nodes, edges)
 }
 
@@ -205,9 +165,22 @@ fn component(system: &System, one: &system_description::system::Component) -> No
     if !system.schedule.is_empty() {
         let _ = write!(place, ", {}", system[one.domain]);
     }
+    let maps = one.maps.iter().map(|map| {
+        let verb = match map.rights {
+            Rights::Read => "reads",
+            Rights::ReadWrite => "writes",
+            Rights::ReadExecute => "executes",
+        };
+        format!("{verb} {}", system[map.region].name)
+    });
+    let devices = one
+        .devices
+        .iter()
+        .map(|device| format!("drives {}", device.device));
     Node {
         name: one.name.clone(),
-        lines: vec![program.to_string(), place, time_of(one.time)],
+        lines: [program.to_string(), place, time_of(one.time)],
+        things: maps.chain(devices).collect(),
         fill: if one.time.is_passive() {
             "#ffffff"
         } else {
@@ -290,13 +263,11 @@ fn columns(nodes: &mut [Node], edges: &[Edge]) {
 /// Places the boxes of each column, those with like neighbours side by side.
 fn place(nodes: &mut [Node], edges: &[Edge], gap: f64) {
     for (index, node) in nodes.iter_mut().enumerate() {
-        let from = edges.iter().filter(|edge| edge.from == index).count();
-        let to = edges.iter().filter(|edge| edge.to == index).count();
-        node.height = HEIGHT.max(from.max(to) as f64 * PORT + 16.0);
+        let meets = |edge: &&Edge| edge.from == index || edge.to == index;
+        let ports = edges.iter().filter(meets).count() as f64 * PORT;
+        let own = HEIGHT + 4.0 + node.things.len() as f64 * LINE;
+        node.height = own.max(ports + 16.0);
         node.x = MARGIN + node.column as f64 * (BOX + gap);
-        if node.lines.len() == 1 {
-            node.height = node.height.max(44.0) - 30.0 + 6.0;
-        }
     }
     let columns = nodes.iter().map(|node| node.column + 1).max().unwrap_or(0);
     let mut heights = Vec::new();
@@ -330,25 +301,15 @@ fn place(nodes: &mut [Node], edges: &[Edge], gap: f64) {
     }
 }
 
-/// The height at which a connection meets a side of a box: they are spread in the order of their other ends.
-fn port(nodes: &[Node], edges: &[Edge], index: usize, leaves: bool) -> f64 {
-    let edge = &edges[index];
-    let ends = |edge: &Edge| {
-        if leaves {
-            (edge.from, edge.to)
-        } else {
-            (edge.to, edge.from)
-        }
-    };
-    let (own, _) = ends(edge);
+/// The height at which a connection meets a box: all of its connections are spread in the order of their other
+/// ends.
+fn port(nodes: &[Node], edges: &[Edge], index: usize, own: usize) -> f64 {
+    let other = |edge: &Edge| nodes[edge.from + edge.to - own].y;
+    let meets = |edge: &Edge| edge.from == own || edge.to == own;
     let mut here: Vec<_> = (0..edges.len())
-        .filter(|other| ends(&edges[*other]).0 == own)
+        .filter(|index| meets(&edges[*index]))
         .collect();
-    here.sort_by(|a, b| {
-        nodes[ends(&edges[*a]).1]
-            .y
-            .total_cmp(&nodes[ends(&edges[*b]).1].y)
-    });
+    here.sort_by(|a, b| other(&edges[*a]).total_cmp(&other(&edges[*b])));
     let place = here.iter().position(|other| *other == index).unwrap_or(0);
     let node = &nodes[own];
     node.y + node.height * (place as f64 + 1.0) / (here.len() as f64 + 1.0)
@@ -356,41 +317,70 @@ fn port(nodes: &[Node], edges: &[Edge], index: usize, leaves: bool) -> f64 {
 
 fn draw_edges(svg: &mut String, nodes: &[Node], edges: &[Edge], gap: f64) {
     for (index, edge) in edges.iter().enumerate() {
-        let (from, to) = (&nodes[edge.from], &nodes[edge.to]);
-        let (a, b) = (
-            port(nodes, edges, index, true),
-            port(nodes, edges, index, false),
-        );
-        let start = from.x + BOX;
-        // Backwards and within a column the line ends at the right side.
+        // The path begins at the left one of the two.
+        let backwards = nodes[edge.to].column < nodes[edge.from].column;
+        let ends = if backwards {
+            [edge.to, edge.from]
+        } else {
+            [edge.from, edge.to]
+        };
+        let [from, to] = ends.map(|end| &nodes[end]);
+        let [a, b] = ends.map(|end| port(nodes, edges, index, end));
+        let mut points = vec![(from.x + BOX, a)];
+        // Around the boxes of the columns in between.
+        for column in from.column + 1..to.column {
+            let x = MARGIN + column as f64 * (BOX + gap);
+            let y = free(nodes, column, (a + b) / 2.0) + (index % 4) as f64 * 4.0;
+            points.extend([(x, y), (x + BOX, y)]);
+        }
+        // Within a column the line ends at the right side.
         let forward = to.column > from.column;
-        let (end, bend) = if forward {
-            (to.x, -gap / 2.0)
+        points.push((if forward { to.x } else { to.x + BOX }, b));
+        let bend = if forward { -gap / 2.0 } else { gap / 2.0 };
+        let (line, colour, dash) = (edge.line, edge.line.colour(), edge.line.dash());
+        let marker = if backwards {
+            "marker-start"
         } else {
-            (to.x + BOX, gap / 2.0)
+            "marker-end"
         };
-        let colour = edge.line.colour();
-        let (line, dash) = (edge.line, edge.line.dash());
-        let marker = if line == Line::Memory {
-            String::new()
-        } else {
-            format!(" marker-end=\"url(#{line:?})\"")
-        };
+        let (start, y) = points[0];
+        let mut path = format!("M{start:.1} {y:.1}");
+        for pair in points.chunks(2) {
+            if let [(x, y), (end, below)] = *pair {
+                let (out, back) = (x + gap / 2.0, end + bend);
+                let _ = write!(
+                    path,
+                    "L{x:.1} {y:.1}C{out:.1} {y:.1} {back:.1} {below:.1} {end:.1} {below:.1}"
+                );
+            }
+        }
         let _ = writeln!(
             svg,
-            "<path d=\"M{start:.1} {a:.1}C{:.1} {a:.1} {:.1} {b:.1} {end:.1} {b:.1}\" fill=\"none\" \
-             stroke=\"{colour}\" stroke-width=\"1.3\" stroke-dasharray=\"{dash}\"{marker}/>",
-            start + gap / 2.0,
-            end + bend,
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\" \
+             stroke-dasharray=\"{dash}\" {marker}=\"url(#{line:?})\"/>"
         );
         let _ = writeln!(
             svg,
             "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\" stroke=\"#ffffff\" stroke-width=\"3\" \
-             paint-order=\"stroke\">{}</text>",
-            start + 7.0,
-            a - 4.0,
+             paint-order=\"stroke\" text-anchor=\"{}\">{}</text>",
+            if backwards { to.x - 7.0 } else { start + 7.0 },
+            if backwards { b } else { a } - 4.0,
+            if backwards { "end" } else { "start" },
             escape(&edge.label)
         );
+    }
+}
+
+/// The height nearest to `wanted` at which a line passes between the boxes of a column.
+fn free(nodes: &[Node], column: usize, wanted: f64) -> f64 {
+    let boxes = nodes.iter().filter(|node| node.column == column);
+    let hit = boxes
+        .map(|node| (node.y - BELOW / 2.0, node.y + node.height + BELOW / 2.0))
+        .find(|(top, bottom)| (*top..*bottom).contains(&wanted));
+    match hit {
+        Some((top, bottom)) if wanted - top < bottom - wanted => top,
+        Some((_, bottom)) => bottom - BELOW / 4.0,
+        None => wanted,
     }
 }
 
@@ -413,7 +403,16 @@ fn draw_node(svg: &mut String, node: &Node) {
             svg,
             "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#445566\">{}</text>",
             x + 10.0,
-            y + 33.0 + 14.0 * line as f64,
+            y + 33.0 + LINE * line as f64,
+            escape(text)
+        );
+    }
+    for (line, text) in node.things.iter().enumerate() {
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#7a6a4f\">{}</text>",
+            x + 10.0,
+            y + 83.0 + LINE * line as f64,
             escape(text)
         );
     }
@@ -458,8 +457,7 @@ fn draw_time(svg: &mut String, system: &System, cores: &[u32], width: f64, botto
                  stroke=\"#ffffff\"><title>{label}</title></rect>{}",
                 if fits {
                     format!(
-                        "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#ffffff\" stroke=\"#000000\" \
-                         stroke-opacity=\"0.35\" stroke-width=\"2\" paint-order=\"stroke\">{}</text>",
+                        "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#ffffff\">{}</text>",
                         x + 4.0,
                         y + 15.0,
                         escape(&label)
@@ -474,8 +472,8 @@ fn draw_time(svg: &mut String, system: &System, cores: &[u32], width: f64, botto
     }
 }
 
-/// What the lines that occur mean, at the top right.
-fn legend(svg: &mut String, width: f64, edges: &[Edge]) {
+/// What the lines that occur mean, at the bottom.
+fn legend(svg: &mut String, [width, height]: [f64; 2], edges: &[Edge]) {
     let used = Line::ALL
         .iter()
         .rev()
@@ -485,9 +483,11 @@ fn legend(svg: &mut String, width: f64, edges: &[Edge]) {
         x -= name.chars().count() as f64 * LETTER;
         let _ = writeln!(
             svg,
-            "<text x=\"{x:.1}\" y=\"26\" fill=\"{colour}\">{name}</text>\
-             <path d=\"M{:.1} 22h22\" stroke=\"{colour}\" stroke-width=\"1.3\" stroke-dasharray=\"{}\"/>",
+            "<text x=\"{x:.1}\" y=\"{:.1}\" fill=\"{colour}\">{name}</text>\
+             <path d=\"M{:.1} {:.1}h22\" stroke=\"{colour}\" stroke-width=\"1.3\" stroke-dasharray=\"{}\"/>",
+            height - 14.0,
             x - 28.0,
+            height - 18.0,
             line.dash(),
             colour = line.colour(),
         );

@@ -94,7 +94,7 @@ pub(super) fn time_of(time: Time) -> String {
     match time {
         Time::Context(Context { budget, period, .. }) => format!("{budget} in {period}"),
         Time::Slice(slice) => format!("slices of {slice}"),
-        Time::Passive(_) => "its callers'".to_string(),
+        Time::Passive(_) => "its callers' time".to_string(),
     }
 }
 
@@ -272,7 +272,8 @@ fn memory(system: &System, board: &Platform) -> Vec<Row> {
         }
     }
     if rows.len() > 1 {
-        let left = Size::from_bytes(board.memory.as_bytes().saturating_sub(sum));
+        let left = board.memory.as_bytes().saturating_sub(sum);
+        let left = Size::from_bytes(left & !((1 << 20) - 1));
         rows.push(row(&[
             "everything else",
             &left.to_string(),

@@ -160,6 +160,67 @@ mod tests {
         }
     }
 
+    /// The page with all keys.
+    fn page() -> String {
+        let workspace = Workspace::find().unwrap();
+        fs::read_to_string(workspace.path("docs/src/reference/system-description.md")).unwrap()
+    }
+
+    #[test]
+    fn the_example_of_the_book_is_accepted() {
+        let page = page();
+        let (_, example) = page.split_once("```toml\n").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let source = Source {
+            path: "system.toml",
+            text: example,
+        };
+        let boards = Platform::all_for_descriptions(&Workspace::find().unwrap()).unwrap();
+        let checked = check(source, &boards);
+        assert_eq!(checked.diagnostics, []);
+        assert_eq!(checked.systems.len(), boards.len());
+        // The mistake that the page shows.
+        let text = example.replace("priority = 150", "priority = 110");
+        let source = Source {
+            path: "system.toml",
+            text: &text,
+        };
+        let shown = check(source, &boards).diagnostics[0].render(source, false);
+        assert!(page.contains(&shown), "{shown}");
+    }
+
+    #[test]
+    fn the_book_lists_every_key() {
+        let (page, schema) = (page(), schema());
+        let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+        let mut tables = vec![&schema];
+        tables.extend(schema["$defs"].as_object().unwrap().values());
+        let keys = tables
+            .iter()
+            .filter_map(|table| table["properties"].as_object());
+        for key in keys.flat_map(|keys| keys.keys()) {
+            let is_listed = [format!("`{key}`"), format!("`{key}."), format!("{{ {key}")];
+            assert!(is_listed.iter().any(|form| page.contains(form)), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_book_lists_every_device() {
+        let (page, workspace) = (page(), Workspace::find().unwrap());
+        for board in Platform::all_for_descriptions(&workspace).unwrap() {
+            for name in board.devices.keys() {
+                let row = page
+                    .lines()
+                    .find(|line| line.starts_with(&format!("| `{name}` |")));
+                let row = row.unwrap_or_else(|| panic!("{name}"));
+                assert!(
+                    row.contains(&board.name) || row.ends_with("| all |"),
+                    "{name}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn files_and_names_are_told_apart() {
         let workspace = Workspace::find().unwrap();

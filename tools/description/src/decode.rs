@@ -42,7 +42,7 @@ pub(crate) fn decode<T: DeserializeOwned>(
             Ok(value) => return Some((value, gaps)),
             Err(mut fault) => {
                 gaps.push(std::mem::take(&mut fault.path));
-                let entry = fault.entry.as_ref().map(|entry| entry.start);
+                let entry = fault.entry;
                 if !fault.follows {
                     report.add(fault.diagnose());
                 }
@@ -63,11 +63,11 @@ type Skip = BTreeSet<usize>;
 #[derive(Debug)]
 pub(crate) struct Fault {
     kind: Kind,
-    message: String,
-    help: String,
+    message: Box<str>,
+    help: Box<str>,
     span: Option<Span>,
-    /// The innermost entry that contains it.
-    entry: Option<Span>,
+    /// Where the innermost entry that contains it begins.
+    entry: Option<usize>,
     /// The keys that lead to it.
     path: Gap,
     missing: Option<&'static str>,
@@ -79,8 +79,8 @@ impl Fault {
     fn new(kind: Kind, message: String, help: String) -> Self {
         Self {
             kind,
-            message,
-            help,
+            message: message.into(),
+            help: help.into(),
             span: None,
             entry: None,
             path: Vec::new(),
@@ -95,7 +95,7 @@ impl Fault {
     }
 
     fn inside(mut self, entry: &Span, value: &Span) -> Self {
-        self.entry.get_or_insert_with(|| entry.clone());
+        self.entry.get_or_insert(entry.start);
         self.at(value)
     }
 

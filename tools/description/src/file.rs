@@ -12,11 +12,12 @@ use crate::units::{Duration, Size};
 /// A system: its components, their time, and what connects them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[schemars(title = "The description of a system on Escapement")]
 pub struct File {
     /// A title for people.
     pub title: Option<String>,
     /// The platforms on which the system runs, if not all.
-    pub platforms: Option<Vec<At<String>>>,
+    pub platforms: Option<At<Vec<At<String>>>>,
     /// The crate of an own root task, which sets everything up. Components without a program are its threads.
     pub root: Option<At<String>>,
     /// Further programs in the image, for an own root task.
@@ -44,7 +45,7 @@ pub struct Component {
     /// How many equal components there are; they are called `NAME-0`, `NAME-1` and so on.
     pub instances: Option<At<i64>>,
     /// The platforms on which it exists, if not all.
-    pub platforms: Option<Vec<At<String>>>,
+    pub platforms: Option<At<Vec<At<String>>>>,
     /// The size of its heap; none by default.
     pub heap: Option<At<Size>>,
     /// The size of its stack; 16 KiB by default.

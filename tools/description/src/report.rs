@@ -252,7 +252,7 @@ impl Report {
         }
     }
 
-    /// Whether something at `span` is wrong already.
+    /// Whether there is an error among them.
     pub(crate) fn has_errors(&self) -> bool {
         let severity = |found: &(Diagnostic, _)| found.0.severity;
         self.found

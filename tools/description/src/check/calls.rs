@@ -41,11 +41,20 @@ fn written<'a>(draft: &'a Draft, id: EndpointId) -> &'a (At<String>, At<file::En
     &draft.source(draft.system[id].server).serves.0[place_of(draft, id)]
 }
 
-/// A server's priority is at least that of each caller: otherwise a thread in between delays both.
+/// A server's priority is at least that of each caller: otherwise a thread in between delays both. The same
+/// holds for criticality; that of a passive server is its caller's.
 fn ceilings(draft: &Draft, caller: ComponentId, report: &mut Report) {
     for (to, span) in calls(draft, caller) {
         let server_id = draft.system[to].server;
         let (caller, server) = (&draft.system[caller], &draft.system[server_id]);
+        if server.criticality < caller.criticality && !server.time.is_passive() {
+            let message = format!(
+                "`{}` has criticality {}, below the {} of its caller `{}`",
+                server.name, server.criticality, caller.criticality, caller.name
+            );
+            let one = Diagnostic::warning(Kind::CeilingBroken, &span, message);
+            report.add(one.help("raise its criticality, or make it `passive = true`"));
+        }
         let (Some(own), Some(priority)) = (caller.priority, server.priority) else {
             continue;
         };

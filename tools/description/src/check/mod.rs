@@ -104,7 +104,7 @@ pub fn outline(source: Source) -> Result<Outline, Vec<Diagnostic>> {
         programs: each_once(programs),
         platforms: file
             .platforms
-            .map(|names| names.into_iter().map(|name| name.value).collect()),
+            .map(|names| names.value.into_iter().map(|name| name.value).collect()),
         fails_after: file.test.fails_after,
     })
 }
@@ -150,11 +150,17 @@ fn check_platforms(file: &File, platforms: &[Platform], report: &mut Report) {
         .0
         .iter()
         .filter_map(|(_, one)| one.platforms.as_ref());
-    let named = file.platforms.iter().chain(components).flatten();
+    let named = file.platforms.iter().chain(components);
+    let named = named.flat_map(|list| &list.value);
     for name in named.chain(file.platform.0.iter().map(|(name, _)| name)) {
         if !known.contains(&&***name) {
             report.add(unknown("platform", name, "", &known));
         }
+    }
+    if let Some(list) = file.platforms.as_ref().filter(|list| list.is_empty()) {
+        let message = "the list of platforms is empty, so the system runs on none";
+        let one = Diagnostic::error(Kind::MissingKey, &list.span, message);
+        report.add(one.help("name platforms, or remove `platforms` for all"));
     }
     for (_, variant) in &file.platform.0 {
         for (name, _) in &variant.platform.0 {

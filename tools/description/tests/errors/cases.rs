@@ -668,4 +668,25 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     ),
+    (
+        "platforms = []",
+        &[(
+            Kind::MissingKey,
+            "s:1:13: error: the list of platforms is empty, so the system runs on none; name platforms, or remove `platforms` for all",
+        )],
+    ),
+    (
+        r#"[component.a]
+        slice = "1 ms"
+        criticality = 2
+        calls = ["b"]
+        [component.b]
+        slice = "1 ms"
+        criticality = 1
+        serves = ["e"]"#,
+        &[(
+            Kind::CeilingBroken,
+            "s:4:18: warning: `b` has criticality 1, below the 2 of its caller `a`; raise its criticality, or make it `passive = true`",
+        )],
+    ),
 ];

@@ -1,10 +1,11 @@
 //! Every kind of diagnostic, with its message and its place.
 
-#[path = "errors/cases.rs"]
-mod cases;
 mod common;
+#[path = "errors/form.rs"]
+mod form;
+#[path = "errors/meaning.rs"]
+mod meaning;
 
-use cases::CASES;
 use system_description::{Kind, Source, check};
 
 /// What is wrong with a description, a line for each diagnostic.
@@ -38,9 +39,13 @@ fn assert_complaints(text: &str, expected: &[(Kind, &str)]) {
 /// A text, and what is wrong with it.
 type Case = (&'static str, &'static [(Kind, &'static str)]);
 
+fn cases() -> impl Iterator<Item = &'static Case> {
+    form::CASES.iter().chain(meaning::CASES)
+}
+
 #[test]
 fn every_mistake_has_its_message_and_place() {
-    for (text, expected) in CASES {
+    for (text, expected) in cases() {
         assert_complaints(text, expected);
     }
 }
@@ -48,9 +53,7 @@ fn every_mistake_has_its_message_and_place() {
 #[test]
 fn every_kind_has_a_case() {
     for kind in Kind::ALL {
-        let has = CASES
-            .iter()
-            .any(|(_, expected)| expected.iter().any(|(one, _)| one == kind));
+        let has = cases().any(|(_, expected)| expected.iter().any(|(one, _)| one == kind));
         assert!(has, "{kind:?}");
     }
 }

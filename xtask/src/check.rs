@@ -12,7 +12,7 @@ use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, cargo, rules};
+use crate::{Outcome, Result, cargo, describe, rules};
 
 /// The feature sets of kernels; each must compile without warnings.
 const KERNELS: [&[&str]; 3] = [&["debug", "log"], &["bench"], &[]];
@@ -73,6 +73,7 @@ impl Check<'_> {
         let step = Step::begin("checking the repository's own rules");
         let mut complaints = rules::complaints(self.workspace)?;
         complaints.extend(bench::complaints(self.workspace)?);
+        complaints.extend(describe::complaints(self.workspace)?);
         for complaint in &complaints {
             step.say(complaint);
         }

@@ -41,6 +41,8 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Check the description of a system, and show its components, their connections and their time.
+    System(SystemArguments),
     /// Run the on-target benchmarks and compare their results.
     Bench(BenchArguments),
     /// Search for bugs of the kernel on the host for a given time, and report.
@@ -255,6 +257,24 @@ pub(crate) struct QemuArguments {
     /// Further arguments for QEMU.
     #[arg(last = true, value_name = "QEMU ARGUMENTS")]
     pub(crate) more: Vec<OsString>,
+}
+
+/// Without `--platform` the description is checked for all platforms on which the system runs, and shown for
+/// one.
+#[derive(Args, Debug)]
+pub(crate) struct SystemArguments {
+    /// The system: a folder of systems/, or a file.
+    #[arg(value_name = "NAME|FILE", required_unless_present = "schema")]
+    pub(crate) system: Option<String>,
+    /// The board.
+    #[arg(long, value_name = "P")]
+    pub(crate) platform: Option<String>,
+    /// Draw the components and their connections into this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print the JSON schema of descriptions, for editors.
+    #[arg(long, conflicts_with_all = ["system", "platform", "svg"])]
+    pub(crate) schema: bool,
 }
 
 /// Without `--platform` everything is checked.

@@ -15,6 +15,7 @@ mod cargo;
 mod check;
 mod cli;
 mod crates;
+mod describe;
 mod image;
 mod log;
 mod platform;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
             Command::Test(arguments) => test::run(&workspace, &arguments),
             Command::Sim { arguments } => sim::run(&workspace, &arguments),
+            Command::System(arguments) => describe::run(&workspace, &arguments),
             Command::Bench(arguments) => bench::run(&workspace, &arguments),
             Command::Assure(arguments) => assure::run(&workspace, &arguments),
             Command::Check(arguments) => check::run(&workspace, &arguments),

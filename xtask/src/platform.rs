@@ -1,14 +1,16 @@
 //! Platforms: all properties of a board that the tool uses are in the board's own folder, in
 //! `platforms/NAME/platform.toml`. A new board needs only this file here.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
+use system_description::{Device, Size};
 
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Hardening};
-use crate::image::elf::Format;
+use crate::image::elf::{Class, Format};
 use crate::workspace::Workspace;
 
 const FILE: &str = "platform.toml";
@@ -49,6 +51,9 @@ pub(crate) struct Platform {
     /// interrupt.
     #[serde(default)]
     pub(crate) timer: Vec<AbiOption>,
+    /// The devices that components may drive, under names that are the same on all boards.
+    #[serde(default, rename = "device")]
+    pub(crate) devices: BTreeMap<String, Device>,
     /// The file format of the board's loader.
     pub(crate) image: Format,
     /// The program that runs before the kernel, if there is one.
@@ -177,6 +182,31 @@ impl Platform {
         Self::parse(name, &text).with_context(|| format!("cannot use {}", workspace.display(&path)))
     }
 
+    /// What descriptions of systems depend on.
+    pub(crate) fn for_descriptions(&self) -> system_description::Platform {
+        let word_bits = match self.user.elf.class {
+            Class::Elf32 => 32,
+            Class::Elf64 => 64,
+        };
+        system_description::Platform {
+            name: self.name.clone(),
+            word_bits,
+            cores: self.cores,
+            memory: Size::from_bytes(u64::from(self.qemu.memory) << 20),
+            devices: self.devices.clone(),
+        }
+    }
+
+    /// All platforms, as descriptions of systems see them.
+    pub(crate) fn all_for_descriptions(
+        workspace: &Workspace,
+    ) -> Result<Vec<system_description::Platform>> {
+        let names = Self::names(workspace).into_iter();
+        names
+            .map(|name| Ok(Self::load(workspace, &name)?.for_descriptions()))
+            .collect()
+    }
+
     /// Whether the platform has enough cores.
     pub(crate) fn has(&self, cores: Cores) -> bool {
         cores.count <= self.cores
@@ -218,7 +248,7 @@ impl Platform {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::image::elf::{Class, Machine};
+    use crate::image::elf::Machine;
 
     pub(crate) const EXAMPLE: &str = r#"
         title = "A board"

@@ -3,9 +3,10 @@
 //! `tests/kernel-fuzz-target`.
 
 use std::fs;
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
-use serde::Deserialize;
+use anyhow::{Context, anyhow, bail};
+use system_description::{Source, outline};
 
 use crate::Result;
 use crate::platform::Platform;
@@ -13,22 +14,18 @@ use crate::workspace::Workspace;
 
 const FILE: &str = "system.toml";
 
-/// A system, as described in its file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What a build and a run need to know of a system.
+#[derive(Debug)]
 pub(crate) struct System {
     /// The name of its folder.
-    #[serde(skip)]
     pub(crate) name: String,
     /// The crate of the root task.
     pub(crate) root: String,
     /// The crates of the programs in the root task's archive.
-    #[serde(default)]
     pub(crate) components: Vec<String>,
     /// The platforms on which it runs, if not all.
     platforms: Option<Vec<String>>,
     /// For a run that must end with failure: the output that it prints before.
-    #[serde(default)]
     pub(crate) dies: Vec<String>,
 }
 
@@ -77,14 +74,45 @@ impl System {
         Ok(systems)
     }
 
+    /// The descriptions of all systems of the repository.
+    pub(crate) fn files(workspace: &Workspace) -> Vec<PathBuf> {
+        let names = Self::names(workspace).into_iter();
+        let folders = names.map(|name| format!("systems/{name}"));
+        let others = ["tests/kernel-target", "benches", "tests/kernel-fuzz-target"];
+        let folders = folders.chain(others.map(str::to_string));
+        folders
+            .map(|folder| Self::file(workspace, &folder))
+            .collect()
+    }
+
+    /// The description of the system in a folder, relative to the root.
+    pub(crate) fn file(workspace: &Workspace, folder: &str) -> PathBuf {
+        workspace.path(folder).join(FILE)
+    }
+
     /// The system in a folder, relative to the root, after which it is named.
     fn read(workspace: &Workspace, folder: &str) -> Result<Self> {
-        let path = workspace.path(folder).join(FILE);
-        let context = || format!("cannot use {}", workspace.display(&path));
-        let text = fs::read_to_string(&path).with_context(context)?;
-        let mut system: Self = toml::from_str(&text).with_context(context)?;
-        system.name = folder.rsplit('/').next().unwrap_or(folder).to_string();
-        Ok(system)
+        let path = Self::file(workspace, folder);
+        let shown = workspace.display(&path).to_string();
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot use {shown}"))?;
+        let source = Source {
+            path: &shown,
+            text: &text,
+        };
+        let outline = outline(source).map_err(|diagnostics| {
+            let lines = diagnostics.iter().map(|one| one.line(source).to_string());
+            anyhow!(lines.collect::<Vec<_>>().join("\n"))
+        })?;
+        let Some(root) = outline.root else {
+            bail!("{shown} has no `root`; the crate of its root task is needed to build it");
+        };
+        Ok(Self {
+            name: folder.rsplit('/').next().unwrap_or(folder).to_string(),
+            root,
+            components: outline.programs,
+            platforms: outline.platforms,
+            dies: outline.fails_after,
+        })
     }
 
     /// The crates of all its programs.
@@ -138,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_description_is_read() {
-        let (_folder, workspace) = repository("root = 'demo'\ncomponents = ['client']");
+        let (_folder, workspace) = repository("root = 'demo'\nprograms = ['client']");
         let system = System::load(&workspace, "demo").unwrap();
         assert_eq!(system.crates().collect::<Vec<_>>(), ["demo", "client"]);
         assert!(system.runs_on("pc99"));
@@ -153,7 +181,8 @@ mod tests {
 
     #[test]
     fn a_system_may_be_made_to_die() {
-        let (_folder, workspace) = repository("root = 'demo'\ndies = ['first', 'last words']");
+        let (_folder, workspace) =
+            repository("root = 'demo'\ntest.fails-after = ['first', 'last words']");
         let system = System::load(&workspace, "demo").unwrap();
         assert_eq!(system.complaint_about_death("first, last words"), None);
         let complaint = system.complaint_about_death("last words").unwrap();
@@ -167,7 +196,10 @@ mod tests {
     fn mistakes_say_where_they_are() {
         let (_folder, workspace) = repository("rot = 'demo'");
         let error = System::load(&workspace, "demo").unwrap_err().to_string();
-        assert!(error.contains("systems/demo/system.toml"), "{error}");
+        assert_eq!(
+            error,
+            "systems/demo/system.toml:1:1: error: there is no key `rot` here; did you mean `root`?"
+        );
         let error = System::load(&workspace, "abacus").unwrap_err().to_string();
         assert_eq!(error, "there is no system `abacus`; there are: demo");
     }

@@ -1,0 +1,157 @@
+//! What happens after faults and at timeouts.
+
+use super::components::number;
+use super::{Draft, links, time};
+use crate::file::{self, At};
+use crate::report::{Diagnostic, Kind, Report, Span};
+use crate::system::{Component, ComponentId, FaultAction, Handler, TimeoutAction};
+
+/// The handlers of a component that are other components.
+pub(super) fn of(one: &Component) -> impl Iterator<Item = Handler> {
+    let fault = match one.on_fault {
+        FaultAction::Handler(handler) => Some(handler),
+        _ => None,
+    };
+    let timeout = match one.on_timeout {
+        TimeoutAction::Handler(handler) => Some(handler),
+        _ => None,
+    };
+    fault.into_iter().chain(timeout)
+}
+
+/// Resolves the handlers of all components.
+pub(super) fn all(draft: &mut Draft, report: &mut Report) {
+    for id in draft.system.ids() {
+        let source = draft.source(id);
+        if let Some(action) = &source.on_fault {
+            let resolved = on_fault(draft, id, action, report);
+            draft.system.components[id.0].on_fault = resolved;
+        }
+        if let Some(action) = &source.on_timeout {
+            let resolved = on_timeout(draft, id, action, report);
+            draft.system.components[id.0].on_timeout = resolved;
+        }
+        restarts(draft, id, report);
+    }
+}
+
+fn on_fault(
+    draft: &mut Draft,
+    id: ComponentId,
+    action: &At<file::FaultAction>,
+    report: &mut Report,
+) -> FaultAction {
+    match &action.value {
+        file::FaultAction::Stop => FaultAction::Stop,
+        file::FaultAction::Restart => {
+            supervised(draft, &action.span, report);
+            FaultAction::Restart
+        }
+        file::FaultAction::Handler(to) => {
+            handler(draft, id, to, report).map_or(FaultAction::Stop, FaultAction::Handler)
+        }
+    }
+}
+
+fn on_timeout(
+    draft: &mut Draft,
+    id: ComponentId,
+    action: &At<file::TimeoutAction>,
+    report: &mut Report,
+) -> TimeoutAction {
+    use file::TimeoutAction as Written;
+    if !matches!(action.value, Written::Wait | Written::Handler(_)) {
+        supervised(draft, &action.span, report);
+    }
+    match &action.value {
+        Written::Wait => TimeoutAction::Wait,
+        Written::Report => TimeoutAction::Report,
+        Written::Stop => TimeoutAction::Stop,
+        Written::Restart => TimeoutAction::Restart,
+        Written::Extend(more) => {
+            time::duration(more, "extension", report);
+            TimeoutAction::Extend(**more)
+        }
+        Written::Emergency(context) => TimeoutAction::Emergency(time::small(context, report)),
+        Written::Handler(to) => {
+            let Some(handler) = handler(draft, id, to, report) else {
+                return TimeoutAction::Wait;
+            };
+            let server = draft.system[handler.endpoint].server;
+            if draft.system[server].time.is_passive() {
+                let message = format!(
+                    "`{}` is passive and gets no time with a timeout, as there is none left",
+                    draft.system[server].name
+                );
+                let help = "give it `budget` and `period`";
+                report.add(Diagnostic::error(Kind::BadHandler, &to.span, message).help(help));
+            }
+            TimeoutAction::Handler(handler)
+        }
+    }
+}
+
+/// Actions of the supervisor, which only the generic root task has.
+fn supervised(draft: &Draft, span: &Span, report: &mut Report) {
+    let Some(root) = &draft.file.root else {
+        return;
+    };
+    let message = format!(
+        "the supervisor would do this, and the own root task `{}` is in its place",
+        **root
+    );
+    let help = "write `{ handler = \"COMPONENT.ENDPOINT\" }`, or remove `root`";
+    report.add(Diagnostic::error(Kind::Conflict, span, message).help(help));
+}
+
+/// A component that handles.
+fn handler(
+    draft: &mut Draft,
+    id: ComponentId,
+    to: &At<String>,
+    report: &mut Report,
+) -> Option<Handler> {
+    let endpoint = links::endpoint(draft, to, report)?;
+    let (one, server) = (&draft.system[id], draft.system[endpoint].server);
+    let other = &draft.system[server];
+    if server == id {
+        let message = format!("`{}` cannot handle what stops itself", one.name);
+        let help = "name another component, or an action of the supervisor";
+        report.add(Diagnostic::error(Kind::BadHandler, &to.span, message).help(help));
+    } else if let (Some(own), Some(priority)) = (one.priority, other.priority)
+        && priority < own
+    {
+        let message = format!(
+            "the handler `{}` has priority {priority}, below the {own} of `{}`",
+            other.name, one.name
+        );
+        let help = format!("raise its priority to at least {own}");
+        let one = Diagnostic::error(Kind::BadHandler, &to.span, message).help(help);
+        report.add(one.related(draft.place(server), "the handler"));
+    }
+    // One badge for both kinds of messages, which have different labels.
+    let known = of(one).find(|handler| handler.endpoint == endpoint);
+    let badge = known.map_or_else(|| links::free_badge(draft, endpoint), |known| known.badge);
+    Some(Handler { endpoint, badge })
+}
+
+/// The limit of restarts.
+fn restarts(draft: &mut Draft, id: ComponentId, report: &mut Report) {
+    let Some(written) = &draft.source(id).restarts else {
+        return;
+    };
+    let one = &draft.system[id];
+    if one.on_fault != FaultAction::Restart && one.on_timeout != TimeoutAction::Restart {
+        let message = format!("`{}` is never restarted", one.name);
+        let help = "remove `restarts`, or add `on-fault = \"restart\"`";
+        report.add(Diagnostic::error(Kind::Conflict, &written.most.span, message).help(help));
+    }
+    time::duration(&written.within, "time", report);
+    let most = number(
+        Some(&written.most),
+        1..=1_000_000,
+        "number of restarts",
+        report,
+    );
+    draft.system.components[id.0].restarts = most.map(|most| (most as u32, *written.within));
+}

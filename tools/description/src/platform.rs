@@ -1,0 +1,78 @@
+//! What a description needs to know of a platform.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::units::Size;
+
+/// A platform, as far as descriptions depend on it.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    /// Its name.
+    pub name: String,
+    /// The size of a machine word: 32 or 64.
+    pub word_bits: u32,
+    /// The number of cores that a kernel for it can use.
+    pub cores: u32,
+    /// The amount of memory.
+    pub memory: Size,
+    /// Its devices that components may drive, by name.
+    pub devices: BTreeMap<String, Device>,
+}
+
+/// A device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Device {
+    /// What it is, for people.
+    pub title: String,
+    /// The pages with its registers.
+    pub registers: Vec<Registers>,
+    /// Its I/O ports: ranges with first and last.
+    pub ports: Vec<[u16; 2]>,
+    /// Its interrupt.
+    pub interrupt: Option<Interrupt>,
+}
+
+/// Registers of a device in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registers {
+    /// The physical address, of a page.
+    pub address: u64,
+    /// The size in bytes, of whole pages.
+    pub size: u64,
+}
+
+/// An interrupt line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interrupt {
+    /// The number by which the kernel knows the line.
+    pub line: u32,
+    /// When it is raised.
+    #[serde(default)]
+    pub trigger: Trigger,
+    /// On PCs the input of the first I/O APIC.
+    #[serde(default)]
+    pub pin: Option<u32>,
+}
+
+/// When an interrupt is raised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trigger {
+    /// As long as the line is active.
+    #[default]
+    Level,
+    /// When the line becomes active.
+    Edge,
+}
+
+impl Platform {
+    /// The number of bits of a badge.
+    pub const fn badge_bits(&self) -> u32 {
+        if self.word_bits == 32 { 28 } else { 64 }
+    }
+}

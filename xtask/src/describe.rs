@@ -1,0 +1,251 @@
+//! The command `system`: checks a description, and shows the system in a table and a drawing.
+
+mod svg;
+mod table;
+
+use std::fs;
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use system_description::{Checked, Platform as Board, Source, check, schema};
+
+use crate::build::write_if_changed;
+use crate::cli::SystemArguments;
+use crate::platform::Platform;
+use crate::system::System;
+use crate::ui::say;
+use crate::workspace::Workspace;
+use crate::{Outcome, Result};
+
+/// The platform that is shown unless another one is chosen.
+const USUAL: &str = "pc99";
+
+/// The command `system`.
+pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result {
+    let Some(name) = &arguments.system else {
+        return print(&schema());
+    };
+    let path = path_of(workspace, name)?;
+    let shown = workspace.display(&path).to_string();
+    let text = read(&path, &shown)?;
+    let source = Source {
+        path: &shown,
+        text: &text,
+    };
+    let boards = Platform::all_for_descriptions(workspace)?;
+    if let Some(wanted) = &arguments.platform {
+        Platform::load(workspace, wanted)?;
+    }
+    let checked = check(source, &boards);
+    show_diagnostics(&checked, source);
+    if !checked.is_good() {
+        bail!("{shown} describes no system; see above");
+    }
+    let wanted = arguments.platform.as_deref();
+    let wanted = |one: &&system_description::System| one.platform == wanted.unwrap_or(USUAL);
+    let first = checked
+        .systems
+        .first()
+        .filter(|_| arguments.platform.is_none());
+    let Some(system) = checked.systems.iter().find(wanted).or(first) else {
+        let platforms: Vec<_> = checked.systems.iter().map(|one| &*one.platform).collect();
+        bail!(
+            "the system is made for {} only; choose one by --platform",
+            platforms.join(", ")
+        );
+    };
+    if let Some(file) = &arguments.svg {
+        write_if_changed(file, svg::draw(system).as_bytes())?;
+    }
+    print(&table::of(system, board(&boards, &system.platform)?))
+}
+
+/// Complaints about the descriptions of all systems, for `check`.
+pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
+    let boards = Platform::all_for_descriptions(workspace)?;
+    let mut complaints = Vec::new();
+    for path in System::files(workspace) {
+        let shown = workspace.display(&path).to_string();
+        let text = read(&path, &shown)?;
+        let source = Source {
+            path: &shown,
+            text: &text,
+        };
+        let checked = check(source, &boards);
+        complaints.extend(
+            checked
+                .diagnostics
+                .iter()
+                .map(|one| one.line(source).to_string()),
+        );
+    }
+    Ok(complaints)
+}
+
+/// The file that an argument means: a path, or the name of a system.
+fn path_of(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|ending| ending == "toml") || path.components().count() > 1 {
+        let is_folder = path.is_dir();
+        return Ok(if is_folder {
+            path.join("system.toml")
+        } else {
+            path.to_path_buf()
+        });
+    }
+    let known = System::names(workspace);
+    if !known.iter().any(|known| known == name) {
+        bail!(
+            "there is no system `{name}`; there are: {}",
+            known.join(", ")
+        );
+    }
+    Ok(System::file(workspace, &format!("systems/{name}")))
+}
+
+fn read(path: &Path, shown: &str) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        anyhow!("{shown} is no text: byte {offset} is not UTF-8")
+    })
+}
+
+fn board<'a>(boards: &'a [Board], name: &str) -> Result<&'a Board> {
+    let board = boards.iter().find(|board| board.name == name);
+    board.context("a system is only checked for known platforms")
+}
+
+fn show_diagnostics(checked: &Checked, source: Source) {
+    for one in &checked.diagnostics {
+        say(&one.render(source, stderr().is_terminal()));
+    }
+}
+
+/// Prints a result.
+fn print(text: &str) -> Result {
+    let mut out = stdout().lock();
+    // A reader that has seen enough is no error.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    Ok(Outcome::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_description_of_the_repository_is_accepted() {
+        let workspace = Workspace::find().unwrap();
+        assert_eq!(complaints(&workspace).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn every_example_system_is_described_with_its_time() {
+        let workspace = Workspace::find().unwrap();
+        let boards = Platform::all_for_descriptions(&workspace).unwrap();
+        for name in System::names(&workspace) {
+            let path = System::file(&workspace, &format!("systems/{name}"));
+            let text = fs::read_to_string(&path).unwrap();
+            let source = Source {
+                path: &name,
+                text: &text,
+            };
+            for system in check(source, &boards).systems {
+                assert!(system.components.len() > 1, "{name} on {}", system.platform);
+                assert!(!table::of(&system, board(&boards, &system.platform).unwrap()).is_empty());
+                assert!(svg::draw(&system).ends_with("</svg>\n"), "{name}");
+            }
+        }
+    }
+
+    /// The page with all keys.
+    fn page() -> String {
+        let workspace = Workspace::find().unwrap();
+        fs::read_to_string(workspace.path("docs/src/reference/system-description.md")).unwrap()
+    }
+
+    #[test]
+    fn the_example_of_the_book_is_accepted() {
+        let page = page();
+        let (_, example) = page.split_once("```toml\n").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let source = Source {
+            path: "system.toml",
+            text: example,
+        };
+        let boards = Platform::all_for_descriptions(&Workspace::find().unwrap()).unwrap();
+        let checked = check(source, &boards);
+        assert_eq!(checked.diagnostics, []);
+        assert_eq!(checked.systems.len(), boards.len());
+        // The mistake that the page shows.
+        let text = example.replace("priority = 150", "priority = 110");
+        let source = Source {
+            path: "system.toml",
+            text: &text,
+        };
+        let shown = check(source, &boards).diagnostics[0].render(source, false);
+        assert!(page.contains(&shown), "{shown}");
+    }
+
+    #[test]
+    fn the_book_lists_every_key() {
+        let (page, schema) = (page(), schema());
+        let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+        let mut tables = vec![&schema];
+        tables.extend(schema["$defs"].as_object().unwrap().values());
+        let keys = tables
+            .iter()
+            .filter_map(|table| table["properties"].as_object());
+        for key in keys.flat_map(|keys| keys.keys()) {
+            let is_listed = [format!("`{key}`"), format!("`{key}."), format!("{{ {key}")];
+            assert!(is_listed.iter().any(|form| page.contains(form)), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_book_lists_every_device() {
+        let (page, workspace) = (page(), Workspace::find().unwrap());
+        for board in Platform::all_for_descriptions(&workspace).unwrap() {
+            for name in board.devices.keys() {
+                let row = page
+                    .lines()
+                    .find(|line| line.starts_with(&format!("| `{name}` |")));
+                let row = row.unwrap_or_else(|| panic!("{name}"));
+                assert!(
+                    row.contains(&board.name) || row.ends_with("| all |"),
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn files_and_names_are_told_apart() {
+        let workspace = Workspace::find().unwrap();
+        let path = |name| path_of(&workspace, name).unwrap();
+        assert!(path("demo").ends_with("systems/demo/system.toml"));
+        assert_eq!(path("other.toml"), Path::new("other.toml"));
+        assert_eq!(
+            path("nowhere/system.toml"),
+            Path::new("nowhere/system.toml")
+        );
+        let error = path_of(&workspace, "abacus").unwrap_err().to_string();
+        assert!(
+            error.starts_with("there is no system `abacus`; there are: demo, "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn files_that_are_no_text_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("system.toml");
+        fs::write(&path, b"title = \"\xff\"").unwrap();
+        let error = read(&path, "s").unwrap_err().to_string();
+        assert_eq!(error, "s is no text: byte 9 is not UTF-8");
+        let missing = read(&folder.path().join("x"), "x").unwrap_err().to_string();
+        assert_eq!(missing, "cannot read x");
+    }
+}

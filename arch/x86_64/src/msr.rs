@@ -30,6 +30,7 @@ pub unsafe fn write(register: u32, value: u64) -> bool {
 
 // The C calling convention: arguments in RDI and RSI, the result in RAX; RCX and RDX are free.
 global_asm!(
+    ".global escapement_read_msr",
     "escapement_read_msr:",
     "mov ecx, edi",
     ".global escapement_msr_read",
@@ -40,6 +41,7 @@ global_asm!(
     "mov [rsi], rax",
     "mov eax, 1",
     "ret",
+    ".global escapement_write_msr",
     "escapement_write_msr:",
     "mov ecx, edi",
     "mov eax, esi",

@@ -231,6 +231,7 @@ global_asm!(
     // before `swapgs`: some processors report a single step that began in user mode only then. So it
     // has a stack of its own. In the kernel it is ignored; from user mode it is handled like any other,
     // after its frame has been moved to the place of the others.
+    ".global escapement_debug_stub",
     "escapement_debug_stub:",
     "test byte ptr [rsp + 8], 3",
     "jnz 2f",
@@ -271,6 +272,7 @@ global_asm!(
     // if the chipset reports an error of memory or a bus (bits 7 and 6 of port 0x61, NMI status and control;
     // Intel ICH10 datasheet, section 13.7.1). Others, such as those of a watchdog or of a button, are
     // ignored. Its stack is that of fatal exceptions, none of which returns.
+    ".global escapement_non_maskable_stub",
     "escapement_non_maskable_stub:",
     "push rax",
     "in al, {NMI_STATUS}",
@@ -284,8 +286,10 @@ global_asm!(
     "iretq",
 
     // Machine check, and the non-maskable interrupt of an error; double fault.
+    ".global escapement_fatal_stub",
     "escapement_fatal_stub:",
     "push 0",
+    ".global escapement_fatal_stub_with_error",
     "escapement_fatal_stub_with_error:",
     "push -1",
     // Load the kernel's root, regardless of the current one.
@@ -301,6 +305,7 @@ global_asm!(
 
     // The processor has put the return address into RCX and the flags into R11.
     ".balign 64",
+    ".global escapement_syscall_entry",
     "escapement_syscall_entry:",
     "swapgs",
     "mov gs:[{USER_STACK}], rsp",

@@ -78,21 +78,25 @@ impl Shares {
 
 impl EdfVd {
     /// Sets the virtual deadlines of the high tasks: x times their periods, with the least x that keeps all
-    /// deadlines in low mode, rounded up; or the deadlines themselves if no virtual ones are needed.
+    /// deadlines in low mode, rounded up. If no virtual ones are needed, the deadlines stay, and so that the
+    /// mode never switches the high tasks get their budgets of high mode in both.
     pub fn set_virtual_deadlines(self, tasks: &mut [Task]) -> Result<(), NotAccepted> {
         let shares = Shares::of(tasks.iter());
         let plain = shares.low.plus(shares.high).is_at_most_one();
         for task in &mut *tasks {
-            if let Criticality::High {
-                virtual_deadline, ..
+            let Criticality::High {
+                budget,
+                virtual_deadline,
             } = &mut task.criticality
-            {
-                *virtual_deadline = if plain {
-                    task.deadline
-                } else {
-                    let scaled = shares.high_in_low.scale(shares.low, task.period);
-                    scaled.ok_or(NotAccepted::LowMode)?
-                };
+            else {
+                continue;
+            };
+            if plain {
+                *virtual_deadline = task.deadline;
+                task.budget = *budget;
+            } else {
+                let scaled = shares.high_in_low.scale(shares.low, task.period);
+                *virtual_deadline = scaled.ok_or(NotAccepted::LowMode)?;
             }
         }
         self.test(1, tasks.iter())

@@ -113,6 +113,15 @@ struct Job {
     scheduled: Option<Core>,
 }
 
+impl Entry {
+    /// Leaves out the releases before `now`.
+    fn drop_releases(&mut self, now: Instant) {
+        let period = self.task.period.0;
+        let missed = (now - self.next).0.div_ceil(period);
+        self.next = self.next + Duration(missed * period);
+    }
+}
+
 /// What a core runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Running {
@@ -219,7 +228,12 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             response: now - job.release,
             late: now - job.deadline,
         };
+        let in_background = job.effective == Instant::NEVER;
         self.depart(id, Running::Nothing);
+        // Releases that passed meanwhile would have deadlines too early for what the other tasks expect.
+        if in_background {
+            self.entry_mut(id)?.drop_releases(now);
+        }
         self.expect_release(id);
         Ok(completion)
     }
@@ -258,7 +272,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         Ok(())
     }
 
-    /// Charges execution to the job that runs on the core. Higher-priority threads may have run there as well:
+    /// Charges execution to the job that runs on the core, before its completion is reported. Higher-priority threads may have run there as well:
     /// what counts is what the job's scheduling context has consumed.
     pub fn charge(&mut self, core: Core, consumed: Duration) {
         if let Running::Job(id) = self.scheduled[core]
@@ -349,8 +363,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             match entry.task.arrivals {
                 Arrivals::Sporadic => act(Action::Aborted { task: id }),
                 Arrivals::Periodic { .. } => {
-                    let missed = (now - release).0 / timing.period.0;
-                    entry.next = entry.next + Duration(missed * timing.period.0);
+                    entry.drop_releases(now);
                     self.releases.set(id, entry.next);
                 }
             }
@@ -405,16 +418,13 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             let Some(entry) = self.entries[id.index()].as_mut().filter(|_| is_over) else {
                 continue;
             };
-            if self.mode == Mode::Low && entry.task.high_budget().is_some() {
-                entry.overruns += 1;
-                act(Action::Overrun { task: id });
+            entry.overruns += 1;
+            act(Action::Overrun { task: id });
+            if self.mode == Mode::Low && entry.task.high_budget() > Some(entry.task.budget) {
                 self.switch_to_high(act);
-                // The budget of high mode may be no larger.
-                if self.job(id).is_ok_and(|job| job.remaining > Duration(0)) {
-                    continue;
-                }
+            } else {
+                self.apply_overrun(id, act);
             }
-            self.apply_overrun(id, act);
         }
     }
 
@@ -422,8 +432,6 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         let Some(entry) = &mut self.entries[id.index()] else {
             return;
         };
-        entry.overruns += 1;
-        act(Action::Overrun { task: id });
         let Some(job) = &mut entry.job else {
             return;
         };

@@ -32,7 +32,7 @@ fn the_test_is_exact() {
     const PERIODS: [u64; 10] = [4, 5, 6, 8, 9, 10, 12, 15, 20, 24];
     let mut random = Rand64::new(3);
     let mut accepted = 0;
-    for _ in 0..1000 {
+    for _ in 0..300 {
         let count = random.rand_range(2..5) as usize;
         let tasks: Vec<_> = (0..count)
             .map(|_| {
@@ -45,7 +45,7 @@ fn the_test_is_exact() {
         assert_eq!(test.is_ok(), keeps(&tasks), "{test:?}: {tasks:?}");
         accepted += usize::from(test.is_ok());
     }
-    assert!((200..800).contains(&accepted), "{accepted}");
+    assert!((60..240).contains(&accepted), "{accepted}");
 }
 
 #[test]

@@ -20,6 +20,6 @@ fn the_example_of_the_book() {
     let dispatches = |it: &&(u64, Action)| matches!(it.1, Action::Dispatch { .. });
     let dispatches = simulation.actions.iter().filter(dispatches);
     let first: Vec<_> = dispatches.clone().take(5).map(|it| it.0).collect();
-    assert_eq!(first, [0, 25, 65, 140, 165]);
-    assert_eq!(dispatches.count(), 88);
+    assert_eq!(first, [0, 25, 65, 100, 125]);
+    assert_eq!(dispatches.count(), 108);
 }

@@ -170,6 +170,7 @@ fn virtual_deadlines_follow_from_the_utilisations() {
         .set_virtual_deadlines(&mut tasks)
         .unwrap();
     assert_eq!(tasks[1].low_deadline(), Duration(40));
+    assert_eq!(tasks[1].budget, Duration(20));
 }
 
 /// Runs the set at the limit; the high task's second job, and no other, overruns.

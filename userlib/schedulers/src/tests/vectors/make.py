@@ -77,7 +77,8 @@ def simulate(cores, duration, tasks):
             if event.event == JobEvent.EXECUTE:
                 since = time
             elif event.event in (JobEvent.PREEMPTED, JobEvent.TERMINATED) and since is not None:
-                intervals.append([since, time])
+                # SimSo completes a job that ends a little after the duration.
+                intervals.append([since, min(time, duration)])
                 since = None
         if since is not None:
             intervals.append([since, duration])

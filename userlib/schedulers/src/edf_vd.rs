@@ -2,7 +2,6 @@
 //! equal to periods.
 
 use crate::admission::Admission;
-use crate::cluster::LowTasks;
 use crate::fraction::Fraction;
 use crate::task::{Criticality, Task};
 
@@ -10,12 +9,11 @@ use crate::task::{Criticality, Task};
 ///
 /// With x the largest ratio of virtual deadline and period: in low mode the utilisation, with virtual
 /// deadlines as periods of the high tasks, must not exceed 1; and neither may x times the utilisation of the
-/// low tasks, plus that of the high tasks in high mode. Stretched low tasks add their utilisation in high
-/// mode to the latter; this extension is our own, and tests support it.
+/// low tasks, plus that of the high tasks in high mode.
 ///
 /// Or the low tasks, and the high ones with the budgets of high mode, need no virtual deadlines.
 #[derive(Clone, Copy, Debug)]
-pub struct EdfVd(pub LowTasks);
+pub struct EdfVd;
 
 /// Why a set is refused by [`EdfVd`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +24,7 @@ pub enum NotAccepted {
     Deadline,
     /// The tasks exceed the core in low mode.
     LowMode,
-    /// The high tasks, with what low tasks may still do, exceed the core in high mode.
+    /// The high tasks, with what low tasks may leave behind, exceed the core in high mode.
     HighMode,
 }
 
@@ -124,11 +122,7 @@ impl Admission for EdfVd {
         if shares.low.plus(shares.high).is_at_most_one() {
             return Ok(());
         }
-        let after = match self.0 {
-            LowTasks::Stop | LowTasks::Background => Fraction::ZERO,
-            LowTasks::Stretch(factor) => shares.low.divided_by(factor.max(1)),
-        };
-        let high = shares.x.times(shares.low).plus(after).plus(shares.high);
+        let high = shares.x.times(shares.low).plus(shares.high);
         if high.is_at_most_one() {
             Ok(())
         } else {

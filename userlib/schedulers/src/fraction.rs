@@ -43,10 +43,6 @@ impl Fraction {
         })
     }
 
-    pub(crate) fn divided_by(self, number: u32) -> Self {
-        self.times(Self::reduced(1, number.into()))
-    }
-
     pub(crate) fn is_at_most_one(self) -> bool {
         self.over <= self.under
     }

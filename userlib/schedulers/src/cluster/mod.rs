@@ -272,8 +272,8 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         Ok(())
     }
 
-    /// Charges execution to the job that runs on the core, before its completion is reported. Higher-priority threads may have run there as well:
-    /// what counts is what the job's scheduling context has consumed.
+    /// Charges execution to the job that runs on the core, before its completion is reported. What counts is
+    /// what the job's scheduling context has consumed: higher-priority threads may have run there as well.
     pub fn charge(&mut self, core: Core, consumed: Duration) {
         if let Running::Job(id) = self.scheduled[core]
             && let Ok(job) = self.job_mut(id)

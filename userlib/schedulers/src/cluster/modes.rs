@@ -19,7 +19,8 @@ pub enum Mode {
 pub enum LowTasks {
     /// Their jobs are aborted, and none are released.
     Stop,
-    /// Their periods and deadlines are multiplied by this number, of at least 1.
+    /// Their periods and deadlines are multiplied by this number, of at least 1, and their jobs run as with
+    /// `Background`.
     Stretch(u32),
     /// Their jobs run after all jobs that have a deadline.
     Background,
@@ -56,7 +57,7 @@ pub(super) fn timing(task: &Task, mode: Mode, low_tasks: LowTasks) -> Timing {
             let times = |length: Duration| Duration(length.0.saturating_mul(factor.max(1).into()));
             timing.period = times(task.period);
             timing.deadline = times(task.deadline);
-            timing.effective = Some(timing.deadline);
+            timing.effective = Some(Duration(u64::MAX));
         }
     }
     timing

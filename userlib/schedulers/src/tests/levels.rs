@@ -4,8 +4,8 @@ use oorandom::Rand64;
 
 use super::simulation::Simulation;
 use crate::{
-    Action, Admission, Arrivals, Cluster, Criticality, Duration, EdfVd, Instant, LowTasks, Mode,
-    NotAccepted, Overrun, Task, Unchecked,
+    Action, Arrivals, Cluster, Criticality, Duration, EdfVd, Instant, LowTasks, Mode, NotAccepted,
+    Overrun, Task, Unchecked,
 };
 
 fn number(random: &mut Rand64, range: core::ops::Range<u64>) -> u64 {
@@ -51,7 +51,7 @@ fn simulate(sets: u32, low_tasks: LowTasks, use_virtual: bool) -> Seen {
     let mut seen = Seen::default();
     while seen.sets < sets {
         let mut tasks = random_tasks(&mut random);
-        if EdfVd(low_tasks).set_virtual_deadlines(&mut tasks).is_err() {
+        if EdfVd.set_virtual_deadlines(&mut tasks).is_err() {
             continue;
         }
         let deadline = |task: &Task| match task.criticality {
@@ -151,24 +151,18 @@ fn at_the_limit() -> [Task; 2] {
 #[test]
 fn virtual_deadlines_follow_from_the_utilisations() {
     let mut tasks = at_the_limit();
-    EdfVd(LowTasks::Stop)
-        .set_virtual_deadlines(&mut tasks)
-        .unwrap();
+    EdfVd.set_virtual_deadlines(&mut tasks).unwrap();
     assert_eq!(tasks[1].low_deadline(), Duration(20));
-    let stretched = EdfVd(LowTasks::Stretch(2)).test(1, tasks.iter());
-    assert_eq!(stretched, Err(NotAccepted::HighMode));
 
     tasks[1] = high(40, 10, 31);
-    let refused = EdfVd(LowTasks::Stop).set_virtual_deadlines(&mut tasks);
+    let refused = EdfVd.set_virtual_deadlines(&mut tasks);
     assert_eq!(refused, Err(NotAccepted::HighMode));
     tasks[1] = high(40, 21, 30);
-    let refused = EdfVd(LowTasks::Stop).set_virtual_deadlines(&mut tasks);
+    let refused = EdfVd.set_virtual_deadlines(&mut tasks);
     assert_eq!(refused, Err(NotAccepted::LowMode));
     // Together at most 1: the deadlines stay.
     tasks[1] = high(40, 10, 20);
-    EdfVd(LowTasks::Stop)
-        .set_virtual_deadlines(&mut tasks)
-        .unwrap();
+    EdfVd.set_virtual_deadlines(&mut tasks).unwrap();
     assert_eq!(tasks[1].low_deadline(), Duration(40));
     assert_eq!(tasks[1].budget, Duration(20));
 }
@@ -176,9 +170,7 @@ fn virtual_deadlines_follow_from_the_utilisations() {
 /// Runs the set at the limit; the high task's second job, and no other, overruns.
 fn one_overrun(low_tasks: LowTasks) -> Simulation<1, 4> {
     let mut tasks = at_the_limit();
-    EdfVd(LowTasks::Stop)
-        .set_virtual_deadlines(&mut tasks)
-        .unwrap();
+    EdfVd.set_virtual_deadlines(&mut tasks).unwrap();
     let mut cluster = Cluster::new(low_tasks);
     for task in tasks {
         cluster.add(task, Instant(0), &Unchecked).unwrap();

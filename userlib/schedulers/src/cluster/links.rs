@@ -1,0 +1,154 @@
+//! Which job is linked to which core, and what follows for what the cores run.
+
+use super::{Action, Cluster, Core, Running};
+use crate::task::TaskId;
+use crate::time::Instant;
+
+impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
+    /// Links the ready jobs with the earliest deadlines: to cores without link, else to the core of the linked
+    /// job with the latest deadline, if that is later. A job does not displace one of the same deadline.
+    pub(super) fn link_earliest(&mut self) {
+        while let Some(first) = self.first_ready() {
+            let (_, id) = first;
+            let core = match self.core_without_link(id) {
+                Some(core) => core,
+                None => match self.latest_linked() {
+                    Some((latest, core)) if self.displaces(first, latest) => {
+                        self.unlink(core);
+                        core
+                    }
+                    _ => return,
+                },
+            };
+            self.ready.remove(id);
+            self.link(id, core);
+        }
+    }
+
+    /// One action for each core whose link differs from what it runs; the scheduler's own core comes last,
+    /// since its dispatch may end the scheduler's turn.
+    pub(super) fn apply_links(&mut self, act: &mut impl FnMut(Action)) {
+        for core in (0..CORES).rev() {
+            let running = self.scheduled[core];
+            if let Running::Job(id) = running
+                && (self.linked[core] == Some(id) || self.is_non_preemptible(id))
+            {
+                continue;
+            }
+            if let Running::Job(id) = running
+                && let Ok(job) = self.job_mut(id)
+            {
+                job.scheduled = None;
+            }
+            match self.linked[core] {
+                Some(id) => {
+                    self.scheduled[core] = Running::Job(id);
+                    if let Some(entry) = &mut self.entries[id.index()] {
+                        entry.last = core;
+                        entry
+                            .job
+                            .iter_mut()
+                            .for_each(|job| job.scheduled = Some(core));
+                    }
+                    act(Action::Dispatch { core, task: id });
+                }
+                None => {
+                    self.scheduled[core] = Running::Nothing;
+                    if running != Running::Nothing {
+                        act(Action::Idle { core });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the task's job from the ready queue or its core, which then runs `left`.
+    pub(super) fn withdraw(&mut self, id: TaskId, left: Running) {
+        self.ready.remove(id);
+        let Ok(job) = self.job_mut(id) else {
+            return;
+        };
+        job.non_preemptible = false;
+        let (linked, scheduled) = (job.linked.take(), job.scheduled.take());
+        if let Some(core) = linked
+            && !self.forgets_links()
+        {
+            self.linked[core] = None;
+        }
+        if let Some(core) = scheduled {
+            self.scheduled[core] = left;
+        }
+    }
+
+    /// Links a job that is not in the ready queue to a core without link. A job that runs stays where it runs:
+    /// then that core's link moves to `core` in exchange, and no job migrates.
+    fn link(&mut self, id: TaskId, core: Core) {
+        let runs_on = self.job(id).ok().and_then(|job| job.scheduled);
+        let target = runs_on.unwrap_or(core);
+        if target != core {
+            self.set_link(core, self.linked[target]);
+        }
+        self.set_link(target, Some(id));
+    }
+
+    fn set_link(&mut self, core: Core, link: Option<TaskId>) {
+        self.linked[core] = link;
+        if let Some(id) = link
+            && let Ok(job) = self.job_mut(id)
+        {
+            job.linked = Some(core);
+        }
+    }
+
+    /// Takes the core's link away and returns its job to the ready queue.
+    fn unlink(&mut self, core: Core) {
+        if let Some(id) = self.linked[core].take()
+            && let Ok(job) = self.job_mut(id)
+        {
+            job.linked = None;
+            let deadline = job.effective;
+            self.ready.set(id, deadline);
+        }
+    }
+
+    /// The core for a job if one has no link: the scheduler's own if no core has one, else the one where the
+    /// task ran last.
+    fn core_without_link(&self, id: TaskId) -> Option<Core> {
+        if self.linked.iter().all(Option::is_none) {
+            return Some(0);
+        }
+        let last = self.entry(id).map_or(0, |entry| entry.last);
+        let mut cores = [last].into_iter().chain(0..CORES);
+        cores.find(|&core| self.linked[core].is_none())
+    }
+
+    /// The linked job with the latest effective deadline, and its core.
+    fn latest_linked(&self) -> Option<((Instant, TaskId), Core)> {
+        let linked = (0..CORES).filter_map(|core| {
+            let id = self.linked[core]?;
+            let deadline = self.job(id).map_or(Instant::NEVER, |job| job.effective);
+            Some(((deadline, id), core))
+        });
+        linked.max()
+    }
+
+    fn is_non_preemptible(&self, id: TaskId) -> bool {
+        self.job(id).is_ok_and(|job| job.non_preemptible)
+    }
+}
+
+/// Where tests put in faults, as negative controls (`faults.rs`).
+#[cfg(not(test))]
+impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
+    fn first_ready(&self) -> Option<(Instant, TaskId)> {
+        self.ready.first()
+    }
+
+    fn displaces(&self, first: (Instant, TaskId), latest: (Instant, TaskId)) -> bool {
+        first.0 < latest.0
+    }
+
+    fn forgets_links(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,448 @@
+//! Link-based scheduling of a cluster of cores (B. Brandenburg, PhD thesis, UNC 2011; S. Holzapfel, BE
+//! thesis, UNSW 2018).
+//!
+//! A job is *linked* to the core on which it should run, and *scheduled* on the core on which it runs. Events
+//! change links and queues only. [`Cluster::decide`] then links the jobs with the earliest deadlines, and
+//! returns an action for each core where link and schedule differ: so several events at one instant cost each
+//! core at most one action, and a core whose next job is known is never made idle in between.
+
+#[cfg(test)]
+mod faults;
+mod links;
+mod modes;
+
+use crate::admission::Admission;
+use crate::queue::Queue;
+use crate::task::{Arrivals, Overrun, Task, TaskId};
+use crate::time::{Duration, Instant};
+
+pub use modes::{LowTasks, Mode};
+
+/// The number of a core in its cluster. The scheduler's own is 0.
+pub type Core = usize;
+
+/// What the program around the cluster carries out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The core runs the task's job from now on, instead of what it ran. The job runs on no other core.
+    Dispatch {
+        /// The core.
+        core: Core,
+        /// The task.
+        task: TaskId,
+    },
+    /// The core stops running its job and runs none.
+    Idle {
+        /// The core.
+        core: Core,
+    },
+    /// A job has used its budget; its task's [`Overrun`] is applied.
+    Overrun {
+        /// The task.
+        task: TaskId,
+    },
+    /// A job has ended, or an arrival is dropped, without completion. The thread must be restarted before the
+    /// task is dispatched again.
+    Aborted {
+        /// The task.
+        task: TaskId,
+    },
+    /// The cluster has switched to this mode.
+    Switched(Mode),
+}
+
+/// Why an event is refused. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// No task of the cluster has this number.
+    NoTask,
+    /// The task has no job.
+    NoJob,
+    /// The task has a job already, or a release to come; the arrival should be reported again afterwards.
+    HasJob,
+    /// The task is periodic: its jobs are released by time.
+    IsPeriodic,
+    /// Low tasks are stopped in high mode.
+    Stopped,
+}
+
+/// Why a task is not added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal<R> {
+    /// The cluster has as many tasks as it can hold.
+    Full,
+    /// No cluster can schedule this task: why.
+    Parameters(&'static str),
+    /// The admission test refuses the set with this task: its reason.
+    Admission(R),
+}
+
+/// A completed job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The time since the release.
+    pub response: Duration,
+    /// The time since the deadline; zero if it is kept.
+    pub late: Duration,
+}
+
+/// A task with its job, if one is released and not completed.
+#[derive(Clone, Debug)]
+struct Entry {
+    task: Task,
+    /// The next release; the earliest possible one if the task is sporadic.
+    next: Instant,
+    job: Option<Job>,
+    /// The core on which the last job ran.
+    last: Core,
+    overruns: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Job {
+    release: Instant,
+    /// The deadline that it must keep.
+    deadline: Instant,
+    /// The deadline by which it is scheduled.
+    effective: Instant,
+    /// What is left of its budget.
+    remaining: Duration,
+    blocked: bool,
+    non_preemptible: bool,
+    linked: Option<Core>,
+    scheduled: Option<Core>,
+}
+
+impl Entry {
+    /// Leaves out the releases before `now`.
+    fn drop_releases(&mut self, now: Instant) {
+        let period = self.task.period.0;
+        let missed = (now - self.next).0.div_ceil(period);
+        self.next = self.next + Duration(missed * period);
+    }
+}
+
+/// What a core runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Running {
+    Nothing,
+    Job(TaskId),
+    /// A thread whose job has been taken from it.
+    Stale,
+}
+
+/// Earliest deadline first on `CORES` cores, for up to `TASKS` tasks.
+#[derive(Clone, Debug)]
+pub struct Cluster<const CORES: usize, const TASKS: usize> {
+    entries: [Option<Entry>; TASKS],
+    /// Tasks whose next release is known and that have no job.
+    releases: Queue<Instant, TASKS>,
+    /// Tasks whose job is neither linked nor blocked, by effective deadline.
+    ready: Queue<Instant, TASKS>,
+    linked: [Option<TaskId>; CORES],
+    scheduled: [Running; CORES],
+    mode: Mode,
+    low_tasks: LowTasks,
+    #[cfg(test)]
+    pub(crate) fault: crate::tests::Fault,
+}
+
+impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
+    /// A cluster without tasks, in low mode.
+    pub fn new(low_tasks: LowTasks) -> Self {
+        Self {
+            entries: [const { None }; TASKS],
+            releases: Queue::default(),
+            ready: Queue::default(),
+            linked: [None; CORES],
+            scheduled: [Running::Nothing; CORES],
+            mode: Mode::Low,
+            low_tasks,
+            #[cfg(test)]
+            fault: crate::tests::Fault::None,
+        }
+    }
+
+    /// Adds a task if the admission test accepts the set with it.
+    pub fn add<A: Admission>(
+        &mut self,
+        task: Task,
+        now: Instant,
+        admission: &A,
+    ) -> Result<TaskId, Refusal<A::Reason>> {
+        if let Some(fault) = task.fault() {
+            return Err(Refusal::Parameters(fault));
+        }
+        let free = self.entries.iter().position(Option::is_none);
+        let index = free.ok_or(Refusal::Full)?;
+        let present = self.entries.iter().flatten().map(|entry| &entry.task);
+        admission
+            .test(CORES, present.chain([&task]))
+            .map_err(Refusal::Admission)?;
+        let id = TaskId(index as u16);
+        let mut next = now;
+        if let Arrivals::Periodic { offset } = task.arrivals {
+            next = now + offset;
+            self.releases.set(id, next);
+        }
+        self.entries[index] = Some(Entry {
+            task,
+            next,
+            job: None,
+            last: 0,
+            overruns: 0,
+        });
+        Ok(id)
+    }
+
+    /// Removes a task and its job.
+    pub fn remove(&mut self, id: TaskId) -> Result<(), Error> {
+        self.entry(id)?;
+        self.depart(id, Running::Stale);
+        self.releases.remove(id);
+        self.entries[id.index()] = None;
+        Ok(())
+    }
+
+    /// A job of a sporadic task arrives.
+    pub fn arrive(&mut self, id: TaskId, now: Instant) -> Result<(), Error> {
+        let entry = self.entry(id)?;
+        if entry.task.arrivals != Arrivals::Sporadic {
+            return Err(Error::IsPeriodic);
+        }
+        if entry.job.is_some() || self.releases.contains(id) {
+            return Err(Error::HasJob);
+        }
+        if self.stops(&entry.task) {
+            return Err(Error::Stopped);
+        }
+        let release = entry.next.max(now);
+        self.releases.set(id, release);
+        Ok(())
+    }
+
+    /// The running thread of the task has completed its job, and waits.
+    pub fn complete(&mut self, id: TaskId, now: Instant) -> Result<Completion, Error> {
+        let job = self.job(id)?;
+        let completion = Completion {
+            response: now - job.release,
+            late: now - job.deadline,
+        };
+        let in_background = job.effective == Instant::NEVER;
+        self.depart(id, Running::Nothing);
+        // Releases that passed meanwhile would have deadlines too early for what the other tasks expect.
+        if in_background {
+            self.entry_mut(id)?.drop_releases(now);
+        }
+        self.expect_release(id);
+        Ok(completion)
+    }
+
+    /// The running thread of the task waits for something in the middle of its job.
+    pub fn block(&mut self, id: TaskId) -> Result<(), Error> {
+        self.job(id)?;
+        self.withdraw(id, Running::Nothing);
+        self.job_mut(id)?.blocked = true;
+        Ok(())
+    }
+
+    /// The thread of the task can continue its job.
+    pub fn unblock(&mut self, id: TaskId) -> Result<(), Error> {
+        let job = self.job_mut(id)?;
+        if core::mem::take(&mut job.blocked) {
+            let deadline = job.effective;
+            self.ready.set(id, deadline);
+        }
+        Ok(())
+    }
+
+    /// The task's job enters or leaves a non-preemptible section: while in it, the job keeps its core. Its
+    /// budget is enforced all the same.
+    pub fn set_non_preemptible(&mut self, id: TaskId, value: bool) -> Result<(), Error> {
+        self.job_mut(id)?.non_preemptible = value;
+        Ok(())
+    }
+
+    /// Schedules the task's present job by another deadline. The one that it must keep does not change.
+    pub fn set_deadline(&mut self, id: TaskId, deadline: Instant) -> Result<(), Error> {
+        self.job_mut(id)?.effective = deadline;
+        if self.ready.contains(id) {
+            self.ready.set(id, deadline);
+        }
+        Ok(())
+    }
+
+    /// Charges execution to the job that runs on the core, before its completion is reported. What counts is
+    /// what the job's scheduling context has consumed: higher-priority threads may have run there as well.
+    pub fn charge(&mut self, core: Core, consumed: Duration) {
+        if let Running::Job(id) = self.scheduled[core]
+            && let Ok(job) = self.job_mut(id)
+            && job.remaining != Duration::UNLIMITED
+        {
+            job.remaining = job.remaining - consumed;
+        }
+    }
+
+    /// Decides what runs, after the events of one instant have been reported. Returns the instant at which it
+    /// must be called again if no event comes before: the next release, or the earliest end of a budget.
+    pub fn decide(&mut self, now: Instant, act: &mut impl FnMut(Action)) -> Instant {
+        self.handle_overruns(act);
+        self.return_to_low(act);
+        while let Some((release, id)) = self.releases.first()
+            && release <= now
+        {
+            self.release(id, release, now, act);
+        }
+        self.link_earliest();
+        self.apply_links(act);
+        let first = self.releases.first();
+        let release = first.map_or(Instant::NEVER, |(release, _)| release);
+        let budgets = self
+            .running()
+            .filter_map(|id| self.job(id).ok())
+            .map(|job| now + job.remaining);
+        budgets.fold(release, Instant::min)
+    }
+
+    /// The job of a task that is released and not completed: its effective deadline.
+    pub fn effective_deadline(&self, id: TaskId) -> Result<Instant, Error> {
+        self.job(id).map(|job| job.effective)
+    }
+
+    /// How often jobs of the task have used up their budgets.
+    pub fn overruns(&self, id: TaskId) -> Result<u32, Error> {
+        self.entry(id).map(|entry| entry.overruns)
+    }
+
+    fn entry(&self, id: TaskId) -> Result<&Entry, Error> {
+        let entry = self.entries.get(id.index()).and_then(Option::as_ref);
+        entry.ok_or(Error::NoTask)
+    }
+
+    fn entry_mut(&mut self, id: TaskId) -> Result<&mut Entry, Error> {
+        let entry = self.entries.get_mut(id.index()).and_then(Option::as_mut);
+        entry.ok_or(Error::NoTask)
+    }
+
+    fn job(&self, id: TaskId) -> Result<&Job, Error> {
+        self.entry(id)?.job.as_ref().ok_or(Error::NoJob)
+    }
+
+    fn job_mut(&mut self, id: TaskId) -> Result<&mut Job, Error> {
+        self.entry_mut(id)?.job.as_mut().ok_or(Error::NoJob)
+    }
+
+    fn ids(&self) -> impl Iterator<Item = TaskId> + use<CORES, TASKS> {
+        (0..TASKS).map(|index| TaskId(index as u16))
+    }
+
+    /// The tasks whose jobs run.
+    fn running(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.scheduled.iter().filter_map(|running| match running {
+            Running::Job(id) => Some(*id),
+            _ => None,
+        })
+    }
+
+    /// Releases the task's next job at `release`, which is not later than `now`.
+    fn release(
+        &mut self,
+        id: TaskId,
+        release: Instant,
+        now: Instant,
+        act: &mut impl FnMut(Action),
+    ) {
+        self.releases.remove(id);
+        let Some(entry) = &mut self.entries[id.index()] else {
+            return;
+        };
+        let timing = modes::timing(&entry.task, self.mode, self.low_tasks);
+        entry.next = release + timing.period;
+        let Some(effective) = timing.effective else {
+            // Stopped: the releases of this time are dropped.
+            match entry.task.arrivals {
+                Arrivals::Sporadic => act(Action::Aborted { task: id }),
+                Arrivals::Periodic { .. } => {
+                    entry.drop_releases(now);
+                    self.releases.set(id, entry.next);
+                }
+            }
+            return;
+        };
+        let effective = release + effective;
+        entry.job = Some(Job {
+            release,
+            deadline: release + timing.deadline,
+            effective,
+            remaining: timing.budget,
+            blocked: false,
+            non_preemptible: false,
+            linked: None,
+            scheduled: None,
+        });
+        self.ready.set(id, effective);
+    }
+
+    /// Puts a task without job into the release queue if its next release is known.
+    fn expect_release(&mut self, id: TaskId) {
+        if let Ok(entry) = self.entry(id)
+            && entry.task.arrivals != Arrivals::Sporadic
+        {
+            let next = entry.next;
+            self.releases.set(id, next);
+        }
+    }
+
+    /// Ends the task's job, if it has one. Its core then runs `left`.
+    fn depart(&mut self, id: TaskId, left: Running) {
+        self.withdraw(id, left);
+        if let Ok(entry) = self.entry_mut(id) {
+            entry.job = None;
+        }
+    }
+
+    /// Ends the task's job before its completion.
+    fn abort(&mut self, id: TaskId, act: &mut impl FnMut(Action)) {
+        self.depart(id, Running::Stale);
+        self.expect_release(id);
+        act(Action::Aborted { task: id });
+    }
+
+    /// Applies the overrun policies of running jobs without budget.
+    fn handle_overruns(&mut self, act: &mut impl FnMut(Action)) {
+        for core in 0..CORES {
+            let Running::Job(id) = self.scheduled[core] else {
+                continue;
+            };
+            let is_over = self.job(id).is_ok_and(|job| job.remaining == Duration(0));
+            let Some(entry) = self.entries[id.index()].as_mut().filter(|_| is_over) else {
+                continue;
+            };
+            entry.overruns += 1;
+            act(Action::Overrun { task: id });
+            if self.mode == Mode::Low && entry.task.high_budget() > Some(entry.task.budget) {
+                self.switch_to_high(act);
+            } else {
+                self.apply_overrun(id, act);
+            }
+        }
+    }
+
+    fn apply_overrun(&mut self, id: TaskId, act: &mut impl FnMut(Action)) {
+        let Some(entry) = &mut self.entries[id.index()] else {
+            return;
+        };
+        let Some(job) = &mut entry.job else {
+            return;
+        };
+        match entry.task.overrun {
+            Overrun::Abort => self.abort(id, act),
+            Overrun::Extend(by) => job.remaining = job.remaining + by,
+            Overrun::Count => job.remaining = Duration::UNLIMITED,
+            Overrun::Lower => {
+                job.remaining = Duration::UNLIMITED;
+                job.effective = Instant::NEVER;
+            }
+        }
+    }
+}

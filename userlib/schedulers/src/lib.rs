@@ -1,0 +1,29 @@
+//! The decisions of user-level schedulers, without system calls, so that the same code runs on the target and
+//! in tests on the host.
+//!
+//! A [`Cluster`] schedules [`Task`]s earliest deadline first on a set of cores: one core (P-EDF), some
+//! (C-EDF) or all (G-EDF). The program around it reports events, such as the completion of a job, and carries
+//! out the [`Action`]s that the cluster decides on. Memory is bounded by two constants, the number of cores
+//! and of tasks; nothing is allocated.
+//!
+//! The book describes the library in `docs/src/concepts/scheduler-library.md`.
+
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+mod admission;
+mod cluster;
+mod edf_vd;
+mod fraction;
+mod queue;
+mod task;
+#[cfg(test)]
+mod tests;
+mod time;
+
+pub use admission::{Admission, OneCore, Unchecked, Unschedulable};
+pub use cluster::{Action, Cluster, Completion, Core, Error, LowTasks, Mode, Refusal};
+pub use edf_vd::{EdfVd, NotAccepted};
+pub use queue::Queue;
+pub use task::{Arrivals, Criticality, Overrun, Task, TaskId};
+pub use time::{Duration, Instant};

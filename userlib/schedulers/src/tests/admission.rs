@@ -1,0 +1,68 @@
+//! The test of one core against the simulation of the worst case.
+
+use oorandom::Rand64;
+
+use super::simulation::Simulation;
+use crate::{
+    Admission, Cluster, Duration, Instant, LowTasks, OneCore, Refusal, Task, Unchecked,
+    Unschedulable,
+};
+
+fn task(period: u64, deadline: u64, budget: u64) -> Task {
+    Task {
+        deadline: Duration(deadline),
+        ..Task::periodic(Duration(period), Duration(budget))
+    }
+}
+
+/// Whether all deadlines are kept if all tasks release at 0, the worst case (Baruah et al., 1990).
+fn keeps(tasks: &[Task]) -> bool {
+    let mut cluster = Cluster::<1, 8>::new(LowTasks::Stop);
+    for task in tasks {
+        cluster.add(*task, Instant(0), &Unchecked).unwrap();
+    }
+    let mut simulation = Simulation::new(cluster);
+    // The periods divide 720; after twice that, a job that is not completed is late as well.
+    simulation.run(1440, |id| tasks[id.index()].budget.0);
+    simulation.late.is_empty()
+}
+
+#[test]
+fn the_test_is_exact() {
+    const PERIODS: [u64; 10] = [4, 5, 6, 8, 9, 10, 12, 15, 20, 24];
+    let mut random = Rand64::new(3);
+    let mut accepted = 0;
+    for _ in 0..300 {
+        let count = random.rand_range(2..5) as usize;
+        let tasks: Vec<_> = (0..count)
+            .map(|_| {
+                let period = PERIODS[random.rand_range(0..10) as usize];
+                let budget = random.rand_range(1..(period / 2).max(2));
+                task(period, random.rand_range(budget..period + 1), budget)
+            })
+            .collect();
+        let test = OneCore.test(1, tasks.iter());
+        assert_eq!(test.is_ok(), keeps(&tasks), "{test:?}: {tasks:?}");
+        accepted += usize::from(test.is_ok());
+    }
+    assert!((60..240).contains(&accepted), "{accepted}");
+}
+
+#[test]
+fn a_refusal_says_why() {
+    let mut cluster = Cluster::<1, 8>::new(LowTasks::Stop);
+    let mut add = |one: Task| cluster.add(one, Instant(0), &OneCore);
+    // 1/3 + 1/6 + 1/2 is exactly 1.
+    assert!(add(task(3, 3, 1)).is_ok());
+    assert!(add(task(6, 6, 1)).is_ok());
+    let demand = Unschedulable::Demand {
+        interval: Duration(3),
+        demand: Duration(4),
+    };
+    assert_eq!(add(task(6, 3, 3)), Err(Refusal::Admission(demand)));
+    assert!(add(task(2, 2, 1)).is_ok());
+    let full = Err(Refusal::Admission(Unschedulable::Utilisation));
+    assert_eq!(add(task(1 << 40, 1 << 40, 1)), full);
+    let many = OneCore.test(2, [task(2, 2, 1)].iter());
+    assert_eq!(many, Err(Unschedulable::ManyCores));
+}

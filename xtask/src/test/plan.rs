@@ -120,14 +120,23 @@ pub(super) fn runs<'a>(
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
     let own = matches!(scope, Scope::Own(_));
 
+    // A board's own features are tested together with those of several cores, by one kernel: the example runs
+    // on a kernel for one core.
+    let is_joined = platform.covers == Coverage::Board && own && two_cores;
     let mut runs = Vec::new();
     if let Scope::Own(names) = scope {
-        runs.push(part(names)?);
+        runs.push(match is_joined {
+            true => Run {
+                cores: Cores::TWO,
+                ..part(&format!("{names},{CORES}"))?
+            },
+            false => part(names)?,
+        });
     } else if !fuzz && !benchmark && !machine && !system && !log && !stress {
         runs.push(suite()?);
     }
     // Tests of several cores.
-    if all && two_cores {
+    if all && two_cores && !is_joined {
         runs.push(Run {
             cores: Cores::TWO,
             ..part(CORES)?
@@ -186,6 +195,11 @@ pub(super) fn runs<'a>(
     if (all || machine) && platform.qemu.large_memory.is_some() {
         runs.push(Run {
             memory: platform.qemu.large_memory,
+            cores: if is_joined {
+                Cores::TWO
+            } else {
+                arguments.cores
+            },
             ..part("boot_info")?
         });
     }

@@ -5,7 +5,8 @@
 
 use crate::allocator::Allocator;
 use crate::cap::{
-    AsidPool, Attributes, CNode, Frame, SchedContext, SchedControl, SchedParameters, Tcb, VSpace,
+    AsidPool, Attributes, CNode, Frame, FrameSize, SchedContext, SchedControl, SchedParameters,
+    Tcb, VSpace,
 };
 use crate::{Capability, Result, Startup, boot};
 use abi::sizes::PAGE_BITS;
@@ -17,6 +18,9 @@ pub const PAGE: usize = 1 << PAGE_BITS;
 
 /// The first address of [`Environment::map`]: far above any program.
 const FREE_ADDRESSES: usize = 0x6000_0000;
+
+/// The span of a table of pages on 64-bit processors: 2 MiB; it is less on others.
+const TABLE_SPAN: usize = 1 << 21;
 
 /// Names of the capabilities that a component needs to be a parent; see [`Environment::from_startup`].
 pub mod names {
@@ -169,14 +173,27 @@ impl Environment {
         Ok(context)
     }
 
-    /// Maps an unmapped frame of the smallest size temporarily, so that `edit` can change its contents.
+    /// Maps an unmapped frame temporarily, so that `edit` can change its contents.
     pub(crate) fn edit_frame<T>(
         &mut self,
         frame: Frame,
+        size: FrameSize,
         execute: bool,
-        edit: impl FnOnce(&mut [u8; PAGE]) -> T,
+        edit: impl FnOnce(&mut [u8]) -> T,
     ) -> Result<T> {
-        let scratch = self.scratch;
+        let bytes = 1 << size.bits();
+        // Pages have an address that stays theirs. Larger frames are rare, and get the next one without a table
+        // for pages.
+        let scratch = if size == FrameSize::SMALLEST {
+            self.scratch
+        } else {
+            let address = self
+                .next_address
+                .next_multiple_of(TABLE_SPAN)
+                .next_multiple_of(bytes);
+            self.next_address = address + bytes.next_multiple_of(TABLE_SPAN);
+            address
+        };
         self.vspace.map(
             &mut self.allocator,
             frame,
@@ -184,12 +201,12 @@ impl Environment {
             Rights::READ_WRITE,
             Attributes::NO_EXECUTE,
         )?;
-        // SAFETY: this function has just mapped the page; nothing else accesses it until `edit` returns.
-        let result = edit(unsafe { &mut *(scratch as *mut [u8; PAGE]) });
+        // SAFETY: this function has just mapped the frame; nothing else accesses it until `edit` returns.
+        let result = edit(unsafe { core::slice::from_raw_parts_mut(scratch as *mut u8, bytes) });
         // Instruction fetches do not snoop the data cache on Arm.
         #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
         if execute {
-            frame.cache(crate::cap::CacheOperation::UnifyInstruction, 0, PAGE)?;
+            frame.cache(crate::cap::CacheOperation::UnifyInstruction, 0, bytes)?;
         }
         #[cfg(target_arch = "x86_64")]
         let _ = execute;

@@ -1,7 +1,7 @@
 //! Resources that a parent gives to a process, each under a name on the startup page.
 
 use super::{Process, parts};
-use crate::cap::{Attributes, CPtr, Capability, Frame};
+use crate::cap::{Attributes, CPtr, Capability, Frame, Untyped};
 use crate::environment::{PAGE, SharedPage, names};
 use crate::startup::RecordKind;
 use crate::{Environment, Error, Result};
@@ -52,7 +52,18 @@ impl Process {
         environment: &mut Environment,
         size_bits: usize,
     ) -> Result<CPtr> {
-        let untyped: crate::cap::Untyped = self.arena.allocator.create_sized(size_bits)?;
+        let untyped: Untyped = self.arena.allocator.create_sized(size_bits)?;
+        self.lend_untyped(environment, untyped, size_bits)
+    }
+
+    /// Moves untyped memory of the parent, 2^`size_bits` bytes, to the process. It is deleted with the process,
+    /// unless the parent moves it back from the slot that is returned.
+    pub fn lend_untyped(
+        &mut self,
+        environment: &mut Environment,
+        untyped: Untyped,
+        size_bits: usize,
+    ) -> Result<CPtr> {
         let slot = self.next_slot;
         let source = environment.allocator.slot(untyped);
         self.cnode.slot(CPtr(slot)).move_from(source)?;

@@ -9,6 +9,9 @@
 
 mod gifts;
 mod parts;
+mod shared_program;
+
+pub use shared_program::SharedProgram;
 
 use crate::allocator::Arena;
 use crate::cap::{
@@ -85,9 +88,18 @@ impl Process {
         program: &[u8],
         size: ProcessSize,
     ) -> Result<Self> {
-        let program = Program::parse(program)?;
+        let program = SharedProgram::unshared(Program::parse(program)?);
+        Self::of_shared(environment, &program, size)
+    }
+
+    /// Creates a process of a program that shares its constant segments with others.
+    pub fn of_shared(
+        environment: &mut Environment,
+        program: &SharedProgram,
+        size: ProcessSize,
+    ) -> Result<Self> {
         let mut arena = environment.allocator.split(size.memory_bits, size.slots)?;
-        match Parts::build(environment, &mut arena, &program, size) {
+        match Parts::build(environment, &mut arena, program, size) {
             Ok(parts) => Ok(Self {
                 tcb: parts.tcb,
                 vspace: parts.vspace,
@@ -98,7 +110,7 @@ impl Process {
                 cnode_bits: size.cnode_bits,
                 next_slot: slots::FIRST_DYNAMIC,
                 next_shared: SHARED,
-                entry: program.entry(),
+                entry: program.program.entry(),
             }),
             Err(error) => {
                 environment.allocator.reclaim(arena)?;

@@ -1,10 +1,10 @@
 //! Creation of a process: its objects, its address space, its program.
 
-use super::ProcessSize;
+use super::{ProcessSize, SharedProgram};
 use crate::allocator::{Allocator, Arena};
-use crate::cap::{Attributes, CNode, CPtr, Frame, Tcb, VSpace};
+use crate::cap::{Attributes, CNode, CPtr, Frame, FrameSize, Tcb, VSpace};
 use crate::environment::PAGE;
-use crate::loader::Program;
+use crate::loader::Segment;
 use crate::startup::Startup;
 use crate::{Environment, Error, Result};
 use abi::{Rights, SlotRegion, slots};
@@ -26,7 +26,7 @@ impl Parts {
     pub(super) fn build(
         environment: &mut Environment,
         arena: &mut Arena,
-        program: &Program,
+        program: &SharedProgram,
         size: ProcessSize,
     ) -> Result<Self> {
         let objects = &mut arena.allocator;
@@ -84,30 +84,38 @@ fn map_new(
     Ok(frame)
 }
 
-/// Copies the segments of a program into new frames and maps them.
+/// How a segment's frames are mapped.
+pub(super) fn attributes(segment: &Segment) -> Attributes {
+    if segment.execute {
+        Attributes::NORMAL
+    } else {
+        Attributes::NO_EXECUTE
+    }
+}
+
+/// Maps the segments of a program that its processes share, and copies the others into new frames.
 fn load(
     environment: &mut Environment,
     arena: &mut Arena,
     vspace: VSpace,
-    program: &Program,
+    program: &SharedProgram,
 ) -> Result {
-    for segment in program.segments() {
+    program.map(environment, arena, vspace)?;
+    for segment in program.program.segments() {
         let segment = segment?;
+        if program.shares(&segment) {
+            continue;
+        }
         if segment.address % PAGE != 0 {
             return Err(Error::BadProgram("a segment does not start at a page"));
         }
-        let attributes = if segment.execute {
-            Attributes::NORMAL
-        } else {
-            Attributes::NO_EXECUTE
-        };
         for offset in (0..segment.size).step_by(PAGE) {
             let frame: Frame = arena.allocator.create()?;
             let contents = segment.contents.get(offset..).unwrap_or(&[]);
             let contents = &contents[..contents.len().min(PAGE)];
             // New frames are zeroed.
             if !contents.is_empty() {
-                environment.edit_frame(frame, segment.execute, |page| {
+                environment.edit_frame(frame, FrameSize::SMALLEST, segment.execute, |page| {
                     page[..contents.len()].copy_from_slice(contents);
                 })?;
             }
@@ -117,7 +125,7 @@ fn load(
                 frame,
                 address,
                 segment.rights,
-                attributes,
+                attributes(&segment),
             )?;
         }
     }
@@ -130,7 +138,7 @@ pub(super) fn edit_startup<T>(
     frame: Frame,
     edit: impl FnOnce(&mut Startup) -> T,
 ) -> Result<T> {
-    environment.edit_frame(frame, false, |page| {
+    environment.edit_frame(frame, FrameSize::SMALLEST, false, |page| {
         // SAFETY: a page is large enough and aligned, and `Parts::build` wrote a Startup there, which
         // consists of words, so that any contents are valid.
         edit(unsafe { &mut *page.as_mut_ptr().cast::<Startup>() })

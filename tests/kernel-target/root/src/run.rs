@@ -6,21 +6,22 @@ use abi::slots;
 use core::ops::Range;
 use suite::support::protocol::{BY_TEST, BY_THREAD, QUIET, Report, names};
 use suite::support::{PRIORITY, SLICE};
-use userlib::cap::{Endpoint, Frame, Reply, SchedControl};
+use userlib::cap::{Endpoint, Frame, Reply, SchedControl, Untyped};
 use userlib::environment::SharedPage;
 use userlib::environment::names as own;
-use userlib::process::ProcessSize;
+use userlib::process::{ProcessSize, SharedProgram};
 use userlib::time::Clock;
 use userlib::{BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, boot, tar};
 
-/// The size of a test's component: the program, and memory for its objects.
+/// The size of a test's component, without its memory for objects.
 const SIZE: ProcessSize = ProcessSize {
-    memory_bits: 24,
+    memory_bits: 20,
     slots: 1024,
     cnode_bits: 12,
     stack_pages: 24,
 };
-/// Memory for the objects of a test.
+/// Memory for the objects of a test. One test after the other gets the same memory, so that the kernel clears
+/// only what a test has used.
 const UNTYPED_BITS: usize = 23;
 
 /// Capabilities that cannot be copied: they are moved to each test and back.
@@ -36,7 +37,8 @@ pub struct Runner<'a> {
     clock: Clock,
     /// Ends tests that take too long.
     ticker: Ticker,
-    program: &'static [u8],
+    program: SharedProgram<'static>,
+    memory: Untyped,
     /// The endpoint at which tests report their end.
     endpoint: Endpoint,
     reply: Reply,
@@ -47,15 +49,24 @@ pub struct Runner<'a> {
     further: Range<usize>,
 }
 
+/// Moves a capability from a slot of a process back to its own slot, and deletes what was derived from it.
+fn take_back(process: &Process, slot: CPtr, home: CPtr) -> Result {
+    let lent = process.cnode.slot(slot);
+    lent.revoke()?;
+    boot::CNODE.slot(home).move_from(lent)
+}
+
 impl<'a> Runner<'a> {
     /// Creates the runner with all resources of the machine.
     pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
-        let program = tar::find(userlib::components!(), "kernel-target-component");
+        let program = tar::find(userlib::components!(), "kernel-target-component")
+            .ok_or(Error::BadProgram("it is not there"))?;
         let clock = Clock::start(environment, boot)?;
         Ok(Self {
             clock,
             ticker: clock::start(environment)?,
-            program: program.ok_or(Error::BadProgram("it is not there"))?,
+            program: SharedProgram::load(environment, program)?,
+            memory: environment.allocator.create_sized(UNTYPED_BITS)?,
             endpoint: environment.allocator.create()?,
             reply: environment.allocator.create()?,
             report: environment.create_shared_page()?,
@@ -73,23 +84,23 @@ impl<'a> Runner<'a> {
     /// Runs a test.
     pub fn run(&mut self, group: usize, index: usize) -> Result<Verdict> {
         self.report().clear();
-        let mut process = Process::with_size(self.environment, self.program, SIZE)?;
+        let mut process = Process::of_shared(self.environment, &self.program, SIZE)?;
         let prepared = self.prepare(&mut process, group, index);
-        let verdict = prepared
-            .and_then(|()| process.start())
-            .and_then(|()| self.watch());
+        let verdict = prepared.and_then(|memory| {
+            let verdict = process.start().and_then(|()| self.watch());
+            take_back(&process, memory, self.memory.0)?;
+            verdict
+        });
         // In every case, the lent capabilities are moved back, and the component is deleted.
         for &slot in LENT {
-            let (lent, home) = (process.cnode.slot(CPtr(slot)), boot::CNODE.slot(CPtr(slot)));
-            lent.revoke()?;
-            home.move_from(lent)?;
+            take_back(&process, CPtr(slot), CPtr(slot))?;
         }
         process.destroy(self.environment)?;
         verdict
     }
 
-    /// Gives a test its capabilities and parameters.
-    fn prepare(&mut self, process: &mut Process, group: usize, index: usize) -> Result {
+    /// Gives a test its capabilities and parameters; returns the slot of its memory.
+    fn prepare(&mut self, process: &mut Process, group: usize, index: usize) -> Result<CPtr> {
         for &slot in LENT {
             let (lent, home) = (process.cnode.slot(CPtr(slot)), boot::CNODE.slot(CPtr(slot)));
             lent.move_from(home)?;
@@ -143,9 +154,7 @@ impl<'a> Runner<'a> {
         }
         let context = process.set_time(environment, &SLICE)?;
         process.give(environment, names::SCHED_CONTEXT, context, Rights::ALL)?;
-        // This comes last, because it takes all remaining memory.
-        process.give_untyped(environment, UNTYPED_BITS)?;
-        Ok(())
+        process.lend_untyped(environment, self.memory, UNTYPED_BITS)
     }
 
     /// Waits for the end of a test.

@@ -29,7 +29,15 @@ pub fn invoke(
     words: &[usize],
     capabilities: &[CPtr],
 ) -> Result<Message> {
-    let request = Message::new(label, words).with_capabilities(capabilities);
+    request(
+        object,
+        Message::new(label, words).with_capabilities(capabilities),
+    )
+}
+
+/// Invokes `object` with a message, and waits for the reply.
+#[inline(always)]
+pub(crate) fn request(object: CPtr, request: Message) -> Result<Message> {
     let answer = syscall::call(object, request);
     if answer.label() == 0 {
         Ok(answer)

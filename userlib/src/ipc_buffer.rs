@@ -26,6 +26,19 @@ pub fn set_message_word(index: usize, value: usize) {
     unsafe { addr_of_mut!((*buffer()).message[index]).write_volatile(value) }
 }
 
+/// Writes message words from `start` on.
+pub(crate) fn set_message_words(start: usize, words: &[usize]) {
+    assert!(start <= abi::MAX_MESSAGE_LENGTH && words.len() <= abi::MAX_MESSAGE_LENGTH - start);
+    let buffer = buffer();
+    for (index, &word) in words.iter().enumerate() {
+        // SAFETY: as for `message_word`; all indices are in range.
+        unsafe {
+            let message = addr_of_mut!((*buffer).message).cast::<usize>();
+            message.add(start + index).write_volatile(word);
+        }
+    }
+}
+
 /// The badge of received capability `index`, if it was unwrapped.
 pub fn unwrapped_badge(index: usize) -> usize {
     assert!(index < abi::MAX_EXTRA_CAPS);

@@ -36,17 +36,23 @@ impl Message {
     /// If there are more than [`abi::MAX_MESSAGE_LENGTH`] words.
     #[inline(always)]
     pub fn new(label: usize, words: &[usize]) -> Self {
-        let mut registers = [0; MESSAGE_REGISTERS];
-        for (index, &word) in words.iter().enumerate() {
-            match registers.get_mut(index) {
-                Some(register) => *register = word,
-                None => ipc_buffer::set_message_word(index, word),
-            }
+        Self::empty(label).followed_by(words)
+    }
+
+    /// The same message with more words at its end, which are written as by [`Message::new`].
+    #[inline(always)]
+    pub(crate) fn followed_by(mut self, words: &[usize]) -> Self {
+        let length = self.length();
+        let registers = self.registers.get_mut(length..).unwrap_or_default();
+        let (first, rest) = words.split_at(words.len().min(registers.len()));
+        for (register, &word) in registers.iter_mut().zip(first) {
+            *register = word;
         }
-        Self {
-            info: MessageInfo::new(label, 0, words.len()),
-            registers,
+        if !rest.is_empty() {
+            ipc_buffer::set_message_words(length + first.len(), rest);
         }
+        self.info = MessageInfo::new(self.label(), 0, length + words.len());
+        self
     }
 
     /// A message without words.

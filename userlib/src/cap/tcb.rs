@@ -2,7 +2,7 @@
 
 use super::{Capability, Frame, Notification, VSpace, capability};
 use crate::Result;
-use crate::invoke::{invoke, label, optional_label, perform};
+use crate::invoke::{invoke, label, optional_label, perform, request};
 use crate::message::Message;
 use abi::registers::{COUNT, FLAGS, PC, SP};
 
@@ -80,12 +80,10 @@ impl Tcb {
 
     /// Writes the first registers, as many as there are values.
     pub fn write_first_registers(self, resume: bool, registers: &[usize]) -> Result {
-        let mut words = [0; 2 + COUNT];
-        let count = registers.len().min(COUNT);
-        words[0] = resume as usize;
-        words[1] = count;
-        words[2..2 + count].copy_from_slice(&registers[..count]);
-        perform(self.0, label!(TcbWriteRegisters), &words[..2 + count], &[])
+        let registers = &registers[..registers.len().min(COUNT)];
+        let head = [resume as usize, registers.len()];
+        let message = Message::new(label!(TcbWriteRegisters), &head).followed_by(registers);
+        request(self.0, message).map(drop)
     }
 
     /// Copies registers of `source` to this thread.

@@ -10,9 +10,10 @@ use abi::{ObjectType, Rights};
 
 use crate::Kernel;
 use crate::boot::BootAllocator;
-use crate::cap::RawCap;
 use crate::invoke::{Error, Invocation, Outcome};
 use crate::object::{Breakpoint, BreakpointNumbers, Thread};
+use crate::sched::Scheduler;
+use crate::slot::RawCap;
 use crate::time::{Clock, Ticks};
 use crate::token::Ptr;
 
@@ -149,6 +150,12 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     /// Whether this is the root of an address space with an identifier, so that threads can use it.
     fn is_address_space(self) -> bool;
 
+    /// The capability that a copy of this one becomes; `Ok(None)` if it cannot be copied.
+    ///
+    /// # Errors
+    /// Those that the ABI defines (page tables that are not mapped).
+    fn derive(self) -> Result<Option<Self>, Error>;
+
     /// The capability with its rights restricted to `rights`.
     fn mask_rights(self, rights: Rights) -> Self;
 
@@ -250,18 +257,18 @@ pub trait Arch: Sized + 'static {
     /// Makes `next` (`None`: the idle loop) the thread that this core returns to: address space, thread-local
     /// storage, floating point. Called once at the end of each kernel entry in which the current thread, or
     /// its address space or registers, changed.
-    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>);
+    fn switch_to(kernel: &mut Scheduler<Self>, next: Option<Ptr<Thread<Self>>>);
     /// Another core reads or changes the context of a thread: write back what this core's registers hold of
     /// it, so far as that can be read or set by methods of the thread.
     #[cfg(feature = "smp")]
-    fn write_back_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         Self::release_thread(kernel, thread);
     }
     /// The thread is being deleted, or moves to another core: write back everything that this core's
     /// registers hold of it and forget it.
-    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
+    fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
     /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
-    fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>);
+    fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
 
     // ---- cores
 
@@ -270,7 +277,7 @@ pub trait Arch: Sized + 'static {
     type Remote: Copy;
     /// Carries out a remote call for the core in exclusive mode, which waits for it.
     #[cfg(feature = "smp")]
-    fn perform(kernel: &mut Kernel<Self>, remote: Self::Remote);
+    fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote);
     /// Called repeatedly while this core waits for another.
     #[cfg(feature = "smp")]
     fn wait_for(_core: usize) {
@@ -289,7 +296,7 @@ pub trait Arch: Sized + 'static {
     /// # Errors
     /// If the hardware has no such breakpoint, or it is in use for single stepping.
     fn set_breakpoint(
-        kernel: &mut Kernel<Self>,
+        kernel: &mut Scheduler<Self>,
         thread: Ptr<Thread<Self>>,
         number: usize,
         breakpoint: Option<Breakpoint>,
@@ -299,7 +306,7 @@ pub trait Arch: Sized + 'static {
     }
     /// Breakpoint `number`, if it is set.
     fn breakpoint(
-        kernel: &Kernel<Self>,
+        kernel: &Scheduler<Self>,
         thread: Ptr<Thread<Self>>,
         number: usize,
     ) -> Option<Breakpoint> {
@@ -312,7 +319,7 @@ pub trait Arch: Sized + 'static {
     /// # Errors
     /// If the hardware cannot do this.
     fn step(
-        kernel: &mut Kernel<Self>,
+        kernel: &mut Scheduler<Self>,
         thread: Ptr<Thread<Self>>,
         number: Option<usize>,
         instructions: usize,
@@ -329,11 +336,6 @@ pub trait Arch: Sized + 'static {
     fn is_frame(kind: ObjectType) -> bool;
     /// Makes an object from zeroed memory (untouched device memory for device frames).
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Self::Cap;
-    /// The capability that a copy of `cap` becomes; `Ok(None)` if it cannot be copied.
-    ///
-    /// # Errors
-    /// Those that the ABI defines (page tables that are not mapped).
-    fn derive(&mut self, cap: Self::Cap) -> Result<Option<Self::Cap>, Error>;
     /// A capability is deleted. `last` says that no other capability refers to the object.
     fn finalise(kernel: &mut Kernel<Self>, cap: Self::Cap, last: bool);
     /// Performs an invocation of a packed capability of the architecture.

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use crate::arch::Arch;
 #[cfg(feature = "smp")]
-use crate::cores::CORES;
+use crate::config::CORES;
 #[cfg(feature = "smp")]
 use crate::sync::{Lock, Ticket};
 

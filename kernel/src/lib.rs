@@ -12,21 +12,24 @@
 //! 6. What is not measured is not claimed.
 //!
 //! # Structure
-//! Each layer uses only the layers below it (`cargo xtask check`; `docs/src/inside/house.md` has the exceptions).
+//! Each layer uses only the layers below it (`cargo xtask check`; `docs/src/inside/house.md` says more). The state of a
+//! core is four types, one inside the other; each dereferences to the next lower one, so that no method of a lower
+//! layer can call one of a higher layer.
 //!
-//! | layer | modules | contents |
-//! |---|---|---|
-//! | 0 | [`error`], [`time`], [`token`], [`collections`], `sync`, [`budget`] | errors, units, handles, queues, locks, replenishment arithmetic |
-//! | 1 | [`cap`] | capabilities, slots, derivation tree |
-//! | 2 | [`object`] | the objects, and the rules that concern a single object |
-//! | 3 | [`cores`] | the kernels of the cores, the entry lock, remote accesses |
-//! | 4 | [`sched`] | scheduling: ready and release queues, charging, domains, timer |
-//! | 5 | [`ipc`] | communication between threads: transfer, donation, replies, signals, faults |
-//! | 6 | `entry` | the beginning and the end of a kernel entry |
-//! | 7 | [`invoke`] | invocations of objects: decode, check, perform |
-//! | 8 | [`fastpath`] | fast paths |
-//! | 9 | [`syscall`], [`boot`] | the dispatcher; the first thread |
-//! | none | [`arch`], [`trace`], [`console`], `threads`, `invariants` | the only interface to the hardware; the log; text for people; invariants |
+//! | layer | modules | contents | methods of |
+//! |---|---|---|---|
+//! | 0 | [`error`], [`time`], [`token`], [`collections`], `sync`, [`config`], [`budget`] | errors, units, handles, queues, locks, replenishment arithmetic | |
+//! | 1 | [`slot`] | where capabilities are stored | |
+//! | 2 | [`object`] | the objects, and the rules that concern a single object | |
+//! | 3 | [`cap`] | capabilities, derivation tree, lookup | [`Capabilities`](cap::Capabilities) |
+//! | 4 | [`cores`] | the kernels of the cores, the state of the entry lock | |
+//! | 5 | [`sched`] | scheduling: ready and release queues, charging, domains, timer, remote accesses | [`Scheduler`](sched::Scheduler) |
+//! | 6 | [`ipc`] | communication between threads: transfer, donation, replies, signals, faults | [`Ipc`] |
+//! | 7 | `entry` | the beginning and the end of a kernel entry | [`Kernel`] |
+//! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Kernel`] |
+//! | 9 | [`fastpath`] | fast paths | [`Kernel`] |
+//! | 10 | [`syscall`], [`boot`] | the dispatcher; the first thread | [`Kernel`] |
+//! | none | [`arch`], [`trace`], [`console`], `threads`, `instruments`, `invariants` | the only interface to the hardware; the log; text for people; invariants | |
 //!
 //! # The path of a system call
 //! The architecture saves the registers and calls [`CoreHandle::handle_syscall`](cores::CoreHandle::handle_syscall). The dispatcher looks up the
@@ -50,17 +53,20 @@ pub mod boot;
 pub mod budget;
 pub mod cap;
 pub mod collections;
+pub mod config;
 pub mod console;
 pub mod cores;
 mod entry;
 pub mod error;
 pub mod fastpath;
+mod instruments;
 #[cfg(any(test, feature = "invariants"))]
 pub mod invariants;
 pub mod invoke;
 pub mod ipc;
 pub mod object;
 pub mod sched;
+pub mod slot;
 #[cfg(feature = "smp")]
 pub mod sync;
 pub mod syscall;
@@ -70,49 +76,28 @@ pub mod token;
 pub mod trace;
 
 use core::mem::MaybeUninit;
-use core::ops::{Index, IndexMut};
+use core::ops::{Deref, DerefMut};
 
 use arch::Arch;
 use cores::{EntryLock, Irqs};
-use object::DomainSchedule;
-use sched::Core;
-use token::{Objects, Ptr};
+use ipc::Ipc;
+
+pub use cores::Kernels;
 
 /// All mutable state of the kernel, as one core sees it. A core gets to it by entering, through
 /// [`cores::CoreHandle`].
 ///
-/// Objects are accessed by indexing with their handles: `kernel[thread].priority`.
-///
-/// The order of fields is for fast paths in assembly, which reach the fields next to the beginning of `core`.
-#[repr(C)]
-pub struct Kernel<A: Arch> {
-    /// The token for kernel objects.
-    pub objects: Objects,
-    /// The architecture and its state.
-    pub arch: A,
-    /// This core's side of the entry lock.
-    pub(crate) entry_lock: EntryLock<A>,
-    /// The scheduling state of this core.
-    pub core: Core<A>,
-    /// The table of interrupt lines.
-    pub irqs: Irqs<A>,
-    /// The head of the list of all threads, the youngest one, for debug output.
-    #[cfg(feature = "debug")]
-    threads: Option<Ptr<object::Thread<A>>>,
-    /// The domain schedule.
-    pub domains: DomainSchedule,
-    /// State that is kept for the invariant checks after each entry.
-    #[cfg(any(test, feature = "invariants"))]
-    pub watch: invariants::Watch<A>,
-}
-
-pub use cores::Kernels;
+/// Each layer with state has a type of its own, which contains that of the next lower layer and dereferences to it:
+/// `Kernel`, [`Ipc`], [`sched::Scheduler`], [`cap::Capabilities`]. So a method can be called from its layer and from
+/// higher ones, and nowhere else.
+#[repr(transparent)]
+pub struct Kernel<A: Arch>(Ipc<A>);
 
 impl<A: Arch> Kernel<A> {
     /// Makes the kernel of a machine that has no thread yet, in place.
     ///
     /// # Safety
-    /// At most one kernel may exist for a set of objects (see [`Objects::new`]), or one for each core if the
+    /// At most one kernel may exist for a set of objects (see [`token::Objects::new`]), or one for each core if the
     /// entry lock orders their accesses.
     pub(crate) unsafe fn make_in(
         memory: &mut MaybeUninit<Self>,
@@ -120,39 +105,27 @@ impl<A: Arch> Kernel<A> {
         irqs: Irqs<A>,
         entry_lock: EntryLock<A>,
     ) -> &mut Self {
-        let id = entry_lock.core();
         let kernel = memory.as_mut_ptr();
-        // SAFETY: the kernel owns the memory, and all fields are written; the caller makes only one kernel.
+        // SAFETY: the kernel owns the memory, and all of it is written; the caller makes only one kernel.
         unsafe {
-            make_fields!(kernel, {
-                objects: Objects::new(),
-                irqs: irqs,
-                #[cfg(feature = "debug")]
-                threads: None,
-                domains: DomainSchedule::new(),
-                arch: arch,
-                #[cfg(any(test, feature = "invariants"))]
-                watch: invariants::Watch::new(),
-                entry_lock: entry_lock,
-            } and core);
-            Core::make_at(&raw mut (*kernel).core, id);
+            Ipc::make_at(&raw mut (*kernel).0, arch, irqs, entry_lock);
             memory.assume_init_mut()
         }
     }
 }
 
-impl<A: Arch, T> Index<Ptr<T>> for Kernel<A> {
-    type Output = T;
+impl<A: Arch> Deref for Kernel<A> {
+    type Target = Ipc<A>;
 
     #[inline(always)]
-    fn index(&self, object: Ptr<T>) -> &T {
-        &self.objects[object]
+    fn deref(&self) -> &Ipc<A> {
+        &self.0
     }
 }
 
-impl<A: Arch, T> IndexMut<Ptr<T>> for Kernel<A> {
+impl<A: Arch> DerefMut for Kernel<A> {
     #[inline(always)]
-    fn index_mut(&mut self, object: Ptr<T>) -> &mut T {
-        &mut self.objects[object]
+    fn deref_mut(&mut self) -> &mut Ipc<A> {
+        &mut self.0
     }
 }

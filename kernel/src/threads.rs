@@ -9,60 +9,43 @@ use abi::registers::PC;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::console::debug_line;
+#[cfg(feature = "debug")]
+use crate::instruments::ThreadInstruments;
 use crate::object::{THREAD_SLOTS, Thread, ThreadState};
 use crate::token::Ptr;
-
-/// The links of a thread in the list.
-pub struct Neighbours<A: Arch> {
-    #[cfg(feature = "debug")]
-    newer: Option<Ptr<Thread<A>>>,
-    #[cfg(feature = "debug")]
-    older: Option<Ptr<Thread<A>>>,
-    #[cfg(not(feature = "debug"))]
-    nothing: core::marker::PhantomData<Ptr<Thread<A>>>,
-}
-
-impl<A: Arch> Neighbours<A> {
-    /// In no list.
-    pub const NONE: Self = Self {
-        #[cfg(feature = "debug")]
-        newer: None,
-        #[cfg(feature = "debug")]
-        older: None,
-        #[cfg(not(feature = "debug"))]
-        nothing: core::marker::PhantomData,
-    };
-}
 
 #[cfg(feature = "debug")]
 impl<A: Arch> Kernel<A> {
     /// A thread was made.
     pub(crate) fn list_thread(&mut self, thread: Ptr<Thread<A>>) {
-        let older = self.threads;
+        let older = self.instruments.threads;
         self.exclusive()
-            .each_core(|kernel| kernel.threads = Some(thread));
-        self[thread].neighbours = Neighbours { newer: None, older };
+            .each_core(|kernel| kernel.instruments.threads = Some(thread));
+        self[thread].instruments.older = older;
         if let Some(older) = older {
-            self[older].neighbours.newer = Some(thread);
+            self[older].instruments.newer = Some(thread);
         }
     }
 
     /// A thread is deleted.
     pub(crate) fn unlist_thread(&mut self, thread: Ptr<Thread<A>>) {
-        let Neighbours { newer, older } = self[thread].neighbours;
+        let ThreadInstruments { newer, older, .. } = self[thread].instruments;
         match newer {
-            Some(newer) => self[newer].neighbours.older = older,
-            None => self.exclusive().each_core(|kernel| kernel.threads = older),
+            Some(newer) => self[newer].instruments.older = older,
+            None => self
+                .exclusive()
+                .each_core(|kernel| kernel.instruments.threads = older),
         }
         if let Some(older) = older {
-            self[older].neighbours.newer = newer;
+            self[older].instruments.newer = newer;
         }
-        self[thread].neighbours = Neighbours::NONE;
     }
 
     /// The threads, youngest first.
     pub(crate) fn all_threads(&self) -> impl Iterator<Item = Ptr<Thread<A>>> {
-        core::iter::successors(self.threads, |thread| self[*thread].neighbours.older)
+        core::iter::successors(self.instruments.threads, |thread| {
+            self[*thread].instruments.older
+        })
     }
 }
 

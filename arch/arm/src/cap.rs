@@ -161,23 +161,6 @@ impl<F: Format> Capability<F> {
             kind => F::Size::of(kind).map(F::Size::bits),
         }
     }
-
-    /// The capability that a copy becomes.
-    ///
-    /// # Errors
-    /// [`Error::IllegalOperation`] for paging structures that are not mapped.
-    pub fn derive(self) -> Result<Option<Self>, Error> {
-        match self {
-            Self::PageTable { mapping: None, .. } | Self::VSpace { asid: None, .. } => {
-                Err(Error::IllegalOperation)
-            }
-            Self::Frame(frame) => Ok(Some(Self::Frame(FrameCap {
-                mapping: None,
-                ..frame
-            }))),
-            cap => Ok(Some(cap)),
-        }
-    }
 }
 
 impl<F: Format> ArchCap for Capability<F> {
@@ -244,6 +227,19 @@ impl<F: Format> ArchCap for Capability<F> {
 
     fn is_address_space(self) -> bool {
         matches!(self, Self::VSpace { asid: Some(_), .. })
+    }
+
+    fn derive(self) -> Result<Option<Self>, Error> {
+        match self {
+            Self::PageTable { mapping: None, .. } | Self::VSpace { asid: None, .. } => {
+                Err(Error::IllegalOperation)
+            }
+            Self::Frame(frame) => Ok(Some(Self::Frame(FrameCap {
+                mapping: None,
+                ..frame
+            }))),
+            cap => Ok(Some(cap)),
+        }
     }
 
     fn mask_rights(self, rights: Rights) -> Self {

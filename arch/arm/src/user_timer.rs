@@ -10,9 +10,9 @@
 //! Without the option they trap in all threads, except in benchmark kernels, where all threads share them.
 
 use abi::config::USER_TIMER;
-use kernel::Kernel;
 use kernel::arch::Arch;
 use kernel::object::Thread;
+use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 
 use crate::timer::Timer;
@@ -86,7 +86,7 @@ impl<A: HasUserTimer> UserTimer<A> {
 
 /// Allows access if the next thread is the owner, and forbids it otherwise.
 #[inline(always)]
-pub fn switch_to<A: HasUserTimer>(kernel: &mut Kernel<A>, next: Ptr<Thread<A>>) {
+pub fn switch_to<A: HasUserTimer>(kernel: &mut Scheduler<A>, next: Ptr<Thread<A>>) {
     if A::Timer::FOR_USERS {
         let (timer, state) = kernel.arch.user_timer();
         state.set_open(timer, Ptr::is_same(state.owner, Some(next)));
@@ -95,7 +95,7 @@ pub fn switch_to<A: HasUserTimer>(kernel: &mut Kernel<A>, next: Ptr<Thread<A>>) 
 
 /// Handles an undefined instruction of the current thread, which may have been an access to the timer.
 /// Makes the thread its owner, unless it already is; returns whether to execute the instruction again.
-pub fn acquire<A: HasUserTimer>(kernel: &mut Kernel<A>) -> bool {
+pub fn acquire<A: HasUserTimer>(kernel: &mut Scheduler<A>) -> bool {
     if !A::Timer::FOR_USERS {
         return false;
     }
@@ -106,7 +106,7 @@ pub fn acquire<A: HasUserTimer>(kernel: &mut Kernel<A>) -> bool {
         return false;
     }
     write_back(kernel);
-    for &mut saved in A::saved_timer(&mut kernel.objects[thread].context) {
+    for &mut saved in A::saved_timer(&mut kernel.capabilities.objects[thread].context) {
         kernel.arch.user_timer().0.put(saved);
     }
     let (timer, state) = kernel.arch.user_timer();
@@ -116,7 +116,7 @@ pub fn acquire<A: HasUserTimer>(kernel: &mut Kernel<A>) -> bool {
 }
 
 /// Writes the registers back into the context of a thread, if it is their owner.
-pub fn release<A: HasUserTimer>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
+pub fn release<A: HasUserTimer>(kernel: &mut Scheduler<A>, thread: Ptr<Thread<A>>) {
     if A::Timer::FOR_USERS && kernel.arch.user_timer().1.holds(thread) {
         write_back(kernel);
         let (timer, state) = kernel.arch.user_timer();
@@ -124,11 +124,11 @@ pub fn release<A: HasUserTimer>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) 
     }
 }
 
-fn write_back<A: HasUserTimer>(kernel: &mut Kernel<A>) {
+fn write_back<A: HasUserTimer>(kernel: &mut Scheduler<A>) {
     let (timer, state) = kernel.arch.user_timer();
     if let Some(owner) = state.owner.take() {
         let registers = timer.take();
-        for saved in A::saved_timer(&mut kernel.objects[owner].context) {
+        for saved in A::saved_timer(&mut kernel.capabilities.objects[owner].context) {
             *saved = registers;
         }
     }

@@ -17,6 +17,7 @@ use kernel::cap::RawCap;
 use kernel::cores::Irqs;
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
+use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
@@ -93,11 +94,11 @@ impl ExecutionState for Aarch64 {
     }
 
     #[inline(always)]
-    fn load<P: Platform>(kernel: &mut Kernel<Armv8<P>>, thread: Ptr<Thread<Armv8<P>>>) {
+    fn load<P: Platform>(kernel: &mut Scheduler<Armv8<P>>, thread: Ptr<Thread<Armv8<P>>>) {
         let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
         let known = kernel[thread].context.space;
         let space = Words64::decode_space(root);
-        kernel.objects[thread].context.space = kernel.arch.spaces.switch(space, known);
+        kernel.capabilities.objects[thread].context.space = kernel.arch.spaces.switch(space, known);
         let (writable, read_only) = kernel[thread].context.thread_local();
         TPIDR_EL0.set(writable as u64);
         TPIDRRO_EL0.set(read_only as u64);

@@ -10,6 +10,7 @@ use kernel::boot::BootAllocator;
 use kernel::cap::{Cap as AnyCap, RawCap};
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Breakpoint, BreakpointNumbers, Thread, ThreadSlot};
+use kernel::sched::Scheduler;
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
@@ -72,7 +73,7 @@ impl<P: Platform> Arch for X86_64<P> {
     }
 
     #[inline]
-    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
+    fn switch_to(kernel: &mut Scheduler<Self>, next: Option<Ptr<Thread<Self>>>) {
         let Some(next) = next else {
             // The idle loop needs no state of threads, so all of it stays loaded for its owner. Only on
             // several cores the owner may continue on another core.
@@ -86,14 +87,14 @@ impl<P: Platform> Arch for X86_64<P> {
         if HARDWARE_DEBUG {
             debug::switch_to(kernel, next);
         }
-        let registers = &mut kernel.objects[next].context.registers;
+        let registers = &mut kernel.capabilities.objects[next].context.registers;
         kernel.arch.core.set_current(Some(registers));
     }
 
-    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+    fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
         if kernel.arch.bases_of == Some(thread) {
-            kernel.objects[thread].context.save_bases();
+            kernel.capabilities.objects[thread].context.save_bases();
             kernel.arch.bases_of = None;
         }
     }
@@ -102,7 +103,7 @@ impl<P: Platform> Arch for X86_64<P> {
     type Remote = Remote;
 
     #[cfg(feature = "smp")]
-    fn perform(kernel: &mut Kernel<Self>, remote: Remote) {
+    fn perform(kernel: &mut Scheduler<Self>, remote: Remote) {
         space::perform(kernel, remote);
     }
 
@@ -111,7 +112,7 @@ impl<P: Platform> Arch for X86_64<P> {
         self.bases_of == Some(thread) || self.fpu.owner() == Some(thread)
     }
 
-    fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+    fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         if kernel.core.current == Some(thread) {
             fpu::switch_to(kernel, thread);
         }
@@ -124,7 +125,7 @@ impl<P: Platform> Arch for X86_64<P> {
     });
 
     fn set_breakpoint(
-        kernel: &mut Kernel<Self>,
+        kernel: &mut Scheduler<Self>,
         thread: Ptr<Thread<Self>>,
         number: usize,
         breakpoint: Option<Breakpoint>,
@@ -139,7 +140,7 @@ impl<P: Platform> Arch for X86_64<P> {
     }
 
     fn breakpoint(
-        kernel: &Kernel<Self>,
+        kernel: &Scheduler<Self>,
         thread: Ptr<Thread<Self>>,
         number: usize,
     ) -> Option<Breakpoint> {
@@ -147,7 +148,7 @@ impl<P: Platform> Arch for X86_64<P> {
     }
 
     fn step(
-        kernel: &mut Kernel<Self>,
+        kernel: &mut Scheduler<Self>,
         thread: Ptr<Thread<Self>>,
         _number: Option<usize>,
         instructions: usize,
@@ -167,10 +168,6 @@ impl<P: Platform> Arch for X86_64<P> {
     #[inline(always)]
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Cap {
         cap::create(kind, address, device)
-    }
-
-    fn derive(&mut self, cap: Cap) -> Result<Option<Cap>, Error> {
-        cap.derive()
     }
 
     fn finalise(kernel: &mut Kernel<Self>, cap: Cap, last: bool) {
@@ -235,7 +232,7 @@ impl<P: Platform> Arch for X86_64<P> {
 
 /// The root page table of a thread, if its address space still has its identifier.
 fn root_of<P: Platform>(
-    kernel: &Kernel<X86_64<P>>,
+    kernel: &Scheduler<X86_64<P>>,
     thread: Ptr<Thread<X86_64<P>>>,
 ) -> Option<PhysAddr> {
     let AnyCap::Arch(Cap::Root(root)) = kernel[thread].vspace_cap() else {
@@ -248,7 +245,7 @@ fn root_of<P: Platform>(
 /// Switches to the address space of a thread. The result of the last lookup is reused, unless the thread
 /// has another address space, or any address space has lost its identifier since.
 #[inline(always)]
-fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
+fn switch_space<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     let cap = kernel[next].slots[ThreadSlot::VSpace as usize].raw();
     let (space, generation) = (cap.first_word(), kernel.arch.asids.generation());
     let known = kernel[next].context.space;
@@ -257,7 +254,7 @@ fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X8
     }
     let root = root_of(kernel, next);
     if let Some(root) = root {
-        kernel.objects[next].context.space = KnownSpace {
+        kernel.capabilities.objects[next].context.space = KnownSpace {
             space,
             generation,
             root,
@@ -269,7 +266,7 @@ fn switch_space<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X8
 
 /// Loads a thread's FS and GS bases into the registers, and saves the previous ones to the context of
 /// their owner.
-fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
+fn load_bases<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     if Ptr::is_same(kernel.arch.bases_of, Some(next)) {
         return;
     }
@@ -277,21 +274,21 @@ fn load_bases<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_
     if bases::has_instructions()
         && let Some(owner) = before
     {
-        let bases = kernel.objects[next].context.take_bases();
+        let bases = kernel.capabilities.objects[next].context.take_bases();
         let bases = bases::exchange(bases);
-        kernel.objects[owner].context.put_bases(bases);
+        kernel.capabilities.objects[owner].context.put_bases(bases);
         return;
     }
     if let Some(owner) = before {
-        kernel.objects[owner].context.save_bases();
+        kernel.capabilities.objects[owner].context.save_bases();
     }
     bases::clear_selectors();
-    kernel.objects[next].context.load_bases();
+    kernel.capabilities.objects[next].context.load_bases();
 }
 
 /// Saves the register state of threads that is loaded.
 #[cfg(feature = "smp")]
-fn write_back<P: Platform>(kernel: &mut Kernel<X86_64<P>>) {
+fn write_back<P: Platform>(kernel: &mut Scheduler<X86_64<P>>) {
     let arch = &kernel.arch;
     for thread in [arch.bases_of, arch.fpu.owner()].into_iter().flatten() {
         X86_64::release_thread(kernel, thread);

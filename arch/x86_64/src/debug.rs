@@ -8,8 +8,8 @@
 use core::arch::asm;
 
 use abi::breakpoint::SINGLE_STEP;
-use kernel::Kernel;
 use kernel::object::{Access, Breakpoint, Fault, Thread};
+use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 
 use crate::trap::vectors::exception;
@@ -122,7 +122,7 @@ fn bits(breakpoint: Breakpoint) -> Option<u64> {
 
 /// Sets or clears a breakpoint; returns whether the processor supports its kind.
 pub fn set<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut Scheduler<X86_64<P>>,
     thread: Ptr<Thread<X86_64<P>>>,
     number: usize,
     breakpoint: Option<Breakpoint>,
@@ -163,7 +163,7 @@ pub fn get(debug: &Debug, number: usize) -> Option<Breakpoint> {
 
 /// Makes a thread stop after some instructions; with 0 it runs freely.
 pub fn step<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut Scheduler<X86_64<P>>,
     thread: Ptr<Thread<X86_64<P>>>,
     instructions: usize,
 ) {
@@ -174,7 +174,7 @@ pub fn step<P: Platform>(
 }
 
 /// Loads the breakpoints of `next`, which runs next.
-pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
+pub fn switch_to<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     let wanted = kernel[next].context.debug.registers;
     let loaded = kernel.arch.breakpoints;
     if (wanted.control | loaded.control) != CONTROL_FIXED && wanted != loaded {
@@ -185,7 +185,7 @@ pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X
 
 /// Handles a debug exception of the current thread: returns its fault, or `None` if the thread has
 /// instructions left to execute.
-pub fn exception<P: Platform>(kernel: &mut Kernel<X86_64<P>>) -> Option<Fault> {
+pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>) -> Option<Fault> {
     let status: u64;
     // SAFETY: the register only reports events.
     unsafe {

@@ -8,8 +8,8 @@
 
 use core::arch::asm;
 
-use kernel::Kernel;
 use kernel::object::Thread;
+use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 use x86_64::registers::control::{Cr0, Cr0Flags};
 
@@ -122,7 +122,7 @@ impl<P: Platform> Fpu<P> {
 }
 
 /// Prepares the unit for `next`, which runs next.
-pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
+pub fn switch_to<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     if kernel[next].fpu_disabled() {
         // So the owner is never a thread that may not use the unit.
         release(kernel, next);
@@ -133,19 +133,25 @@ pub fn switch_to<P: Platform>(kernel: &mut Kernel<X86_64<P>>, next: Ptr<Thread<X
         return;
     }
     if let Some(owner) = kernel.arch.fpu.owner.replace(next) {
-        kernel.arch.fpu.save(&mut kernel.objects[owner].context.fpu);
+        kernel
+            .arch
+            .fpu
+            .save(&mut kernel.capabilities.objects[owner].context.fpu);
     }
-    kernel.arch.fpu.restore(&kernel.objects[next].context.fpu);
+    kernel
+        .arch
+        .fpu
+        .restore(&kernel.capabilities.objects[next].context.fpu);
 }
 
 /// Saves the registers of `thread`, if they are loaded.
-pub fn release<P: Platform>(kernel: &mut Kernel<X86_64<P>>, thread: Ptr<Thread<X86_64<P>>>) {
+pub fn release<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, thread: Ptr<Thread<X86_64<P>>>) {
     let fpu = &mut kernel.arch.fpu;
     if fpu.owner == Some(thread) {
         let trapping = fpu.trapping;
         fpu.owner = None;
         fpu.trap_uses(false);
-        fpu.save(&mut kernel.objects[thread].context.fpu);
+        fpu.save(&mut kernel.capabilities.objects[thread].context.fpu);
         fpu.trap_uses(trapping);
     }
 }

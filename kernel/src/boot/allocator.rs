@@ -7,8 +7,9 @@ use abi::{GuardData, WORD_BITS};
 
 use crate::Kernel;
 use crate::arch::{Arch, PhysAddr};
-use crate::cap::{CNode, Cap, Slot, insert_root};
+use crate::cap::{CNode, Cap, insert_root};
 use crate::invoke::emplace;
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// The most separate regions of RAM that are tracked; memory maps have only a few.

@@ -4,114 +4,117 @@
 //! capabilities themselves and two marks: the children of A are the entries directly after A of which A *is a
 //! parent*. This needs no memory beyond the list, and each step takes constant time.
 
-use super::slot::Marks;
-use super::{Cap, RawCap, Slot};
-use crate::Kernel;
+use super::Cap;
+use super::Capabilities;
 use crate::arch::{Arch, ArchCap};
 use crate::error::Error;
+use crate::slot::{Marks, RawCap, Slot};
 use crate::token::Ptr;
 
-/// Records a changed slot. Kernels with invariant checks check it at the end of the kernel entry.
-#[inline(always)]
-fn note_change<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) {
-    #[cfg(any(test, feature = "invariants"))]
-    kernel.note_change(slot);
-    let _ = (kernel, slot);
-}
-
 /// Whether the capability in `parent` is an ancestor of the one in `child`.
-fn is_parent<A: Arch>(kernel: &Kernel<A>, parent: Ptr<Slot<A>>, child: Ptr<Slot<A>>) -> bool {
-    if !kernel[parent].marks().original {
+fn is_parent<A: Arch>(
+    capabilities: &Capabilities<A>,
+    parent: Ptr<Slot<A>>,
+    child: Ptr<Slot<A>>,
+) -> bool {
+    if !capabilities[parent].marks().original {
         return false;
     }
-    let ancestor = kernel[parent].cap();
+    let ancestor = capabilities[parent].cap();
     if let Cap::Untyped(untyped) = ancestor {
-        return untyped.contains(&kernel[child].cap());
+        return untyped.contains(&capabilities[child].cap());
     }
-    let descendant = kernel[child].cap();
+    let descendant = capabilities[child].cap();
     ancestor.same_region(&descendant)
         && match ancestor.badge() {
             None | Some(0) => true,
-            badge => descendant.badge() == badge && !kernel[child].marks().first_badged,
+            badge => descendant.badge() == badge && !capabilities[child].marks().first_badged,
         }
 }
 
 /// The first child of the capability in `slot`.
-pub fn child_of<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Option<Ptr<Slot<A>>> {
-    kernel[slot]
+pub fn child_of<A: Arch>(
+    capabilities: &Capabilities<A>,
+    slot: Ptr<Slot<A>>,
+) -> Option<Ptr<Slot<A>>> {
+    capabilities[slot]
         .next()
-        .filter(|next| is_parent(kernel, slot, *next))
+        .filter(|next| is_parent(capabilities, slot, *next))
 }
 
 /// Whether the capability in `slot` has children.
-pub fn has_children<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
-    child_of(kernel, slot).is_some()
+pub fn has_children<A: Arch>(capabilities: &Capabilities<A>, slot: Ptr<Slot<A>>) -> bool {
+    child_of(capabilities, slot).is_some()
 }
 
 /// Whether no other capability refers to the same object. Capabilities to one object are neighbours.
-pub fn is_last<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
-    let cap = kernel[slot].cap();
-    let neighbours = [kernel[slot].previous(), kernel[slot].next()];
+pub fn is_last<A: Arch>(capabilities: &Capabilities<A>, slot: Ptr<Slot<A>>) -> bool {
+    let cap = capabilities[slot].cap();
+    let neighbours = [capabilities[slot].previous(), capabilities[slot].next()];
     !neighbours
         .into_iter()
         .flatten()
-        .any(|other| kernel[other].cap().same_object(&cap))
+        .any(|other| capabilities[other].cap().same_object(&cap))
 }
 
 /// Fills an empty slot and inserts it in the list directly after `before`.
 fn insert_behind<A: Arch>(
-    kernel: &mut Kernel<A>,
+    capabilities: &mut Capabilities<A>,
     before: Ptr<Slot<A>>,
     slot: Ptr<Slot<A>>,
     cap: RawCap,
     marks: Marks,
 ) {
-    debug_assert!(kernel[slot].is_empty());
-    note_change(kernel, slot);
-    let next = kernel[before].next();
-    kernel[slot] = Slot::new(cap, marks, before, next);
-    kernel[before].set_next(Some(slot));
+    debug_assert!(capabilities[slot].is_empty());
+    capabilities.note_change(slot);
+    let next = capabilities[before].next();
+    capabilities[slot] = Slot::new(cap, marks, before, next);
+    capabilities[before].set_next(Some(slot));
     if let Some(next) = next {
-        kernel[next].set_previous(Some(slot));
+        capabilities[next].set_previous(Some(slot));
     }
 }
 
 /// Puts a capability without an ancestor into an empty slot (at boot).
-pub(crate) fn insert_root<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>, cap: Cap<A>) {
-    debug_assert!(kernel[slot].is_empty());
-    note_change(kernel, slot);
-    kernel[slot].set_raw(cap.pack());
-    kernel[slot].set_marks(Marks::HEAD);
+pub(crate) fn insert_root<A: Arch>(
+    capabilities: &mut Capabilities<A>,
+    slot: Ptr<Slot<A>>,
+    cap: Cap<A>,
+) {
+    debug_assert!(capabilities[slot].is_empty());
+    capabilities.note_change(slot);
+    capabilities[slot].set_raw(cap.pack());
+    capabilities[slot].set_marks(Marks::HEAD);
 }
 
 /// Puts a new capability into an empty slot, as an original child of the one in `parent`.
 pub fn insert_child<A: Arch>(
-    kernel: &mut Kernel<A>,
+    capabilities: &mut Capabilities<A>,
     parent: Ptr<Slot<A>>,
     slot: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) {
-    insert_packed_child(kernel, parent, slot, cap.pack());
+    insert_packed_child(capabilities, parent, slot, cap.pack());
 }
 
 /// The same for a packed capability.
 pub(crate) fn insert_packed_child<A: Arch>(
-    kernel: &mut Kernel<A>,
+    capabilities: &mut Capabilities<A>,
     parent: Ptr<Slot<A>>,
     slot: Ptr<Slot<A>>,
     cap: RawCap,
 ) {
-    insert_behind(kernel, parent, slot, cap, Marks::HEAD);
+    insert_behind(capabilities, parent, slot, cap, Marks::HEAD);
 }
 
 /// Puts a copy, or a capability issued from a control capability, into an empty slot after its source.
 pub fn insert_copy<A: Arch>(
-    kernel: &mut Kernel<A>,
+    capabilities: &mut Capabilities<A>,
     source: Ptr<Slot<A>>,
     slot: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) {
-    let original = kernel[source].cap();
+    let original = capabilities[source].cap();
     // A copy heads a family of its own only if it differs from its source in what defines a family.
     let heads_family = match (&original, &cap) {
         (Cap::Untyped(_), Cap::Untyped(_)) => true,
@@ -122,76 +125,76 @@ pub fn insert_copy<A: Arch>(
     if let (Cap::Untyped(mut parent), Cap::Untyped(_)) = (original, &cap) {
         // The copy owns the memory now; the source owns it again when the copy has been deleted.
         parent.watermark = parent.size();
-        kernel[source].set_cap(Cap::Untyped(parent));
+        capabilities[source].set_cap(Cap::Untyped(parent));
     }
     let marks = Marks {
         original: heads_family,
         first_badged: heads_family,
     };
-    insert_behind(kernel, source, slot, cap.pack(), marks);
+    insert_behind(capabilities, source, slot, cap.pack(), marks);
 }
 
 /// Empties a slot and removes it from the tree; its children become children of its ancestor.
-pub fn remove_cap<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) {
-    let (previous, next) = (kernel[slot].previous(), kernel[slot].next());
+pub fn remove_cap<A: Arch>(capabilities: &mut Capabilities<A>, slot: Ptr<Slot<A>>) {
+    let (previous, next) = (capabilities[slot].previous(), capabilities[slot].next());
     if let Some(neighbour) = previous.or(next) {
-        note_change(kernel, neighbour);
+        capabilities.note_change(neighbour);
     }
     if let Some(previous) = previous {
-        kernel[previous].set_next(next);
+        capabilities[previous].set_next(next);
     }
     if let Some(next) = next {
-        kernel[next].set_previous(previous);
+        capabilities[next].set_previous(previous);
         // The next entry inherits the badge mark. Otherwise it would join the family before it.
-        let (marks, mut heir) = (kernel[slot].marks(), kernel[next].marks());
+        let (marks, mut heir) = (capabilities[slot].marks(), capabilities[next].marks());
         heir.first_badged |= marks.first_badged;
-        kernel[next].set_marks(heir);
+        capabilities[next].set_marks(heir);
     }
-    kernel[slot] = Slot::EMPTY;
+    capabilities[slot] = Slot::EMPTY;
 }
 
 /// Moves the capability in `source` to the empty slot `target`, changed to `cap`. Its position in the tree
 /// does not change.
 pub fn move_cap<A: Arch>(
-    kernel: &mut Kernel<A>,
+    capabilities: &mut Capabilities<A>,
     source: Ptr<Slot<A>>,
     target: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) {
-    note_change(kernel, target);
-    transplant(kernel, source, target, cap);
+    capabilities.note_change(target);
+    transplant(capabilities, source, target, cap);
 }
 
 fn transplant<A: Arch>(
-    kernel: &mut Kernel<A>,
+    capabilities: &mut Capabilities<A>,
     source: Ptr<Slot<A>>,
     target: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) {
-    debug_assert!(kernel[target].is_empty());
+    debug_assert!(capabilities[target].is_empty());
     let (marks, previous, next) = (
-        kernel[source].marks(),
-        kernel[source].previous(),
-        kernel[source].next(),
+        capabilities[source].marks(),
+        capabilities[source].previous(),
+        capabilities[source].next(),
     );
-    let slot = &mut kernel[target];
+    let slot = &mut capabilities[target];
     slot.set_raw(cap.pack());
     slot.set_previous(previous);
     slot.set_next(next);
     slot.set_marks(marks);
     if let Some(previous) = previous {
-        kernel[previous].set_next(Some(target));
+        capabilities[previous].set_next(Some(target));
     }
     if let Some(next) = next {
-        kernel[next].set_previous(Some(target));
+        capabilities[next].set_previous(Some(target));
     }
-    kernel[source] = Slot::EMPTY;
+    capabilities[source] = Slot::EMPTY;
 }
 
 /// Exchanges the contents of two slots, each capability changed to the one given for it. Their positions in
 /// the tree do not change. Either slot may be empty.
 pub fn swap_slots<A: Arch>(
-    kernel: &mut Kernel<A>,
+    capabilities: &mut Capabilities<A>,
     first: (Ptr<Slot<A>>, Cap<A>),
     second: (Ptr<Slot<A>>, Cap<A>),
 ) {
@@ -202,16 +205,16 @@ pub fn swap_slots<A: Arch>(
     let mut aside = Slot::<A>::EMPTY;
     // SAFETY: `aside` lives until the end of this function and is empty again by then.
     let aside = unsafe { Ptr::new(core::ptr::NonNull::from(&mut aside)) };
-    let move_full = |kernel: &mut Kernel<A>, source: Ptr<Slot<A>>, target, cap| {
-        if !kernel[source].is_empty() {
-            transplant(kernel, source, target, cap);
+    let move_full = |capabilities: &mut Capabilities<A>, source: Ptr<Slot<A>>, target, cap| {
+        if !capabilities[source].is_empty() {
+            transplant(capabilities, source, target, cap);
         }
     };
-    note_change(kernel, first.0);
-    note_change(kernel, second.0);
-    move_full(kernel, first.0, aside, first.1);
-    move_full(kernel, second.0, first.0, second.1);
-    move_full(kernel, aside, second.0, first.1);
+    capabilities.note_change(first.0);
+    capabilities.note_change(second.0);
+    move_full(capabilities, first.0, aside, first.1);
+    move_full(capabilities, second.0, first.0, second.1);
+    move_full(capabilities, aside, second.0, first.1);
 }
 
 /// The capability that a copy of `cap`, which is in `slot`, becomes; null if it cannot be copied.
@@ -219,16 +222,16 @@ pub fn swap_slots<A: Arch>(
 /// # Errors
 /// [`Error::RevokeFirst`] for untyped memory in use; the architecture's errors for its own kinds.
 pub(crate) fn derive<A: Arch>(
-    kernel: &mut Kernel<A>,
+    capabilities: &mut Capabilities<A>,
     slot: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) -> Result<Cap<A>, Error> {
     match cap {
-        Cap::Untyped(_) if has_children(kernel, slot) => Err(Error::RevokeFirst),
+        Cap::Untyped(_) if has_children(capabilities, slot) => Err(Error::RevokeFirst),
         Cap::IrqControl | Cap::Zombie(_) => Ok(Cap::Null),
         Cap::Arch(cap) => {
             debug_assert!(cap.encode().tag() % 2 == 1);
-            Ok(kernel.arch.derive(cap)?.map_or(Cap::Null, Cap::Arch))
+            Ok(cap.derive()?.map_or(Cap::Null, Cap::Arch))
         }
         other => Ok(other),
     }

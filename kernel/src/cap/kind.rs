@@ -3,9 +3,9 @@
 use abi::sizes::{ENDPOINT_BITS, NOTIFICATION_BITS, REPLY_BITS, SLOT_BITS, TCB_BITS};
 use abi::{GuardData, Rights, WORD_BITS};
 
-use super::Slot;
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
 use crate::object::{Endpoint, Notification, Reply, SchedContext, THREAD_SLOTS, Thread};
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// A capability, unpacked.

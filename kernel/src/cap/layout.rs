@@ -1,13 +1,14 @@
-//! Bit layout of each kind of capability; [`super::packed`] explains the encoding.
+//! Bit layout of each kind of capability; [`crate::slot`] explains the encoding.
 
 use core::ptr::NonNull;
 
 use abi::sizes::{MIN_UNTYPED_BITS, SLOT_BITS};
 use abi::{GuardData, Rights, WORD_BITS};
 
-use super::{CNode, Cap, EndpointCap, NotificationCap, RawCap, UntypedCap, Zombie, ZombieKind};
+use super::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
 use crate::object::Reply;
+use crate::slot::{Field, RawCap};
 use crate::token::Ptr;
 
 /// Tags of the kernel's kinds: the numbers of `DebugCapIdentify`. Tags of the architecture's kinds are odd.
@@ -36,7 +37,7 @@ mod tag {
 /// 64-bit machines: the object's address (48 bits, 16-byte aligned) is in the upper bits of word 0.
 #[cfg(target_pointer_width = "64")]
 mod field {
-    use super::super::Field;
+    use crate::slot::Field;
 
     pub const OBJECT: Field = Field::pointer(0, 20, 44, 4);
     pub const RIGHTS: Field = Field::number(0, 5, 4);
@@ -60,7 +61,7 @@ mod field {
 /// 32-bit machines: the kinds with the largest payload have four-bit tags and use every bit.
 #[cfg(target_pointer_width = "32")]
 mod field {
-    use super::super::Field;
+    use crate::slot::Field;
 
     pub const OBJECT: Field = Field::pointer(0, 4, 28, 4);
     pub const BADGE: Field = Field::number(1, 0, 28);
@@ -82,9 +83,9 @@ mod field {
 
 /// The second word of a zombie: the address of the first slot plus the number of remaining slots. A CNode is
 /// aligned to its size, so the count fits into the low bits of the address.
-const ZOMBIE_PLACE: super::Field = super::Field::number(1, 0, usize::BITS as u8);
+const ZOMBIE_PLACE: Field = Field::number(1, 0, usize::BITS as u8);
 /// The interrupt line, or the core.
-const NUMBER: super::Field = super::Field::number(1, 0, usize::BITS as u8);
+const NUMBER: Field = Field::number(1, 0, usize::BITS as u8);
 /// The values of the kind field of zombies that were not CNodes; no CNode has such a radix.
 const ZOMBIE_THREAD: usize = 63;
 const ZOMBIE_ENDPOINT: usize = 62;
@@ -105,17 +106,17 @@ impl Packing {
     pub const REPLY: usize = tag::REPLY as usize;
     /// The object of all of these kinds: its address, without its four low zero bits, in the upper bits of
     /// word 0.
-    pub const OBJECT: super::Field = field::OBJECT;
+    pub const OBJECT: Field = field::OBJECT;
     /// A CNode's radix.
-    pub const RADIX: super::Field = field::RADIX;
+    pub const RADIX: Field = field::RADIX;
     /// Whether a CNode's guard and radix leave bits of an address over.
-    pub const SPLIT: super::Field = field::SPLIT;
+    pub const SPLIT: Field = field::SPLIT;
     /// A CNode's guard.
-    pub const GUARD: super::Field = field::GUARD;
+    pub const GUARD: Field = field::GUARD;
     /// An endpoint's badge.
-    pub const BADGE: super::Field = field::BADGE;
+    pub const BADGE: Field = field::BADGE;
     /// An endpoint capability's rights.
-    pub const RIGHTS: super::Field = field::RIGHTS;
+    pub const RIGHTS: Field = field::RIGHTS;
 }
 
 impl<A: Arch> Cap<A> {

@@ -2,11 +2,32 @@
 
 use abi::{LookupFailure, WORD_BITS};
 
-use super::{CNode, Cap, Slot};
-use crate::Kernel;
+use super::Capabilities;
+use super::{CNode, Cap};
 use crate::arch::Arch;
 use crate::error::Error;
+use crate::slot::Slot;
 use crate::token::Ptr;
+
+/// One level of a capability lookup, as work before a preemption point, roughly in instructions.
+pub(crate) const LEVEL: usize = 32;
+
+impl<A: Arch> Capabilities<A> {
+    /// Counts a lookup of one level. It is too short to count, except where each piece of work is followed by
+    /// a preemption point.
+    #[inline(always)]
+    pub(crate) fn count_one_level(&self) {
+        if A::WORK_PER_PREEMPTION_POINT <= LEVEL {
+            self.count_levels(1);
+        }
+    }
+
+    /// Counts the levels of a lookup.
+    #[inline(always)]
+    fn count_levels(&self, levels: usize) {
+        self.levels.set(self.levels.get() + levels);
+    }
+}
 
 /// State of a lookup that descends through CNodes.
 struct Path<A: Arch> {
@@ -67,8 +88,8 @@ impl<A: Arch> Path<A> {
 
     /// Whether the lookup continues through a slot; if so, descends to the CNode in it.
     #[inline(always)]
-    fn descends(&mut self, kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
-        match Cap::decode_cnode(kernel[slot].raw()) {
+    fn descends(&mut self, capabilities: &Capabilities<A>, slot: Ptr<Slot<A>>) -> bool {
+        match Cap::decode_cnode(capabilities[slot].raw()) {
             Some(next) if self.bits_left > 0 => {
                 self.cnode = next;
                 true
@@ -86,7 +107,7 @@ impl<A: Arch> Path<A> {
 /// # Errors
 /// The lookup error if there is no such slot.
 pub fn resolve<A: Arch>(
-    kernel: &Kernel<A>,
+    capabilities: &Capabilities<A>,
     root: Cap<A>,
     address: usize,
     bits: usize,
@@ -96,12 +117,12 @@ pub fn resolve<A: Arch>(
     let end = loop {
         levels += 1;
         match path.step() {
-            Ok(slot) if path.descends(kernel, slot) => {}
+            Ok(slot) if path.descends(capabilities, slot) => {}
             end => break end,
         }
     };
     // A lookup that fails has taken the same time.
-    kernel.core.count_levels(levels);
+    capabilities.count_levels(levels);
     Ok((end?, path.bits_left))
 }
 
@@ -111,11 +132,11 @@ pub fn resolve<A: Arch>(
 /// # Errors
 /// The lookup error if there is no such slot.
 pub fn lookup_cap<A: Arch>(
-    kernel: &Kernel<A>,
+    capabilities: &Capabilities<A>,
     root: Cap<A>,
     address: usize,
 ) -> Result<Ptr<Slot<A>>, LookupFailure> {
-    resolve(kernel, root, address, WORD_BITS).map(|(slot, _)| slot)
+    resolve(capabilities, root, address, WORD_BITS).map(|(slot, _)| slot)
 }
 
 /// The same, limited to a few levels, for decisions that only need a short lookup; `None` if it takes more.
@@ -124,7 +145,7 @@ pub fn lookup_cap<A: Arch>(
 /// As for [`lookup_cap`].
 #[cfg(feature = "smp")]
 pub(crate) fn lookup_near<A: Arch>(
-    kernel: &Kernel<A>,
+    capabilities: &Capabilities<A>,
     root: Cap<A>,
     address: usize,
 ) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
@@ -133,8 +154,8 @@ pub(crate) fn lookup_near<A: Arch>(
     let mut path = Path::begin(root, address, WORD_BITS)?;
     for level in 1..=LEVELS {
         let slot = path.step()?;
-        if !path.descends(kernel, slot) {
-            kernel.core.count_levels(level);
+        if !path.descends(capabilities, slot) {
+            capabilities.count_levels(level);
             return Ok(Some(slot));
         }
     }
@@ -147,28 +168,28 @@ pub(crate) fn lookup_near<A: Arch>(
 /// As for [`lookup_cap`].
 #[inline(always)]
 pub(crate) fn lookup_quickly<A: Arch>(
-    kernel: &Kernel<A>,
+    capabilities: &Capabilities<A>,
     root: Cap<A>,
     address: usize,
 ) -> Result<Ptr<Slot<A>>, LookupFailure> {
     if let Cap::CNode(cnode) = root
-        && let Some(slot) = only_level(kernel, &cnode, address)
+        && let Some(slot) = only_level(capabilities, &cnode, address)
     {
-        kernel.core.count_one_level();
+        capabilities.count_one_level();
         return Ok(slot);
     }
-    lookup_cap(kernel, root, address)
+    lookup_cap(capabilities, root, address)
 }
 
 /// The slot at a full-width address, if the lookup ends in this CNode, which is the common case.
 #[inline(always)]
 pub(crate) fn only_level<A: Arch>(
-    kernel: &Kernel<A>,
+    capabilities: &Capabilities<A>,
     cnode: &CNode<A>,
     address: usize,
 ) -> Option<Ptr<Slot<A>>> {
     let slot = cnode.slot_at(address)?;
-    let leads_on = cnode.is_split() && Cap::<A>::is_cnode(kernel[slot].raw());
+    let leads_on = cnode.is_split() && Cap::<A>::is_cnode(capabilities[slot].raw());
     (!leads_on).then_some(slot)
 }
 
@@ -178,7 +199,7 @@ pub(crate) fn only_level<A: Arch>(
 /// # Errors
 /// [`Error::Range`] for an impossible depth, [`Error::Lookup`] if the lookup does not end exactly at a slot.
 pub fn lookup_slot<A: Arch>(
-    kernel: &Kernel<A>,
+    capabilities: &Capabilities<A>,
     root: Cap<A>,
     index: usize,
     depth: usize,
@@ -196,7 +217,7 @@ pub fn lookup_slot<A: Arch>(
             maximum: WORD_BITS,
         });
     }
-    match resolve(kernel, root, index, depth) {
+    match resolve(capabilities, root, index, depth) {
         Ok((slot, 0)) => Ok(slot),
         Ok((_, bits_left)) => {
             let failure = LookupFailure::DepthMismatch {

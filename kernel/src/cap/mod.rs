@@ -4,9 +4,9 @@ mod derivation;
 mod kind;
 mod layout;
 mod lookup;
-mod packed;
-mod slot;
+mod slots;
 
+pub use crate::slot::{Field, RawCap, Slot};
 pub use derivation::{
     child_of, has_children, insert_child, insert_copy, is_last, move_cap, remove_cap, swap_slots,
 };
@@ -15,7 +15,58 @@ pub use kind::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, Zom
 pub use layout::Packing;
 #[cfg(feature = "smp")]
 pub(crate) use lookup::lookup_near;
+pub(crate) use lookup::{LEVEL, lookup_quickly, only_level};
 pub use lookup::{lookup_cap, lookup_slot, resolve};
-pub(crate) use lookup::{lookup_quickly, only_level};
-pub use packed::{Field, RawCap};
-pub use slot::Slot;
+
+use core::cell::Cell;
+use core::ops::{Index, IndexMut};
+
+use crate::arch::Arch;
+use crate::instruments::Instruments;
+use crate::token::{Objects, Ptr};
+
+/// The kernel's objects and their capabilities.
+///
+/// Objects are accessed by indexing with their handles: `kernel[thread].priority`.
+pub struct Capabilities<A: Arch> {
+    /// The token for kernel objects.
+    pub objects: Objects,
+    /// Work since the last preemption point, and levels of capability lookups, which count as work, too; see
+    /// [`crate::sched::work`].
+    pub(crate) work: usize,
+    pub(crate) levels: Cell<usize>,
+    /// What kernels store that observe themselves.
+    pub instruments: Instruments<A>,
+}
+
+impl<A: Arch> Capabilities<A> {
+    /// No capabilities.
+    ///
+    /// # Safety
+    /// As for [`Objects::new`].
+    pub(crate) unsafe fn new() -> Self {
+        Self {
+            // SAFETY: the caller's promise.
+            objects: unsafe { Objects::new() },
+            work: 0,
+            levels: Cell::new(0),
+            instruments: Instruments::new(),
+        }
+    }
+}
+
+impl<A: Arch, T> Index<Ptr<T>> for Capabilities<A> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, object: Ptr<T>) -> &T {
+        &self.objects[object]
+    }
+}
+
+impl<A: Arch, T> IndexMut<Ptr<T>> for Capabilities<A> {
+    #[inline(always)]
+    fn index_mut(&mut self, object: Ptr<T>) -> &mut T {
+        &mut self.objects[object]
+    }
+}

@@ -11,11 +11,11 @@ use crate::Kernel;
 use crate::arch::Arch;
 
 /// A core outside of the kernel.
-pub struct CoreHandle<A: Arch>(pub(super) &'static CoreStorage<A>);
+pub struct CoreHandle<A: Arch>(pub(crate) &'static CoreStorage<A>);
 
 /// A core in the kernel. It holds the entry lock, at least in shared mode, and may use what it owns.
 pub struct Local<'a, A: Arch> {
-    pub(super) core: &'a mut CoreHandle<A>,
+    pub(crate) handle: &'a mut CoreHandle<A>,
 }
 
 impl<A: Arch> CoreHandle<A> {
@@ -35,7 +35,7 @@ impl<A: Arch> CoreHandle<A> {
     /// This core holds the entry lock and has no other reference to its kernel; or another core is in exclusive mode and has
     /// none, because it waits for this core's answer to a remote call.
     #[inline(always)]
-    pub(super) unsafe fn kernel(&mut self) -> &mut Kernel<A> {
+    pub(crate) unsafe fn kernel(&mut self) -> &mut Kernel<A> {
         // SAFETY: the caller's promise. A handle is that of a core whose kernel was made.
         unsafe { (*self.0.kernel.get()).assume_init_mut() }
     }
@@ -54,7 +54,7 @@ impl<A: Arch> Deref for Local<'_, A> {
     fn deref(&self) -> &Kernel<A> {
         // SAFETY: this core holds the entry lock, so no other core uses its kernel; and mutable references come from
         // a mutable borrow of this value.
-        unsafe { (*self.core.0.kernel.get()).assume_init_ref() }
+        unsafe { (*self.handle.0.kernel.get()).assume_init_ref() }
     }
 }
 
@@ -62,6 +62,6 @@ impl<A: Arch> DerefMut for Local<'_, A> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut Kernel<A> {
         // SAFETY: this core holds the entry lock, and this value is borrowed mutably.
-        unsafe { self.core.kernel() }
+        unsafe { self.handle.kernel() }
     }
 }

@@ -5,8 +5,8 @@ use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
 use crate::arch::{Arch, Irq};
-use crate::cap::Slot;
 use crate::object::IrqEntry;
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// A handle of the table of interrupt lines.

@@ -1,25 +1,27 @@
 //! The cores of the machine: each has a [`Kernel`] of its own.
 //!
 //! A core works on the state that it owns: its threads, its queues, its clock. Small state that rarely
-//! changes and exists once in the system is replicated in every kernel ([`Kernel::each_core`]). So a
+//! changes and exists once in the system is replicated in every kernel ([`Exclusive::each_core`]). So a
 //! core-local system call writes nothing that another core reads.
 //!
 //! An operation that needs more takes the entry lock (`BigReaderLock` in `sync`) in *exclusive mode*. Then it may
-//! access the kernels of other cores: a *remote access*. Those cores find out what has changed at their next
-//! kernel entry; an IPI at the end of the operation makes this soon. `handle` has the way into the kernel,
-//! `entry_lock` the lock, `exclusive` the way to other kernels, `remote` the remote accesses; what a kernel entry
-//! does with them is in the module `entry`.
+//! access the schedulers of other cores: a *remote access*. Those cores find out what has changed at their next
+//! kernel entry; an IPI at the end of the operation makes this soon. Here is the storage of the kernels (`handle` has
+//! the way to one), and a core's side of the entry lock. The module `entry` takes the lock, and `sched` has the
+//! remote accesses.
 //!
-//! A kernel for one core has none of this: `Kernel::owning_core` is the kernel itself.
+//! A kernel for one core has none of this: the owning core of everything is this one.
+//!
+//! [`Exclusive::each_core`]: crate::sched::Exclusive::each_core
 
 #[cfg(feature = "smp")]
-mod entry_lock;
+mod core_set;
 #[cfg(feature = "smp")]
-mod exclusive;
+mod entry_lock;
 mod handle;
 mod irqs;
 #[cfg(feature = "smp")]
-mod remote;
+mod remote_request;
 #[cfg(not(feature = "smp"))]
 mod single_core;
 
@@ -30,70 +32,38 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Kernel;
 use crate::arch::Arch;
+use crate::config::CORES;
 #[cfg(feature = "smp")]
 use crate::sync::{BigReaderLock, Mailbox};
 
 #[cfg(feature = "smp")]
 pub use crate::sync::{SHARED, UNLOCKED};
 #[cfg(feature = "smp")]
+pub(crate) use core_set::CoreSet;
+#[cfg(feature = "smp")]
 pub use entry_lock::EntryLock;
 #[cfg(feature = "smp")]
-pub use exclusive::Exclusive;
-#[cfg(feature = "smp")]
-use exclusive::RemoteRequest;
+pub(crate) use entry_lock::Mode;
 pub use handle::{CoreHandle, Local};
 pub use irqs::Irqs;
+#[cfg(feature = "smp")]
+pub(crate) use remote_request::RemoteRequest;
 #[cfg(not(feature = "smp"))]
-pub use single_core::{EntryLock, Exclusive};
+pub use single_core::EntryLock;
 #[cfg(not(feature = "smp"))]
 pub use single_core::{SHARED, UNLOCKED};
-
-/// The largest number of cores that this kernel runs on.
-pub const CORES: usize = if cfg!(feature = "smp") {
-    cores_asked_for()
-} else {
-    1
-};
-
-/// Whether every kernel entry takes the entry lock exclusively, as with one big lock: for comparison.
-pub const BIG_LOCK: bool = cfg!(feature = "big-lock");
-
-/// The number in the environment variable `ESCAPEMENT_CORES` when the kernel was built; else 4.
-const fn cores_asked_for() -> usize {
-    let Some(number) = option_env!("ESCAPEMENT_CORES") else {
-        return 4;
-    };
-    let digits = number.as_bytes();
-    let (mut value, mut index) = (0, 0);
-    while index < digits.len() {
-        assert!(
-            digits[index].is_ascii_digit(),
-            "ESCAPEMENT_CORES is no number"
-        );
-        value = 10 * value + (digits[index] - b'0') as usize;
-        index += 1;
-    }
-    assert!(
-        0 < value && value <= MAX_CORES,
-        "ESCAPEMENT_CORES must be from 1 to 64"
-    );
-    value
-}
-
-/// Sets of cores are words of 64 bits.
-const MAX_CORES: usize = 64;
 
 /// The kernel of one core, and what identifies the core. Aligned so that two cores' kernels never share a cache
 /// line (no false sharing).
 #[repr(C)]
 #[cfg_attr(feature = "smp", repr(align(64)))]
-struct CoreStorage<A: Arch> {
+pub(crate) struct CoreStorage<A: Arch> {
     /// At the beginning: to fast paths in assembly the address of the whole is that of the kernel.
-    kernel: UnsafeCell<MaybeUninit<Kernel<A>>>,
+    pub(crate) kernel: UnsafeCell<MaybeUninit<Kernel<A>>>,
     /// All cores, and the number of this one. Outside of the kernel, because this core reads them while another
     /// core may use its kernel.
     #[cfg(feature = "smp")]
-    place: UnsafeCell<MaybeUninit<(&'static Kernels<A>, usize)>>,
+    pub(crate) place: UnsafeCell<MaybeUninit<(&'static Kernels<A>, usize)>>,
 }
 
 /// The kernels of all cores, and the state between them.
@@ -103,10 +73,10 @@ pub struct Kernels<A: Arch> {
     #[cfg(feature = "smp")]
     count: AtomicUsize,
     #[cfg(feature = "smp")]
-    entry_lock: BigReaderLock<CORES>,
+    pub(crate) entry_lock: BigReaderLock<CORES>,
     /// The pending remote call of each core.
     #[cfg(feature = "smp")]
-    requests: [Mailbox<RemoteRequest<A>>; CORES],
+    pub(crate) requests: [Mailbox<RemoteRequest<A>>; CORES],
 }
 
 // SAFETY: a core uses its own kernel through `Local`, and those of other cores only through `Exclusive`.

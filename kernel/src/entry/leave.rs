@@ -13,8 +13,8 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(crate) fn leave(&mut self) {
         if self.can_resume_current() {
-            self.measure_exit(self.core.current);
-            #[cfg(any(test, feature = "invariants"))]
+            let current = self.core.current;
+            self.measure_exit(current);
             self.check_after_entry();
         } else {
             self.reschedule_and_exit();
@@ -52,8 +52,10 @@ impl<A: Arch> Kernel<A> {
         }
         self.check_new_context();
         self.pick();
-        self.switch_current_context(self.preemption_rank_of(self.core.current));
-        if let Some(thread) = self.core.current {
+        let next = self.core.current;
+        let rank = self.preemption_rank_of(next);
+        self.switch_current_context(rank);
+        if let Some(thread) = next {
             self.finish_yield_to(thread);
             if let ThreadState::Restart = self[thread].state {
                 self[thread].context.restart();
@@ -63,10 +65,9 @@ impl<A: Arch> Kernel<A> {
             self.end_if_dead(before);
         }
         self.measure_exit(before);
-        if core::mem::take(&mut self.core.reload) || self.core.current != before {
-            A::switch_to(self, self.core.current);
+        if core::mem::take(&mut self.core.reload) || next != before {
+            A::switch_to(self, next);
         }
-        #[cfg(any(test, feature = "invariants"))]
         self.check_after_entry();
     }
 
@@ -79,7 +80,7 @@ impl<A: Arch> Kernel<A> {
         let time_comes = self.core.release.is_awaited();
         let interrupts = self.irqs.iter().any(|line| line.state == IrqState::Issued);
         // The future of other cores and domains is not known here.
-        if time_comes || interrupts || abi::config::DOMAINS > 1 || crate::cores::CORES > 1 {
+        if time_comes || interrupts || abi::config::DOMAINS > 1 || crate::config::CORES > 1 {
             return;
         }
         let stopped = last.is_some_and(|last| matches!(self[last].state, ThreadState::Inactive));

@@ -2,6 +2,8 @@
 //! switch to the thread that runs next.
 
 mod budget;
+#[cfg(feature = "smp")]
+mod enter;
 mod leave;
 #[cfg(feature = "smp")]
 mod local;

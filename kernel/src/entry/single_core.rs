@@ -1,8 +1,27 @@
-//! Kernel entries of a kernel for one core: all are core-local.
+//! Kernel entries of a kernel for one core: all are core-local, and take no lock.
 
 use crate::Kernel;
 use crate::arch::{Arch, Interrupt};
-use crate::cores::Local;
+use crate::cores::{CoreHandle, Local};
+
+impl<A: Arch> CoreHandle<A> {
+    /// Enters the kernel.
+    #[inline(always)]
+    pub const fn enter(&mut self) -> Local<'_, A> {
+        Local { handle: self }
+    }
+
+    /// Enters the kernel.
+    #[inline(always)]
+    pub const fn enter_exclusive(&mut self) -> Local<'_, A> {
+        self.enter()
+    }
+
+    #[inline(always)]
+    pub(crate) const fn entered_shared(&mut self) -> Local<'_, A> {
+        self.enter()
+    }
+}
 
 #[expect(clippy::unused_self, reason = "the same interface as on several cores")]
 impl<A: Arch> Local<'_, A> {
@@ -25,11 +44,6 @@ impl<A: Arch> Local<'_, A> {
 
 #[expect(clippy::unused_self, reason = "the same interface as on several cores")]
 impl<A: Arch> Kernel<A> {
-    #[inline(always)]
-    pub(crate) fn is_contended(&self) -> bool {
-        false
-    }
-
     #[inline(always)]
     pub(crate) fn is_system_call_local(&mut self) -> bool {
         true

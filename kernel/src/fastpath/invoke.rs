@@ -46,7 +46,7 @@ impl<A: Arch> Kernel<A> {
         let cap = self[slot].raw();
         eligible(Cap::<A>::is_memory(cap))?;
         let reading = self.read_clock_if_needed()?;
-        self.core.count_one_level();
+        self.count_one_level();
         eligible(!self.is_interrupted())?;
         let invoked = self
             .with_extra(thread, root, slot)

@@ -8,15 +8,15 @@
 use core::marker::PhantomData;
 use core::mem::offset_of;
 
-use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{RawCap, Slot};
 use crate::collections::{Links, PriorityBitmap};
 use crate::cores::EntryLock;
+use crate::ipc::Ipc;
 use crate::object::{
     Above, Membership, PendingFault, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
 };
-use crate::sched::{Core, ReadyQueues, TimerDeadline};
+use crate::sched::{Core, ReadyQueues, Scheduler, TimerDeadline};
+use crate::slot::{RawCap, Slot};
 
 /// The membership of a thread that is in no queue.
 pub const NO_MEMBER: u8 = Membership::None as u8;
@@ -40,7 +40,9 @@ impl<A: Arch> Layout<A> {
     const OCCUPIED: usize =
         Self::KERNEL_CORE + offset_of!(Core<A>, ready) + ReadyQueues::<A>::OCCUPIED;
 
-    const ENTRY_LOCK: usize = offset_of!(Kernel<A>, entry_lock);
+    /// The scheduler; a kernel has the address of its part for communication.
+    const SCHEDULER: usize = Ipc::<A>::SCHEDULER;
+    const ENTRY_LOCK: usize = Self::SCHEDULER + offset_of!(Scheduler<A>, entry_lock);
     /// Address of the word that tells other cores whether this core holds the entry lock. This and the other
     /// constants of the entry lock are used in multicore kernels only.
     pub const LOCK_STATE: usize = Self::ENTRY_LOCK + EntryLock::<A>::STATE;
@@ -54,9 +56,9 @@ impl<A: Arch> Layout<A> {
     pub const CORE_RECEIVING: usize = Self::ENTRY_LOCK + EntryLock::<A>::RECEIVING;
 
     /// The state of the core; most of the fields below are near its beginning.
-    pub const KERNEL_CORE: usize = offset_of!(Kernel<A>, core);
+    pub const KERNEL_CORE: usize = Self::SCHEDULER + offset_of!(Scheduler<A>, core);
     /// The state of the architecture.
-    pub const KERNEL_ARCH: usize = offset_of!(Kernel<A>, arch);
+    pub const KERNEL_ARCH: usize = Self::SCHEDULER + offset_of!(Scheduler<A>, arch);
     /// The current thread.
     pub const KERNEL_CURRENT: usize = Self::KERNEL_CORE + offset_of!(Core<A>, current);
     /// The current scheduling context.

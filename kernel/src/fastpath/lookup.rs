@@ -5,8 +5,9 @@ use abi::MessageInfo;
 use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, RawCap};
+use crate::cap::{CNode, Cap};
 use crate::object::{Thread, ThreadSlot};
+use crate::slot::RawCap;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {

@@ -42,7 +42,9 @@ pub use layout::{Layout, NO_MEMBER};
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cores::{BIG_LOCK, CORES, CoreHandle};
+use crate::config::{BIG_LOCK, CORES};
+use crate::cores::CoreHandle;
+use crate::instruments::CHECKED;
 use crate::object::Thread;
 use crate::token::Ptr;
 
@@ -122,14 +124,11 @@ impl<A: Arch> Kernel<A> {
     /// Checks the invariants after a fast path, in kernels that check them.
     #[inline(always)]
     fn after_fast_path(&mut self) {
-        #[cfg(any(test, feature = "invariants"))]
-        {
-            self.watch.fast_paths += 1;
-            // A long operation on memory may have read the clock after the timer deadline. Then the timer
-            // interrupt is pending, and its handler chooses the thread to run.
-            if self.core.now < self.core.timer_deadline.time() {
-                self.check_after_entry();
-            }
+        self.note_fast_path();
+        // A long operation on memory may have read the clock after the timer deadline. Then the timer
+        // interrupt is pending, and its handler chooses the thread to run.
+        if CHECKED && self.core.now < self.core.timer_deadline.time() {
+            self.check_after_entry();
         }
     }
 

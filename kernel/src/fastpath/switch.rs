@@ -139,7 +139,8 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn switch_on_same_context(&mut self, before: Ptr<Thread<A>>, next: Ptr<Thread<A>>) {
         self.core.current = Some(next);
         if self[before].priority != self[next].priority {
-            self.update_timer_deadline(self.fast_preemption_rank(next));
+            let rank = self.fast_preemption_rank(next);
+            self.update_timer_deadline(rank);
         }
         A::switch_to(self, Some(next));
     }
@@ -174,7 +175,8 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(Some(reading));
         self.wake_context(next);
         self.core.current = Some(next);
-        self.switch_current_context(self.fast_preemption_rank(next));
+        let rank = self.fast_preemption_rank(next);
+        self.switch_current_context(rank);
         A::switch_to(self, Some(next));
     }
 
@@ -183,7 +185,8 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn switch_to_ready(&mut self, next: Ptr<Thread<A>>) {
         self.leave_scheduler(next);
         self.core.current = Some(next);
-        self.switch_current_context(self.fast_preemption_rank(next));
+        let rank = self.fast_preemption_rank(next);
+        self.switch_current_context(rank);
         A::switch_to(self, Some(next));
     }
 }

@@ -12,8 +12,9 @@ use super::scheduler::{
 use super::{Check, Reach, check_cap, check_context, check_preempted, check_reply, check_slot};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
-use crate::cap::{Cap, Slot};
+use crate::cap::Cap;
 use crate::object::{Thread, ThreadSlot, thread_slot};
+use crate::slot::Slot;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -78,7 +79,7 @@ pub fn check_entry<A: Arch>(kernel: &mut Kernel<A>) -> Check {
         check_release_queue(kernel, QueuePosition::of(kernel, thread), REACH)?;
     }
     check_timer_deadline(kernel)?;
-    for slot in kernel.watch.take_changes() {
+    for slot in kernel.instruments.watch.take_changes() {
         check_place(kernel, slot)?;
     }
     check_next(kernel)
@@ -92,8 +93,8 @@ fn check_place<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
 
 /// Checks the next ready queue, release queue, interrupt line and capability of the scan, one of each.
 fn check_next<A: Arch>(kernel: &mut Kernel<A>) -> Check {
-    kernel.watch.round = kernel.watch.round.wrapping_add(1);
-    let round = kernel.watch.round;
+    kernel.instruments.watch.round = kernel.instruments.watch.round.wrapping_add(1);
+    let round = kernel.instruments.watch.round;
     let queue = round % (DOMAINS * CRITICALITIES * PRIORITIES);
     let position = QueuePosition::new(kernel, (queue / (CRITICALITIES * PRIORITIES)) as u8, queue);
     check_ready_queue(kernel, position, REACH)?;

@@ -3,7 +3,7 @@
 use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cores::CORES;
+use crate::config::CORES;
 use crate::object::{Above, Reply, ThreadState};
 use crate::token::Ptr;
 

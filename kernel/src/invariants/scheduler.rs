@@ -22,7 +22,7 @@ pub(super) struct QueuePosition {
 
 impl QueuePosition {
     /// The position on this core with this number within a domain.
-    pub(super) const fn new<A: Arch>(kernel: &Kernel<A>, domain: u8, number: usize) -> Self {
+    pub(super) fn new<A: Arch>(kernel: &Kernel<A>, domain: u8, number: usize) -> Self {
         Self {
             core: kernel.core.id as u8,
             domain,

@@ -3,7 +3,8 @@
 use super::{Check, require};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, Slot};
+use crate::cap::Cap;
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// Checks that the neighbours of a slot in the derivation tree link back to it, and that the objects of

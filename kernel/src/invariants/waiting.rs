@@ -4,7 +4,7 @@ use super::{Check, Reach, Violation, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
-use crate::cores::CORES;
+use crate::config::CORES;
 use crate::object::{
     Endpoint, EndpointState, Membership, NO_CORE, Notification, NotificationState, Thread,
     ThreadState, WaitQueue,

@@ -8,8 +8,9 @@
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, Slot};
+use crate::cap::{CNode, Cap, Capabilities};
 use crate::object::ThreadSlot;
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// How many changed slots are recorded: as many as the last steps of any operation change.
@@ -62,22 +63,29 @@ impl<A: Arch> Default for Watch<A> {
     }
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Capabilities<A> {
+    /// Counts a fast path.
+    pub(crate) fn note_fast_path(&mut self) {
+        self.instruments.watch.fast_paths += 1;
+    }
+
     /// Records that a slot changes. If its CNode is deleted in the same entry, the slot is empty by the end.
     pub(crate) fn note_change(&mut self, slot: Ptr<Slot<A>>) {
-        let watch = &mut self.watch;
+        let watch = &mut self.instruments.watch;
         if !watch.changed.contains(&Some(slot)) {
             watch.changed[watch.next_change] = Some(slot);
             watch.next_change = (watch.next_change + 1) % CHANGES;
         }
     }
+}
 
+impl<A: Arch> Kernel<A> {
     /// Makes the scans of all cores leave a CNode that is being deleted, and those that they found in it.
     pub(crate) fn note_deletion(&mut self, cnode: &CNode<A>) {
         let is_here =
             |cursor: &Option<Cursor<A>>| cursor.as_ref().is_some_and(|cursor| cursor.is_in(cnode));
         self.exclusive().each_core(|kernel| {
-            let cursors = &mut kernel.watch.cursors;
+            let cursors = &mut kernel.instruments.watch.cursors;
             if let Some(level) = cursors.iter().position(is_here) {
                 cursors[level..]
                     .iter_mut()
@@ -89,13 +97,20 @@ impl<A: Arch> Kernel<A> {
     /// The next slot of the scan that is not empty; `None` if there is none among the next few.
     pub(super) fn next_of_round(&mut self) -> Option<Ptr<Slot<A>>> {
         for _ in 0..STEPS {
-            let level = self.watch.cursors.iter().rposition(Option::is_some);
-            let Some(cursor) = level.and_then(|level| self.watch.cursors[level].as_mut()) else {
+            let level = self
+                .instruments
+                .watch
+                .cursors
+                .iter()
+                .rposition(Option::is_some);
+            let Some(cursor) =
+                level.and_then(|level| self.instruments.watch.cursors[level].as_mut())
+            else {
                 self.begin_round();
                 return None;
             };
             if cursor.next == cursor.cnode.len() {
-                self.watch.cursors[level?] = None;
+                self.instruments.watch.cursors[level?] = None;
                 continue;
             }
             let slot = cursor.cnode.slot(cursor.next);
@@ -119,7 +134,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Makes the scan descend into a CNode, unless it is there already.
     fn enter_cnode(&mut self, cnode: CNode<A>) {
-        let cursors = &mut self.watch.cursors;
+        let cursors = &mut self.instruments.watch.cursors;
         let is_there = cursors.iter().flatten().any(|cursor| cursor.is_in(&cnode));
         if !is_there && let Some(free) = cursors.iter_mut().find(|cursor| cursor.is_none()) {
             *free = Some(Cursor { cnode, next: 0 });

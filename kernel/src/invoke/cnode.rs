@@ -7,7 +7,8 @@ use super::{
 };
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, Slot, derive, insert_copy, lookup_slot, move_cap, swap_slots};
+use crate::cap::{CNode, Cap, derive, insert_copy, lookup_slot, move_cap, swap_slots};
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 pub(super) fn invoke<A: Arch>(

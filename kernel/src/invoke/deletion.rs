@@ -29,9 +29,10 @@
 use super::Failure;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, Slot, Zombie, child_of, is_last, move_cap, remove_cap, swap_slots};
+use crate::cap::{Cap, Zombie, child_of, is_last, move_cap, remove_cap, swap_slots};
 use crate::object::{IrqState, SchedContext, Thread};
 use crate::sched::work;
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// Deletes the children of a capability.
@@ -72,7 +73,6 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
     match cap {
         Cap::Null | Cap::Zombie(_) => return Ok(()),
         Cap::CNode(cnode) if last => {
-            #[cfg(any(test, feature = "invariants"))]
             kernel.note_deletion(&cnode);
             kernel[slot].set_cap(Cap::Zombie(Zombie::of_cnode(cnode)));
             return Ok(());
@@ -110,7 +110,6 @@ fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), F
             kernel.irqs[irq.0].state = IrqState::Free;
         }
         Cap::Arch(cap) => {
-            #[cfg(feature = "bench")]
             kernel.drop_log(cap);
             A::finalise(kernel, cap, last);
         }

@@ -5,8 +5,9 @@ use abi::{Method, Rights};
 use super::{Answer, Error, Invocation, Outcome, deletion};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
-use crate::cap::{Cap, Slot, insert_copy, lookup_slot};
+use crate::cap::{Cap, insert_copy, lookup_slot};
 use crate::object::IrqState;
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// Whether no handler for this line can be issued now.

@@ -6,9 +6,10 @@ use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo};
 use super::{Answer, Error, Failure, Invocation, Outcome, method};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot, lookup_quickly};
+use crate::cap::{Cap, lookup_quickly};
 use crate::ipc::{Buffer, ExtraCaps};
 use crate::object::{Thread, ThreadSlot};
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// The results of the lookups for an invocation.

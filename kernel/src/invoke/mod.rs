@@ -32,7 +32,8 @@ use abi::Method;
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, RawCap};
+use crate::cap::Cap;
+use crate::slot::RawCap;
 
 /// Performs an invocation of `cap`, of any kind except endpoint, notification and reply object.
 ///

@@ -5,9 +5,10 @@ use abi::Method;
 use super::Error;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, RawCap, Slot};
+use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
 use crate::object::Thread;
+use crate::slot::{RawCap, Slot};
 use crate::time::Microseconds;
 use crate::token::Ptr;
 

@@ -41,7 +41,7 @@ pub(super) fn invoke<A: Arch>(
         Method::SchedControlSetCriticalityLevel if cfg!(feature = "thresholds") => {
             invocation.require(1, 0)?;
             let level = invocation.number_up_to(kernel, 0, MAX_CRITICALITY)?;
-            kernel.kernel_of(core).set_level(level);
+            kernel.scheduler_of(core).set_level(level);
             Ok(Answer::Nothing)
         }
         _ => Err(Error::IllegalOperation.into()),
@@ -138,7 +138,7 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
         kernel.finish_pending_yield(context);
         kernel.migrate_context(context, core as u8);
     }
-    let kernel = kernel.kernel_of(core);
+    let kernel = kernel.scheduler_of(core);
     let now = kernel.core.now;
     let in_use = kernel[context].is_configured()
         && !moves

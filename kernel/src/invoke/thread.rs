@@ -6,10 +6,11 @@ use abi::{Method, Rights, thread_flags};
 use super::{Answer, Error, Invocation, Outcome, breakpoint, deletion, thread_spaces};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot};
+use crate::cap::Cap;
 use crate::object::{
     Membership, NotificationState, Progress, SchedContext, Thread, ThreadSlot, thread_slot,
 };
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 pub(super) fn invoke<A: Arch>(

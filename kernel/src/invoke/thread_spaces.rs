@@ -6,8 +6,9 @@ use super::thread::{check_handler, install, reload_if_current};
 use super::{Answer, Error, Failure, Invocation, Outcome, deletion, preempt_after_checks};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
-use crate::cap::{Cap, Slot, derive, insert_copy, is_last};
+use crate::cap::{Cap, derive, insert_copy, is_last};
 use crate::object::{Thread, ThreadSlot, thread_slot};
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// A capability to be installed in a thread: its source slot, its value there, and the value to install.

@@ -6,8 +6,9 @@ use abi::{Rights, WORD_BITS};
 use super::{Error, Failure, Invocation};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, EndpointCap, Slot};
+use crate::cap::{Cap, EndpointCap};
 use crate::object::EndpointThreshold;
+use crate::slot::Slot;
 use crate::time::{MIN_BUDGET, Microseconds};
 use crate::token::Ptr;
 

@@ -18,11 +18,12 @@ use super::{
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap, PhysAddr};
 use crate::cap::{
-    CNode, Cap, EndpointCap, NotificationCap, RawCap, Slot, UntypedCap, has_children,
-    insert_packed_child, lookup_slot,
+    CNode, Cap, EndpointCap, NotificationCap, UntypedCap, has_children, insert_packed_child,
+    lookup_slot,
 };
 use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Thread};
 use crate::sched::work;
+use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
 /// A checked invocation.

@@ -4,7 +4,7 @@ use abi::registers::MESSAGE_REGISTERS;
 use abi::{IpcBuffer, Rights};
 use core::mem::offset_of;
 
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::{Arch, ArchCap};
 use crate::object::{Thread, ThreadSlot};
 use crate::token::Ptr;
@@ -22,7 +22,7 @@ pub struct Buffer {
 
 impl Buffer {
     fn read(self, word: usize) -> usize {
-        // SAFETY: `Kernel::buffer` has checked that the whole buffer lies in one frame of RAM to which a
+        // SAFETY: `Ipc::buffer` has checked that the whole buffer lies in one frame of RAM to which a
         // capability exists; the access is volatile, because users write to it.
         unsafe { self.words.add(word).read_volatile() }
     }
@@ -75,7 +75,7 @@ impl Buffer {
     }
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// The IPC buffer of a thread, if it has a frame with these rights.
     pub(crate) fn buffer(&self, thread: Ptr<Thread<A>>, rights: Rights) -> Option<Buffer> {
         let frame = A::Cap::packed_frame(self[thread].slots[ThreadSlot::Buffer as usize].raw())?;

@@ -1,6 +1,6 @@
 //! Cancellation of blocking operations.
 
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::object::{
     Endpoint, EndpointState, Membership, Notification, NotificationState, PendingFault, Reply,
@@ -8,7 +8,7 @@ use crate::object::{
 };
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Cancels the operation that a thread is blocked on; the thread becomes inactive. Its pending fault is
     /// discarded. No scheduling context moves.
     pub(crate) fn cancel_ipc(&mut self, thread: Ptr<Thread<A>>) {

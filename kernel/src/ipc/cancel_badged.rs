@@ -11,7 +11,7 @@
 //! of a cancellation are not affected by it: each sender stores the number of the latest cancellation at
 //! that time.
 
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::Arch;
 use crate::object::{
     CancelCursor, Endpoint, EndpointState, Membership, Progress, Thread, ThreadState,
@@ -19,7 +19,7 @@ use crate::object::{
 use crate::sched::work;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Restarts all threads that wait to send with this badge. Returns whether the operation is complete;
     /// if not, `caller` must restart its system call.
     pub(crate) fn cancel_badged_sends(

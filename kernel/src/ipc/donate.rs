@@ -1,17 +1,18 @@
 //! Donation of scheduling contexts with calls, and their return with replies.
 
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::Arch;
 use crate::object::{Above, Notification, Progress, Reply, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Moves a scheduling context to a passive thread; the thread that had it becomes passive.
     pub(crate) fn donate(&mut self, context: Ptr<SchedContext<A>>, to: Ptr<Thread<A>>) {
         self.take_context(context);
         self[context].thread = Some(to);
         self[to].sched_context = Some(context);
-        self.migrate_thread(to, self[context].core);
+        let core = self[context].core;
+        self.migrate_thread(to, core);
     }
 
     /// Takes a context from its thread, if it has one; the thread becomes passive. An idling context is
@@ -135,13 +136,14 @@ impl<A: Arch> Kernel<A> {
 }
 
 /// Binding a scheduling context to a thread by an explicit operation.
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Binds a context that has no thread to a thread that has no context.
     pub(crate) fn bind_thread(&mut self, context: Ptr<SchedContext<A>>, thread: Ptr<Thread<A>>) {
         self[context].thread = Some(thread);
         self.own(thread, context);
         self[thread].sched_context = Some(context);
-        self.migrate_thread(thread, self[context].core);
+        let core = self[context].core;
+        self.migrate_thread(thread, core);
         self.wake_context(thread);
         self.start_idling(thread);
         self.run_on_new_time(thread);

@@ -3,7 +3,7 @@
 use abi::Rights;
 use abi::registers::CAP;
 
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::object::{
@@ -32,7 +32,7 @@ pub(crate) struct Receiver<A: Arch> {
     pub reply: Option<Ptr<Reply<A>>>,
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Sends the message of `sender` (or its fault) to an endpoint.
     pub(crate) fn send(
         &mut self,

@@ -8,8 +8,8 @@ use abi::fault::{
 use abi::registers::{CAP, INFO, PC, UNKNOWN_SYSCALL, USER_EXCEPTION};
 use abi::{MessageInfo, Rights};
 
+use super::Ipc;
 use super::SendOptions;
-use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
@@ -17,7 +17,7 @@ use crate::object::{Fault, PendingFault, Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 use crate::trace::info;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// The endpoint capability in a handler slot of a thread, if it is valid for fault messages.
     pub(super) fn handler(
         &self,

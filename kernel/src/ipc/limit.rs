@@ -9,20 +9,20 @@
 //! A server cannot lift a limit: each event that ends a call without a reply (the reply object is deleted
 //! or used for another receive, the caller is stopped) has the effect of the limit being reached. If a
 //! server in the middle of a call chain drops out, its caller waits until the next inner server returns
-//! the context, and its call fails then ([`Kernel::join_calls`]). Each of these cases takes a constant
+//! the context, and its call fails then ([`Ipc::join_calls`]). Each of these cases takes a constant
 //! number of steps at one position of the chain; there are no loops over the chain.
 
 use core::num::NonZeroU64;
 
 use abi::ErrorCode;
 
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::Arch;
 use crate::object::{Above, ContextFlag, Reply, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Applies the limit of the caller's context to a nested call, for which a lower one may be set later.
     #[cold]
     pub(super) fn inherit_limit(
@@ -189,7 +189,7 @@ impl<A: Arch> Kernel<A> {
     #[cold]
     pub(super) fn fail_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         // The capabilities of the reply, which is not sent.
-        self.core.cap_transfers.sent = None;
+        self.cap_transfers.sent = None;
         let failed = match self[reply].above {
             Above::Reply(inner) if self.is_limited_inside(reply) => {
                 let server = self[inner].thread();

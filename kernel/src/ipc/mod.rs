@@ -20,3 +20,55 @@ pub(crate) use endpoint::{Receiver, SendOptions};
 pub(crate) use fault::is_handler;
 pub(crate) use resolved_transfer::ResolvedCapTransfers;
 pub(crate) use transfer::ExtraCaps;
+
+use core::ops::{Deref, DerefMut};
+
+use crate::arch::Arch;
+use crate::cores::{EntryLock, Irqs};
+use crate::sched::Scheduler;
+
+/// What happens between threads, on top of the scheduler.
+#[repr(C)]
+pub struct Ipc<A: Arch> {
+    scheduler: Scheduler<A>,
+    /// The resolved capability transfers of the messages of this entry.
+    pub(crate) cap_transfers: ResolvedCapTransfers<A>,
+}
+
+impl<A: Arch> Ipc<A> {
+    /// Offset of the scheduler: both have the same address.
+    pub(crate) const SCHEDULER: usize = core::mem::offset_of!(Self, scheduler);
+
+    /// Makes this part of the kernel of a core, in place.
+    ///
+    /// # Safety
+    /// As for [`Scheduler::make_at`].
+    pub(crate) unsafe fn make_at(
+        place: *mut Self,
+        arch: A,
+        irqs: Irqs<A>,
+        entry_lock: EntryLock<A>,
+    ) {
+        // SAFETY: the caller's promise, for each field.
+        unsafe {
+            make_fields!(place, { cap_transfers: ResolvedCapTransfers::NONE } and scheduler);
+            Scheduler::make_at(&raw mut (*place).scheduler, arch, irqs, entry_lock);
+        }
+    }
+}
+
+impl<A: Arch> Deref for Ipc<A> {
+    type Target = Scheduler<A>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Scheduler<A> {
+        &self.scheduler
+    }
+}
+
+impl<A: Arch> DerefMut for Ipc<A> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Scheduler<A> {
+        &mut self.scheduler
+    }
+}

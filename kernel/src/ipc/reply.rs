@@ -4,12 +4,12 @@ use abi::MessageInfo;
 use abi::breakpoint::SINGLE_STEP;
 use abi::registers::{INFO, TIMEOUT_REPLY, UNKNOWN_SYSCALL, USER_EXCEPTION};
 
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::object::{Fault, PendingFault, Progress, Reply, Thread, ThreadState};
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Replies to the caller that `reply` tracks with the message of `replier`; does nothing if there is
     /// no caller.
     pub(crate) fn reply(&mut self, replier: Ptr<Thread<A>>, reply: Ptr<Reply<A>>, grant: bool) {

@@ -10,13 +10,14 @@
 use abi::registers::INFO;
 use abi::{MAX_EXTRA_CAPS, MessageInfo};
 
+use super::Ipc;
 use super::transfer::ExtraCaps;
-use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Slot, lookup_quickly, lookup_slot};
+use crate::cap::{lookup_quickly, lookup_slot};
 use crate::error::Failure;
 use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadSlot, ThreadState};
 use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// The resolved capability transfer of one message.
@@ -44,7 +45,7 @@ impl<A: Arch> ResolvedCapTransfers<A> {
     };
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Resolves the capability transfer of a message that `sender` is about to send; `extra` are the extra
     /// capabilities of its invocation.
     ///
@@ -63,7 +64,7 @@ impl<A: Arch> Kernel<A> {
             && let Some(receiver) = queue.first(&self.objects)
         {
             let resolved = self.pack(sender, receiver, Some(endpoint), extra)?;
-            self.core.cap_transfers.sent = Some(resolved);
+            self.cap_transfers.sent = Some(resolved);
         }
         Ok(())
     }
@@ -72,7 +73,7 @@ impl<A: Arch> Kernel<A> {
     /// waits.
     ///
     /// # Errors
-    /// As for [`Kernel::prepare_send`].
+    /// As for [`Ipc::prepare_send`].
     pub(crate) fn prepare_receive(
         &mut self,
         receiver: Ptr<Thread<A>>,
@@ -85,7 +86,7 @@ impl<A: Arch> Kernel<A> {
         {
             let extra = self.find_extra_caps(sender)?;
             let resolved = self.pack(sender, receiver, Some(endpoint), extra)?;
-            self.core.cap_transfers.received = Some(resolved);
+            self.cap_transfers.received = Some(resolved);
         }
         Ok(())
     }
@@ -93,7 +94,7 @@ impl<A: Arch> Kernel<A> {
     /// Resolves the capability transfer of a reply; `extra` are the extra capabilities of the invocation.
     ///
     /// # Errors
-    /// As for [`Kernel::prepare_send`].
+    /// As for [`Ipc::prepare_send`].
     pub(crate) fn prepare_reply(
         &mut self,
         replier: Ptr<Thread<A>>,
@@ -106,7 +107,7 @@ impl<A: Arch> Kernel<A> {
             && let Some(caller) = self[reply].thread()
         {
             let resolved = self.pack(replier, caller, None, extra)?;
-            self.core.cap_transfers.sent = Some(resolved);
+            self.cap_transfers.sent = Some(resolved);
         }
         Ok(())
     }
@@ -148,7 +149,7 @@ impl<A: Arch> Kernel<A> {
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
     ) -> (ExtraCaps<A>, Option<Ptr<Slot<A>>>) {
-        let ResolvedCapTransfers { sent, received } = &mut self.core.cap_transfers;
+        let ResolvedCapTransfers { sent, received } = &mut self.cap_transfers;
         let found = [sent, received].into_iter().find_map(|direction| {
             direction.take_if(|resolved| resolved.sender == sender && resolved.receiver == receiver)
         });

@@ -2,13 +2,13 @@
 
 use abi::registers::CAP;
 
+use super::Ipc;
 use super::endpoint::core_of_all;
-use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{Membership, Notification, NotificationState, Thread, ThreadState, WaitQueue};
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Signals a notification.
     pub(crate) fn signal(&mut self, notification: Ptr<Notification<A>>, badge: usize) {
         match self[notification].state {

@@ -11,8 +11,8 @@ use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::registers::INFO;
 use abi::{MessageInfo, WORD_BITS};
 
+use super::Ipc;
 use super::{Receiver, SendOptions};
-use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::error::Error;
@@ -34,7 +34,7 @@ enum Admission {
     Refuse(Error),
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Sends to an endpoint with a threshold. `sender` is the current thread.
     #[cold]
     pub(super) fn send_with_threshold(

@@ -2,8 +2,8 @@
 
 use abi::fault::timeout_flags;
 
+use super::Ipc;
 use super::SendOptions;
-use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{
     ContextFlag, Fault, PendingFault, SchedContext, Thread, ThreadSlot, ThreadState,
@@ -11,7 +11,7 @@ use crate::object::{
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Reports to the timeout handler of a thread, if there is one, that its budget has run out or what
     /// `flags` say ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
     pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {

@@ -4,16 +4,17 @@ use abi::registers::{CAP, INFO, MESSAGE_REGISTERS, MR};
 use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
 
 use super::Buffer;
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot, derive, insert_copy};
+use crate::cap::{Cap, derive, insert_copy};
 use crate::object::{Endpoint, Thread};
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// The slots of the extra capabilities of a message.
 pub(crate) type ExtraCaps<A> = [Option<Ptr<Slot<A>>>; MAX_EXTRA_CAPS];
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Transfers the message of `sender`, or its pending fault, to `receiver`. `endpoint` is the endpoint
     /// that it is sent through, `None` for replies. Extra capabilities are transferred if `grant`.
     pub(crate) fn transfer(
@@ -134,7 +135,7 @@ impl<A: Arch> Kernel<A> {
         self.write_words(receiver, words)
     }
 
-    /// [`Kernel::write_message`], inlined, for messages of constant length: the compiler can then keep the
+    /// [`Ipc::write_message`], inlined, for messages of constant length: the compiler can then keep the
     /// words in registers.
     #[inline(always)]
     pub(crate) fn write_words(&mut self, receiver: Ptr<Thread<A>>, words: &[usize]) -> usize {
@@ -170,7 +171,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// [`Kernel::message_word`] with the thread's IPC buffer already looked up, to read many words.
+    /// [`Ipc::message_word`] with the thread's IPC buffer already looked up, to read many words.
     #[inline(always)]
     pub(crate) fn message_word_in(
         &self,

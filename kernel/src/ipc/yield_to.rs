@@ -6,13 +6,13 @@
 
 use abi::yield_target;
 
-use crate::Kernel;
+use super::Ipc;
 use crate::arch::Arch;
 use crate::object::{Fault, PendingFault, Reply, SchedContext, Thread, ThreadState, YieldAnswer};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Ipc<A> {
     /// Answers `caller`, because it runs again or its context is deleted. Its timer stays set.
     pub(crate) fn finish_yield_to(&mut self, caller: Ptr<Thread<A>>) {
         let Some(context) = self[caller].yielding_to else {

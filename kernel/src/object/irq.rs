@@ -1,7 +1,7 @@
 //! Interrupt lines.
 
 use crate::arch::Arch;
-use crate::cap::Slot;
+use crate::slot::Slot;
 
 /// The owner of an interrupt line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

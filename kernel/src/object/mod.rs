@@ -37,7 +37,7 @@ pub const fn check_sizes<A: crate::arch::Arch>() {
     assert!(size_of::<Endpoint<A>>() <= 1 << sizes::ENDPOINT_BITS);
     assert!(size_of::<Notification<A>>() <= 1 << sizes::NOTIFICATION_BITS);
     assert!(size_of::<Reply<A>>() <= 1 << sizes::REPLY_BITS);
-    assert!(size_of::<crate::cap::Slot<A>>() == 1 << sizes::SLOT_BITS);
+    assert!(size_of::<crate::slot::Slot<A>>() == 1 << sizes::SLOT_BITS);
 }
 
 const _: () = assert!(

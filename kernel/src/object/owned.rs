@@ -8,7 +8,7 @@
 //! Endpoints and reply objects have no room for a core number. But they hold a handle of a thread, and
 //! threads are aligned to 1024 bytes or more, which leaves the low bits of the handle free.
 
-use crate::cores::CORES;
+use crate::config::CORES;
 use crate::token::Ptr;
 
 /// The core number that means no owning core: threads of several cores wait at the object.

@@ -8,10 +8,9 @@ use abi::LookupFailure;
 
 use super::{Endpoint, Notification, Reply, SchedContext};
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, Slot};
 use crate::collections::{Linked, Links};
-use crate::sched::Usage;
-use crate::threads::Neighbours;
+use crate::instruments::ThreadInstruments;
+use crate::slot::Slot;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -314,10 +313,8 @@ pub struct Thread<A: Arch> {
     pub cursor: Option<CancelCursor<A>>,
     /// The scheduling context that is bound to it. It may be donated to another thread.
     pub own_context: Option<Ptr<SchedContext<A>>>,
-    /// Its processor time, as measured in `bench` kernels.
-    pub usage: Usage,
-    /// Its links in the list of all threads, in debug kernels.
-    pub(crate) neighbours: Neighbours<A>,
+    /// What it stores for kernels that observe themselves.
+    pub(crate) instruments: ThreadInstruments<A>,
 }
 
 impl<A: Arch> Linked for Thread<A> {
@@ -359,8 +356,7 @@ impl<A: Arch> Thread<A> {
             last_cancel: 0,
             cursor: None,
             own_context: None,
-            usage: Usage::NONE,
-            neighbours: Neighbours::NONE,
+            instruments: ThreadInstruments::new(),
         }
     }
 
@@ -372,18 +368,6 @@ impl<A: Arch> Thread<A> {
     pub const unsafe fn of_context(context: NonNull<A::Context>) -> Ptr<Self> {
         // SAFETY: the caller guarantees it.
         unsafe { Ptr::new(context.byte_sub(offset_of!(Self, context)).cast()) }
-    }
-
-    /// The capability in one of its slots.
-    #[inline(always)]
-    pub fn cap(&self, slot: ThreadSlot) -> Cap<A> {
-        self.slots[slot as usize].cap()
-    }
-
-    /// Root of its address space.
-    #[inline(always)]
-    pub fn vspace_cap(&self) -> Cap<A> {
-        self.cap(ThreadSlot::VSpace)
     }
 
     /// Whether it is runnable; to run, it also needs a scheduling context with budget.

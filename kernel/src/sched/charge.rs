@@ -1,6 +1,6 @@
 //! Accounting: charging scheduling contexts, and how long each can still be used.
 
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
 use crate::object::{ContextFlag, Progress, SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
@@ -24,7 +24,7 @@ pub(super) struct Budget {
     limit_or_timer: Option<Ticks>,
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// The smallest budget: the time to enter and leave the kernel once.
     pub(crate) fn min_budget(&self) -> Ticks {
         self.arch.clock().min_budget()

@@ -13,8 +13,8 @@
 
 use abi::{CRITICALITIES, PRIORITIES};
 
+use super::Scheduler;
 use super::TimerDeadline;
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Membership, SchedContext, Thread};
 use crate::token::{Objects, Ptr};
@@ -47,7 +47,7 @@ pub(super) fn queue_position<A: Arch>(
     (domain, criticality, thread.priority)
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// The preemption rank of a thread: its priority, plus its band.
     #[inline(always)]
     pub(crate) fn rank(&self, thread: Ptr<Thread<A>>) -> u16 {

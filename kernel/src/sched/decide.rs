@@ -2,8 +2,8 @@
 
 use super::Decision;
 use super::PreemptionRank;
+use super::Scheduler;
 use super::release::Due;
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{ContextFlag, Membership, Thread};
@@ -11,7 +11,7 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::debug;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// The current thread may have got another context in this entry, by donation from a caller that was
     /// waiting or from a notification. If that has no budget left, the thread waits for a replenishment.
     pub(crate) fn check_new_context(&mut self) {

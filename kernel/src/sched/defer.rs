@@ -1,6 +1,6 @@
 //! Waiting until there is enough budget: replenishments are merged until the head of the list suffices.
 
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
 use crate::error::Error;
 use crate::object::{SchedContext, Thread};
@@ -18,7 +18,7 @@ pub(crate) enum Funding {
     Missing,
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// The error for a request of more than a context can ever have available.
     pub(crate) fn too_small(&self, needed: Microseconds, most: Ticks) -> Error {
         let word = |time: Microseconds| time.0.try_into().unwrap_or(usize::MAX);

@@ -1,6 +1,6 @@
 //! The domain schedule of a core: which domain runs, and for how long.
 
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
 use crate::object::DomainSchedule;
 use crate::time::Ticks;
@@ -43,7 +43,7 @@ impl DomainTime {
     }
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// Whether there is more than one domain, so that their time matters.
     pub(super) const fn has_domains() -> bool {
         abi::config::DOMAINS > 1

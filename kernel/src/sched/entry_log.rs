@@ -4,8 +4,8 @@
 //! The format of an entry is that of seL4's kernels that track kernel entries (`benchmark_track_types.h`);
 //! times are in ticks.
 
+use super::Scheduler;
 use super::usage::Entry;
-use crate::Kernel;
 use crate::arch::{Arch, ArchCap, Frame, Interrupt, UserContext};
 use crate::cap::{Cap, lookup_cap};
 use crate::object::{Fault, ThreadSlot};
@@ -132,7 +132,7 @@ impl EntryLog {
     }
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// Makes a frame the log. Returns false unless it is RAM to which the caller has read and write access.
     pub(crate) fn set_log(&mut self, root: Cap<A>, address: usize) -> bool {
         let cap = lookup_cap(self, root, address).map(|slot| self[slot].cap());

@@ -4,12 +4,12 @@
 //! Nothing happens while the thread waits. When it stops waiting, or the context is read or changed, the
 //! context is charged for the time since.
 
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
 use crate::object::{ContextFlag, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// If a thread with an idling context has begun to wait at an endpoint, notes the time.
     pub(crate) fn start_idling(&mut self, thread: Ptr<Thread<A>>) {
         let waits = matches!(

@@ -1,13 +1,13 @@
 //! Budget limits, as far as they are accounting: a limit is a value of the total consumed of a scheduling
 //! context. Which call it belongs to, and what happens when it is reached, is in `ipc::limit`.
 
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
 use crate::object::SchedContext;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// The time that may be consumed from a context until its limit is reached; `None` if it has no limit.
     #[inline]
     pub(crate) fn limit_of(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {

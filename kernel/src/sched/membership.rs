@@ -1,14 +1,14 @@
 //! Putting threads into scheduler queues and taking them out, so that a thread is never in two.
 
 use super::Decision;
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{Membership, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// Whether the thread could run if it were chosen: it is runnable, and has budget.
     pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
         self[thread].is_runnable()
@@ -37,7 +37,10 @@ impl<A: Arch> Kernel<A> {
         let owner = self.owning_core(thread);
         owner.prepare_for_queue(thread);
         owner[thread].membership = Membership::Ready;
-        owner.core.ready.push_front(&mut owner.objects, thread);
+        owner
+            .core
+            .ready
+            .push_front(&mut owner.capabilities.objects, thread);
     }
 
     /// Puts a thread at the end of its ready queue.
@@ -46,7 +49,10 @@ impl<A: Arch> Kernel<A> {
         owner.prepare_for_queue(thread);
         owner[thread].membership = Membership::Ready;
         let now = owner.core.now;
-        owner.core.ready.push_back(&mut owner.objects, thread, now);
+        owner
+            .core
+            .ready
+            .push_back(&mut owner.capabilities.objects, thread, now);
     }
 
     /// Lets a thread wait for its next replenishment.
@@ -58,7 +64,10 @@ impl<A: Arch> Kernel<A> {
         let owner = self.owning_core(thread);
         owner.prepare_for_queue(thread);
         owner[thread].membership = Membership::Release;
-        owner.core.release.insert(&mut owner.objects, thread, time);
+        owner
+            .core
+            .release
+            .insert(&mut owner.capabilities.objects, thread, time);
         if owner[thread].domain == owner.core.current_domain() {
             let rank = owner.preemption_rank_of(Some(thread));
             owner.core.timer_deadline.include(rank, time);
@@ -102,7 +111,10 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
         let owner = self.owning_core(thread);
         match owner[thread].membership {
-            Membership::Ready => owner.core.ready.remove(&mut owner.objects, thread),
+            Membership::Ready => owner
+                .core
+                .ready
+                .remove(&mut owner.capabilities.objects, thread),
             Membership::Release => owner.leave_release(thread),
             Membership::None | Membership::Waiting => {
                 if let Decision::Candidate(candidate) = owner.core.decision
@@ -118,7 +130,9 @@ impl<A: Arch> Kernel<A> {
 
     #[inline(never)]
     fn leave_release(&mut self, thread: Ptr<Thread<A>>) {
-        self.core.release.remove(&mut self.objects, thread);
+        self.core
+            .release
+            .remove(&mut self.capabilities.objects, thread);
         let time = Ticks(self[thread].links().key());
         self.core.timer_deadline.remove(time);
     }

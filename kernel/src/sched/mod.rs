@@ -14,18 +14,24 @@ mod defer;
 mod domain;
 #[cfg(feature = "bench")]
 mod entry_log;
+#[cfg(feature = "smp")]
+mod exclusive;
 mod idle;
 mod limit;
 mod membership;
 mod ready;
 mod release;
+#[cfg(feature = "smp")]
+mod remote;
+mod scheduler;
+#[cfg(not(feature = "smp"))]
+mod single_core;
 mod timer;
 mod timer_deadline;
 mod usage;
 pub mod work;
 
 use crate::arch::Arch;
-use crate::ipc::ResolvedCapTransfers;
 use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -37,12 +43,16 @@ pub(crate) use defer::Funding;
 use domain::DomainTime;
 pub(crate) use ready::ReadyQueues;
 use release::ReleaseQueues;
+pub use scheduler::Scheduler;
+#[cfg(not(feature = "smp"))]
+pub use single_core::Exclusive;
 pub(crate) use timer_deadline::{PreemptionRank, TimerDeadline};
 pub(crate) use usage::Entry;
 use usage::Measurement;
-pub use usage::Usage;
 
-pub use crate::cores::{BIG_LOCK, CORES};
+pub use crate::config::{BIG_LOCK, CORES};
+#[cfg(feature = "smp")]
+pub use exclusive::Exclusive;
 
 /// The decision that is left for the end of the kernel entry.
 pub enum Decision<A: Arch> {
@@ -92,12 +102,6 @@ pub struct Core<A: Arch> {
     pub level: u8,
     /// Whether any thread has stopped with a fault that no handler received.
     pub unhandled_fault: bool,
-    /// Work since the last preemption point, and levels of capability lookups, which count as work, too; see
-    /// [`work`].
-    work: usize,
-    levels: core::cell::Cell<usize>,
-    /// The resolved capability transfers of the messages of this entry.
-    pub(crate) cap_transfers: ResolvedCapTransfers<A>,
     /// How many badge cancellations have begun; see `ipc::cursor`.
     pub(crate) cancels: u64,
     pub(crate) release: ReleaseQueues<A>,
@@ -126,13 +130,10 @@ impl<A: Arch> Core<A> {
                 reload: true,
                 level: 0,
                 unhandled_fault: false,
-                work: 0,
-                levels: core::cell::Cell::new(0),
-                cap_transfers: ResolvedCapTransfers::NONE,
                 cancels: 0,
                 timer_deadline: TimerDeadline::NONE,
                 domain: DomainTime::new(),
-                measurement: Measurement::new(),
+                measurement: Measurement::default(),
             } and ready, release);
             ReadyQueues::make_at(&raw mut (*place).ready);
             ReleaseQueues::make_at(&raw mut (*place).release);

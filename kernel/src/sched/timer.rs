@@ -2,13 +2,13 @@
 //! them: such a thread waits for an answer, has a timer set, or both. A thread has at most one timer, and so
 //! has a context. The answers are in `ipc::yield_to`.
 
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
 use crate::object::{ContextFlag, SchedContext, Thread, YieldAnswer};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// Links `caller` with `context`, to be answered with the time consumed from it.
     pub(crate) fn begin_yield_to(
         &mut self,

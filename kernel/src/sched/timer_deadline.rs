@@ -6,8 +6,8 @@
 //! release queues nor the timer.
 //!
 
+use super::Scheduler;
 use super::charge::Budget;
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::Thread;
 use crate::time::Ticks;
@@ -100,7 +100,7 @@ impl TimerDeadline {
     }
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// The preemption rank of a thread, or of the idle loop.
     #[inline(always)]
     pub(crate) fn preemption_rank_of(&self, thread: Option<Ptr<Thread<A>>>) -> PreemptionRank {

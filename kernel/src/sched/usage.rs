@@ -1,11 +1,12 @@
 //! How much processor time threads use: for benchmarks, in kernels of kind `bench` only.
 //!
 //! Unlike the time charged to scheduling contexts this is a measurement: it includes idle time, counts
-//! switches and kernel entries, and nothing depends on it. In other kernels [`Usage`] is empty and the hooks
-//! do nothing.
+//! switches and kernel entries, and nothing depends on it. In other kernels the hooks do nothing.
 
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::{Arch, Interrupt};
+#[cfg(feature = "bench")]
+use crate::instruments::Usage;
 use crate::object::{Fault, Thread};
 use crate::token::Ptr;
 use abi::Syscall;
@@ -27,39 +28,6 @@ pub(crate) enum Entry {
     Interrupt(Interrupt),
 }
 
-/// The processor time of one thread, or of all, since the last reset. Times are in ticks.
-#[cfg_attr(
-    not(feature = "bench"),
-    allow(dead_code, reason = "other kernels do not measure")
-)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Usage {
-    #[cfg(feature = "bench")]
-    counters: Counters,
-}
-
-#[cfg(feature = "bench")]
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    time: u64,
-    schedules: u64,
-    kernel_time: u64,
-    kernel_entries: u64,
-}
-
-impl Usage {
-    /// No time.
-    pub const NONE: Self = Self {
-        #[cfg(feature = "bench")]
-        counters: Counters {
-            time: 0,
-            schedules: 0,
-            kernel_time: 0,
-            kernel_entries: 0,
-        },
-    };
-}
-
 /// The measurement of one core.
 #[cfg(feature = "bench")]
 #[derive(Debug, Default)]
@@ -78,32 +46,11 @@ pub(super) struct Measurement {
 /// Nothing is measured.
 #[cfg(not(feature = "bench"))]
 #[derive(Debug, Default)]
-pub(super) struct Measurement;
-
-impl Measurement {
-    #[cfg(feature = "bench")]
-    pub const fn new() -> Self {
-        Self {
-            running: false,
-            start: 0,
-            end: 0,
-            switched: 0,
-            entered: 0,
-            idle: Usage::NONE,
-            total: Usage::NONE,
-            log: EntryLog::NONE,
-        }
-    }
-
-    #[cfg(not(feature = "bench"))]
-    pub const fn new() -> Self {
-        Self
-    }
-}
+pub(super) struct Measurement {}
 
 #[cfg(not(feature = "bench"))]
 #[expect(clippy::unused_self, reason = "the hooks of kernels that measure")]
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     #[inline(always)]
     pub(crate) fn is_measured(&self) -> bool {
         false
@@ -113,15 +60,18 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn measure_entry(&mut self, _entry: Entry) {}
 
     #[inline(always)]
+    pub(crate) fn drop_log(&mut self, _cap: A::Cap) {}
+
+    #[inline(always)]
     pub(crate) fn measure_exit(&mut self, _before: Option<Ptr<Thread<A>>>) {}
 }
 
 #[cfg(feature = "bench")]
-impl<A: Arch> Kernel<A> {
-    fn counters(&mut self, thread: Option<Ptr<Thread<A>>>) -> &mut Counters {
+impl<A: Arch> Scheduler<A> {
+    fn counters(&mut self, thread: Option<Ptr<Thread<A>>>) -> &mut Usage {
         match thread {
-            Some(thread) => &mut self[thread].usage.counters,
-            None => &mut self.core.measurement.idle.counters,
+            Some(thread) => &mut self[thread].instruments.usage,
+            None => &mut self.core.measurement.idle,
         }
     }
 
@@ -149,7 +99,7 @@ impl<A: Arch> Kernel<A> {
         let entered = self.core.measurement.entered;
         let inside = now.saturating_sub(entered);
         self.core.measurement.log.write::<A>(entered, inside);
-        let total = &mut self.core.measurement.total.counters;
+        let total = &mut self.core.measurement.total;
         total.kernel_time += inside;
         total.kernel_entries += 1;
         let counters = self.counters(before);
@@ -166,7 +116,7 @@ impl<A: Arch> Kernel<A> {
         self.counters(before).time += ran;
         let current = self.core.current;
         self.counters(current).schedules += 1;
-        self.core.measurement.total.counters.schedules += 1;
+        self.core.measurement.total.schedules += 1;
     }
 
     /// Starts measuring anew (`BenchmarkResetLog`).
@@ -176,14 +126,14 @@ impl<A: Arch> Kernel<A> {
         log.clear();
         self.core.measurement = Measurement {
             log,
-            ..Measurement::new()
+            ..Measurement::default()
         };
         let measurement = &mut self.core.measurement;
         (measurement.running, measurement.start, measurement.switched) = (true, now, now);
         measurement.entered = now;
         self.core.check_threshold = self.check_threshold(&self.budget());
         if let Some(thread) = self.core.current {
-            self[thread].usage = Usage::NONE;
+            self[thread].instruments.usage = Usage::default();
         }
     }
 
@@ -203,9 +153,9 @@ impl<A: Arch> Kernel<A> {
     /// The counters of a thread, of the idle loop and of all threads, in the ABI's order.
     pub(crate) fn usage_words(&self, thread: Ptr<Thread<A>>) -> [u64; 13] {
         let measurement = &self.core.measurement;
-        let own = self[thread].usage.counters;
-        let idle = measurement.idle.counters;
-        let total = measurement.total.counters;
+        let own = self[thread].instruments.usage;
+        let idle = measurement.idle;
+        let total = measurement.total;
         let end = if measurement.running {
             self.arch.now().0
         } else {
@@ -230,6 +180,6 @@ impl<A: Arch> Kernel<A> {
 
     /// Resets the counters of a thread.
     pub(crate) fn reset_usage(&mut self, thread: Ptr<Thread<A>>) {
-        self[thread].usage = Usage::NONE;
+        self[thread].instruments.usage = Usage::default();
     }
 }

@@ -6,10 +6,10 @@
 //! system call. Work is counted in instructions, roughly. It suffices that no piece is long, and that
 //! preemption points are neither far apart nor so frequent that they cost more than the work.
 
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
+use crate::cap::LEVEL;
 use crate::error::Failure;
-use crate::sched::Core;
 
 /// Revoking or deleting a capability.
 pub const CAPABILITY: usize = 500;
@@ -25,10 +25,8 @@ pub(crate) const CHECKS: usize = 1000;
 pub const IDENTIFIER: usize = 16;
 /// Making an object in cleared memory: a thread takes longest.
 pub const OBJECT: usize = 1000;
-/// One level of a capability lookup.
-const LEVEL: usize = 32;
 
-impl<A: Arch> Core<A> {
+impl<A: Arch> Scheduler<A> {
     /// A system call begins. Interrupts were enabled until now, so no work is pending.
     #[inline(always)]
     pub(crate) fn begin_work(&mut self) {
@@ -36,23 +34,6 @@ impl<A: Arch> Core<A> {
         self.levels.set(0);
     }
 
-    /// Counts a lookup of one level. It is too short to count, except where each piece of work is followed by
-    /// a preemption point.
-    #[inline(always)]
-    pub(crate) fn count_one_level(&self) {
-        if A::WORK_PER_PREEMPTION_POINT <= LEVEL {
-            self.count_levels(1);
-        }
-    }
-
-    /// Counts the levels of a lookup.
-    #[inline(always)]
-    pub(crate) fn count_levels(&self, levels: usize) {
-        self.levels.set(self.levels.get() + levels);
-    }
-}
-
-impl<A: Arch> Kernel<A> {
     /// Preemption point between two pieces of a long operation, after so much work: whether the operation
     /// should stop here and continue later, because an interrupt is pending, another core waits for the entry
     /// lock, or the current thread's budget is used up.
@@ -74,7 +55,7 @@ impl<A: Arch> Kernel<A> {
     /// pending, so that the system call should restart after it.
     #[inline(always)]
     pub(crate) fn is_interrupted(&mut self) -> bool {
-        let levels = self.core.levels.take();
+        let levels = self.levels.take();
         levels > 0 && self.is_interrupted_after(levels * LEVEL)
     }
 
@@ -91,11 +72,11 @@ impl<A: Arch> Kernel<A> {
     }
 
     fn is_preemption_point_due(&mut self, work: usize) -> bool {
-        self.core.work += work;
-        if self.core.work < A::WORK_PER_PREEMPTION_POINT {
+        self.work += work;
+        if self.work < A::WORK_PER_PREEMPTION_POINT {
             return false;
         }
-        self.core.work = 0;
+        self.work = 0;
         true
     }
 }
@@ -104,7 +85,7 @@ impl<A: Arch> Kernel<A> {
 ///
 /// # Errors
 /// [`Failure::Preempted`] if an interrupt is pending.
-pub fn preempt_after_lookup<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+pub fn preempt_after_lookup<A: Arch>(kernel: &mut Scheduler<A>) -> Result<(), Failure> {
     if kernel.is_interrupted() {
         return Err(Failure::Preempted);
     }
@@ -115,7 +96,7 @@ pub fn preempt_after_lookup<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failu
 ///
 /// # Errors
 /// As for [`preempt_after_lookup`].
-pub fn preempt_after_checks<A: Arch>(kernel: &mut Kernel<A>) -> Result<(), Failure> {
+pub fn preempt_after_checks<A: Arch>(kernel: &mut Scheduler<A>) -> Result<(), Failure> {
     if kernel.is_interrupted_after(CHECKS) {
         return Err(Failure::Preempted);
     }

@@ -104,7 +104,10 @@ impl<A: Arch> Kernel<A> {
             Syscall::BenchmarkReadClock => {
                 core::hint::black_box(self.arch.now());
             }
-            Syscall::BenchmarkSetTimer => self.arch.set_deadline(self.core.timer_deadline.time()),
+            Syscall::BenchmarkSetTimer => {
+                let deadline = self.core.timer_deadline.time();
+                self.arch.set_deadline(deadline);
+            }
             Syscall::BenchmarkResetLog => {
                 self.start_measuring();
                 self[thread].context.set_result(CAP, 0);

@@ -5,10 +5,11 @@ use abi::{LookupFailure, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, EndpointCap, RawCap, lookup_quickly};
+use crate::cap::{Cap, EndpointCap, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, LookupError, Outcome};
 use crate::ipc::{ExtraCaps, ResolvedCapTransfers, SendOptions};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
+use crate::slot::RawCap;
 use crate::token::Ptr;
 
 /// The invocation flags.
@@ -51,7 +52,7 @@ impl<A: Arch> Kernel<A> {
         // Until the system call is complete, it counts as not executed: if an operation stops the thread
         // before then, the thread executes the system call again when it is resumed.
         self[thread].state = ThreadState::Restart;
-        self.core.cap_transfers = ResolvedCapTransfers::NONE;
+        self.cap_transfers = ResolvedCapTransfers::NONE;
         let register = |kernel: &Self, register| kernel[thread].context.get(register);
         let cap = register(self, CAP);
         let reply = register(self, REPLY);
@@ -88,10 +89,7 @@ impl<A: Arch> Kernel<A> {
     /// used up; not if the system call has itself deleted the context of its thread.
     #[inline(never)]
     fn stop_call(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
-        #[cfg(any(test, feature = "invariants"))]
         self.check_after_preemption(thread, call);
-        #[cfg(not(any(test, feature = "invariants")))]
-        let _ = call;
         // A deferred sender has not been answered yet: its next try is still the second one.
         if let Some(since) = self.core.again
             && matches!(self[thread].progress, Progress::None)

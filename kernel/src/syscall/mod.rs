@@ -97,7 +97,7 @@ impl<A: Arch> Local<'_, A> {
 impl<A: Arch> Kernel<A> {
     #[inline(never)]
     fn handle_syscall_inside(&mut self) {
-        self.core.begin_work();
+        self.begin_work();
         self.handle_syscall_of_current();
     }
 

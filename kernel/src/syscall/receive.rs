@@ -11,9 +11,10 @@ use abi::{LookupFailure, Rights};
 use super::dispatch::Preempted;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, Slot, lookup_quickly};
+use crate::cap::{Cap, lookup_quickly};
 use crate::ipc::Receiver;
 use crate::object::{Fault, Thread, ThreadSlot};
+use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// The results of the lookups for a receive operation.

@@ -3,7 +3,7 @@
 use core::cell::UnsafeCell;
 
 #[cfg(feature = "smp")]
-use crate::cores::CORES;
+use crate::config::CORES;
 #[cfg(feature = "smp")]
 use crate::sync::{Lock, Ticket};
 

@@ -1,7 +1,7 @@
-//! The modules of the kernel crate are layers: none uses a higher one. Methods of `Kernel` can be called
-//! everywhere without an import, so calls are checked, too.
+//! The modules of the kernel crate are layers: none uses a higher one. Of methods the compiler sees to that, because
+//! each layer with state has a type of its own (see the kernel's `lib.rs`); this rule checks the imports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Repository;
 
@@ -13,9 +13,11 @@ const LAYERS: &[&str] = &[
     "token",
     "collections",
     "sync",
+    "config",
     "budget",
-    "cap",
+    "slot",
     "object",
+    "cap",
     "cores",
     "sched",
     "ipc",
@@ -26,48 +28,17 @@ const LAYERS: &[&str] = &[
     "boot",
 ];
 
-/// What lower modules still use of higher ones. This list only gets shorter.
-const EXCEPTIONS: &[(&str, &str, &[&str])] = &[
-    // A capability names the type of its object.
-    (
-        "cap",
-        "object",
-        &[
-            "Endpoint",
-            "Notification",
-            "Reply",
-            "SchedContext",
-            "THREAD_SLOTS",
-            "Thread",
-        ],
-    ),
-    ("object", "cores", &["CORES"]),
-    // In kernels of kind `bench`, a thread has a counter.
-    ("object", "sched", &["Usage"]),
-    // A remote access charges and schedules on another core.
-    (
-        "cores",
-        "sched",
-        &[
-            "Core",
-            "Decision",
-            "charge_slice",
-            "choose_again",
-            "detach_current_context",
-            "min_budget",
-            "possible_switch_to",
-            "update_time",
-        ],
-    ),
-    // The state of a core includes that of the messages of the current entry.
-    ("sched", "ipc", &["ResolvedCapTransfers"]),
+/// The lowest layer that may name `Kernel`, which is in the root of the crate.
+const LOWEST_WITH_KERNEL: &str = "entry";
+
+/// What lower modules still use of higher ones: module, and name. This list only gets shorter.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    // It stores the kernels of the cores.
+    ("cores", "Kernel"),
 ];
 
-/// The names by which code has a `Kernel`.
-const KERNELS: &[&str] = &["self", "kernel", "owner", "other", "Self", "Kernel"];
-
 pub(super) fn complaints(repository: &Repository) -> Vec<String> {
-    let mut complaints = check(repository, LAYERS, EXCEPTIONS);
+    let mut complaints = check(repository, LAYERS, LOWEST_WITH_KERNEL, EXCEPTIONS);
     let names: Vec<_> = LAYERS.iter().map(|layer| format!("`{layer}`")).collect();
     let list = names.join(", ");
     let pages = repository.texts(&["house.md"]);
@@ -82,27 +53,28 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
 fn check(
     repository: &Repository,
     layers: &[&str],
-    exceptions: &[(&str, &str, &[&str])],
+    lowest_with_kernel: &str,
+    exceptions: &[(&str, &str)],
 ) -> Vec<String> {
     let sources = sources(repository);
-    let methods = Methods::of(&sources);
     let height = |module: &str| layers.iter().position(|layer| *layer == module);
-    let mut unused: BTreeSet<_> = exceptions
-        .iter()
-        .flat_map(|(user, used, names)| names.iter().map(|name| (*user, *used, *name)))
-        .collect();
-    let accepted = unused.clone();
+    let mut unused: BTreeSet<_> = exceptions.iter().copied().collect();
     let mut complaints = Vec::new();
     for source in &sources {
-        let Some(floor) = height(source.module) else {
+        let Some(own) = height(source.module) else {
             continue;
         };
-        for (line, used, name) in uses(&source.code, &methods) {
-            if height(used).is_none_or(|height| height <= floor) {
+        for (line, name) in uses(&source.code) {
+            let used = if name == "Kernel" {
+                lowest_with_kernel
+            } else {
+                name
+            };
+            if height(used).is_none_or(|height| height <= own) {
                 continue;
             }
-            let arrow = (source.module, used, name);
-            if accepted.contains(&arrow) {
+            let arrow = (source.module, name);
+            if exceptions.contains(&arrow) {
                 unused.remove(&arrow);
             } else {
                 complaints.push(format!(
@@ -115,10 +87,9 @@ fn check(
     }
     // A repository without the kernel, as in tests of other rules, has no arrows.
     if !sources.is_empty() {
-        complaints.extend(unused.iter().map(|(user, used, name)| {
+        complaints.extend(unused.iter().map(|(user, name)| {
             format!(
-                "xtask/src/rules/layers.rs: `{user}` no longer uses `{name}` of `{used}`; \
-                 remove the exception"
+                "xtask/src/rules/layers.rs: `{user}` no longer uses `{name}`; remove the exception"
             )
         }));
     }
@@ -152,77 +123,13 @@ fn sources(repository: &Repository) -> Vec<Source<'_>> {
         .collect()
 }
 
-/// The methods of `Kernel`.
-struct Methods<'a> {
-    /// The module of each method; names that several modules define are left out.
-    modules: BTreeMap<&'a str, &'a str>,
-    /// The names of all other functions.
-    others: BTreeSet<&'a str>,
-}
-
-impl<'a> Methods<'a> {
-    fn of(sources: &'a [Source<'_>]) -> Self {
-        let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        let mut others = BTreeSet::new();
-        for source in sources {
-            let mut is_kernel = false;
-            for line in source.code.lines() {
-                if line.starts_with("impl") && line.contains("Kernel<A>") {
-                    is_kernel = true;
-                } else if line.starts_with('}') {
-                    is_kernel = false;
-                }
-                let Some((_, rest)) = line.split_once("fn ") else {
-                    continue;
-                };
-                let name = word(rest);
-                if is_kernel {
-                    found.entry(name).or_default().insert(source.module);
-                } else {
-                    others.insert(name);
-                }
-            }
-        }
-        let one = |(name, modules): (_, BTreeSet<_>)| {
-            (modules.len() == 1).then_some((name, *modules.first()?))
-        };
-        Self {
-            modules: found.into_iter().filter_map(one).collect(),
-            others,
-        }
-    }
-
-    /// The module of the method that is called as `name` on `receiver`.
-    fn called(&self, receiver: &str, name: &str) -> Option<&'a str> {
-        let is_certain = KERNELS.contains(&receiver) || !self.others.contains(name);
-        self.modules.get(name).copied().filter(|_| is_certain)
-    }
-}
-
-/// What a file uses of other modules: line, module and name of each use.
-fn uses<'a>(code: &'a str, methods: &Methods<'a>) -> Vec<(usize, &'a str, &'a str)> {
-    let line = |offset| code[..offset].matches('\n').count() + 1;
+/// What a file uses of the root of its crate, which has the modules: line and name of each use.
+fn uses(code: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
-    for (offset, _) in code.match_indices("crate::") {
-        let path = &code[offset + "crate::".len()..];
-        let module = word(path);
-        let items = path[module.len()..].strip_prefix("::").unwrap_or("");
-        for item in names(items) {
-            found.push((line(offset), module, item));
-        }
-    }
-    for (offset, mark) in code.match_indices(['.', ':']) {
-        let (before, after) = (&code[..offset], &code[offset + 1..]);
-        let name = word(after);
-        let is_call = after[name.len()..].starts_with('(');
-        let receiver = last_word(before.strip_suffix(':').unwrap_or(before));
-        let is_method = match mark {
-            "." => is_call,
-            // A method of `Kernel` may also be passed on by its name.
-            _ => before.ends_with(':') && matches!(receiver, "Self" | "Kernel"),
-        };
-        if is_method && let Some(module) = methods.called(receiver, name) {
-            found.push((line(offset), module, name));
+    for (offset, prefix) in code.match_indices("crate::") {
+        let line = code[..offset].matches('\n').count() + 1;
+        for name in names(&code[offset + prefix.len()..]) {
+            found.push((line, name));
         }
     }
     found
@@ -264,79 +171,49 @@ fn word(text: &str) -> &str {
     &text[..text.find(|letter| !is_part(letter)).unwrap_or(text.len())]
 }
 
-/// The word at the end of a text.
-fn last_word(text: &str) -> &str {
-    &text[text.trim_end_matches(is_part).len()..]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LOW: &str = "kernel/src/low.rs";
-    const HIGH: &str = "
-        impl Other { fn both() {} }
-impl<A: Arch> Kernel<A> {
-    pub(crate) fn raise(&mut self) {}
-    fn both(&self) {}
-}
-";
+    const HIGH: &str = "kernel/src/high/mod.rs";
 
-    /// What the module `low` is accused of, with this text: `line name`.
-    fn found(text: &str, exceptions: &[(&str, &str, &[&str])]) -> Vec<String> {
-        let files = [(LOW, text), ("kernel/src/high/mod.rs", HIGH)];
-        let complaints = check(&Repository::of(&files), &["low", "high"], exceptions);
-        complaints
-            .iter()
-            .map(|complaint| {
-                let line = complaint.split(':').nth(1).unwrap_or_default();
-                let name = complaint.split('`').nth(5).unwrap_or_default();
-                format!("{line} {name}")
-            })
-            .collect()
+    /// The complaints about a module `low` with this text.
+    fn found(text: &str, exceptions: &[(&str, &str)]) -> Vec<String> {
+        let files = [
+            ("kernel/src/low.rs", text),
+            (HIGH, "use crate::{Kernel, low::F};"),
+        ];
+        check(
+            &Repository::of(&files),
+            &["low", "high"],
+            "high",
+            exceptions,
+        )
     }
 
     #[test]
     fn imports_of_higher_modules_are_found() {
-        let text = "use crate::high::{\n  A, b::{C, D},\n  E as F,\n};\nlet x = crate::high::G;\n";
-        assert_eq!(found(text, &[]), ["1 A", "1 b", "1 E", "5 G"]);
-        assert!(found("use crate::{Kernel};\nuse crate::low::A;", &[]).is_empty());
-        assert!(found("// crate::high::A", &[]).is_empty());
+        let text = "use crate::high::{A, B};\nuse crate::{Kernel, low::A, high::C};\nlet x = crate::high::G;\n";
+        let complaints = found(text, &[]);
+        let lines: Vec<_> = complaints
+            .iter()
+            .map(|line| line.split(':').nth(1))
+            .collect();
+        assert_eq!(lines, [Some("1"), Some("2"), Some("2"), Some("3")]);
+        assert!(
+            complaints[1].contains("may not use `Kernel`"),
+            "{complaints:?}"
+        );
+        assert!(found("// crate::high::A\nuse crate::low::A;", &[]).is_empty());
     }
 
     #[test]
-    fn calls_of_higher_methods_are_found() {
-        for call in [
-            "self.raise()",
-            "kernel.raise()",
-            "self.kernel_of(1).raise()",
-            "Self::raise(self)",
-            "f(Kernel::raise)",
-            "owner\n.both()",
-        ] {
-            let name = if call.contains("both") {
-                "both"
-            } else {
-                "raise"
-            };
-            let complaints = found(call, &[]);
-            let is_found = complaints.len() == 1 && complaints[0].ends_with(name);
-            // Which type has a method of this name is clear only from the receiver before it.
-            assert_eq!(is_found, name == "raise", "{call}: {complaints:?}");
-        }
-        assert_eq!(found("owner.both()", &[]), ["1 both"]);
-        assert!(found("object.both(); self.raised(); self.raise;", &[]).is_empty());
-    }
-
-    #[test]
-    fn higher_modules_use_lower_ones() {
+    fn modules_beside_the_layers_use_all() {
         let files = [
-            ("kernel/src/low/a.rs", "impl Kernel<A> {\n fn lend() {}\n}"),
-            (LOW, "fn f() {}"),
-            ("kernel/src/high.rs", "use crate::low::f; self.lend()"),
+            ("kernel/src/low.rs", "use crate::beside::f;"),
             ("kernel/src/beside.rs", "use crate::high::g;"),
         ];
-        let complaints = check(&Repository::of(&files), &["low", "high"], &[]);
+        let complaints = check(&Repository::of(&files), &["low", "high"], "high", &[]);
         assert!(complaints.is_empty(), "{complaints:?}");
     }
 
@@ -350,18 +227,11 @@ impl<A: Arch> Kernel<A> {
 
     #[test]
     fn exceptions_must_occur() {
-        let exceptions: &[(&str, &str, &[&str])] = &[("low", "high", &["raise"])];
-        assert!(found("self.raise()", exceptions).is_empty());
-        let complaints = check(
-            &Repository::of(&[(LOW, ""), ("kernel/src/high/mod.rs", HIGH)]),
-            &["low", "high"],
-            exceptions,
-        );
+        let exceptions = &[("low", "Kernel")];
+        assert!(found("use crate::Kernel;", exceptions).is_empty());
         assert_eq!(
-            complaints,
-            [
-                "xtask/src/rules/layers.rs: `low` no longer uses `raise` of `high`; remove the exception"
-            ]
+            found("", exceptions),
+            ["xtask/src/rules/layers.rs: `low` no longer uses `Kernel`; remove the exception"]
         );
     }
 }

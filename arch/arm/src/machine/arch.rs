@@ -9,6 +9,7 @@ use kernel::boot::BootAllocator;
 use kernel::cap::RawCap;
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::Thread;
+use kernel::sched::Scheduler;
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
@@ -72,7 +73,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         V::to_physical::<P>(address)
     }
 
-    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
+    fn switch_to(kernel: &mut Scheduler<Self>, next: Option<Ptr<Thread<Self>>>) {
         // The idle loop uses no state of threads, so all of it may stay loaded. Only on several cores the
         // owner of the floating-point registers may continue on another core, so they are saved.
         let Some(thread) = next else {
@@ -94,7 +95,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     type Remote = Remote<V::Format>;
 
     #[cfg(feature = "smp")]
-    fn perform(kernel: &mut Kernel<Self>, remote: Remote<V::Format>) {
+    fn perform(kernel: &mut Scheduler<Self>, remote: Remote<V::Format>) {
         kernel.arch.spaces.perform(remote);
     }
 
@@ -104,16 +105,16 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     }
 
     #[cfg(feature = "smp")]
-    fn write_back_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
     }
 
-    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+    fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
         user_timer::release(kernel, thread);
     }
 
-    fn thread_flags_changed(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+    fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         if kernel[thread].fpu_disabled() {
             fpu::release(kernel, thread);
         }
@@ -135,13 +136,6 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         device: bool,
     ) -> Capability<V::Format> {
         Capability::create(kind, address, device)
-    }
-
-    fn derive(
-        &mut self,
-        cap: Capability<V::Format>,
-    ) -> Result<Option<Capability<V::Format>>, Error> {
-        cap.derive()
     }
 
     fn finalise(kernel: &mut Kernel<Self>, cap: Capability<V::Format>, last: bool) {

@@ -2,8 +2,8 @@
 //! the owner, until another thread uses them. The unit is disabled for all other threads, and their first
 //! instruction that needs it traps.
 
-use kernel::Kernel;
 use kernel::object::Thread;
+use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 
 use super::{ExecutionState, Machine};
@@ -47,7 +47,7 @@ impl<V: ExecutionState, P: Platform> Fpu<V, P> {
 
 /// Enables the unit if the next thread is its owner, and disables it otherwise.
 pub(super) fn switch_to<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut Scheduler<Machine<V, P>>,
     next: Ptr<Thread<Machine<V, P>>>,
 ) {
     let fpu = &mut kernel.arch.fpu;
@@ -57,7 +57,7 @@ pub(super) fn switch_to<V: ExecutionState, P: Platform>(
 /// Handles an exception that may be due to the disabled unit. Makes the current thread its
 /// owner, if it may use the unit and is not yet the owner; returns whether to execute the instruction
 /// again.
-pub fn acquire<V: ExecutionState, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) -> bool {
+pub fn acquire<V: ExecutionState, P: Platform>(kernel: &mut Scheduler<Machine<V, P>>) -> bool {
     let Some(thread) = kernel.core.current else {
         return false;
     };
@@ -74,7 +74,7 @@ pub fn acquire<V: ExecutionState, P: Platform>(kernel: &mut Kernel<Machine<V, P>
 
 /// Writes the registers back to the context of a thread, if it is their owner.
 pub(super) fn release<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut Scheduler<Machine<V, P>>,
     thread: Ptr<Thread<Machine<V, P>>>,
 ) {
     if kernel.arch.fpu.owner == Some(thread) {
@@ -85,13 +85,13 @@ pub(super) fn release<V: ExecutionState, P: Platform>(
 
 /// Writes the registers back to the context of their owner.
 #[cfg(feature = "smp")]
-pub(super) fn release_owner<V: ExecutionState, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
+pub(super) fn release_owner<V: ExecutionState, P: Platform>(kernel: &mut Scheduler<Machine<V, P>>) {
     if let Some(owner) = kernel.arch.fpu.owner {
         release(kernel, owner);
     }
 }
 
-fn write_back<V: ExecutionState, P: Platform>(kernel: &mut Kernel<Machine<V, P>>) {
+fn write_back<V: ExecutionState, P: Platform>(kernel: &mut Scheduler<Machine<V, P>>) {
     if let Some(owner) = kernel.arch.fpu.owner.take() {
         kernel.arch.fpu.set_enabled(true);
         // SAFETY: the unit is enabled, and its registers belong to this thread.

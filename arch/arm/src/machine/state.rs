@@ -9,6 +9,7 @@ use kernel::cap::RawCap;
 use kernel::cores::{CoreHandle, Irqs};
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::Thread;
+use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
@@ -85,7 +86,7 @@ pub trait ExecutionState: Sized + 'static {
 
     /// Loads a thread's address space and its thread-local registers.
     fn load<P: Platform>(
-        kernel: &mut Kernel<Machine<Self, P>>,
+        kernel: &mut Scheduler<Machine<Self, P>>,
         thread: Ptr<Thread<Machine<Self, P>>>,
     );
 

@@ -16,23 +16,6 @@ impl Cap {
     pub fn of(raw: RawCap) -> Option<Self> {
         (raw.tag() & 1 == 1).then(|| layout::decode(raw))
     }
-
-    /// The capability that a copy becomes; `Ok(None)` if it cannot be copied.
-    ///
-    /// # Errors
-    /// [`Error::IllegalOperation`] for paging structures that are not mapped.
-    pub fn derive(self) -> Result<Option<Self>, Error> {
-        match self {
-            Self::Frame(frame) => Ok(Some(Self::Frame(FrameCap {
-                mapping: None,
-                ..frame
-            }))),
-            Self::Table(table) if table.mapping.is_none() => Err(Error::IllegalOperation),
-            Self::Root(root) if root.asid.is_none() => Err(Error::IllegalOperation),
-            Self::PortControl => Ok(None),
-            other => Ok(Some(other)),
-        }
-    }
 }
 
 impl ArchCap for Cap {
@@ -104,6 +87,19 @@ impl ArchCap for Cap {
 
     fn is_address_space(self) -> bool {
         matches!(self, Self::Root(root) if root.asid.is_some())
+    }
+
+    fn derive(self) -> Result<Option<Self>, Error> {
+        match self {
+            Self::Frame(frame) => Ok(Some(Self::Frame(FrameCap {
+                mapping: None,
+                ..frame
+            }))),
+            Self::Table(table) if table.mapping.is_none() => Err(Error::IllegalOperation),
+            Self::Root(root) if root.asid.is_none() => Err(Error::IllegalOperation),
+            Self::PortControl => Ok(None),
+            other => Ok(Some(other)),
+        }
     }
 
     fn mask_rights(self, rights: Rights) -> Self {

@@ -7,6 +7,7 @@ use abi::sizes::ASID_POOL_BITS;
 use kernel::Kernel;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::BootAllocator;
+use kernel::sched::Scheduler;
 use kernel::token::Objects;
 
 use super::{Asid, frame};
@@ -44,14 +45,11 @@ pub fn boot_space<P: Platform>(
     kernel
         .exclusive()
         .each_core(|kernel| kernel.arch.asids.set_pool(pool.index, Some(pool_object)));
-    kernel
-        .arch
-        .asids
-        .set_root(&mut kernel.objects, Asid::INITIAL, Some(root.address));
-    kernel
-        .arch
-        .kernel_space
-        .install(&mut kernel.objects[root_object]);
+    let scheduler: &mut Scheduler<_> = kernel;
+    let (arch, objects) = (&mut scheduler.arch, &mut scheduler.capabilities.objects);
+    arch.asids
+        .set_root(objects, Asid::INITIAL, Some(root.address));
+    arch.kernel_space.install(&mut objects[root_object]);
 
     let levels = [
         (Level::Root, Level::Pointers),

@@ -5,7 +5,7 @@ use abi::{LookupFailure, Method};
 use kernel::Kernel;
 use kernel::cap::{Cap as AnyCap, UntypedCap, has_children, insert_child, lookup_slot};
 use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, preempt_after_lookup, reset};
-use kernel::sched::work;
+use kernel::sched::{Scheduler, work};
 
 use super::asid::{Asid, AsidPool, POOL_SIZE};
 use crate::cap::{Cap, PoolCap, RootCap};
@@ -91,11 +91,12 @@ pub fn invoke_pool<P: Platform>(
     }
     let asid = free_asid(kernel, cap.index)?;
 
-    let asids = &mut kernel.arch.asids;
-    asids.set_root(&mut kernel.objects, asid, Some(root.address));
+    let scheduler: &mut Scheduler<_> = kernel;
+    let (arch, objects) = (&mut scheduler.arch, &mut scheduler.capabilities.objects);
+    arch.asids.set_root(objects, asid, Some(root.address));
     // SAFETY: there is a capability to the root, so it exists.
     let table = unsafe { window::object::<PageTable>(root.address) };
-    kernel.arch.kernel_space.install(&mut kernel.objects[table]);
+    arch.kernel_space.install(&mut objects[table]);
     let assigned = RootCap {
         asid: Some(asid),
         ..root

@@ -34,7 +34,10 @@ fn give_up_identifier<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: RootCap)
     let root: Ptr<PageTable> = unsafe { window::object(cap.address) };
     if root_of(kernel, asid) == Some(root) {
         kernel.exclusive().each_core(|kernel| {
-            kernel.arch.asids.set_root(&mut kernel.objects, asid, None);
+            kernel
+                .arch
+                .asids
+                .set_root(&mut kernel.capabilities.objects, asid, None);
         });
     }
     leave(kernel, cap.address);

@@ -21,6 +21,7 @@ pub use table::invoke as invoke_table;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::invoke::{Error, Invocation};
+use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 
 use crate::cap::{Cap, Mapping};
@@ -30,7 +31,7 @@ use crate::smp::Remote;
 use crate::{Platform, X86_64};
 
 /// The root table of an address space, if its identifier is still valid.
-fn root_of<P: Platform>(kernel: &Kernel<X86_64<P>>, asid: Asid) -> Option<Ptr<PageTable>> {
+fn root_of<P: Platform>(kernel: &Scheduler<X86_64<P>>, asid: Asid) -> Option<Ptr<PageTable>> {
     let root = kernel.arch.asids.root(&kernel.objects, asid)?;
     // SAFETY: a pool contains the roots of existing address spaces only: the finaliser of the last
     // capability to a root removes it.
@@ -59,7 +60,7 @@ fn named_space<P: Platform>(
 /// # Errors
 /// [`Error::Lookup`] if it is not in use, [`Error::InvalidCapability`] if it belongs to another.
 fn check_asid<P: Platform>(
-    kernel: &Kernel<X86_64<P>>,
+    kernel: &Scheduler<X86_64<P>>,
     root: Ptr<PageTable>,
     asid: Asid,
 ) -> Result<(), Error> {
@@ -74,13 +75,13 @@ fn check_asid<P: Platform>(
 }
 
 /// Whether this core has an address space loaded.
-fn is_active<P: Platform>(kernel: &Kernel<X86_64<P>>, root: PhysAddr) -> bool {
+fn is_active<P: Platform>(kernel: &Scheduler<X86_64<P>>, root: PhysAddr) -> bool {
     kernel.arch.active_root == root
 }
 
 /// Invalidates the TLB entries of a page that has changed or was unmapped.
 fn invalidate_page<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut Scheduler<X86_64<P>>,
     root: Ptr<PageTable>,
     mapping: Mapping,
 ) {
@@ -93,7 +94,7 @@ fn invalidate_page<P: Platform>(
 }
 
 /// Invalidates all TLB entries of an address space, after a paging structure was unmapped.
-fn invalidate_all<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: Ptr<PageTable>) {
+fn invalidate_all<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: Ptr<PageTable>) {
     let root = window::to_physical(root.address());
     if is_active(kernel, root) {
         tlb::invalidate_all();
@@ -103,7 +104,7 @@ fn invalidate_all<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: Ptr<PageTab
 }
 
 /// Makes all cores switch away from an address space that has lost its identifier.
-fn leave<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr) {
+fn leave<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr) {
     if is_active(kernel, root) {
         kernel.arch.deactivate();
     }
@@ -114,7 +115,7 @@ fn leave<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr) {
 /// Performs a remote call on all other cores if any of them has an address space loaded. No core can load it
 /// meanwhile, as this core is in exclusive mode.
 #[cfg(feature = "smp")]
-fn on_other_cores<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr, remote: Remote) {
+fn on_other_cores<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr, remote: Remote) {
     let this = kernel.core.id;
     let mut used = false;
     kernel
@@ -127,7 +128,7 @@ fn on_other_cores<P: Platform>(kernel: &mut Kernel<X86_64<P>>, root: PhysAddr, r
 
 /// Performs a remote call that one of the functions above requested on another core.
 #[cfg(feature = "smp")]
-pub fn perform<P: Platform>(kernel: &mut Kernel<X86_64<P>>, remote: Remote) {
+pub fn perform<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, remote: Remote) {
     match remote {
         Remote::ForgetPage(root, address) if is_active(kernel, root) => {
             tlb::invalidate_page(address)

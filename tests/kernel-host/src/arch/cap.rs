@@ -4,6 +4,7 @@ use abi::Rights;
 use abi::sizes::{ASID_POOL_BITS, VSPACE_BITS};
 use kernel::arch::{ArchCap, Frame, PhysAddr};
 use kernel::cap::{Field, RawCap};
+use kernel::error::Error;
 
 /// A capability that only this architecture defines.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,6 +112,15 @@ impl ArchCap for HostCap {
 
     fn is_address_space(self) -> bool {
         matches!(self, Self::AddressSpace { assigned: true, .. })
+    }
+
+    fn derive(self) -> Result<Option<Self>, Error> {
+        match self {
+            Self::AddressSpace {
+                assigned: false, ..
+            } => Err(Error::IllegalOperation),
+            other => Ok(Some(other)),
+        }
     }
 
     fn mask_rights(self, rights: Rights) -> Self {

@@ -19,6 +19,7 @@ use kernel::boot::BootAllocator;
 use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use kernel::object::Thread;
+use kernel::sched::Scheduler;
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
@@ -178,14 +179,14 @@ impl Arch for Host {
         PhysAddr(address)
     }
 
-    fn switch_to(kernel: &mut Kernel<Self>, next: Option<Ptr<Thread<Self>>>) {
+    fn switch_to(kernel: &mut Scheduler<Self>, next: Option<Ptr<Thread<Self>>>) {
         kernel.arch.running = next;
         if next.is_some() {
             kernel.arch.held = next;
         }
     }
 
-    fn release_thread(kernel: &mut Kernel<Self>, thread: Ptr<Thread<Self>>) {
+    fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         if kernel.arch.held == Some(thread) {
             kernel.arch.held = None;
         }
@@ -200,7 +201,7 @@ impl Arch for Host {
     type Remote = ();
 
     #[cfg(feature = "smp")]
-    fn perform(_: &mut Kernel<Self>, (): ()) {}
+    fn perform(_: &mut Scheduler<Self>, (): ()) {}
 
     #[cfg(feature = "smp")]
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
@@ -212,7 +213,7 @@ impl Arch for Host {
         crate::machine::handle_requests(core);
     }
 
-    fn thread_flags_changed(_: &mut Kernel<Self>, _: Ptr<Thread<Self>>) {}
+    fn thread_flags_changed(_: &mut Scheduler<Self>, _: Ptr<Thread<Self>>) {}
 
     fn object_bits(kind: ObjectType) -> Option<usize> {
         match kind {
@@ -239,15 +240,6 @@ impl Arch for Host {
                 address,
                 assigned: false,
             },
-        }
-    }
-
-    fn derive(&mut self, cap: HostCap) -> Result<Option<HostCap>, Error> {
-        match cap {
-            HostCap::AddressSpace {
-                assigned: false, ..
-            } => Err(Error::IllegalOperation),
-            other => Ok(Some(other)),
         }
     }
 

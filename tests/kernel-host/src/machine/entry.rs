@@ -151,7 +151,7 @@ impl Machine {
     }
 
     #[cfg(not(feature = "smp"))]
-    const fn next_deadline(&self) -> Ticks {
+    fn next_deadline(&self) -> Ticks {
         self.kernel.arch.deadline
     }
 

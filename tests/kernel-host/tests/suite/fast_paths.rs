@@ -66,13 +66,13 @@ proptest! {
     ) {
         let (mut short, mut general) = (TestSystem::new(), TestSystem::new());
         general.machine.kernel.arch.fast_paths = false;
-        let before = general.machine.kernel.watch.fast_paths;
+        let before = general.machine.kernel.instruments.watch.fast_paths;
         for step in &history.0 {
             short.step(step);
             general.step(step);
             prop_assert_eq!(picture(&short), picture(&general), "after {:?}", step);
         }
-        prop_assert_eq!(general.machine.kernel.watch.fast_paths, before);
+        prop_assert_eq!(general.machine.kernel.instruments.watch.fast_paths, before);
     }
 }
 
@@ -132,9 +132,9 @@ impl Scene {
 
     /// Whether a fast path was taken.
     fn is_fast(&mut self, act: impl FnOnce(&mut Self)) -> bool {
-        let before = self.machine.kernel.watch.fast_paths;
+        let before = self.machine.kernel.instruments.watch.fast_paths;
         act(self);
-        self.machine.kernel.watch.fast_paths > before
+        self.machine.kernel.instruments.watch.fast_paths > before
     }
 
     fn call(&mut self, message: &Message) -> bool {
@@ -349,9 +349,9 @@ fn round_robin_yields_are_short() {
     let one = machine.spawn(spec("one"));
     machine.rest();
     let yields = |machine: &mut Machine, task| {
-        let before = machine.kernel.watch.fast_paths;
+        let before = machine.kernel.instruments.watch.fast_paths;
         machine.yield_now(task);
-        machine.kernel.watch.fast_paths > before
+        machine.kernel.instruments.watch.fast_paths > before
     };
     assert!(yields(&mut machine, one));
     assert!(machine.runs(one));

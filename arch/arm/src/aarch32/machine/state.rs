@@ -10,6 +10,7 @@ use kernel::cap::RawCap;
 use kernel::cores::Irqs;
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
+use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
@@ -91,10 +92,13 @@ impl<V: Version> ExecutionState for V {
     }
 
     #[inline(always)]
-    fn load<P: Platform>(kernel: &mut Kernel<Machine<V, P>>, thread: Ptr<Thread<Machine<V, P>>>) {
+    fn load<P: Platform>(
+        kernel: &mut Scheduler<Machine<V, P>>,
+        thread: Ptr<Thread<Machine<V, P>>>,
+    ) {
         let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
         let known = kernel[thread].context.space;
-        kernel.objects[thread].context.space = kernel.arch.spaces.switch(root, known);
+        kernel.capabilities.objects[thread].context.space = kernel.arch.spaces.switch(root, known);
         let (writable, read_only) = kernel[thread].context.thread_local();
         // SAFETY: only users use these registers.
         unsafe {

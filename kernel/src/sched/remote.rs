@@ -1,39 +1,40 @@
 //! Remote accesses: operations on threads and scheduling contexts of other cores, in exclusive mode.
 
-use crate::Kernel;
+use super::Core;
+#[cfg(any(test, feature = "invariants"))]
+use super::Decision;
+use super::Scheduler;
 use crate::arch::Arch;
 use crate::object::{Membership, NO_CORE, SchedContext, Thread, ThreadState};
-use crate::sched::Core;
-#[cfg(any(test, feature = "invariants"))]
-use crate::sched::Decision;
+use crate::time::Ticks;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// The number of cores.
     pub fn cores(&self) -> usize {
         self.entry_lock.kernels.count()
     }
 
-    /// The kernel of a core: this one, or in exclusive mode that of another core, which is marked as remotely
+    /// The scheduler of a core: this one, or in exclusive mode that of another core, which is marked as remotely
     /// modified.
     #[inline(always)]
-    pub(crate) fn kernel_of(&mut self, core: usize) -> &mut Self {
+    pub(crate) fn scheduler_of(&mut self, core: usize) -> &mut Self {
         if core == self.core.id {
             return self;
         }
         self.exclusive().access(core)
     }
 
-    /// The kernel of the owning core of a thread.
+    /// The scheduler of the owning core of a thread.
     #[inline(always)]
     pub(crate) fn owning_core(&mut self, thread: Ptr<Thread<A>>) -> &mut Self {
-        self.kernel_of(self[thread].core.into())
+        self.scheduler_of(self[thread].core.into())
     }
 
-    /// The kernel of the owning core of a scheduling context.
+    /// The scheduler of the owning core of a scheduling context.
     #[inline(always)]
     pub(crate) fn owning_core_of_context(&mut self, context: Ptr<SchedContext<A>>) -> &mut Self {
-        self.kernel_of(self[context].core.into())
+        self.scheduler_of(self[context].core.into())
     }
 
     /// Charges what a thread of another core has used so far, before its budget decides anything here.
@@ -129,6 +130,29 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Reads the clock. In shared mode, after `is_time_local` has decided, returns the reading of that decision.
+    pub(crate) fn read_clock(&mut self) -> Ticks {
+        match self.entry_lock.clock_reading.take() {
+            Some(moment) if self.entry_lock.is_shared() => moment,
+            _ => self.arch.now(),
+        }
+    }
+
+    /// Whether another core has modified this core's state since its last kernel entry.
+    pub fn is_remotely_modified(&self) -> bool {
+        self.entry_lock.remotely_modified
+    }
+
+    /// Whether another core waits for the entry lock, which this core holds exclusively.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.entry_lock.is_exclusive()
+            && self
+                .entry_lock
+                .kernels
+                .entry_lock
+                .is_contended(self.core.id)
+    }
+
     /// The state of a core: this one or, in exclusive mode or between entries, another.
     #[inline(always)]
     pub(crate) fn core_of(&self, core: u8) -> &Core<A> {
@@ -138,7 +162,7 @@ impl<A: Arch> Kernel<A> {
         &self.read_remote(core).core
     }
 
-    /// The kernel of another core, to read it.
+    /// The scheduler of another core, to read it.
     #[inline(never)]
     fn read_remote(&self, core: u8) -> &Self {
         assert!(

@@ -1,16 +1,19 @@
-//! Capability slots.
+//! Capability slots: where objects hold capabilities, in packed form.
+
+mod packed;
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::{Cap, RawCap};
 use crate::arch::Arch;
 use crate::token::Ptr;
+
+pub use packed::{Field, RawCap};
 
 /// A slot for one capability, with its links in the derivation tree.
 ///
 /// The tree is stored as one list per family of capabilities, in which descendants directly follow their
-/// ancestor; see `derivation.rs` beside this file. Slots are aligned to their size, so the list's pointers
+/// ancestor; see `cap::derivation`. Slots are aligned to their size, so the list's pointers
 /// have spare bits for two marks.
 #[repr(C)]
 #[cfg_attr(target_pointer_width = "64", repr(align(32)))]
@@ -28,7 +31,7 @@ const MARKS: usize = ORIGINAL | FIRST_BADGED;
 
 /// The marks of an entry in the derivation tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// The capability may have children.
     pub original: bool,
     /// The first of several with the same badge: not a child of an entry with that badge.
@@ -37,7 +40,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// The marks of the head of a family.
-    pub(super) const HEAD: Self = Self {
+    pub(crate) const HEAD: Self = Self {
         original: true,
         first_badged: true,
     };
@@ -63,7 +66,7 @@ impl<A: Arch> Slot<A> {
 
     /// A slot with a capability between two others in the derivation tree's list.
     #[inline(always)]
-    pub(super) fn new(
+    pub(crate) fn new(
         raw: RawCap,
         marks: Marks,
         previous: Ptr<Self>,
@@ -79,16 +82,10 @@ impl<A: Arch> Slot<A> {
 
     /// The slot `index` positions after `first` in the same CNode.
     #[inline(always)]
-    pub(super) fn at(first: Ptr<Self>, index: usize) -> Ptr<Self> {
+    pub(crate) fn at(first: Ptr<Self>, index: usize) -> Ptr<Self> {
         let pointer = first.as_ptr().wrapping_add(index);
         // SAFETY: callers stay within the CNode or thread of `first`, which has contiguous slots.
         unsafe { Ptr::new(NonNull::new_unchecked(pointer)) }
-    }
-
-    /// The capability.
-    #[inline(always)]
-    pub fn cap(&self) -> Cap<A> {
-        Cap::decode(self.raw)
     }
 
     /// The capability's packed form.
@@ -101,14 +98,7 @@ impl<A: Arch> Slot<A> {
         self.raw.tag() == 0
     }
 
-    /// Changes the capability and keeps its position in the tree: for state of an object that is stored in
-    /// its capability (watermarks, mappings).
-    #[inline(always)]
-    pub fn set_cap(&mut self, cap: Cap<A>) {
-        self.raw = cap.encode();
-    }
-
-    pub(super) const fn set_raw(&mut self, raw: RawCap) {
+    pub(crate) const fn set_raw(&mut self, raw: RawCap) {
         self.raw = raw;
     }
 
@@ -118,14 +108,14 @@ impl<A: Arch> Slot<A> {
         self.marks().original
     }
 
-    pub(super) fn marks(&self) -> Marks {
+    pub(crate) fn marks(&self) -> Marks {
         Marks {
             original: self.next & ORIGINAL != 0,
             first_badged: self.next & FIRST_BADGED != 0,
         }
     }
 
-    pub(super) fn set_marks(&mut self, marks: Marks) {
+    pub(crate) fn set_marks(&mut self, marks: Marks) {
         self.next = self.next & !MARKS | marks.bits();
     }
 
@@ -142,11 +132,11 @@ impl<A: Arch> Slot<A> {
         unsafe { Ptr::from_address(self.previous) }
     }
 
-    pub(super) fn set_next(&mut self, next: Option<Ptr<Self>>) {
+    pub(crate) fn set_next(&mut self, next: Option<Ptr<Self>>) {
         self.next = self.next & MARKS | next.map_or(0, Ptr::address);
     }
 
-    pub(super) fn set_previous(&mut self, previous: Option<Ptr<Self>>) {
+    pub(crate) fn set_previous(&mut self, previous: Option<Ptr<Self>>) {
         self.previous = previous.map_or(0, Ptr::address);
     }
 }

@@ -1,61 +1,16 @@
 //! Exclusive mode: the way to the kernels of other cores.
 
-use super::CORES;
-use crate::Kernel;
+use super::Scheduler;
 use crate::arch::Arch;
+use crate::cores::RemoteRequest;
 use crate::object::{Thread, ThreadState};
 use crate::token::Ptr;
 
-/// A set of cores.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CoreSet(u64);
-
-impl CoreSet {
-    pub(super) const EMPTY: Self = Self(0);
-
-    /// Adds a core. Returns whether it was absent.
-    fn insert(&mut self, core: usize) -> bool {
-        let before = self.0;
-        self.0 |= 1 << core;
-        self.0 != before
-    }
-
-    pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
-        for core in 0..CORES {
-            if !keep(core) {
-                self.0 &= !(1 << core);
-            }
-        }
-    }
-
-    pub(super) fn for_each(self, mut work: impl FnMut(usize)) {
-        let mut rest = self.0;
-        while rest != 0 {
-            work(rest.trailing_zeros() as usize);
-            rest &= rest - 1;
-        }
-    }
-}
-
-/// A remote call.
-pub(super) enum RemoteRequest<A: Arch> {
-    /// To write back what methods of a thread can read and set.
-    WriteBack(Ptr<Thread<A>>),
-    /// To write back all that it holds of a thread, and to forget the thread.
-    Release(Ptr<Thread<A>>),
-    /// An operation of the architecture.
-    Arch(A::Remote),
-}
-
-// SAFETY: a core in exclusive mode may use all handles; the other core carries out the request for it, while
-// it waits.
-unsafe impl<A: Arch> Send for RemoteRequest<A> {}
-
 /// A core in exclusive mode: it may access the kernels of other cores, one at a time. The reference to another
 /// core's kernel borrows this value, and with it this core's kernel.
-pub struct Exclusive<'k, A: Arch>(&'k mut Kernel<A>);
+pub struct Exclusive<'k, A: Arch>(&'k mut Scheduler<A>);
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> Scheduler<A> {
     /// This core, which is in exclusive mode: its entry is not core-local.
     ///
     /// # Panics
@@ -70,7 +25,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Carries out a remote call.
-    pub(super) fn perform(&mut self, request: RemoteRequest<A>) {
+    pub(crate) fn perform(&mut self, request: RemoteRequest<A>) {
         match request {
             RemoteRequest::WriteBack(thread) => A::write_back_thread(self, thread),
             RemoteRequest::Release(thread) => A::release_thread(self, thread),
@@ -80,8 +35,8 @@ impl<A: Arch> Kernel<A> {
 }
 
 impl<'k, A: Arch> Exclusive<'k, A> {
-    /// The kernel of another core.
-    fn other(self, core: usize) -> &'k mut Kernel<A> {
+    /// The scheduler of another core.
+    fn other(self, core: usize) -> &'k mut Scheduler<A> {
         debug_assert_ne!(core, self.0.core.id);
         // SAFETY: this core is in exclusive mode, so that no other core is in the kernel: a core that waits for the
         // entry lock has no reference to its kernel, unless this core waits for its answer, without this value. The
@@ -94,9 +49,9 @@ impl<'k, A: Arch> Exclusive<'k, A> {
         Exclusive(self.0)
     }
 
-    /// The kernel of another core, which is marked as remotely modified.
+    /// The scheduler of another core, which is marked as remotely modified.
     #[inline(never)]
-    pub(super) fn access(self, core: usize) -> &'k mut Kernel<A> {
+    pub(super) fn access(self, core: usize) -> &'k mut Scheduler<A> {
         let is_first = self.0.entry_lock.accessed_cores.insert(core);
         let other = self.other(core);
         if is_first {
@@ -107,7 +62,7 @@ impl<'k, A: Arch> Exclusive<'k, A> {
     }
 
     /// Calls `work` for the kernel of each core.
-    pub fn each_core(&mut self, mut work: impl FnMut(&mut Kernel<A>)) {
+    pub fn each_core(&mut self, mut work: impl FnMut(&mut Scheduler<A>)) {
         for core in 0..self.0.cores() {
             if core == self.0.core.id {
                 work(self.0);
@@ -118,9 +73,9 @@ impl<'k, A: Arch> Exclusive<'k, A> {
     }
 
     /// The same, and marks the other cores as remotely modified.
-    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Kernel<A>)) {
+    pub(crate) fn modify_each_core(&mut self, mut work: impl FnMut(&mut Scheduler<A>)) {
         for core in 0..self.0.cores() {
-            work(self.0.kernel_of(core));
+            work(self.0.scheduler_of(core));
         }
     }
 
@@ -193,7 +148,7 @@ impl<'k, A: Arch> Exclusive<'k, A> {
             self.stall_remote_thread_with(thread, RemoteRequest::Release(thread));
         }
         if self.0.core_of(core as u8).current == Some(thread) {
-            let owner = self.0.kernel_of(core);
+            let owner = self.0.scheduler_of(core);
             owner.core.current = None;
             owner.core.reload = true;
             owner.choose_again();

@@ -1,0 +1,19 @@
+//! What one core requests of another.
+
+use crate::arch::Arch;
+use crate::object::Thread;
+use crate::token::Ptr;
+
+/// A remote call.
+pub(crate) enum RemoteRequest<A: Arch> {
+    /// To write back what methods of a thread can read and set.
+    WriteBack(Ptr<Thread<A>>),
+    /// To write back all that it holds of a thread, and to forget the thread.
+    Release(Ptr<Thread<A>>),
+    /// An operation of the architecture.
+    Arch(A::Remote),
+}
+
+// SAFETY: a core in exclusive mode may use all handles; the other core carries out the request for it, while
+// it waits.
+unsafe impl<A: Arch> Send for RemoteRequest<A> {}

@@ -2,9 +2,9 @@
 //! with more than one of them, the trait that a board implements ([`platform`]), the kernel's architecture in
 //! both execution states ([`machine`]), and the 32-bit architecture ([`aarch32`]).
 //!
-//! Parts that depend on the architecture version (caches, TLBs, barriers) are in the crates `arch-armv6`,
-//! `arch-armv7` and their siblings; those that depend on the board are in `platforms`. Modules that need
-//! instructions which ARMv6 lacks are left out there.
+//! The 64-bit architecture is the crate `arch-armv8`; parts that depend on the board are in `platforms`. The
+//! compiler's target selects the version of the 32-bit architecture: modules that need instructions which ARMv6
+//! lacks are left out there.
 #![cfg_attr(not(test), no_std)]
 
 pub mod aarch32;

@@ -17,7 +17,7 @@ use arch_arm::psci::{self, Conduit};
 use arch_arm::{semihosting, virt};
 use kernel::arch::{Exit, Irq, PhysAddr};
 
-arch_armv7::kernel_image!(Hikey32);
+arch_arm::aarch32_image!(Hikey32);
 
 /// Address of the stub; see its link script.
 #[cfg(feature = "smp")]

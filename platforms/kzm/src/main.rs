@@ -13,7 +13,7 @@ use arch_arm::platform::Platform;
 use arch_arm::semihosting;
 use kernel::arch::{Exit, Irq, PhysAddr};
 
-arch_armv6::kernel_image!(Kzm);
+arch_arm::aarch32_image!(Kzm);
 arch_arm::log_to_port!(Uart, device(0x43f9_4000));
 
 /// The page of the general purpose timer, which has no other registers.

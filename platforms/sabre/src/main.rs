@@ -24,7 +24,7 @@ use arch_arm::platform::Platform;
 use arch_arm::semihosting;
 use kernel::arch::{Exit, Irq, PhysAddr};
 
-arch_armv7::kernel_image!(Sabre);
+arch_arm::aarch32_image!(Sabre);
 arch_arm::log_to_port!(Uart, device(0x021e_8000));
 
 /// The private memory region of the Cortex-A9.

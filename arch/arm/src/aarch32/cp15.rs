@@ -7,7 +7,6 @@
 //! describes the differences of ARMv6; there are none for the operations here.
 
 /// Defines functions that write registers of the coprocessor: name, CRn, opc1, CRm, opc2.
-#[macro_export]
 macro_rules! cp15_writable {
     ($($(#[$doc:meta])* $name:ident: $crn:literal, $op1:literal, $crm:literal, $op2:literal;)*) => {$(
         $(#[$doc])*
@@ -66,6 +65,7 @@ mod scope {
     }
 }
 
+pub(crate) use cp15_writable;
 pub use scope::*;
 
 cp15_writable! {

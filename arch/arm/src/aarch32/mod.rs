@@ -10,7 +10,7 @@ mod cap_layout;
 #[cfg(target_arch = "arm")]
 mod context;
 #[cfg(target_arch = "arm")]
-pub mod cp15;
+mod cp15;
 pub mod descriptor;
 pub mod invoke;
 #[cfg(target_arch = "arm")]

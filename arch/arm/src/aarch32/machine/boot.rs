@@ -9,7 +9,7 @@ use kernel::cores::{CoreHandle, Irqs};
 #[cfg(feature = "smp")]
 use super::core_local;
 use super::kernel_space::{self, Probe, WINDOW_SIZE};
-use super::{Machine, Version, trap, user_access};
+use super::{Machine, trap, user_access, version};
 use crate::aarch32::ram;
 use crate::platform::Platform;
 #[cfg(feature = "smp")]
@@ -22,32 +22,32 @@ const PAGE: usize = 4096;
 const DEVICE_TOP: u64 = 1 << 32;
 
 /// Sets up the machine, then the kernel and the initial thread.
-pub(crate) fn boot<V: Version, P: Platform>(
-    kernels: &'static Kernels<Machine<V, P>>,
-    irqs: Irqs<Machine<V, P>>,
+pub(crate) fn boot<P: Platform>(
+    kernels: &'static Kernels<Machine<P>>,
+    irqs: Irqs<Machine<P>>,
     root_task: &RootTaskImage,
-) -> CoreHandle<Machine<V, P>> {
+) -> CoreHandle<Machine<P>> {
     #[cfg(feature = "smp")]
     core_local::start(0, kernel_space::stack_end_address());
-    trap::start::<V>();
-    kernel_space::protect::<V, P>();
+    trap::start();
+    kernel_space::protect::<P>();
     #[cfg(feature = "smp")]
     P::join_caches();
     // SAFETY: boot code disabled the cache, or found it disabled.
-    unsafe { V::enable_caches() };
+    unsafe { version::enable_caches() };
     let devices = P::start();
-    user_access::limit::<V>();
+    user_access::limit();
 
-    let image_end = Machine::<V, P>::to_physical(kernel_space::image_end_address());
+    let image_end = Machine::<P>::to_physical(kernel_space::image_end_address());
     let used = root_task.physical();
     let used_end = image_end.max(used.end);
     // Memory beyond the window is device memory to users, even if it is RAM.
     let window_end = PhysAddr(P::RAM.start.0 + WINDOW_SIZE).min(P::RAM.end);
     let window_end = {
-        let probe = Probe::<V, P>::new();
+        let probe = Probe::<P>::new();
         ram::find_end(P::RAM.start, used_end..window_end, &probe)
     };
-    kernel_space::limit_window::<V, P>(window_end);
+    kernel_space::limit_window::<P>(window_end);
 
     #[cfg(feature = "log")]
     defmt::info!(
@@ -97,30 +97,30 @@ pub(crate) fn boot<V: Version, P: Platform>(
 
 /// Starts the secondary cores. Returns the number of cores.
 #[cfg(feature = "smp")]
-fn start_others<V: Version, P: Platform>(kernel: &mut kernel::Kernel<Machine<V, P>>) -> usize {
-    let entry = kernel_space::core_entry::<V, P>();
-    kernel_space::map_core_entry::<V, P>(true);
+fn start_others<P: Platform>(kernel: &mut kernel::Kernel<Machine<P>>) -> usize {
+    let entry = kernel_space::core_entry::<P>();
+    kernel_space::map_core_entry::<P>(true);
     let count = smp::start_others(&kernel.arch.timer, |core| {
         // The cache of the new core is still disabled when it reads this.
-        V::clean(smp::hand_over());
+        version::clean(smp::hand_over());
         P::power_on(core, entry)
     });
-    kernel_space::map_core_entry::<V, P>(false);
+    kernel_space::map_core_entry::<P>(false);
     count
 }
 
 /// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
-pub(crate) fn boot_core<V: Version, P: Platform>(
-    kernels: &'static Kernels<Machine<V, P>>,
+pub(crate) fn boot_core<P: Platform>(
+    kernels: &'static Kernels<Machine<P>>,
     number: usize,
-) -> CoreHandle<Machine<V, P>> {
+) -> CoreHandle<Machine<P>> {
     core_local::start(number, smp::stack_end(number));
-    trap::start::<V>();
+    trap::start();
     P::join_caches();
     // SAFETY: boot code found the cache disabled.
-    unsafe { V::enable_caches() };
-    user_access::limit::<V>();
+    unsafe { version::enable_caches() };
+    user_access::limit();
     let arch = Machine::of(number, P::start_core(number));
     let own = core_local::own();
     // SAFETY: this is called once on each core, one after the other.

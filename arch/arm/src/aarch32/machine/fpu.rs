@@ -2,7 +2,7 @@
 
 use aarch32_cpu::register::Cpacr;
 
-use super::Version;
+use super::version;
 use crate::aarch32::FpuContext;
 
 // See `fpu.s`.
@@ -15,11 +15,11 @@ unsafe extern "C" {
 }
 
 /// Sets up the unit, disabled.
-pub(super) fn start<V: Version>() {
+pub(super) fn start() {
     /// Coprocessors 10 and 11, which are the unit, for users and kernel (section B4.1.40).
     const FULL_ACCESS: u32 = 0xf << 20;
     // SAFETY: kernel code does not use the unit.
     unsafe { Cpacr::write(Cpacr(Cpacr::read().0 | FULL_ACCESS)) };
-    V::instruction_barrier();
+    version::instruction_barrier();
     fpu_set_enabled(false);
 }

@@ -5,7 +5,7 @@
 //! | [`KERNEL_BASE`] | the first [`WINDOW_SIZE`] bytes of RAM, image included, by sections |
 //! | [`DEVICE_BASE`] | the devices of the platform, by sections |
 //! | [`PROBE_BASE`] | memory that is probed during boot |
-//! | [`Version::FIXED_VECTORS`] | the page with the exception vectors, on cores with a fixed vector address |
+//! | `version::FIXED_VECTORS` | the page with the exception vectors, on cores with a fixed vector address |
 //!
 //! Boot code maps the window with all permissions; [`protect`] then removes those that are not needed. The
 //! mappings do not change after boot, so each new directory gets a copy of these entries, and they are
@@ -16,7 +16,7 @@ use core::cell::UnsafeCell;
 use kernel::arch::{Arch, PhysAddr};
 
 use super::translation::invalidate_all;
-use super::{Machine, Version};
+use super::{Machine, version};
 use crate::aarch32::descriptor::{
     Access, Attributes, DIRECTORY_BITS, DIRECTORY_ENTRIES, FirstLevel, Memory, SECTION_BITS,
     SMALL_PAGE_BITS, SecondLevel, TABLE_BITS, TABLE_ENTRIES,
@@ -99,8 +99,8 @@ pub(crate) fn image_end_address() -> usize {
 }
 
 /// The directory that maps only the kernel.
-pub(crate) fn directory<V: Version, P: Platform>() -> Directory<Machine<V, P>> {
-    let address = Machine::<V, P>::to_physical(kernel_directory.0.get() as usize);
+pub(crate) fn directory<P: Platform>() -> Directory<Machine<P>> {
+    let address = Machine::<P>::to_physical(kernel_directory.0.get() as usize);
     // SAFETY: it is static, and written during boot only.
     unsafe { Directory::at(address) }
 }
@@ -117,31 +117,31 @@ const fn attributes(access: Access, executable: bool) -> Attributes {
 
 /// Allows the kernel to execute its code, to read its constants, and to read and write the remaining RAM;
 /// maps devices; and removes the identity mapping that boot code made.
-pub(crate) fn protect<V: Version, P: Platform>() {
+pub(crate) fn protect<P: Platform>() {
     assert_eq!(&raw const RAM_START as usize, P::RAM.start.0);
     assert_eq!(&raw const LINKED_BASE as usize, KERNEL_BASE);
     assert_eq!(&raw const WINDOW_SECTIONS as usize, WINDOW_SIZE / SECTION);
-    let directory = directory::<V, P>();
+    let directory = directory::<P>();
     let image = IMAGE_SECTIONS.min((image_end_address() - KERNEL_BASE).div_ceil(SECTION));
     assert!(
         image_end_address() <= KERNEL_BASE + image * SECTION,
         "the kernel is too large"
     );
     let first = KERNEL_BASE >> SECTION_BITS;
-    let physical = |index: usize| Machine::<V, P>::to_physical(index << SECTION_BITS);
+    let physical = |index: usize| Machine::<P>::to_physical(index << SECTION_BITS);
 
     for section in 0..image {
-        let table = kernel_table::<V, P>(section);
+        let table = kernel_table::<P>(section);
         table.fill(0..TABLE_ENTRIES, |index| {
             let address = KERNEL_BASE + section * SECTION + index * PAGE;
             let large = address / LARGE_PAGE * LARGE_PAGE;
             if is_guard(address) {
                 SecondLevel::FAULT
             } else if (large..large + LARGE_PAGE).step_by(PAGE).any(is_guard) {
-                let page = Machine::<V, P>::to_physical(address);
+                let page = Machine::<P>::to_physical(address);
                 SecondLevel::small(page, image_attributes(address))
             } else {
-                let page = Machine::<V, P>::to_physical(large);
+                let page = Machine::<P>::to_physical(large);
                 SecondLevel::large(page, image_attributes(large))
             }
         });
@@ -160,11 +160,11 @@ pub(crate) fn protect<V: Version, P: Platform>() {
     directory.fill(devices..devices + P::DEVICES.len(), |index| {
         FirstLevel::section(P::DEVICES[index - devices], device)
     });
-    if let Some(vectors) = V::FIXED_VECTORS {
-        map_vectors::<V, P>(vectors);
+    if let Some(vectors) = version::FIXED_VECTORS {
+        map_vectors::<P>(vectors);
     }
     directory.fill(0..first, |_| FirstLevel::FAULT);
-    invalidate_all::<V>();
+    invalidate_all();
 }
 
 /// The end of the boot core's stack.
@@ -178,17 +178,17 @@ pub(crate) fn stack_end_address() -> usize {
 
 /// The entry point of secondary cores.
 #[cfg(feature = "smp")]
-pub(crate) fn core_entry<V: Version, P: Platform>() -> PhysAddr {
+pub(crate) fn core_entry<P: Platform>() -> PhysAddr {
     unsafe extern "C" {
         static core_boot_entry: u8;
     }
-    Machine::<V, P>::to_physical(&raw const core_boot_entry as usize)
+    Machine::<P>::to_physical(&raw const core_boot_entry as usize)
 }
 
 /// Adds or removes an identity mapping of the section with the entry point of secondary cores.
 #[cfg(feature = "smp")]
-pub(crate) fn map_core_entry<V: Version, P: Platform>(mapped: bool) {
-    let section = core_entry::<V, P>().0 >> SECTION_BITS;
+pub(crate) fn map_core_entry<P: Platform>(mapped: bool) {
+    let section = core_entry::<P>().0 >> SECTION_BITS;
     let entry = if mapped {
         FirstLevel::section(
             PhysAddr(section << SECTION_BITS),
@@ -197,28 +197,28 @@ pub(crate) fn map_core_entry<V: Version, P: Platform>(mapped: bool) {
     } else {
         FirstLevel::FAULT
     };
-    directory::<V, P>().fill(section..section + 1, |_| entry);
-    invalidate_all::<V>();
+    directory::<P>().fill(section..section + 1, |_| entry);
+    invalidate_all();
 }
 
 /// Maps the first page of the image, which begins with the vectors, also at `address`.
-fn map_vectors<V: Version, P: Platform>(address: usize) {
-    let table = kernel_table::<V, P>(IMAGE_SECTIONS);
-    let code = Machine::<V, P>::to_physical(KERNEL_BASE);
+fn map_vectors<P: Platform>(address: usize) {
+    let table = kernel_table::<P>(IMAGE_SECTIONS);
+    let code = Machine::<P>::to_physical(KERNEL_BASE);
     let page = table_index(address);
     table.fill(page..page + 1, |_| {
         SecondLevel::small(code, attributes(Access::KernelRead, true))
     });
     let section = directory_index(address);
     let entry = FirstLevel::table(table.address(), false);
-    directory::<V, P>().fill(section..section + 1, |_| entry);
+    directory::<P>().fill(section..section + 1, |_| entry);
 }
 
-fn kernel_table<V: Version, P: Platform>(index: usize) -> Table<Machine<V, P>> {
+fn kernel_table<P: Platform>(index: usize) -> Table<Machine<P>> {
     assert!(index < TABLES);
     let address = KERNEL_TABLES.0.get() as usize + (index << TABLE_BITS);
     // SAFETY: it is static, and the index is in range.
-    unsafe { Table::at(Machine::<V, P>::to_physical(address)) }
+    unsafe { Table::at(Machine::<P>::to_physical(address)) }
 }
 
 /// Whether the page at an address of the image is the guard page of a stack, which must not be mapped.
@@ -241,17 +241,17 @@ fn image_attributes(address: usize) -> Attributes {
 }
 
 /// Removes the part of the window behind the end of RAM.
-pub(crate) fn limit_window<V: Version, P: Platform>(end: PhysAddr) {
+pub(crate) fn limit_window<P: Platform>(end: PhysAddr) {
     let last = (KERNEL_BASE + WINDOW_SIZE) >> SECTION_BITS;
-    let first = (Machine::<V, P>::to_virtual(end) >> SECTION_BITS).min(last);
-    directory::<V, P>().fill(first..last, |_| FirstLevel::FAULT);
-    invalidate_all::<V>();
+    let first = (Machine::<P>::to_virtual(end) >> SECTION_BITS).min(last);
+    directory::<P>().fill(first..last, |_| FirstLevel::FAULT);
+    invalidate_all();
 }
 
 /// Uncached access to single words of physical memory during boot.
-pub(crate) struct Probe<V: Version, P: Platform>(Directory<Machine<V, P>>);
+pub(crate) struct Probe<P: Platform>(Directory<Machine<P>>);
 
-impl<V: Version, P: Platform> Probe<V, P> {
+impl<P: Platform> Probe<P> {
     pub(crate) fn new() -> Self {
         Self(directory())
     }
@@ -265,12 +265,12 @@ impl<V: Version, P: Platform> Probe<V, P> {
         let index = PROBE_BASE >> SECTION_BITS;
         self.0
             .fill(index..index + 1, |_| FirstLevel::section(section, uncached));
-        invalidate_all::<V>();
+        invalidate_all();
         core::ptr::with_exposed_provenance_mut(PROBE_BASE + address.0 % SECTION)
     }
 }
 
-impl<V: Version, P: Platform> Words for Probe<V, P> {
+impl<P: Platform> Words for Probe<P> {
     fn read(&self, address: PhysAddr) -> usize {
         // SAFETY: it was just mapped, and reading RAM has no side effects.
         unsafe { self.map(address).read_volatile() }
@@ -283,10 +283,10 @@ impl<V: Version, P: Platform> Words for Probe<V, P> {
     }
 }
 
-impl<V: Version, P: Platform> Drop for Probe<V, P> {
+impl<P: Platform> Drop for Probe<P> {
     fn drop(&mut self) {
         let index = PROBE_BASE >> SECTION_BITS;
         self.0.fill(index..index + 1, |_| FirstLevel::FAULT);
-        invalidate_all::<V>();
+        invalidate_all();
     }
 }

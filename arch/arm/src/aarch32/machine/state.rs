@@ -14,7 +14,7 @@ use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
-use super::{KERNEL_BASE, Machine, Version, boot, fpu, kernel_space, translation};
+use super::{KERNEL_BASE, Machine, State, boot, fpu, kernel_space, translation, version};
 use crate::aarch32::invoke::{self, page, page_table};
 use crate::aarch32::{
     self, Aarch32, CacheOperation, Capability, Context, FrameCap, HardwareAsid, Mapping, Spaces,
@@ -25,10 +25,10 @@ use crate::machine::{Booted, ExecutionState};
 use crate::platform::Platform;
 use crate::user_timer::InContext;
 
-impl<V: Version> ExecutionState for V {
+impl ExecutionState for State {
     type Context = Context;
     type Format = Words32;
-    type Spaces<P: Platform> = Spaces<Machine<V, P>>;
+    type Spaces<P: Platform> = Spaces<Machine<P>>;
     type Entered = ();
 
     const USER_TOP: usize = aarch32::USER_TOP;
@@ -36,19 +36,19 @@ impl<V: Version> ExecutionState for V {
     const LONG_ASSIGNMENT: bool = true;
 
     fn boot<P: Platform>(
-        kernels: &'static Kernels<Machine<V, P>>,
-        irqs: Irqs<Machine<V, P>>,
+        kernels: &'static Kernels<Machine<P>>,
+        irqs: Irqs<Machine<P>>,
         root_task: &RootTaskImage,
         (): (),
-    ) -> Booted<V, P> {
+    ) -> Booted<State, P> {
         boot::boot(kernels, irqs, root_task)
     }
 
     #[cfg(feature = "smp")]
     fn boot_core<P: Platform>(
-        kernels: &'static Kernels<Machine<V, P>>,
+        kernels: &'static Kernels<Machine<P>>,
         number: usize,
-    ) -> Booted<V, P> {
+    ) -> Booted<State, P> {
         boot::boot_core(kernels, number)
     }
 
@@ -59,15 +59,15 @@ impl<V: Version> ExecutionState for V {
     }
 
     fn wait_for_interrupt() {
-        <V as Version>::wait_for_interrupt();
+        version::wait_for_interrupt();
     }
 
     fn clean(range: Range<usize>) {
-        <V as Version>::clean(range);
+        version::clean(range);
     }
 
     fn flush(data: bool, instructions: bool) {
-        <V as Version>::flush(data, instructions);
+        version::flush(data, instructions);
     }
 
     #[inline(always)]
@@ -87,15 +87,12 @@ impl<V: Version> ExecutionState for V {
         )
     }
 
-    fn new_spaces<P: Platform>(core: usize) -> Spaces<Machine<V, P>> {
-        Spaces::new(kernel_space::directory::<V, P>(), core)
+    fn new_spaces<P: Platform>(core: usize) -> Spaces<Machine<P>> {
+        Spaces::new(kernel_space::directory::<P>(), core)
     }
 
     #[inline(always)]
-    fn load<P: Platform>(
-        kernel: &mut Scheduler<Machine<V, P>>,
-        thread: Ptr<Thread<Machine<V, P>>>,
-    ) {
+    fn load<P: Platform>(kernel: &mut Scheduler<Machine<P>>, thread: Ptr<Thread<Machine<P>>>) {
         let root = kernel[thread].slots[ThreadSlot::VSpace as usize].raw();
         let known = kernel[thread].context.space;
         kernel.capabilities.objects[thread].context.space = kernel.arch.spaces.switch(root, known);
@@ -108,8 +105,8 @@ impl<V: Version> ExecutionState for V {
     }
 
     fn boot_space<P: Platform>(
-        kernel: &mut Kernel<Machine<V, P>>,
-        boot: &mut BootAllocator<Machine<V, P>>,
+        kernel: &mut Kernel<Machine<P>>,
+        boot: &mut BootAllocator<Machine<P>>,
         range: Range<usize>,
     ) -> BootSpace<Capability> {
         aarch32::boot_space(kernel, boot, range)
@@ -121,11 +118,11 @@ impl<V: Version> ExecutionState for V {
         frame: PhysAddr,
         executable: bool,
     ) -> Capability {
-        aarch32::boot_map::<Machine<V, P>>(space, address, frame, executable)
+        aarch32::boot_map::<Machine<P>>(space, address, frame, executable)
     }
 
     fn start_fpu() {
-        fpu::start::<V>();
+        fpu::start();
     }
 
     #[inline(always)]
@@ -158,11 +155,11 @@ impl<V: Version> ExecutionState for V {
     }
 
     fn maintain_cache(operation: CacheOperation, range: Range<usize>) {
-        V::maintain(operation, range);
+        version::maintain(operation, range);
     }
 
     fn mapped_at<P: Platform>(
-        kernel: &mut Kernel<Machine<V, P>>,
+        kernel: &mut Kernel<Machine<P>>,
         root: Root<Words32>,
         address: usize,
     ) -> Result<Option<(usize, bool)>, Error> {
@@ -171,22 +168,22 @@ impl<V: Version> ExecutionState for V {
 
     #[inline(always)]
     fn invoke_page<P: Platform>(
-        kernel: &mut Kernel<Machine<V, P>>,
-        invocation: &Invocation<Machine<V, P>>,
+        kernel: &mut Kernel<Machine<P>>,
+        invocation: &Invocation<Machine<P>>,
         cap: RawCap,
     ) -> Outcome {
         page::invoke(kernel, invocation, cap)
     }
 
     #[inline(always)]
-    fn unmap_page<P: Platform>(kernel: &mut Kernel<Machine<V, P>>, frame: &FrameCap) {
+    fn unmap_page<P: Platform>(kernel: &mut Kernel<Machine<P>>, frame: &FrameCap) {
         page::unmap(kernel, frame);
     }
 
     #[inline(always)]
     fn invoke_table<P: Platform>(
-        kernel: &mut Kernel<Machine<V, P>>,
-        invocation: &Invocation<Machine<V, P>>,
+        kernel: &mut Kernel<Machine<P>>,
+        invocation: &Invocation<Machine<P>>,
         address: PhysAddr,
         mapping: Option<Mapping>,
     ) -> Outcome {
@@ -195,7 +192,7 @@ impl<V: Version> ExecutionState for V {
 
     #[inline(always)]
     fn unmap_table<P: Platform>(
-        kernel: &mut Kernel<Machine<V, P>>,
+        kernel: &mut Kernel<Machine<P>>,
         address: PhysAddr,
         mapping: Mapping,
     ) {
@@ -203,47 +200,47 @@ impl<V: Version> ExecutionState for V {
     }
 }
 
-impl<V: Version, P: Platform> Aarch32 for Machine<V, P> {
+impl<P: Platform> Aarch32 for Machine<P> {
     fn spaces(&mut self) -> &mut Spaces<Self> {
         &mut self.spaces
     }
 
     fn table_base(directory: PhysAddr) -> usize {
-        directory.0 | V::WALK
+        directory.0 | version::WALK
     }
 
     #[inline(always)]
     fn install(base: usize, asid: HardwareAsid, without: usize) {
-        translation::install::<V>(base, asid, without);
+        translation::install(base, asid, without);
     }
 
     fn clean_table(range: Range<usize>) {
-        V::clean_table(range);
+        version::clean_table(range);
     }
 
     #[cfg(feature = "smp")]
     fn invalidate_space_locally(asid: HardwareAsid) {
-        translation::invalidate_space_locally::<V>(asid);
+        translation::invalidate_space_locally(asid);
     }
 
     fn invalidate_page(asid: HardwareAsid, address: usize) {
-        translation::invalidate_page::<V>(asid, address);
+        translation::invalidate_page(asid, address);
     }
 
     fn invalidate_space(asid: HardwareAsid) {
-        translation::invalidate_space::<V>(asid);
+        translation::invalidate_space(asid);
     }
 
     fn maintain_cache(operation: CacheOperation, range: Range<usize>) {
-        V::maintain(operation, range);
+        version::maintain(operation, range);
     }
 }
 
-/// Makes the kernel image of a platform with cores of an architecture version.
+/// Makes the kernel image of a platform in this execution state.
 #[macro_export]
 macro_rules! aarch32_image {
-    ($version:ty, $platform:ty) => {
-        $crate::kernel_image_of!($version, $platform, {
+    ($platform:ty) => {
+        $crate::kernel_image_of!($crate::aarch32::machine::State, $platform, {
             trap_handle_undefined: $crate::aarch32::machine::undefined,
             trap_handle_prefetch_abort: $crate::aarch32::machine::prefetch_abort,
             trap_handle_data_abort: $crate::aarch32::machine::data_abort,
@@ -255,13 +252,15 @@ macro_rules! aarch32_image {
             unsafe { KERNEL.boot(&IRQS, &raw const ROOT_TASK, ()) }
         }
 
+        $crate::aarch32_core_main!();
+
         /// The target of the system call vector.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         extern "C" fn trap_syscall() {
             ::core::arch::naked_asm!(
                 "b {entry}",
-                entry = sym $crate::aarch32::machine::system_call_entry::<$version, $platform>,
+                entry = sym $crate::aarch32::machine::system_call_entry::<$platform>,
             )
         }
 
@@ -270,4 +269,24 @@ macro_rules! aarch32_image {
             $crate::aarch32::machine::fatal(kind, address)
         }
     };
+}
+
+/// Makes the entry point of secondary cores from boot code, in kernels for several cores.
+#[cfg(feature = "smp")]
+#[macro_export]
+macro_rules! aarch32_core_main {
+    () => {
+        #[unsafe(no_mangle)]
+        extern "C" fn core_main() -> *const $crate::aarch32::Context {
+            // SAFETY: boot code calls this once on each secondary core.
+            unsafe { KERNEL.boot_core($crate::smp::starting()) }
+        }
+    };
+}
+
+/// As above.
+#[cfg(not(feature = "smp"))]
+#[macro_export]
+macro_rules! aarch32_core_main {
+    () => {};
 }

@@ -8,7 +8,7 @@ use kernel::cores::CoreHandle;
 use kernel::object::Fault;
 use kernel::sched::CORES;
 
-use super::{Machine, Version};
+use super::{Machine, version};
 use crate::machine::fpu;
 use crate::platform::Platform;
 use crate::timer::Timer;
@@ -38,15 +38,15 @@ unsafe extern "C" {
 }
 
 /// Sets the exception vectors of this core.
-pub(crate) fn start<V: Version>() {
-    V::set_vectors(&raw const trap_vectors as usize);
+pub(crate) fn start() {
+    version::set_vectors(&raw const trap_vectors as usize);
 }
 
 /// The fault status bits of a data or instruction abort; the other bits are reserved.
 const STATUS: u32 = 0x3fff;
 
 /// Handles an undefined instruction of the current thread.
-pub fn undefined<V: Version, P: Platform>(core: &mut CoreHandle<Machine<V, P>>) {
+pub fn undefined<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
     core.handle_exception(|kernel| {
         let continues = fpu::acquire(kernel)
             || P::Timer::FOR_USERS
@@ -57,7 +57,7 @@ pub fn undefined<V: Version, P: Platform>(core: &mut CoreHandle<Machine<V, P>>) 
 }
 
 /// Handles a failed instruction fetch of the current thread.
-pub fn prefetch_abort<V: Version, P: Platform>(core: &mut CoreHandle<Machine<V, P>>) {
+pub fn prefetch_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
     let status = (<Ifsr as SysRegRead>::read_raw() & STATUS) as usize;
     core.handle_exception(|kernel| {
         let thread = kernel.core.current?;
@@ -70,7 +70,7 @@ pub fn prefetch_abort<V: Version, P: Platform>(core: &mut CoreHandle<Machine<V, 
 }
 
 /// Handles a failed memory access of the current thread.
-pub fn data_abort<V: Version, P: Platform>(core: &mut CoreHandle<Machine<V, P>>) {
+pub fn data_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
     let status = (<Dfsr as SysRegRead>::read_raw() & STATUS) as usize;
     let address = <Dfar as SysRegRead>::read_raw() as usize;
     core.handle_fault(Fault::Vm {

@@ -7,11 +7,11 @@ use abi::registers::FLAGS;
 use kernel::Kernel;
 use kernel::arch::{Arch, PhysAddr, UserContext};
 
-use super::{Machine, Version};
+use super::{Machine, version};
 use crate::platform::Platform;
 
 /// Whether the instruction at which the current thread stopped accesses a register of the physical timer.
-pub(super) fn names_timer<V: Version, P: Platform>(kernel: &Kernel<Machine<V, P>>) -> bool {
+pub(super) fn names_timer<P: Platform>(kernel: &Kernel<Machine<P>>) -> bool {
     /// CPSR.T: Thumb instructions.
     const THUMB: usize = 1 << 5;
     let Some(thread) = kernel.core.current else {
@@ -19,7 +19,7 @@ pub(super) fn names_timer<V: Version, P: Platform>(kernel: &Kernel<Machine<V, P>
     };
     let context = &kernel[thread].context;
     let address = context.next_pc();
-    let half = |address| read::<V, P>(address).map(u32::from);
+    let half = |address| read::<P>(address).map(u32::from);
     let (Some(first), Some(second)) = (half(address), half(address.wrapping_add(2))) else {
         return false;
     };
@@ -43,11 +43,11 @@ const fn is_of_timer(instruction: u32) -> bool {
 
 /// Reads two bytes at an address of the current thread, through the kernel's own mapping: another core may
 /// unmap the thread's at any time.
-fn read<V: Version, P: Platform>(address: usize) -> Option<u16> {
-    let physical = translate::<V>(address, Access::User)?;
-    let own = Machine::<V, P>::to_virtual(physical);
+fn read<P: Platform>(address: usize) -> Option<u16> {
+    let physical = translate(address, Access::User)?;
+    let own = Machine::<P>::to_virtual(physical);
     // Not all memory is in the kernel's window.
-    if translate::<V>(own, Access::Kernel)? != physical {
+    if translate(own, Access::Kernel)? != physical {
         return None;
     }
     // SAFETY: the kernel's mappings stay. Users may write there at the same time.
@@ -61,7 +61,7 @@ enum Access {
 }
 
 /// Where a read of an address would arrive.
-fn translate<V: Version>(address: usize, access: Access) -> Option<PhysAddr> {
+fn translate(address: usize, access: Access) -> Option<PhysAddr> {
     /// PAR.F: the translation failed.
     const FAILED: usize = 1 << 0;
     /// PAR.SS: the mapping is a supersection.
@@ -73,7 +73,7 @@ fn translate<V: Version>(address: usize, access: Access) -> Option<PhysAddr> {
             Access::Kernel => asm!("mcr p15, 0, {}, c7, c8, 0", in(reg) address, options(nostack)),
         }
     }
-    V::instruction_barrier();
+    version::instruction_barrier();
     let result: usize;
     // SAFETY: reads PAR (section B4.1.112).
     unsafe { asm!("mrc p15, 0, {}, c7, c4, 0", out(reg) result, options(nostack)) };

@@ -4,11 +4,11 @@
 
 use core::arch::asm;
 
-use super::Version;
+use super::version;
 
 /// Removes the access of users on this core.
-pub(super) fn limit<V: Version>() {
-    V::limit_users();
+pub(super) fn limit() {
+    version::limit_users();
     let states: u32;
     // SAFETY: reads ID_PFR0, the instruction sets of the core (ARM DDI 0406, section B4.1.93; ARM
     // DDI 0211, section 3.3.5).

@@ -31,7 +31,7 @@ use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
 use kernel::sched::{BIG_LOCK, CORES};
 
-use super::{CoreLocal, Machine, Version};
+use super::{CoreLocal, Machine, State};
 use crate::aarch32::{Context, KnownSpace, Spaces};
 use crate::machine::fpu::Fpu;
 use crate::platform::Platform;
@@ -39,13 +39,13 @@ use crate::timer::Timer;
 use crate::user_timer::UserTimer;
 
 /// Offsets in the kernel of one platform.
-struct Offsets<V: Version, P: Platform>(core::marker::PhantomData<(V, P)>);
+struct Offsets<P: Platform>(core::marker::PhantomData<P>);
 
-type Of<V, P> = Layout<Machine<V, P>>;
+type Of<P> = Layout<Machine<P>>;
 
-impl<V: Version, P: Platform> Offsets<V, P> {
+impl<P: Platform> Offsets<P> {
     /// Offset in a thread to which the stack pointer points: behind the general registers.
-    const BASE: usize = Of::<V, P>::THREAD_CONTEXT + Context::RETURN_STATE;
+    const BASE: usize = Of::<P>::THREAD_CONTEXT + Context::RETURN_STATE;
     const SPACE: isize = (Context::SPACE - Context::RETURN_STATE) as isize;
 
     /// Offset of a field of a thread from `BASE`.
@@ -55,17 +55,17 @@ impl<V: Version, P: Platform> Offsets<V, P> {
 
     /// Offset of a field of the kernel from the core's part of it.
     const fn core(field: usize) -> isize {
-        field as isize - Of::<V, P>::KERNEL_CORE as isize
+        field as isize - Of::<P>::KERNEL_CORE as isize
     }
 
     /// Offset of a field of the architecture's state from the core's part.
     const fn arch(field: usize) -> isize {
-        Self::core(Of::<V, P>::KERNEL_ARCH + field)
+        Self::core(Of::<P>::KERNEL_ARCH + field)
     }
 
-    const SPACES: usize = offset_of!(Machine<V, P>, spaces);
-    const FPU: usize = offset_of!(Machine<V, P>, fpu);
-    const TIMER: usize = offset_of!(Machine<V, P>, user_timer);
+    const SPACES: usize = offset_of!(Machine<P>, spaces);
+    const FPU: usize = offset_of!(Machine<P>, fpu);
+    const TIMER: usize = offset_of!(Machine<P>, user_timer);
 }
 
 /// Shifts the address bits out of a thread's handle; the flags and the core number, which handles in
@@ -93,7 +93,7 @@ const _: () = assert!(KnownSpace::WALK == KnownSpace::SPACE + 8);
 /// The kernel entry of system calls. Used by the vector of system calls only.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
-pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
+pub extern "C" fn system_call_entry<P: Platform>() {
     naked_asm!(
         include_str!("require.s"),
         include_str!("entry.s"),
@@ -101,71 +101,71 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         include_str!("reply_recv.s"),
         include_str!("leave.s"),
         // The kernel.
-        CORE = const Of::<V, P>::KERNEL_CORE,
-        CURRENT = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_CURRENT),
-        CONTEXT = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_CONTEXT),
-        NOW = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_NOW),
-        CHECK_THRESHOLD = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_CHECK_THRESHOLD),
-        DEADLINE_TIME = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_DEADLINE_TIME),
-        DEADLINE_LOWEST = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_DEADLINE_LOWEST),
-        DEADLINE_END = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_DEADLINE_END),
-        READY_SUMMARY = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_READY_SUMMARY),
-        READY_WORDS = const Offsets::<V, P>::core(Of::<V, P>::KERNEL_READY_WORDS),
+        CORE = const Of::<P>::KERNEL_CORE,
+        CURRENT = const Offsets::<P>::core(Of::<P>::KERNEL_CURRENT),
+        CONTEXT = const Offsets::<P>::core(Of::<P>::KERNEL_CONTEXT),
+        NOW = const Offsets::<P>::core(Of::<P>::KERNEL_NOW),
+        CHECK_THRESHOLD = const Offsets::<P>::core(Of::<P>::KERNEL_CHECK_THRESHOLD),
+        DEADLINE_TIME = const Offsets::<P>::core(Of::<P>::KERNEL_DEADLINE_TIME),
+        DEADLINE_LOWEST = const Offsets::<P>::core(Of::<P>::KERNEL_DEADLINE_LOWEST),
+        DEADLINE_END = const Offsets::<P>::core(Of::<P>::KERNEL_DEADLINE_END),
+        READY_SUMMARY = const Offsets::<P>::core(Of::<P>::KERNEL_READY_SUMMARY),
+        READY_WORDS = const Offsets::<P>::core(Of::<P>::KERNEL_READY_WORDS),
         WALKED =
-            const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::CURRENT),
+            const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::CURRENT),
         KERNEL_SPACE =
-            const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::WITHOUT),
+            const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::WITHOUT),
         REMOVALS =
-            const Offsets::<V, P>::arch(Offsets::<V, P>::SPACES + Spaces::<Machine<V, P>>::REMOVALS),
-        FPU_OWNER = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::OWNER),
-        FPU_ENABLED = const Offsets::<V, P>::arch(Offsets::<V, P>::FPU + Fpu::<V, P>::ENABLED),
-        TIMER_OWNER = const Offsets::<V, P>::arch(
-            Offsets::<V, P>::TIMER + UserTimer::<Machine<V, P>>::OWNER
+            const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::REMOVALS),
+        FPU_OWNER = const Offsets::<P>::arch(Offsets::<P>::FPU + Fpu::<State, P>::OWNER),
+        FPU_ENABLED = const Offsets::<P>::arch(Offsets::<P>::FPU + Fpu::<State, P>::ENABLED),
+        TIMER_OWNER = const Offsets::<P>::arch(
+            Offsets::<P>::TIMER + UserTimer::<Machine<P>>::OWNER
         ),
-        TIMER_OPEN = const Offsets::<V, P>::arch(
-            Offsets::<V, P>::TIMER + UserTimer::<Machine<V, P>>::OPEN
+        TIMER_OPEN = const Offsets::<P>::arch(
+            Offsets::<P>::TIMER + UserTimer::<Machine<P>>::OPEN
         ),
-        LOCK_STATE = const Offsets::<V, P>::core(Of::<V, P>::LOCK_STATE),
-        LOCK_EXCLUSIVE = const Offsets::<V, P>::core(Of::<V, P>::LOCK_EXCLUSIVE),
-        REMOTELY_MODIFIED = const Offsets::<V, P>::core(Of::<V, P>::REMOTELY_MODIFIED),
-        CORE_BITS = const Offsets::<V, P>::core(Of::<V, P>::CORE_BITS),
-        CORE_RECEIVING = const Offsets::<V, P>::core(Of::<V, P>::CORE_RECEIVING),
+        LOCK_STATE = const Offsets::<P>::core(Of::<P>::LOCK_STATE),
+        LOCK_EXCLUSIVE = const Offsets::<P>::core(Of::<P>::LOCK_EXCLUSIVE),
+        REMOTELY_MODIFIED = const Offsets::<P>::core(Of::<P>::REMOTELY_MODIFIED),
+        CORE_BITS = const Offsets::<P>::core(Of::<P>::CORE_BITS),
+        CORE_RECEIVING = const Offsets::<P>::core(Of::<P>::CORE_RECEIVING),
         // Core-local data.
         KERNEL = const CoreLocal::KERNEL,
         LOCAL_CURRENT = const CoreLocal::CURRENT,
         // Threads.
         RETURN_STATE = const Context::RETURN_STATE,
-        BASE = const Offsets::<V, P>::BASE,
+        BASE = const Offsets::<P>::BASE,
         R0 = const Context::GENERAL as isize - Context::RETURN_STATE as isize,
         RESTART_PC = const Context::RESTART_PC - Context::RETURN_STATE,
         THREAD_LOCAL = const Context::THREAD_LOCAL - Context::RETURN_STATE,
         THREAD_LOCAL_READ_ONLY = const Context::THREAD_LOCAL_READ_ONLY - Context::RETURN_STATE,
-        SPACE = const Offsets::<V, P>::SPACE + KnownSpace::SPACE as isize,
-        CSPACE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CSPACE),
-        VSPACE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_VSPACE),
-        STATE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_STATE),
-        RECEIVES_FROM = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_RECEIVES_FROM),
-        RECEIVES_WITH = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_RECEIVES_WITH),
-        CALLS_WITH = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CALLS_WITH),
-        FAULT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_FAULT),
-        SCHED_CONTEXT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_SCHED_CONTEXT),
-        NOTIFICATION = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_NOTIFICATION),
-        MEMBERSHIP = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_MEMBERSHIP),
-        PRIORITY = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_PRIORITY),
-        THREAD_CORE = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CORE),
-        PARENT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_PARENT),
-        CHILDREN = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_CHILDREN),
-        NEXT = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_NEXT),
-        PREVIOUS = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_PREVIOUS),
-        KEY = const Offsets::<V, P>::thread(Of::<V, P>::THREAD_KEY),
+        SPACE = const Offsets::<P>::SPACE + KnownSpace::SPACE as isize,
+        CSPACE = const Offsets::<P>::thread(Of::<P>::THREAD_CSPACE),
+        VSPACE = const Offsets::<P>::thread(Of::<P>::THREAD_VSPACE),
+        STATE = const Offsets::<P>::thread(Of::<P>::THREAD_STATE),
+        RECEIVES_FROM = const Offsets::<P>::thread(Of::<P>::THREAD_RECEIVES_FROM),
+        RECEIVES_WITH = const Offsets::<P>::thread(Of::<P>::THREAD_RECEIVES_WITH),
+        CALLS_WITH = const Offsets::<P>::thread(Of::<P>::THREAD_CALLS_WITH),
+        FAULT = const Offsets::<P>::thread(Of::<P>::THREAD_FAULT),
+        SCHED_CONTEXT = const Offsets::<P>::thread(Of::<P>::THREAD_SCHED_CONTEXT),
+        NOTIFICATION = const Offsets::<P>::thread(Of::<P>::THREAD_NOTIFICATION),
+        MEMBERSHIP = const Offsets::<P>::thread(Of::<P>::THREAD_MEMBERSHIP),
+        PRIORITY = const Offsets::<P>::thread(Of::<P>::THREAD_PRIORITY),
+        THREAD_CORE = const Offsets::<P>::thread(Of::<P>::THREAD_CORE),
+        PARENT = const Offsets::<P>::thread(Of::<P>::THREAD_PARENT),
+        CHILDREN = const Offsets::<P>::thread(Of::<P>::THREAD_CHILDREN),
+        NEXT = const Offsets::<P>::thread(Of::<P>::THREAD_NEXT),
+        PREVIOUS = const Offsets::<P>::thread(Of::<P>::THREAD_PREVIOUS),
+        KEY = const Offsets::<P>::thread(Of::<P>::THREAD_KEY),
         // Other objects.
-        ENDPOINT_QUEUE = const Endpoint::<Machine<V, P>>::QUEUE,
-        REPLY_THREAD = const Of::<V, P>::REPLY_THREAD,
-        REPLY_BELOW = const Of::<V, P>::REPLY_BELOW,
-        REPLY_ABOVE = const Of::<V, P>::REPLY_ABOVE,
-        REPLY_ABOVE_WHICH = const Of::<V, P>::REPLY_ABOVE_WHICH,
-        CONTEXT_THREAD = const Of::<V, P>::SCHED_CONTEXT_THREAD,
-        CONTEXT_REPLY = const Of::<V, P>::SCHED_CONTEXT_REPLY,
+        ENDPOINT_QUEUE = const Endpoint::<Machine<P>>::QUEUE,
+        REPLY_THREAD = const Of::<P>::REPLY_THREAD,
+        REPLY_BELOW = const Of::<P>::REPLY_BELOW,
+        REPLY_ABOVE = const Of::<P>::REPLY_ABOVE,
+        REPLY_ABOVE_WHICH = const Of::<P>::REPLY_ABOVE_WHICH,
+        CONTEXT_THREAD = const Of::<P>::SCHED_CONTEXT_THREAD,
+        CONTEXT_REPLY = const Of::<P>::SCHED_CONTEXT_REPLY,
         // Constants.
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
@@ -184,15 +184,15 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         WRITE = const rights(Rights::WRITE),
         MAY_REPLY = const rights(Rights::GRANT) | rights(Rights::GRANT_REPLY),
         REPLY_KIND = const Packing::REPLY,
-        ENDPOINT_STATE_MASK = const Endpoint::<Machine<V, P>>::STATE_MASK,
-        ENDPOINT_RECEIVING = const Endpoint::<Machine<V, P>>::RECEIVING,
-        RUNNING = const Of::<V, P>::RUNNING,
-        BLOCKED_ON_RECEIVE = const Of::<V, P>::BLOCKED_ON_RECEIVE,
-        BLOCKED_ON_REPLY = const Of::<V, P>::BLOCKED_ON_REPLY,
-        NO_FAULT = const Of::<V, P>::NO_FAULT,
-        WAITING = const Of::<V, P>::WAITING,
-        ABOVE_REPLY = const Of::<V, P>::ABOVE_REPLY,
-        ABOVE_CONTEXT = const Of::<V, P>::ABOVE_CONTEXT,
+        ENDPOINT_STATE_MASK = const Endpoint::<Machine<P>>::STATE_MASK,
+        ENDPOINT_RECEIVING = const Endpoint::<Machine<P>>::RECEIVING,
+        RUNNING = const Of::<P>::RUNNING,
+        BLOCKED_ON_RECEIVE = const Of::<P>::BLOCKED_ON_RECEIVE,
+        BLOCKED_ON_REPLY = const Of::<P>::BLOCKED_ON_REPLY,
+        NO_FAULT = const Of::<P>::NO_FAULT,
+        WAITING = const Of::<P>::WAITING,
+        ABOVE_REPLY = const Of::<P>::ABOVE_REPLY,
+        ABOVE_CONTEXT = const Of::<P>::ABOVE_CONTEXT,
         HIGHEST_PRIORITY = const u8::MAX,
         HANDLE_SHIFT = const HANDLE_SHIFT,
         CORE_SHIFT = const CORE_SHIFT,
@@ -200,7 +200,7 @@ pub extern "C" fn system_call_entry<V: Version, P: Platform>() {
         UNLOCKED = const kernel::cores::UNLOCKED,
         DOMAINS = const DOMAINS,
         BIG_LOCK = const BIG_LOCK as usize,
-        ARMV6 = const V::OLD_BARRIERS as usize,
+        ARMV6 = const cfg!(not(target_feature = "v7")) as usize,
         CORES = const CORES,
         USER_TIMER = const P::Timer::FOR_USERS as usize,
         CHECKED = const cfg!(feature = "debug") as usize,

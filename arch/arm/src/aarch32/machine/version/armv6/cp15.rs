@@ -2,9 +2,9 @@
 //! Section numbers are those of the *ARM1136JF-S and ARM1136J-S Technical Reference Manual*
 //! (ARM DDI 0211); all of these are in section 3.3.17, "c7, Cache Operations".
 
-pub(crate) use arch_arm::aarch32::cp15::*;
+pub(crate) use crate::aarch32::cp15::*;
 
-arch_arm::cp15_writable! {
+cp15_writable! {
     /// Wait For Interrupt.
     wait_for_interrupt: 7, 0, 0, 4;
     /// Flush Prefetch Buffer: what later architectures call ISB.

@@ -1,10 +1,11 @@
-@ The macros that the shared assembly of the 32-bit architecture takes from the architecture version.
-@
-@ ARM1136JF-S and ARM1136J-S Technical Reference Manual (ARM DDI 0211), section 3.3.17 (c7): the
-@ barriers are operations of the coprocessor. They may overwrite register r12.
+@ The macros of the other assembly files that differ between architecture versions.
+
+    .if     {ARMV6}
 
     .fpu    vfpv2
 
+@ ARM1136JF-S and ARM1136J-S Technical Reference Manual (ARM DDI 0211), section 3.3.17 (c7): the
+@ barriers are operations of the coprocessor. They may overwrite register r12.
     .macro  data_barrier
     mov     r12, #0
     mcr     p15, 0, r12, c7, c10, 4
@@ -26,3 +27,26 @@
     .macro  upper_registers transfer
     add     r0, r0, #128
     .endm
+
+    .else
+
+    .fpu    neon
+
+    .macro  data_barrier
+    dsb
+    .endm
+
+    .macro  instruction_barrier
+    isb
+    .endm
+
+    .macro  clear_exclusive
+    clrex
+    .endm
+
+@ Transfers the upper half of the floating-point registers, with `vstmia` or `vldmia` at r0.
+    .macro  upper_registers transfer
+    \transfer r0!, {{d16-d31}}
+    .endm
+
+    .endif

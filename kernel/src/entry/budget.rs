@@ -131,6 +131,10 @@ impl<A: Arch> Kernel<A> {
             // It has yielded: when it has budget again, it continues at the next instruction.
             self[thread].context.complete_system_call();
             self.end_limit(thread, context);
+            // It may keep the context; what it has given up is due later.
+            if self[thread].sched_context.is_some() && !self.has_budget(thread) {
+                self.postpone(thread);
+            }
         }
     }
 }

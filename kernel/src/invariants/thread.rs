@@ -7,7 +7,7 @@ use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{
-    Above, ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
+    ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
 };
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -200,17 +200,15 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
         }
         ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => false,
     };
-    let calls = match object.state {
-        ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
-            Some(kernel[reply].above)
-        }
-        _ => None,
-    };
+    let calls = matches!(
+        object.state,
+        ThreadState::BlockedOnReply { .. } | ThreadState::BlockedOnReturn { .. }
+    );
     require(
-        object.outer_limit.is_none() || matches!(calls, Some(Above::Reply(_) | Above::Limited(_))),
-        "a limit is put aside by a call that brings it back",
+        object.outer_limit.is_none() || calls,
+        "a limit is put aside by a call",
     )?;
-    let should_be_queued = object.is_blocked() && calls.is_none();
+    let should_be_queued = object.is_blocked() && !calls;
     require(
         is_queued == should_be_queued && is_queued == (object.membership == Membership::Waiting),
         "a thread that waits is in the queue of what it waits for",

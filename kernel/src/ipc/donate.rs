@@ -114,12 +114,10 @@ impl<A: Arch> Ipc<A> {
         self[reply].clear();
     }
 
-    /// Cuts a call off from the context: its reply object returns neither a context nor a limit any more.
+    /// Cuts a call chain off from its context, of which `reply` is the innermost call: that returns no
+    /// context and has no limit any more. Its outer calls keep theirs, and fail if they end without a reply.
     pub(super) fn cut_call_chain(&mut self, reply: Ptr<Reply<A>>) {
         self[reply].above = Above::None;
-        if let Some(caller) = self[reply].thread() {
-            self[caller].outer_limit = None;
-        }
     }
 
     /// Unlinks the reply object from a thread that is blocked on receive.

@@ -111,8 +111,7 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// `server`, the caller of `reply`, drops out of a call chain. Returns whether it served a call with a
-    /// limit that was joined with its own; `reply` then stays in use and tracks the outer caller. In a chain
-    /// that has lost its context, calls are not joined.
+    /// limit that was joined with its own; `reply` then stays in use and tracks the outer caller.
     #[cold]
     pub(super) fn join_below(&mut self, server: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) -> bool {
         let is_limited =
@@ -141,13 +140,12 @@ impl<A: Arch> Ipc<A> {
                 self[context].limit = limit;
                 self.owning_core_of_context(context).core.reprogram = true;
             }
-            // If `next` is linked to nothing, the chain has lost its context, and the limits with it.
-            Above::Reply(next) if !matches!(self[next].above, Above::None) => {
+            Above::Reply(next) => {
                 if let Some(next) = self[next].thread() {
                     self[next].outer_limit = limit;
                 }
             }
-            Above::Reply(_) | Above::None | Above::Context(_) => {}
+            Above::None | Above::Context(_) => {}
         }
         let below = self[outer].below;
         self[outer].clear();

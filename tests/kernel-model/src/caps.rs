@@ -142,6 +142,16 @@ impl Model {
         self.index(place).map_or(Cap::Null, |index| self.slots[index].cap)
     }
 
+    /// The endpoint of a capability that is not a copy.
+    pub fn original_endpoint(&self, place: Place) -> Option<Id> {
+        match self.slots[self.index(place)?] {
+            Slot {
+                cap: Cap::Endpoint { id, badge: 0, rights: Rights::ALL }, original: true, ..
+            } => Some(id),
+            _ => None,
+        }
+    }
+
     /// Adds the first capability to an object.
     pub fn put(&mut self, place: Place, cap: Cap) {
         let memory = self.slots.iter().position(|slot| slot.cap == Cap::Memory);
@@ -204,7 +214,7 @@ impl Model {
     fn destroy(&mut self, cap: Cap) {
         match cap {
             Cap::Endpoint { id, .. } => {
-                for thread in self.endpoints[id].clone() {
+                for thread in self.endpoints[id].queue.clone() {
                     self.restart_sender(thread);
                 }
             }
@@ -224,10 +234,10 @@ impl Model {
             Cap::Reply { id } => match self.replies[id] {
                 Reply::Free => {}
                 Reply::Receiver(thread) => self.cancel(thread),
+                Reply::Caller(_) if self.is_limited(id) => self.fail_call(id),
                 Reply::Caller(thread) => {
-                    self.unlink(id, true);
+                    self.end_call(id);
                     self.threads[thread].fault = None;
-                    self.threads[thread].state = State::Inactive;
                 }
             },
             Cap::Context { id } => {
@@ -240,12 +250,11 @@ impl Model {
                     .iter_mut()
                     .filter(|context| context.owner == Some(id))
                     .for_each(|context| context.owner = None);
+                self.suspend(id);
                 if let Some(context) = self.threads[id].context {
                     self.finish_yield_of(context);
-                    self.contexts[context].owner = None;
-                    self.take_context(id);
+                    self.unbind_thread(context);
                 }
-                self.suspend(id);
                 self.delete(Place::FaultHandler(id));
                 self.delete(Place::TimeoutHandler(id));
             }

@@ -1,6 +1,6 @@
 //! Kernel entries.
 
-use abi::Syscall;
+use abi::{ErrorCode, Syscall};
 
 use crate::caps::{Cap, Place};
 use crate::faults::Fault;
@@ -26,6 +26,12 @@ pub enum Event {
     Exception,
     Line(Id),
     Timer,
+}
+
+impl Event {
+    const fn is_of_thread(&self) -> bool {
+        matches!(self, Self::Call(_) | Self::Exception)
+    }
 }
 
 impl Model {
@@ -58,12 +64,16 @@ impl Model {
             }
         }
         let performs = self.check_budget();
+        if let Some(current) = self.current.filter(|_| performs && event.is_of_thread()) {
+            self.retry = self.threads[current].deferred.take();
+        }
         match (event, self.current) {
             (Event::Call(call), Some(current)) if performs => self.perform(current, &call),
             (Event::Exception, Some(current)) if performs => self.raise(current, Fault::Exception),
             (Event::Line(line), _) => self.interrupt(line),
             _ => {}
         }
+        self.retry = None;
         self.leave(charge);
     }
 
@@ -71,7 +81,9 @@ impl Model {
         let number = |syscall: Syscall| syscall.number() == call.number;
         let cap = self.cap(Place::Address(call.cap));
         if number(Syscall::Yield) {
-            self.give_up_slice();
+            self.give_up_slice(thread);
+        } else if number(Syscall::YieldUntilBudget) {
+            self.yield_until(thread, call.words.first().map_or(0, |word| *word as Time));
         } else if number(Syscall::Call) {
             self.invoke_as_call(thread, cap, call);
         } else if number(Syscall::Send) {
@@ -90,7 +102,11 @@ impl Model {
             } else {
                 (call.reply, None)
             };
-            self.invoke_plainly(thread, self.cap(Place::Address(target)), false, true);
+            // A context with a limit is lent only with a limit; the message is dropped.
+            match self.cap(Place::Address(target)) {
+                Cap::Endpoint { id, .. } if self.would_lift_limit(thread, id) => {}
+                target => self.invoke_plainly(thread, target, false, true),
+            }
             self.receive_from(thread, cap, reply, true);
         }
     }
@@ -136,6 +152,9 @@ impl Model {
     /// A call: on an endpoint it waits for a reply, on any other object the kernel replies.
     fn invoke_as_call(&mut self, thread: Id, cap: Cap, call: &Call) {
         match cap {
+            Cap::Endpoint { id, .. } if self.would_lift_limit(thread, id) => {
+                self.set_result(thread, ErrorCode::IllegalOperation as usize, Vec::new());
+            }
             Cap::Endpoint { id, badge, rights } if rights.write => {
                 self.send(thread, id, badge, rights, true, true);
             }

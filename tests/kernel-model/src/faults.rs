@@ -40,7 +40,8 @@ impl Model {
         match self.handler(Place::FaultHandler(thread)) {
             Some((endpoint, badge, rights)) => {
                 self.threads[thread].fault = Some(fault);
-                let donates = self.threads[thread].context.is_some();
+                let donates = self.threads[thread].context.is_some()
+                    && !self.would_lift_limit(thread, endpoint);
                 self.send(thread, endpoint, badge, rights, true, donates);
             }
             None => self.threads[thread].state = State::Inactive,
@@ -50,13 +51,19 @@ impl Model {
     /// The budget is used up: returns whether there is a handler to report to. The context stays with
     /// the thread.
     pub fn raise_timeout(&mut self, thread: Id) -> bool {
-        let handler = self.handler(Place::TimeoutHandler(thread));
-        let (Some((endpoint, badge, rights)), Some(id)) = (handler, self.threads[thread].context)
-        else {
+        let context = self.threads[thread].context;
+        context.is_some_and(|id| self.report_timeout(thread, self.contexts[id].badge))
+    }
+
+    /// Reports a timeout on the context with this badge, to a handler that needs no budget for it.
+    pub fn report_timeout(&mut self, thread: Id, of: usize) -> bool {
+        let Some((endpoint, badge, rights)) = self.handler(Place::TimeoutHandler(thread)) else {
             return false;
         };
-        let timeout = Fault::Timeout { badge: self.contexts[id].badge };
-        self.threads[thread].fault = Some(timeout);
+        if self.endpoints[endpoint].threshold.is_some() {
+            return false;
+        }
+        self.threads[thread].fault = Some(Fault::Timeout { badge: of });
         self.send(thread, endpoint, badge, rights, true, false);
         true
     }

@@ -1,11 +1,12 @@
 //! Invocations of objects: errors and effects.
 
-use abi::{ErrorCode, Method, ObjectType};
+use abi::{ErrorCode, Method, ObjectType, endpoint_flags};
 
 use crate::caps::{Cap, Place, Rights};
 use crate::entry::Call;
 use crate::refills::Refills;
 use crate::state::{Choice, Id, MIN_BUDGET, Model, State, Time, Words};
+use crate::thresholds::Threshold;
 
 type Answer = Result<Words, (ErrorCode, Words)>;
 
@@ -73,7 +74,9 @@ impl Model {
             }
             Cap::Thread { .. } if is(Method::TcbConfigure) => DONE,
             Cap::Thread { id } if is(Method::TcbWriteRegisters) => {
-                self.resume(id);
+                if word(0) & 1 != 0 {
+                    self.resume(id);
+                }
                 DONE
             }
             Cap::Thread { id } if is(Method::TcbSetTimeoutEndpoint) => {
@@ -209,8 +212,7 @@ impl Model {
             Cap::Null => {
                 if let Some(context) = self.threads[id].context {
                     self.finish_yield_of(context);
-                    self.contexts[context].owner = None;
-                    self.take_context(id);
+                    self.unbind_thread(context);
                 }
                 DONE
             }
@@ -241,6 +243,9 @@ impl Model {
                 _ => ILLEGAL,
             };
         }
+        if is(Method::CNodeEndpointSetThreshold) {
+            return self.set_threshold(target, word(2) as Time, word(3));
+        }
         if self.cap(target) != Cap::Null {
             return Err((ErrorCode::DeleteFirst, Vec::new()));
         }
@@ -259,6 +264,18 @@ impl Model {
             }
             None => ILLEGAL,
         }
+    }
+
+    /// Only by a capability that is not a copy. Those who wait already stay accepted.
+    fn set_threshold(&mut self, target: Place, budget: Time, flags: usize) -> Answer {
+        let Some(id) = self.original_endpoint(target) else {
+            return ILLEGAL;
+        };
+        let limits = flags & endpoint_flags::LIMIT != 0;
+        debug_assert!(budget > 0 || !limits);
+        let threshold = Threshold { budget, limits };
+        self.endpoints[id].threshold = (budget > 0 || flags != 0).then_some(threshold);
+        DONE
     }
 
     /// Suspends the thread and cancels its blocking operation.
@@ -310,7 +327,7 @@ impl Model {
         let own = self.contexts.iter().position(|context| context.owner == Some(thread));
         let nobodys = self.threads[thread].context.filter(|id| {
             let context = &self.contexts[*id];
-            context.owner.is_none() && context.stack.is_empty()
+            context.owner.is_none() && self.chain_of(*id).is_none()
         });
         let Some(context) = own.or(nobodys) else {
             return;
@@ -383,7 +400,8 @@ impl Model {
         }
     }
 
-    fn run_on_new_time(&mut self, thread: Id) {
+    pub fn run_on_new_time(&mut self, thread: Id) {
+        self.threads[thread].deferred = None;
         self.wake(thread);
         if self.is_schedulable(thread) {
             if self.has_budget(thread) {
@@ -402,8 +420,7 @@ impl Model {
                     return ILLEGAL;
                 }
                 self.finish_yield_of(context);
-                self.contexts[context].owner = None;
-                self.take_context(id);
+                self.unbind_thread(context);
                 DONE
             }
             Cap::Notification { id, .. } => {
@@ -418,20 +435,34 @@ impl Model {
         }
     }
 
+    /// Unbinds the context from its thread.
+    pub fn unbind_thread(&mut self, context: Id) {
+        self.contexts[context].owner = None;
+        if let Some(thread) = self.contexts[context].thread {
+            self.take_context(thread);
+        }
+        self.drop_orphan_limit(context);
+    }
+
+    /// A limit for which no call is left ends when the context loses its thread.
+    pub fn drop_orphan_limit(&mut self, context: Id) {
+        if self.chain_of(context).is_none() {
+            self.contexts[context].orphan_limit = None;
+        }
+    }
+
     /// Unbinds the context from its thread, its notification, and the call chain.
     pub fn unbind_context(&mut self, context: Id) {
         self.finish_yield_of(context);
-        self.contexts[context].owner = None;
-        if let Some(thread) = self.contexts[context].thread {
-            if self.current == Some(thread) {
-                self.commit();
-            }
-            self.take_context(thread);
+        if self.current.is_some() && self.current == self.contexts[context].thread {
+            self.commit();
         }
+        self.unbind_thread(context);
         if let Some(notification) = self.contexts[context].notification.take() {
             self.notifications[notification].context = None;
         }
-        self.contexts[context].stack.clear();
+        self.lose(context);
+        self.contexts[context].orphan_limit = None;
     }
 
     fn configure(&mut self, caller: Id, id: Id, call: &Call) {

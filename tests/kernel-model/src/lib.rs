@@ -10,6 +10,8 @@
 //! | [`refills`] | budgets and their replenishment |
 //! | [`schedule`] | scheduling, and charging of budget |
 //! | [`messages`] | endpoints, notifications, replies, donation |
+//! | [`thresholds`] | the budget that a sender must have |
+//! | [`limits`] | call chains, and what servers may use of a context |
 //! | [`faults`] | faults and timeouts |
 //! | [`caps`] | capabilities and their derivation |
 //! | [`invoke`] | invocations of objects |
@@ -24,10 +26,12 @@ pub mod caps;
 pub mod entry;
 pub mod faults;
 pub mod invoke;
+pub mod limits;
 pub mod messages;
 pub mod refills;
 pub mod schedule;
 pub mod state;
+pub mod thresholds;
 
 pub use entry::{Call, Event};
 pub use state::{Id, Model, Time};

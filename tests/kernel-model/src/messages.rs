@@ -2,13 +2,14 @@
 
 use crate::caps::{Cap, Place, Rights};
 use crate::state::{Id, Model, Reply, State, Words};
+use crate::thresholds::Sending;
 
 impl Model {
     fn enqueue(&mut self, thread: Id, endpoint: Id) {
         let priority = self.threads[thread].priority;
-        let queue = &self.endpoints[endpoint];
+        let queue = &self.endpoints[endpoint].queue;
         let place = queue.partition_point(|other| self.threads[*other].priority >= priority);
-        self.endpoints[endpoint].insert(place, thread);
+        self.endpoints[endpoint].queue.insert(place, thread);
     }
 
     fn enqueue_waiter(&mut self, thread: Id, notification: Id) {
@@ -22,7 +23,7 @@ impl Model {
     pub fn requeue(&mut self, thread: Id) {
         match self.threads[thread].state {
             State::Sending { endpoint, .. } | State::Receiving { endpoint, .. } => {
-                self.endpoints[endpoint].retain(|other| *other != thread);
+                self.endpoints[endpoint].queue.retain(|other| *other != thread);
                 self.enqueue(thread, endpoint);
             }
             State::Waiting { notification } => {
@@ -37,10 +38,10 @@ impl Model {
     pub fn cancel(&mut self, thread: Id) {
         match self.threads[thread].state {
             State::Sending { endpoint, .. } => {
-                self.endpoints[endpoint].retain(|other| *other != thread);
+                self.endpoints[endpoint].queue.retain(|other| *other != thread);
             }
             State::Receiving { endpoint, reply } => {
-                self.endpoints[endpoint].retain(|other| *other != thread);
+                self.endpoints[endpoint].queue.retain(|other| *other != thread);
                 if let Some(reply) = reply {
                     self.replies[reply] = Reply::Free;
                 }
@@ -48,7 +49,7 @@ impl Model {
             State::Waiting { notification } => {
                 self.notifications[notification].queue.retain(|other| *other != thread);
             }
-            State::Calling { reply } => self.unlink(reply, false),
+            State::Calling { reply } | State::AwaitingReturn { reply } => self.drop_caller(reply),
             _ => return,
         }
         self.threads[thread].fault = None;
@@ -77,6 +78,10 @@ impl Model {
         donate: bool,
     ) {
         let can_reply = rights.can_reply();
+        let how = Sending { blocking: true, call, donate };
+        if !self.passes_threshold(from, endpoint, how) {
+            return;
+        }
         if self.waiting_receiver(endpoint).is_some() {
             self.meet_receiver(from, endpoint, badge, |model, to, reply| {
                 if call {
@@ -91,6 +96,10 @@ impl Model {
 
     /// Sends if a receiver waits. A combined call donates the sender's context to a passive receiver.
     pub fn send_if_waiting(&mut self, from: Id, endpoint: Id, badge: usize, donate: bool) {
+        let how = Sending { blocking: false, call: false, donate };
+        if !self.passes_threshold(from, endpoint, how) {
+            return;
+        }
         if self.waiting_receiver(endpoint).is_some() {
             self.meet_receiver(from, endpoint, badge, |model, to, _| {
                 if donate && model.threads[to].context.is_none() {
@@ -100,8 +109,13 @@ impl Model {
         }
     }
 
+    fn passes_threshold(&mut self, from: Id, endpoint: Id, how: Sending) -> bool {
+        let threshold = self.endpoints[endpoint].threshold;
+        threshold.is_none_or(|threshold| self.admit(from, threshold, how))
+    }
+
     fn waiting_receiver(&self, endpoint: Id) -> Option<Id> {
-        let first = *self.endpoints[endpoint].first()?;
+        let first = *self.endpoints[endpoint].queue.first()?;
         matches!(self.threads[first].state, State::Receiving { .. }).then_some(first)
     }
 
@@ -112,7 +126,7 @@ impl Model {
         badge: usize,
         then: impl FnOnce(&mut Self, Id, Option<Id>),
     ) {
-        let to = self.endpoints[endpoint].remove(0);
+        let to = self.endpoints[endpoint].queue.remove(0);
         let State::Receiving { reply, .. } = self.threads[to].state else {
             unreachable!("only receivers wait here")
         };
@@ -124,6 +138,9 @@ impl Model {
         then(self, to, reply);
         self.wake(to);
         self.offer(to);
+        if let Some(threshold) = self.endpoints[endpoint].threshold {
+            self.delivered(to, threshold, self.threads[from].context.is_none());
+        }
     }
 
     /// The caller waits for a reply; without a reply object it becomes inactive.
@@ -139,7 +156,7 @@ impl Model {
             && self.threads[receiver].context.is_none()
             && let Some(context) = self.threads[caller].context
         {
-            self.contexts[context].stack.push(reply);
+            self.lend(context, reply);
             self.donate(caller, receiver);
         }
     }
@@ -154,8 +171,9 @@ impl Model {
     pub fn receive(&mut self, thread: Id, endpoint: Id, reply: Option<Id>, blocking: bool) {
         if let Some(reply) = reply {
             match self.replies[reply] {
+                Reply::Caller(_) if self.is_limited(reply) => self.fail_call(reply),
                 Reply::Receiver(other) | Reply::Caller(other) if other != thread => {
-                    self.cancel(other)
+                    self.cancel(other);
                 }
                 _ => {}
             }
@@ -170,10 +188,15 @@ impl Model {
                 self.return_context(thread, notification);
             }
         }
-        let first = self.endpoints[endpoint].first().copied();
+        let threshold = self.endpoints[endpoint].threshold;
+        if threshold.is_some() && blocking {
+            self.abandon_orphan(thread);
+        }
+        let passive = self.threads[thread].context.is_none();
+        let first = self.endpoints[endpoint].queue.first().copied();
         match first.map(|first| (first, self.threads[first].state)) {
             Some((from, State::Sending { badge, can_reply, call, .. })) => {
-                self.endpoints[endpoint].remove(0);
+                self.endpoints[endpoint].queue.remove(0);
                 self.transfer(from, thread, badge);
                 self.wake(from);
                 if call {
@@ -185,6 +208,10 @@ impl Model {
                 } else {
                     self.threads[from].state = State::Running;
                     self.offer(from);
+                }
+                if let Some(threshold) = threshold {
+                    let donated = passive && self.threads[thread].context.is_some();
+                    self.delivered(thread, threshold, donated);
                 }
             }
             _ if blocking => {
@@ -203,7 +230,11 @@ impl Model {
         let Reply::Caller(caller) = self.replies[reply] else {
             return;
         };
-        self.unlink(reply, true);
+        let fails = matches!(self.threads[caller].state, State::AwaitingReturn { .. });
+        if fails || self.is_limited_inside(reply) {
+            return self.fail_call(reply);
+        }
+        self.end_call(reply);
         self.wake(caller);
         let fault = self.threads[caller].fault.take();
         let (label, words) = (self.threads[from].label, self.threads[from].words.clone());
@@ -223,30 +254,6 @@ impl Model {
             } else {
                 self.offer(caller);
             }
-        }
-    }
-
-    /// Removes the reply object's caller. From the top of a call chain, the context may return to the
-    /// caller; at any other place the chain is cut, and the outer callers lose the context.
-    pub fn unlink(&mut self, reply: Id, go_home: bool) {
-        let Reply::Caller(caller) = std::mem::take(&mut self.replies[reply]) else {
-            return;
-        };
-        let holds = |context: &crate::state::Context| context.stack.contains(&reply);
-        let Some(id) = self.contexts.iter().position(holds) else {
-            return;
-        };
-        let stack = &mut self.contexts[id].stack;
-        let place = stack.iter().position(|other| *other == reply).expect("it is there");
-        if place + 1 < stack.len() {
-            stack.drain(..=place);
-        } else if go_home {
-            stack.pop();
-            if self.threads[caller].context.is_none() {
-                self.give_context(id, caller);
-            }
-        } else {
-            stack.clear();
         }
     }
 
@@ -322,8 +329,9 @@ impl Model {
 
     fn return_context(&mut self, thread: Id, notification: Id) {
         let lent = self.notifications[notification].context;
-        if lent.is_some() && self.threads[thread].context == lent {
+        if let Some(context) = lent.filter(|_| self.threads[thread].context == lent) {
             self.take_context(thread);
+            self.drop_orphan_limit(context);
         }
     }
 
@@ -335,7 +343,7 @@ impl Model {
 
     /// Cancels the sends with this badge.
     pub fn cancel_badged_sends(&mut self, endpoint: Id, badge: usize) {
-        for thread in self.endpoints[endpoint].clone() {
+        for thread in self.endpoints[endpoint].queue.clone() {
             let State::Sending { badge: sent, .. } = self.threads[thread].state else {
                 continue;
             };

@@ -47,12 +47,14 @@ impl Refills {
         self.head().0 <= now && self.head().1 >= MIN_BUDGET
     }
 
-    pub fn charge(&mut self, mut used: Time) {
+    /// Returns what was charged.
+    pub fn charge(&mut self, time: Time) -> Time {
+        let mut used = time;
         if self.is_round_robin() {
             let used = used.min(self.list[0].1);
             self.list[0].1 -= used;
             self.list[1].1 += used;
-            return;
+            return used;
         }
         while self.head().1 <= used {
             used -= self.head().1;
@@ -68,11 +70,24 @@ impl Refills {
             self.list[0] = (time + used, amount - used);
             self.add(time + self.period, used);
         }
-        while self.head().1 < MIN_BUDGET {
-            let (_, amount) = self.list.pop_front().expect("it is not empty");
-            self.list[0].0 = self.list[0].0.saturating_sub(amount);
-            self.list[0].1 += amount;
+        self.merge_until(MIN_BUDGET, Time::MAX);
+        time
+    }
+
+    /// Merges replenishments until the head holds the amount, or all, unless the head would then be due
+    /// later than `latest`. Returns whether it did. Merged replenishments end when the last of them does.
+    pub fn merge_until(&mut self, amount: Time, latest: Time) -> bool {
+        let mut list = self.list.clone();
+        while list[0].1 < amount && list.len() > 1 {
+            let (_, before) = list.pop_front().expect("there are two");
+            list[0].0 = list[0].0.saturating_sub(before);
+            list[0].1 += before;
         }
+        let in_time = list[0].0 <= latest;
+        if in_time {
+            self.list = list;
+        }
+        in_time
     }
 
     /// Appends a replenishment; it is merged with the last one if that extends to its time. If the

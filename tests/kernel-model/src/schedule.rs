@@ -138,8 +138,14 @@ impl Model {
         if let Some(id) = self.paying
             && let Some(refills) = &mut self.contexts[id].refills
         {
-            refills.charge(time);
+            let time = refills.charge(time);
             self.contexts[id].consumed += consumed;
+            self.charge_limits(id, time);
+            if let Some(thread) = self.contexts[id].thread
+                && let Some(used) = &mut self.threads[thread].deferred
+            {
+                *used += time;
+            }
         }
     }
 
@@ -160,11 +166,13 @@ impl Model {
         let Some(refills) = &self.contexts[id].refills else {
             return true;
         };
-        if refills.head().1 >= self.used + MIN_BUDGET {
+        if refills.head().1 < self.used + MIN_BUDGET {
+            self.end_slice(self.used, self.used, true);
+        } else if self.limit_left(id) == Some(0) {
+            self.end_limit(current, id);
+        } else {
             return true;
         }
-        let used = self.used;
-        self.end_slice(used, used, true);
         if self.is_runnable(current) {
             self.threads[current].state = State::Restart;
         }
@@ -185,22 +193,45 @@ impl Model {
         if !self.is_schedulable(current) {
             return;
         }
-        if may_time_out && self.raise_timeout(current) {
-        } else if self.has_budget(current) {
-            self.ready_last(current);
-        } else {
-            self.postpone(current);
+        if !may_time_out || !self.raise_timeout(current) {
+            self.wait_for_turn(current);
         }
         self.choose_anew();
     }
 
-    /// `Yield`: the remaining head replenishment is given up, but does not count as consumed.
-    pub fn give_up_slice(&mut self) {
-        if let Some(id) = self.paying
-            && let Some(refills) = &self.contexts[id].refills
-        {
-            self.end_slice(refills.head().1, self.used, false);
+    /// The last of its queue, or it waits for its next replenishment.
+    pub fn wait_for_turn(&mut self, thread: Id) {
+        if self.has_budget(thread) {
+            self.ready_last(thread);
+        } else {
+            self.postpone(thread);
         }
+    }
+
+    /// `Yield`: the remaining head replenishment is given up, or the remaining limit, if that is less.
+    /// It does not count as consumed.
+    pub fn give_up_slice(&mut self, thread: Id) {
+        let Some(id) = self.paying else {
+            return;
+        };
+        let Some(refills) = &self.contexts[id].refills else {
+            return;
+        };
+        let (rest, consumed) = (refills.head().1, self.contexts[id].consumed + self.used);
+        match self.limit_left(id) {
+            Some(limit) if self.used + limit <= rest => {
+                self.used += limit;
+                // When it has budget again, it continues after this.
+                self.threads[thread].called_last = false;
+                self.end_limit(thread, id);
+                // It may keep the context, which is not due yet.
+                if self.threads[thread].context.is_some() && !self.has_budget(thread) {
+                    self.postpone(thread);
+                }
+            }
+            _ => self.end_slice(rest, self.used, false),
+        }
+        self.contexts[id].consumed = consumed;
     }
 
     /// The end of a kernel entry: chooses the thread to run.
@@ -290,11 +321,13 @@ impl Model {
         self.current = self.first_ready().map(|first| self.ready.remove(first).1);
     }
 
-    /// When the kernel must be entered at the latest: at the end of the running thread's budget, or
+    /// When the kernel must be entered at the latest: at the end of the running thread's budget or limit, or
     /// at the release of a higher-ranking thread.
     pub fn latest_entry(&self) -> Time {
         let end = self.paying.and_then(|id| self.contexts[id].refills.as_ref());
         let end = end.map_or(Time::MAX, |refills| self.now + refills.head().1 - self.used);
+        let limit = self.paying.and_then(|id| self.limit_left(id));
+        let end = end.min(limit.map_or(Time::MAX, |limit| self.now + limit));
         let rank = self.current.map(|current| self.rank(current));
         let preempts = |(_, thread): &&(Time, Id)| Some(self.rank(*thread)) > rank;
         let release = self.starved.iter().find(preempts).map_or(Time::MAX, |(time, _)| *time);

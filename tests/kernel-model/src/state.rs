@@ -5,7 +5,9 @@ use abi::slots;
 use crate::caps::{Cap, Place, Slot};
 use crate::entry::Call;
 use crate::faults::Fault;
+use crate::limits::Chain;
 use crate::refills::Refills;
+use crate::thresholds::Threshold;
 
 /// Microseconds.
 pub type Time = u64;
@@ -20,10 +22,11 @@ pub const MIN_BUDGET: Time = 20;
 pub struct Model {
     pub now: Time,
     pub threads: Vec<Thread>,
-    pub endpoints: Vec<Vec<Id>>,
+    pub endpoints: Vec<Endpoint>,
     pub notifications: Vec<Notification>,
     pub replies: Vec<Reply>,
     pub contexts: Vec<Context>,
+    pub chains: Vec<Chain>,
     /// All capabilities, in the order of the derivation tree.
     pub slots: Vec<Slot>,
     /// The running thread; `paying` is the current scheduling context.
@@ -40,6 +43,8 @@ pub struct Model {
     /// Threads without budget, with their release times.
     pub starved: Vec<(Time, Id)>,
     pub choice: Choice,
+    /// In this entry, a deferred thread tries again, after having used so much time.
+    pub retry: Option<Time>,
 }
 
 /// The thread to run after this entry.
@@ -74,6 +79,10 @@ pub enum State {
     Calling {
         reply: Id,
     },
+    /// Its call has failed, and it waits until its context comes back.
+    AwaitingReturn {
+        reply: Id,
+    },
     Waiting {
         notification: Id,
     },
@@ -92,6 +101,8 @@ pub struct Thread {
     pub context: Option<Id>,
     pub notification: Option<Id>,
     pub fault: Option<Fault>,
+    /// It had too little budget for its message; it has used so much time since.
+    pub deferred: Option<Time>,
     /// The context to which it has yielded and for which it will get the consumed time.
     pub yielded_to: Option<Id>,
     /// The message registers.
@@ -109,6 +120,12 @@ pub struct Thread {
 
 /// Message words; those that the model leaves open are `None`.
 pub type Words = Vec<Option<usize>>;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Endpoint {
+    pub queue: Vec<Id>,
+    pub threshold: Option<Threshold>,
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Notification {
@@ -142,8 +159,8 @@ pub struct Context {
     pub owner: Option<Id>,
     pub criticality: u8,
     pub notification: Option<Id>,
-    /// The reply objects along which it was donated, the latest last.
-    pub stack: Vec<Id>,
+    /// The limit of a call that lent it and whose caller has dropped out.
+    pub orphan_limit: Option<Time>,
     /// The thread that yielded to it and waits for the result.
     pub yielder: Option<Id>,
 }

@@ -60,7 +60,7 @@ pub(super) const CHECKERS: [Checker; 12] = [
         "random histories against the model",
         "kernel-model",
         "kernel_and_model",
-        1,
+        2,
     ),
     checker("random histories, invariants", "kernel-host", "random::", 1),
     checker(

@@ -228,6 +228,10 @@ impl Machine {
         let context = self.kernel.core.current_context;
         self.with_core(entry);
         self.entries += 1;
+        let charged = self.kernel.core.consumed == Ticks::ZERO;
+        if let Some(entry) = self.log.as_mut().and_then(|log| log.last_mut()) {
+            entry.charged = charged;
+        }
         // The kernel's own execution is charged to the context that was current at entry.
         if let (Some(context), Some(history)) = (context, &mut self.history) {
             let end = self.kernel.arch.time.get();

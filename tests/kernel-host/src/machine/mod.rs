@@ -76,7 +76,7 @@ pub struct Entry {
     pub thread: Option<Ptr<Thread<Host>>>,
     /// The reason for the entry.
     pub cause: Cause,
-    /// Whether the consumed time was committed at this entry: the kernel may postpone that.
+    /// Whether all consumed time was committed at this entry: the kernel may postpone that.
     pub charged: bool,
 }
 

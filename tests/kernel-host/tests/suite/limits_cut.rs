@@ -1,7 +1,7 @@
 //! Deletion or reuse of reply objects of calls with limits: they track no call any more, whatever
 //! contexts their callers have got or lost in the meantime.
 
-use abi::Method;
+use abi::{ErrorCode, Method};
 use kernel_host::{Spec, State};
 
 use crate::limits::Scene;
@@ -70,7 +70,7 @@ fn a_caller_with_other_time_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_stack_without_context_joins_nothing() {
+fn a_stack_without_context_can_be_taken_apart() {
     for how in [End::Deleted, End::Reused] {
         let mut scene = chain(&[500, 300, 100]);
         scene.unbind_client();
@@ -80,8 +80,24 @@ fn a_stack_without_context_joins_nothing() {
     }
 }
 
+/// Only the innermost call has lost its limit, with the context: the other ones fail when their reply
+/// objects go away, wherever they are.
 #[test]
-fn a_stack_without_context_has_no_limits() {
+fn calls_of_a_stack_without_context_fail_alike() {
+    for how in [End::Deleted, End::Reused] {
+        for index in 0..2 {
+            let mut scene = chain(&[500, 300, 100]);
+            scene.unbind_client();
+            scene.end(index, how);
+            let told = scene.machine.received(scene.servers[index]).label;
+            assert_eq!(told, ErrorCode::LimitReached as usize);
+            scene.stop_all();
+        }
+    }
+}
+
+#[test]
+fn longer_stacks_without_context_can_be_taken_apart() {
     for how in [End::Deleted, End::Reused] {
         let mut scene = chain(&[600, 500, 300, 100]);
         scene.unbind_client();

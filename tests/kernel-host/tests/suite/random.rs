@@ -248,7 +248,7 @@ impl TestSystem {
 
     /// All calls have a limit from the start, so that limits are combined with every other end of a
     /// call.
-    fn limit_calls(&mut self) {
+    pub(super) fn limit_calls(&mut self) {
         for endpoint in self.endpoints.clone() {
             let method = Method::CNodeEndpointSetThreshold;
             let words = [15, endpoint_flags::LIMIT];

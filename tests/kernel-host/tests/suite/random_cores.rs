@@ -16,9 +16,12 @@ fn step_of_a_core() -> impl Strategy<Value = (usize, Step)> {
 }
 
 /// Plays a history. If cores are late, cores that do not act take no interrupts until they act next,
-/// and take IPIs only after their next system call.
-fn play(history: &[(usize, Step)], late: bool) {
+/// and take IPIs only after their next system call. With `limited`, all calls have a limit.
+fn play(history: &[(usize, Step)], late: bool, limited: bool) {
     let mut system = TestSystem::of(Machine::with_cores(CORES));
+    if limited {
+        system.limit_calls();
+    }
     system.machine.others_are_late = late;
     system.machine.calls_are_slow = late;
     for core in 0..CORES {
@@ -42,16 +45,18 @@ proptest! {
 
     #[test]
     fn invariants_hold_on_all_cores(
+        limited in any::<bool>(),
         history in prop::collection::vec(step_of_a_core(), 1..150),
     ) {
-        play(&history, false);
+        play(&history, false, limited);
     }
 
     #[test]
     fn invariants_hold_when_cores_are_late(
+        limited in any::<bool>(),
         history in prop::collection::vec(step_of_a_core(), 1..150),
     ) {
-        play(&history, true);
+        play(&history, true, limited);
     }
 }
 
@@ -81,7 +86,7 @@ fn a_slow_call_after_remote_access_ends_with_its_budget() {
         (0, Step::Order(Order::Domain(52, 0))),
         (2, call()),
     ];
-    play(&history, true);
+    play(&history, true, false);
 }
 
 /// A slow thread yields to a thread that runs on another core and has just used up its budget.
@@ -94,7 +99,7 @@ fn a_slow_yield_to_a_remote_thread_leaves_no_thread_without_budget() {
         (1, Step::Act(Act::YieldTo(11))),
         (0, call()),
     ];
-    play(&history, true);
+    play(&history, true, false);
 }
 
 /// The same with a timer, before the other core has noticed.
@@ -113,5 +118,5 @@ fn a_thread_that_a_remote_one_yields_to_ends_its_slice_on_its_own_core() {
         (1, call()),
         (0, call()),
     ];
-    play(&history, true);
+    play(&history, true, false);
 }

@@ -25,11 +25,13 @@ enum Step {
     /// The running task makes a system call: number, capability, reply, destination, long message.
     Call(Syscall, Pick, Pick, Pick, bool),
     YieldTo(Pick),
+    YieldUntil(u64),
     Fault,
     /// The root task invokes a thread, a context, or a CNode.
     Thread(Method, Pick, Pick, u8),
     SchedParams(Pick, u8, Pick, Pick),
     Level(usize),
+    Threshold(Pick, usize, usize),
     Configure(Pick, Budget),
     Context(Method, Pick, Pick),
     Slot(Method, Pick, Pick, u8, Pick),
@@ -79,6 +81,7 @@ fn step() -> impl Strategy<Value = Step> {
         16 => (prop::sample::select(calls), p(), p(), p(), any::<bool>())
             .prop_map(|(call, cap, reply, target, long)| Step::Call(call, cap, reply, target, long)),
         1 => p().prop_map(Step::YieldTo),
+        1 => (0..120u64).prop_map(Step::YieldUntil),
         1 => Just(Step::Fault),
         4 => (prop::sample::select(thread), p(), p(), 0..6u8)
             .prop_map(|(method, task, object, value)| Step::Thread(method, task, object, value)),
@@ -86,6 +89,8 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(task, priority, context, handler)| Step::SchedParams(task, priority, context, handler)),
         1 => (0..6usize).prop_map(Step::Level),
         2 => (p(), budget()).prop_map(|(context, budget)| Step::Configure(context, budget)),
+        2 => (p(), 1..150usize, 0..4usize)
+            .prop_map(|(endpoint, budget, flags)| Step::Threshold(endpoint, budget, flags)),
         3 => (prop::sample::select(context), p(), p())
             .prop_map(|(method, context, object)| Step::Context(method, context, object)),
         3 => (prop::sample::select(slot), p(), p(), 0..16u8, 0..3u8)
@@ -203,7 +208,9 @@ impl TestSystem {
         self.count += 1;
         let running = (self.tasks.iter().copied()).find(|task| self.twin.machine.runs(*task));
         match (step, running) {
-            (Step::Call(..) | Step::YieldTo(_) | Step::Fault, None) => self.machine().advance(100),
+            (Step::Call(..) | Step::YieldTo(_) | Step::YieldUntil(_) | Step::Fault, None) => {
+                self.machine().advance(100);
+            }
             (Step::Call(call, cap, reply, target, long), Some(task)) => {
                 self.call(task, *call, *cap, *reply, *target, *long);
             }
@@ -211,6 +218,9 @@ impl TestSystem {
                 let message = Message::new(Method::SchedContextYieldTo.number(), &[]);
                 let context = pick(&self.contexts, *context);
                 self.machine().call(task, context, &message);
+            }
+            (Step::YieldUntil(amount), Some(task)) => {
+                self.machine().yield_until_budget(task, *amount);
             }
             (Step::Fault, Some(task)) => {
                 let (number, code) = (13, 0);
@@ -288,6 +298,13 @@ impl TestSystem {
             Step::Configure(context, budget) => {
                 let context = pick(&self.contexts, *context);
                 let _ = self.machine().configure(context, *budget);
+                return;
+            }
+            Step::Threshold(endpoint, budget, flags) => {
+                let endpoint = pick(&self.endpoints, *endpoint);
+                let words = [*budget, *flags];
+                let _ =
+                    self.machine().in_root(Method::CNodeEndpointSetThreshold, endpoint, &words);
                 return;
             }
             Step::Context(method, context, object) => {

@@ -98,7 +98,7 @@ impl Twin {
                 State::Running | State::Restart => Doing::Runnable,
                 State::Sending { .. } => Doing::Sending,
                 State::Receiving { .. } => Doing::Receiving,
-                State::Calling { .. } => Doing::Calling,
+                State::Calling { .. } | State::AwaitingReturn { .. } => Doing::Calling,
                 State::Waiting { .. } => Doing::Waiting,
             };
             let name = format!("thread {id} ({})", machine.name(*task));
@@ -153,6 +153,14 @@ impl Twin {
         let used = self.machine.kernel.core.consumed.0;
         if used != self.model.used {
             return Err(format!("not charged yet: kernel {used}, model {}", self.model.used));
+        }
+        let context = &self.machine.kernel[self.machine.context(address)];
+        let total = context.total_consumed();
+        // Past the end the difference is negative.
+        let left = context.limit.map(|end| (end.get().wrapping_sub(total) as i64).max(0) as u64);
+        if left != self.model.limit(id) {
+            let expected = self.model.limit(id);
+            return Err(format!("context {id}: kernel limit {left:?}, model {expected:?}"));
         }
         let kernel = self.machine.refills(address);
         let model: Vec<_> = (self.model.contexts[id].refills.iter())

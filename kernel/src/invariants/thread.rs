@@ -7,7 +7,7 @@ use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{
-    ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
+    Above, ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
 };
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -200,15 +200,22 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
         }
         ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => false,
     };
-    let calls = matches!(
-        object.state,
-        ThreadState::BlockedOnReply { .. } | ThreadState::BlockedOnReturn { .. }
-    );
+    let calls = match object.state {
+        ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
+            Some(kernel[reply].above)
+        }
+        _ => None,
+    };
+    // The innermost call of a chain that has lost its context is linked to nothing.
     require(
-        object.outer_limit.is_none() || calls,
-        "a limit is put aside by a call",
+        object.outer_limit.is_none()
+            || matches!(
+                calls,
+                Some(Above::Reply(_) | Above::Limited(_) | Above::None)
+            ),
+        "a limit is put aside by a call with a limit",
     )?;
-    let should_be_queued = object.is_blocked() && !calls;
+    let should_be_queued = object.is_blocked() && calls.is_none();
     require(
         is_queued == should_be_queued && is_queued == (object.membership == Membership::Waiting),
         "a thread that waits is in the queue of what it waits for",

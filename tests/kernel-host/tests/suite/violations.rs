@@ -80,7 +80,7 @@ fn contexts() {
         },
     );
     caught(
-        "a limit is put aside by a call that brings it back",
+        "a limit is put aside by a call with a limit",
         |system, reach| {
             let thread = system.current.thread;
             system.kernel()[thread].outer_limit = NonZeroU64::new(1000);

@@ -2,13 +2,16 @@
 
 use super::Mutant;
 
-/// Folder, old text, new text, and the reason.
-const EQUIVALENT: &[(&str, &str, &str, &str)] = &[];
+/// Folder, file, old text, new text, and the reason.
+const EQUIVALENT: &[(&str, &str, &str, &str, &str)] = &[];
 
-/// Why no test can detect a mutant.
-pub(super) fn reason(mutant: &Mutant) -> Option<&'static str> {
-    let found = EQUIVALENT.iter().find(|(folder, before, after, _)| {
-        mutant.file.starts_with(folder) && mutant.before == *before && mutant.after == *after
+/// Why no test can detect a mutant of the files in a folder.
+pub(super) fn reason(folder: &str, mutant: &Mutant) -> Option<&'static str> {
+    let found = EQUIVALENT.iter().find(|(within, file, before, after, _)| {
+        folder.starts_with(within)
+            && mutant.file == *file
+            && mutant.before == *before
+            && mutant.after == *after
     });
     found.map(|(.., reason)| *reason)
 }

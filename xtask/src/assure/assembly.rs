@@ -40,6 +40,8 @@ pub(super) struct Mutant {
     user: String,
     /// Its line, from 0.
     line: usize,
+    /// The instruction before it.
+    previous: String,
     /// The old text.
     before: String,
     /// The new text.

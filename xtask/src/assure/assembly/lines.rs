@@ -37,6 +37,15 @@ pub(super) fn changes(text: &str) -> Vec<(usize, String, String)> {
     found
 }
 
+/// The instruction before a line.
+pub(super) fn previous(text: &str, line: usize) -> Option<&str> {
+    let lines: Vec<_> = text.lines().take(line).collect();
+    lines
+        .into_iter()
+        .rev()
+        .find_map(|line| Some(read(line)?.text))
+}
+
 /// The instruction in a line, without label and comment.
 fn read(line: &str) -> Option<Instruction<'_>> {
     let line = line.split("//").next().unwrap_or_default();

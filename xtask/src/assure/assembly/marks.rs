@@ -118,6 +118,9 @@ impl Marked {
                     file: file.clone(),
                     user: user.map_or_else(String::new, |(_, name)| name.clone()),
                     line: *line,
+                    previous: lines::previous(&text, *line)
+                        .unwrap_or_default()
+                        .to_string(),
                     before: before_text,
                     after,
                     offset,

@@ -12,7 +12,7 @@ use abi::thread_flags::FPU_DISABLED;
 use abi::{MessageInfo, Syscall, WORD_BITS};
 use userlib::arch::{Registers, syscall};
 use userlib::cap::{
-    AsidControl, AsidPool, Attributes, CNode, Endpoint, Notification, Reply, SchedContext,
+    AsidControl, AsidPool, Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext,
     SchedParameters, Slot, Tcb, Untyped, VSpace,
 };
 use userlib::time::Clock;
@@ -27,6 +27,7 @@ tests![
     spaces_of_several_levels,
     no_space,
     other_objects,
+    memory_that_looks_like_an_endpoint,
     without_write,
     without_grant,
     no_receiver,
@@ -263,6 +264,28 @@ fn other_objects(test: &mut Test) -> Outcome {
     Ok(())
 }
 
+/// The page has the word of an endpoint in each state everywhere, and the upper bits of its address are rights
+/// where these are in the same word.
+fn memory_that_looks_like_an_endpoint(test: &mut Test) -> Outcome {
+    const ADDRESS: usize = 0x9000_0000;
+    const WORDS: usize = (1 << abi::sizes::PAGE_BITS) / size_of::<usize>();
+    let (frame, vspace): (Frame, VSpace) = (test.create()?, test.vspace);
+    let (rights, attributes) = (Rights::READ_WRITE, Attributes::NORMAL);
+    vspace.map(&mut test.allocator, frame, ADDRESS, rights, attributes)?;
+    for state in 0..8 {
+        for index in 0..WORDS {
+            // SAFETY: this function has just mapped the page.
+            unsafe { (ADDRESS as *mut usize).add(index).write_volatile(state) };
+        }
+        test.spawn(ABOVE, move || {
+            syscall::call(frame.0, Message::empty(0));
+            note('c');
+        })?;
+    }
+    check_eq!(noted(), "cccccccc");
+    Ok(())
+}
+
 fn without_write(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     serve(test, endpoint, ABOVE, 's')?;
@@ -358,13 +381,18 @@ fn receivers_of_equal_priority(test: &mut Test) -> Outcome {
 }
 
 fn receivers_of_lower_priority(test: &mut Test) -> Outcome {
-    // Each serves one call. The order of their arrival decides about the places in the queue.
-    for order in ["xy", "yx", "xyz", "zyx", "yxz", "xyzw", "wzyx", "zxwy"] {
+    // Each serves one call. The order of their arrival and the bits of their priorities decide about the
+    // places in the queue's tree, which has branches for priorities below 128 and from there on.
+    const ORDERS: [&str; 8] = ["xy", "yx", "xyz", "zyx", "yxz", "xyzw", "wzyx", "zxwy"];
+    for (order, base) in ORDERS
+        .iter()
+        .flat_map(|order| [(*order, ABOVE + 1), (*order, 200)])
+    {
         let endpoint: Endpoint = test.create()?;
         for letter in order.chars() {
             let priority = "xyzw".find(letter).unwrap_or_default() as u8;
             let reply: Reply = test.create()?;
-            test.spawn_passive(ABOVE + 1 + priority, move || {
+            test.spawn_passive(base + priority, move || {
                 endpoint.recv(reply);
                 note(letter);
                 reply.send(Message::empty(0));
@@ -375,7 +403,7 @@ fn receivers_of_lower_priority(test: &mut Test) -> Outcome {
             client(test, ABOVE, endpoint)?;
         }
         let expected = ["ycxc", "zcycxc", "wczcycxc"][order.len() - 2];
-        check!(noted() == expected, "{order}: {:?}", noted());
+        check!(noted() == expected, "{order} from {base}: {:?}", noted());
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 mod compare;
 mod criticality;
 mod delay;
+mod hardening;
 mod measurement;
 mod profile;
 mod reference;
@@ -141,7 +142,7 @@ pub(crate) fn examine(
         counted: Counted::Instructions,
     };
     let measured = bench.measure_with_sizes()?;
-    let before = reference::read(workspace, &platform.name)?;
+    let before = reference::read(workspace, &platform.name, &arguments.hardening)?;
     let mut complaints = worse(&before, &measured, tools.toolchain.version(), true);
     complaints.extend(delay::complaints(&measured));
     complaints.extend(scaling::examine(&bench)?);
@@ -225,7 +226,11 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
     }
     let before = match &arguments.compare {
         None => None,
-        Some(None) => Some(reference::read(bench.workspace, name)?),
+        Some(None) => Some(reference::read(
+            bench.workspace,
+            name,
+            &arguments.hardening,
+        )?),
         Some(Some(file)) => {
             let context = || format!("cannot use {}", file.display());
             let text = fs::read_to_string(file).with_context(context)?;
@@ -241,6 +246,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         reference::write(
             bench.workspace,
             name,
+            &arguments.hardening,
             &measured,
             bench.tools.toolchain.version(),
         )?;

@@ -199,6 +199,19 @@ impl Hardening {
         !self.attacks.is_empty()
     }
 
+    /// A short name: `none`, the attacks, or `all`.
+    pub(crate) fn name(&self) -> String {
+        let prefix = "harden-";
+        let attacks: Vec<_> = (self.features())
+            .map(|feature| feature.trim_start_matches(prefix))
+            .collect();
+        match &*attacks {
+            [] => "none".to_string(),
+            [_, _, _] => "all".to_string(),
+            some => some.join("-"),
+        }
+    }
+
     /// The features of the platform's crate.
     pub(crate) fn features(&self) -> impl Iterator<Item = &'static str> {
         [
@@ -394,7 +407,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub(crate) compare: Option<Option<PathBuf>>,
     /// Make the results the committed reference, and write them into the book.
-    #[arg(long, conflicts_with_all = ["kvm", "attacks"])]
+    #[arg(long, conflicts_with = "kvm")]
     pub(crate) write_reference: bool,
     /// Write the committed results into the book again; measure nothing.
     #[arg(long, conflicts_with_all = ["kvm", "write_reference", "compare", "json", "profile", "twice"])]

@@ -1,43 +1,54 @@
 //! Mutants of the fast paths in assembly: each omits one condition, and a test on the target must fail.
 //!
 //! They are generated from the sources, so that a new condition is a new mutant: each line without which the
-//! path is eligible more often, or takes the other of two branches. They are built in a copy of the
-//! repository.
+//! path is eligible more often, or takes the other of two branches. The kernel is built once, in a copy of
+//! the repository in which symbols mark these lines; a mutant is a change of a few bytes of the boot image.
 
+mod code;
 mod equivalent;
+mod journal;
 mod lines;
+mod marks;
+mod trial;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use anyhow::Context;
-use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
 
 use super::Run;
 use crate::Result;
-use crate::cli::AssureArguments;
+use crate::build::{self, Built, Request, RootTask, UserProfile};
+use crate::cli::{AssureArguments, Hardening, Kernel};
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
+use crate::setup::{self, BuildTools};
+use crate::system::System;
 use crate::ui::Step;
 use crate::workspace::Workspace;
+use journal::Journal;
+use marks::Marked;
+use trial::{Trial, Verdict};
 
-/// The tests to run; a mutant that breaks everything fails any of them.
-const TESTS: &str = "fast_path";
-/// A run of these tests takes a few seconds; this is the timeout of a mutant that hangs.
-const PATIENCE: &str = "100";
+/// The variable that selects tests for their compilation, and the tests; a mutant that breaks everything
+/// fails any of them.
+const FILTER: (&str, &str) = ("ESCAPEMENT_TEST_FILTER", "fast_path");
 
-/// A change of a line.
+/// A change of one instruction.
 pub(super) struct Mutant {
-    /// The file, relative to the repository.
-    file: PathBuf,
+    /// The file, without folder and extension.
+    file: String,
+    /// For an instruction of a macro, the file that uses the macro.
+    user: String,
     /// Its line, from 0.
     line: usize,
+    /// The instruction before it.
+    previous: String,
     /// The old text.
     before: String,
     /// The new text.
     after: String,
+    /// The place in the boot image that changes, and the new code.
+    offset: usize,
+    code: Vec<u8>,
 }
 
 /// The results of the mutants.
@@ -45,65 +56,65 @@ pub(super) struct Mutant {
 pub(super) struct Account {
     pub(super) platform: String,
     pub(super) caught: usize,
-    /// Mutants that do not assemble.
-    pub(super) unviable: Vec<String>,
     /// Mutants that no test detected.
     pub(super) missed: Vec<String>,
     /// Mutants that no test can detect, with the reason.
     pub(super) equivalent: Vec<String>,
 }
 
-/// The result of a run of the tests.
-enum Verdict {
-    Passed,
-    /// The first test that failed, or how the run ended.
-    Failed(String),
-    /// No test ran.
-    NotBuilt,
-}
-
-/// Tries all mutants of a platform's fast paths, of single-core or multicore kernels.
+/// Tries all mutants of a platform's fast paths, of single-core or multicore kernels. An interrupted run is
+/// continued by the next one.
 pub(super) fn all(run: &Run<'_>, arguments: &AssureArguments) -> Result<Account> {
     let platform = Platform::load(run.workspace, &arguments.platform)?;
     platform.require(arguments.cores)?;
-    let several = arguments.cores.are_several();
     let folder = folder(&platform.target);
-    let copy = Copy::make(run)?;
     let supervisor = Supervisor::new()?;
+    let copy = copy(run, folder)?;
+    let built = build(&copy, &setup::build_tools()?, &platform, arguments)?;
+    let marked = Marked::read(&built)?;
+    let image = run.folder.join(format!("{}-mutant", platform.name));
+    let mut trial = Trial::new(&platform, arguments.cores, &image, &supervisor)?;
     let mut account = Account {
         platform: platform.name.clone(),
         ..Account::default()
     };
     let step = Step::begin("running the tests without a mutant");
-    match copy.test(arguments)? {
+    match trial.run(&marked.image)? {
         Verdict::Passed => {}
         Verdict::Failed(how) => anyhow::bail!("the tests fail without a mutant: {how}"),
-        Verdict::NotBuilt => anyhow::bail!("the tests cannot be built"),
+        Verdict::Interrupted => return Ok(account),
     }
     drop(step);
+    trial.limit();
+    let mut journal = Journal::open(&run.folder, arguments, &marked.image)?;
     let only = arguments.only.as_deref().unwrap_or_default();
-    for mutant in mutants(run.workspace, folder, several)? {
+    for mutant in marked.mutants(run.workspace, folder)? {
         let name = mutant.name();
-        if supervisor.interrupted() || !name.contains(only) {
+        if !name.contains(only) {
             continue;
         }
-        if let Some(reason) = equivalent::reason(&mutant) {
+        if let Some(reason) = equivalent::reason(folder, &mutant) {
             account.equivalent.push(format!("`{name}`: {reason}"));
             continue;
         }
         let step = Step::begin(&name);
-        match copy.with(&mutant, arguments)? {
-            Verdict::Failed(how) => {
+        let detected = match journal.detected(&name) {
+            Some(how) => Some(how),
+            None => match trial.run(&marked.with(&mutant))? {
+                Verdict::Passed => None,
+                Verdict::Failed(how) => Some(how),
+                Verdict::Interrupted => break,
+            },
+        };
+        match detected {
+            Some(how) => {
+                step.say(&format!("    detected: {how}"));
+                journal.add(&name, &how)?;
                 account.caught += 1;
-                step.say(&format!("    noticed: {how}"));
             }
-            Verdict::Passed => {
+            None => {
                 step.say("    MISSED");
                 account.missed.push(name);
-            }
-            Verdict::NotBuilt => {
-                step.say("    no program");
-                account.unviable.push(name);
             }
         }
     }
@@ -119,107 +130,66 @@ fn folder(target: &str) -> &'static str {
     }
 }
 
-/// All mutants of the files in a folder.
-fn mutants(workspace: &Workspace, folder: &str, several: bool) -> Result<Vec<Mutant>> {
-    let mut names: Vec<_> = fs::read_dir(workspace.path(folder))?
-        .flatten()
-        .map(|entry| Path::new(folder).join(entry.file_name()))
-        .filter(|path| path.extension().is_some_and(|end| end == "s"))
-        .collect();
-    names.sort();
-    let mut mutants = Vec::new();
-    for file in names {
-        let text = fs::read_to_string(workspace.path(&file))?;
-        for (line, before, after) in lines::changes(&text, several) {
-            let file = file.clone();
-            mutants.push(Mutant {
-                file,
-                line,
-                before,
-                after,
-            });
+/// Copies the repository, with marks in the assembly in `folder`, or updates an older copy: unchanged files
+/// are not built again. It has a target folder of its own.
+fn copy(run: &Run<'_>, folder: &str) -> Result<Workspace> {
+    let copy = Workspace::at(&run.folder.join("assembly"));
+    for file in run.workspace.files()? {
+        let mut text = fs::read(run.workspace.path(&file))?;
+        if file.starts_with(folder) && file.extension().is_some_and(|end| end == "s") {
+            text = marks::insert(&stem(&file), &String::from_utf8(text)?).into_bytes();
         }
+        let to = copy.path(&file);
+        if fs::read(&to).is_ok_and(|there| there == text) {
+            continue;
+        }
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(to, text)?;
     }
-    Ok(mutants)
+    Ok(copy)
+}
+
+/// A file's name without extension.
+fn stem(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
+/// Builds the tests.
+fn build(
+    copy: &Workspace,
+    tools: &BuildTools,
+    platform: &Platform,
+    arguments: &AssureArguments,
+) -> Result<Built> {
+    let request = Request {
+        platform,
+        kernel: Kernel::Debug,
+        abi: &platform.timer,
+        cores: arguments.cores,
+        hardening: &Hardening::default(),
+        log: None,
+        root_task: RootTask::System(&System::target_tests(copy)?),
+        bare: false,
+        user_profile: UserProfile::Tests,
+        environment: &[FILTER],
+    };
+    build::build(copy, tools, &request)
 }
 
 impl Mutant {
     fn name(&self) -> String {
-        let file = self.file.display();
-        let after = if self.after.is_empty() {
-            "nothing"
-        } else {
-            &self.after
+        let after = match &*self.after {
+            "" => "nothing",
+            after => after,
         };
-        format!("{file}:{}: {after} for {}", self.line + 1, self.before)
-    }
-}
-
-/// A copy of the repository, with a target folder of its own.
-struct Copy {
-    workspace: Workspace,
-}
-
-impl Copy {
-    /// Makes a copy, or updates an older one: unchanged files are not built again.
-    fn make(run: &Run<'_>) -> Result<Self> {
-        let workspace = Workspace::at(&run.folder.join("assembly"));
-        for file in run.workspace.files()? {
-            let (from, to) = (run.workspace.path(&file), workspace.path(&file));
-            let text = fs::read(&from)?;
-            if fs::read(&to).is_ok_and(|there| there == text) {
-                continue;
-            }
-            if let Some(parent) = to.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            fs::write(to, text)?;
-        }
-        Ok(Self { workspace })
-    }
-
-    /// The result of the tests for a mutant.
-    fn with(&self, mutant: &Mutant, arguments: &AssureArguments) -> Result<Verdict> {
-        let path = self.workspace.path(&mutant.file);
-        let text = fs::read_to_string(&path)?;
-        let mut lines: Vec<_> = text.lines().collect();
-        let changed = lines[mutant.line].replace(&mutant.before, &mutant.after);
-        lines[mutant.line] = &changed;
-        fs::write(&path, lines.join("\n") + "\n")?;
-        let verdict = self.test(arguments);
-        fs::write(&path, text)?;
-        verdict
-    }
-
-    /// Builds and runs the tests in the copy, with this tool, until one fails.
-    fn test(&self, arguments: &AssureArguments) -> Result<Verdict> {
-        let errors = self.workspace.path("target/errors.log");
-        let mut child = Command::new(std::env::current_exe()?)
-            .args(["test", "--filter", TESTS, "--timeout", PATIENCE])
-            .args(["--platform", &arguments.platform])
-            .args(["--smp", &arguments.cores.count.to_string()])
-            .env("CARGO_MANIFEST_DIR", self.workspace.path("xtask"))
-            .env_remove("CARGO_TARGET_DIR")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(fs::File::create(&errors)?)
-            .spawn()
-            .context("cannot start the tests")?;
-        let console = child.stdout.take().context("the console is not a pipe")?;
-        let failed = |line: &String| line.contains("FAILED") || line.contains("panicked");
-        let mut lines = BufReader::new(console).lines().map_while(|line| line.ok());
-        let first = lines.find(failed);
-        if first.is_some() {
-            kill_process(Pid::from_child(&child), Signal::INT)?;
-        }
-        lines.for_each(drop);
-        let passed = child.wait()?.success();
-        let booted = fs::read_to_string(&errors)?.contains("running ");
-        Ok(match first {
-            Some(line) => Verdict::Failed(line),
-            None if passed => Verdict::Passed,
-            None if booted => Verdict::Failed("the run did not come to its end".to_string()),
-            None => Verdict::NotBuilt,
-        })
+        let user = match self.user == self.file {
+            true => String::new(),
+            false => format!(" in {}.s", self.user),
+        };
+        let line = self.line + 1;
+        format!("{}.s:{line}: {after} for {}{user}", self.file, self.before)
     }
 }

@@ -111,18 +111,15 @@ fn body(run: &Run<'_>, results: &Results, images: &str) -> String {
     if let Some(assembly) = &results.assembly {
         let _ = writeln!(
             text,
-            "Mutants of the fast paths in assembly ({}): {} noticed, {} missed; {} do the same, {} \
-             cannot be built.\n",
+            "Mutants of the fast paths in assembly ({}): {} detected, {} missed, {} equivalent.\n",
             assembly.platform,
             assembly.caught,
             assembly.missed.len(),
             assembly.equivalent.len(),
-            assembly.unviable.len(),
         );
         for (what, names) in [
             ("missed", &assembly.missed),
-            ("the same", &assembly.equivalent),
-            ("not built", &assembly.unviable),
+            ("equivalent", &assembly.equivalent),
         ] {
             for name in names {
                 let _ = writeln!(text, "- {what}: {name}");

@@ -5,9 +5,11 @@
 //! the requested one is identified by its measured length.
 
 mod debugger;
+mod serialising;
 mod trace;
 
 use std::fmt::Write;
+use std::fs;
 
 use anyhow::Context;
 
@@ -16,6 +18,7 @@ use super::measurement::Measurement;
 use super::run::Bench;
 use crate::Result;
 use crate::build::Built;
+use crate::image::elf::Executable;
 use crate::symbols::Symbols;
 pub(super) use trace::{Runs, Trace};
 
@@ -38,6 +41,10 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     })?;
     let symbols = Symbols::read(&built.kernel)?;
     println!("{one}: {} instructions in the kernel\n", path.len());
+    let kernel = Executable::parse(&fs::read(&built.kernel)?)?;
+    if let Some(counts) = serialising::count(path, &kernel) {
+        println!("serialising instructions: {counts}\n");
+    }
     show_path(path, &symbols);
     Ok(())
 }

@@ -3,17 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 
 use super::measurement::{self, Measurement, number};
-use super::{criticality, delay, scaling, speed};
+use super::{criticality, delay, hardening, scaling, speed};
 use crate::Result;
+use crate::cli::Hardening;
 use crate::workspace::Workspace;
 
 /// The folder of the files.
 const FOLDER: &str = "benches/reference";
+/// In it, the folder of the results of hardened kernels: a folder for each platform.
+const HARDENED: &str = "hardened";
+/// The platform whose hardened kernels are shown in the book, its kernels in the order of the columns, and the
+/// page.
+const HARDENED_KERNELS: (&str, [&str; 4]) = ("pc99", ["meltdown", "spectre", "mds", "all"]);
+const HARDENED_PAGE: &str = "docs/src/reference/hardware-attacks.md";
 /// The pages of the book that show results, and the functions that write them.
 const PAGES: [(&str, Show); 4] = [
     ("docs/src/reference/benchmarks.md", tables),
@@ -40,13 +47,26 @@ type Show = fn(&[Platform]) -> String;
 /// Draws the results of one platform as a plot.
 type Draw = fn(&str, &[Measurement]) -> Option<String>;
 
-fn file(workspace: &Workspace, platform: &str) -> PathBuf {
-    workspace.path(FOLDER).join(format!("{platform}.json"))
+fn file(workspace: &Workspace, platform: &str, hardening: &Hardening) -> PathBuf {
+    let folder = workspace.path(FOLDER);
+    if hardening.is_wanted() {
+        let name = hardening.name();
+        folder
+            .join(HARDENED)
+            .join(platform)
+            .join(format!("{name}.json"))
+    } else {
+        folder.join(format!("{platform}.json"))
+    }
 }
 
 /// The results of `platform`.
-pub(super) fn read(workspace: &Workspace, platform: &str) -> Result<Vec<Measurement>> {
-    let path = file(workspace, platform);
+pub(super) fn read(
+    workspace: &Workspace,
+    platform: &str,
+    hardening: &Hardening,
+) -> Result<Vec<Measurement>> {
+    let path = file(workspace, platform, hardening);
     let context = || format!("cannot use the reference {}", workspace.display(&path));
     let text = fs::read_to_string(&path).with_context(context)?;
     measurement::parse_list(&text).with_context(context)
@@ -56,6 +76,7 @@ pub(super) fn read(workspace: &Workspace, platform: &str) -> Result<Vec<Measurem
 pub(super) fn write(
     workspace: &Workspace,
     platform: &str,
+    hardening: &Hardening,
     measured: &[Measurement],
     compiler: &str,
 ) -> Result<()> {
@@ -64,10 +85,12 @@ pub(super) fn write(
         one.compiler = Some(compiler.to_string());
     }
     let is_measured = |suite: &str| measured.iter().any(|one| one.suite == suite);
-    let old = read(workspace, platform).unwrap_or_default();
+    let old = read(workspace, platform, hardening).unwrap_or_default();
     list.extend(old.into_iter().filter(|one| !is_measured(&one.suite)));
-    let path = file(workspace, platform);
-    fs::create_dir_all(workspace.path(FOLDER))?;
+    let path = file(workspace, platform, hardening);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
     fs::write(&path, measurement::format_list(&list)?)
         .with_context(|| format!("cannot write {}", workspace.display(&path)))
 }
@@ -95,11 +118,15 @@ pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
 fn book(workspace: &Workspace) -> Result<Vec<(String, String)>> {
     let all = all(workspace)?;
     let mut files = Vec::new();
-    for (path, show) in PAGES {
+    let mut pages: Vec<_> = (PAGES.iter())
+        .map(|(path, show)| (*path, show(&all)))
+        .collect();
+    pages.push((HARDENED_PAGE, hardening::page(&hardened(workspace, &all)?)));
+    for (path, shown) in pages {
         let old = fs::read_to_string(workspace.path(path));
         let old = old.with_context(|| format!("cannot read {path}"))?;
         let head = old.split_once(MARK).map_or(&*old, |(head, _)| head);
-        files.push((path.to_string(), format!("{head}{MARK}{}", show(&all))));
+        files.push((path.to_string(), format!("{head}{MARK}{shown}")));
     }
     for (name, measured) in &all {
         for (path, draw) in PLOTS {
@@ -116,14 +143,31 @@ fn all(workspace: &Workspace) -> Result<Vec<Platform>> {
         .flatten()
         .filter_map(|entry| {
             let name = entry.ok()?.file_name();
-            Some(Path::new(&name).file_stem()?.to_str()?.to_string())
+            let name = name.to_str()?.strip_suffix(".json")?;
+            Some(name.to_string())
         })
         .collect();
     names.sort_unstable();
     names
         .into_iter()
-        .map(|name| Ok((name.clone(), read(workspace, &name)?)))
+        .map(|name| Ok((name.clone(), read(workspace, &name, &Hardening::default())?)))
         .collect()
+}
+
+/// The results of the plain kernel and of the hardened ones that have some.
+fn hardened(workspace: &Workspace, all: &[Platform]) -> Result<Vec<Platform>> {
+    let (platform, names) = HARDENED_KERNELS;
+    let mut kernels = Vec::new();
+    if let Some((_, plain)) = all.iter().find(|(name, _)| name == platform) {
+        kernels.push(("none".to_string(), plain.clone()));
+    }
+    let folder = workspace.path(FOLDER).join(HARDENED).join(platform);
+    for name in names {
+        if let Ok(text) = fs::read_to_string(folder.join(format!("{name}.json"))) {
+            kernels.push((name.to_string(), measurement::parse_list(&text)?));
+        }
+    }
+    Ok(kernels)
 }
 
 /// Whether the page of all suites shows a result. Some suites have pages of their own.

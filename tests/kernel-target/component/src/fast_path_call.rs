@@ -1,15 +1,20 @@
 //! Cases in which the fast paths of Call are not eligible: a passive server waits, and all but one condition
 //! of the fast path holds. The effect must be that of the slow path.
 
-use crate::support::arch::{fill_fpu, fpu_holds};
+use crate::support::arch::{SECOND_CALL, bare_registers, call_twice, fill_fpu, fpu_holds};
 use crate::support::events::{forget, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, Test, Watched, ms};
+use crate::support::protocol::names;
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, Watched, ms};
 use crate::{check, check_eq};
 use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
+use abi::sizes::ASID_POOL_BITS;
 use abi::thread_flags::FPU_DISABLED;
 use abi::{MessageInfo, Syscall, WORD_BITS};
 use userlib::arch::{Registers, syscall};
-use userlib::cap::{CNode, Endpoint, Notification, Reply, SchedContext, SchedParameters, VSpace};
+use userlib::cap::{
+    AsidControl, AsidPool, Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext,
+    SchedParameters, Slot, Tcb, Untyped, VSpace,
+};
 use userlib::time::Clock;
 use userlib::{CPtr, Fault, Message, Received, Rights, Thread, ipc_buffer, syscall};
 
@@ -22,6 +27,7 @@ tests![
     spaces_of_several_levels,
     no_space,
     other_objects,
+    memory_that_looks_like_an_endpoint,
     without_write,
     without_grant,
     no_receiver,
@@ -35,6 +41,8 @@ tests![
     a_release_that_the_timer_does_not_tell,
     a_release_that_the_timer_need_not_tell,
     another_address_space,
+    an_address_space_without_its_identifier,
+    another_address_space_without_an_identifier,
     callers_without_floating_point,
     servers_without_floating_point,
     thresholds,
@@ -256,6 +264,28 @@ fn other_objects(test: &mut Test) -> Outcome {
     Ok(())
 }
 
+/// The page has the word of an endpoint in each state everywhere, and the upper bits of its address are rights
+/// where these are in the same word.
+fn memory_that_looks_like_an_endpoint(test: &mut Test) -> Outcome {
+    const ADDRESS: usize = 0x9000_0000;
+    const WORDS: usize = (1 << abi::sizes::PAGE_BITS) / size_of::<usize>();
+    let (frame, vspace): (Frame, VSpace) = (test.create()?, test.vspace);
+    let (rights, attributes) = (Rights::READ_WRITE, Attributes::NORMAL);
+    vspace.map(&mut test.allocator, frame, ADDRESS, rights, attributes)?;
+    for state in 0..8 {
+        for index in 0..WORDS {
+            // SAFETY: this function has just mapped the page.
+            unsafe { (ADDRESS as *mut usize).add(index).write_volatile(state) };
+        }
+        test.spawn(ABOVE, move || {
+            syscall::call(frame.0, Message::empty(0));
+            note('c');
+        })?;
+    }
+    check_eq!(noted(), "cccccccc");
+    Ok(())
+}
+
 fn without_write(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     serve(test, endpoint, ABOVE, 's')?;
@@ -351,25 +381,29 @@ fn receivers_of_equal_priority(test: &mut Test) -> Outcome {
 }
 
 fn receivers_of_lower_priority(test: &mut Test) -> Outcome {
-    for count in 2..=4 {
+    // Each serves one call. The order of their arrival and the bits of their priorities decide about the
+    // places in the queue's tree, which has branches for priorities below 128 and from there on.
+    const ORDERS: [&str; 8] = ["xy", "yx", "xyz", "zyx", "yxz", "xyzw", "wzyx", "zxwy"];
+    for (order, base) in ORDERS
+        .iter()
+        .flat_map(|order| [(*order, ABOVE + 1), (*order, 200)])
+    {
         let endpoint: Endpoint = test.create()?;
-        // Each serves one call. Threads of higher priority come later, so the earlier ones are below them.
-        for (letter, priority) in [('x', 1), ('y', 2), ('z', 3), ('w', 4)]
-            .into_iter()
-            .take(count)
-        {
+        for letter in order.chars() {
+            let priority = "xyzw".find(letter).unwrap_or_default() as u8;
             let reply: Reply = test.create()?;
-            test.spawn_passive(ABOVE + priority, move || {
+            test.spawn_passive(base + priority, move || {
                 endpoint.recv(reply);
                 note(letter);
                 reply.send(Message::empty(0));
             })?;
         }
         forget();
-        for _ in 0..count {
+        for _ in order.chars() {
             client(test, ABOVE, endpoint)?;
         }
-        check_eq!(noted(), ["ycxc", "zcycxc", "wczcycxc"][count - 2]);
+        let expected = ["ycxc", "zcycxc", "wczcycxc"][order.len() - 2];
+        check!(noted() == expected, "{order} from {base}: {:?}", noted());
     }
     Ok(())
 }
@@ -489,6 +523,117 @@ fn another_address_space(test: &mut Test) -> Outcome {
     check!(matches!(fault, Some(Fault::Memory { .. })), "{fault:?}");
     check_eq!(noted(), "");
     Ok(())
+}
+
+/// A bare thread in an address space of its own.
+pub(crate) struct Elsewhere {
+    pub(crate) tcb: Tcb,
+    pub(crate) space: VSpace,
+    pub(crate) sched_context: SchedContext,
+    pub(crate) faults: Endpoint,
+    registers: userlib::cap::Registers,
+    /// It gets a signal if the thread continues after its system call.
+    continued: Notification,
+}
+
+impl Elsewhere {
+    /// Makes a thread that makes one system call. `pool` gets the pool of its address space's identifier.
+    pub(crate) fn new(
+        test: &mut Test,
+        pool: Slot,
+        call: Syscall,
+        cap: CPtr,
+        reply: CPtr,
+    ) -> Outcome<Self> {
+        const PROGRAM: usize = 0x9000_0000;
+        const BYTES: usize = 32;
+        let memory: Untyped = test.create_sized(ASID_POOL_BITS)?;
+        let control: AsidControl = test.startup.capability(names::ASID_CONTROL);
+        control.make_pool(memory, pool)?;
+        let space: VSpace = test.create()?;
+        AsidPool(CPtr(pool.index)).assign(space)?;
+
+        let (frame, page) = test.create_page()?;
+        let code = call_twice as *const u8;
+        // SAFETY: the program has at most as many bytes, and others follow.
+        unsafe { core::ptr::copy_nonoverlapping(code, page as *mut u8, BYTES) };
+        #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
+        frame.cache(userlib::cap::CacheOperation::UnifyInstruction, 0, BYTES)?;
+        let copy = test.copy(frame)?;
+        let (rights, attributes) = (Rights::READ_WRITE, Attributes::NORMAL);
+        space.map(&mut test.allocator, copy, PROGRAM, rights, attributes)?;
+
+        let (tcb, faults): (Tcb, Endpoint) = (test.create()?, test.create()?);
+        let cnode = test.allocator.cnode();
+        tcb.set_space(faults, cnode, 0, space)?;
+        let sched_context = test.create_sched_context(&SLICE)?;
+        tcb.set_sched_params(test.tcb, 0, ABOVE, sched_context, faults)?;
+        let continued: Notification = test.create()?;
+        let mut registers = bare_registers(call_twice, call, cap);
+        registers.0[SECOND_CALL.0] = Syscall::Send.number();
+        registers.0[SECOND_CALL.1] = test.badge(continued, 1)?.0.0;
+        registers.0[abi::registers::PC] = PROGRAM;
+        registers.0[abi::registers::REPLY] = reply.0;
+        Ok(Self {
+            tcb,
+            space,
+            sched_context,
+            faults,
+            registers,
+            continued,
+        })
+    }
+
+    /// Lets it run until it waits.
+    pub(crate) fn start(&self, test: &mut Test) -> Outcome {
+        self.tcb.write_registers(true, &self.registers)?;
+        Ok(test.let_others_run()?)
+    }
+
+    /// An address space with the same contents, without an identifier.
+    pub(crate) fn lost_space(test: &mut Test) -> Outcome<VSpace> {
+        let pool = test.empty_slot()?;
+        let other = Self::new(test, pool, Syscall::Wait, CPtr::NULL, CPtr::NULL)?;
+        pool.delete()?;
+        Ok(other.space)
+    }
+
+    /// Checks that it has run into a fault of memory at once.
+    #[track_caller]
+    pub(crate) fn check_fault(&self, test: &mut Test) -> Outcome {
+        let answer: Reply = test.create()?;
+        let received = self.faults.nb_recv(answer);
+        let message = received.and_then(|received| received.message);
+        let fault = message.map(|message| Fault::from_message(&message));
+        check!(matches!(fault, Some(Fault::Memory { .. })), "{fault:?}");
+        check_eq!(self.continued.poll(), 0);
+        Ok(())
+    }
+}
+
+/// The server's address space loses its identifier while the server waits.
+fn an_address_space_without_its_identifier(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let pool = test.empty_slot()?;
+    let server = Elsewhere::new(test, pool, Syscall::Recv, endpoint.0, reply.0)?;
+    server.start(test)?;
+    server.sched_context.unbind()?;
+    pool.delete()?;
+    client(test, ABOVE, endpoint)?;
+    server.check_fault(test)
+}
+
+/// The server gets an address space that had already lost its identifier when the server last ran.
+fn another_address_space_without_an_identifier(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let (lost, cnode) = (Elsewhere::lost_space(test)?, test.allocator.cnode());
+    let pool = test.empty_slot()?;
+    let server = Elsewhere::new(test, pool, Syscall::Recv, endpoint.0, reply.0)?;
+    server.start(test)?;
+    server.sched_context.unbind()?;
+    server.tcb.set_space(server.faults, cnode, 0, lost)?;
+    client(test, ABOVE, endpoint)?;
+    server.check_fault(test)
 }
 
 fn callers_without_floating_point(test: &mut Test) -> Outcome {

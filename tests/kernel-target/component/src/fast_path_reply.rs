@@ -1,17 +1,23 @@
 //! Cases in which the fast paths of ReplyRecv are not eligible: a passive server answers, and all but one
 //! condition of the fast path holds. The effect must be that of the slow path.
 
+use crate::fast_path_call::Elsewhere;
+use crate::support::arch::{fill_fpu, fpu_holds};
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, SLICE, Test};
+use crate::support::{ABOVE, Outcome, SLICE, Test, ms};
 use crate::{check, check_eq};
-use abi::WORD_BITS;
 use abi::endpoint_flags::TELL_BUDGET;
-use userlib::cap::{Endpoint, Notification, Reply, SchedContext};
-use userlib::{CPtr, Error, Fault, Message, Rights, Thread, ipc_buffer, syscall};
+use abi::thread_flags::FPU_DISABLED;
+use abi::{Syscall, WORD_BITS};
+use userlib::cap::{CNode, Endpoint, Notification, Reply, SchedContext, SchedParameters, VSpace};
+use userlib::time::Clock;
+use userlib::{CPtr, Capability, Error, Fault, Message, Rights, Thread, ipc_buffer, syscall};
 
 tests![
     capabilities,
     addresses_with_another_guard,
+    spaces_of_several_levels,
+    no_space,
     notifications,
     without_read,
     other_objects_for_replies,
@@ -25,8 +31,15 @@ tests![
     callers_with_other_time,
     time_that_is_not_lent,
     time_that_was_lent_before,
+    callers_that_lost_their_time,
     answers_along_a_chain,
     another_ready_thread,
+    a_release_that_the_timer_does_not_tell,
+    another_address_space,
+    an_address_space_without_its_identifier,
+    another_address_space_without_an_identifier,
+    clients_without_floating_point,
+    servers_without_floating_point,
 ];
 
 fn empty(label: usize) -> Message {
@@ -62,33 +75,75 @@ impl Server {
         })?)
     }
 
-    /// Starts a server that answers the first message by another ReplyRecv, which must end in a fault.
-    /// `source` and `reply` are the endpoint and reply object that it names, and `wrong` is the address in
-    /// the fault message.
-    fn expect_fault(test: &mut Test, source: CPtr, reply: CPtr, wrong: CPtr) -> Outcome {
+    /// Starts a server that answers the first message by another ReplyRecv, which must end in a fault. `how`
+    /// gets its endpoint and reply object.
+    fn expect_fault(
+        test: &mut Test,
+        how: impl FnOnce(&mut Test, Endpoint, Reply) -> Outcome<Wrong>,
+    ) -> Outcome {
         let (endpoint, own): (Endpoint, Reply) = (test.create()?, test.create()?);
         let (faults, answer): (Endpoint, Reply) = (test.create()?, test.create()?);
-        let at = |given: CPtr, own: CPtr| if given == CPtr::NULL { own } else { given };
-        let (source, reply) = (at(source, endpoint.0), at(reply, own.0));
+        let wrong = how(test, endpoint, own)?;
+        let (source, reply) = (wrong.source, wrong.reply);
         let work = move || {
             endpoint.recv(own);
             note('s');
             syscall::reply_recv(source, empty(0), reply);
             note('x');
         };
-        test.spawn_passive_with(ABOVE, faults, work)?;
+        let server = test.spawn_passive_with(ABOVE, faults, work)?;
+        if let Some(root) = wrong.root {
+            server.tcb.set_space(faults, root, 0, test.vspace)?;
+            if wrong.is_root_deleted {
+                test.slot(root).revoke()?;
+            }
+        }
         client(test, endpoint)?;
         let message = faults.nb_recv(answer).and_then(|received| received.message);
         let fault = message.map(|message| Fault::from_message(&message));
         check!(
             matches!(
                 fault,
-                Some(Fault::Capability { address, receiving: true, .. }) if address == wrong.0
+                Some(Fault::Capability { address, receiving: true, .. }) if address == wrong.address.0
             ),
             "{fault:?}"
         );
         check!(!noted().contains("x"));
         Ok(())
+    }
+}
+
+/// A wrong ReplyRecv.
+struct Wrong {
+    /// The named endpoint and reply object.
+    source: CPtr,
+    reply: CPtr,
+    /// The address in the fault message.
+    address: CPtr,
+    /// The server's CSpace, if not that of the test.
+    root: Option<CNode>,
+    is_root_deleted: bool,
+}
+
+impl Wrong {
+    fn source(source: impl Capability, reply: Reply) -> Self {
+        Self {
+            source: source.cptr(),
+            reply: reply.0,
+            address: source.cptr(),
+            root: None,
+            is_root_deleted: false,
+        }
+    }
+
+    fn reply(endpoint: Endpoint, reply: impl Capability) -> Self {
+        Self {
+            source: endpoint.0,
+            reply: reply.cptr(),
+            address: reply.cptr(),
+            root: None,
+            is_root_deleted: false,
+        }
     }
 }
 
@@ -130,11 +185,45 @@ fn capabilities(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Only for the reply object: the endpoint's address is looked up as for Call.
 fn addresses_with_another_guard(test: &mut Test) -> Outcome {
-    let reply: Reply = test.create()?;
-    let wrong = CPtr(reply.0.0 | 1 << (WORD_BITS - 1));
-    Server::expect_fault(test, CPtr::NULL, wrong, wrong)
+    let with_guard = |cap: CPtr| CPtr(cap.0 | 1 << (WORD_BITS - 1));
+    Server::expect_fault(test, |_, endpoint, reply| {
+        Ok(Wrong::source(with_guard(endpoint.0), reply))
+    })?;
+    Server::expect_fault(test, |_, endpoint, reply| {
+        Ok(Wrong::reply(endpoint, with_guard(reply.0)))
+    })
+}
+
+/// The table's four bits are the first of an address, and the other bits are left over: both addresses are
+/// those of an endpoint.
+fn spaces_of_several_levels(test: &mut Test) -> Outcome {
+    let far: Endpoint = test.create()?;
+    let table: CNode = test.create_sized(4)?;
+    Server::expect_fault(test, |test, endpoint, reply| {
+        for (index, cap) in [(0, far.0), (5, endpoint.0), (7, reply.0)] {
+            let slot = table.slot_of_table(index, 4);
+            slot.copy_from(test.slot(cap), Rights::ALL)?;
+        }
+        Ok(Wrong {
+            root: Some(table),
+            ..Wrong::reply(Endpoint(CPtr(5)), CPtr(7))
+        })
+    })
+}
+
+fn no_space(test: &mut Test) -> Outcome {
+    for address in [CPtr(0), CPtr(7)] {
+        let root: CNode = test.create_sized(4)?;
+        Server::expect_fault(test, |_, _, _| {
+            Ok(Wrong {
+                root: Some(root),
+                is_root_deleted: true,
+                ..Wrong::reply(Endpoint(address), address)
+            })
+        })?;
+    }
+    Ok(())
 }
 
 fn notifications(test: &mut Test) -> Outcome {
@@ -160,7 +249,7 @@ fn without_read(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let rights = Rights::WRITE.union(Rights::GRANT);
     let weak = test.restrict(endpoint, rights)?;
-    Server::expect_fault(test, weak.0, CPtr::NULL, weak.0)
+    Server::expect_fault(test, |_, _, reply| Ok(Wrong::source(weak, reply)))
 }
 
 fn other_objects_for_replies(test: &mut Test) -> Outcome {
@@ -168,7 +257,7 @@ fn other_objects_for_replies(test: &mut Test) -> Outcome {
         let notification: Notification = test.create()?;
         let badged = test.badge(notification, badge)?;
         badged.signal();
-        Server::expect_fault(test, CPtr::NULL, badged.0, badged.0)?;
+        Server::expect_fault(test, |_, endpoint, _| Ok(Wrong::reply(endpoint, badged)))?;
         check_eq!(notification.poll(), badge);
     }
     Ok(())
@@ -361,6 +450,30 @@ fn time_that_was_lent_before(test: &mut Test) -> Outcome {
     Ok(())
 }
 
+/// The same, and the second caller loses its own context meanwhile: it gets none by the answer.
+fn callers_that_lost_their_time(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let second = new_client(test, ABOVE, endpoint)?;
+    let server = test.spawn_passive(ABOVE, move || {
+        endpoint.recv(reply);
+        endpoint.reply_recv(empty(0), reply);
+        note('t');
+        check_eq!(second.sched_context.unbind(), Ok(()));
+        endpoint.reply_recv(empty(0), reply);
+    })?;
+    let first = client(test, endpoint)?;
+    check_eq!(noted(), "a");
+    let time = first.sched_context;
+    time.unbind()?;
+    time.bind(server.tcb)?;
+    second.start()?;
+    check_eq!(noted(), "at");
+    check_holder(time, server);
+    second.sched_context.bind(second.tcb)?;
+    check_eq!(noted(), "ata");
+    Ok(())
+}
+
 /// The inner server answers the outer caller. The donated context stays with the inner server.
 fn answers_along_a_chain(test: &mut Test) -> Outcome {
     let (outer, inner): (Endpoint, Endpoint) = (test.create()?, test.create()?);
@@ -394,5 +507,121 @@ fn another_ready_thread(test: &mut Test) -> Outcome {
     })?;
     new_client(test, ABOVE - 5, server.endpoint)?.start()?;
     check_eq!(noted(), "sma");
+    Ok(())
+}
+
+/// A thread is released between the priorities of server and client, soon after the answer.
+fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let startup = test.startup;
+    test.spawn_passive(ABOVE + 10, move || {
+        endpoint.recv(reply);
+        loop {
+            endpoint.reply_recv(empty(0), reply);
+        }
+    })?;
+    let time = SchedParameters::new(ms(1), ms(8));
+    let between = test.timed(ABOVE + 5, time, || {
+        syscall::yield_now();
+        note('m');
+    })?;
+    between.start()?;
+    let long = SchedParameters::new(ms(60), ms(60));
+    let caller = test.timed(ABOVE, long, move || {
+        endpoint.call(empty(0));
+        let clock = Clock::from_startup(startup);
+        let start = clock.now();
+        while clock.now() - start < ms(15) {}
+        note('c');
+    })?;
+    caller.start()?;
+    check_eq!(noted(), "mc");
+    Ok(())
+}
+
+/// The client gets another address space while it waits for the answer.
+fn another_address_space(test: &mut Test) -> Outcome {
+    let server = Server::new(test)?;
+    let (faults, answer): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let empty_space: VSpace = test.create()?;
+    test.asid_pool.assign(empty_space)?;
+    let (endpoint, cnode) = (server.endpoint, test.allocator.cnode());
+    let caller = test.thread_with(ABOVE, Some(SLICE), faults, move || {
+        endpoint.call(empty(0));
+        note('x');
+    })?;
+    server.start(test, move || {
+        let result = caller.tcb.set_space(faults, cnode, 0, empty_space);
+        check_eq!(result, Ok(()));
+    })?;
+    caller.start()?;
+    let message = faults.nb_recv(answer).and_then(|received| received.message);
+    let fault = message.map(|message| Fault::from_message(&message));
+    check!(matches!(fault, Some(Fault::Memory { .. })), "{fault:?}");
+    check_eq!(noted(), "s");
+    Ok(())
+}
+
+/// The client's address space loses its identifier while the client waits for the answer.
+fn an_address_space_without_its_identifier(test: &mut Test) -> Outcome {
+    let server = Server::new(test)?;
+    let pool = test.empty_slot()?;
+    server.start(test, move || check_eq!(pool.delete(), Ok(())))?;
+    let client = Elsewhere::new(test, pool, Syscall::Call, server.endpoint.0, CPtr::NULL)?;
+    client.start(test)?;
+    client.check_fault(test)?;
+    check_eq!(noted(), "s");
+    Ok(())
+}
+
+/// The client gets an address space that had already lost its identifier when the client last ran.
+fn another_address_space_without_an_identifier(test: &mut Test) -> Outcome {
+    let server = Server::new(test)?;
+    let (lost, cnode) = (Elsewhere::lost_space(test)?, test.allocator.cnode());
+    let (pool, endpoint) = (test.empty_slot()?, server.endpoint.0);
+    let client = Elsewhere::new(test, pool, Syscall::Call, endpoint, CPtr::NULL)?;
+    let (tcb, faults) = (client.tcb, client.faults);
+    server.start(test, move || {
+        check_eq!(tcb.set_space(faults, cnode, 0, lost), Ok(()));
+    })?;
+    client.start(test)?;
+    client.check_fault(test)?;
+    check_eq!(noted(), "s");
+    Ok(())
+}
+
+fn clients_without_floating_point(test: &mut Test) -> Outcome {
+    let server = Server::new(test)?;
+    let (faults, answer): (Endpoint, Reply) = (test.create()?, test.create()?);
+    server.start(test, || fill_fpu(7))?;
+    let endpoint = server.endpoint;
+    let caller = test.thread_with(ABOVE, Some(SLICE), faults, move || {
+        endpoint.call(empty(0));
+        note('c');
+        fill_fpu(3);
+        note('x');
+    })?;
+    caller.tcb.set_flags(0, FPU_DISABLED)?;
+    caller.start()?;
+    check_eq!(noted(), "sc");
+    check!(faults.nb_recv(answer).is_some());
+    Ok(())
+}
+
+fn servers_without_floating_point(test: &mut Test) -> Outcome {
+    let server = Server::new(test)?;
+    let thread = server.start(test, || {})?;
+    thread.tcb.set_flags(0, FPU_DISABLED)?;
+    let endpoint = server.endpoint;
+    let caller = test.thread(ABOVE, move || {
+        fill_fpu(7);
+        endpoint.call(empty(0));
+        check!(fpu_holds(7));
+        note('c');
+    })?;
+    fill_fpu(5);
+    caller.start()?;
+    check!(fpu_holds(5));
+    check_eq!(noted(), "sc");
     Ok(())
 }

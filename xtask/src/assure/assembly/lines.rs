@@ -9,6 +9,10 @@ const DECLINE: &str = "9";
 /// Condition codes of Arm.
 const CONDITIONS: [&str; 10] = ["eq", "ne", "hi", "lo", "hs", "ls", "mi", "pl", "cs", "cc"];
 
+/// Replacements of a mask that is compared with a value: without one of its fields, in both.
+pub(super) const LOWEST_FIELD: &str = "all but the lowest field";
+pub(super) const HIGHEST_FIELD: &str = "all but the highest field";
+
 /// An instruction: its mnemonic, and its operands.
 #[derive(Clone, Copy)]
 struct Instruction<'a> {
@@ -17,28 +21,29 @@ struct Instruction<'a> {
     operands: &'a str,
 }
 
-/// The mutants of a text: line, old text, and new text. With `several`, those of blocks for multicore
-/// kernels, otherwise all others for single-core kernels.
-pub(super) fn changes(text: &str, several: bool) -> Vec<(usize, String, String)> {
-    let mut blocks = Blocks::default();
+/// The mutants of a text: line, old text, and new text.
+pub(super) fn changes(text: &str) -> Vec<(usize, String, String)> {
     let mut found = Vec::new();
     let lines: Vec<_> = text.lines().collect();
     for (at, line) in lines.iter().enumerate() {
-        if blocks.reads(line) || !blocks.are_for(several) {
-            continue;
-        }
         let Some(instruction) = read(line) else {
             continue;
         };
-        let next = lines[at + 1..]
-            .iter()
-            .filter_map(|line| read(line))
-            .find(|next| is_chained(next) || branch(next).is_some());
-        for after in instruction.changes(next) {
+        let mut rest = lines[at + 1..].iter().filter_map(|line| read(line));
+        for after in instruction.changes(&mut rest) {
             found.push((at, instruction.text.to_string(), after));
         }
     }
     found
+}
+
+/// The instruction before a line.
+pub(super) fn previous(text: &str, line: usize) -> Option<&str> {
+    let lines: Vec<_> = text.lines().take(line).collect();
+    lines
+        .into_iter()
+        .rev()
+        .find_map(|line| Some(read(line)?.text))
 }
 
 /// The instruction in a line, without label and comment.
@@ -90,9 +95,17 @@ fn is_chained(instruction: &Instruction<'_>) -> bool {
         })
 }
 
+/// The unconditional mnemonic of a conditional store.
+fn stored_if(name: &str) -> Option<&'static str> {
+    ["strb", "str"].into_iter().find(|store| {
+        name.strip_prefix(store)
+            .is_some_and(|condition| CONDITIONS.contains(&condition))
+    })
+}
+
 impl Instruction<'_> {
-    /// Its possible replacements. `next` is the chained comparison or conditional branch after it.
-    fn changes(&self, next: Option<Instruction<'_>>) -> Vec<String> {
+    /// Its possible replacements. `rest` are the instructions after it.
+    fn changes<'b>(&self, rest: &mut impl Iterator<Item = Instruction<'b>>) -> Vec<String> {
         if let Some((always, label)) = branch(self) {
             return self.other_branches(always, label);
         }
@@ -104,6 +117,14 @@ impl Instruction<'_> {
             };
             return vec![after.to_string()];
         }
+        let Some(follower) = rest.next() else {
+            return Vec::new();
+        };
+        let is_decisive = |one: &Instruction<'_>| is_chained(one) || branch(one).is_some();
+        let next = match is_decisive(&follower) {
+            true => Some(follower),
+            false => rest.find(is_decisive),
+        };
         let operands: Vec<_> = self.operands.split(',').map(str::trim).collect();
         match (self.name, operands.as_slice()) {
             // The first comparison of a chain.
@@ -121,11 +142,22 @@ impl Instruction<'_> {
                     format!("{mov} {to}, {second}"),
                 ]
             }
-            ("or", [to, second]) if second.contains('[') => {
-                vec![
-                    format!("test {to}, {to}"),
-                    format!("mov {to}, {second}; test {to}, {to}"),
-                ]
+            // Executed on a condition.
+            (name, _) if stored_if(name).is_some() => vec![
+                String::new(),
+                format!("{} {}", stored_if(name).unwrap_or_default(), self.operands),
+            ],
+            ("or", [to, second]) if second.contains('[') => vec![format!("test {to}, {to}")],
+            ("mov" | "movzx", [_, source])
+                if source.contains('[')
+                    && follower.name == "or"
+                    && follower.operands.contains('[') =>
+            {
+                vec!["xor eax, eax".to_string()]
+            }
+            // A mask of several fields.
+            ("and", [to, _]) if follower.name == "cmp" && follower.operands.starts_with(to) => {
+                [LOWEST_FIELD, HIGHEST_FIELD].map(str::to_string).to_vec()
             }
             _ => Vec::new(),
         }
@@ -146,64 +178,12 @@ impl Instruction<'_> {
     }
 }
 
-/// The conditional blocks around a line.
-#[derive(Default)]
-struct Blocks(Vec<Block>);
-
-#[derive(Clone, Copy, PartialEq)]
-enum Block {
-    /// For multicore kernels.
-    Several,
-    /// For single-core kernels.
-    One,
-    /// For kernels that are not tested here: those with several domains, and those without self-checks.
-    Never,
-    Always,
-}
-
-impl Blocks {
-    /// Reads the first or last line of a block; returns whether the line is one.
-    fn reads(&mut self, line: &str) -> bool {
-        let line = line.trim();
-        if let Some(condition) = line.strip_prefix(".if") {
-            self.0.push(match condition.trim() {
-                "{CORES} > 1" => Block::Several,
-                "{CHECKED}" => Block::Always,
-                _ => Block::Never,
-            });
-        } else if line == ".else" {
-            if let Some(block) = self.0.last_mut() {
-                *block = match block {
-                    Block::Several => Block::One,
-                    Block::Always => Block::Never,
-                    _ => Block::Always,
-                };
-            }
-        } else if line == ".endif" {
-            self.0.pop();
-        } else {
-            return false;
-        }
-        true
-    }
-
-    fn are_for(&self, several: bool) -> bool {
-        let has = |block| self.0.contains(&block);
-        !has(Block::Never)
-            && if several {
-                has(Block::Several)
-            } else {
-                !has(Block::Several)
-            }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::changes;
+    use super::{HIGHEST_FIELD, LOWEST_FIELD, changes};
 
     fn of(text: &str) -> Vec<(usize, String)> {
-        changes(text, false)
+        changes(text)
             .into_iter()
             .map(|(line, _, after)| (line, after))
             .collect()
@@ -230,6 +210,10 @@ mod tests {
         expect("    cbz     x13, 3f\n", &[(0, ""), (0, "b 3f")]);
         expect("    bxhi    lr\n", &[(0, ""), (0, "bx lr")]);
         expect("    blne    8b\n", &[(0, "")]);
+        expect(
+            "    strhs   r3, [r8]\n    ret\n",
+            &[(0, ""), (0, "str r3, [r8]")],
+        );
     }
 
     #[test]
@@ -247,20 +231,12 @@ mod tests {
             &[(0, "mov x12, x12"), (0, "mov x12, x13"), (1, "")],
         );
         expect(
-            "    or rax, [rbx + 8]\n    jnz 9b\n",
-            &[
-                (0, "test rax, rax"),
-                (0, "mov rax, [rbx + 8]; test rax, rax"),
-                (1, ""),
-            ],
+            "    mov rax, [rbx]\n    or rax, [rbx + 8]\n    jnz 9b\n",
+            &[(0, "xor eax, eax"), (1, "test rax, rax"), (2, "")],
         );
-    }
-
-    #[test]
-    fn blocks_are_for_one_core_or_several() {
-        let text = ".if {CORES} > 1\n jne 9b\n.else\n ja 9b\n.endif\n.if {X} > 1\n jb 9b\n.endif\n";
-        expect(text, &[(3, "")]);
-        assert_eq!(changes(text, true)[0].0, 1);
-        assert_eq!(changes(text, true).len(), 1);
+        expect(
+            "    and r12d, {MASK}\n    cmp r12d, {VALUE}\n    jne 9b\n",
+            &[(0, LOWEST_FIELD), (0, HIGHEST_FIELD), (2, "")],
+        );
     }
 }

@@ -7,6 +7,7 @@
 mod compare;
 mod criticality;
 mod delay;
+mod figures;
 mod measurement;
 mod profile;
 mod reference;
@@ -19,6 +20,7 @@ use std::fs;
 
 use anyhow::{Context, bail};
 
+pub(crate) use figures::figures;
 pub(crate) use reference::complaints;
 
 use crate::cli::{BenchArguments, Cores};

@@ -239,7 +239,7 @@ fn job(
     if response.arrived > Time::ZERO {
         row.note = format!(
             "Job {jobs} of a busy window is the worst; it arrives {} after the first, whose work counts, too.",
-            response.arrived
+            crate::report::shown(response.arrived)
         );
     } else {
         let (_, interference) = interference(core, place);
@@ -273,6 +273,12 @@ fn budget(
     ));
     if response.arrived == Time::ZERO {
         row.curve = curve(row, response.own + response.blocking, &interference, supply);
+    }
+    if response.arrived > Time::ZERO {
+        row.note = format!(
+            "A later budget of a busy window is the worst; it is there {} after the first, which counts, too.",
+            crate::report::shown(response.arrived)
+        );
     }
     Ok(())
 }

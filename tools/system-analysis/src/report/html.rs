@@ -40,6 +40,16 @@ pub(super) fn escaped(text: &str) -> String {
     text.replace('"', "&quot;")
 }
 
+/// A sentence, in which names stand in backticks.
+fn sentence(text: &str) -> String {
+    let parts = text.split('`').map(escaped).enumerate();
+    let parts = parts.map(|(place, part)| match place % 2 {
+        0 => part,
+        _ => format!("<code>{part}</code>"),
+    });
+    parts.collect()
+}
+
 pub(super) fn of(report: &Report) -> String {
     let title = escaped(&report.title);
     let class = if report.holds { "good" } else { "bad" };
@@ -54,7 +64,7 @@ pub(super) fn of(report: &Report) -> String {
             "not in time"
         },
         escaped(&report.platform),
-        escaped(&verdict(report)),
+        sentence(&verdict(report)),
     );
     page += "<h2>Deadlines</h2><div class=\"scroll\"><table><tr><th>name</th><th class=\"n\">at most</th>\
              <th class=\"n\">deadline</th><th class=\"n\">slack</th><th></th></tr>\n";
@@ -73,14 +83,14 @@ pub(super) fn of(report: &Report) -> String {
     }
     page += "<h2>Assumptions</h2><ul>";
     for one in &report.assumptions {
-        let _ = write!(page, "<li>{}</li>", escaped(one));
+        let _ = write!(page, "<li>{}</li>", sentence(one));
     }
     page += "</ul>\n";
     for method in report.methods() {
         let (name, source) = (escaped(method.name), escaped(method.source));
         let _ = write!(page, "<p>{name} <small>({source})</small></p><ul>");
         for one in method.assumptions {
-            let _ = write!(page, "<li>{}</li>", escaped(one));
+            let _ = write!(page, "<li>{}</li>", sentence(one));
         }
         page += "</ul>\n";
     }
@@ -126,7 +136,7 @@ fn changes(page: &mut String, report: &Report) {
         let _ = writeln!(
             page,
             "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            escaped(&one.what),
+            sentence(&one.what),
             shown(one.from),
             shown(one.to)
         );
@@ -159,7 +169,7 @@ fn details(page: &mut String, row: &Row) {
         escaped(&row.name)
     );
     if !row.note.is_empty() {
-        let _ = write!(page, "<p>{}</p>", escaped(&row.note));
+        let _ = write!(page, "<p>{}</p>", sentence(&row.note));
     }
     let sum: i128 = row.parts.iter().map(|part| part.time.nanos()).sum();
     if sum > 0 {

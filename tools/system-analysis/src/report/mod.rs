@@ -207,7 +207,7 @@ pub(crate) fn words(source: Source) -> &'static str {
     match source {
         Source::Own => "own cost",
         Source::Request => "requests to",
-        Source::Kernel => "kernel",
+        Source::Kernel => "kernel:",
         Source::Interference => "interference by",
         Source::Blocking => "blocking by",
         Source::Waiting => "waiting for",

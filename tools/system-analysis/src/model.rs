@@ -215,14 +215,14 @@ impl Draft<'_> {
         for call in &one.calls {
             if system[system[call.to].server].time.is_passive() {
                 calls.extend(self.call(&one.name, call));
-            } else if job.is_some() && call.times > 0 && one.scheduler.is_none() {
-                if let Some(longest) = self.keep(waiting(system, id, call)) {
-                    count += call.times;
-                    waiting_for.push((
-                        system.endpoint_name(call.to),
-                        longest * i128::from(call.times),
-                    ));
-                }
+            } else if job.is_some()
+                && call.times > 0
+                && one.scheduler.is_none()
+                && let Some(longest) = self.keep(waiting(system, id, call))
+            {
+                count += call.times;
+                let name = system.endpoint_name(call.to);
+                waiting_for.push((name, longest * i128::from(call.times)));
             }
         }
         let kernel = figures.job(!one.interrupts.is_empty(), self.cores);

@@ -127,10 +127,10 @@ fn changes(page: &mut String, report: &Report) {
         true => "How far each value may grow, alone",
         false => "What to change first",
     };
-    let _ = write!(
+    let _ = writeln!(
         page,
         "<h2>{heading}</h2><div class=\"scroll\"><table><tr><th>value</th><th class=\"n\">is</th>\
-         <th class=\"n\">at most</th></tr>\n"
+         <th class=\"n\">at most</th></tr>"
     );
     for one in &report.changes {
         let _ = writeln!(

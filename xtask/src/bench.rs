@@ -7,6 +7,7 @@
 mod compare;
 mod criticality;
 mod delay;
+mod figures;
 mod hardening;
 mod measurement;
 mod profile;
@@ -20,6 +21,7 @@ use std::fs;
 
 use anyhow::{Context, bail};
 
+pub(crate) use figures::figures;
 pub(crate) use reference::complaints;
 
 use crate::cli::{BenchArguments, Cores};

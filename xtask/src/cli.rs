@@ -43,6 +43,8 @@ pub(crate) enum Command {
     },
     /// Check the description of a system, and show its components, their connections and their time.
     System(SystemArguments),
+    /// Calculate whether all deadlines and budgets of a system hold, with the kernel's costs.
+    Analyse(AnalyseArguments),
     /// Run the on-target benchmarks and compare their results.
     Bench(BenchArguments),
     /// Search for bugs of the kernel on the host for a given time, and report.
@@ -288,6 +290,29 @@ pub(crate) struct SystemArguments {
     /// Print the JSON schema of descriptions, for editors.
     #[arg(long, conflicts_with_all = ["system", "platform", "svg"])]
     pub(crate) schema: bool,
+}
+
+/// The exit code is 0 if all deadlines hold, 1 if some do not, and 2 if the input cannot be analysed.
+#[derive(Args, Debug)]
+pub(crate) struct AnalyseArguments {
+    /// The system: a folder of systems/, or a file.
+    #[arg(value_name = "SYSTEM|FILE", required_unless_present = "write_figures")]
+    pub(crate) system: Option<String>,
+    /// The board.
+    #[arg(long, value_name = "P")]
+    pub(crate) platform: Option<String>,
+    /// The kernel's costs, instead of those in benches/overheads/.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) overheads: Option<PathBuf>,
+    /// Write the report into this file, as one page.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the report into this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Make the files in benches/overheads/ from the reference results.
+    #[arg(long, conflicts_with_all = ["system", "platform", "overheads", "html", "json"])]
+    pub(crate) write_figures: bool,
 }
 
 /// Without `--platform` everything is checked.

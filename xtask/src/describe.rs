@@ -26,6 +26,20 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result 
     let Some(name) = &arguments.system else {
         return print(&schema());
     };
+    let boards = Platform::all_for_descriptions(workspace)?;
+    let system = &chosen(workspace, name, arguments.platform.as_deref())?;
+    if let Some(file) = &arguments.svg {
+        write_if_changed(file, svg::draw(system).as_bytes())?;
+    }
+    print(&table::of(system, board(&boards, &system.platform)?))
+}
+
+/// The system that a name or a file means, on a platform; complaints about it are shown.
+pub(crate) fn chosen(
+    workspace: &Workspace,
+    name: &str,
+    wanted: Option<&str>,
+) -> Result<system_description::System> {
     let path = path_of(workspace, name)?;
     let shown = workspace.display(&path).to_string();
     let text = read(&path, &shown)?;
@@ -34,7 +48,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result 
         text: &text,
     };
     let boards = Platform::all_for_descriptions(workspace)?;
-    if let Some(wanted) = &arguments.platform {
+    if let Some(wanted) = wanted {
         Platform::load(workspace, wanted)?;
     }
     let checked = check(source, &boards);
@@ -42,23 +56,27 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result 
     if !checked.is_good() {
         bail!("{shown} describes no system; see above");
     }
-    let wanted = arguments.platform.as_deref();
-    let wanted = |one: &&system_description::System| one.platform == wanted.unwrap_or(USUAL);
-    let first = checked
+    let is_wanted = |one: &system_description::System| one.platform == wanted.unwrap_or(USUAL);
+    let platforms: Vec<_> = checked
         .systems
-        .first()
-        .filter(|_| arguments.platform.is_none());
-    let Some(system) = checked.systems.iter().find(wanted).or(first) else {
-        let platforms: Vec<_> = checked.systems.iter().map(|one| &*one.platform).collect();
+        .iter()
+        .map(|one| one.platform.clone())
+        .collect();
+    let place = match checked.systems.iter().position(is_wanted) {
+        None if wanted.is_none() && !platforms.is_empty() => Some(0),
+        place => place,
+    };
+    let Some(place) = place else {
         bail!(
             "the system is made for {} only; choose one by --platform",
             platforms.join(", ")
         );
     };
-    if let Some(file) = &arguments.svg {
-        write_if_changed(file, svg::draw(system).as_bytes())?;
-    }
-    print(&table::of(system, board(&boards, &system.platform)?))
+    Ok(checked
+        .systems
+        .into_iter()
+        .nth(place)
+        .expect("it has this place"))
 }
 
 /// Complaints about the descriptions of all systems, for `check`.
@@ -124,7 +142,7 @@ fn show_diagnostics(checked: &Checked, source: Source) {
 }
 
 /// Prints a result.
-fn print(text: &str) -> Result {
+pub(crate) fn print(text: &str) -> Result {
     let mut out = stdout().lock();
     // A reader that has seen enough is no error.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

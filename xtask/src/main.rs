@@ -6,6 +6,7 @@
 //! The exit code is 0 for success, 1 when the guest, a test or a check failed,
 //! 2 for a bad call or a failed build, 124 on timeout and 130 when interrupted.
 
+mod analyse;
 mod archive;
 mod assure;
 mod bench;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
             Command::Test(arguments) => test::run(&workspace, &arguments),
             Command::Sim { arguments } => sim::run(&workspace, &arguments),
+            Command::Analyse(arguments) => analyse::run(&workspace, &arguments),
             Command::System(arguments) => describe::run(&workspace, &arguments),
             Command::Bench(arguments) => bench::run(&workspace, &arguments),
             Command::Assure(arguments) => assure::run(&workspace, &arguments),

@@ -1,5 +1,9 @@
 //! Supply: how much processor time any window of a given length surely contains.
 
+mod table;
+
+pub use table::{TABLE, Table};
+
 use num_traits::{One, Zero};
 
 use crate::{Error, Method, Ratio, Result, Time};

@@ -30,6 +30,10 @@ pub struct File {
     pub memory: Table<Memory>,
     /// The turns of the domains, which are repeated for ever.
     pub schedule: Vec<Turn>,
+    /// User-level schedulers, for the analysis.
+    pub scheduler: Table<Scheduler>,
+    /// How often interrupts come, for the analysis, by the names of their devices.
+    pub interrupt: Table<InterruptRate>,
     /// What is different on a platform: a description that is laid over this one.
     pub platform: Table<File>,
     /// How a test recognises that a run has ended well.
@@ -83,6 +87,10 @@ pub struct Component {
     pub domain: Option<At<String>>,
     /// What it does with its time, for the analysis.
     pub job: Option<Job>,
+    /// The user-level scheduler that runs its jobs, for the analysis.
+    pub scheduler: Option<At<String>>,
+    /// The tasks of its guest, for the analysis.
+    pub guest: Option<At<Guest>>,
 
     /// The endpoints at which it serves calls.
     pub serves: Uses<Endpoint>,
@@ -166,6 +174,8 @@ pub struct Endpoint {
     pub protocol: Option<String>,
     /// The longest execution time of a request in the server.
     pub cost: Option<At<Duration>>,
+    /// The longest time from receiving a request to its reply, if the server has time of its own.
+    pub service: Option<At<Duration>>,
     /// The budget that a caller must have left.
     pub threshold: Option<At<Duration>>,
     /// The threshold is also the most that the server may use of a caller's budget.
@@ -193,6 +203,76 @@ pub struct Call {
     /// How often a job calls, for the analysis; 1 by default.
     #[serde(default)]
     pub times: Option<At<i64>>,
+    /// The longest execution time of a request of this caller, for the analysis; that of the endpoint by default.
+    #[serde(default)]
+    pub cost: Option<At<Duration>>,
+}
+
+/// A user-level scheduler, for the analysis.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scheduler {
+    /// In which order it runs jobs.
+    pub policy: At<Policy>,
+    /// The cores of its cluster; core 0 by default.
+    #[serde(default)]
+    pub cores: Option<At<Vec<At<i64>>>>,
+    /// The longest time that a decision takes, without the kernel.
+    pub decision: At<Duration>,
+}
+
+/// In which order a user-level scheduler runs jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The earliest deadline first; on several cores jobs migrate.
+    Edf,
+    /// The same with virtual deadlines, for two levels of criticality.
+    EdfVd,
+}
+
+/// How often an interrupt comes, for the analysis.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct InterruptRate {
+    /// The shortest time between two interrupts.
+    pub gap: At<Duration>,
+    /// The core that gets them; 0 by default.
+    #[serde(default)]
+    pub core: Option<At<i64>>,
+}
+
+/// What runs inside a component that is a guest's virtual machine, for the analysis.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Guest {
+    /// How the guest schedules its tasks.
+    pub policy: At<GuestPolicy>,
+    /// Its tasks.
+    pub task: Table<At<GuestTask>>,
+}
+
+/// How a guest schedules its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuestPolicy {
+    /// Fixed priorities; the shorter the period, the higher.
+    RateMonotonic,
+    /// The earliest deadline first.
+    Edf,
+}
+
+/// A task of a guest.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct GuestTask {
+    /// The longest execution time of a job.
+    pub cost: At<Duration>,
+    /// The shortest time between two jobs.
+    pub period: At<Duration>,
+    /// The time after its release within which a job must be done; the period by default.
+    #[serde(default)]
+    pub deadline: Option<At<Duration>>,
 }
 
 /// Memory that components share.

@@ -5,7 +5,7 @@
 
 use std::ops::Index;
 
-use crate::file::{Argument, Replenishment, Rights};
+use crate::file::{Argument, GuestPolicy, Policy, Replenishment, Rights};
 use crate::platform::Device;
 use crate::units::{Duration, Size};
 
@@ -35,6 +35,8 @@ ids! {
     RegionId: regions of Region;
     /// A domain, as an index of [`System::domains`]; also its number in the kernel.
     DomainId: domains of String;
+    /// A user-level scheduler, as an index of [`System::schedulers`].
+    SchedulerId: schedulers of Scheduler;
 }
 
 /// A system on a platform.
@@ -62,6 +64,10 @@ pub struct System {
     pub domains: Vec<String>,
     /// The turns of the domains; empty if there is one domain.
     pub schedule: Vec<Turn>,
+    /// Its user-level schedulers.
+    pub schedulers: Vec<Scheduler>,
+    /// How often interrupts come, as far as it is stated.
+    pub interrupts: Vec<InterruptRate>,
 }
 
 /// The parameters of a scheduling context.
@@ -148,6 +154,10 @@ pub struct Component {
     pub domain: DomainId,
     /// What it does with its time.
     pub job: Option<Job>,
+    /// The user-level scheduler that runs its jobs.
+    pub scheduler: Option<SchedulerId>,
+    /// What runs inside it.
+    pub guest: Option<Guest>,
     /// The endpoints at which it serves.
     pub serves: Vec<EndpointId>,
     /// Its calls.
@@ -186,6 +196,52 @@ pub struct Job {
     pub offset: Duration,
 }
 
+/// What runs inside a component that is a virtual machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guest {
+    /// How it schedules its tasks.
+    pub policy: GuestPolicy,
+    /// Its tasks.
+    pub tasks: Vec<GuestTask>,
+}
+
+/// A task of a guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestTask {
+    /// Its name.
+    pub name: String,
+    /// The longest execution time of a job.
+    pub cost: Duration,
+    /// The shortest time between two jobs.
+    pub period: Duration,
+    /// The time after its release within which a job must be done.
+    pub deadline: Duration,
+}
+
+/// A user-level scheduler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduler {
+    /// Its name.
+    pub name: String,
+    /// In which order it runs jobs.
+    pub policy: Policy,
+    /// The cores of its cluster.
+    pub cores: Vec<u32>,
+    /// The longest time that a decision takes, without the kernel.
+    pub decision: Duration,
+}
+
+/// How often an interrupt comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterruptRate {
+    /// Its device.
+    pub name: String,
+    /// The shortest time between two.
+    pub gap: Duration,
+    /// The core that gets it.
+    pub core: u32,
+}
+
 /// An endpoint.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -197,6 +253,8 @@ pub struct Endpoint {
     pub protocol: Option<String>,
     /// The longest execution time of a request in the server.
     pub cost: Option<Duration>,
+    /// The longest time from receiving a request to its reply, if the server has time of its own.
+    pub service: Option<Duration>,
     /// The budget that a caller must have left.
     pub threshold: Option<Duration>,
     /// Whether the threshold is also the most that the server may use.
@@ -220,6 +278,8 @@ pub struct Call {
     pub grant: bool,
     /// How often a job calls.
     pub times: u32,
+    /// The longest execution time of a request, if it is known.
+    pub cost: Option<Duration>,
 }
 
 /// A signal: one bit of the notification of a component.

@@ -1,5 +1,7 @@
 //! Every kind of diagnostic, with its message and its place.
 
+#[path = "errors/analysis.rs"]
+mod analysis;
 mod common;
 #[path = "errors/form.rs"]
 mod form;
@@ -40,7 +42,8 @@ fn assert_complaints(text: &str, expected: &[(Kind, &str)]) {
 type Case = (&'static str, &'static [(Kind, &'static str)]);
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    form::CASES.iter().chain(meaning::CASES)
+    let cases = form::CASES.iter().chain(meaning::CASES);
+    cases.chain(analysis::CASES)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use system_description::file::{Argument, Replenishment, Rights};
+use system_description::file::{Argument, GuestPolicy, Policy, Replenishment, Rights};
 use system_description::system::{Context, FaultAction, System, Time, TimeoutAction};
 use system_description::{Duration, Outline, Size, Source, check, outline};
 
@@ -32,7 +32,15 @@ fn names_are_resolved() {
     let names: Vec<_> = system.components.iter().map(|one| &*one.name).collect();
     assert_eq!(
         names,
-        ["sensors", "control", "display-0", "display-1", "doctor"]
+        [
+            "sensors",
+            "control",
+            "display-0",
+            "display-1",
+            "doctor",
+            "planner",
+            "guest"
+        ]
     );
     assert_eq!(
         system.programs,
@@ -40,6 +48,8 @@ fn names_are_resolved() {
             "pump-control",
             "pump-display",
             "pump-doctor",
+            "pump-guest",
+            "pump-planner",
             "pump-sensors"
         ]
     );
@@ -90,7 +100,7 @@ fn names_are_resolved() {
 #[test]
 fn time_is_that_of_the_kernel() {
     let system = &systems()[0];
-    let [sensors, control, display, _, doctor] = &*system.components else {
+    let [sensors, control, display, _, doctor, ..] = &*system.components else {
         panic!()
     };
     let time = |budget, period, replenishment, extra_refills, idling| Context {
@@ -120,13 +130,13 @@ fn time_is_that_of_the_kernel() {
     assert_eq!((job.period, job.deadline), (Some(ms(10)), Some(ms(8))));
     assert_eq!(system.domains, ["control", "comfort"]);
     assert_eq!(display.domain.0, 1);
-    // 2 of 10, twice 1 of 40 and its emergency time, and the supervisor.
+    // 2 of 10, twice 1 of 40 and its emergency time, the guest's 1 of 40, and the supervisor.
     let shares: Vec<_> = system
         .contexts(0)
         .iter()
         .map(|(_, _, context)| context.share())
         .collect();
-    assert_eq!(shares.iter().sum::<u64>(), 262_000_000);
+    assert_eq!(shares.iter().sum::<u64>(), 287_000_000);
     let supervisor = system.supervisor.unwrap();
     assert_eq!(
         (supervisor.time.budget, supervisor.priority),
@@ -137,7 +147,7 @@ fn time_is_that_of_the_kernel() {
 #[test]
 fn handlers_are_resolved() {
     let system = &systems()[0];
-    let [sensors, control, first, second, _] = &*system.components else {
+    let [sensors, control, first, second, ..] = &*system.components else {
         panic!()
     };
     assert_eq!(sensors.on_fault, FaultAction::Restart);
@@ -225,4 +235,30 @@ fn a_build_needs_only_the_outline() {
     })
     .unwrap_err();
     assert_eq!(wrong[0].help, "did you mean `root`?");
+}
+
+#[test]
+fn what_an_analysis_needs_is_resolved() {
+    let system = &systems()[0];
+    let [.., planner, guest] = &*system.components else {
+        panic!()
+    };
+    let scheduler = &system[planner.scheduler.unwrap()];
+    assert_eq!((&*scheduler.name, scheduler.policy), ("plans", Policy::Edf));
+    assert_eq!(scheduler.decision, Duration::from_micros(20));
+    let guest = guest.guest.as_ref().unwrap();
+    assert_eq!(guest.policy, GuestPolicy::RateMonotonic);
+    let task = &guest.tasks[0];
+    assert_eq!(
+        (&*task.name, task.cost, task.period, task.deadline),
+        ("logging", ms(1), ms(400), ms(300))
+    );
+    let rate = &system.interrupts[0];
+    assert_eq!((&*rate.name, rate.gap, rate.core), ("serial", ms(2), 0));
+    let control = &system.components[1];
+    // The caller's own cost, and the default, which is the endpoint's: none.
+    let costs: Vec<_> = control.calls.iter().map(|call| call.cost).collect();
+    assert_eq!(costs, [Some(Duration::from_micros(150)), None]);
+    let doctor = &system.components[4];
+    assert_eq!(system[doctor.serves[0]].service, Some(ms(1)));
 }

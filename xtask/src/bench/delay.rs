@@ -18,7 +18,7 @@ pub(super) use observer::Observer;
 pub(super) use page::page;
 pub(super) use plot::plot;
 pub(super) use record::Observation;
-pub(super) use verdict::complaints;
+pub(super) use verdict::{BOUND, complaints};
 
 /// The maximum number of attackers for which the suite is part of the tests.
 pub(super) const FEW: u64 = 64;

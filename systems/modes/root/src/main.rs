@@ -18,7 +18,7 @@ use userlib::{BootInfo, Environment, Microseconds, Result, Thread, boot, println
 /// How long each mode is measured.
 const SPAN: Microseconds = Microseconds::from_millis(200);
 /// The root task's budget for changing modes.
-const CHANGE: Microseconds = Microseconds::from_millis(10);
+const CHANGE: Microseconds = Microseconds::from_millis(5);
 
 /// The more critical of the two has the lower priority.
 const DISPLAY_PRIORITY: u8 = 120;

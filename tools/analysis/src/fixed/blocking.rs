@@ -10,9 +10,9 @@ pub const BLOCKING: Method = Method {
              Lyons, McLeod, Almatary and Heiser, EuroSys 2018 (donation)",
     assumptions: &[
         "each server is single-threaded, passive, and runs at its ceiling on its caller's context",
-        "a request is never interrupted by a lack of budget: the endpoint has a threshold that covers it, or the \
-         caller's context covers its jobs",
-        "jobs and servers do not wait for anything else",
+        "a request is never interrupted by a lack of budget: the endpoint has a threshold that covers it, the \
+         caller's context covers its jobs, or a timeout handler ends the request",
+        "servers do not wait for anything else",
     ],
 };
 
@@ -55,9 +55,10 @@ pub fn blocking(core: &Core, thread: usize) -> Result<Finding<Blocking>> {
 fn must_not_starve(core: &Core, caller: usize, call: &Call) -> Result<()> {
     let needed = core.request(call);
     let server = core.server(call);
-    let enough = server
-        .threshold
-        .is_some_and(|threshold| threshold >= needed);
+    let enough = server.aborts
+        || server
+            .threshold
+            .is_some_and(|threshold| threshold >= needed);
     if enough || super::threads::is_covered(core, caller) {
         return Ok(());
     }

@@ -4,8 +4,6 @@ use crate::model::Core;
 use crate::search::Search;
 use crate::{Error, Finding, Method, Result, Time};
 
-use super::blocking::blocking;
-
 /// [`amc_rtb`] and its source.
 pub const AMC_RTB: Method = Method {
     name: "adaptive mixed criticality, response-time bound (AMC-rtb)",
@@ -41,6 +39,8 @@ pub fn amc_rtb(core: &Core, thread: usize) -> Result<Finding<Option<MixedRespons
             "its deadline is above its period"
         } else if task.parameters().costs.len() > 2 {
             "it has more than two costs"
+        } else if each.waits.count > 0 {
+            "its jobs wait for servers"
         } else if !super::threads::is_covered(core, place) {
             "its context does not cover its jobs"
         } else {
@@ -53,7 +53,7 @@ pub fn amc_rtb(core: &Core, thread: usize) -> Result<Finding<Option<MixedRespons
     }
     let is_high = |place: usize| threads[place].task.parameters().criticality > 0;
     let task = &threads[thread].task;
-    let blocking = blocking(core, thread)?.value.time;
+    let blocking = super::threads::blocked(core, thread)?;
     let higher: Vec<_> = (0..threads.len())
         .filter(|place| *place != thread && threads[*place].priority >= threads[thread].priority)
         .collect();

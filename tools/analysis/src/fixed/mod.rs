@@ -3,6 +3,7 @@
 mod assignment;
 mod blocking;
 mod mixed;
+mod residual;
 mod response;
 mod threads;
 
@@ -12,5 +13,9 @@ pub use assignment::{
 };
 pub use blocking::{BLOCKING, Blocking, blocking};
 pub use mixed::{AMC_RTB, MixedResponse, amc_rtb};
+pub use residual::{RESIDUAL, Residual};
 pub use response::{Interference, RESPONSE_TIME, Response, response_time};
-pub use threads::{Guarantee, IN_CONTEXT, ON_SUPPLY, schedulable, thread_response};
+pub use threads::{
+    BUDGET_IN_TIME, Guarantee, IN_CONTEXT, ON_SUPPLY, blocked, budget_response, interference,
+    is_covered, schedulable, thread_response, thread_response_on,
+};

@@ -34,6 +34,20 @@ pub struct Server {
     pub threshold: Option<Time>,
     /// What it calls for each request.
     pub calls: Vec<Call>,
+    /// Whether a request whose budget is used up ends at once: a timeout handler of higher priority than all callers
+    /// answers the caller and makes the server ready again.
+    pub aborts: bool,
+}
+
+/// Waiting of a job between its release and its end, for servers that have time of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// How often.
+    pub count: u32,
+    /// For how long in all.
+    pub time: Time,
+    /// Whether the waiting is charged to the thread's context (an idling context).
+    pub is_charged: bool,
 }
 
 /// A thread: a task with a priority, and where its time comes from.
@@ -47,10 +61,12 @@ pub struct Thread {
     pub context: Option<Context>,
     /// The servers that each job calls.
     pub calls: Vec<Call>,
+    /// How each job waits.
+    pub waits: Waits,
 }
 
 impl Thread {
-    /// A thread without limit and without calls.
+    /// A thread without limit, without calls, and without waiting.
     pub fn new(task: Task, priority: Priority) -> Self {
         let (context, calls) = (None, Vec::new());
         Self {
@@ -58,6 +74,7 @@ impl Thread {
             priority,
             context,
             calls,
+            waits: Waits::default(),
         }
     }
 }
@@ -68,6 +85,8 @@ pub struct Core {
     threads: Vec<Thread>,
     servers: Vec<Server>,
     kernel: Time,
+    /// The longest section of the kernel that delays a thread when it is released.
+    section: Time,
     /// What each server's calls take for one request.
     nested: Vec<Caused>,
 }
@@ -105,13 +124,32 @@ impl Core {
             threads,
             servers,
             kernel,
+            section: Time::ZERO,
         };
         core.nested = core.nest()?;
         for thread in &core.threads {
             let name = format!("task `{}`", thread.task.name());
+            if !possible(&thread.waits.time) {
+                let why = format!("it cannot wait for {}", thread.waits.time);
+                return Err(Error::impossible(name, why));
+            }
             core.caused(&name, thread.priority, &thread.calls, &core.nested)?;
         }
         Ok(core)
+    }
+
+    /// The same with a longest section of the kernel: a released thread is delayed by one that has begun for a thread
+    /// of lower priority.
+    ///
+    /// # Errors
+    /// If it is negative or above [`Time::LONGEST`].
+    pub fn with_section(mut self, section: Time) -> Result<Self> {
+        if !(Time::ZERO..=Time::LONGEST).contains(&section) {
+            let why = format!("a section of {section} in the kernel is impossible");
+            return Err(Error::impossible("core", why));
+        }
+        self.section = section;
+        Ok(self)
     }
 
     /// What each server's calls cause. A server is done when all that it calls are; if none can be done, there is a
@@ -204,6 +242,11 @@ impl Core {
         self.kernel
     }
 
+    /// The longest section of the kernel.
+    pub fn section(&self) -> Time {
+        self.section
+    }
+
     /// The server that a call names.
     pub fn server(&self, call: &Call) -> &Server {
         &self.servers[call.server.0]
@@ -240,6 +283,11 @@ impl Core {
     /// The execution of a job at the thread's own level, with the servers that it calls.
     pub fn demand(&self, thread: usize) -> Time {
         self.demand_at(thread, usize::MAX)
+    }
+
+    /// The processor time that a job must find free: its execution and its waiting, which counts like execution.
+    pub fn occupied(&self, thread: usize) -> Time {
+        self.demand(thread) + self.threads[thread].waits.time
     }
 
     /// All calls that a thread causes, each once, however often it happens.

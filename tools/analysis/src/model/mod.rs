@@ -6,7 +6,7 @@ mod overheads;
 mod task;
 
 pub use self::context::{Context, Replenishment};
-pub use self::core::{Call, Core, Priority, Server, ServerId, Thread};
+pub use self::core::{Call, Core, Priority, Server, ServerId, Thread, Waits};
 pub use overheads::{OVERHEADS, Overheads, charge};
 pub(crate) use task::utilisation;
 pub use task::{Parameters, Task};

@@ -84,6 +84,7 @@ fn threads_and_servers() {
         ceiling: Priority(ceiling),
         threshold: None,
         calls: Vec::new(),
+        aborts: false,
     };
     let threads = vec![
         thread("high", 1, 20, 9, vec![call(0, 1, 1)]),

@@ -3,7 +3,7 @@
 use schedulability::fixed::{Guarantee, response_time, thread_response};
 use schedulability::generate::Generator;
 use schedulability::model::{
-    Call, Context, Core, Parameters, Priority, Replenishment, Server, ServerId, Task, Thread,
+    Call, Context, Core, Parameters, Priority, Replenishment, Server, ServerId, Task, Thread, Waits,
 };
 use schedulability::supply::Recurring;
 use schedulability::{Error, Time};
@@ -134,6 +134,7 @@ fn described(plans: &[Plan]) -> Option<Core> {
             priority: Priority(90 - place as u8),
             context: Some(context.unwrap()),
             calls: if plan.request > 0 { calls } else { Vec::new() },
+            waits: Waits::default(),
         })
     });
     let server = Server {
@@ -141,6 +142,7 @@ fn described(plans: &[Plan]) -> Option<Core> {
         ceiling: Priority(99),
         threshold: Some(time(longest_request(plans) + SMALLEST)),
         calls: Vec::new(),
+        aborts: false,
     };
     Core::new(
         threads.collect::<Option<_>>()?,

@@ -11,5 +11,6 @@ mod mixed;
 mod oracle;
 mod properties;
 mod random;
+mod replenishments;
 mod simulator;
 mod threads;

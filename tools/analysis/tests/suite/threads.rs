@@ -16,6 +16,7 @@ fn server(name: &str, ceiling: u8) -> Server {
         ceiling: Priority(ceiling),
         threshold: None,
         calls: Vec::new(),
+        aborts: false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Components: their names, instances and numbers.
 
-use super::{Draft, each_once, programs_of, time};
+use super::{Draft, analysis, each_once, programs_of, time};
 use crate::file::{self, At};
 use crate::report::{Diagnostic, Kind, Report, Span};
 use crate::system::{Component, DomainId, FaultAction, TimeoutAction};
@@ -136,6 +136,8 @@ fn component<'f>(
         core: 0,
         domain: domain(draft, name, one, report),
         job: time::job(one, criticality.unwrap_or(0), report),
+        scheduler: analysis::scheduler_of(draft, name, one, report),
+        guest: analysis::guest(one, report),
         serves: Vec::new(),
         calls: Vec::new(),
         waits: Vec::new(),

@@ -55,6 +55,7 @@ fn endpoints(draft: &mut Draft, server: ComponentId, report: &mut Report) {
             server,
             protocol: one.protocol.clone(),
             cost: one.cost.as_ref().map(|cost| **cost),
+            service: one.service.as_ref().map(|service| **service),
             threshold: one.threshold.as_ref().map(|threshold| **threshold),
             limit: one.limit,
             donation_required: one.donation_required,
@@ -265,12 +266,17 @@ fn calls(draft: &mut Draft, caller: ComponentId, explicit: &[Badge], report: &mu
             report.add(Diagnostic::error(Kind::Rights, &grant.span, message).help(help));
         }
         let times = number(times, 0..=MOST_TIMES, "number of calls", report);
+        let cost = match &call.value {
+            Either::Long(long) => long.cost.as_ref().map(|cost| **cost),
+            Either::Short(_) => None,
+        };
         let call = Call {
             name: name.value.clone(),
             to: id,
             badge,
             grant: may_grant,
             times: times.map_or(1, |times| times as u32),
+            cost: cost.or(draft.system[id].cost),
         };
         draft.system.components[caller.0].calls.push(call);
     }

@@ -1,5 +1,6 @@
 //! All checks. Names are resolved first; then the whole is checked, as far as it is known.
 
+mod analysis;
 mod calls;
 mod components;
 mod devices;
@@ -225,6 +226,7 @@ impl<'f> Draft<'f> {
             has_gaps: !gaps.is_empty(),
         };
         time::schedule(&mut draft, report);
+        analysis::schedulers(&mut draft, report);
         components::all(&mut draft, report);
         time::supervisor(&mut draft, report);
         links::all(&mut draft, report);
@@ -232,6 +234,7 @@ impl<'f> Draft<'f> {
         devices::all(&mut draft, report);
         memory::all(&mut draft, report);
         calls::all(&draft, report);
+        analysis::all(&mut draft, report);
         load::all(&draft, report);
         draft.system
     }

@@ -5,7 +5,7 @@ use super::{DELAY, INTERRUPTS_OFF, SUITE, cores_of, several};
 use crate::bench::measurement::{Measurement, number};
 
 /// The maximum length of an interrupts-disabled section, in instructions.
-pub(super) const BOUND: f64 = 3000.0;
+pub(in crate::bench) const BOUND: f64 = 3000.0;
 /// A curve may rise up to this number of attackers: with fewer, there is less work to interrupt.
 const FEW: u64 = 16;
 /// The tolerated rise for each further doubling of the attackers: release queues take a number of steps

@@ -1,0 +1,155 @@
+//! What only an analysis needs.
+
+use super::{Case, Kind};
+
+pub(super) const CASES: &[Case] = &[
+    (
+        r#"[scheduler.s]
+        policy = "rms"
+        decision = "1 us"
+        [component.a]
+        slice = "1 s"
+        job.cost = "1 ms"
+        job.period = "9 ms"
+        scheduler = "t""#,
+        &[
+            (
+                Kind::BadValue,
+                "s:2:18: error: `rms` is none of the values of this key; there are `edf`, `edf-vd`",
+            ),
+            (
+                Kind::UnknownName,
+                "s:8:21: error: there is no scheduler `t`; there is none",
+            ),
+        ],
+    ),
+    (
+        r#"[scheduler.s]
+        policy = "edf"
+        decision = "1 us"
+        cores = [0, 9]
+        [scheduler.t]
+        policy = "edf"
+        decision = "1 us"
+        [component.a]
+        slice = "1 s"
+        job.cost = "1 ms"
+        scheduler = "s""#,
+        &[
+            (
+                Kind::OutOfRange,
+                "s:4:21: error: on large: 9 is no core of this platform; write a number from 0 to 1",
+            ),
+            (
+                Kind::OutOfRange,
+                "s:4:21: error: on small: 9 is no core of this platform; write a number from 0 to 0",
+            ),
+            (
+                Kind::Duplicate,
+                "s:5:20: error: core 0 belongs to scheduler `s` already; add `cores = [...]`, or put its components under that one",
+            ),
+            (
+                Kind::Unused,
+                "s:5:20: warning: scheduler `t` runs no component; add `scheduler = \"...\"` to its components, or remove it",
+            ),
+            (
+                Kind::MissingKey,
+                "s:11:21: error: scheduler `s` runs jobs, and `a` has none; add `job = { cost = \"...\", period = \"...\" }`",
+            ),
+        ],
+    ),
+    (
+        r#"[component.a]
+        passive = true
+        serves = ["e"]
+        [component.a.guest]
+        policy = "edf"
+        task.b = { cost = "5 ms", period = "3 ms" }
+        task.c = { cost = "0 ms", period = "3 ms" }
+        [component.d]
+        slice = "1 ms"
+        job.cost = "1 ms"
+        calls = ["a"]
+        guest = { policy = "edf", task = {} }"#,
+        &[
+            (
+                Kind::Conflict,
+                "s:4:9: error: a guest needs time of its own; remove `passive`, and add `budget` and `period`",
+            ),
+            (
+                Kind::JobTooLong,
+                "s:6:27: error: the job takes 5 ms, and its deadline is 3 ms; lengthen the deadline, or reduce the cost",
+            ),
+            (
+                Kind::OutOfRange,
+                "s:7:27: error: the cost is zero; write how long it is at least or at most",
+            ),
+            (
+                Kind::Conflict,
+                "s:12:17: error: a component has either a job or a guest; make the job a task of the guest",
+            ),
+            (
+                Kind::Conflict,
+                "s:12:17: error: the guest has no tasks; add `task.NAME = { cost = \"...\", period = \"...\" }`",
+            ),
+        ],
+    ),
+    (
+        r#"[component.a]
+        program = "a"
+        slice = "1 ms"
+        priority = 3
+        devices = ["serial"]
+        calls = ["b"]
+        [component.b]
+        program = "b"
+        passive = true
+        priority = 4
+        serves.e.service = "2 ms"
+        [interrupt.seril]
+        gap = "1 ms""#,
+        &[
+            (
+                Kind::Conflict,
+                "s:11:28: error: `b` works on the time of its callers; write `cost` instead of `service`",
+            ),
+            (
+                Kind::UnknownName,
+                "s:12:20: error: there is no interrupt of a device `seril` that a component uses; did you mean `serial`?",
+            ),
+        ],
+    ),
+    (
+        r#"[interrupt.anything]
+        gap = "0 ms"
+        core = 7
+        [component.a]
+        slice = "1 ms"
+        [scheduler.s]
+        policy = "edf"
+        cores = []
+        decision = "1 us""#,
+        &[
+            (
+                Kind::OutOfRange,
+                "s:2:15: error: the gap is zero; write how long it is at least or at most",
+            ),
+            (
+                Kind::OutOfRange,
+                "s:3:16: error: on large: 7 is no core of this platform; write a number from 0 to 1",
+            ),
+            (
+                Kind::OutOfRange,
+                "s:3:16: error: on small: 7 is no core of this platform; write a number from 0 to 0",
+            ),
+            (
+                Kind::Unused,
+                "s:6:20: warning: scheduler `s` runs no component; add `scheduler = \"...\"` to its components, or remove it",
+            ),
+            (
+                Kind::MissingKey,
+                "s:8:17: error: scheduler `s` has no core; name its cores, or remove `cores` for core 0",
+            ),
+        ],
+    ),
+];

@@ -1,0 +1,205 @@
+//! What the kernel costs on a platform.
+
+use schedulability::Time;
+use serde::Deserialize;
+use system_description::Duration;
+
+use crate::time;
+
+/// The costs of the kernel on a platform, from a file. No key has a default, and no other key is accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Figures {
+    /// The platform.
+    pub platform: String,
+    /// The smallest budget: what a replenishment loses to entering and leaving the kernel.
+    pub smallest_budget: Duration,
+    /// The longest section with interrupts disabled, which delays a thread that is released meanwhile.
+    pub section: Duration,
+    /// A kernel entry by the timer that releases a thread and switches to it.
+    pub release: Duration,
+    /// A kernel entry in which a thread stops running, and the next one continues.
+    pub switch: Duration,
+    /// A call of a server and its reply.
+    pub call: Duration,
+    /// A kernel entry by the interrupt of a device.
+    pub interrupt: Duration,
+    /// A kernel entry in which a budget ends, with the message to a timeout handler.
+    pub timeout: Duration,
+    /// How long one kernel entry waits for each other core.
+    pub other_core: Duration,
+}
+
+/// The counts of instructions from which [`Figures`] are made: measured at most, except for `section`, which is the
+/// bound that the suite `delay` enforces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instructions {
+    /// The bound of sections with interrupts disabled.
+    pub section: u64,
+    /// The longest of the operations in which a thread stops running.
+    pub switch: u64,
+    /// The longest call and the longest reply, together.
+    pub call: u64,
+    /// The longest way from an interrupt to a thread.
+    pub interrupt: u64,
+    /// The longest way from the end of a budget to its handler.
+    pub timeout: u64,
+}
+
+/// The kernel's worst case as the ABI publishes it, for a section.
+const WORST: Time = Time::from_micros(10);
+
+impl Figures {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line and column.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let figures: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let longest = Duration::from_nanos(Time::LONGEST.nanos() as u64);
+        let all = figures.all();
+        match all.iter().find(|(_, value)| *value > longest) {
+            Some((name, value)) => Err(format!("`{name}` is {value}, more than can be analysed")),
+            None => Ok(figures),
+        }
+    }
+
+    fn all(&self) -> [(&'static str, Duration); 8] {
+        [
+            ("smallest-budget", self.smallest_budget),
+            ("section", self.section),
+            ("release", self.release),
+            ("switch", self.switch),
+            ("call", self.call),
+            ("interrupt", self.interrupt),
+            ("timeout", self.timeout),
+            ("other-core", self.other_core),
+        ]
+    }
+
+    /// The file of a platform, from counts of instructions. A section takes what the ABI says, and all other
+    /// operations take the same time for each instruction.
+    pub fn from_instructions(platform: &str, counts: &Instructions) -> String {
+        let nanos = |count: u64| {
+            let all = i128::from(count) * WORST.nanos();
+            let each = i128::from(counts.section.max(1));
+            Duration::from_nanos((all + each - 1).div_euclid(each) as u64)
+        };
+        let line = |name: &str, count: u64, what: &str| {
+            format!(
+                "{name} = \"{}\" # {count} instructions{what}\n",
+                nanos(count)
+            )
+        };
+        let bound = counts.section;
+        let mut text = format!(
+            "# What the kernel costs on {platform}, for `cargo xtask analyse`.\n\
+             # Made by `cargo xtask analyse --write-figures`; the book explains it (analysis/overheads.md).\n\
+             platform = \"{platform}\"\nsmallest-budget = \"20 us\" # the ABI's\n"
+        );
+        text += &line("section", bound, ", the bound of the suite `delay`");
+        text += &line("release", bound, ", a whole section");
+        text += &line("switch", counts.switch, ", measured");
+        text += &line("call", counts.call, " with the reply, measured");
+        text += &line("interrupt", counts.interrupt, ", measured");
+        text += &line("timeout", counts.timeout, ", measured");
+        text + &line("other-core", bound, ", the bound for each other core")
+    }
+
+    /// What a job of a thread costs the kernel beside its calls: its release, its end, and its interrupt.
+    pub(crate) fn job(&self, has_interrupt: bool, cores: usize) -> Time {
+        let interrupt = if has_interrupt {
+            time(self.interrupt)
+        } else {
+            Time::ZERO
+        };
+        let entries = if has_interrupt { 3 } else { 2 };
+        time(self.release) + time(self.switch) + interrupt + self.waiting(entries, cores)
+    }
+
+    /// What a call costs.
+    pub(crate) fn call(&self, cores: usize) -> Time {
+        time(self.call) + self.waiting(2, cores)
+    }
+
+    /// What an interrupt costs.
+    pub(crate) fn interrupt(&self, cores: usize) -> Time {
+        time(self.interrupt) + self.waiting(1, cores)
+    }
+
+    /// What the end of a budget costs.
+    pub(crate) fn end_of_budget(&self, cores: usize) -> Time {
+        time(self.timeout) + self.waiting(1, cores)
+    }
+
+    /// The longest section of the kernel.
+    pub(crate) fn section(&self, cores: usize) -> Time {
+        time(self.section) + self.waiting(1, cores)
+    }
+
+    /// Waiting for other cores in as many kernel entries.
+    pub(crate) fn waiting(&self, entries: i128, cores: usize) -> Time {
+        time(self.other_core) * (entries * (cores.max(1) as i128 - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTS: Instructions = Instructions {
+        section: 3_000,
+        switch: 600,
+        call: 1_000,
+        interrupt: 500,
+        timeout: 1_500,
+    };
+
+    #[test]
+    fn what_is_written_is_read() {
+        let text = Figures::from_instructions("board", &COUNTS);
+        let figures = Figures::read(&text).unwrap();
+        assert_eq!(figures.platform, "board");
+        assert_eq!(figures.section, Duration::from_micros(10));
+        assert_eq!(figures.switch, Duration::from_micros(2));
+        assert_eq!(figures.call, Duration::from_nanos(3_334));
+    }
+
+    /// Every line matters, and no other is accepted.
+    #[test]
+    fn nothing_can_be_left_out_or_misspelt() {
+        let text = Figures::from_instructions("board", &COUNTS);
+        let lines: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(lines.len(), 9);
+        for place in 0..lines.len() {
+            let mut fewer = lines.clone();
+            let left_out = fewer.remove(place);
+            let (name, _) = left_out.split_once(' ').unwrap();
+            let error = Figures::read(&fewer.join("\n")).unwrap_err();
+            assert!(
+                error.contains(&format!("missing field `{name}`")),
+                "{error}"
+            );
+            let misspelt = format!("{}\ncontext-{left_out}", fewer.join("\n"));
+            let error = Figures::read(&misspelt).unwrap_err();
+            assert!(
+                error.contains("unknown field `context-") && error.contains("line 9"),
+                "{error}"
+            );
+        }
+        let error = Figures::read(&text.replace("\"10 us\"", "10")).unwrap_err();
+        assert!(error.contains("10 has no unit"), "{error}");
+        let error = Figures::read(&text.replace("\"10 us\"", "\"9999999 s\"")).unwrap_err();
+        assert!(error.contains("more than can be analysed"), "{error}");
+    }
+
+    #[test]
+    fn each_figure_is_charged() {
+        let text = Figures::from_instructions("board", &COUNTS);
+        let figures = Figures::read(&text).unwrap();
+        assert!(figures.job(true, 1) > figures.job(false, 1));
+        assert_eq!(figures.job(false, 1), Time::from_micros(12));
+        assert_eq!(figures.job(false, 3), Time::from_micros(12 + 2 * 2 * 10));
+        assert_eq!(figures.section(2), Time::from_micros(20));
+    }
+}

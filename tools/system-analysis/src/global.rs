@@ -1,0 +1,205 @@
+//! Components under user-level schedulers.
+
+use schedulability::fixed::{Residual, interference};
+use schedulability::model::{Overheads, Parameters, Task, charge};
+use schedulability::{Error, Time, Verdict as Shown, edf, global};
+use system_description::System;
+use system_description::file::Policy;
+use system_description::system::{Component, DomainId, Scheduler, SchedulerId};
+
+use crate::model::{Level, Partition};
+use crate::report::{Curve, Kind, Row, Verdict};
+use crate::{Figures, time};
+
+pub(crate) fn rows(system: &System, figures: &Figures) -> Result<Vec<Row>, Vec<String>> {
+    let mut rows = Vec::new();
+    for (place, scheduler) in system.schedulers.iter().enumerate() {
+        let id = Some(SchedulerId(place));
+        let components: Vec<_> = system
+            .components
+            .iter()
+            .filter(|one| one.scheduler == id)
+            .collect();
+        if components.is_empty() {
+            continue;
+        }
+        match analysed(system, figures, scheduler, &components) {
+            Ok(more) => rows.extend(more),
+            Err(error) => return Err(vec![format!("scheduler `{}`: {error}", scheduler.name)]),
+        }
+    }
+    Ok(rows)
+}
+
+/// What the scheduler adds to each job. Decisions are stated in the description, all else is the kernel's.
+fn overheads(scheduler: &Scheduler, figures: &Figures, cores: usize) -> Overheads {
+    Overheads {
+        tick_period: Time::LONGEST,
+        tick: Time::ZERO,
+        release: time(figures.release) + figures.waiting(1, cores),
+        release_latency: figures.section(cores),
+        schedule: time(scheduler.decision),
+        // The scheduler wakes up by a timeout or a message, and runs the next thread.
+        context_switch: figures.end_of_budget(cores)
+            + time(figures.switch)
+            + figures.waiting(1, cores),
+        remote_reschedule: time(figures.interrupt) + time(figures.other_core),
+        release_core: false,
+    }
+}
+
+fn tasks(components: &[&Component]) -> Result<Vec<Task>, Error> {
+    let of = |one: &&Component| {
+        let job = one.job.clone().unwrap_or(system_description::system::Job {
+            costs: Vec::new(),
+            period: None,
+            deadline: None,
+            jitter: Default::default(),
+            offset: Default::default(),
+        });
+        let period = time(job.period.unwrap_or_default());
+        let levels = job.costs.len().min(usize::from(one.criticality) + 1);
+        Task::new(Parameters {
+            costs: job.costs[..levels].iter().map(|cost| time(*cost)).collect(),
+            deadline: job.deadline.map_or(period, time),
+            jitter: time(job.jitter),
+            offset: time(job.offset),
+            criticality: one.criticality,
+            ..Parameters::new(&*one.name, Time::ZERO, period)
+        })
+    };
+    components.iter().map(of).collect()
+}
+
+fn analysed(
+    system: &System,
+    figures: &Figures,
+    scheduler: &Scheduler,
+    components: &[&Component],
+) -> Result<Vec<Row>, Error> {
+    let row = |one: &&Component| Row {
+        name: one.name.clone(),
+        kind: Kind::Scheduled,
+        core: one.core,
+        level: 0,
+        priority: one.priority,
+        bound: None,
+        deadline: one.job.as_ref().and_then(|job| job.deadline).map(time),
+        verdict: Verdict::Fails,
+        parts: Vec::new(),
+        note: String::new(),
+        method: None,
+        curve: Curve::default(),
+    };
+    let mut rows: Vec<_> = components.iter().map(row).collect();
+    let own = tasks(components)?;
+    let cores = scheduler.cores.len();
+    let all = system.cores().len().max(cores);
+    let charged = charge(
+        &own,
+        &vec![Time::ZERO; own.len()],
+        &overheads(scheduler, figures, all),
+        cores,
+    )?
+    .value;
+    for (row, (own, charged)) in rows.iter_mut().zip(own.iter().zip(&charged)) {
+        row.note = format!(
+            "Its job counts as {} with what the scheduler and the kernel add to {}.",
+            crate::report::shown(charged.cost()),
+            crate::report::shown(own.cost())
+        );
+    }
+    let (shown, bounds, method) = match scheduler.policy {
+        Policy::Edf if cores > 1 => {
+            let found = global::any(&charged, cores)?;
+            let bounds = global::response_times(&charged, cores)?.value;
+            (found.value.holds(), bounds, found.method)
+        }
+        Policy::Edf => {
+            let supply = left(system, figures, scheduler, components)?;
+            let found = edf::schedulable(&charged, &[], &supply)?;
+            let bounds = edf::response_times(&charged, &supply)
+                .ok()
+                .map(|found| found.value);
+            (found.value == Shown::Holds, bounds, found.method)
+        }
+        Policy::EdfVd => {
+            let found = edf::virtual_deadlines(&charged)?;
+            if let Some(deadlines) = &found.value {
+                for (row, deadline) in rows.iter_mut().zip(&deadlines.deadlines) {
+                    row.note += &format!(
+                        " Its virtual deadline is {}.",
+                        crate::report::shown(*deadline)
+                    );
+                }
+            }
+            (found.value.is_some(), None, found.method)
+        }
+    };
+    for (place, row) in rows.iter_mut().enumerate() {
+        row.method = Some(method);
+        row.bound = bounds.as_ref().map(|bounds| bounds[place]);
+        // The release latency came off the deadline.
+        row.bound = row
+            .bound
+            .map(|bound| bound + (own[place].deadline() - charged[place].deadline()));
+        let is_late = row.slack().is_some_and(|slack| slack < Time::ZERO);
+        // Deadlines of one set hold together, or one of them fails.
+        if shown || row.bound.is_some() && !is_late {
+            row.verdict = Verdict::Holds;
+        }
+    }
+    if !shown && rows.iter().all(|row| row.verdict == Verdict::Holds) {
+        rows.iter_mut().for_each(|row| row.verdict = Verdict::Fails);
+    }
+    Ok(rows)
+}
+
+/// What threads of higher priority leave on the scheduler's core.
+fn left(
+    system: &System,
+    figures: &Figures,
+    scheduler: &Scheduler,
+    components: &[&Component],
+) -> Result<Residual, Error> {
+    let impossible = |why: String| Error::NotApplicable {
+        method: "supply below other threads",
+        why,
+    };
+    let core = scheduler.cores.first().copied().unwrap_or_default();
+    let partition = Partition::new(system, figures, core, DomainId(0), Level::At(0));
+    let partition = partition.map_err(|problems| impossible(problems.join("; ")))?;
+    let lowest = components.iter().min_by_key(|one| one.priority);
+    let place = partition
+        .members
+        .iter()
+        .position(|member| lowest.is_some_and(|lowest| lowest.name == member.name));
+    let place = place.ok_or_else(|| impossible("no thread is on its core".into()))?;
+    let is_own = |place: usize| {
+        let name = &partition.members[place].name;
+        components.iter().any(|one| one.name == *name)
+    };
+    let (others, all) = interference(&partition.core, place);
+    let unbounded = others
+        .iter()
+        .find(|other| partition.members[**other].is_unbounded && !is_own(**other));
+    // Those that wait for turns of the scheduler run only in these.
+    let is_ready = |other: usize| {
+        let threads = partition.core.threads();
+        threads[other].priority > threads[place].priority
+    };
+    if let Some(other) = unbounded.filter(|other| is_ready(**other)) {
+        let name = &partition.members[*other].name;
+        return Err(impossible(format!(
+            "`{name}` has a higher priority and no bound; give it a budget or a job"
+        )));
+    }
+    let others = others
+        .iter()
+        .zip(all)
+        .filter(|(other, _)| !is_own(**other) && is_ready(**other));
+    Residual::new(
+        others.map(|(_, one)| one).collect(),
+        partition.core.section(),
+    )
+}

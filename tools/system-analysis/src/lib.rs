@@ -1,0 +1,26 @@
+//! Will it be in time? From the description of a system to a verdict, with what each bound is made of.
+//!
+//! [`analyse`] turns a checked description and the costs of the kernel on a platform ([`Figures`]) into the
+//! models of the crate `schedulability`, applies its analyses, and returns a [`Report`]. The report is plain
+//! data, which is printed as text, as one HTML page, or as JSON.
+
+mod analyse;
+mod changes;
+mod figures;
+mod global;
+mod guest;
+mod model;
+pub mod report;
+mod waits;
+
+pub use analyse::analyse;
+pub use figures::{Figures, Instructions};
+pub use report::{Curve, Kind, Part, Report, Row, Source, Verdict};
+
+use schedulability::Time;
+use system_description::Duration;
+
+/// A duration of a description, for the analyses.
+fn time(duration: Duration) -> Time {
+    Time::from_nanos(duration.as_nanos())
+}

@@ -1,0 +1,93 @@
+//! The command `analyse`: will a system be in time?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use system_analysis::{Figures, Report, analyse};
+use system_description::System;
+#[cfg(test)]
+use system_description::{Source, check};
+
+use crate::build::write_if_changed;
+use crate::cli::AnalyseArguments;
+use crate::platform::Platform;
+use crate::workspace::Workspace;
+use crate::{Outcome, Result, bench, describe};
+
+/// The costs of the kernel, a file for each platform.
+const FIGURES: &str = "benches/overheads";
+
+/// The command `analyse`.
+pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result {
+    let Some(name) = &arguments.system else {
+        return write_figures(workspace);
+    };
+    let system = describe::chosen(workspace, name, arguments.platform.as_deref())?;
+    let file = match &arguments.overheads {
+        Some(file) => file.clone(),
+        None => figures_of(workspace, &system.platform),
+    };
+    let report = of(&system, &read(workspace, &file)?)?;
+    let outputs = [
+        (&arguments.html, Report::html as fn(&Report) -> String),
+        (&arguments.json, Report::json),
+    ];
+    for (file, form) in outputs {
+        if let Some(file) = file {
+            write_if_changed(file, form(&report).as_bytes())?;
+        }
+    }
+    describe::print(&report.text())?;
+    Ok(if report.holds {
+        Outcome::Success
+    } else {
+        Outcome::Failure
+    })
+}
+
+fn figures_of(workspace: &Workspace, platform: &str) -> PathBuf {
+    workspace.path(FIGURES).join(format!("{platform}.toml"))
+}
+
+fn read(workspace: &Workspace, file: &Path) -> Result<Figures> {
+    let shown = workspace.display(file).to_string();
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+    Figures::read(&text).map_err(|error| anyhow!("{shown}: {}", error.trim_end()))
+}
+
+/// The report, or all that is not known in one error.
+fn of(system: &System, figures: &Figures) -> Result<Report> {
+    analyse(system, figures)
+        .map_err(|problems| anyhow!("this cannot be analysed: {}", problems.join("\n  and: ")))
+}
+
+/// Writes the costs of the kernel on each platform that has reference results.
+fn write_figures(workspace: &Workspace) -> Result {
+    for name in Platform::names(workspace) {
+        let text = bench::figures(workspace, &name)?;
+        write_if_changed(&figures_of(workspace, &name), text.as_bytes())?;
+    }
+    Ok(Outcome::Success)
+}
+
+/// The system that a text describes on a platform.
+#[cfg(test)]
+fn described(workspace: &Workspace, text: &str, platform: &str) -> Result<System> {
+    let source = Source {
+        path: "system.toml",
+        text,
+    };
+    let checked = check(source, &Platform::all_for_descriptions(workspace)?);
+    if !checked.is_good() {
+        anyhow::bail!("{}", checked.diagnostics[0].line(source));
+    }
+    let system = checked
+        .systems
+        .into_iter()
+        .find(|one| one.platform == platform);
+    system.context("the system runs on that platform")
+}
+
+#[cfg(test)]
+mod tests;

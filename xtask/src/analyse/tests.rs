@@ -1,0 +1,119 @@
+use super::*;
+use crate::system::System as Files;
+
+fn figures(workspace: &Workspace, platform: &str) -> Figures {
+    read(workspace, &figures_of(workspace, platform)).unwrap()
+}
+
+fn report(text: &str) -> Report {
+    let workspace = Workspace::find().unwrap();
+    let system = described(&workspace, text, "pc99").unwrap();
+    of(&system, &figures(&workspace, "pc99")).unwrap()
+}
+
+fn text_of(name: &str) -> String {
+    let workspace = Workspace::find().unwrap();
+    fs::read_to_string(Files::file(&workspace, &format!("systems/{name}"))).unwrap()
+}
+
+#[test]
+fn figures_are_those_of_the_reference_results() {
+    let workspace = Workspace::find().unwrap();
+    for name in Platform::names(&workspace) {
+        let written = fs::read_to_string(figures_of(&workspace, &name)).unwrap();
+        assert!(
+            written == bench::figures(&workspace, &name).unwrap(),
+            "write them again: cargo xtask analyse --write-figures"
+        );
+    }
+}
+
+#[test]
+fn the_example_systems_are_in_time() {
+    let workspace = Workspace::find().unwrap();
+    for name in Files::names(&workspace) {
+        for platform in ["pc99", "kzm"] {
+            let system = described(&workspace, &text_of(&name), platform).unwrap();
+            let report = of(&system, &figures(&workspace, platform)).unwrap();
+            assert!(report.holds, "{name} on {platform}\n{}", report.text());
+            let promises = report.rows.iter().filter(|row| row.deadline.is_some());
+            assert!(promises.count() > 0, "{name} promises nothing");
+        }
+    }
+}
+
+/// Each system with one value that is too large, and the component to which that value belongs.
+const OVERLOADS: &[(&str, &str, &str, &str)] = &[
+    ("demo", "45 ms", "49 ms", "client-a"),
+    ("faults", "\"2 ms\"", "\"17 ms\"", "faulty"),
+    (
+        "idlers",
+        "service = \"4 ms\"",
+        "service = \"140 ms\"",
+        "bus",
+    ),
+    ("modes", "\"4 ms\"", "\"5.4 ms\"", "display"),
+    ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
+    ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
+    ("turns", "75 ms", "150 ms", "third"),
+];
+
+/// The first of the system's values that is `before` becomes `after`.
+fn overloaded(name: &str, before: &str, after: &str) -> Report {
+    let text = text_of(name);
+    assert!(text.contains(before), "{name}: {before}");
+    report(&text.replacen(before, after, 1))
+}
+
+#[test]
+fn an_overload_of_each_system_is_refused_with_its_culprit() {
+    let workspace = Workspace::find().unwrap();
+    let names: Vec<_> = OVERLOADS.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names, Files::names(&workspace));
+    for (name, before, after, culprit) in OVERLOADS {
+        let report = overloaded(name, before, after);
+        assert!(!report.holds, "{name}\n{}", report.text());
+        let named = report.culprit().map(|change| &*change.component);
+        assert_eq!(named, Some(*culprit), "{name}\n{}", report.text());
+    }
+}
+
+/// Each block of the chapter about the demo is part of what the command prints.
+#[test]
+fn the_chapter_of_the_demo_shows_what_the_command_prints() {
+    let page = include_str!("../../../docs/src/analysis/demo.md");
+    let printed = [
+        report(&text_of("demo")).text(),
+        overloaded("demo", "45 ms", "49 ms").text(),
+        text_of("demo"),
+        fs::read_to_string(figures_of(&Workspace::find().unwrap(), "pc99")).unwrap(),
+    ];
+    let blocks: Vec<_> = page.split("\n```").collect();
+    // Between two fences, without the line of the first.
+    let blocks = blocks
+        .iter()
+        .skip(1)
+        .step_by(2)
+        .map(|block| block.split_once('\n').unwrap().1);
+    let mut count = 0;
+    for block in blocks {
+        let known = printed.iter().any(|text| text.contains(block));
+        assert!(known, "the command does not print:\n{block}");
+        count += 1;
+    }
+    assert!(count >= 5, "{count}");
+}
+
+#[test]
+fn overheads_that_lack_something_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::find().unwrap();
+    let file = folder.path().join("o.toml");
+    let text = fs::read_to_string(figures_of(&workspace, "kzm")).unwrap();
+    fs::write(&file, text.replace("switch =", "context-switch =")).unwrap();
+    let error = read(&workspace, &file).unwrap_err().to_string();
+    assert!(error.contains("unknown field `context-switch`"), "{error}");
+    assert!(error.contains("line 7, column 1"), "{error}");
+    let missing = read(&workspace, Path::new("nowhere.toml")).unwrap_err();
+    assert_eq!(missing.to_string(), "cannot read nowhere.toml");
+}

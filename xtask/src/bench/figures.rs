@@ -1,0 +1,52 @@
+//! The kernel's costs for the analyser, from the reference results.
+
+use anyhow::Context;
+use system_analysis::{Figures, Instructions};
+
+use super::delay::BOUND;
+use super::measurement::Measurement;
+use super::reference;
+use crate::Result;
+use crate::workspace::Workspace;
+
+/// The file with the costs of a platform, as the reference results say.
+pub(crate) fn figures(workspace: &Workspace, platform: &str) -> Result<String> {
+    let measured = reference::read(workspace, platform)?;
+    let counts = counts(&measured).with_context(|| {
+        format!("the reference results of {platform} lack an operation; measure them again")
+    })?;
+    Ok(Figures::from_instructions(platform, &counts))
+}
+
+/// The longest operations of each kind, in instructions.
+fn counts(measured: &[Measurement]) -> Option<Instructions> {
+    let longest = |names: &[(&str, &str)]| {
+        let of = |(suite, operation): &(&str, &str)| {
+            let all = measured.iter().filter(|one| {
+                one.suite == *suite && one.operation == *operation && one.unit == "instructions"
+            });
+            all.map(|one| one.max).reduce(f64::max)
+        };
+        // Each of them must have been measured.
+        let each: Option<Vec<_>> = names.iter().map(of).collect();
+        Some(each?.into_iter().reduce(f64::max)?.ceil() as u64)
+    };
+    let call = longest(&[("ipc", "call"), ("threshold", "call")])?;
+    let reply = longest(&[("ipc", "replyrecv"), ("threshold", "replyrecv")])?;
+    Some(Instructions {
+        section: BOUND as u64,
+        switch: longest(&[
+            ("schedule", "yield"),
+            ("signal", "wait"),
+            ("signal", "signal"),
+            ("ipc", "send"),
+            ("ipc", "replyrecv"),
+        ])?,
+        call: call + reply,
+        interrupt: longest(&[
+            ("interrupt", "interrupt_to_thread"),
+            ("interrupt", "interrupt_to_lower_priority"),
+        ])?,
+        timeout: longest(&[("fault", "timeout_to_handler")])?,
+    })
+}

@@ -7,11 +7,12 @@ use super::delay::BOUND;
 use super::measurement::Measurement;
 use super::reference;
 use crate::Result;
+use crate::cli::Hardening;
 use crate::workspace::Workspace;
 
 /// The file with the costs of a platform, as the reference results say.
 pub(crate) fn figures(workspace: &Workspace, platform: &str) -> Result<String> {
-    let measured = reference::read(workspace, platform)?;
+    let measured = reference::read(workspace, platform, &Hardening::default())?;
     let counts = counts(&measured).with_context(|| {
         format!("the reference results of {platform} lack an operation; measure them again")
     })?;

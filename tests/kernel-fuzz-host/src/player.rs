@@ -56,7 +56,7 @@ pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
         // Taken out, so that a machine in which a check failed is not used again.
         let mut system = place.take().unwrap_or_default();
         system.restart();
-        let ledger = Player::new(&mut system.machine, twin).play(Bytes(input));
+        let ledger = Player::new(&mut system, twin).play(Bytes(input));
         *place = Some(system);
         ledger
     })
@@ -64,15 +64,17 @@ pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
 
 struct Player<'a> {
     machine: &'a mut Machine,
+    tasks: [Task; 5],
     twin: Twin,
     ledger: Ledger,
 }
 
 impl<'a> Player<'a> {
-    fn new(machine: &'a mut Machine, twin: Twin) -> Self {
+    fn new(system: &'a mut TestSystem, twin: Twin) -> Self {
         let ledger = Ledger::default();
         Self {
-            machine,
+            machine: &mut system.machine,
+            tasks: system.tasks,
             twin,
             ledger,
         }
@@ -94,6 +96,10 @@ impl<'a> Player<'a> {
                 // over its bell.
                 Some(task) if task.thread != self.machine.root.thread => self.step(task, &step),
                 _ => break,
+            }
+            for task in self.tasks {
+                let kernel = &*self.machine.kernel;
+                self.ledger.limits.look(kernel, task.thread);
             }
         }
         self.ledger.entries = self.machine.entries;

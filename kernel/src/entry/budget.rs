@@ -114,8 +114,15 @@ impl<A: Arch> Kernel<A> {
         };
         let consumed = self[context].consumed.saturating_add(self.core.consumed);
         let rest = self[context].head().amount;
+        // A timeslice of which too little would be left ends.
+        let least = match self[context].is_round_robin() {
+            true => self.min_budget(),
+            false => Ticks::ZERO,
+        };
         match self.limit_of(context) {
-            Some(limit) if self.core.consumed + limit <= rest => self.give_up_limit(context, limit),
+            Some(limit) if self.core.consumed + limit + least <= rest => {
+                self.give_up_limit(context, limit);
+            }
             _ => self.charge_current(rest, false),
         }
         // Time that is given up does not count as consumed.

@@ -69,7 +69,9 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// Ends the innermost call, which has a limit: the context returns to the caller, and the limit of the
-    /// next outer call, if it has one, is in force again.
+    /// next outer call, if it has one, is in force again. If the caller has got another context meanwhile,
+    /// the context returns to the caller of the next outer call, which is still being served, or else to its
+    /// owner: the server must not keep it, because later callers would donate nothing to it.
     #[cold]
     pub(super) fn pop_limited(
         &mut self,
@@ -78,35 +80,51 @@ impl<A: Arch> Ipc<A> {
         context: Ptr<SchedContext<A>>,
     ) {
         let below = self[reply].below;
-        let outer = self[caller].outer_limit.take();
-        if self[caller].sched_context.is_some() && (outer.is_none() || below.is_none()) {
-            self.unlink_call(caller, reply);
-            return self.return_past_caller(context, below);
-        }
-        self[context].limit = outer;
-        self[context].reply = None;
         self[reply].clear();
         self[caller].state = ThreadState::Inactive;
-        let above = match outer {
+        self[context].reply = None;
+        let outer = self[caller].outer_limit.take();
+        // It may have been bound to this one.
+        let can_take = |kernel: &Self, thread: Ptr<Thread<A>>| {
+            kernel[thread]
+                .sched_context
+                .is_none_or(|own| own == context)
+        };
+        if can_take(self, caller) {
+            return self.return_limited(caller, context, below, outer);
+        }
+        let Some(below) = below else {
+            return self.return_to_owner(context);
+        };
+        self.cut_call_chain(below);
+        match self[below].thread() {
+            Some(waiting) if can_take(self, waiting) => {
+                let next = self[below].below.take();
+                let outer = self[waiting].outer_limit.take();
+                self.return_limited(waiting, context, next, outer);
+                if matches!(self[waiting].state, ThreadState::BlockedOnReturn { .. }) {
+                    self.unlink_call(waiting, below);
+                    self.report_failure(waiting);
+                }
+            }
+            _ => self.return_to_owner(context),
+        }
+    }
+
+    /// Returns a context to `caller`, with the limit of the next outer call, which `below` tracks.
+    fn return_limited(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+        below: Option<Ptr<Reply<A>>>,
+        limit: Option<NonZeroU64>,
+    ) {
+        self[context].limit = limit;
+        let above = match limit {
             Some(_) => Above::Limited(context),
             None => Above::Context(context),
         };
         self.pop_context(caller, context, below, above);
-        self.owning_core_of_context(context).core.reprogram = true;
-    }
-
-    /// Returns a context with a limit whose call has ended, but whose caller has got another context meanwhile.
-    /// It goes to the caller of the next outer call, `below`, which has no limit and is still being served. If
-    /// that caller has another context, too, the server keeps this one and its limit.
-    fn return_past_caller(&mut self, context: Ptr<SchedContext<A>>, below: Option<Ptr<Reply<A>>>) {
-        let Some(below) = below else { return };
-        let waiting = self[below].thread();
-        let Some(waiting) = waiting.filter(|thread| self[*thread].sched_context.is_none()) else {
-            return;
-        };
-        let next = self[below].below.take();
-        self[context].limit = None;
-        self.pop_context(waiting, context, next, Above::Context(context));
         self.owning_core_of_context(context).core.reprogram = true;
     }
 
@@ -171,11 +189,10 @@ impl<A: Arch> Ipc<A> {
             .and_then(|reply| Some((self[reply].thread()?, reply)));
         match lender {
             Some((caller, reply)) => self.fail_call(caller, reply),
-            None => self.return_to_owner(server, context),
+            None => self.return_to_owner(context),
         }
         self.choose_again();
-        // If the caller has got another context meanwhile, the server keeps this one with its limit, and
-        // the next budget check comes here again.
+        // It keeps a context of its own, of which the limit has ended.
         if self[server].sched_context.is_none() {
             self.report_timeout(server, badge, None);
         }
@@ -216,18 +233,14 @@ impl<A: Arch> Ipc<A> {
         self.possible_switch_to(caller);
     }
 
-    /// Takes a context with a limit from `server`, if no call is left to return it. It goes to the thread it
+    /// Takes a context with a limit from its server, if no call is left to return it. It goes to the thread it
     /// is bound to, if that has no other context; otherwise it is unbound.
     #[cold]
-    pub(super) fn return_to_owner(
-        &mut self,
-        server: Ptr<Thread<A>>,
-        context: Ptr<SchedContext<A>>,
-    ) {
+    pub(super) fn return_to_owner(&mut self, context: Ptr<SchedContext<A>>) {
         self[context].limit = None;
         self.owning_core_of_context(context).core.reprogram = true;
         match self[context].owner {
-            Some(owner) if owner == server => {}
+            owner if owner.is_some() && owner == self[context].thread => {}
             Some(owner) if self[owner].sched_context.is_none() => {
                 self.donate(context, owner);
                 self.wake_context(owner);

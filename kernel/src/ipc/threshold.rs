@@ -94,11 +94,10 @@ impl<A: Arch> Ipc<A> {
         if let Some(context) = self[server].sched_context
             && waits
             && self[context].reply.is_none()
-            && self[context].notification.is_none()
             && self[context].owner != Some(server)
         {
             if self[context].limit.is_some() {
-                self.return_to_owner(server, context);
+                self.return_to_owner(context);
             } else {
                 self.unbind_thread(context);
             }

@@ -1,7 +1,13 @@
 //! Counts of attempted and successful calls.
 
-use abi::{Method, Syscall};
+use abi::registers::INFO;
+use abi::{ErrorCode, Method, Syscall};
+use kernel::Kernel;
+use kernel::arch::UserContext;
+use kernel::object::{Above, Thread, ThreadState};
+use kernel::token::Ptr;
 use kernel_fuzz_methods::{Count, Counts, index};
+use kernel_host::arch::Host;
 
 /// Counts of calls, by method and by system call.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +17,37 @@ pub struct Ledger {
     made: [usize; CALLS.len()],
     /// Kernel entries.
     pub entries: usize,
+    /// How many histories have reached states in which limits can go wrong.
+    pub limits: Limits,
+}
+
+/// States of calls with limits; each is counted once in a history.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// A call failed, because its limit was reached or it ended without a reply.
+    pub failed: usize,
+    /// A server dropped out of a call chain, and the caller waits for the return of its context.
+    pub joined: usize,
+    /// A call chain with a limit has lost its context.
+    pub without_context: usize,
+}
+
+impl Limits {
+    /// Looks at the state of a thread.
+    pub fn look(&mut self, kernel: &Kernel<Host>, thread: Ptr<Thread<Host>>) {
+        let thread = &kernel[thread];
+        let label = thread.context.get(INFO) >> 12;
+        match thread.state {
+            ThreadState::Running if label == ErrorCode::LimitReached as usize => self.failed = 1,
+            ThreadState::BlockedOnReturn { .. } => self.joined = 1,
+            ThreadState::BlockedOnReply { reply }
+                if thread.outer_limit.is_some() && matches!(kernel[reply].above, Above::None) =>
+            {
+                self.without_context = 1;
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The system calls that every kernel has.
@@ -76,5 +113,8 @@ impl Ledger {
             *sum += other;
         }
         self.entries += other.entries;
+        self.limits.failed += other.limits.failed;
+        self.limits.joined += other.limits.joined;
+        self.limits.without_context += other.limits.without_context;
     }
 }

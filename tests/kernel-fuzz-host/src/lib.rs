@@ -9,6 +9,7 @@
 //! The corpus, `tests/kernel-fuzz-host/corpus/`, has the inputs that the fuzzer found to increase
 //! coverage. It is replayed with the other host tests; `cargo xtask assure` searches for more.
 
+pub mod chain;
 pub mod input;
 pub mod ledger;
 pub mod player;

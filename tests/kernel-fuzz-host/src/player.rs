@@ -56,23 +56,30 @@ pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
         // Taken out, so that a machine in which a check failed is not used again.
         let mut system = place.take().unwrap_or_default();
         system.restart();
-        let ledger = Player::new(&mut system.machine, twin).play(Bytes(input));
+        let ledger = Player::new(&mut system, twin).play(Bytes(input));
         *place = Some(system);
         ledger
     })
 }
 
+/// The interrupt line that a number in the input stands for.
+const fn line(number: usize) -> Irq {
+    Irq(1 + number % 3)
+}
+
 struct Player<'a> {
     machine: &'a mut Machine,
+    tasks: [Task; 5],
     twin: Twin,
     ledger: Ledger,
 }
 
 impl<'a> Player<'a> {
-    fn new(machine: &'a mut Machine, twin: Twin) -> Self {
+    fn new(system: &'a mut TestSystem, twin: Twin) -> Self {
         let ledger = Ledger::default();
         Self {
-            machine,
+            machine: &mut system.machine,
+            tasks: system.tasks,
             twin,
             ledger,
         }
@@ -92,8 +99,18 @@ impl<'a> Player<'a> {
             match self.machine.current() {
                 // The root task is not under the input's control. It runs only if the program took
                 // over its bell.
-                Some(task) if task.thread != self.machine.root.thread => self.step(task, &step),
-                _ => break,
+                Some(task) if task.thread == self.machine.root.thread => break,
+                Some(task) => self.step(task, &step),
+                // Only an interrupt can wake a thread.
+                None => {
+                    if let Step::Interrupt(number) = step {
+                        self.machine.raise(line(number));
+                    }
+                }
+            }
+            for task in self.tasks {
+                let kernel = &*self.machine.kernel;
+                self.ledger.limits.look(kernel, task.thread);
             }
         }
         self.ledger.entries = self.machine.entries;
@@ -103,7 +120,6 @@ impl<'a> Player<'a> {
     fn step(&mut self, task: Task, step: &Step) {
         let machine = &mut *self.machine;
         let time = |time: usize| (time as u64).min(LONGEST);
-        let line = |line: usize| Irq(1 + line % 3);
         match step {
             Step::Call(call) => self.call(task, call),
             Step::Registers(registers) => {

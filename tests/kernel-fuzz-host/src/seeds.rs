@@ -2,13 +2,14 @@
 
 use abi::{GuardData, Method, ObjectType, Rights, Syscall, WORD_BITS, endpoint_flags};
 
+use crate::chain::{chain, moves as chain_moves};
 use crate::input::{Call, Step};
 use crate::system::at;
 
 /// The first byte of a history: the clock does not advance in the kernel, and fast paths are enabled.
 const SETTING: u8 = 0;
 
-fn method(cap: usize, method: Method, words: &[usize], caps: &[usize]) -> Step {
+pub(crate) fn method(cap: usize, method: Method, words: &[usize], caps: &[usize]) -> Step {
     Step::Call(Call {
         number: 1,
         cap,
@@ -20,7 +21,13 @@ fn method(cap: usize, method: Method, words: &[usize], caps: &[usize]) -> Step {
     })
 }
 
-fn call(number: Syscall, cap: usize, reply: usize, destination: usize, words: &[usize]) -> Step {
+pub(crate) fn call(
+    number: Syscall,
+    cap: usize,
+    reply: usize,
+    destination: usize,
+    words: &[usize],
+) -> Step {
     Step::Call(Call {
         number: number.number().wrapping_neg() as u8,
         cap,
@@ -32,9 +39,16 @@ fn call(number: Syscall, cap: usize, reply: usize, destination: usize, words: &[
     })
 }
 
-fn retype(kind: ObjectType, size: usize, slot: usize, count: usize) -> Step {
+pub(crate) fn retype(kind: ObjectType, size: usize, slot: usize, count: usize) -> Step {
     let words = [kind.number(), size, 0, 0, slot, count];
     method(at::UNTYPED, Method::UntypedRetype, &words, &[at::SPACE])
+}
+
+/// The bytes of a history.
+pub fn encode(steps: &[Step]) -> Vec<u8> {
+    let mut bytes = vec![SETTING];
+    steps.iter().for_each(|step| step.write(&mut bytes));
+    bytes
 }
 
 /// A name, and the encoded history.
@@ -48,14 +62,14 @@ pub fn seeds() -> Vec<Seed> {
     let calls = of_calls()
         .into_iter()
         .map(|(name, steps)| (format!("call-{name}"), steps));
-    let bytes = |steps: Vec<Step>| {
-        let mut bytes = vec![SETTING];
-        steps.iter().for_each(|step| step.write(&mut bytes));
-        bytes
-    };
+    let chains = chain_moves()
+        .into_iter()
+        .enumerate()
+        .map(|(index, steps)| (format!("chain-{index}"), [chain(), steps].concat()));
     methods
         .chain(calls)
-        .map(|(name, steps)| (name, bytes(steps)))
+        .chain(chains)
+        .map(|(name, steps)| (name, encode(&steps)))
         .collect()
 }
 
@@ -188,7 +202,7 @@ fn of_methods() -> Vec<(Method, Vec<Step>)> {
     ]
 }
 
-fn method_in_space(what: Method, slot: usize) -> Step {
+pub(crate) fn method_in_space(what: Method, slot: usize) -> Step {
     method(at::SPACE, what, &[slot, WORD_BITS], &[])
 }
 
@@ -198,6 +212,7 @@ fn limited(step: Step) -> Vec<Step> {
     let threshold = [at::ENDPOINT, WORD_BITS, 150, endpoint_flags::LIMIT];
     let unbind = Method::SchedContextUnbind;
     vec![
+        retype(ObjectType::Reply, 0, at::EMPTY, 1),
         method(
             at::SPACE,
             Method::CNodeEndpointSetThreshold,
@@ -206,7 +221,7 @@ fn limited(step: Step) -> Vec<Step> {
         ),
         method(at::SELF, Method::TcbSetPriority, &[4], &[at::SELF]),
         // The peer runs now.
-        call(Syscall::Recv, at::ENDPOINT, at::OTHER_REPLY, 0, &[]),
+        call(Syscall::Recv, at::ENDPOINT, at::EMPTY, 0, &[]),
         method(at::PEER_CONTEXT, unbind, &[], &[]),
         call(Syscall::Call, at::ENDPOINT, 0, 0, &[1]),
         Step::Time(50),
@@ -283,12 +298,9 @@ fn of_calls() -> Vec<(&'static str, Vec<Step>)> {
         ),
         (
             "limit-delete",
-            limited(method_in_space(Method::CNodeDelete, at::OTHER_REPLY)),
+            limited(method_in_space(Method::CNodeDelete, at::EMPTY)),
         ),
-        (
-            "limit-reuse",
-            limited(plain(NBRecv, at::BADGED, at::OTHER_REPLY)),
-        ),
+        ("limit-reuse", limited(plain(NBRecv, at::BADGED, at::EMPTY))),
         (
             "limit-suspend",
             limited(method(at::SELF, Method::TcbSuspend, &[], &[])),

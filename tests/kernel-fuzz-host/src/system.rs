@@ -70,6 +70,8 @@ pub const LINE: Irq = Irq(1);
 pub struct TestSystem {
     /// The machine.
     pub machine: Machine,
+    /// The program's threads, the server, and the fault handler.
+    pub tasks: [Task; 5],
     begin: Snapshot,
 }
 
@@ -81,9 +83,9 @@ impl TestSystem {
         let [endpoint, service, faults] = [(); 3].map(|()| machine.endpoint());
         let [notification, signal, interrupt] = [(); 3].map(|()| machine.notification());
         let [reply, other_reply, service_reply, fault_reply] = [(); 4].map(|()| machine.reply());
-        let handler = machine.issue_irq(LINE.0).expect("the line is free");
+        let line = machine.issue_irq(LINE.0).expect("the line is free");
         machine
-            .invoke(handler, Method::IrqSetIrqHandler, &[], &[interrupt])
+            .invoke(line, Method::IrqSetIrqHandler, &[], &[interrupt])
             .expect("a notification can be signalled");
 
         let server = waiting(&mut machine, "server", 20, service, service_reply);
@@ -91,7 +93,7 @@ impl TestSystem {
         machine
             .invoke(server.context, unbind, &[], &[server.tcb])
             .expect("it has a context");
-        waiting(&mut machine, "handler", 30, faults, fault_reply);
+        let handler = waiting(&mut machine, "handler", 30, faults, fault_reply);
 
         let hostile = Spec::new("hostile", 10)
             .budget(Budget::new(5_000, 10_000))
@@ -147,7 +149,7 @@ impl TestSystem {
             (at::SPARE, spare),
             (at::UNCONFIGURED, unconfigured),
             (at::FRAME, frame),
-            (at::IRQ_HANDLER, handler),
+            (at::IRQ_HANDLER, line),
             (at::INTERRUPT, interrupt),
             (at::FAULTS, faults),
             (at::SERVER, server.tcb),
@@ -172,7 +174,12 @@ impl TestSystem {
         }
         assert!(machine.runs(hostile));
         let begin = machine.snapshot();
-        Self { machine, begin }
+        let tasks = [hostile, peer, stopped, server, handler];
+        Self {
+            machine,
+            tasks,
+            begin,
+        }
     }
 
     /// Restores the initial state.

@@ -48,7 +48,8 @@ impl Model {
 
     pub fn charge_limits(&mut self, context: Id, time: Time) {
         let chain = self.chains.iter_mut().find(|chain| chain.context == Some(context));
-        let limits = chain.into_iter().flat_map(|chain| &mut chain.calls).map(|call| &mut call.limit);
+        let limits =
+            chain.into_iter().flat_map(|chain| &mut chain.calls).map(|call| &mut call.limit);
         for limit in limits.chain([&mut self.contexts[context].orphan_limit]).flatten() {
             *limit = limit.saturating_sub(time);
         }
@@ -83,9 +84,8 @@ impl Model {
     /// Chains without calls, and those without context or limit, mean nothing.
     fn drop_chains(&mut self) {
         let limited = |chain: &Chain| chain.calls.iter().any(|call| call.limit.is_some());
-        self.chains.retain(|chain| {
-            limited(chain) || chain.context.is_some() && !chain.calls.is_empty()
-        });
+        self.chains
+            .retain(|chain| limited(chain) || chain.context.is_some() && !chain.calls.is_empty());
     }
 
     /// The thread that waits for a reply, which it no longer does.
@@ -107,9 +107,9 @@ impl Model {
         match chain.context {
             Some(context) if place + 1 == chain.calls.len() => {
                 let limit = chain.calls.pop().and_then(|call| call.limit);
-                match caller.filter(|caller| self.threads[*caller].context.is_none()) {
-                    Some(caller) => self.give_context(context, caller),
-                    None if limit.is_some() => self.pass_on(context, index, limit),
+                match caller.filter(|caller| self.can_take(*caller, context)) {
+                    Some(caller) => self.take_back(context, caller),
+                    None if limit.is_some() => self.pass_on(context, index),
                     None => {}
                 }
                 self.drop_chains();
@@ -118,24 +118,33 @@ impl Model {
         }
     }
 
-    /// The caller of the innermost call, which has ended, has got another context. So the server keeps
-    /// this one, with the limit of the next outer call. If that has none, its caller gets the context;
-    /// and if that has another one, too, the old limit stays.
-    fn pass_on(&mut self, context: Id, index: usize, limit: Option<Time>) {
-        let chain = &mut self.chains[index];
-        match chain.calls.last() {
-            Some(Lent { limit: Some(_), .. }) => {}
-            Some(Lent { reply, .. })
-                if let Reply::Caller(caller) = self.replies[*reply]
-                    && self.threads[caller].context.is_none() =>
-            {
-                chain.calls.pop();
-                self.give_context(context, caller);
+    /// A caller that has got another context does not take its own back; it may have been bound to it.
+    fn can_take(&self, caller: Id, context: Id) -> bool {
+        self.threads[caller].context.is_none_or(|own| own == context)
+    }
+
+    fn take_back(&mut self, context: Id, caller: Id) {
+        if self.threads[caller].context.is_none() {
+            self.give_context(context, caller);
+        }
+    }
+
+    /// The caller of the innermost call, which has ended, has got another context. So this one returns to
+    /// the caller of the next outer call, or else to its owner.
+    fn pass_on(&mut self, context: Id, index: usize) {
+        if let Some(&Lent { reply, .. }) = self.chains[index].calls.last()
+            && let Reply::Caller(caller) = self.replies[reply]
+            && self.can_take(caller, context)
+        {
+            self.chains[index].calls.pop();
+            self.take_back(context, caller);
+            if let State::AwaitingReturn { .. } = self.threads[caller].state {
+                self.take_caller(reply);
+                self.report_failure(caller);
             }
-            _ => {
-                chain.lose();
-                self.contexts[context].orphan_limit = limit;
-            }
+        } else {
+            self.chains[index].lose();
+            self.return_to_owner(context);
         }
     }
 
@@ -224,16 +233,20 @@ impl Model {
             _ => None,
         };
         if let Some(caller) = failed {
-            // A thread that waits for its fault handler faults again.
-            if self.threads[caller].fault.take().is_some() {
-                self.threads[caller].state = State::Restart;
-            } else {
-                self.threads[caller].state = State::Running;
-                self.set_result(caller, ErrorCode::LimitReached as usize, Vec::new());
-            }
-            self.wake(caller);
-            self.offer(caller);
+            self.report_failure(caller);
         }
+    }
+
+    /// A thread that waits for its fault handler faults again.
+    fn report_failure(&mut self, caller: Id) {
+        if self.threads[caller].fault.take().is_some() {
+            self.threads[caller].state = State::Restart;
+        } else {
+            self.threads[caller].state = State::Running;
+            self.set_result(caller, ErrorCode::LimitReached as usize, Vec::new());
+        }
+        self.wake(caller);
+        self.offer(caller);
     }
 
     /// The running thread has reached the limit of its context.
@@ -244,7 +257,7 @@ impl Model {
         }
         match self.chain_of(context).and_then(|chain| chain.calls.last()) {
             Some(call) => self.fail_call(call.reply),
-            None => self.return_to_owner(thread, context),
+            None => self.return_to_owner(context),
         }
         self.choose_anew();
         if self.threads[thread].context.is_none() {
@@ -253,10 +266,10 @@ impl Model {
     }
 
     /// A server loses a context that no caller waits for.
-    pub fn return_to_owner(&mut self, server: Id, context: Id) {
+    pub fn return_to_owner(&mut self, context: Id) {
         self.contexts[context].orphan_limit = None;
         match self.contexts[context].owner {
-            Some(owner) if owner == server => {}
+            owner if owner.is_some() && owner == self.contexts[context].thread => {}
             Some(owner) if self.threads[owner].context.is_none() => {
                 self.give_context(context, owner);
                 self.run_on_new_time(owner);

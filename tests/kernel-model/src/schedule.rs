@@ -218,8 +218,10 @@ impl Model {
             return;
         };
         let (rest, consumed) = (refills.head().1, self.contexts[id].consumed + self.used);
+        // A timeslice of which too little would be left ends.
+        let least = if refills.is_round_robin() { MIN_BUDGET } else { 0 };
         match self.limit_left(id) {
-            Some(limit) if self.used + limit <= rest => {
+            Some(limit) if self.used + limit + least <= rest => {
                 self.used += limit;
                 // When it has budget again, it continues after this.
                 self.threads[thread].called_last = false;

@@ -137,11 +137,10 @@ impl Model {
     pub fn abandon_orphan(&mut self, server: Id) {
         if let Some(id) = self.threads[server].context
             && self.chain_of(id).is_none()
-            && self.contexts[id].notification.is_none()
             && self.contexts[id].owner != Some(server)
         {
             match self.limit_left(id) {
-                Some(_) => self.return_to_owner(server, id),
+                Some(_) => self.return_to_owner(id),
                 None => self.unbind_thread(id),
             }
         }

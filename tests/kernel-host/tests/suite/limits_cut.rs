@@ -60,8 +60,9 @@ fn a_caller_with_other_time_leaves_nothing_behind() {
         scene.machine.bind(other.context, server.tcb).unwrap();
         scene.end(1, how);
         // The client still waits for the first server, which continues on the context that it got;
-        // the second server has the client's context, up to the first server's limit.
+        // the client's context has returned to the client.
         assert_eq!(scene.machine.state(scene.client), State::Calling);
+        assert_eq!(scene.machine.holder(scene.client.context), "client");
         assert_eq!(scene.machine.state(server), State::Runnable);
         scene.machine.advance(500);
         assert!(!scene.machine.runs(scene.servers[1]));

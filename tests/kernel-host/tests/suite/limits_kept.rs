@@ -363,30 +363,6 @@ fn a_server_with_other_time_passes_the_context_on_to_its_caller() {
     assert!(scene.machine.runs(client));
 }
 
-/// What the last server has given up with the limit is due later: it does not run on the context before.
-#[test]
-fn a_server_that_keeps_the_context_after_its_yield_waits_for_it() {
-    for budget in [Budget::new(1000, 10_000).sporadic(), Budget::new(1000, 10_000)] {
-        let mut scene = Scene::new(&[500, 100]);
-        let (client, middle, last) = (scene.client, scene.servers[0], scene.servers[1]);
-        scene.machine.configure(client.context, budget).unwrap();
-        scene.call();
-        scene.call_next(0);
-        let other = scene.machine.new_context(Budget::new(500, 10_000));
-        scene.machine.bind(other, middle.tcb).unwrap();
-        scene.machine.advance(10);
-        scene.machine.yield_now(last);
-        assert_eq!(scene.machine.received(middle).label, ErrorCode::LimitReached as usize);
-        assert_eq!(scene.machine.holder(client.context), scene.machine.name(last));
-        assert!(!scene.machine.runs(last));
-        scene.machine.suspend(middle);
-        scene.machine.advance(89);
-        assert!(!scene.machine.runs(last));
-        scene.machine.advance(1);
-        assert!(scene.machine.runs(last));
-    }
-}
-
 /// The same if the limit is reached instead of a reply.
 #[test]
 fn a_reached_limit_passes_the_context_on_to_the_outer_caller() {

@@ -28,6 +28,7 @@ mod limits;
 mod limits_cut;
 mod limits_kept;
 mod limits_promised;
+mod limits_returned;
 mod notifications;
 mod phases;
 mod preemption;

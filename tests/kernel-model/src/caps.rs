@@ -146,7 +146,9 @@ impl Model {
     pub fn original_endpoint(&self, place: Place) -> Option<Id> {
         match self.slots[self.index(place)?] {
             Slot {
-                cap: Cap::Endpoint { id, badge: 0, rights: Rights::ALL }, original: true, ..
+                cap: Cap::Endpoint { id, badge: 0, rights: Rights::ALL },
+                original: true,
+                ..
             } => Some(id),
             _ => None,
         }

@@ -266,7 +266,7 @@ impl Model {
         }
     }
 
-    /// Only by a capability that is not a copy. Those who wait already stay accepted.
+    /// Only by a capability that is not a copy. Threads that wait already stay accepted.
     fn set_threshold(&mut self, target: Place, budget: Time, flags: usize) -> Answer {
         let Some(id) = self.original_endpoint(target) else {
             return ILLEGAL;

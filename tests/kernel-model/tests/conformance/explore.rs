@@ -26,8 +26,7 @@ impl Search {
     /// Searches all histories of that many steps, and returns their number.
     fn all(system: System, depth: usize) -> u64 {
         let begin = Instant::now();
-        let mut search =
-            Self { system, seen: HashMap::new(), histories: 0, path: Vec::new() };
+        let mut search = Self { system, seen: HashMap::new(), histories: 0, path: Vec::new() };
         search.search(depth);
         println!(
             "depth {depth}, {} steps to choose from: {} histories, {} states, {:.1} s",

@@ -88,7 +88,8 @@ fn kernel_and_model_agree_with_limits() {
             2 => prop::sample::select(some.clone()).prop_map(Pick::This),
         ]
     };
-    let limits = prop::sample::select(vec![[150, 100, 50], [150, 100, 50], [0, 100, 50], [0, 0, 50]]);
+    let limits =
+        prop::sample::select(vec![[150, 100, 50], [150, 100, 50], [0, 100, 50], [0, 0, 50]]);
     let histories = (limits, 0..4usize, prop::collection::vec(step(), 1..60));
     let (mut reached, mut total) = (Reached::default(), 0);
     let counts = std::cell::RefCell::new((&mut reached, &mut total));

@@ -303,8 +303,7 @@ impl TestSystem {
             Step::Threshold(endpoint, budget, flags) => {
                 let endpoint = pick(&self.endpoints, *endpoint);
                 let words = [*budget, *flags];
-                let _ =
-                    self.machine().in_root(Method::CNodeEndpointSetThreshold, endpoint, &words);
+                let _ = self.machine().in_root(Method::CNodeEndpointSetThreshold, endpoint, &words);
                 return;
             }
             Step::Context(method, context, object) => {

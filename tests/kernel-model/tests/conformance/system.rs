@@ -164,9 +164,7 @@ impl System {
             (Step::DeleteReply(reply), _) if !machine.is_empty(self.replies[reply]) => {
                 machine.in_root(Method::CNodeDelete, self.replies[reply], &[])
             }
-            (Step::DeleteThread(thread), _)
-                if machine.state(self.tasks[thread]) != State::Gone =>
-            {
+            (Step::DeleteThread(thread), _) if machine.state(self.tasks[thread]) != State::Gone => {
                 machine.in_root(Method::CNodeDelete, tcb(thread), &[])
             }
             (Step::CreateReply(_) | Step::DeleteReply(_) | Step::DeleteThread(_), _) => {

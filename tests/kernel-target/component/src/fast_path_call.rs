@@ -1,21 +1,14 @@
 //! Cases in which the fast paths of Call are not eligible: a passive server waits, and all but one condition
 //! of the fast path holds. The effect must be that of the slow path.
 
-use crate::support::arch::{SECOND_CALL, bare_registers, call_twice, fill_fpu, fpu_holds};
+use crate::support::arch::{fill_fpu, fpu_holds};
 use crate::support::events::{forget, note, noted};
-use crate::support::protocol::names;
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, Watched, ms};
+use crate::support::{ABOVE, Elsewhere, Outcome, Test, Watched};
 use crate::{check, check_eq};
-use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
-use abi::sizes::ASID_POOL_BITS;
 use abi::thread_flags::FPU_DISABLED;
 use abi::{MessageInfo, Syscall, WORD_BITS};
 use userlib::arch::{Registers, syscall};
-use userlib::cap::{
-    AsidControl, AsidPool, Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext,
-    SchedParameters, Slot, Tcb, Untyped, VSpace,
-};
-use userlib::time::Clock;
+use userlib::cap::{Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext, VSpace};
 use userlib::{CPtr, Fault, Message, Received, Rights, Thread, ipc_buffer, syscall};
 
 tests![
@@ -35,24 +28,21 @@ tests![
     receivers_of_equal_priority,
     receivers_of_lower_priority,
     no_reply_object,
-    time_of_its_own,
-    another_ready_thread,
-    no_ready_thread,
-    a_release_that_the_timer_does_not_tell,
-    a_release_that_the_timer_need_not_tell,
     another_address_space,
     an_address_space_without_its_identifier,
     another_address_space_without_an_identifier,
     callers_without_floating_point,
     servers_without_floating_point,
-    thresholds,
-    limited_time,
-    calls_within_calls,
 ];
 
 /// A passive server that notes a letter for each message, and answers with the same words and the label plus
 /// one.
-fn serve(test: &mut Test, endpoint: Endpoint, priority: u8, letter: char) -> Outcome<Thread> {
+pub(crate) fn serve(
+    test: &mut Test,
+    endpoint: Endpoint,
+    priority: u8,
+    letter: char,
+) -> Outcome<Thread> {
     let reply: Reply = test.create()?;
     Ok(test.spawn_passive(priority, move || {
         let mut received = endpoint.recv(reply);
@@ -64,14 +54,14 @@ fn serve(test: &mut Test, endpoint: Endpoint, priority: u8, letter: char) -> Out
 }
 
 /// The answer to a message.
-fn echo(received: Received) -> Message {
+pub(crate) fn echo(received: Received) -> Message {
     let message = received.message.unwrap_or(Message::empty(0));
     let words: [usize; 10] = core::array::from_fn(|index| message.word(index));
     Message::new(message.label() + 1, &words[..message.length()])
 }
 
 /// A thread that calls, and notes `c`.
-fn client(test: &mut Test, priority: u8, endpoint: Endpoint) -> Outcome<Thread> {
+pub(crate) fn client(test: &mut Test, priority: u8, endpoint: Endpoint) -> Outcome<Thread> {
     Ok(test.spawn(priority, move || {
         endpoint.call(Message::empty(0));
         note('c');
@@ -80,7 +70,7 @@ fn client(test: &mut Test, priority: u8, endpoint: Endpoint) -> Outcome<Thread> 
 
 /// Checks that a context is bound to a thread, and unbinds it.
 #[track_caller]
-fn check_holder(context: SchedContext, holder: Thread) {
+pub(crate) fn check_holder(context: SchedContext, holder: Thread) {
     check_eq!(context.unbind_object(holder.tcb), Ok(()));
 }
 
@@ -408,107 +398,6 @@ fn receivers_of_lower_priority(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn time_of_its_own(test: &mut Test) -> Outcome {
-    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let server = test.spawn(ABOVE, move || {
-        endpoint.recv(reply);
-        note('s');
-        endpoint.wait();
-    })?;
-    let caller = client(test, ABOVE, endpoint)?;
-    check_eq!(noted(), "s");
-    check_holder(caller.sched_context, caller);
-    check_holder(server.sched_context, server);
-    Ok(())
-}
-
-/// A server below a client, called twice: the timer deadline is right for the second call.
-fn another_ready_thread(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    serve(test, endpoint, ABOVE, 's')?;
-    let between = test.thread(ABOVE + 5, || note('m'))?;
-    test.spawn(ABOVE + 10, move || {
-        endpoint.call(Message::empty(0));
-        check_eq!(between.start(), Ok(()));
-        endpoint.call(Message::empty(0));
-        note('c');
-    })?;
-    check_eq!(noted(), "smsc");
-    // A thread of the server's priority does not come first.
-    forget();
-    let equal = test.thread(ABOVE, || note('m'))?;
-    test.spawn(ABOVE + 10, move || {
-        endpoint.call(Message::empty(0));
-        check_eq!(equal.start(), Ok(()));
-        endpoint.call(Message::empty(0));
-        note('c');
-    })?;
-    check_eq!(noted(), "sscm");
-    Ok(())
-}
-
-fn no_ready_thread(test: &mut Test) -> Outcome {
-    let (endpoint, bell): (Endpoint, Notification) = (test.create()?, test.create()?);
-    let ringing = test.badge(bell, 1)?;
-    serve(test, endpoint, BELOW, 's')?;
-    let caller = test.thread(BELOW + 5, move || {
-        for _ in 0..3 {
-            endpoint.call(Message::empty(0));
-        }
-        note('c');
-        ringing.signal();
-    })?;
-    caller.start()?;
-    bell.wait();
-    check_eq!(noted(), "sssc");
-    Ok(())
-}
-
-/// A thread is released between the priorities of client and server, soon after the call.
-fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
-    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let startup = test.startup;
-    test.spawn_passive(ABOVE, move || {
-        endpoint.recv(reply);
-        let clock = Clock::from_startup(startup);
-        let start = clock.now();
-        while clock.now() - start < ms(15) {}
-        note('s');
-        reply.send(Message::empty(0));
-    })?;
-    let time = SchedParameters::new(ms(1), ms(8));
-    let between = test.timed(ABOVE + 5, time, || {
-        syscall::yield_now();
-        note('m');
-    })?;
-    between.start()?;
-    let long = SchedParameters::new(ms(60), ms(60));
-    let caller = test.timed(ABOVE + 10, long, move || {
-        endpoint.call(Message::empty(0));
-        note('c');
-    })?;
-    caller.start()?;
-    check_eq!(noted(), "msc");
-    Ok(())
-}
-
-/// The same, but the server's priority is above that of the released thread.
-fn a_release_that_the_timer_need_not_tell(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    serve(test, endpoint, ABOVE + 10, 's')?;
-    let time = SchedParameters::new(ms(1), ms(8));
-    let between = test.timed(ABOVE + 5, time, || {
-        syscall::yield_now();
-        note('m');
-    })?;
-    between.start()?;
-    client(test, ABOVE, endpoint)?;
-    check_eq!(noted(), "sc");
-    test.sleep(ms(10))?;
-    check_eq!(noted(), "scm");
-    Ok(())
-}
-
 fn another_address_space(test: &mut Test) -> Outcome {
     let (endpoint, faults): (Endpoint, Endpoint) = (test.create()?, test.create()?);
     let reply: Reply = test.create()?;
@@ -523,92 +412,6 @@ fn another_address_space(test: &mut Test) -> Outcome {
     check!(matches!(fault, Some(Fault::Memory { .. })), "{fault:?}");
     check_eq!(noted(), "");
     Ok(())
-}
-
-/// A bare thread in an address space of its own.
-pub(crate) struct Elsewhere {
-    pub(crate) tcb: Tcb,
-    pub(crate) space: VSpace,
-    pub(crate) sched_context: SchedContext,
-    pub(crate) faults: Endpoint,
-    registers: userlib::cap::Registers,
-    /// It gets a signal if the thread continues after its system call.
-    continued: Notification,
-}
-
-impl Elsewhere {
-    /// Makes a thread that makes one system call. `pool` gets the pool of its address space's identifier.
-    pub(crate) fn new(
-        test: &mut Test,
-        pool: Slot,
-        call: Syscall,
-        cap: CPtr,
-        reply: CPtr,
-    ) -> Outcome<Self> {
-        const PROGRAM: usize = 0x9000_0000;
-        const BYTES: usize = 32;
-        let memory: Untyped = test.create_sized(ASID_POOL_BITS)?;
-        let control: AsidControl = test.startup.capability(names::ASID_CONTROL);
-        control.make_pool(memory, pool)?;
-        let space: VSpace = test.create()?;
-        AsidPool(CPtr(pool.index)).assign(space)?;
-
-        let (frame, page) = test.create_page()?;
-        let code = call_twice as *const u8;
-        // SAFETY: the program has at most as many bytes, and others follow.
-        unsafe { core::ptr::copy_nonoverlapping(code, page as *mut u8, BYTES) };
-        #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
-        frame.cache(userlib::cap::CacheOperation::UnifyInstruction, 0, BYTES)?;
-        let copy = test.copy(frame)?;
-        let (rights, attributes) = (Rights::READ_WRITE, Attributes::NORMAL);
-        space.map(&mut test.allocator, copy, PROGRAM, rights, attributes)?;
-
-        let (tcb, faults): (Tcb, Endpoint) = (test.create()?, test.create()?);
-        let cnode = test.allocator.cnode();
-        tcb.set_space(faults, cnode, 0, space)?;
-        let sched_context = test.create_sched_context(&SLICE)?;
-        tcb.set_sched_params(test.tcb, 0, ABOVE, sched_context, faults)?;
-        let continued: Notification = test.create()?;
-        let mut registers = bare_registers(call_twice, call, cap);
-        registers.0[SECOND_CALL.0] = Syscall::Send.number();
-        registers.0[SECOND_CALL.1] = test.badge(continued, 1)?.0.0;
-        registers.0[abi::registers::PC] = PROGRAM;
-        registers.0[abi::registers::REPLY] = reply.0;
-        Ok(Self {
-            tcb,
-            space,
-            sched_context,
-            faults,
-            registers,
-            continued,
-        })
-    }
-
-    /// Lets it run until it waits.
-    pub(crate) fn start(&self, test: &mut Test) -> Outcome {
-        self.tcb.write_registers(true, &self.registers)?;
-        Ok(test.let_others_run()?)
-    }
-
-    /// An address space with the same contents, without an identifier.
-    pub(crate) fn lost_space(test: &mut Test) -> Outcome<VSpace> {
-        let pool = test.empty_slot()?;
-        let other = Self::new(test, pool, Syscall::Wait, CPtr::NULL, CPtr::NULL)?;
-        pool.delete()?;
-        Ok(other.space)
-    }
-
-    /// Checks that it has run into a fault of memory at once.
-    #[track_caller]
-    pub(crate) fn check_fault(&self, test: &mut Test) -> Outcome {
-        let answer: Reply = test.create()?;
-        let received = self.faults.nb_recv(answer);
-        let message = received.and_then(|received| received.message);
-        let fault = message.map(|message| Fault::from_message(&message));
-        check!(matches!(fault, Some(Fault::Memory { .. })), "{fault:?}");
-        check_eq!(self.continued.poll(), 0);
-        Ok(())
-    }
 }
 
 /// The server's address space loses its identifier while the server waits.
@@ -671,74 +474,5 @@ fn servers_without_floating_point(test: &mut Test) -> Outcome {
     })?;
     check_eq!(noted(), "");
     check!(faults.nb_recv(answer).is_some());
-    Ok(())
-}
-
-fn thresholds(test: &mut Test) -> Outcome {
-    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    test.spawn_passive(ABOVE, move || {
-        let received = endpoint.recv(reply);
-        let message = received.message.unwrap_or(Message::empty(0));
-        check!(message.lent_time() >= ms(1));
-        reply.send(Message::empty(0));
-    })?;
-    test.slot(endpoint)
-        .set_endpoint_threshold(ms(1), TELL_BUDGET)?;
-    client(test, ABOVE, endpoint)?;
-    check_eq!(noted(), "c");
-    Ok(())
-}
-
-/// A server with a limit calls one without, which is refused, and answers in time: then the limit ends.
-fn limited_time(test: &mut Test) -> Outcome {
-    let (outer, inner): (Endpoint, Endpoint) = (test.create()?, test.create()?);
-    let reply: Reply = test.create()?;
-    serve(test, inner, ABOVE, 'i')?;
-    test.spawn_passive(ABOVE, move || {
-        outer.recv(reply);
-        loop {
-            check!(inner.call(Message::empty(0)).label() != 1);
-            note('o');
-            outer.reply_recv(Message::empty(0), reply);
-        }
-    })?;
-    test.slot(outer).set_endpoint_threshold(ms(5), LIMIT)?;
-    let startup = test.startup;
-    let caller = test.timed(ABOVE, SchedParameters::new(ms(60), ms(1000)), move || {
-        let clock = Clock::from_startup(startup);
-        for _ in 0..2 {
-            check_eq!(outer.call(Message::empty(0)).label(), 0);
-            let start = clock.now();
-            while clock.now() - start < ms(10) {}
-            note('c');
-        }
-    })?;
-    caller.start()?;
-    check_eq!(noted(), "ococ");
-    Ok(())
-}
-
-fn calls_within_calls(test: &mut Test) -> Outcome {
-    let endpoints: [Endpoint; 3] = [test.create()?, test.create()?, test.create()?];
-    serve(test, endpoints[2], ABOVE, 's')?;
-    for (index, letter) in [(1, 'n'), (0, 'm')] {
-        let (here, there) = (endpoints[index], endpoints[index + 1]);
-        let reply: Reply = test.create()?;
-        test.spawn_passive(ABOVE, move || {
-            here.recv(reply);
-            loop {
-                note(letter);
-                there.call(Message::empty(0));
-                note(letter);
-                here.reply_recv(Message::empty(0), reply);
-            }
-        })?;
-    }
-    let first = client(test, ABOVE, endpoints[0])?;
-    let second = client(test, ABOVE, endpoints[0])?;
-    check_eq!(noted(), "mnsnmcmnsnmc");
-    for caller in [first, second] {
-        check_holder(caller.sched_context, caller);
-    }
     Ok(())
 }

@@ -1,16 +1,15 @@
 //! Cases in which the fast paths of ReplyRecv are not eligible: a passive server answers, and all but one
 //! condition of the fast path holds. The effect must be that of the slow path.
 
-use crate::fast_path_call::Elsewhere;
+use crate::fast_path_call::check_holder;
 use crate::support::arch::{fill_fpu, fpu_holds};
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, SLICE, Test, ms};
+use crate::support::{ABOVE, Elsewhere, Outcome, SLICE, Test};
 use crate::{check, check_eq};
 use abi::endpoint_flags::TELL_BUDGET;
 use abi::thread_flags::FPU_DISABLED;
 use abi::{Syscall, WORD_BITS};
-use userlib::cap::{CNode, Endpoint, Notification, Reply, SchedContext, SchedParameters, VSpace};
-use userlib::time::Clock;
+use userlib::cap::{CNode, Endpoint, Notification, Reply, VSpace};
 use userlib::{CPtr, Capability, Error, Fault, Message, Rights, Thread, ipc_buffer, syscall};
 
 tests![
@@ -28,13 +27,6 @@ tests![
     nothing_to_answer,
     reply_objects_of_receivers,
     faults,
-    callers_with_other_time,
-    time_that_is_not_lent,
-    time_that_was_lent_before,
-    callers_that_lost_their_time,
-    answers_along_a_chain,
-    another_ready_thread,
-    a_release_that_the_timer_does_not_tell,
     another_address_space,
     an_address_space_without_its_identifier,
     another_address_space_without_an_identifier,
@@ -42,19 +34,19 @@ tests![
     servers_without_floating_point,
 ];
 
-fn empty(label: usize) -> Message {
+pub(crate) fn empty(label: usize) -> Message {
     Message::empty(label)
 }
 
 /// A passive server with its client's priority: it receives, does some work and answers by ReplyRecv, and
 /// then notes a letter for each message.
-struct Server {
-    endpoint: Endpoint,
+pub(crate) struct Server {
+    pub(crate) endpoint: Endpoint,
     reply: Reply,
 }
 
 impl Server {
-    fn new(test: &mut Test) -> Outcome<Self> {
+    pub(crate) fn new(test: &mut Test) -> Outcome<Self> {
         Ok(Self {
             endpoint: test.create()?,
             reply: test.create()?,
@@ -62,7 +54,11 @@ impl Server {
     }
 
     /// Starts the server, which then waits. `work` is what it does for the first message.
-    fn start(&self, test: &mut Test, work: impl FnOnce() + Send + 'static) -> Outcome<Thread> {
+    pub(crate) fn start(
+        &self,
+        test: &mut Test,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Outcome<Thread> {
         let (endpoint, reply) = (self.endpoint, self.reply);
         Ok(test.spawn_passive(ABOVE, move || {
             endpoint.recv(reply);
@@ -148,23 +144,17 @@ impl Wrong {
 }
 
 /// A thread that calls once, and notes the answer's label as a letter: 0 is `a`.
-fn client(test: &mut Test, endpoint: Endpoint) -> Outcome<Thread> {
+pub(crate) fn client(test: &mut Test, endpoint: Endpoint) -> Outcome<Thread> {
     let thread = new_client(test, ABOVE, endpoint)?;
     thread.start()?;
     Ok(thread)
 }
 
-fn new_client(test: &mut Test, priority: u8, endpoint: Endpoint) -> Outcome<Thread> {
+pub(crate) fn new_client(test: &mut Test, priority: u8, endpoint: Endpoint) -> Outcome<Thread> {
     Ok(test.thread(priority, move || {
         let answer = endpoint.call(empty(0));
         note((b'a' + answer.label() as u8) as char);
     })?)
-}
-
-/// Checks that a context is bound to a thread, and unbinds it.
-#[track_caller]
-fn check_holder(context: SchedContext, holder: Thread) {
-    check_eq!(context.unbind_object(holder.tcb), Ok(()));
 }
 
 fn capabilities(test: &mut Test) -> Outcome {
@@ -398,144 +388,6 @@ fn faults(test: &mut Test) -> Outcome {
     badged.signal();
     faulting.start()?;
     check_eq!(noted(), "sc");
-    Ok(())
-}
-
-fn callers_with_other_time(test: &mut Test) -> Outcome {
-    let server = Server::new(test)?;
-    let caller = new_client(test, ABOVE, server.endpoint)?;
-    let other = test.create_sched_context(&SLICE)?;
-    let thread = server.start(test, move || {
-        check_eq!(other.bind(caller.tcb), Ok(()));
-    })?;
-    caller.start()?;
-    check_eq!(noted(), "sa");
-    check_holder(caller.sched_context, thread);
-    check_holder(other, caller);
-    Ok(())
-}
-
-/// The server answers while it runs on its own context; the donated one returns to the caller.
-fn time_that_is_not_lent(test: &mut Test) -> Outcome {
-    let server = Server::new(test)?;
-    let bell: Notification = test.create()?;
-    let thread = server.start(test, move || {
-        bell.wait();
-    })?;
-    let caller = client(test, server.endpoint)?;
-    check_holder(caller.sched_context, thread);
-    let own = test.create_sched_context(&SLICE)?;
-    own.bind(thread.tcb)?;
-    bell.signal();
-    check_eq!(noted(), "sa");
-    check_holder(caller.sched_context, caller);
-    check_holder(own, thread);
-    Ok(())
-}
-
-/// The server has kept a caller's context, and answers a caller without one, through the same reply object.
-fn time_that_was_lent_before(test: &mut Test) -> Outcome {
-    let server = Server::new(test)?;
-    let thread = server.start(test, || {})?;
-    let first = client(test, server.endpoint)?;
-    check_eq!(noted(), "sa");
-    let time = first.sched_context;
-    time.unbind()?;
-    let second = new_client(test, ABOVE, server.endpoint)?;
-    time.bind(thread.tcb)?;
-    second.start()?;
-    check_eq!(noted(), "sata");
-    check_holder(second.sched_context, second);
-    check_holder(time, thread);
-    Ok(())
-}
-
-/// The same, and the second caller loses its own context meanwhile: it gets none by the answer.
-fn callers_that_lost_their_time(test: &mut Test) -> Outcome {
-    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let second = new_client(test, ABOVE, endpoint)?;
-    let server = test.spawn_passive(ABOVE, move || {
-        endpoint.recv(reply);
-        endpoint.reply_recv(empty(0), reply);
-        note('t');
-        check_eq!(second.sched_context.unbind(), Ok(()));
-        endpoint.reply_recv(empty(0), reply);
-    })?;
-    let first = client(test, endpoint)?;
-    check_eq!(noted(), "a");
-    let time = first.sched_context;
-    time.unbind()?;
-    time.bind(server.tcb)?;
-    second.start()?;
-    check_eq!(noted(), "at");
-    check_holder(time, server);
-    second.sched_context.bind(second.tcb)?;
-    check_eq!(noted(), "ata");
-    Ok(())
-}
-
-/// The inner server answers the outer caller. The donated context stays with the inner server.
-fn answers_along_a_chain(test: &mut Test) -> Outcome {
-    let (outer, inner): (Endpoint, Endpoint) = (test.create()?, test.create()?);
-    let (reply, own): (Reply, Reply) = (test.create()?, test.create()?);
-    let last = test.spawn_passive(ABOVE, move || {
-        inner.recv(own);
-        note('i');
-        inner.reply_recv(empty(3), reply);
-        note('x');
-    })?;
-    test.spawn_passive(ABOVE, move || {
-        outer.recv(reply);
-        note('o');
-        inner.call(empty(0));
-        note('y');
-    })?;
-    let caller = client(test, outer)?;
-    check_eq!(noted(), "oi");
-    check_holder(caller.sched_context, last);
-    caller.sched_context.bind(caller.tcb)?;
-    check_eq!(noted(), "oid");
-    Ok(())
-}
-
-/// The client's priority is below that of a thread that the server makes ready.
-fn another_ready_thread(test: &mut Test) -> Outcome {
-    let server = Server::new(test)?;
-    let between = test.thread(ABOVE - 2, || note('m'))?;
-    server.start(test, move || {
-        check_eq!(between.start(), Ok(()));
-    })?;
-    new_client(test, ABOVE - 5, server.endpoint)?.start()?;
-    check_eq!(noted(), "sma");
-    Ok(())
-}
-
-/// A thread is released between the priorities of server and client, soon after the answer.
-fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
-    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let startup = test.startup;
-    test.spawn_passive(ABOVE + 10, move || {
-        endpoint.recv(reply);
-        loop {
-            endpoint.reply_recv(empty(0), reply);
-        }
-    })?;
-    let time = SchedParameters::new(ms(1), ms(8));
-    let between = test.timed(ABOVE + 5, time, || {
-        syscall::yield_now();
-        note('m');
-    })?;
-    between.start()?;
-    let long = SchedParameters::new(ms(60), ms(60));
-    let caller = test.timed(ABOVE, long, move || {
-        endpoint.call(empty(0));
-        let clock = Clock::from_startup(startup);
-        let start = clock.now();
-        while clock.now() - start < ms(15) {}
-        note('c');
-    })?;
-    caller.start()?;
-    check_eq!(noted(), "mc");
     Ok(())
 }
 

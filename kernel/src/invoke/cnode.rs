@@ -17,7 +17,7 @@ pub(super) fn invoke<A: Arch>(
     cnode: CNode<A>,
 ) -> Outcome {
     use Method::*;
-    if !matches!(
+    if !(matches!(
         invocation.method,
         CNodeRevoke
             | CNodeDelete
@@ -27,7 +27,7 @@ pub(super) fn invoke<A: Arch>(
             | CNodeMove
             | CNodeMutate
             | CNodeRotate
-    ) && !(cfg!(feature = "thresholds") && invocation.method == CNodeEndpointSetThreshold)
+    ) || (cfg!(feature = "thresholds") && invocation.method == CNodeEndpointSetThreshold))
     {
         return Err(Error::IllegalOperation.into());
     }

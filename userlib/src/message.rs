@@ -39,7 +39,7 @@ impl Message {
         Self::empty(label).followed_by(words)
     }
 
-    /// The same message with more words at its end, which are written as by [`Message::new`].
+    /// A message that has no capabilities yet, with more words at its end; they are written as by [`Message::new`].
     #[inline(always)]
     pub(crate) fn followed_by(mut self, words: &[usize]) -> Self {
         let length = self.length();

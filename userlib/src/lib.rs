@@ -19,7 +19,7 @@ pub mod boot;
 pub mod cap;
 pub mod drivers;
 pub mod environment;
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 pub mod epit;
 mod error;
 pub mod fault;

@@ -110,7 +110,7 @@ impl Check<'_> {
         doc.current_dir(self.workspace.root())
             .args(DOC)
             .args(&names);
-        self.document("documenting for the host", doc, &[])?;
+        self.document("documenting for the host", doc)?;
         self.undefined_behaviour()
     }
 
@@ -160,11 +160,7 @@ impl Check<'_> {
             &closure,
             &[format!("{name}/debug")],
         );
-        self.document(
-            &format!("documenting the kernel for {name}"),
-            doc,
-            &platform.kernel.rustflags,
-        )
+        self.document(&format!("documenting the kernel for {name}"), doc)
     }
 
     /// Every system that runs on one platform, and the userlib.
@@ -190,11 +186,7 @@ impl Check<'_> {
         let closure = crates::closure(&self.crates, &programs);
         self.complete(platform, &mut doc, Side::User, &closure, &[]);
         doc.env(build::COMPONENTS, &archive);
-        self.document(
-            &format!("documenting the systems for {name}"),
-            doc,
-            &platform.user.rustflags,
-        )
+        self.document(&format!("documenting the systems for {name}"), doc)
     }
 
     fn complete(
@@ -221,17 +213,9 @@ impl Check<'_> {
         self.step(what, command.args(["--", "-Dwarnings"]))
     }
 
-    /// Runs rustdoc with warnings as errors. Of the compiler's flags, it needs only the `--cfg` conditions.
-    fn document(&mut self, what: &str, mut command: Command, rustflags: &[String]) -> Result<()> {
-        let conditions = rustflags.iter().filter(|flag| flag.starts_with("--cfg"));
-        let flags: Vec<_> = ["-Dwarnings"]
-            .into_iter()
-            .chain(conditions.map(String::as_str))
-            .collect();
-        self.step(
-            what,
-            command.env("CARGO_ENCODED_RUSTDOCFLAGS", flags.join("\x1f")),
-        )
+    /// Runs rustdoc with warnings as errors.
+    fn document(&mut self, what: &str, mut command: Command) -> Result<()> {
+        self.step(what, command.env("CARGO_ENCODED_RUSTDOCFLAGS", "-Dwarnings"))
     }
 
     /// Runs a call of cargo and records its failure.

@@ -83,6 +83,9 @@ pub(crate) struct User {
     /// Added to the flags that all platforms share.
     #[serde(default)]
     pub(crate) rustflags: Vec<String>,
+    /// The devices that they may drive: the end of the name of a feature of userlib, and of other crates that
+    /// depend on the devices. With a flag instead, each board would need a library `core` of its own.
+    pub(crate) devices: Option<String>,
     /// The required format of a root task.
     pub(crate) elf: Format,
 }

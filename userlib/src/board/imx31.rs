@@ -17,3 +17,6 @@ pub const INTERRUPTS: usize = 64;
 pub const HAS_TRIGGERS: bool = false;
 /// Neither the loader nor the kernel provides a device tree.
 pub const HAS_DEVICE_TREE: bool = false;
+
+/// Whether user mode can read the processor's cycle counter.
+pub const HAS_CYCLE_COUNTER: bool = false;

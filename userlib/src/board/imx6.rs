@@ -16,3 +16,6 @@ pub const INTERRUPTS: usize = 160;
 pub const HAS_TRIGGERS: bool = true;
 /// The kernel's image contains a device tree.
 pub const HAS_DEVICE_TREE: bool = true;
+
+/// Whether user mode can read the processor's cycle counter.
+pub const HAS_CYCLE_COUNTER: bool = true;

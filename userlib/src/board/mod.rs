@@ -1,5 +1,5 @@
 //! Addresses and interrupts of those devices of Arm boards that user programs may use. The tool selects the
-//! board (`devices` in the platform's description); each defines the same names for the devices that it has.
+//! board (`devices` in the platform's description, a feature of this crate); each defines the same names for the devices that it has.
 //!
 //! | name | meaning |
 //! |---|---|
@@ -10,11 +10,12 @@
 //! | `INTERRUPTS` | the number of interrupt lines |
 //! | `HAS_TRIGGERS` | whether the trigger mode of a line can be configured |
 //! | `HAS_DEVICE_TREE` | whether the boot information has a device tree |
+//! | `HAS_CYCLE_COUNTER` | whether user mode can read the processor's cycle counter |
 
-#[cfg_attr(devices = "imx6", path = "imx6.rs")]
-#[cfg_attr(devices = "imx31", path = "imx31.rs")]
-#[cfg_attr(devices = "virt", path = "virt.rs")]
-#[cfg_attr(devices = "zynqmp", path = "zynqmp.rs")]
+#[cfg_attr(feature = "devices-imx6", path = "imx6.rs")]
+#[cfg_attr(feature = "devices-imx31", path = "imx31.rs")]
+#[cfg_attr(feature = "devices-virt", path = "virt.rs")]
+#[cfg_attr(feature = "devices-zynqmp", path = "zynqmp.rs")]
 mod chosen;
 
 pub use chosen::*;

@@ -11,3 +11,6 @@ pub const INTERRUPTS: usize = 160;
 pub const HAS_TRIGGERS: bool = true;
 /// The loader provides a device tree to 64-bit kernels.
 pub const HAS_DEVICE_TREE: bool = cfg!(target_arch = "aarch64");
+
+/// Whether user mode can read the processor's cycle counter.
+pub const HAS_CYCLE_COUNTER: bool = true;

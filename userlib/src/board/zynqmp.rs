@@ -10,3 +10,6 @@ pub const INTERRUPTS: usize = 192;
 pub const HAS_TRIGGERS: bool = true;
 /// Neither the loader nor the kernel provides a device tree.
 pub const HAS_DEVICE_TREE: bool = false;
+
+/// Whether user mode can read the processor's cycle counter.
+pub const HAS_CYCLE_COUNTER: bool = true;

@@ -1,32 +1,32 @@
 //! Drivers for the devices that each board has: a one-shot timer and a serial port. The root task opens them;
 //! the names are the same on all boards.
 
-#[cfg(devices = "zynqmp")]
+#[cfg(feature = "devices-zynqmp")]
 mod cadence_uart;
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 mod epit;
-#[cfg(any(devices = "virt", devices = "zynqmp"))]
+#[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 mod generic_timer;
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 mod imx_uart;
 #[cfg(target_arch = "x86_64")]
 mod pit;
-#[cfg(devices = "virt")]
+#[cfg(feature = "devices-virt")]
 mod pl011;
 #[cfg(target_arch = "x86_64")]
 mod uart_16550;
 
-#[cfg(devices = "zynqmp")]
+#[cfg(feature = "devices-zynqmp")]
 pub use cadence_uart::Serial;
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 use epit::Timer;
-#[cfg(any(devices = "virt", devices = "zynqmp"))]
+#[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 use generic_timer::Timer;
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 pub use imx_uart::Serial;
 #[cfg(target_arch = "x86_64")]
 use pit::Timer;
-#[cfg(devices = "virt")]
+#[cfg(feature = "devices-virt")]
 pub use pl011::Serial;
 #[cfg(target_arch = "x86_64")]
 pub use uart_16550::Serial;

@@ -1,21 +1,21 @@
 //! Time: the unit of the kernel's interface, clocks, and synthetic load.
 
-#[cfg(any(devices = "virt", devices = "zynqmp"))]
+#[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 mod generic;
-#[cfg(devices = "imx31")]
+#[cfg(feature = "devices-imx31")]
 mod imx31;
-#[cfg(devices = "imx6")]
+#[cfg(feature = "devices-imx6")]
 mod imx6;
 mod load;
 mod periodic;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
 
-#[cfg(any(devices = "virt", devices = "zynqmp"))]
+#[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 pub use generic::Clock;
-#[cfg(devices = "imx6")]
+#[cfg(feature = "devices-imx6")]
 pub use imx6::Clock;
-#[cfg(devices = "imx31")]
+#[cfg(feature = "devices-imx31")]
 pub use imx31::Clock;
 pub use load::Load;
 pub use periodic::Periodic;

@@ -92,6 +92,11 @@ impl BareMetal<'_> {
             features.extend(abi.iter().map(|option| format!("abi/{}", option.feature())));
             features.extend(smp.then(|| "abi/smp".to_string()));
         }
+        if let (Side::User, Some(devices)) = (side, &self.platform.user.devices) {
+            // Cargo enables it in userlib and in each of the other crates that has it.
+            command.args(["-p", "userlib"]);
+            features.push(format!("devices-{devices}"));
+        }
         if !features.is_empty() {
             command.arg("--features").arg(features.join(","));
         }
@@ -133,10 +138,11 @@ impl BareMetal<'_> {
         self.workspace.target().join(self.tools.folder)
     }
 
-    /// A folder for files that go into user programs: one for each combination of target and flags.
+    /// A folder for files that go into user programs: one for each combination of target, flags and devices.
     pub(crate) fn user_files(&self) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         self.rustflags(Side::User).hash(&mut hasher);
+        self.platform.user.devices.hash(&mut hasher);
         let flags = hasher.finish() as u16;
         let name = format!("{}-{flags:04x}", self.target(Side::User));
         self.target_folder().join("files").join(name)

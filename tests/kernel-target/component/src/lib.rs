@@ -77,9 +77,9 @@ groups![
     irq,
     #[cfg(target_arch = "x86_64")]
     x86_irq,
-    #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
+    #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]
     arm_irq,
-    #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
+    #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]
     arm_signals,
     #[cfg(target_arch = "x86_64")]
     io_ports,
@@ -112,7 +112,7 @@ groups![
     long_time,
     cores,
     cores_memory,
-    #[cfg(not(any(target_arch = "x86_64", devices = "imx31")))]
+    #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]
     cores_signals,
     cores_history,
     stress,

@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::counters::{self, count, moves, step};
-#[cfg(not(any(devices = "imx31", devices = "imx6")))]
+#[cfg(not(any(feature = "devices-imx31", feature = "devices-imx6")))]
 use crate::support::timer::Timer;
 use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
 use crate::{check, check_eq};
@@ -62,12 +62,12 @@ fn disturb(test: &mut Test) -> Outcome {
 }
 
 /// On i.MX boards a timer needs its registers mapped, which no other thread may have.
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 fn disturb_by_device(_test: &mut Test) -> Outcome {
     Ok(())
 }
 
-#[cfg(not(any(devices = "imx31", devices = "imx6")))]
+#[cfg(not(any(feature = "devices-imx31", feature = "devices-imx6")))]
 fn disturb_by_device(test: &mut Test) -> Outcome {
     let timer = Timer::new(test)?;
     let interrupt: Notification = test.create()?;

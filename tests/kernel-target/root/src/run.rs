@@ -188,14 +188,14 @@ impl<'a> Runner<'a> {
 }
 
 /// The registers of a timer, on boards where they are memory-mapped.
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 fn timer(environment: &mut Environment) -> Result<Option<Frame>> {
     let address = userlib::board::EPIT1;
     environment.allocator.create_device_frame(address).map(Some)
 }
 
 /// The timer has I/O ports, or belongs to the core.
-#[cfg(not(any(devices = "imx31", devices = "imx6")))]
+#[cfg(not(any(feature = "devices-imx31", feature = "devices-imx6")))]
 fn timer(_: &mut Environment) -> Result<Option<Frame>> {
     Ok(None)
 }

@@ -47,8 +47,7 @@ impl Counter {
     pub fn new(startup: &'static Startup) -> Self {
         match startup.find_memory(names::COUNTER) {
             Some((address, _)) => Self::Timer(address + startup.number(names::COUNTER_OFFSET)),
-            // On the ARM1136, users cannot read the cycle counter.
-            None if cfg!(devices = "imx31") => Self::Emulator,
+            None if !userlib::board::HAS_CYCLE_COUNTER => Self::Emulator,
             None => Self::Cycles,
         }
     }

@@ -106,9 +106,9 @@ pub const FORMS: &[Form] = {
 /// has no breakpoint driver. The i.MX31's interrupt controller has neither trigger modes nor
 /// software-generated interrupts.
 pub const NEVER: &[Method] = &[
-    #[cfg(devices = "imx31")]
+    #[cfg(feature = "devices-imx31")]
     Method::ArmIrqIssueIrqHandlerTrigger,
-    #[cfg(devices = "imx31")]
+    #[cfg(feature = "devices-imx31")]
     Method::ArmIrqIssueSgiSignal,
     Method::ArmSmcCall,
     Method::TcbSetBreakpoint,

@@ -9,7 +9,7 @@ use crate::support::{Test, protocol::names};
 
 /// Ticks of the kernel's clock in a millisecond: of the general purpose timer, or of the global timer of the
 /// Cortex-A9 as QEMU implements it.
-pub const KERNEL_KILOHERTZ: u64 = if cfg!(devices = "imx31") {
+pub const KERNEL_KILOHERTZ: u64 = if cfg!(feature = "devices-imx31") {
     39_000
 } else {
     100_000

@@ -1,13 +1,13 @@
 //! A timer that the kernel leaves to users, with its interrupt. Each board defines the same names.
 
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 mod epit;
-#[cfg(any(devices = "imx31", devices = "imx6"))]
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 pub use epit::{KERNEL_KILOHERTZ, LINE, Timer};
 
-#[cfg(any(devices = "virt", devices = "zynqmp"))]
+#[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 mod generic;
-#[cfg(any(devices = "virt", devices = "zynqmp"))]
+#[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 pub use generic::{KERNEL_KILOHERTZ, LINE, Timer};
 
 #[cfg(target_arch = "x86_64")]

@@ -215,7 +215,10 @@ impl Check<'_> {
 
     /// Runs rustdoc with warnings as errors.
     fn document(&mut self, what: &str, mut command: Command) -> Result<()> {
-        self.step(what, command.env("CARGO_ENCODED_RUSTDOCFLAGS", "-Dwarnings"))
+        self.step(
+            what,
+            command.env("CARGO_ENCODED_RUSTDOCFLAGS", "-Dwarnings"),
+        )
     }
 
     /// Runs a call of cargo and records its failure.

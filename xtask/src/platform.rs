@@ -99,6 +99,9 @@ pub(crate) struct Stub {
     pub(crate) package: String,
     /// The compiler's target triple.
     pub(crate) target: String,
+    /// Added to the flags that all platforms share.
+    #[serde(default)]
+    pub(crate) rustflags: Vec<String>,
 }
 
 /// The board in QEMU.

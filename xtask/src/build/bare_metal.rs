@@ -70,7 +70,7 @@ impl BareMetal<'_> {
     ) {
         command
             .current_dir(self.workspace.root())
-            .args(["-Zbuild-std=core,alloc,compiler_builtins"])
+            .arg(format!("-Zbuild-std={}", Self::libraries(side)))
             .args(["-Zbuild-std-features=compiler-builtins-mem"])
             .args(["--target", self.target(side)])
             .arg("--target-dir")
@@ -113,7 +113,10 @@ impl BareMetal<'_> {
                 flags.extend_from_slice(&self.platform.kernel.rustflags);
                 flags.extend(self.retpolines.then(|| "-Zretpoline".to_string()));
             }
-            Side::Stub => {}
+            Side::Stub => {
+                let stub = self.platform.stub.as_ref();
+                flags.extend(stub.into_iter().flat_map(|stub| stub.rustflags.clone()));
+            }
             Side::User => {
                 let script = self.workspace.path("userlib/component.ld");
                 flags.push(format!("-Clink-arg=-T{}", script.display()));
@@ -121,6 +124,14 @@ impl BareMetal<'_> {
             }
         }
         flags
+    }
+
+    /// The parts of the standard library. Only user programs may have a heap.
+    fn libraries(side: Side) -> &'static str {
+        match side {
+            Side::User => "core,alloc,compiler_builtins",
+            Side::Kernel | Side::Stub => "core,compiler_builtins",
+        }
     }
 
     fn target(&self, side: Side) -> &str {

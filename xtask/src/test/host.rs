@@ -30,7 +30,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         let mut command = toolchain.cargo();
         command
             .current_dir(workspace.root())
-            .args(["test", "--no-fail-fast"])
+            .args(["test", "--no-fail-fast", "--profile", "tool"])
             .args(options);
         for package in packages {
             command.args(["-p", package]);
@@ -47,8 +47,8 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         (&others[..], &[][..]),
         // The multicore kernel has different code paths.
         (&["kernel-host"], &["--features", "smp"]),
-        // With the profile of the tool itself, so that its dependencies are already built.
-        (&tool, &["--profile", "tool"]),
+        // Separate, so that its dependencies have the features with which they are already built.
+        (&tool, &[]),
     ];
     let building = "building the host tests";
     let built = times.of(building, || -> Result<bool> {

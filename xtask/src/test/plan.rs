@@ -219,9 +219,11 @@ pub(super) fn runs<'a>(
         runs.push(run(System::fuzzer(workspace)?));
     }
     if all && two_cores && !own {
+        // With the same options as the suite on two cores, so that they share what is built.
         runs.push(Run {
             cores: Cores::TWO,
             filter: FUZZ_OF_ALL_CORES.to_string(),
+            abi: [&arguments.abi[..], &platform.timer].concat(),
             ..run(System::fuzzer(workspace)?)
         });
     }

@@ -16,7 +16,7 @@ mod verdict;
 use std::cmp::Reverse;
 use std::num::NonZero;
 use std::sync::mpsc;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use anyhow::bail;
 
@@ -61,12 +61,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
             let session = &session;
             scope.spawn(move || session.part("host", || host::run(session, &place)))
         });
-        let targets = targets(&session, &screen, &platforms, everywhere, is_short);
-        let panicked = |_| Err(anyhow::anyhow!("the host tests panicked"));
-        let host = host.map_or(Ok(Tally::default()), |host| {
-            host.join().unwrap_or_else(panicked)
-        });
-        Ok([host?, targets?].into_iter().sum())
+        let host = || host.map_or(Ok(Tally::default()), |host| joined(host, "the host tests"));
+        targets(&session, &screen, &platforms, everywhere, is_short, host)
     });
     let total = total?;
     if supervisor.interrupted() {
@@ -85,13 +81,15 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     })
 }
 
-/// The tests on the platforms, with all that needs no emulator.
+/// The tests on the platforms. When `host` has returned the results of the host tests, benchmarks and builds
+/// by other toolchains run beside the others.
 fn targets(
     session: &Session<'_>,
     screen: &Screen,
     platforms: &[Platform],
     everywhere: bool,
     is_short: bool,
+    host: impl FnOnce() -> Result<Tally> + Send,
 ) -> Result<Tally> {
     let (arguments, supervisor) = (session.arguments, session.supervisor);
     let missing = match arguments.emulator {
@@ -101,30 +99,38 @@ fn targets(
     if !missing.is_empty() {
         let packages = missing.join(" ");
         ui::say(&format!("skipped: Bochs is not here; it takes {packages}"));
-        return Ok(Tally::default());
+        return host();
     }
     if platforms.is_empty() {
-        return Ok(Tally::default());
+        return host();
     }
     let tools = setup::build_tools()?;
     setup::emulators(platforms)?;
-    let total = on_targets(session, screen, &tools, platforms, is_short)?;
-    if !everywhere || arguments.filter.is_some() || supervisor.interrupted() {
-        return Ok(total);
-    }
-    let has_benches = arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
-    // The emulator needs one processor for each platform, and builds in between take the rest.
+    let is_whole = everywhere && arguments.filter.is_none();
+    let has_benches =
+        is_whole && arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
+    let tools = &tools;
     thread::scope(|scope| {
-        let others = scope.spawn(|| toolchains::run(session, &tools, platforms, is_short));
-        let measured = if has_benches {
-            benches::run(session, &tools, platforms, is_short)
-        } else {
-            Ok(Tally::default())
-        };
-        let panicked = |_| Err(anyhow::anyhow!("the builds by other toolchains panicked"));
-        let built = others.join().unwrap_or_else(panicked);
-        Ok([total, measured?, built?].into_iter().sum())
+        let others = scope.spawn(move || {
+            let mut total = host()?;
+            if has_benches && !supervisor.interrupted() {
+                total += benches::run(session, tools, platforms, is_short)?;
+            }
+            if is_whole && !supervisor.interrupted() {
+                total += toolchains::run(session, tools, platforms, is_short)?;
+            }
+            Ok(total)
+        });
+        let total = on_targets(session, screen, tools, platforms, is_short);
+        let others = joined(others, "the benchmarks");
+        Ok([total?, others?].into_iter().sum())
     })
+}
+
+/// The result of a thread, when it has ended.
+fn joined(thread: ScopedJoinHandle<'_, Result<Tally>>, name: &str) -> Result<Tally> {
+    let panicked = |_| Err(anyhow::anyhow!("{name} panicked"));
+    thread.join().unwrap_or_else(panicked)
 }
 
 /// The platforms to test.

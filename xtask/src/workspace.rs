@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use parking_lot::{FairMutex, FairMutexGuard};
 
 use crate::Result;
 use crate::ui::say;
@@ -49,7 +50,10 @@ impl Workspace {
 
     /// Waits until no other run of the tool builds in this repository, and blocks others until the value is
     /// dropped.
-    pub(crate) fn lock(&self) -> Result<File> {
+    pub(crate) fn lock(&self) -> Result<(FairMutexGuard<'static, ()>, File)> {
+        // Threads of this run take turns: one that builds again and again must not keep the others from it.
+        static TURN: FairMutex<()> = FairMutex::new(());
+        let turn = TURN.lock();
         let path = self.target().join("building.lock");
         let context = || format!("cannot lock {}", path.display());
         fs::create_dir_all(self.target()).with_context(context)?;
@@ -58,7 +62,7 @@ impl Workspace {
             say("waiting for another build in this checkout");
             file.lock().with_context(context)?;
         }
-        Ok(file)
+        Ok((turn, file))
     }
 
     /// `path` for people: relative to the repository's root.

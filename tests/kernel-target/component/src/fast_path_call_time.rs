@@ -7,8 +7,9 @@ use crate::support::{ABOVE, BELOW, Outcome, Test, ms};
 use crate::{check, check_eq};
 use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::startup::Startup;
 use userlib::time::Clock;
-use userlib::{Message, syscall};
+use userlib::{Message, Microseconds, syscall};
 
 tests![
     time_of_its_own,
@@ -20,6 +21,23 @@ tests![
     limited_time,
     calls_within_calls,
 ];
+
+/// Starts a thread of priority `ABOVE + 5` that is released 8 ms later, and notes it then.
+pub(crate) fn release_soon(test: &mut Test) -> Outcome {
+    let time = SchedParameters::new(ms(1), ms(8));
+    let thread = test.timed(ABOVE + 5, time, || {
+        syscall::yield_now();
+        note('m');
+    })?;
+    Ok(thread.start()?)
+}
+
+/// Executes for this time.
+pub(crate) fn spin(startup: &'static Startup, time: Microseconds) {
+    let clock = Clock::from_startup(startup);
+    let start = clock.now();
+    while clock.now() - start < time {}
+}
 
 fn time_of_its_own(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
@@ -83,18 +101,11 @@ fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
     let startup = test.startup;
     test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
-        let clock = Clock::from_startup(startup);
-        let start = clock.now();
-        while clock.now() - start < ms(15) {}
+        spin(startup, ms(15));
         note('s');
         reply.send(Message::empty(0));
     })?;
-    let time = SchedParameters::new(ms(1), ms(8));
-    let between = test.timed(ABOVE + 5, time, || {
-        syscall::yield_now();
-        note('m');
-    })?;
-    between.start()?;
+    release_soon(test)?;
     let long = SchedParameters::new(ms(60), ms(60));
     let caller = test.timed(ABOVE + 10, long, move || {
         endpoint.call(Message::empty(0));
@@ -109,12 +120,7 @@ fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
 fn a_release_that_the_timer_need_not_tell(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     serve(test, endpoint, ABOVE + 10, 's')?;
-    let time = SchedParameters::new(ms(1), ms(8));
-    let between = test.timed(ABOVE + 5, time, || {
-        syscall::yield_now();
-        note('m');
-    })?;
-    between.start()?;
+    release_soon(test)?;
     client(test, ABOVE, endpoint)?;
     check_eq!(noted(), "sc");
     test.sleep(ms(10))?;
@@ -153,11 +159,9 @@ fn limited_time(test: &mut Test) -> Outcome {
     test.slot(outer).set_endpoint_threshold(ms(5), LIMIT)?;
     let startup = test.startup;
     let caller = test.timed(ABOVE, SchedParameters::new(ms(60), ms(1000)), move || {
-        let clock = Clock::from_startup(startup);
         for _ in 0..2 {
             check_eq!(outer.call(Message::empty(0)).label(), 0);
-            let start = clock.now();
-            while clock.now() - start < ms(10) {}
+            spin(startup, ms(10));
             note('c');
         }
     })?;

@@ -2,12 +2,11 @@
 
 use crate::check_eq;
 use crate::fast_path_call::check_holder;
+use crate::fast_path_call_time::{release_soon, spin};
 use crate::fast_path_reply::{Server, client, empty, new_client};
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, Outcome, SLICE, Test, ms};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
-use userlib::syscall;
-use userlib::time::Clock;
 
 tests![
     callers_with_other_time,
@@ -138,18 +137,11 @@ fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
             endpoint.reply_recv(empty(0), reply);
         }
     })?;
-    let time = SchedParameters::new(ms(1), ms(8));
-    let between = test.timed(ABOVE + 5, time, || {
-        syscall::yield_now();
-        note('m');
-    })?;
-    between.start()?;
+    release_soon(test)?;
     let long = SchedParameters::new(ms(60), ms(60));
     let caller = test.timed(ABOVE, long, move || {
         endpoint.call(empty(0));
-        let clock = Clock::from_startup(startup);
-        let start = clock.now();
-        while clock.now() - start < ms(15) {}
+        spin(startup, ms(15));
         note('c');
     })?;
     caller.start()?;

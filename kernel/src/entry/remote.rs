@@ -61,6 +61,8 @@ impl<A: Arch> Local<'_, A> {
     /// Applies the effects of the time that has passed, after remote accesses. Waits for exclusive mode
     /// unless these effects are core-local.
     pub(crate) fn apply_remote_changes(&mut self) {
+        // A remote access may have changed the budget: whether its end is core-local depends on the new one.
+        self.recompute_deadlines();
         while !self.entry_lock.is_exclusive()
             && (self.entry_lock.timeslice_ended || !self.is_time_local())
         {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use abi::{Method, ObjectType};
 use kernel::arch::UserContext;
 use kernel::object::Fault;
-use kernel_host::{CPtr, Machine, Spec, State, Task};
+use kernel_host::{Budget, CPtr, Machine, Spec, State, Task};
 
 fn thread(machine: &mut Machine, name: &'static str, priority: u8) -> Task {
     machine.spawn_on(1, Spec::new(name, priority).active())
@@ -170,4 +170,32 @@ fn faults_are_delivered_however_often_another_core_has_access() {
     let fault = Fault::UserException { number: 3, code: 0 };
     machine.on(1, |machine| machine.fault(task, fault));
     assert_eq!(runs(&mut machine), "caller", "the handler");
+}
+
+/// Another core makes the budget of a running thread so small that it is used up before the thread's core
+/// notices. A handler on the other core is told.
+#[test]
+fn a_budget_that_a_remote_access_ends_is_told_elsewhere() {
+    for late in 150..210 {
+        let (mut machine, _, _) = machine();
+        let endpoint = machine.create(ObjectType::Endpoint, 0);
+        let reply = machine.create(ObjectType::Reply, 0);
+        let handler = machine.spawn_on(0, Spec::new("handler", 10).active());
+        machine.recv(handler, endpoint, reply);
+        let spec = Spec::new("task", 30).budget(Budget::new(1_000, 5_000));
+        let task = machine.spawn_on(1, spec.timeout_handler(endpoint));
+        machine.others_are_late = true;
+        machine
+            .configure_on(1, task.context, Budget::new(200, 5_000))
+            .unwrap();
+        machine.stall(late);
+        machine.others_are_late = false;
+        machine.advance(1_000);
+        assert_eq!(runs(&mut machine), "caller", "{late}");
+        assert_eq!(
+            machine.on(0, |machine| machine.running()),
+            "handler",
+            "{late}"
+        );
+    }
 }

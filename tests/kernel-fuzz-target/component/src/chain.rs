@@ -111,9 +111,8 @@ pub fn stage(number: usize, random: &mut Random) -> Call {
 /// One of the calls for objects, and for the component's priority.
 fn object(number: usize) -> Call {
     let below = usize::from(PRIORITY - 1);
-    let number = match number.checked_sub(FRESH_COUNT) {
-        None => return delete(FRESH.start + number),
-        Some(number) => number,
+    let Some(number) = number.checked_sub(FRESH_COUNT) else {
+        return delete(FRESH.start + number);
     };
     match number {
         0 => Call::method(Method::TcbSetPriority, THREAD, &[below], &[THREAD]),
@@ -137,7 +136,7 @@ fn begin(index: usize, random: &mut Random) -> Call {
     context[registers::PC] = act as *const () as usize;
     context[registers::SP] = initial_stack(top);
     // The first argument.
-    context[registers::CAP] = random.word() / THREADS * THREADS + index;
+    context[registers::CAP] = random.word() / 2 / THREADS * THREADS + index;
     Call::method(Method::TcbWriteRegisters, thread(index), &words, &[])
 }
 
@@ -248,6 +247,7 @@ fn wait() {
 /// Makes a call, and counts it if it fails.
 fn call(index: usize) {
     CAUSE[index].store(End::Used as usize, Relaxed);
+    STOPPED.store(false, Relaxed);
     CALLING[index].store(true, Relaxed);
     let label = send(Syscall::Call, ENDPOINTS + index, 0).perform_in_registers();
     CALLING[index].store(false, Relaxed);
@@ -258,6 +258,9 @@ fn call(index: usize) {
 
 fn serve(server: usize, random: &mut Random) -> ! {
     let served = server - 1;
+    if let Some(own) = CALLING.get(server) {
+        own.store(false, Relaxed);
+    }
     let (endpoint, reply) = (ENDPOINTS + served, REPLIES + served);
     let receive = || send(Syscall::Recv, endpoint, reply).perform_in_registers();
     receive();

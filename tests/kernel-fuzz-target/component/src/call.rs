@@ -1,6 +1,8 @@
 //! One system call.
 
-use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo, Syscall, registers::MESSAGE_REGISTERS};
+use abi::{
+    MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo, Method, Syscall, registers::MESSAGE_REGISTERS,
+};
 use suite::support::arch::raw_system_call;
 use userlib::arch::Registers;
 use userlib::{CPtr, ipc_buffer};
@@ -53,6 +55,15 @@ impl Call {
         }
     }
 
+    /// The call of a method.
+    pub fn method(method: Method, cap: usize, words: &[usize], caps: &[usize]) -> Self {
+        let mut call = Self::new(Syscall::Call, cap);
+        call.words[..words.len()].copy_from_slice(words);
+        call.caps[..caps.len()].copy_from_slice(caps);
+        call.registers.info = MessageInfo::new(method.number(), caps.len(), words.len()).0;
+        call
+    }
+
     /// Makes the call; returns the label of the answer, which is meaningful only after a Call.
     pub fn perform(&self) -> usize {
         for (index, word) in self.words.iter().enumerate().skip(MESSAGE_REGISTERS) {
@@ -61,6 +72,11 @@ impl Call {
         for (index, cap) in self.caps.iter().enumerate() {
             ipc_buffer::set_capability(index, CPtr(*cap));
         }
+        self.perform_in_registers()
+    }
+
+    /// Makes a call of a message that fits into registers, from any thread.
+    pub fn perform_in_registers(&self) -> usize {
         let mut registers = self.registers;
         registers
             .words

@@ -7,8 +7,9 @@ use suite::support::Random;
 use userlib::{CPtr, Startup, println, runtime, syscall};
 
 use crate::call::Call;
+use crate::chain;
 use crate::kind::Kind;
-use crate::ledger::{ADDRESSES, CallKind, Ledger, SLOTS, Word};
+use crate::ledger::{ADDRESSES, CallKind, End, Ledger, SLOTS, Word};
 use crate::prepare::Author;
 
 /// The kind for each tag that the kernel reports (`DebugCapIdentify`). It is filled from the kinds of the
@@ -29,6 +30,10 @@ pub fn run(startup: &'static Startup) {
     }
     let mut random = Random::new(ledger.random().max(1));
     while ledger.get(Word::Calls) < ledger.get(Word::Limit) {
+        let is_plausible = ledger.get(Word::CallKind) == CallKind::Plausible as usize;
+        if is_plausible && random.below(CHAIN_RARITY) == 0 {
+            play_chain(&mut random, ledger);
+        }
         let call = if ledger.get(Word::CallKind) == CallKind::Noise as usize {
             Author::new(&mut random, ledger).noise()
         } else {
@@ -74,6 +79,31 @@ fn plausible(random: &mut Random, ledger: Ledger) -> Option<Call> {
         PENDING[address % PENDING.len()].store(address, Relaxed);
     }
     Some(call)
+}
+
+/// Other calls between two chains, on average, and the moves of each chain.
+const CHAIN_RARITY: usize = 250;
+const MOVES: usize = 30;
+
+/// Stages a chain of calls with limits, and makes moves in it.
+fn play_chain(random: &mut Random, ledger: Ledger) {
+    for number in 0..chain::STAGE {
+        let call = chain::stage(number, random);
+        perform(&call, random, ledger);
+    }
+    for address in chain::FRESH {
+        look(address, ledger);
+    }
+    for _ in 0..MOVES {
+        let call = chain::next(random);
+        perform(&call, random, ledger);
+        if random.below(4) != 0 {
+            perform(&chain::ring(), random, ledger);
+        }
+    }
+    for end in End::ALL {
+        ledger.ended(end).store(chain::ended(end), Relaxed);
+    }
 }
 
 /// Calls between two checks of the stack.

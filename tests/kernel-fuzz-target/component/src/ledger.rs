@@ -18,9 +18,17 @@ pub const ADDRESSES: usize = 2 * SLOTS;
 
 /// Address of the component's own CNode.
 pub const HOME: usize = 1;
+/// Addresses of its first thread and of its address space.
+pub const THREAD: usize = 2;
+/// See [`THREAD`].
+pub const SPACE: usize = 3;
 /// Slots of its own objects: CNode, thread, address space and scheduling context; and the empty slot at
 /// address 0.
 pub const OWN: core::ops::Range<usize> = 0..5;
+/// The number of threads of its [chains](crate::chain).
+pub const THREADS: usize = 3;
+/// Addresses of the capabilities for chains, which it cannot lose: threads, their contexts, and memory.
+pub const CHAIN: usize = ADDRESSES - 2 * THREADS - 1;
 /// Where it maps pages: an unused range of addresses.
 pub const PAGES: usize = 0x3000_0000;
 /// log2 of the slots of other CNodes.
@@ -36,6 +44,36 @@ pub enum CallKind {
     Plausible,
     /// Arbitrary calls.
     Noise,
+}
+
+/// What ended a call with a limit, so that it failed with LimitReached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum End {
+    /// The server used the time.
+    Used,
+    /// The server gave up the time by Yield.
+    Yielded,
+    /// The reply object was used to receive again.
+    Reused,
+    /// The reply object was deleted.
+    Deleted,
+    /// The server was stopped while an inner one had the context: both calls were joined.
+    Joined,
+    /// The context was unbound from the chain, and the call ended later.
+    Lost,
+}
+
+impl End {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Used,
+        Self::Yielded,
+        Self::Reused,
+        Self::Deleted,
+        Self::Joined,
+        Self::Lost,
+    ];
 }
 
 /// The words of the page.
@@ -63,9 +101,10 @@ pub enum Word {
 const TRIED: usize = Word::Count as usize;
 const SUCCEEDED: usize = TRIED + METHODS;
 const KINDS: usize = SUCCEEDED + METHODS;
-const END: usize = KINDS + ADDRESSES;
+const ENDED: usize = KINDS + ADDRESSES;
+const WORDS: usize = ENDED + End::ALL.len();
 
-const _: () = assert!(END * size_of::<usize>() <= 4096);
+const _: () = assert!(WORDS * size_of::<usize>() <= 4096);
 
 /// The page.
 #[derive(Clone, Copy)]
@@ -121,6 +160,11 @@ impl Ledger {
     /// The kind last seen at an address: the number of a [`crate::kind::Kind`].
     pub fn kind(self, address: usize) -> &'static AtomicUsize {
         &self.0[KINDS + address % ADDRESSES]
+    }
+
+    /// How many calls with limits failed for this reason.
+    pub fn ended(self, end: End) -> &'static AtomicUsize {
+        &self.0[ENDED + end as usize]
     }
 
     /// Sets all counts and kinds to zero.

@@ -1,7 +1,7 @@
 //! The components of the fuzzer.
 //!
 //! The hostile component makes system calls: plausible ones, which follow the methods' signatures ([`forms`])
-//! with some mutations, and noise. It holds a capability of every kind. It can be stopped and started again
+//! with some mutations, [chains](chain) of calls with limits, and noise. It holds a capability of every kind. It can be stopped and started again
 //! at any point: all state that it needs is in the [`ledger`], a page that the root task reads.
 //!
 //! The other components ([`victim`]) do a piece of work in each period and record the results.
@@ -9,6 +9,7 @@
 
 pub mod arch;
 mod call;
+mod chain;
 pub mod forms;
 mod hostile;
 pub mod kind;

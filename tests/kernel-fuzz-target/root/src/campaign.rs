@@ -2,7 +2,7 @@
 
 use abi::Method;
 use core::fmt;
-use hostility::ledger::{CallKind, Ledger, Word};
+use hostility::ledger::{CallKind, End, Ledger, Word};
 use userlib::cap::SchedParameters;
 use userlib::environment::SharedPage;
 use userlib::runtime::StackUse;
@@ -286,6 +286,8 @@ pub enum Failure {
     Stack(StackUse),
     /// A method never succeeded.
     Missed(Method),
+    /// No call with a limit failed for this reason.
+    NotEnded(End),
     /// A well-behaved component got less than its share.
     Starved {
         /// Its name.
@@ -333,6 +335,7 @@ impl fmt::Display for Failure {
             Self::Error(error) => write!(out, "the root task got {error:?}"),
             Self::Stack(stack) => write!(out, "{stack} were used"),
             Self::Missed(method) => write!(out, "{method:?} never succeeded"),
+            Self::NotEnded(end) => write!(out, "no call with a limit failed: {end:?}"),
             Self::Starved { name, done, least } => {
                 write!(out, "{name} worked in {done} periods, not in {least}")
             }

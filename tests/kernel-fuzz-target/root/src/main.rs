@@ -59,6 +59,9 @@ fn main(boot: &'static BootInfo) -> Result {
     if wanted(Reached::NAME) {
         tell(Reached::NAME, reached.judge());
     }
+    if wanted(Reached::LIMITS) {
+        tell(Reached::LIMITS, reached.judge_limits());
+    }
     let own = runtime::stack_use();
     let hostile = StackUse {
         size: system::SIZE.stack().len(),

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 use hostility::arch::NEVER;
-use hostility::ledger::{Ledger, Word};
+use hostility::ledger::{End, Ledger, Word};
 use kernel_fuzz_methods::{Count, Counts, METHODS, methods};
 use userlib::println;
 
@@ -12,6 +12,8 @@ use crate::campaign::Failure;
 #[derive(Default)]
 pub struct Reached {
     counts: Counts,
+    /// Calls with limits that failed, by the reason.
+    ended: [usize; End::ALL.len()],
     /// The hostile component's maximum stack use, in bytes.
     pub stack: usize,
 }
@@ -19,6 +21,8 @@ pub struct Reached {
 impl Reached {
     /// The name under which the sums are reported.
     pub const NAME: &str = "every_method_is_reached";
+    /// The name of the check of calls with limits.
+    pub const LIMITS: &str = "calls_with_limits_end_in_all_ways";
 
     /// Adds the counts of a round.
     pub fn add(&mut self, ledger: Ledger) {
@@ -29,6 +33,22 @@ impl Reached {
                 succeeded: ledger.succeeded(index).load(Relaxed),
             };
             self.counts.add(index, count);
+        }
+        for end in End::ALL {
+            self.ended[end as usize] += ledger.ended(end).load(Relaxed);
+        }
+    }
+
+    /// Prints for what reasons calls with limits have failed, and fails unless there is one for each.
+    pub fn judge_limits(&self) -> Result<(), Failure> {
+        for end in End::ALL {
+            let count = self.ended[end as usize];
+            println!("fuzz: {count} calls with limits failed: {end:?}");
+        }
+        let unreached = |end: &End| self.ended[*end as usize] == 0;
+        match End::ALL.into_iter().find(unreached) {
+            None => Ok(()),
+            Some(end) => Err(Failure::NotEnded(end)),
         }
     }
 

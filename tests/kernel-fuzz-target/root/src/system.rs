@@ -5,7 +5,7 @@ use abi::{GuardData, Rights, WORD_BITS, slots};
 use core::sync::atomic::Ordering::Relaxed;
 use hostility::arch::TABLES;
 use hostility::kind::Kind;
-use hostility::ledger::{HOME, Ledger, OTHER_RADIX, PAGES, PRIORITY, RADIX, SLOTS};
+use hostility::ledger::{CHAIN, HOME, Ledger, OTHER_RADIX, PAGES, PRIORITY, RADIX, SLOTS, THREADS};
 use hostility::{Role, names};
 use userlib::allocator::{Allocator, Arena};
 use userlib::cap::{
@@ -37,8 +37,9 @@ const TIME: SchedParameters = SchedParameters::new(Microseconds(4_000), PERIOD);
 const LITTLE: SchedParameters = SchedParameters::new(Microseconds(500), PERIOD);
 /// The period of these.
 pub const PERIOD: Microseconds = Microseconds(10_000);
-/// The number of its further threads.
-const THREADS: usize = 3;
+
+/// log2 of the bytes for the objects of chains: some 200 bytes for each.
+const CHAIN_MEMORY_BITS: usize = 14;
 
 /// Capabilities that cannot be copied: they are put where they can be invoked but not moved.
 const LENT: &[(usize, Kind)] = if abi::config::X86_64 {
@@ -250,7 +251,8 @@ impl TestSystem {
             // It cannot be copied before it is mapped.
             gifts.slot(kind).move_from(of(table))?;
         }
-        for _ in 0..THREADS {
+        let safe = |address: usize| guarded.slot(CPtr(address - SLOTS));
+        for index in 0..THREADS {
             let tcb: Tcb = make.create()?;
             tcb.set_name("hostile thread");
             let time: SchedContext = make.create_sized(8)?;
@@ -260,7 +262,12 @@ impl TestSystem {
             tcb.set_sched_params(environment.tcb, PRIORITY, PRIORITY, time, faults)?;
             gifts.give(of(tcb.cptr()), Kind::Thread)?;
             gifts.give(of(time.cptr()), Kind::SchedContext)?;
+            // It cannot lose these copies.
+            safe(CHAIN + index).copy_from(of(tcb.cptr()), Rights::ALL)?;
+            safe(CHAIN + THREADS + index).copy_from(of(time.cptr()), Rights::ALL)?;
         }
+        let memory: Untyped = make.create_sized(CHAIN_MEMORY_BITS)?;
+        safe(CHAIN + 2 * THREADS).copy_from(of(memory.cptr()), Rights::ALL)?;
         gifts.give(of(boot::ASID_CONTROL.cptr()), Kind::AsidControl)?;
         gifts.give(of(environment.asid_pool.cptr()), Kind::AsidPool)?;
         if abi::config::DOMAINS == 1 {

@@ -182,7 +182,9 @@ pub fn next(random: &mut Random) -> Call {
     let is_chain = CALLING.iter().all(|calling| calling.load(Relaxed));
     match random.below(16) {
         0..3 => {
-            if is_chain && server == 1 {
+            // Both calls are joined only if the first server is stopped, and only in a whole chain.
+            let server = if is_chain { 1 } else { server };
+            if is_chain {
                 STOPPED.store(true, Relaxed);
             }
             Call::method(Method::TcbSuspend, thread(server), &[], &[])

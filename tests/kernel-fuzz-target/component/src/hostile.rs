@@ -82,7 +82,7 @@ fn plausible(random: &mut Random, ledger: Ledger) -> Option<Call> {
 }
 
 /// Other calls between two chains, on average, and the moves of each chain.
-const CHAIN_RARITY: usize = 250;
+const CHAIN_RARITY: usize = 150;
 const MOVES: usize = 30;
 
 /// Stages a chain of calls with limits, and makes moves in it.

@@ -161,6 +161,15 @@ pub fn response_times(tasks: &[Task], cores: usize) -> Result<Finding<Option<Vec
     Ok(RESPONSE_TIME.finds(shown.then_some(times)))
 }
 
+/// Whether [`response_times`] bounds all of them by their deadlines.
+///
+/// # Errors
+/// As for that.
+pub fn rta(tasks: &[Task], cores: usize) -> Result<Finding<Verdict>> {
+    let found = response_times(tasks, cores)?;
+    Ok(RESPONSE_TIME.finds(Verdict::if_shown(found.value.is_some())))
+}
+
 impl Time {
     /// This much work on all cores at once.
     fn on_all(self, cores: i128) -> Self {

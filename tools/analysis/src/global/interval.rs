@@ -42,10 +42,7 @@ pub fn bar(tasks: &[Task], cores: usize) -> Result<Finding<Verdict>> {
     let mut costs: Vec<_> = tasks.iter().map(Task::cost).collect();
     costs.sort_unstable();
     let largest: Time = costs.iter().rev().take(cores - 1).copied().sum();
-    let early = tasks
-        .iter()
-        .map(|task| (task.period() - task.deadline()).ratio() * task.utilisation());
-    let early = early.fold(largest.ratio(), |sum, each| sum + each);
+    let early = largest.ratio() + set.early();
     for (place, late) in tasks.iter().enumerate() {
         let bound = &early + (late.cost() * set.cores).ratio() - late.deadline().ratio() * &left;
         let last = Time::floor(&(bound / &left));

@@ -1,5 +1,9 @@
 //! Random task sets, reproducible from a seed.
 
+mod bounded;
+
+pub use bounded::DRS;
+
 use oorandom::Rand64;
 
 use crate::model::{Parameters, Task};

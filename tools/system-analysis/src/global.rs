@@ -53,6 +53,7 @@ fn tasks(components: &[&Component]) -> Result<Vec<Task>, Error> {
         let job = one.job.clone().unwrap_or(system_description::system::Job {
             costs: Vec::new(),
             period: None,
+            bursts: Vec::new(),
             deadline: None,
             jitter: Default::default(),
             offset: Default::default(),

@@ -1,6 +1,6 @@
 //! Response times by the busy window.
 
-use crate::model::{Context, Task};
+use crate::model::{Arrivals, Context, Task};
 use crate::search::Search;
 use crate::supply::Supply;
 use crate::{Finding, Method, Ratio, Result, Time};
@@ -18,10 +18,10 @@ pub const RESPONSE_TIME: Method = Method {
 };
 
 /// How others interfere: the most that they execute in a window of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interference {
-    /// What their jobs demand, if that bounds their execution: cost, period and jitter.
-    demand: Option<(Time, Time, Time)>,
+    /// What their jobs demand, if that bounds their execution: cost, arrivals and jitter.
+    demand: Option<(Time, Arrivals, Time)>,
     /// Their context.
     context: Option<Context>,
 }
@@ -34,7 +34,7 @@ impl Interference {
 
     /// The same with another cost, and a context that limits it as well.
     pub(crate) fn of_jobs(cost: Time, task: &Task, context: Option<Context>) -> Self {
-        let demand = Some((cost, task.period(), task.jitter()));
+        let demand = Some((cost, task.arrivals().clone(), task.jitter()));
         Self { demand, context }
     }
 
@@ -44,11 +44,12 @@ impl Interference {
         Self { demand, context }
     }
 
-    /// The most execution in a window of this length.
+    /// The most execution in a window of this length (the request bound function of jobs).
     pub fn in_window(&self, window: Time) -> Time {
         let demand = self
             .demand
-            .map(|(cost, period, jitter)| cost * (window + jitter).covered_by(period));
+            .as_ref()
+            .map(|(cost, arrivals, jitter)| *cost * arrivals.most_in(window + *jitter));
         let allowed = self.context.map(|context| context.most_in(window));
         let least = demand.into_iter().chain(allowed).min();
         least.unwrap_or(window)
@@ -56,7 +57,10 @@ impl Interference {
 
     /// The most in the long run.
     pub(crate) fn rate(&self) -> Ratio {
-        let demand = self.demand.map(|(cost, period, _)| cost.over(period));
+        let demand = self
+            .demand
+            .as_ref()
+            .map(|(cost, arrivals, _)| arrivals.rate(*cost));
         let allowed = self
             .context
             .map(|context| context.budget().over(context.period()));
@@ -109,7 +113,7 @@ pub(super) fn longest(
     supply: &dyn Supply,
 ) -> Result<Response> {
     let rates = others.iter().map(Interference::rate);
-    let rate = rates.fold(cost.over(task.period()), |sum, rate| sum + rate);
+    let rate = rates.fold(task.arrivals().rate(cost), |sum, rate| sum + rate);
     let what = format!("task `{what}`");
     let mut search = Search::of(&what);
     search.must_end(&rate, blocking, supply)?;
@@ -118,7 +122,7 @@ pub(super) fn longest(
     for job in 0.. {
         // The first job arrives `jitter` before the window begins; so its response counts from there.
         let own = cost * (job + 1);
-        let arrived = task.period() * job;
+        let arrived = task.arrivals().until(job);
         end = search.fixed_point(end.max(own), |end| {
             let interference: Time = others.iter().map(|other| other.in_window(end)).sum();
             supply.window_for(blocking + own + interference)
@@ -137,8 +141,8 @@ pub(super) fn longest(
                 arrived,
             });
         }
-        // The window ends before the next release, which is at the earliest `period - jitter` after this one.
-        if end + task.jitter() <= arrived + task.period() {
+        // The window ends before the next release, which is at most the jitter before the next arrival.
+        if end + task.jitter() <= task.arrivals().until(job + 1) {
             break;
         }
     }

@@ -180,6 +180,9 @@ pub fn charge(
         Task::new(Parameters {
             costs: parameters.costs.iter().map(inflate).collect(),
             period: parameters.period - o.release_latency,
+            bursts: (parameters.bursts.iter())
+                .map(|window| *window - o.release_latency)
+                .collect(),
             deadline: parameters.deadline - o.release_latency,
             ..parameters.clone()
         })

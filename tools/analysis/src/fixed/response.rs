@@ -1,5 +1,6 @@
 //! Response times by the busy window.
 
+use crate::fault::{self, Fault};
 use crate::model::{Arrivals, Context, Task};
 use crate::search::Search;
 use crate::supply::Supply;
@@ -46,10 +47,10 @@ impl Interference {
 
     /// The most execution in a window of this length (the request bound function of jobs).
     pub fn in_window(&self, window: Time) -> Time {
-        let demand = self
-            .demand
-            .as_ref()
-            .map(|(cost, arrivals, jitter)| *cost * arrivals.most_in(window + *jitter));
+        let demand = self.demand.as_ref().map(|(cost, arrivals, jitter)| {
+            let jitter = fault::unless(Fault::JitterOfOthers, *jitter);
+            *cost * arrivals.most_in(window + jitter)
+        });
         let allowed = self.context.map(|context| context.most_in(window));
         let least = demand.into_iter().chain(allowed).min();
         least.unwrap_or(window)
@@ -112,6 +113,7 @@ pub(super) fn longest(
     blocking: Time,
     supply: &dyn Supply,
 ) -> Result<Response> {
+    let blocking = fault::unless(Fault::Blocking, blocking);
     let rates = others.iter().map(Interference::rate);
     let rate = rates.fold(task.arrivals().rate(cost), |sum, rate| sum + rate);
     let what = format!("task `{what}`");
@@ -127,7 +129,7 @@ pub(super) fn longest(
             let interference: Time = others.iter().map(|other| other.in_window(end)).sum();
             supply.window_for(blocking + own + interference)
         })?;
-        let bound = task.jitter() + end - arrived;
+        let bound = fault::unless(Fault::OwnJitter, task.jitter()) + end - arrived;
         if worst.as_ref().is_none_or(|worst| bound > worst.bound) {
             let interference: Vec<_> = others.iter().map(|other| other.in_window(end)).collect();
             let execution = blocking + own + interference.iter().copied().sum::<Time>();
@@ -142,7 +144,7 @@ pub(super) fn longest(
             });
         }
         // The window ends before the next release, which is at most the jitter before the next arrival.
-        if end + task.jitter() <= task.arrivals().until(job + 1) {
+        if end + task.jitter() <= task.arrivals().until(job + 1) || fault::is(Fault::LaterJobs) {
             break;
         }
     }

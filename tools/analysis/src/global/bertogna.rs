@@ -2,6 +2,7 @@
 
 use num_traits::{One, Zero};
 
+use crate::fault::{self, Fault};
 use crate::model::Task;
 use crate::search::Search;
 use crate::{Finding, Method, Ratio, Result, Time, Verdict};
@@ -68,7 +69,7 @@ pub fn bcl(tasks: &[Task], cores: usize) -> Result<Finding<Verdict>> {
 fn due_in(task: &Task, window: Time, slack: Time) -> Time {
     let jobs = window.whole(task.period());
     let rest = window - task.period() * jobs - slack;
-    task.cost() * jobs + rest.max(Time::ZERO).min(task.cost())
+    task.cost() * jobs + fault::unless(Fault::CarryIn, rest.max(Time::ZERO).min(task.cost()))
 }
 
 /// The most that a task executes in any window, if its jobs end `slack` before their deadlines.

@@ -1,5 +1,6 @@
 //! The test that extends the window to the time before which a core was idle.
 
+use crate::fault::{self, Fault};
 use crate::model::Task;
 use crate::search::Search;
 use crate::{Finding, Method, Result, Time, Verdict};
@@ -82,5 +83,6 @@ fn fits(set: &Set<'_>, place: usize, distance: Time) -> bool {
     }
     carried.sort_unstable();
     let most = carried.iter().rev().take(set.cores as usize - 1);
-    sum + most.copied().sum() <= (window - late.cost()) * set.cores
+    sum + fault::unless(Fault::CarryInOfBar, most.copied().sum())
+        <= (window - late.cost()) * set.cores
 }

@@ -11,6 +11,7 @@ mod tardiness;
 
 use num_traits::One;
 
+use crate::fault::{self, Fault};
 use crate::model::{Task, utilisation};
 use crate::{Error, Finding, Method, Ratio, Result, Time, Verdict};
 
@@ -68,7 +69,8 @@ impl<'a> Set<'a> {
 
     /// `m - (m - 1) density`: what the other tasks may use beside a task of this density.
     fn beside(&self, density: &Ratio) -> Ratio {
-        &self.capacity - (&self.capacity - Ratio::one()) * density
+        let others = &self.capacity - Ratio::one();
+        &self.capacity - fault::unless(Fault::LargestDensity, others) * density
     }
 
     fn utilisation(&self) -> Ratio {

@@ -1,5 +1,6 @@
 //! How often jobs arrive.
 
+use crate::fault::{self, Fault};
 use crate::{Error, Ratio, Result, Time};
 
 /// An arrival curve: the shortest windows in which two, three, and more jobs arrive. After the last, arrivals repeat: no
@@ -49,7 +50,7 @@ impl Arrivals {
         let whole = window.covered_by(self.last()) - 1;
         let rest = window - self.last() * whole;
         let further = self.0.iter().take_while(|shortest| **shortest < rest);
-        whole * self.count() + 1 + further.count() as i128
+        whole * self.count() + 1 + fault::unless(Fault::Bursts, further.count() as i128)
     }
 
     /// The shortest time from the arrival of one job to that of the job with this number after it.

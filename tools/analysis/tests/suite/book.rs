@@ -267,7 +267,7 @@ fn choices() {
 }
 
 #[test]
-fn overheads() {
+pub fn overheads() {
     let tasks = [task("a", 1, 10, 10), task("b", 3, 20, 20)];
     let overheads = Overheads {
         tick_period: ms(1),

@@ -5,8 +5,8 @@ use schedulability::global;
 use schedulability::model::Task;
 use schedulability::{Error, Ratio, Time, Verdict, edf};
 
-use crate::random::{between, constrained, is_possible, task};
-use crate::simulator::{ByDeadline, Run, hyperperiod, ns, periodic};
+use super::random::{between, constrained, is_possible, task};
+use super::simulator::{ByDeadline, Run, hyperperiod, ns, periodic};
 
 const NAMES: [&str; 8] = [
     "GFB",
@@ -38,7 +38,7 @@ fn the_effect_of_dhall_is_not_accepted() {
 
 /// No test accepts a set that misses a deadline, and each accepts some.
 #[test]
-fn accepted_sets_are_never_late() {
+pub fn accepted_sets_are_never_late() {
     let mut random = Generator::new(8);
     let mut accepted = [0; NAMES.len()];
     let mut late_sets = 0;
@@ -322,7 +322,7 @@ fn used(tasks: &[Task]) -> Ratio {
 
 /// Devi and Anderson: three tasks of 2/3 on two cores, of which one is late by up to its bound.
 #[test]
-fn tardiness_is_bounded_at_full_use() {
+pub fn tardiness_is_bounded_at_full_use() {
     let tasks = [task(2, 3, 3), task(2, 3, 3), task(2, 3, 3)];
     // (2 - 2) / (2 - 0) + 2.
     let bounds = global::tardiness(&tasks, 2).unwrap().value;

@@ -11,7 +11,7 @@ use simulator::{Microseconds, Options, Setup, Simulation, note, us, work};
 use userlib::cap::{Endpoint, Reply, SchedParameters};
 use userlib::{Message, server};
 
-use crate::random::between;
+use super::random::between;
 
 /// What a job takes in the kernel at most, in this simulator, where each look at the clock takes a microsecond.
 const ENTRIES: i128 = 60;
@@ -277,7 +277,7 @@ fn compare(systems: usize) -> (usize, usize) {
 }
 
 #[test]
-fn no_response_is_longer_than_its_bound() {
+pub fn no_response_is_longer_than_its_bound() {
     let (threads, near) = compare(60);
     assert!(near * 2 > threads, "{near} of {threads}");
 }
@@ -285,7 +285,7 @@ fn no_response_is_longer_than_its_bound() {
 /// The supply of an ideal server, whose list of replenishments is never full, is too good for the kernel: the negative
 /// control of [`Context::supply`].
 #[test]
-fn an_ideal_server_supplies_more_than_the_kernel() {
+pub fn an_ideal_server_supplies_more_than_the_kernel() {
     let plans = system(FRAGMENTED);
     let core = described(&plans).unwrap();
     let task = &core.threads()[1].task;

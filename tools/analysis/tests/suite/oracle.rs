@@ -14,8 +14,8 @@ use schedulability::model::{Parameters, Task};
 use schedulability::supply::{Processor, Rate, Supply};
 use schedulability::{Error, Time, edf};
 
-use crate::random::{between, constrained};
-use crate::simulator::ns;
+use super::random::{between, constrained};
+use super::simulator::ns;
 
 /// What a comparison has covered.
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ fn bounded(found: Result<Time, Error>) -> Option<i128> {
 }
 
 #[test]
-fn bounds_are_those_of_the_package() {
+pub fn bounds_are_those_of_the_package() {
     let count = compare(include_str!("../vectors/vectors.txt"));
     assert_eq!(count.sets, 400);
     assert!(
@@ -184,7 +184,7 @@ fn with_bursts(random: &mut Generator, task: &Task) -> Task {
 }
 
 #[test]
-fn bounds_of_bursts_are_those_of_the_crate() {
+pub fn bounds_of_bursts_are_those_of_the_crate() {
     let mut random = Generator::new(61);
     let mut compared = 0;
     for _ in 0..500 {

@@ -40,8 +40,8 @@ pub(crate) enum Fault {
     LargestDensity,
     /// What must be executed before a window ends, though it is due later.
     ForcedForward,
-    /// That others delay a late job, in bounds of tardiness.
-    Delay,
+    /// The own cost of a late job, in bounds of tardiness.
+    OwnCost,
     /// The jobs of low tasks before the level is raised.
     LowTasks,
     /// Virtual deadlines.

@@ -39,7 +39,7 @@ pub struct Experiment {
     pub name: &'static str,
     /// How jobs are assigned to cores.
     pub policy: Policy,
-    /// Periods, in microseconds; uniform in their logarithm.
+    /// The shortest and the longest period, in microseconds; they are uniform.
     pub periods: [u64; 2],
     /// Which overheads.
     pub statistic: Statistic,

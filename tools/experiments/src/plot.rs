@@ -8,16 +8,16 @@ use crate::{CORES, Curves, STEPS, TASKS};
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 400.0;
 /// The margins: left, top, right, bottom.
-const MARGIN: [f64; 4] = [58.0, 34.0, 16.0, 118.0];
+const MARGIN: [f64; 4] = [70.0, 34.0, 16.0, 118.0];
 /// Colours that can be told apart by people of all kinds of colour vision (Okabe and Ito, 2008), and dashes for paper
 /// without colours.
-const STYLES: [(&str, &str); 6] = [
-    ("#000000", "none"),
-    ("#0072b2", "none"),
-    ("#d55e00", "7 3"),
-    ("#cc79a7", "2 3"),
-    ("#009e73", "none"),
-    ("#009e73", "7 3"),
+const STYLES: [(&str, &str, &str); 6] = [
+    ("no overheads", "#000000", "none"),
+    ("seL4, user level", "#0072b2", "none"),
+    ("LITMUS^RT", "#d55e00", "7 3"),
+    ("RASP", "#cc79a7", "2 3"),
+    ("this kernel, measured", "#009e73", "none"),
+    ("this kernel, bounds", "#009e73", "7 3"),
 ];
 
 impl Curves {
@@ -65,7 +65,14 @@ impl Curves {
             HEIGHT - below + 38.0,
             self.sets,
         );
-        for (place, (curve, (colour, dashes))) in self.curves.iter().zip(STYLES).enumerate() {
+        let middle = (above + HEIGHT - below) / 2.0;
+        let _ = writeln!(
+            svg,
+            "<text transform=\"translate(12 {middle:.1}) rotate(-90)\" text-anchor=\"middle\">schedulable sets</text>"
+        );
+        for (place, curve) in self.curves.iter().enumerate() {
+            let style = STYLES.iter().find(|(name, ..)| *name == curve.name);
+            let (_, colour, dashes) = style.unwrap_or(&STYLES[0]);
             let mut path = String::new();
             for point in 0..CORES * STEPS as usize {
                 let letter = if point == 0 { 'M' } else { 'L' };

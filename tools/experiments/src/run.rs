@@ -93,13 +93,13 @@ fn set(experiment: &Experiment, place: usize, seed: u64) -> Result<Vec<Task>> {
     let mut random = Generator::new(seed);
     let utilisations = random.fixed_sum(TASKS, utilisation(place))?;
     let [shortest, longest] = experiment.periods.map(Time::from_micros);
-    random.tasks(&utilisations, shortest, longest)
+    random.tasks_with_uniform_periods(&utilisations, shortest, longest)
 }
 
 fn is_schedulable(tasks: &[Task], policy: Policy, overheads: Option<&Overheads>) -> Result<bool> {
     match policy {
         Policy::Global => {
-            charged(tasks, overheads, CORES).map_or(Ok(false), |tasks| global(&tasks))
+            charged(tasks, overheads, CORES).map_or(Ok(false), |tasks| globally(&tasks))
         }
         Policy::Partitioned => partitioned(tasks, overheads),
     }
@@ -123,7 +123,7 @@ fn used(tasks: &[Task]) -> Ratio {
 
 /// Whether one of the sufficient tests accepts. With deadlines that equal periods, the others accept no more: RTA
 /// generalises BCL, and GFB load and FF-DBF.
-fn global(tasks: &[Task]) -> Result<bool> {
+fn globally(tasks: &[Task]) -> Result<bool> {
     if used(tasks) > Ratio::from_integer(CORES.into()) {
         return Ok(false);
     }

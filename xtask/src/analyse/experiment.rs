@@ -117,12 +117,10 @@ mod tests {
         for one in ALL {
             let file = folder.join(format!("{}.csv", one.name));
             let csv = fs::read_to_string(&file).unwrap();
-            let (sets, seed) = (experiments::SETS, experiments::SEED);
-            let expected = format!(
-                "# {}; {sets} sets of {TASKS} tasks for each utilisation, seed {seed}\n",
-                one.title()
-            );
+            let expected = format!("# {}; ", one.title());
             assert!(csv.starts_with(&expected), "{csv}");
+            let seed = format!(" seed {}\n", experiments::SEED);
+            assert!(csv.contains(&seed), "{csv}");
             assert!(file.with_extension("svg").exists());
         }
     }

@@ -3,6 +3,7 @@
 use num_integer::Integer;
 use num_traits::{One, Zero};
 
+use crate::fault::{self, Fault};
 use crate::model::Task;
 use crate::search::Search;
 use crate::{Error, Finding, Method, Ratio, Result, Time, Verdict};
@@ -115,6 +116,9 @@ impl Line {
             let rest = window - task.period() * jobs;
             let missing = (task.deadline() - rest).nanos().max(0);
             line.at_rest += task.cost().nanos() * jobs;
+            if missing > 0 && fault::is(Fault::ForcedForward) {
+                continue;
+            }
             // A job that can wait does not count.
             if speed.denom() * task.cost().nanos() > speed.numer() * missing {
                 line.at_rest += task.cost().nanos();

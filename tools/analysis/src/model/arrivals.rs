@@ -15,10 +15,15 @@ impl Arrivals {
     ///
     /// # Errors
     /// If there is none, they do not begin above zero, they become shorter, or one is above [`Time::LONGEST`].
-    pub fn new(windows: Vec<Time>) -> Result<Self> {
+    pub fn new(mut windows: Vec<Time>) -> Result<Self> {
         let complain = |why: &str| Err(Error::impossible("arrivals", why));
         if !windows.is_sorted() {
             return complain("more jobs do not arrive in a shorter window; order the windows");
+        }
+        // Several jobs take no less time than any two parts of them.
+        for more in 1..windows.len() {
+            let parts = (0..more).map(|one| windows[one] + windows[more - 1 - one]);
+            windows[more] = parts.fold(windows[more], Time::max);
         }
         match (windows.first(), windows.last()) {
             (Some(first), Some(last)) if *first > Time::ZERO && *last <= Time::LONGEST => {
@@ -91,7 +96,7 @@ mod tests {
     /// A job arrives in all windows that are longer than the time until it, and in no shorter one.
     #[test]
     fn both_forms_agree() {
-        for windows in [&[5][..], &[3, 3], &[1, 6, 7, 7, 30]] {
+        for windows in [&[5][..], &[3, 3], &[1, 6, 7, 7, 30], &[4, 8, 30]] {
             let arrivals = arrivals(windows);
             for job in 0..40 {
                 let until = arrivals.until(job);
@@ -102,6 +107,12 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn shorter_windows_make_longer_ones_longer() {
+        assert_eq!(arrivals(&[104, 110]), arrivals(&[104, 208]));
+        assert_eq!(arrivals(&[1, 6, 7, 7]), arrivals(&[1, 6, 7, 12]));
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Task {
                  or lengthen the deadline"
             ));
         }
-        let windows = [&[*period], &*parameters.bursts].concat();
+        let windows = [std::slice::from_ref(period), &parameters.bursts].concat();
         match Arrivals::new(windows) {
             Ok(arrivals) => Ok(Self {
                 parameters,

@@ -127,8 +127,8 @@ const CASES: [Case; 24] = [
         "all windows and speeds",
     ),
     (
-        Fault::Delay,
-        "the delay by others of a late job",
+        Fault::OwnCost,
+        "the own cost of a late job",
         global::tardiness_is_bounded_at_full_use,
         SIMULATED,
     ),

@@ -212,7 +212,7 @@ fn of_one_period(random: &mut Generator, count: usize) -> Vec<Task> {
 }
 
 #[test]
-fn the_forced_forward_test_finds_a_speed_if_there_is_one() {
+pub fn the_forced_forward_test_finds_a_speed_if_there_is_one() {
     let mut random = Generator::new(13);
     let (mut found, mut faster, mut none) = (0, 0, 0);
     for round in 0..1_500 {

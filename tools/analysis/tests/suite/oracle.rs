@@ -157,7 +157,7 @@ fn other(task: &Task) -> RBF<Sporadic, Scalar> {
 
 fn other_bursts(task: &Task) -> RBF<Curve, Scalar> {
     let Parameters { period, bursts, .. } = task.parameters();
-    let windows = [&[*period], &**bursts].concat();
+    let windows = [std::slice::from_ref(period), bursts].concat();
     let windows = windows
         .iter()
         .map(|window| Duration::from(window.nanos() as u64));
@@ -172,12 +172,17 @@ fn other_bursts(task: &Task) -> RBF<Curve, Scalar> {
 fn with_bursts(random: &mut Generator, task: &Task) -> Task {
     let mut parameters = task.parameters().clone();
     let jobs = between(random, 1, 4);
-    let last = parameters.period.nanos() * jobs;
-    let mut windows: Vec<_> = (1..jobs)
-        .map(|_| ns(between(random, 1, last - 1)))
+    let longest = parameters.period.nanos() * 2;
+    let mut gaps: Vec<_> = (0..jobs).map(|_| between(random, 1, longest)).collect();
+    // Distances grow within a burst, so that windows are consistent with each other.
+    gaps.sort_unstable();
+    let mut last = 0;
+    let mut windows: Vec<_> = (gaps.into_iter())
+        .map(|gap| {
+            last += gap;
+            ns(last)
+        })
         .collect();
-    windows.sort_unstable();
-    windows.push(ns(last));
     parameters.period = windows.remove(0);
     parameters.bursts = windows;
     Task::new(parameters).unwrap()

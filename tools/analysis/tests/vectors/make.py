@@ -16,6 +16,7 @@ and more jobs arrive; after the last, arrivals repeat.
 
 import random
 import sys
+from itertools import accumulate
 
 from response_time_analysis import edf, fp
 from response_time_analysis.model import (
@@ -55,8 +56,9 @@ def task_set(policy):
 def burst(cost, period, deadline):
     """The same task with up to four jobs in a burst, as often in the long run."""
     jobs = random.randint(1, 4)
-    windows = random.sample(range(1, jobs * period - 1), jobs - 1)
-    return (cost, "/".join(map(str, [*sorted(windows), jobs * period])), deadline, 0)
+    # Distances grow within a burst, so that windows are consistent with each other.
+    gaps = sorted(random.randint(2, 2 * period) for _ in range(jobs))
+    return (cost, "/".join(map(str, accumulate(gaps))), deadline, 0)
 
 
 def curve(period):

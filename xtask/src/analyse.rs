@@ -1,5 +1,7 @@
 //! The command `analyse`: will a system be in time?
 
+mod experiment;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +12,7 @@ use system_description::System;
 use system_description::{Source, check};
 
 use crate::build::write_if_changed;
-use crate::cli::AnalyseArguments;
+use crate::cli::{AnalyseArguments, AnalyseCommand};
 use crate::platform::Platform;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, bench, describe};
@@ -20,6 +22,9 @@ const FIGURES: &str = "benches/overheads";
 
 /// The command `analyse`.
 pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result {
+    if let Some(AnalyseCommand::Experiment(arguments)) = &arguments.other {
+        return experiment::run(workspace, arguments);
+    }
     let Some(name) = &arguments.system else {
         return write_figures(workspace);
     };

@@ -294,7 +294,10 @@ pub(crate) struct SystemArguments {
 
 /// The exit code is 0 if all deadlines hold, 1 if some do not, and 2 if the input cannot be analysed.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct AnalyseArguments {
+    #[command(subcommand)]
+    pub(crate) other: Option<AnalyseCommand>,
     /// The system: a folder of systems/, or a file.
     #[arg(value_name = "SYSTEM|FILE", required_unless_present = "write_figures")]
     pub(crate) system: Option<String>,
@@ -313,6 +316,36 @@ pub(crate) struct AnalyseArguments {
     /// Make the files in benches/overheads/ from the reference results.
     #[arg(long, conflicts_with_all = ["system", "platform", "overheads", "html", "json"])]
     pub(crate) write_figures: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AnalyseCommand {
+    /// Find out which share of random task sets is schedulable.
+    ///
+    /// Without a name, the experiments are listed.
+    Experiment(ExperimentArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExperimentArguments {
+    /// The experiment, or `all`.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The number of task sets for each utilisation.
+    #[arg(long, value_name = "N", default_value_t = experiments::SETS, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) sets: u32,
+    /// The seed of the sets.
+    #[arg(long, value_name = "N", default_value_t = experiments::SEED, value_parser = clap::value_parser!(u64).range(..1 << 32))]
+    pub(crate) seed: u64,
+    /// The board whose costs of the kernel count.
+    #[arg(long, value_name = "P", default_value = "pc99")]
+    pub(crate) platform: String,
+    /// The kernel's costs, instead of those in benches/overheads/.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) overheads: Option<PathBuf>,
+    /// The folder of the CSV and SVG files; target/experiments by default.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Without `--platform` everything is checked.

@@ -1,8 +1,12 @@
 //! Random task sets, reproducible from a seed.
 
+mod bounded;
+
+pub use bounded::DRS;
+
 use oorandom::Rand64;
 
-use crate::model::{Parameters, Task};
+use crate::model::Task;
 use crate::{Error, Method, Result, Time};
 
 /// [`Generator::fixed_sum`] and its source.
@@ -132,18 +136,41 @@ impl Generator {
         shortest: Time,
         longest: Time,
     ) -> Result<Vec<Task>> {
+        let [low, high] = [shortest, longest].map(|time| (time.nanos() as f64).ln());
+        self.tasks_of(utilisations, |unit| {
+            let period = Time::of((low + (high - low) * unit).exp() as i128);
+            period.max(shortest).min(longest)
+        })
+    }
+
+    /// The same with uniform periods.
+    ///
+    /// # Errors
+    /// If a period or utilisation is impossible.
+    pub fn tasks_with_uniform_periods(
+        &mut self,
+        utilisations: &[f64],
+        shortest: Time,
+        longest: Time,
+    ) -> Result<Vec<Task>> {
+        let width = (longest - shortest).nanos() as f64;
+        self.tasks_of(utilisations, |unit| {
+            shortest + Time::of((width * unit) as i128)
+        })
+    }
+
+    /// `period` makes a period from a number from 0 to 1.
+    fn tasks_of(
+        &mut self,
+        utilisations: &[f64],
+        period: impl Fn(f64) -> Time,
+    ) -> Result<Vec<Task>> {
         let mut tasks = Vec::with_capacity(utilisations.len());
         for (place, utilisation) in utilisations.iter().enumerate() {
-            let [low, high] = [shortest, longest].map(|time| (time.nanos() as f64).ln());
-            let period = (low + (high - low) * self.unit()).exp();
-            let period = Time::of(period as i128).max(shortest).min(longest);
+            let period = period(self.unit());
             let cost = Time::of((utilisation * period.nanos() as f64).round() as i128);
             let cost = cost.max(Time::of(1));
-            tasks.push(Task::new(Parameters::new(
-                format!("{place}"),
-                cost,
-                period,
-            ))?);
+            tasks.push(Task::periodic(format!("{place}"), cost, period)?);
         }
         Ok(tasks)
     }

@@ -21,6 +21,7 @@
 pub mod budget;
 pub mod edf;
 mod error;
+mod fault;
 mod finding;
 pub mod fixed;
 pub mod generate;
@@ -37,3 +38,10 @@ mod time;
 pub use error::{Error, Result};
 pub use finding::{Finding, Method, Verdict};
 pub use time::{Ratio, Time};
+
+// The tests are in a folder of their own, and name this crate as others do.
+#[cfg(test)]
+extern crate self as schedulability;
+#[cfg(test)]
+#[path = "../tests/suite/mod.rs"]
+mod suite;

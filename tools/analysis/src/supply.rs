@@ -6,6 +6,7 @@ pub use table::{TABLE, Table};
 
 use num_traits::{One, Zero};
 
+use crate::fault::{self, Fault};
 use crate::{Error, Method, Ratio, Result, Time};
 
 /// Processor time over time, at the least.
@@ -94,7 +95,12 @@ impl Recurring {
     /// # Errors
     /// If 0 < `budget` <= `period` does not hold.
     pub fn sliding(budget: Time, period: Time) -> Result<Self> {
-        Self::new(budget, period, (period - budget) * 2)
+        let gaps = if fault::is(Fault::SlidingBudget) {
+            1
+        } else {
+            2
+        };
+        Self::new(budget, period, (period - budget) * gaps)
     }
 
     /// The longest window without any supply.
@@ -115,7 +121,7 @@ impl Recurring {
 
 impl Supply for Recurring {
     fn in_window(&self, window: Time) -> Time {
-        let lit = window - self.blackout;
+        let lit = window - fault::unless(Fault::Blackout, self.blackout);
         if lit <= Time::ZERO {
             return Time::ZERO;
         }
@@ -128,7 +134,9 @@ impl Supply for Recurring {
             return Time::ZERO;
         }
         let periods = work.covered_by(self.budget) - 1;
-        self.blackout + self.period * periods + (work - self.budget * periods)
+        fault::unless(Fault::Blackout, self.blackout)
+            + self.period * periods
+            + (work - self.budget * periods)
     }
 
     fn rate(&self) -> Ratio {

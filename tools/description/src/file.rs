@@ -158,6 +158,8 @@ pub struct Job {
     pub cost: Option<At<Many<Duration>>>,
     /// The shortest time between two jobs; the component's period by default.
     pub period: Option<At<Duration>>,
+    /// Instead of the period, the shortest windows in which two, three, and more jobs arrive; then arrivals repeat.
+    pub arrivals: Option<At<Vec<At<Duration>>>>,
     /// The time after its release within which a job must be done; the job's period by default.
     pub deadline: Option<At<Duration>>,
     /// The most by which a release may be late.

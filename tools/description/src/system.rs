@@ -188,6 +188,8 @@ pub struct Job {
     pub costs: Vec<Duration>,
     /// The shortest time between two jobs, if the component has a period.
     pub period: Option<Duration>,
+    /// The shortest windows of three and more jobs, after which arrivals repeat. Empty if only the period counts.
+    pub bursts: Vec<Duration>,
     /// The time after its release within which a job must be done.
     pub deadline: Option<Duration>,
     /// The most by which a release may be late.

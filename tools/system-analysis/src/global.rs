@@ -31,14 +31,14 @@ pub(crate) fn rows(system: &System, figures: &Figures) -> Result<Vec<Row>, Vec<S
     Ok(rows)
 }
 
-/// What the scheduler adds to each job. Decisions are stated in the description, all else is the kernel's.
-fn overheads(scheduler: &Scheduler, figures: &Figures, cores: usize) -> Overheads {
+/// What a user-level scheduler adds to each job: its decisions, and all else is the kernel's.
+pub fn overheads(decision: Time, figures: &Figures, cores: usize) -> Overheads {
     Overheads {
         tick_period: Time::LONGEST,
         tick: Time::ZERO,
         release: time(figures.release) + figures.waiting(1, cores),
         release_latency: figures.section(cores),
-        schedule: time(scheduler.decision),
+        schedule: decision,
         // The scheduler wakes up by a timeout or a message, and runs the next thread.
         context_switch: figures.end_of_budget(cores)
             + time(figures.switch)
@@ -53,6 +53,7 @@ fn tasks(components: &[&Component]) -> Result<Vec<Task>, Error> {
         let job = one.job.clone().unwrap_or(system_description::system::Job {
             costs: Vec::new(),
             period: None,
+            bursts: Vec::new(),
             deadline: None,
             jitter: Default::default(),
             offset: Default::default(),
@@ -98,7 +99,7 @@ fn analysed(
     let charged = charge(
         &own,
         &vec![Time::ZERO; own.len()],
-        &overheads(scheduler, figures, all),
+        &overheads(time(scheduler.decision), figures, all),
         cores,
     )?
     .value;

@@ -15,6 +15,7 @@ mod waits;
 
 pub use analyse::analyse;
 pub use figures::{Figures, Instructions};
+pub use global::overheads;
 pub use report::{Curve, Kind, Part, Report, Row, Source, Verdict};
 
 use schedulability::Time;

@@ -231,6 +231,7 @@ impl Draft<'_> {
             (Some(job), _) => {
                 let period = time(job.period.unwrap_or_default());
                 let mut parameters = Parameters::new(&*one.name, Time::ZERO, period);
+                parameters.bursts = job.bursts.iter().copied().map(time).collect();
                 let levels = job.costs.len().min(usize::from(one.criticality) + 1);
                 let known = job.costs[..levels].iter().map(|cost| time(*cost) + kernel);
                 let known: Vec<_> = known.collect();

@@ -93,6 +93,21 @@ fn the_kernel_is_charged() {
     assert_eq!(report.rows[0].bound, Some(Time::from_micros(3_007)));
 }
 
+/// The example of the page on fixed priorities.
+#[test]
+fn bursts_are_analysed() {
+    let text = r#"
+[component.burst]
+slice = "1 s"
+job = { cost = "2 ms", arrivals = ["1 ms", "2 ms", "20 ms"], deadline = "4 ms" }
+[component.steady]
+slice = "1 s"
+job = { cost = "5 ms", period = "20 ms" }
+"#;
+    assert_eq!(bounds(text), [4_000, 11_000].map(Some));
+    assert!(!report(&text.replace("\"4 ms\"", "\"3 ms\"")).holds);
+}
+
 const SERVER: &str = r#"
 [component.high]
 budget = "5 ms"

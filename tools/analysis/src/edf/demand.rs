@@ -1,5 +1,6 @@
 //! Demand against supply.
 
+use crate::fault::{self, Fault};
 use crate::model::{Task, utilisation};
 use crate::search::Search;
 use crate::supply::Supply;
@@ -43,13 +44,13 @@ pub struct Misfit {
 
 /// By when a job must be done, counted from its latest release.
 fn urgency(task: &Task) -> Time {
-    task.deadline() - task.jitter()
+    task.deadline() - fault::unless(Fault::ShorterDeadlines, task.jitter())
 }
 
 /// The most execution that must be done in a window: that of jobs released and due in it (demand bound function).
 pub fn demand(tasks: &[Task], window: Time) -> Time {
     let of = |task: &Task| {
-        let jobs = (window - urgency(task)).whole(task.period()) + 1;
+        let jobs = (window - urgency(task)).whole(task.period()) + fault::unless(Fault::LastJob, 1);
         task.cost() * jobs.max(0)
     };
     tasks.iter().map(of).sum()
@@ -86,7 +87,7 @@ fn blocked(tasks: &[Task], sections: &[Section], window: Time) -> Time {
     let blocks =
         |section: &&Section| urgency(&tasks[section.by]) > window && section.ceiling <= window;
     let lengths = sections.iter().filter(blocks).map(|section| section.length);
-    lengths.max().unwrap_or_default()
+    fault::unless(Fault::Sections, lengths.max().unwrap_or_default())
 }
 
 /// The longest window with more demand than supply, or none: the longest first, because that is how the search goes.

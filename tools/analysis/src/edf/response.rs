@@ -1,5 +1,6 @@
 //! Response times under EDF.
 
+use crate::fault::{self, Fault};
 use crate::model::Task;
 use crate::search::Search;
 use crate::supply::Supply;
@@ -44,7 +45,7 @@ pub fn response_times(tasks: &[Task], supply: &dyn Supply) -> Result<Finding<Vec
             let earliest = (Time::ZERO - first).covered_by(other.period());
             for job in earliest.max(0).. {
                 let offset = first + other.period() * job;
-                if offset >= busy {
+                if offset >= busy || fault::is(Fault::Offsets) && offset > Time::ZERO {
                     break;
                 }
                 search.step(offset)?;

@@ -2,6 +2,7 @@
 
 use num_traits::{One, Zero};
 
+use crate::fault::{self, Fault};
 use crate::model::{Parameters, Task};
 use crate::supply::Processor;
 use crate::{Error, Finding, Method, Ratio, Result, Time};
@@ -74,8 +75,10 @@ pub fn virtual_deadlines(tasks: &[Task]) -> Result<Finding<Option<VirtualDeadlin
     // The least factor is the paper's; the largest one leaves room for rounding.
     for factor in [least, most.min(Ratio::one())] {
         let shorten = |task: &Task| match is_high(task) {
-            true => Time::floor(&(task.period().ratio() * &factor)),
-            false => task.period(),
+            true if !fault::is(Fault::VirtualDeadlines) => {
+                Time::floor(&(task.period().ratio() * &factor))
+            }
+            _ => task.period(),
         };
         let deadlines: Vec<_> = tasks.iter().map(shorten).collect();
         let in_low_mode = tasks.iter().zip(&deadlines).map(|(task, deadline)| {

@@ -1,5 +1,6 @@
 //! Mixed criticality: adaptive mode change under fixed priorities.
 
+use crate::fault::{self, Fault};
 use crate::model::Core;
 use crate::search::Search;
 use crate::{Error, Finding, Method, Result, Time};
@@ -84,7 +85,10 @@ pub fn amc_rtb(core: &Core, thread: usize) -> Result<Finding<Option<MixedRespons
             let each = |place: &usize| match is_high(*place) {
                 true => core.demand_at(*place, 1) * jobs(*place, window),
                 // Low tasks run until the level is raised, which is before this job would end in low mode.
-                false => core.demand_at(*place, 0) * jobs(*place, low),
+                false => fault::unless(
+                    Fault::LowTasks,
+                    core.demand_at(*place, 0) * jobs(*place, low),
+                ),
             };
             higher.iter().map(each).sum()
         })?;

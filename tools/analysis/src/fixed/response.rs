@@ -1,6 +1,7 @@
 //! Response times by the busy window.
 
-use crate::model::{Context, Task};
+use crate::fault::{self, Fault};
+use crate::model::{Arrivals, Context, Task};
 use crate::search::Search;
 use crate::supply::Supply;
 use crate::{Finding, Method, Ratio, Result, Time};
@@ -18,10 +19,10 @@ pub const RESPONSE_TIME: Method = Method {
 };
 
 /// How others interfere: the most that they execute in a window of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interference {
-    /// What their jobs demand, if that bounds their execution: cost, period and jitter.
-    demand: Option<(Time, Time, Time)>,
+    /// What their jobs demand, if that bounds their execution: cost, arrivals and jitter.
+    demand: Option<(Time, Arrivals, Time)>,
     /// Their context.
     context: Option<Context>,
 }
@@ -34,7 +35,7 @@ impl Interference {
 
     /// The same with another cost, and a context that limits it as well.
     pub(crate) fn of_jobs(cost: Time, task: &Task, context: Option<Context>) -> Self {
-        let demand = Some((cost, task.period(), task.jitter()));
+        let demand = Some((cost, task.arrivals().clone(), task.jitter()));
         Self { demand, context }
     }
 
@@ -44,11 +45,12 @@ impl Interference {
         Self { demand, context }
     }
 
-    /// The most execution in a window of this length.
+    /// The most execution in a window of this length (the request bound function of jobs).
     pub fn in_window(&self, window: Time) -> Time {
-        let demand = self
-            .demand
-            .map(|(cost, period, jitter)| cost * (window + jitter).covered_by(period));
+        let demand = self.demand.as_ref().map(|(cost, arrivals, jitter)| {
+            let jitter = fault::unless(Fault::JitterOfOthers, *jitter);
+            *cost * arrivals.most_in(window + jitter)
+        });
         let allowed = self.context.map(|context| context.most_in(window));
         let least = demand.into_iter().chain(allowed).min();
         least.unwrap_or(window)
@@ -56,7 +58,10 @@ impl Interference {
 
     /// The most in the long run.
     pub(crate) fn rate(&self) -> Ratio {
-        let demand = self.demand.map(|(cost, period, _)| cost.over(period));
+        let demand = self
+            .demand
+            .as_ref()
+            .map(|(cost, arrivals, _)| arrivals.rate(*cost));
         let allowed = self
             .context
             .map(|context| context.budget().over(context.period()));
@@ -108,8 +113,9 @@ pub(super) fn longest(
     blocking: Time,
     supply: &dyn Supply,
 ) -> Result<Response> {
+    let blocking = fault::unless(Fault::Blocking, blocking);
     let rates = others.iter().map(Interference::rate);
-    let rate = rates.fold(cost.over(task.period()), |sum, rate| sum + rate);
+    let rate = rates.fold(task.arrivals().rate(cost), |sum, rate| sum + rate);
     let what = format!("task `{what}`");
     let mut search = Search::of(&what);
     search.must_end(&rate, blocking, supply)?;
@@ -118,12 +124,12 @@ pub(super) fn longest(
     for job in 0.. {
         // The first job arrives `jitter` before the window begins; so its response counts from there.
         let own = cost * (job + 1);
-        let arrived = task.period() * job;
+        let arrived = task.arrivals().until(job);
         end = search.fixed_point(end.max(own), |end| {
             let interference: Time = others.iter().map(|other| other.in_window(end)).sum();
             supply.window_for(blocking + own + interference)
         })?;
-        let bound = task.jitter() + end - arrived;
+        let bound = fault::unless(Fault::OwnJitter, task.jitter()) + end - arrived;
         if worst.as_ref().is_none_or(|worst| bound > worst.bound) {
             let interference: Vec<_> = others.iter().map(|other| other.in_window(end)).collect();
             let execution = blocking + own + interference.iter().copied().sum::<Time>();
@@ -137,8 +143,8 @@ pub(super) fn longest(
                 arrived,
             });
         }
-        // The window ends before the next release, which is at the earliest `period - jitter` after this one.
-        if end + task.jitter() <= arrived + task.period() {
+        // The window ends before the next release, which is at most the jitter before the next arrival.
+        if end + task.jitter() <= task.arrivals().until(job + 1) || fault::is(Fault::LaterJobs) {
             break;
         }
     }

@@ -2,6 +2,7 @@
 
 use num_traits::{One, Zero};
 
+use crate::fault::{self, Fault};
 use crate::model::Task;
 use crate::search::Search;
 use crate::{Finding, Method, Ratio, Result, Time, Verdict};
@@ -68,7 +69,7 @@ pub fn bcl(tasks: &[Task], cores: usize) -> Result<Finding<Verdict>> {
 fn due_in(task: &Task, window: Time, slack: Time) -> Time {
     let jobs = window.whole(task.period());
     let rest = window - task.period() * jobs - slack;
-    task.cost() * jobs + rest.max(Time::ZERO).min(task.cost())
+    task.cost() * jobs + fault::unless(Fault::CarryIn, rest.max(Time::ZERO).min(task.cost()))
 }
 
 /// The most that a task executes in any window, if its jobs end `slack` before their deadlines.
@@ -159,6 +160,15 @@ pub fn response_times(tasks: &[Task], cores: usize) -> Result<Finding<Option<Vec
         .map(|(task, slack)| task.deadline() - *slack)
         .collect();
     Ok(RESPONSE_TIME.finds(shown.then_some(times)))
+}
+
+/// Whether [`response_times`] bounds all of them by their deadlines.
+///
+/// # Errors
+/// As for that.
+pub fn rta(tasks: &[Task], cores: usize) -> Result<Finding<Verdict>> {
+    let found = response_times(tasks, cores)?;
+    Ok(RESPONSE_TIME.finds(Verdict::if_shown(found.value.is_some())))
 }
 
 impl Time {

@@ -1,11 +1,12 @@
-//! Tests by the demand of a whole set.
+//! The test by demand that is forced forward.
 
-use num_traits::{One, ToPrimitive, Zero};
+use num_integer::Integer;
+use num_traits::{One, Zero};
 
-use crate::edf;
-use crate::model::{Task, utilisation};
+use crate::fault::{self, Fault};
+use crate::model::Task;
 use crate::search::Search;
-use crate::{Finding, Method, Ratio, Result, Time, Verdict};
+use crate::{Error, Finding, Method, Ratio, Result, Time, Verdict};
 
 use super::Set;
 use super::density::ASSUMPTIONS;
@@ -17,53 +18,45 @@ pub const FF_DBF: Method = Method {
     assumptions: ASSUMPTIONS,
 };
 
-/// [`load`] and its source.
-pub const LOAD: Method = Method {
-    name: "G-EDF load test",
-    source: "Baker and Baruah, RTS 2009, corollary 2",
-    assumptions: ASSUMPTIONS,
-};
-
-/// The parts of one that speeds of [`ff_dbf`] are tried in.
-const PARTS: i128 = 64;
-
-/// The most that a task executes in a window, in parts, if its jobs run at a speed of at least `speed` parts before
-/// they are due (forced-forward demand bound function).
-fn forced(task: &Task, window: Time, speed: i128) -> i128 {
-    let jobs = window.whole(task.period());
-    let rest = window - task.period() * jobs;
-    let cost = task.cost().nanos() * PARTS;
-    let missing = (task.deadline() - rest).nanos().max(0) * speed;
-    cost * jobs + (cost - missing).max(0)
-}
-
-/// There is a speed of at least the largest density such that all windows hold the demand that is forced forward by
-/// jobs of that speed. Speeds are tried in 64ths.
+/// There is a speed, of at least the largest density and at most 1, such that all windows hold the demand that is
+/// forced forward by jobs of that speed: `demand <= (m - (m - 1) speed) window`.
+///
+/// Both sides of that are straight or convex in the speed. So the speeds that are possible for a window are an interval,
+/// and so are those that are possible for all. The search begins at the least speed; a window that does not hold its
+/// demand moves it up to where the tangent of the difference is zero (Newton's method), which no possible speed is below.
 ///
 /// # Errors
 /// If the set has jitter or deadlines above periods, or the search does not end.
 pub fn ff_dbf(tasks: &[Task], cores: usize) -> Result<Finding<Verdict>> {
     let set = Set::new(&FF_DBF, tasks, cores)?;
-    let densest = set.densest() * Ratio::from_integer(PARTS.into());
-    let least = densest.ceil().to_integer().to_i128().unwrap_or(PARTS + 1);
     let mut search = Search::of("the task set");
-    for speed in least..=PARTS {
-        if speed_suffices(&set, speed, &mut search)? {
-            return Ok(FF_DBF.finds(Verdict::Holds));
-        }
+    let mut speed = set.densest();
+    while speed <= Ratio::one() {
+        speed = match advance(&set, &speed, &mut search)? {
+            Next::Suffices => return Ok(FF_DBF.finds(Verdict::Holds)),
+            Next::AtLeast(faster) => faster,
+            Next::None => break,
+        };
     }
     Ok(FF_DBF.finds(Verdict::Unknown))
 }
 
-fn speed_suffices(set: &Set<'_>, speed: i128, search: &mut Search<'_>) -> Result<bool> {
-    // The demand is at most that of a straight line through all costs.
-    let growth = set.cores * PARTS - (set.cores - 1) * speed;
-    let left = Ratio::new(growth.into(), PARTS.into()) - set.utilisation();
-    if left <= Ratio::zero() {
-        return Ok(false);
+/// What the windows say of a speed.
+enum Next {
+    /// All hold their demand.
+    Suffices,
+    /// No speed below this one suffices.
+    AtLeast(Ratio),
+    /// No higher speed suffices either.
+    None,
+}
+
+fn advance(set: &Set<'_>, speed: &Ratio, search: &mut Search<'_>) -> Result<Next> {
+    let left = set.beside(speed) - set.utilisation();
+    if left < Ratio::zero() {
+        return Ok(Next::None);
     }
-    let costs: Time = set.tasks.iter().map(Task::cost).sum();
-    let last = Time::floor(&(costs.ratio() / left));
+    let last = last_window(set, &left)?;
     // Between deadlines the demand grows faster and faster, so it is checked at deadlines.
     for task in set.tasks {
         for job in 0.. {
@@ -72,62 +65,75 @@ fn speed_suffices(set: &Set<'_>, speed: i128, search: &mut Search<'_>) -> Result
                 break;
             }
             search.step(window)?;
-            let demand: i128 = set
-                .tasks
-                .iter()
-                .map(|task| forced(task, window, speed))
-                .sum();
-            if demand > growth * window.nanos() {
-                return Ok(false);
+            let line = Line::at(set, speed, window);
+            if line.is_above_zero(speed) {
+                return Ok(line.zero().map_or(Next::None, Next::AtLeast));
             }
         }
     }
-    Ok(true)
+    Ok(Next::Suffices)
 }
 
-/// The load, which is the largest ratio of demand to window, is at most the larger of `u - (k - 1) d` and
-/// `(k - 1) - (k - 2) d`, where `d` is the largest density, `u = m - (m - 1) d`, and `k` is `u` rounded up.
-///
-/// # Errors
-/// If the set has jitter or deadlines above periods, or the search does not end.
-pub fn load(tasks: &[Task], cores: usize) -> Result<Finding<Verdict>> {
-    let set = Set::new(&LOAD, tasks, cores)?;
-    let densest = set.densest();
-    let beside = set.beside(&densest);
-    let whole = beside.ceil();
-    let one = Ratio::one();
-    let bounds = [
-        &beside - (&whole - &one) * &densest,
-        (&whole - &one) - (&whole - &one - &one) * &densest,
-    ];
-    let bound = bounds.into_iter().max().unwrap_or_default();
-    let shown = bound > Ratio::zero() && load_is_at_most(tasks, &bound)?;
-    Ok(LOAD.finds(Verdict::if_shown(shown)))
-}
-
-/// Whether no window has more demand than this times its length.
-fn load_is_at_most(tasks: &[Task], bound: &Ratio) -> Result<bool> {
-    let rate = utilisation(tasks);
-    // Demand is at most `rate * window + early`.
-    let early = |task: &Task| (task.period() - task.deadline()).ratio() * task.utilisation();
-    let early = tasks
-        .iter()
-        .map(early)
-        .fold(Ratio::zero(), |sum, each| sum + each);
-    let left = bound - rate;
-    if early.is_zero() || left <= Ratio::zero() {
-        return Ok(early.is_zero() && left >= Ratio::zero());
+/// The last window in which the demand can be too large. The demand of a task is at most that of its utilisation, and
+/// (T - D) C / T more, at its deadlines.
+fn last_window(set: &Set<'_>, left: &Ratio) -> Result<Time> {
+    let early = set.early();
+    if early.is_zero() {
+        return Ok(Time::ZERO);
     }
-    let mut search = Search::of("the task set");
-    let mut end = Time::floor(&(early / left)) + Time::of(1);
-    while let Some(window) = edf::last_deadline(tasks, end) {
-        search.step(window)?;
-        let demand = edf::demand(tasks, window);
-        if demand.ratio() > bound * window.ratio() {
-            return Ok(false);
+    if !left.is_zero() {
+        return Ok(Time::floor(&(early / left)));
+    }
+    // Then the difference repeats with all periods.
+    let mut all = Time::of(1);
+    for task in set.tasks {
+        all = Time::of(all.nanos().lcm(&task.period().nanos()));
+        if all > Time::HORIZON {
+            return Err(Error::NotFound {
+                what: "the task set".into(),
+                reached: Time::HORIZON,
+            });
         }
-        // The bound of every window from `end` on suffices.
-        end = Time::ceil(&(demand.ratio() / bound)).min(window);
     }
-    Ok(true)
+    Ok(all)
+}
+
+/// The demand of a window less what it holds, as a line in the speed: `at_rest - slope * speed`. It is the tangent at one
+/// speed.
+struct Line {
+    at_rest: i128,
+    slope: i128,
+}
+
+impl Line {
+    fn at(set: &Set<'_>, speed: &Ratio, window: Time) -> Self {
+        let mut line = Self {
+            at_rest: -set.cores * window.nanos(),
+            slope: -(set.cores - 1) * window.nanos(),
+        };
+        for task in set.tasks {
+            let jobs = window.whole(task.period());
+            let rest = window - task.period() * jobs;
+            let missing = (task.deadline() - rest).nanos().max(0);
+            line.at_rest += task.cost().nanos() * jobs;
+            if missing > 0 && fault::is(Fault::ForcedForward) {
+                continue;
+            }
+            // A job that can wait does not count.
+            if speed.denom() * task.cost().nanos() > speed.numer() * missing {
+                line.at_rest += task.cost().nanos();
+                line.slope += missing;
+            }
+        }
+        line
+    }
+
+    fn is_above_zero(&self, speed: &Ratio) -> bool {
+        speed.denom() * self.at_rest > speed.numer() * self.slope
+    }
+
+    /// The speed at which a line that falls is zero.
+    fn zero(&self) -> Option<Ratio> {
+        (self.slope > 0).then(|| Ratio::new(self.at_rest.into(), self.slope.into()))
+    }
 }

@@ -1,5 +1,6 @@
 //! The test that extends the window to the time before which a core was idle.
 
+use crate::fault::{self, Fault};
 use crate::model::Task;
 use crate::search::Search;
 use crate::{Finding, Method, Result, Time, Verdict};
@@ -42,10 +43,7 @@ pub fn bar(tasks: &[Task], cores: usize) -> Result<Finding<Verdict>> {
     let mut costs: Vec<_> = tasks.iter().map(Task::cost).collect();
     costs.sort_unstable();
     let largest: Time = costs.iter().rev().take(cores - 1).copied().sum();
-    let early = tasks
-        .iter()
-        .map(|task| (task.period() - task.deadline()).ratio() * task.utilisation());
-    let early = early.fold(largest.ratio(), |sum, each| sum + each);
+    let early = largest.ratio() + set.early();
     for (place, late) in tasks.iter().enumerate() {
         let bound = &early + (late.cost() * set.cores).ratio() - late.deadline().ratio() * &left;
         let last = Time::floor(&(bound / &left));
@@ -85,5 +83,6 @@ fn fits(set: &Set<'_>, place: usize, distance: Time) -> bool {
     }
     carried.sort_unstable();
     let most = carried.iter().rev().take(set.cores as usize - 1);
-    sum + most.copied().sum() <= (window - late.cost()) * set.cores
+    sum + fault::unless(Fault::CarryInOfBar, most.copied().sum())
+        <= (window - late.cost()) * set.cores
 }

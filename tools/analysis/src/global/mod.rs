@@ -6,17 +6,20 @@ mod bertogna;
 mod density;
 mod forced;
 mod interval;
+mod load;
 mod tardiness;
 
 use num_traits::One;
 
+use crate::fault::{self, Fault};
 use crate::model::{Task, utilisation};
 use crate::{Error, Finding, Method, Ratio, Result, Time, Verdict};
 
-pub use bertogna::{BCL, BCL_ITERATIVE, RESPONSE_TIME, bcl, bcl_iterative, response_times};
+pub use bertogna::{BCL, BCL_ITERATIVE, RESPONSE_TIME, bcl, bcl_iterative, response_times, rta};
 pub use density::{BAK, GFB, bak, gfb};
-pub use forced::{FF_DBF, LOAD, ff_dbf, load};
+pub use forced::{FF_DBF, ff_dbf};
 pub use interval::{BAR, bar};
+pub use load::{LOAD, load};
 pub use tardiness::{TARDINESS, tardiness};
 
 /// A set and its number of cores, for which the tests are valid.
@@ -66,11 +69,19 @@ impl<'a> Set<'a> {
 
     /// `m - (m - 1) density`: what the other tasks may use beside a task of this density.
     fn beside(&self, density: &Ratio) -> Ratio {
-        &self.capacity - (&self.capacity - Ratio::one()) * density
+        let others = &self.capacity - Ratio::one();
+        &self.capacity - fault::unless(Fault::LargestDensity, others) * density
     }
 
     fn utilisation(&self) -> Ratio {
         utilisation(self.tasks)
+    }
+
+    /// The sum of (T - D) C / T: by how much the demand of a window can be above the utilisation.
+    fn early(&self) -> Ratio {
+        let of = |task: &Task| (task.period() - task.deadline()).ratio() * task.utilisation();
+        let zero = Ratio::from_integer(0.into());
+        self.tasks.iter().map(of).fold(zero, |sum, each| sum + each)
     }
 }
 
@@ -78,19 +89,7 @@ impl<'a> Set<'a> {
 pub type Test = fn(&[Task], usize) -> Result<Finding<Verdict>>;
 
 /// All tests, the fastest first.
-pub const TESTS: [Test; 8] = [
-    gfb,
-    bak,
-    bcl,
-    bcl_iterative,
-    |tasks, cores| {
-        let found = response_times(tasks, cores)?;
-        Ok(found.method.finds(Verdict::if_shown(found.value.is_some())))
-    },
-    load,
-    bar,
-    ff_dbf,
-];
+pub const TESTS: [Test; 8] = [gfb, bak, bcl, bcl_iterative, rta, load, bar, ff_dbf];
 
 /// The first test that shows that all deadlines hold, or the last one if none does.
 ///

@@ -2,6 +2,7 @@
 
 use num_traits::ToPrimitive;
 
+use crate::fault::{self, Fault};
 use crate::model::Task;
 use crate::{Error, Finding, Method, Result, Time};
 
@@ -58,6 +59,8 @@ pub fn tardiness(tasks: &[Task], cores: usize) -> Result<Finding<Vec<Time>>> {
     let beside = rates.into_iter().rev().take(many.saturating_sub(1));
     let left = beside.fold(set.capacity.clone(), |left, rate| left - rate);
     let delay = Time::ceil(&((largest - smallest).max(Time::ZERO).ratio() / left));
-    let late = tasks.iter().map(|task| delay + task.cost());
+    let late = tasks
+        .iter()
+        .map(|task| delay + fault::unless(Fault::OwnCost, task.cost()));
     Ok(TARDINESS.finds(late.collect()))
 }

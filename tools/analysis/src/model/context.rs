@@ -1,5 +1,6 @@
 //! Scheduling contexts as a source of time.
 
+use crate::fault::{self, Fault};
 use crate::supply::Recurring;
 use crate::{Error, Result, Time};
 
@@ -120,6 +121,7 @@ impl Context {
             return Err(Error::impossible("context", why));
         }
         match self.replenishment {
+            _ if fault::is(Fault::FullList) => Recurring::sliding(budget, self.period),
             Replenishment::Sporadic => {
                 let blackout = self.period * 2 + response - budget * 3;
                 Recurring::new(budget, self.period, blackout)

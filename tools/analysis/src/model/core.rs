@@ -1,5 +1,6 @@
 //! The threads of one core, the servers that they call, and their contexts.
 
+use crate::fault::{self, Fault};
 use crate::{Error, Result, Time};
 
 use super::{Context, MOST, Task};
@@ -254,7 +255,8 @@ impl Core {
 
     /// The execution that one call causes: the server's and that of the servers that it calls.
     pub fn request(&self, call: &Call) -> Time {
-        call.length + self.nested[call.server.0].execution
+        let nested = self.nested[call.server.0].execution;
+        call.length + fault::unless(Fault::NestedRequests, nested)
     }
 
     /// The execution that calls cause.
@@ -277,7 +279,7 @@ impl Core {
     /// charged to the thread's context.
     pub fn demand_at(&self, thread: usize, level: usize) -> Time {
         let thread = &self.threads[thread];
-        thread.task.cost_at(level) + self.requests(&thread.calls)
+        thread.task.cost_at(level) + fault::unless(Fault::Requests, self.requests(&thread.calls))
     }
 
     /// The execution of a job at the thread's own level, with the servers that it calls.

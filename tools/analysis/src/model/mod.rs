@@ -1,10 +1,12 @@
 //! What is analysed. Values are checked when they are made, so that analyses need not.
 
+mod arrivals;
 mod context;
 mod core;
 mod overheads;
 mod task;
 
+pub use self::arrivals::Arrivals;
 pub use self::context::{Context, Replenishment};
 pub use self::core::{Call, Core, Priority, Server, ServerId, Thread, Waits};
 pub use overheads::{OVERHEADS, Overheads, charge};

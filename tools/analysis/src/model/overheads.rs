@@ -2,6 +2,7 @@
 
 use num_traits::{One, Zero};
 
+use crate::fault::{self, Fault};
 use crate::{Error, Finding, Method, Ratio, Result, Time};
 
 use super::{Parameters, Task};
@@ -160,6 +161,8 @@ pub fn charge(
         false => o.tick + o.release * tasks.len() as i128,
     };
     let latency = o.release_latency.ratio();
+    let later = fault::unless(Fault::Latency, o.release_latency);
+    let switches = fault::unless(Fault::Switches, o.context_switch);
     let preemption = (handlers.ratio() + latency * (of_tick + of_releases)) / &left;
     let mut beside = preemption * Time::of(2).ratio();
     if cores > 1 || o.release_core {
@@ -174,13 +177,16 @@ pub fn charge(
             .enumerate()
             .filter(|(other, _)| *other != place);
         let reload = others.map(|(_, time)| *time).max().unwrap_or_default();
-        let scheduling = (o.schedule + o.context_switch) * 2 + reload;
+        let scheduling = (o.schedule + switches) * 2 + reload;
         let inflate = |cost: &Time| Time::ceil(&((*cost + scheduling).ratio() / &left + &beside));
         let parameters = task.parameters();
         Task::new(Parameters {
             costs: parameters.costs.iter().map(inflate).collect(),
-            period: parameters.period - o.release_latency,
-            deadline: parameters.deadline - o.release_latency,
+            period: parameters.period - later,
+            bursts: (parameters.bursts.iter())
+                .map(|window| *window - o.release_latency)
+                .collect(),
+            deadline: parameters.deadline - later,
             ..parameters.clone()
         })
     });

@@ -2,6 +2,7 @@
 
 use num_traits::Zero;
 
+use super::Arrivals;
 use crate::{Error, Ratio, Result, Time};
 
 /// The parameters of a task, before they are checked.
@@ -14,6 +15,9 @@ pub struct Parameters {
     pub costs: Vec<Time>,
     /// The shortest time between two arrivals.
     pub period: Time,
+    /// The shortest windows of more arrivals, if they are not multiples of the period: of three jobs, of four, and so on
+    /// ([`Arrivals`]). Analyses of fixed priorities use them; all others only the period, which is safe.
+    pub bursts: Vec<Time>,
     /// By when a job must be done, counted from its arrival.
     pub deadline: Time,
     /// The longest time from a job's arrival to its release.
@@ -31,6 +35,7 @@ impl Parameters {
             name: name.into(),
             costs: vec![cost],
             period,
+            bursts: Vec::new(),
             deadline: period,
             jitter: Time::ZERO,
             offset: Time::ZERO,
@@ -41,13 +46,16 @@ impl Parameters {
 
 /// A sporadic task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task(Parameters);
+pub struct Task {
+    parameters: Parameters,
+    arrivals: Arrivals,
+}
 
 impl Task {
     /// The task with these parameters.
     ///
     /// # Errors
-    /// If there is no cost, a cost or the period is not positive, a cost is above the deadline less the jitter, costs
+    /// If arrivals are impossible, there is no cost, a cost or the period is not positive, a cost is above the deadline less the jitter, costs
     /// fall with the level, or a time is negative or above [`Time::LONGEST`].
     pub fn new(parameters: Parameters) -> Result<Self> {
         let Parameters {
@@ -93,7 +101,14 @@ impl Task {
                  or lengthen the deadline"
             ));
         }
-        Ok(Self(parameters))
+        let windows = [std::slice::from_ref(period), &parameters.bursts].concat();
+        match Arrivals::new(windows) {
+            Ok(arrivals) => Ok(Self {
+                parameters,
+                arrivals,
+            }),
+            Err(error) => complain(error.to_string()),
+        }
     }
 
     /// An implicit deadline, no jitter, one cost.
@@ -109,7 +124,7 @@ impl Task {
     /// # Errors
     /// As for [`Task::new`].
     pub fn with_cost(&self, cost: Time) -> Result<Self> {
-        let mut parameters = self.0.clone();
+        let mut parameters = self.parameters.clone();
         for level in &mut parameters.costs {
             *level = cost.min(*level);
         }
@@ -121,12 +136,17 @@ impl Task {
 
     /// All parameters.
     pub fn parameters(&self) -> &Parameters {
-        &self.0
+        &self.parameters
+    }
+
+    /// How often its jobs arrive.
+    pub fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.parameters.name
     }
 
     /// The longest execution of a job, at the task's own level.
@@ -136,22 +156,22 @@ impl Task {
 
     /// The longest execution of a job as assumed at a level.
     pub fn cost_at(&self, level: usize) -> Time {
-        self.0.costs[level.min(self.0.costs.len() - 1)]
+        self.parameters.costs[level.min(self.parameters.costs.len() - 1)]
     }
 
     /// The shortest time between two arrivals.
     pub fn period(&self) -> Time {
-        self.0.period
+        self.parameters.period
     }
 
     /// By when a job must be done, counted from its arrival.
     pub fn deadline(&self) -> Time {
-        self.0.deadline
+        self.parameters.deadline
     }
 
     /// The longest time from arrival to release.
     pub fn jitter(&self) -> Time {
-        self.0.jitter
+        self.parameters.jitter
     }
 
     /// Cost over period.

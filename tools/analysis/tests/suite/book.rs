@@ -61,6 +61,15 @@ fn fixed_priorities() {
         .value;
     let (own, by, arrived) = (found.own, found.interference[0], found.arrived);
     lines.push(format!("    {own} + {by} - {arrived} = {}", found.bound));
+    let mut burst = task("burst", 2, 1, 5).parameters().clone();
+    burst.bursts = vec![ms(2), ms(20)];
+    let burst = Task::new(burst).unwrap();
+    let steady = task("steady", 5, 20, 20);
+    let alone = response_time(&burst, &[], Time::ZERO, &Processor).unwrap();
+    let below = [Interference::of(&burst)];
+    let below = response_time(&steady, &below, Time::ZERO, &Processor).unwrap();
+    let [alone, below] = [alone, below].map(|found| found.value.bound);
+    lines.push(format!("    burst {alone}, steady {below}"));
     says(
         include_str!("../../../../docs/src/analysis/fixed-priorities.md"),
         &lines,
@@ -258,7 +267,7 @@ fn choices() {
 }
 
 #[test]
-fn overheads() {
+pub fn overheads() {
     let tasks = [task("a", 1, 10, 10), task("b", 3, 20, 20)];
     let overheads = Overheads {
         tick_period: ms(1),

@@ -8,8 +8,8 @@ use schedulability::sensitivity::{largest_cost, largest_scale};
 use schedulability::supply::{Processor, Recurring, Supply};
 use schedulability::{Result, Verdict, edf};
 
-use crate::random::{between, constrained, is_possible, task};
-use crate::simulator::ns;
+use super::random::{between, constrained, is_possible, task};
+use super::simulator::ns;
 
 fn edf_holds(tasks: &[Task], supply: &dyn Supply) -> Result<bool> {
     Ok(edf::schedulable(tasks, &[], supply)?.value == Verdict::Holds)

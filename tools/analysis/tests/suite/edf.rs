@@ -6,9 +6,9 @@ use schedulability::model::Task;
 use schedulability::supply::{Processor, Recurring};
 use schedulability::{Time, Verdict};
 
-use crate::fixed::pattern;
-use crate::random::{between, constrained, is_possible, task};
-use crate::simulator::{At, ByDeadline, Job, Policy, Run, hyperperiod, ns, periodic};
+use super::fixed::pattern;
+use super::random::{between, constrained, is_possible, task};
+use super::simulator::{At, ByDeadline, Job, Policy, Run, hyperperiod, ns, periodic};
 
 /// Zhang and Burns, IEEE ToC 2009, table 1; it holds, and not with one more task of a short deadline.
 #[test]
@@ -41,7 +41,7 @@ fn a_misfit_is_told() {
 
 /// The synchronous periodic pattern decides, because it is the worst.
 #[test]
-fn the_verdict_is_that_of_a_simulation() {
+pub fn the_verdict_is_that_of_a_simulation() {
     let mut random = Generator::new(4);
     let (mut holds, mut fails) = (0, 0);
     for _ in 0..600 {
@@ -65,7 +65,7 @@ fn the_verdict_is_that_of_a_simulation() {
 
 /// All offsets of small sets are tried; the worst response is the bound, if some order of ties is the worst.
 #[test]
-fn response_times_are_those_of_the_worst_offsets() {
+pub fn response_times_are_those_of_the_worst_offsets() {
     /// Ties are lost by one task.
     struct Losing(usize);
 
@@ -147,7 +147,7 @@ impl Policy for WithSection {
 }
 
 #[test]
-fn sections_block_and_forgotten_ones_are_noticed() {
+pub fn sections_block_and_forgotten_ones_are_noticed() {
     let mut random = Generator::new(7);
     let (mut holds, mut caught) = (0, 0);
     for _ in 0..300 {
@@ -188,7 +188,7 @@ fn sections_block_and_forgotten_ones_are_noticed() {
 }
 
 #[test]
-fn jitter_shortens_deadlines() {
+pub fn jitter_shortens_deadlines() {
     let mut parameters = task(2, 10, 6).parameters().clone();
     parameters.jitter = ns(4);
     let jittery = Task::new(parameters).unwrap();

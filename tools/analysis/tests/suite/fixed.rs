@@ -6,8 +6,8 @@ use schedulability::model::Task;
 use schedulability::supply::{Processor, Recurring, Supply};
 use schedulability::{Error, Ratio, Time};
 
-use crate::random::{between, constrained, is_possible, task};
-use crate::simulator::{At, ByPlace, Run, hyperperiod, ns, periodic};
+use super::random::{between, constrained, is_possible, task};
+use super::simulator::{At, ByPlace, Run, hyperperiod, ns, periodic};
 
 /// The bounds of tasks in order of priority, or none if there is one too many.
 pub fn bounds(tasks: &[Task], supply: &dyn Supply) -> Option<Vec<i128>> {
@@ -38,7 +38,7 @@ fn later_jobs_of_a_busy_window_can_be_worse() {
 }
 
 #[test]
-fn jitter_counts_for_the_task_and_for_those_below() {
+pub fn jitter_counts_for_the_task_and_for_those_below() {
     let mut parameters = task(2, 10, 10).parameters().clone();
     parameters.jitter = ns(3);
     let tasks = [Task::new(parameters).unwrap(), task(6, 20, 20)];
@@ -170,7 +170,7 @@ impl Supply for WithoutBlackout {
 }
 
 #[test]
-fn no_supply_is_worse_than_its_bound() {
+pub fn no_supply_is_worse_than_its_bound() {
     let mut random = Generator::new(2);
     let (mut compared, mut exact, mut exceeded) = (0, 0, 0);
     for _ in 0..300 {

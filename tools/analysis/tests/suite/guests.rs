@@ -7,7 +7,7 @@ use schedulability::guests::{Slots, proxy};
 use schedulability::model::Task;
 use schedulability::supply::{Recurring, Supply};
 
-use crate::fixed::bounds;
+use super::fixed::bounds;
 
 fn fits(tasks: &[Task], supply: &dyn Supply) -> bool {
     let order = rate_monotonic(tasks).value;
@@ -64,8 +64,8 @@ fn proxies_suffice() {
 
 #[test]
 fn a_guest_of_too_much_has_no_proxy() {
-    let tasks: Vec<_> = (0..9).map(|_| crate::random::task(8, 90, 90)).collect();
+    let tasks: Vec<_> = (0..9).map(|_| super::random::task(8, 90, 90)).collect();
     assert_eq!(proxy(&tasks, Slots::Fixed).unwrap().value, None);
     assert!(proxy(&[], Slots::Fixed).is_err());
-    assert!(proxy(&[crate::random::task(1, 9, 8)], Slots::Fixed).is_err());
+    assert!(proxy(&[super::random::task(1, 9, 8)], Slots::Fixed).is_err());
 }

@@ -6,8 +6,8 @@ use schedulability::generate::Generator;
 use schedulability::model::{Core, Parameters, Priority, Task, Thread};
 use schedulability::{Ratio, Time};
 
-use crate::random::between;
-use crate::simulator::{Job, Policy, Run, ns};
+use super::random::between;
+use super::simulator::{Job, Policy, Run, ns};
 
 fn mixed(costs: &[i128], period: i128, criticality: u8) -> Task {
     let mut parameters = Parameters::new(format!("{costs:?}/{period}"), ns(1), ns(period));
@@ -88,7 +88,7 @@ fn seen(random: &mut Generator, tasks: &[Task], deadlines: Option<&[Time]>) -> V
 }
 
 #[test]
-fn responses_in_both_modes_are_not_exceeded() {
+pub fn responses_in_both_modes_are_not_exceeded() {
     let mut random = Generator::new(30);
     let (mut compared, mut reached) = (0, 0);
     for _ in 0..600 {
@@ -135,7 +135,7 @@ fn virtual_deadlines_of_an_example() {
 }
 
 #[test]
-fn accepted_sets_miss_no_deadline_in_either_mode() {
+pub fn accepted_sets_miss_no_deadline_in_either_mode() {
     let mut random = Generator::new(31);
     let (mut accepted, mut with_factor) = (0, 0);
     while accepted < 1_000 {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use response_time_analysis::arrival::Sporadic;
+use response_time_analysis::arrival::{Curve, Sporadic};
 use response_time_analysis::demand::RBF;
 use response_time_analysis::fixed_point::SearchFailure;
 use response_time_analysis::fixed_priority as other_fixed;
@@ -14,8 +14,8 @@ use schedulability::model::{Parameters, Task};
 use schedulability::supply::{Processor, Rate, Supply};
 use schedulability::{Error, Time, edf};
 
-use crate::random::constrained;
-use crate::simulator::ns;
+use super::random::{between, constrained};
+use super::simulator::ns;
 
 /// What a comparison has covered.
 #[derive(Debug, Default)]
@@ -74,9 +74,12 @@ fn compare(text: &str) -> Count {
 
 fn task_and_bound(field: &str) -> (Task, Option<i128>) {
     let words: Vec<_> = field.split(' ').collect();
-    let [cost, period, deadline, jitter] =
-        [0, 1, 2, 3].map(|word| ns(words[word].parse().unwrap()));
+    let [cost, deadline, jitter] = [0, 2, 3].map(|word| ns(words[word].parse().unwrap()));
+    let windows = words[1].split('/').map(|word| ns(word.parse().unwrap()));
+    let windows: Vec<_> = windows.collect();
+    let (period, bursts) = (windows[0], windows[1..].to_vec());
     let task = Task::new(Parameters {
+        bursts,
         deadline,
         jitter,
         ..Parameters::new(field, cost, period)
@@ -121,13 +124,20 @@ fn bounded(found: Result<Time, Error>) -> Option<i128> {
 }
 
 #[test]
-fn bounds_are_those_of_the_package() {
+pub fn bounds_are_those_of_the_package() {
     let count = compare(include_str!("../vectors/vectors.txt"));
     assert_eq!(count.sets, 400);
     assert!(
         count.equal > 500 && count.jittery > 50 && count.unbounded > 50,
         "{count:?}"
     );
+}
+
+#[test]
+fn bounds_of_bursts_are_those_of_the_package() {
+    let count = compare(include_str!("../vectors/bursts.txt"));
+    assert_eq!(count.sets, 150);
+    assert!(count.equal > 200 && count.jittery == 0, "{count:?}");
 }
 
 /// `python make.py 2 20000 > FILE; ORACLE_VECTORS=FILE cargo test -p schedulability -- --ignored --nocapture`
@@ -143,6 +153,64 @@ fn other(task: &Task) -> RBF<Sporadic, Scalar> {
     let [cost, period] = [task.cost(), task.period()].map(|time| time.nanos() as u64);
     let arrivals = Sporadic::new_zero_jitter(Duration::from(period));
     RBF::new(arrivals, Scalar::new(Service::from(cost)))
+}
+
+fn other_bursts(task: &Task) -> RBF<Curve, Scalar> {
+    let Parameters { period, bursts, .. } = task.parameters();
+    let windows = [std::slice::from_ref(period), bursts].concat();
+    let windows = windows
+        .iter()
+        .map(|window| Duration::from(window.nanos() as u64));
+    let cost = task.cost().nanos() as u64;
+    RBF::new(
+        Curve::new(windows.collect()),
+        Scalar::new(Service::from(cost)),
+    )
+}
+
+/// Up to four jobs in a row, at random distances.
+fn with_bursts(random: &mut Generator, task: &Task) -> Task {
+    let mut parameters = task.parameters().clone();
+    let jobs = between(random, 1, 4);
+    let longest = parameters.period.nanos() * 2;
+    let mut gaps: Vec<_> = (0..jobs).map(|_| between(random, 1, longest)).collect();
+    // Distances grow within a burst, so that windows are consistent with each other.
+    gaps.sort_unstable();
+    let mut last = 0;
+    let mut windows: Vec<_> = (gaps.into_iter())
+        .map(|gap| {
+            last += gap;
+            ns(last)
+        })
+        .collect();
+    parameters.period = windows.remove(0);
+    parameters.bursts = windows;
+    Task::new(parameters).unwrap()
+}
+
+#[test]
+pub fn bounds_of_bursts_are_those_of_the_crate() {
+    let mut random = Generator::new(61);
+    let mut compared = 0;
+    for _ in 0..500 {
+        let tasks = constrained(&mut random, 4, 60);
+        let tasks: Vec<_> = tasks
+            .iter()
+            .map(|task| with_bursts(&mut random, task))
+            .collect();
+        let others: Vec<_> = tasks.iter().map(other_bursts).collect();
+        for place in 0..tasks.len() {
+            let theirs = other_fixed::fully_preemptive::dedicated_uniproc_rta(
+                &others[place],
+                &others[..place],
+                Duration::from(20_000),
+            );
+            let ours = fixed(&tasks, place, &Processor);
+            assert_eq!(ours, unless_unbounded(theirs), "{tasks:?}");
+            compared += usize::from(ours.is_some());
+        }
+    }
+    assert!(compared > 1_000, "{compared}");
 }
 
 fn unless_unbounded(found: Result<Duration, SearchFailure>) -> Option<i128> {

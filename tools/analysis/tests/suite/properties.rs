@@ -5,8 +5,8 @@ use schedulability::model::{Overheads, Parameters, Task, charge};
 use schedulability::supply::{Processor, Rate, Recurring, Supply};
 use schedulability::{Time, edf, global};
 
-use crate::fixed::bounds;
-use crate::simulator::ns;
+use super::fixed::bounds;
+use super::simulator::ns;
 
 fn any_set() -> impl Strategy<Value = Vec<Task>> {
     let one = (2i128..1_000, 0.0..1.0f64, 0.5..1.0f64).prop_map(|(period, cost, deadline)| {

@@ -3,7 +3,7 @@
 use schedulability::generate::Generator;
 use schedulability::model::{Parameters, Task};
 
-use crate::simulator::ns;
+use super::simulator::ns;
 
 /// A random number from `low` to `high`.
 pub fn between(random: &mut Generator, low: i128, high: i128) -> i128 {

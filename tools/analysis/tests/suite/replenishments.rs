@@ -14,8 +14,8 @@ use schedulability::fixed::{Interference, response_time};
 use schedulability::model::{Context, Replenishment};
 use schedulability::supply::{Processor, Recurring, Supply};
 
-use crate::random::task;
-use crate::simulator::ns;
+use super::random::task;
+use super::simulator::ns;
 
 /// A replenishment: from when on, counted from now, and how much.
 type Refill = (i32, i32);
@@ -195,7 +195,7 @@ fn promised(all: &Parameters) -> Option<[Recurring; 2]> {
 }
 
 #[test]
-fn no_history_supplies_less_than_promised() {
+pub fn no_history_supplies_less_than_promised() {
     let (mut systems, mut worse, mut exact) = (0, [0; 2], 0);
     for replenishment in [Replenishment::Sporadic, Replenishment::OnDispatch] {
         for (budget, period) in [(2, 5), (2, 7), (3, 7), (3, 8), (4, 9)] {

@@ -7,8 +7,8 @@ use schedulability::model::{
 };
 use schedulability::{Error, Time, Verdict};
 
-use crate::random::{between, constrained, task};
-use crate::simulator::{Job, Policy, Run, hyperperiod, ns, periodic};
+use super::random::{between, constrained, task};
+use super::simulator::{Job, Policy, Run, hyperperiod, ns, periodic};
 
 fn server(name: &str, ceiling: u8) -> Server {
     Server {
@@ -77,7 +77,7 @@ fn threads_of_equal_priority_wait_for_each_other() {
 }
 
 #[test]
-fn nested_requests_count_as_a_whole() {
+pub fn nested_requests_count_as_a_whole() {
     let mut outer = server("outer", 9);
     outer.calls = vec![call(1, 2, 3)];
     let core = core(
@@ -165,7 +165,7 @@ impl Policy for AtCeiling {
 }
 
 #[test]
-fn responses_with_servers_are_not_exceeded_and_forgotten_blocking_is_noticed() {
+pub fn responses_with_servers_are_not_exceeded_and_forgotten_blocking_is_noticed() {
     let mut random = Generator::new(20);
     let (mut compared, mut reached, mut caught) = (0, 0, 0);
     for _ in 0..400 {

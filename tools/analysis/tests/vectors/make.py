@@ -2,6 +2,7 @@
 
     pip install response-time-analysis==0.1.1
     python make.py SEED SETS > vectors.txt
+    python make.py SEED SETS bursts > bursts.txt
 
 One line is one set:
 
@@ -9,15 +10,18 @@ One line is one set:
 
 POLICY is fp (priorities fall with the place in the line) or edf. The supply is at least BUDGET / PERIOD of the time
 that a window is longer than DELAY; `1 1 0` is the whole processor. BOUND is `-` where the package finds none below
-the horizon.
+the horizon. With `bursts`, all sets are fp, and a PERIOD is a list A/B/...: the shortest windows in which two, three
+and more jobs arrive; after the last, arrivals repeat.
 """
 
 import random
 import sys
+from itertools import accumulate
 
 from response_time_analysis import edf, fp
 from response_time_analysis.model import (
     WCET,
+    ArrivalCurvePrefix,
     Deadline,
     FullyPreemptive,
     IdealProcessor,
@@ -49,6 +53,20 @@ def task_set(policy):
     return tasks
 
 
+def burst(cost, period, deadline):
+    """The same task with up to four jobs in a burst, as often in the long run."""
+    jobs = random.randint(1, 4)
+    # Distances grow within a burst, so that windows are consistent with each other.
+    gaps = sorted(random.randint(2, 2 * period) for _ in range(jobs))
+    return (cost, "/".join(map(str, accumulate(gaps))), deadline, 0)
+
+
+def curve(period):
+    *windows, last = map(int, period.split("/"))
+    steps = [(window + 1, place + 1) for place, window in enumerate([0, *windows])]
+    return ArrivalCurvePrefix(horizon=last, ac_steps=steps)
+
+
 def supply_of(budget, period, delay):
     if (budget, period, delay) == (1, 1, 0):
         return IdealProcessor()
@@ -57,6 +75,8 @@ def supply_of(budget, period, delay):
 
 def bounds(policy, tasks, supply):
     def arrivals(period, jitter):
+        if isinstance(period, str):
+            return curve(period)
         return PeriodicWithJitter(period, jitter) if jitter else Sporadic(period)
 
     made = [
@@ -75,14 +95,17 @@ def bounds(policy, tasks, supply):
 
 def main():
     random.seed(int(sys.argv[1]))
+    bursts = sys.argv[3:] == ["bursts"]
     for number in range(int(sys.argv[2])):
-        policy = ("fp", "edf")[number % 2]
+        policy = "fp" if bursts else ("fp", "edf")[number % 2]
         supply = (1, 1, 0)
         if random.random() < 0.4:
             period = random.randint(2, 50)
             budget = random.randint(max(1, period // 2), period)
             supply = (budget, period, 2 * (period - budget))
         tasks = task_set(policy)
+        if bursts:
+            tasks = [burst(*task[:3]) for task in tasks]
         fields = [f"{policy} {supply[0]} {supply[1]} {supply[2]}"]
         for task, bound in zip(tasks, bounds(policy, tasks, supply_of(*supply))):
             fields.append(" ".join(map(str, task)) + f" {'-' if bound is None else bound}")

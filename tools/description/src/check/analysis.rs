@@ -92,8 +92,10 @@ pub(super) fn scheduler_of(
         return None;
     };
     let job = one.job.as_ref();
-    let is_known =
-        job.is_some_and(|job| job.cost.is_some() && (job.period.is_some() || one.period.is_some()));
+    let is_known = job.is_some_and(|job| {
+        let has_period = job.period.is_some() || job.arrivals.is_some() || one.period.is_some();
+        job.cost.is_some() && has_period
+    });
     if !is_known && draft.is_complete(called) {
         let message = format!(
             "scheduler `{}` runs jobs, and `{}` has none",

@@ -48,7 +48,7 @@ fn on_fault(
             FaultAction::Restart
         }
         file::FaultAction::Handler(to) => {
-            handler(draft, id, to, report).map_or(FaultAction::Stop, FaultAction::Handler)
+            handler(draft, id, to, false, report).map_or(FaultAction::Stop, FaultAction::Handler)
         }
     }
 }
@@ -63,6 +63,19 @@ fn on_timeout(
     if !matches!(action.value, Written::Wait | Written::Handler(_)) {
         supervised(draft, &action.span, report);
     }
+    if let (Written::Stop | Written::Restart | Written::Emergency(_), Some(supervisor)) =
+        (&action.value, draft.system.supervisor)
+    {
+        let one = &draft.system[id];
+        let found = too_low(
+            one,
+            "supervisor",
+            Some(supervisor.priority),
+            true,
+            &action.span,
+        );
+        found.into_iter().for_each(|error| report.add(error));
+    }
     match &action.value {
         Written::Wait => TimeoutAction::Wait,
         Written::Report => TimeoutAction::Report,
@@ -74,7 +87,7 @@ fn on_timeout(
         }
         Written::Emergency(context) => TimeoutAction::Emergency(time::small(context, report)),
         Written::Handler(to) => {
-            let Some(handler) = handler(draft, id, to, report) else {
+            let Some(handler) = handler(draft, id, to, true, report) else {
                 return TimeoutAction::Wait;
             };
             let server = draft.system[handler.endpoint].server;
@@ -109,6 +122,7 @@ fn handler(
     draft: &mut Draft,
     id: ComponentId,
     to: &At<String>,
+    of_timeouts: bool,
     report: &mut Report,
 ) -> Option<Handler> {
     let endpoint = links::endpoint(draft, to, report)?;
@@ -118,21 +132,39 @@ fn handler(
         let message = format!("`{}` cannot handle what stops itself", one.name);
         let help = "name another component, or an action of the supervisor";
         report.add(Diagnostic::error(Kind::BadHandler, &to.span, message).help(help));
-    } else if let (Some(own), Some(priority)) = (one.priority, other.priority)
-        && priority < own
-    {
-        let message = format!(
-            "the handler `{}` has priority {priority}, below the {own} of `{}`",
-            other.name, one.name
-        );
-        let help = format!("raise its priority to at least {own}");
-        let one = Diagnostic::error(Kind::BadHandler, &to.span, message).help(help);
-        report.add(one.related(draft.place(server), "the handler"));
+    } else if let Some(error) = too_low(one, &other.name, other.priority, of_timeouts, &to.span) {
+        report.add(error.related(draft.place(server), "the handler"));
     }
     // One badge for both kinds of messages, which have different labels.
     let known = of(one).find(|handler| handler.endpoint == endpoint);
     let badge = known.map_or_else(|| links::free_badge(draft, endpoint), |known| known.badge);
     Some(Handler { endpoint, badge })
+}
+
+/// A handler that cannot preempt what it handles. A request of a passive server that has run out of time is ended by the
+/// handler of timeouts, and other callers wait until then; callers can have the server's own priority.
+fn too_low(
+    one: &Component,
+    handler: &str,
+    priority: Option<u8>,
+    of_timeouts: bool,
+    span: &Span,
+) -> Option<Diagnostic> {
+    let (own, priority) = (one.priority?, priority?);
+    let ends_requests = of_timeouts && one.time.is_passive();
+    let (is, help) = if ends_requests && priority <= own {
+        let help = format!("raise its priority above {own}, so that it preempts all callers");
+        ("not above", help)
+    } else if priority < own {
+        ("below", format!("raise its priority to at least {own}"))
+    } else {
+        return None;
+    };
+    let message = format!(
+        "the handler `{handler}` has priority {priority}, {is} the {own} of `{}`",
+        one.name
+    );
+    Some(Diagnostic::error(Kind::BadHandler, span, message).help(help))
 }
 
 /// The limit of restarts.

@@ -195,6 +195,42 @@ pub(super) fn of(
     }
 }
 
+/// The shortest windows of two, three, and more arrivals, if they are written and possible.
+fn arrivals(written: &file::Job, report: &mut Report) -> Vec<Duration> {
+    let Some(windows) = &written.arrivals else {
+        return Vec::new();
+    };
+    let mut complain = |kind, span, message: &str, help| {
+        report.add(Diagnostic::error(kind, span, message).help(help));
+        Vec::new()
+    };
+    if let Some(period) = &written.period {
+        let message = "a job has either a period or a list of arrivals";
+        let help = "remove `period`; the first of `arrivals` is the shortest time between two jobs";
+        return complain(Kind::Conflict, &period.span, message, help);
+    }
+    let Some(first) = windows.first() else {
+        let help = "write the shortest windows in which two, three, and more jobs arrive";
+        return complain(
+            Kind::MissingKey,
+            &windows.span,
+            "no arrivals are listed",
+            help,
+        );
+    };
+    if **first == Duration::ZERO {
+        let message = "two jobs cannot arrive at once";
+        let help = "write the shortest time between two jobs, or make them one job";
+        return complain(Kind::OutOfRange, &first.span, message, help);
+    }
+    if let Some([_, less]) = windows.array_windows().find(|[one, next]| **next < **one) {
+        let message = "more jobs do not arrive in a shorter window";
+        let help = "order the windows from the shortest to the longest";
+        return complain(Kind::OutOfRange, &less.span, message, help);
+    }
+    windows.iter().map(|window| **window).collect()
+}
+
 /// What a component of this criticality does with its time.
 pub(super) fn job(one: &file::Component, criticality: u8, report: &mut Report) -> Option<Job> {
     let written = one.job.as_ref()?;
@@ -205,7 +241,9 @@ pub(super) fn job(one: &file::Component, criticality: u8, report: &mut Report) -
         report.add(Diagnostic::error(Kind::JobTooLong, &less.span, message).help(help));
     }
     let own = one.period.as_ref().map(|period| **period);
-    let period = written.period.as_ref().map(|period| **period).or(own);
+    let windows = arrivals(written, report);
+    let period = written.period.as_ref().map(|period| **period);
+    let period = period.or(windows.first().copied()).or(own);
     let deadline = written
         .deadline
         .as_ref()
@@ -221,12 +259,18 @@ pub(super) fn job(one: &file::Component, criticality: u8, report: &mut Report) -
     } else if let (Some(cost), Some(budget), Some(own), Some(period)) =
         (cost, &one.budget, own, period)
     {
-        // cost / period > budget / own, without rounding.
+        let last = windows.last().copied().unwrap_or(period);
+        let jobs = windows.len().max(1);
+        // jobs * cost / last > budget / own, without rounding.
         let product =
             |a: Duration, b: Duration| u128::from(a.as_nanos()) * u128::from(b.as_nanos());
-        if product(**cost, own) > product(**budget, period) {
+        if (product(**cost, own)).saturating_mul(jobs as u128) > product(**budget, last) {
+            let jobs = match jobs {
+                1 => "the job takes".to_string(),
+                jobs => format!("{jobs} jobs take each"),
+            };
             let message = format!(
-                "the job takes {} in every {period}, and the budget is {} in every {own}",
+                "{jobs} {} in every {last}, and the budget is {} in every {own}",
                 **cost, **budget
             );
             let help = "enlarge the budget, or reduce the cost";
@@ -239,6 +283,7 @@ pub(super) fn job(one: &file::Component, criticality: u8, report: &mut Report) -
     Some(Job {
         costs: costs.iter().map(|cost| **cost).collect(),
         period,
+        bursts: windows.into_iter().skip(1).collect(),
         deadline,
         jitter: or_zero(&written.jitter),
         offset: or_zero(&written.offset),

@@ -4,6 +4,46 @@ use super::{Case, Kind};
 
 pub(super) const CASES: &[Case] = &[
     (
+        r#"[component.a]
+        slice = "1 s"
+        job = { cost = "1 ms", period = "9 ms", arrivals = ["9 ms"] }
+        [component.b]
+        slice = "1 s"
+        job = { cost = "1 ms", arrivals = [] }
+        [component.c]
+        slice = "1 s"
+        job = { cost = "1 ms", arrivals = ["0 ms", "9 ms"] }
+        [component.d]
+        slice = "1 s"
+        job = { cost = "1 ms", arrivals = ["3 ms", "2 ms"] }
+        [component.e]
+        budget = "2 ms"
+        period = "10 ms"
+        job = { cost = "1 ms", deadline = "9 ms", arrivals = ["1 ms", "2 ms", "14 ms"] }"#,
+        &[
+            (
+                Kind::Conflict,
+                "s:3:41: error: a job has either a period or a list of arrivals; remove `period`; the first of `arrivals` is the shortest time between two jobs",
+            ),
+            (
+                Kind::MissingKey,
+                "s:6:43: error: no arrivals are listed; write the shortest windows in which two, three, and more jobs arrive",
+            ),
+            (
+                Kind::OutOfRange,
+                "s:9:44: error: two jobs cannot arrive at once; write the shortest time between two jobs, or make them one job",
+            ),
+            (
+                Kind::OutOfRange,
+                "s:12:52: error: more jobs do not arrive in a shorter window; order the windows from the shortest to the longest",
+            ),
+            (
+                Kind::JobTooLong,
+                "s:16:24: error: 3 jobs take each 1 ms in every 14 ms, and the budget is 2 ms in every 10 ms; enlarge the budget, or reduce the cost",
+            ),
+        ],
+    ),
+    (
         r#"[scheduler.s]
         policy = "rms"
         decision = "1 us"

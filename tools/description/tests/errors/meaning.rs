@@ -408,6 +408,28 @@ pub(super) const CASES: &[Case] = &[
         ],
     ),
     (
+        r#"[component.server]
+        passive = true
+        priority = 9
+        on-timeout = { handler = "doctor" }
+        on-fault = { handler = "doctor" }
+        [component.doctor]
+        slice = "1 ms"
+        priority = 9
+        serves = ["e"]"#,
+        &[(
+            Kind::BadHandler,
+            "s:4:34: error: the handler `doctor` has priority 9, not above the 9 of `server`; raise its priority above 9, so that it preempts all callers",
+        )],
+    ),
+    (
+        "supervisor.priority = 8\n[component.server]\nprogram = \"s\"\npassive = true\npriority = 9\non-timeout = \"restart\"",
+        &[(
+            Kind::BadHandler,
+            "s:6:14: error: the handler `supervisor` has priority 8, not above the 9 of `server`; raise its priority above 9, so that it preempts all callers",
+        )],
+    ),
+    (
         "memory.m.size = \"4 KiB\"",
         &[(
             Kind::Unused,

@@ -3,6 +3,7 @@
 mod book;
 mod choices;
 mod edf;
+mod faults;
 mod fixed;
 mod global;
 mod guests;

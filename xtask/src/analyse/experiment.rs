@@ -1,0 +1,127 @@
+//! Schedulability experiments with random task sets.
+
+use std::fs;
+
+use anyhow::{Context, bail};
+use experiments::{ALL, Experiment, TASKS};
+
+use super::{figures_of, read};
+use crate::build::write_if_changed;
+use crate::cli::ExperimentArguments;
+use crate::workspace::Workspace;
+use crate::{Outcome, Result, describe};
+
+/// Runs the experiments of a name, or lists all.
+pub(super) fn run(workspace: &Workspace, arguments: &ExperimentArguments) -> Result {
+    let Some(name) = &arguments.name else {
+        return describe::print(&list());
+    };
+    let chosen = named(name)?;
+    let default = figures_of(workspace, &arguments.platform);
+    let figures = read(workspace, arguments.overheads.as_ref().unwrap_or(&default))?;
+    let default = workspace.target().join("experiments");
+    let folder = arguments.out.as_ref().unwrap_or(&default);
+    let shown = workspace.display(folder);
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {shown}"))?;
+    for one in chosen {
+        let (sets, seed) = (arguments.sets, arguments.seed);
+        let curves = experiments::run(&one, &figures, sets, seed)?;
+        let files = [("csv", curves.csv()), ("svg", curves.svg())];
+        for (kind, text) in files {
+            write_if_changed(
+                &folder.join(format!("{}.{kind}", one.name)),
+                text.as_bytes(),
+            )?;
+        }
+        describe::print(&format!(
+            "{}: {sets} sets of {TASKS} tasks for each utilisation, seed {seed}, in {shown}/{}.csv and .svg\n",
+            one.name, one.name
+        ))?;
+    }
+    Ok(Outcome::Success)
+}
+
+fn list() -> String {
+    let lines = ALL
+        .iter()
+        .map(|one| format!("{:18}{}\n", one.name, one.title()));
+    lines.collect::<String>() + "all               all of them\n"
+}
+
+fn named(name: &str) -> Result<Vec<Experiment>> {
+    if name == "all" {
+        return Ok(ALL.to_vec());
+    }
+    let Some(one) = ALL.iter().find(|one| one.name == name) else {
+        let names: Vec<_> = ALL.iter().map(|one| one.name).collect();
+        bail!(
+            "there is no experiment `{name}`; they are {} and all",
+            names.join(", ")
+        );
+    };
+    Ok(vec![*one])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn experiments_are_listed_and_unknown_ones_refused() {
+        let list = list();
+        assert!(
+            list.starts_with("gedf-long-mean    4-core global EDF, periods 1 ms to 10 ms, mean"),
+            "{list}"
+        );
+        assert_eq!(list.lines().count(), ALL.len() + 1);
+        let error = named("gedf").unwrap_err().to_string();
+        assert!(
+            error.starts_with("there is no experiment `gedf`; they are gedf-long-mean, "),
+            "{error}"
+        );
+        assert_eq!(named("all").unwrap().len(), ALL.len());
+    }
+
+    #[test]
+    fn curves_and_their_drawing_are_written() {
+        let workspace = Workspace::find().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = ExperimentArguments {
+            name: Some("pedf-short-worst".into()),
+            sets: 1,
+            seed: 7,
+            platform: "pc99".into(),
+            overheads: None,
+            out: Some(folder.path().join("new")),
+        };
+        run(&workspace, &arguments).unwrap();
+        let text = |kind| {
+            fs::read_to_string(folder.path().join(format!("new/pedf-short-worst.{kind}"))).unwrap()
+        };
+        let csv = text("csv");
+        assert!(
+            csv.contains("seed 7\nutilisation,\"no overheads\","),
+            "{csv}"
+        );
+        assert_eq!(csv.lines().count(), 2 + 20);
+        assert!(csv.contains("\n0.2,1.000,"), "{csv}");
+        assert!(text("svg").ends_with("</svg>\n"));
+    }
+
+    /// The first lines of the files in the book say how they were made; the curves themselves take long.
+    #[test]
+    fn the_curves_of_the_book_are_those_of_the_command() {
+        let folder = Workspace::find()
+            .unwrap()
+            .path("docs/src/analysis/experiments");
+        for one in ALL {
+            let file = folder.join(format!("{}.csv", one.name));
+            let csv = fs::read_to_string(&file).unwrap();
+            let expected = format!("# {}; ", one.title());
+            assert!(csv.starts_with(&expected), "{csv}");
+            let seed = format!(" seed {}\n", experiments::SEED);
+            assert!(csv.contains(&seed), "{csv}");
+            assert!(file.with_extension("svg").exists());
+        }
+    }
+}

@@ -18,7 +18,7 @@ fn main(given: Given) {
     }
     assert_eq!([count(), count()], [100, 101]);
     // One more than are allowed: now the server is stopped.
-    let answer = given.server.call(Message::empty(1));
+    let answer = given.server.call(Message::empty(given.ways));
     assert_eq!(answer.label(), ABORTED);
     given.done.signal();
     // The listener has a lower priority.

@@ -23,6 +23,7 @@ pub mod environment;
 pub mod epit;
 mod error;
 pub mod fault;
+pub mod given;
 pub mod invoke;
 pub mod ipc_buffer;
 pub mod loader;

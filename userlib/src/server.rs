@@ -10,6 +10,10 @@ use crate::cap::{Endpoint, Notification, Reply, SchedContext, Tcb};
 use crate::message::{Message, Received};
 use crate::{Environment, Process, Result};
 
+/// The label of the reply that a supervisor gives in place of a server that it stops or starts again. The
+/// request may have been carried out in part.
+pub const ABORTED: usize = 0xf_ffff;
+
 /// Replies to calls on `endpoint` forever. The reply to a signal or a plain send is discarded.
 pub fn serve(endpoint: Endpoint, reply: Reply, mut handler: impl FnMut(Received) -> Message) -> ! {
     let mut received = endpoint.recv(reply);
@@ -33,15 +37,22 @@ impl Passive {
         lent: SchedContext,
     ) -> Result<Self> {
         let notification: Notification = environment.allocator.create()?;
-        lent.bind_notification(notification)?;
-        process.tcb.bind_notification(notification)?;
-        let server = Self {
-            tcb: process.tcb,
-            lent,
-        };
+        let server = Self::bind(process, lent, notification)?;
         server.lend_time()?;
         process.start()?;
         Ok(server)
+    }
+
+    /// Makes `process` a passive server on the context `lent`, which the kernel returns to `notification`;
+    /// neither must have another use. The server starts when it has been [lent time](Self::lend_time) and
+    /// started.
+    pub fn bind(process: &Process, lent: SchedContext, notification: Notification) -> Result<Self> {
+        lent.bind_notification(notification)?;
+        process.tcb.bind_notification(notification)?;
+        Ok(Self {
+            tcb: process.tcb,
+            lent,
+        })
     }
 
     /// Lends the context until the next receive, to a server that was reset and has lost its caller's

@@ -3,14 +3,16 @@
 //! It is one page of named records, mapped read-only. The records have the addresses of capabilities in the
 //! component's CSpace, and of shared memory in its address space.
 
-use crate::cap::{CPtr, Capability};
+use crate::cap::{CPtr, Capability, SchedContext};
+use crate::{Microseconds, Result};
 use abi::SlotRegion;
+use core::cell::Cell;
 use core::fmt::{self, Debug};
 use core::ops::Range;
-use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Length of a name in bytes.
-pub const NAME_LENGTH: usize = 16;
+pub const NAME_LENGTH: usize = 32;
 /// Records on a startup page.
 pub const RECORDS: usize = 64;
 
@@ -30,6 +32,37 @@ pub enum RecordKind {
     Number,
     /// Untyped memory: address of the capability and log2 of the size in bytes.
     Untyped,
+    /// The scheduling context of another component: its address, and the component's word in [`TIMES`].
+    Watched,
+    /// Budget and period of that context, in microseconds.
+    Time,
+}
+
+/// The name of the memory in which the supervisor adds up, in a word for each component, the time that timeout
+/// faults have reported, in microseconds. The kernel does not report it again.
+pub const TIMES: &str = "times";
+
+/// Another component's time.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    context: SchedContext,
+    reported: &'static AtomicUsize,
+    seen: Cell<usize>,
+    /// Its budget.
+    pub budget: Microseconds,
+    /// Its period.
+    pub period: Microseconds,
+}
+
+impl Watched {
+    /// The time that it has used since this was last called. The kernel tells it once, so a component should have
+    /// one watcher.
+    pub fn take(&self) -> Result<Microseconds> {
+        let consumed = self.context.consumed()?;
+        let reported = self.reported.load(Relaxed);
+        let more = reported.wrapping_sub(self.seen.replace(reported));
+        Ok(consumed + Microseconds(more as u64))
+    }
 }
 
 /// A named value.
@@ -189,6 +222,31 @@ impl Startup {
         // is a valid AtomicUsize, and all components that share them use atomics.
         unsafe {
             core::slice::from_raw_parts(address as *const AtomicUsize, bytes / size_of::<usize>())
+        }
+    }
+
+    /// The scheduling context of the component of this name, if the parent gave it.
+    pub fn find_watched(&'static self, name: &str) -> Option<Watched> {
+        let context = self.find(name, RecordKind::Watched)?;
+        let time = self.find(name, RecordKind::Time)?;
+        self.find_memory(TIMES)?;
+        Some(Watched {
+            reported: self.shared(TIMES).get(context.size)?,
+            seen: Cell::new(0),
+            context: SchedContext(CPtr(context.value)),
+            budget: Microseconds(time.value as u64),
+            period: Microseconds(time.size as u64),
+        })
+    }
+
+    /// The scheduling context of the component of this name.
+    ///
+    /// # Panics
+    /// If the parent did not give it.
+    pub fn watched(&'static self, name: &str) -> Watched {
+        match self.find_watched(name) {
+            Some(watched) => watched,
+            None => panic!("the parent gave no scheduling context of `{name}`"),
         }
     }
 

@@ -6,7 +6,7 @@ mod bare_metal;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 pub(crate) use bare_metal::{BareMetal, Side};
 
@@ -15,13 +15,15 @@ use crate::image::elf::Executable;
 use crate::platform::Platform;
 use crate::setup;
 use crate::sizes::{self, Sizes};
-use crate::system::System;
+use crate::system::{Generated, System};
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, archive, image};
 
 /// The variable with the path of the archive of components, for the compilation of a root task.
 pub(crate) const COMPONENTS: &str = "ESCAPEMENT_COMPONENTS";
+/// The variable with the folder of the types of what components get, for their compilation.
+pub(crate) const GIVEN: &str = "ESCAPEMENT_GIVEN";
 /// The variable with the maximum number of cores, for the compilation of a multicore kernel.
 pub(crate) const CORES: &str = "ESCAPEMENT_CORES";
 
@@ -67,7 +69,7 @@ pub(crate) struct Request<'a> {
     /// checks.
     pub(crate) bare: bool,
     pub(crate) user_profile: UserProfile,
-    /// Variables for the root task's compilation.
+    /// Variables for the compilation of components and root task.
     pub(crate) environment: &'a [(&'a str, &'a str)],
 }
 
@@ -87,7 +89,7 @@ pub(crate) struct Built {
 /// The command `build`.
 pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
     let platform = Platform::load(workspace, &arguments.platform)?;
-    let system = System::load(workspace, &arguments.system)?;
+    let system = System::chosen(workspace, arguments.system.as_deref())?;
     system.require(&platform)?;
     let tools = setup::build_tools()?;
     let request = Request {
@@ -133,6 +135,7 @@ pub(crate) fn kernel(
         smp: false,
         bare: false,
         retpolines: false,
+        project: None,
     };
     let step = format!(
         "building the kernel for {} by {}",
@@ -161,6 +164,7 @@ pub(crate) fn build(
         smp: request.cores.are_several(),
         bare: false,
         retpolines: request.hardening.is_against(Attack::Spectre),
+        project: None,
     };
 
     // A bad root task is refused before the kernel is built, which takes minutes.
@@ -289,7 +293,16 @@ fn build_system(
     system: &System,
     request: &Request<'_>,
 ) -> Result<PathBuf> {
-    let build = |what: &str, crates: &[&str], environment: &[(String, std::ffi::OsString)]| {
+    let has_options = !request.abi.is_empty() || request.cores.are_several();
+    if system.project.is_some() && has_options {
+        bail!(
+            "a project is built for one core and without options of the ABI so far; leave out --smp and --abi"
+        );
+    }
+    let build = |bare_metal: &BareMetal<'_>,
+                 what: &str,
+                 crates: &[&str],
+                 environment: &[(String, std::ffi::OsString)]| {
         let step = format!(
             "building {what} of `{}` for {}",
             system.name, bare_metal.platform.name
@@ -304,27 +317,49 @@ fn build_system(
             environment,
         )
     };
+    let wanted = request.environment.iter();
+    let mut environment: Vec<_> = wanted
+        .map(|&(name, value)| (name.into(), value.into()))
+        .collect();
+    let folder = bare_metal.user_files();
+    let generated = system.generate(bare_metal.workspace, bare_metal.platform)?;
+    if let Some(generated) = &generated {
+        let folder = folder.join("given").join(&system.name);
+        write_given(&folder, generated)?;
+        environment.push((GIVEN.into(), folder.into()));
+    }
     let components: Vec<&str> = system.components.iter().map(String::as_str).collect();
     if !components.is_empty() {
-        build("the components", &components, &[])?;
+        let bare_metal = BareMetal {
+            project: system.project.as_deref(),
+            ..*bare_metal
+        };
+        build(&bare_metal, "the components", &components, &environment)?;
     }
     let files: Result<Vec<_>> = components
         .iter()
         .map(|&name| Ok((name, read(&user_program(bare_metal, request, name))?)))
         .collect();
-    let folder = bare_metal.user_files();
     let path = folder.join(format!("{}.tar", system.name));
-    write_if_changed(&path, &archive::pack(files?)?)?;
+    let table = generated.as_ref().map(|generated| &*generated.table);
+    write_if_changed(&path, &archive::pack(files?, table)?)?;
 
-    let mut environment = vec![(COMPONENTS.into(), path.into())];
-    environment.extend(
-        request
-            .environment
-            .iter()
-            .map(|&(name, value)| (name.into(), value.into())),
-    );
-    build("the root task", &[&system.root], &environment)?;
+    environment.push((COMPONENTS.into(), path.into()));
+    // The initialiser is a part of this repository, also for a project.
+    let own = BareMetal {
+        project: system.project.as_deref().filter(|_| !system.is_generic()),
+        ..*bare_metal
+    };
+    build(&own, "the root task", &[&system.root], &environment)?;
     Ok(user_program(bare_metal, request, &system.root))
+}
+
+/// Writes the types of what components get, a file for each program.
+pub(crate) fn write_given(folder: &Path, generated: &Generated) -> Result<()> {
+    for (program, source) in &generated.given {
+        write_if_changed(&folder.join(format!("{program}.rs")), source.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The file of a root task or component.
@@ -335,7 +370,7 @@ fn user_program(bare_metal: &BareMetal<'_>, request: &Request<'_>, name: &str) -
 /// An archive without components, for only compiling a root task.
 pub(crate) fn empty_archive(workspace: &Workspace) -> Result<PathBuf> {
     let path = workspace.target().join("empty.tar");
-    write_if_changed(&path, &archive::pack([])?)?;
+    write_if_changed(&path, &archive::pack([], None)?)?;
     Ok(path)
 }
 

@@ -167,8 +167,18 @@ impl Check<'_> {
     fn users(&mut self, platform: &Platform) -> Result<()> {
         let name = &*platform.name;
         let systems = System::all(self.workspace)?;
-        let systems = systems.iter().filter(|system| system.runs_on(name));
-        let mut programs: Vec<_> = systems.flat_map(System::crates).collect();
+        let systems: Vec<_> = systems
+            .iter()
+            .filter(|system| system.runs_on(name))
+            .collect();
+        let given = self.workspace.target().join("given").join(name);
+        for system in &systems {
+            if let Some(generated) = system.generate(self.workspace, platform)? {
+                build::write_given(&given, &generated)?;
+            }
+        }
+        let programs = systems.iter().flat_map(|system| system.crates());
+        let mut programs: Vec<_> = programs.collect();
         if programs.is_empty() {
             return Ok(());
         }
@@ -179,6 +189,7 @@ impl Check<'_> {
         let mut clippy = self.tools.toolchain.subcommand("clippy");
         self.complete(platform, &mut clippy, Side::User, &programs, &[]);
         clippy.env(build::COMPONENTS, &archive);
+        clippy.env(build::GIVEN, &given);
         self.lint(&format!("linting the systems for {name}"), clippy)?;
 
         let mut doc = self.tools.toolchain.cargo();
@@ -186,6 +197,7 @@ impl Check<'_> {
         let closure = crates::closure(&self.crates, &programs);
         self.complete(platform, &mut doc, Side::User, &closure, &[]);
         doc.env(build::COMPONENTS, &archive);
+        doc.env(build::GIVEN, &given);
         self.document(&format!("documenting the systems for {name}"), doc)
     }
 
@@ -199,6 +211,7 @@ impl Check<'_> {
     ) {
         let bare_metal = BareMetal {
             retpolines: false,
+            project: None,
             workspace: self.workspace,
             tools: &self.tools,
             platform,

@@ -25,6 +25,8 @@ pub(crate) enum Command {
     /// The other commands run it when needed. As root it installs packages by apt; otherwise it prints the
     /// command line.
     Setup,
+    /// Make a project of one's own, which is built against this checkout.
+    New(NewArguments),
     /// Build a boot image and print its path.
     Build(BuildArguments),
     /// Build a boot image and run it in QEMU.
@@ -232,9 +234,9 @@ pub(crate) struct BuildArguments {
     /// The board: a folder of platforms/.
     #[arg(long, value_name = "P", default_value = "pc99")]
     pub(crate) platform: String,
-    /// The system: a folder of systems/.
-    #[arg(long, value_name = "S", default_value = "demo")]
-    pub(crate) system: String,
+    /// The system: a folder of systems/. The default is `demo`, and in a project the project's own.
+    #[arg(long, value_name = "S")]
+    pub(crate) system: Option<String>,
     /// How to compile the kernel.
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
     pub(crate) kernel: Kernel,
@@ -245,6 +247,13 @@ pub(crate) struct BuildArguments {
     pub(crate) cores: Cores,
     #[command(flatten)]
     pub(crate) hardening: Hardening,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct NewArguments {
+    /// The folder to make, after which the project is named.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
 }
 
 #[derive(Args, Debug)]
@@ -557,8 +566,11 @@ mod tests {
         assert!(arguments.icount && arguments.is_virtual());
         assert_eq!(arguments.more, ["-cpu", "Haswell"]);
         assert_eq!(
-            (&*arguments.build.platform, &*arguments.build.system),
-            ("pc99", "demo")
+            (
+                &*arguments.build.platform,
+                arguments.build.system.as_deref()
+            ),
+            ("pc99", None)
         );
     }
 

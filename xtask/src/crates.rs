@@ -33,9 +33,10 @@ impl Floor {
             (Some("kernel"), _) => Self::Kernel,
             (Some("arch"), _) => Self::Arch,
             (Some("platforms"), _) => Self::Platform,
-            (Some("userlib"), _) | (Some("tests"), Some("kernel-fuzz-methods")) => Self::Userlib,
             (Some("systems" | "benches"), _)
+            | (Some("userlib"), Some("initialiser"))
             | (Some("tests"), Some("kernel-target" | "kernel-fuzz-target")) => Self::System,
+            (Some("userlib"), _) | (Some("tests"), Some("kernel-fuzz-methods")) => Self::Userlib,
             _ => Self::Host,
         }
     }

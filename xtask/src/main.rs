@@ -22,6 +22,7 @@ mod log;
 mod platform;
 mod plot;
 mod post_mortem;
+mod project;
 mod qemu;
 mod rules;
 mod setup;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
     let outcome = supervisor
         .and_then(|_| Workspace::find())
         .and_then(|workspace| match cli.command {
+            Command::New(arguments) => project::run(&workspace, &arguments),
             Command::Setup => setup::run(&workspace),
             Command::Build(arguments) => build::run(&workspace, &arguments),
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),

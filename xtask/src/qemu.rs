@@ -43,7 +43,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         build::read_root_task(&platform, file)?;
         RootTask::File(file)
     } else {
-        system = System::load(workspace, &arguments.build.system)?;
+        system = System::chosen(workspace, arguments.build.system.as_deref())?;
         system.require(&platform)?;
         RootTask::System(&system)
     };

@@ -1,18 +1,26 @@
-//! Systems: a root task and the components that it starts, as described in `systems/NAME/system.toml`. The
+//! Systems: components and the root task that starts them, as described in `systems/NAME/system.toml`. The
 //! on-target tests are an ordinary system, `tests/kernel-target/system.toml`, and so is the fuzzer in
 //! `tests/kernel-fuzz-target`.
 
+mod given;
+mod table;
+
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use system_description::{Source, outline};
 
-use crate::Result;
 use crate::platform::Platform;
 use crate::workspace::Workspace;
+use crate::{Result, describe, project};
 
 const FILE: &str = "system.toml";
+/// The system that is built unless another one is chosen.
+const USUAL: &str = "demo";
+/// The crate of the root task of systems that have no own one.
+const INITIALISER: &str = "initialiser";
 
 /// What a build and a run need to know of a system.
 #[derive(Debug)]
@@ -21,15 +29,46 @@ pub(crate) struct System {
     pub(crate) name: String,
     /// The crate of the root task.
     pub(crate) root: String,
+    /// Its description, if the generic initialiser sets it up.
+    pub(crate) description: Option<PathBuf>,
     /// The crates of the programs in the root task's archive.
     pub(crate) components: Vec<String>,
+    /// The folder of its project, if it is not a part of the repository.
+    pub(crate) project: Option<PathBuf>,
     /// The platforms on which it runs, if not all.
     platforms: Option<Vec<String>>,
     /// For a run that must end with failure: the output that it prints before.
     pub(crate) dies: Vec<String>,
 }
 
+/// What is made of a description for the generic initialiser and the components.
+#[derive(Debug)]
+pub(crate) struct Generated {
+    /// The initialiser's table.
+    pub(crate) table: Vec<u8>,
+    /// For each program the source of the types of what it gets.
+    pub(crate) given: BTreeMap<String, String>,
+}
+
 impl System {
+    /// What is made of the description on a platform; none for a system with an own root task.
+    pub(crate) fn generate(
+        &self,
+        workspace: &Workspace,
+        platform: &Platform,
+    ) -> Result<Option<Generated>> {
+        let Some(file) = &self.description else {
+            return Ok(None);
+        };
+        let name = file.to_string_lossy();
+        let system = describe::chosen(workspace, &name, Some(&platform.name))?;
+        let context = |error| anyhow!("{}: {error}", workspace.display(file));
+        Ok(Some(Generated {
+            table: table::of(&system).map_err(context)?,
+            given: given::of(&system).map_err(context)?,
+        }))
+    }
+
     /// The names of all example systems.
     pub(crate) fn names(workspace: &Workspace) -> Vec<String> {
         workspace.folders_with("systems", FILE)
@@ -45,6 +84,27 @@ impl System {
             );
         }
         Self::read(workspace, &format!("systems/{name}"))
+    }
+
+    /// The system called `name`; without a name, that of the project in which the tool was called, or else the demo.
+    pub(crate) fn chosen(workspace: &Workspace, name: Option<&str>) -> Result<Self> {
+        match (name, project::folder()) {
+            (None, Some(folder)) => Self::of_project(workspace, &folder),
+            (name, _) => Self::load(workspace, name.unwrap_or(USUAL)),
+        }
+    }
+
+    /// The system of a project.
+    pub(crate) fn of_project(workspace: &Workspace, folder: &Path) -> Result<Self> {
+        Ok(Self {
+            project: Some(folder.to_path_buf()),
+            ..Self::of_file(workspace, &folder.join(FILE))?
+        })
+    }
+
+    /// Whether the generic initialiser sets it up.
+    pub(crate) fn is_generic(&self) -> bool {
+        self.description.is_some()
     }
 
     /// The on-target tests.
@@ -90,11 +150,15 @@ impl System {
         workspace.path(folder).join(FILE)
     }
 
-    /// The system in a folder, relative to the root, after which it is named.
+    /// The system in a folder, relative to the root.
     fn read(workspace: &Workspace, folder: &str) -> Result<Self> {
-        let path = Self::file(workspace, folder);
-        let shown = workspace.display(&path).to_string();
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot use {shown}"))?;
+        Self::of_file(workspace, &Self::file(workspace, folder))
+    }
+
+    /// The system that a file describes, named after its folder.
+    fn of_file(workspace: &Workspace, path: &Path) -> Result<Self> {
+        let shown = workspace.display(path).to_string();
+        let text = fs::read_to_string(path).with_context(|| format!("cannot use {shown}"))?;
         let source = Source {
             path: &shown,
             text: &text,
@@ -103,12 +167,17 @@ impl System {
             let lines = diagnostics.iter().map(|one| one.line(source).to_string());
             anyhow!(lines.collect::<Vec<_>>().join("\n"))
         })?;
-        let Some(root) = outline.root else {
-            bail!("{shown} has no `root`; the crate of its root task is needed to build it");
-        };
+        if outline.root.is_none() && outline.programs.is_empty() {
+            bail!("{shown} names no program, so there is nothing to build");
+        }
         Ok(Self {
-            name: folder.rsplit('/').next().unwrap_or(folder).to_string(),
-            root,
+            name: path.parent().and_then(Path::file_name).map_or_else(
+                || "system".to_string(),
+                |name| name.to_string_lossy().into_owned(),
+            ),
+            project: None,
+            description: outline.root.is_none().then(|| path.to_path_buf()),
+            root: outline.root.unwrap_or_else(|| INITIALISER.to_string()),
             components: outline.programs,
             platforms: outline.platforms,
             dies: outline.fails_after,
@@ -190,6 +259,23 @@ mod tests {
         let (_folder, workspace) = repository("root = 'demo'");
         let system = System::load(&workspace, "demo").unwrap();
         assert!(system.complaint_about_death("first, last words").is_some());
+    }
+
+    #[test]
+    fn without_a_root_task_the_initialiser_is_it() {
+        let (_folder, workspace) = repository("component.client.program = 'client'");
+        let system = System::load(&workspace, "demo").unwrap();
+        assert_eq!(
+            system.crates().collect::<Vec<_>>(),
+            ["initialiser", "client"]
+        );
+        assert!(system.description.is_some());
+        let (_folder, workspace) = repository("component.client.priority = 1");
+        let error = System::load(&workspace, "demo").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "systems/demo/system.toml names no program, so there is nothing to build"
+        );
     }
 
     #[test]

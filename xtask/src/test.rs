@@ -25,7 +25,7 @@ use crate::platform::Platform;
 use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, bochs, setup, ui};
+use crate::{Outcome, Result, bochs, project, setup, ui};
 use plan::Scope;
 use progress::Progress;
 use screen::Screen;
@@ -34,7 +34,8 @@ use times::Times;
 
 /// The command `test`.
 pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
-    let everywhere = !arguments.host && arguments.platforms.is_empty();
+    let is_project = project::folder().is_some();
+    let everywhere = !arguments.host && arguments.platforms.is_empty() && !is_project;
     // Short unless a part is selected by name.
     let is_short = everywhere && !arguments.all && arguments.filter.is_none();
     let platforms = platforms(workspace, arguments, everywhere)?;
@@ -141,6 +142,9 @@ fn platforms(
 ) -> Result<Vec<Platform>> {
     let names = if everywhere {
         Platform::names(workspace)
+    } else if arguments.platforms.is_empty() && !arguments.host {
+        // That of a project.
+        vec!["pc99".to_string()]
     } else {
         arguments.platforms.clone()
     };

@@ -107,6 +107,11 @@ pub struct Component {
     /// Interrupts of devices that it does not drive.
     pub interrupts: Uses<String>,
 
+    /// The components whose use of time it may read.
+    pub watches: Vec<At<String>>,
+    /// The run ends when it ends, and its result is that of the run.
+    pub ends_run: Option<At<bool>>,
+
     /// What happens after a fault or a panic; it stops by default.
     pub on_fault: Option<At<FaultAction>>,
     /// What happens when its time is used up; it waits for its next replenishment by default.

@@ -5,8 +5,8 @@
 //! it before anything is built, and turns it into a [`System`] for each platform, from which a system can be
 //! set up and analysed. [`schema`] is for editors.
 //!
-//! The example systems of the repository have root tasks of their own, which set up what their descriptions
-//! say; the generic initialiser that consumes a [`System`] is the next step.
+//! The tool makes the table of the generic initialiser from a [`System`], which sets up the components, unless the
+//! description names a root task of its own.
 //!
 //! ```
 //! use system_description::{Platform, Size, Source, check};

@@ -172,6 +172,10 @@ pub struct Component {
     pub devices: Vec<DeviceUse>,
     /// The interrupts for which it waits, those of its devices included.
     pub interrupts: Vec<InterruptUse>,
+    /// The components whose use of time it may read; each has a context.
+    pub watches: Vec<ComponentId>,
+    /// Whether the run ends when it ends.
+    pub ends_run: bool,
     /// What happens after a fault.
     pub on_fault: FaultAction,
     /// What happens when its time is used up.

@@ -261,4 +261,6 @@ fn what_an_analysis_needs_is_resolved() {
     assert_eq!(costs, [Some(Duration::from_micros(150)), None]);
     let doctor = &system.components[4];
     assert_eq!(system[doctor.serves[0]].service, Some(ms(1)));
+    let watched: Vec<_> = doctor.watches.iter().map(|&id| &*system[id].name).collect();
+    assert_eq!((watched, doctor.ends_run), (vec!["control"], true));
 }

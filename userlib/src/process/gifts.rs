@@ -1,7 +1,7 @@
 //! Resources that a parent gives to a process, each under a name on the startup page.
 
 use super::{Process, parts};
-use crate::cap::{Attributes, CPtr, Capability, Frame, Untyped};
+use crate::cap::{Attributes, CPtr, Capability, Frame, SchedContext, SchedParameters, Untyped};
 use crate::environment::{PAGE, SharedPage, names};
 use crate::startup::RecordKind;
 use crate::{Environment, Error, Result};
@@ -114,17 +114,51 @@ impl Process {
         rights: Rights,
         attributes: Attributes,
     ) -> Result<usize> {
-        // The copy is in a slot of the arena, so that it is deleted with the process.
-        let slot = self.arena.allocator.allocate_slot()?;
-        slot.copy_from(environment.allocator.slot(frame), Rights::READ_WRITE)?;
+        self.map_all(environment, name, &[frame], rights, attributes)
+    }
+
+    /// Maps copies of frames of the smallest size at contiguous addresses, under a name; returns the first.
+    pub fn map_all(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        frames: &[Frame],
+        rights: Rights,
+        attributes: Attributes,
+    ) -> Result<usize> {
         let address = self.next_shared;
-        self.next_shared += PAGE;
-        let allocator = &mut self.arena.allocator;
-        let copy = Frame(CPtr(slot.index));
-        self.vspace
-            .map(allocator, copy, address, rights, attributes)?;
-        self.record(environment, name, RecordKind::Memory, address, PAGE)?;
+        for &frame in frames {
+            // The copy is in a slot of the arena, so that it is deleted with the process.
+            let slot = self.arena.allocator.allocate_slot()?;
+            slot.copy_from(environment.allocator.slot(frame), Rights::READ_WRITE)?;
+            let allocator = &mut self.arena.allocator;
+            let copy = Frame(CPtr(slot.index));
+            self.vspace
+                .map(allocator, copy, self.next_shared, rights, attributes)?;
+            self.next_shared += PAGE;
+        }
+        let bytes = frames.len() * PAGE;
+        self.record(environment, name, RecordKind::Memory, address, bytes)?;
         Ok(address)
+    }
+
+    /// Gives the scheduling context of another component, with its parameters, under the name of the component.
+    /// `index` is the component's word in the memory [`TIMES`](crate::startup::TIMES).
+    pub fn give_watched(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        context: SchedContext,
+        index: usize,
+        parameters: &SchedParameters,
+    ) -> Result {
+        let slot = self.next_slot;
+        let source = environment.allocator.slot(context);
+        self.cnode.slot(CPtr(slot)).copy_from(source, Rights::ALL)?;
+        self.next_slot += 1;
+        self.record(environment, name, RecordKind::Watched, slot, index)?;
+        let [budget, period] = [parameters.budget, parameters.period].map(|time| time.0 as usize);
+        self.record(environment, name, RecordKind::Time, budget, period)
     }
 
     /// Gives a number under a name.

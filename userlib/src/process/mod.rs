@@ -9,8 +9,10 @@
 
 mod gifts;
 mod parts;
+mod reset;
 mod shared_program;
 
+pub use reset::Complete;
 pub use shared_program::SharedProgram;
 
 use crate::allocator::Arena;
@@ -23,6 +25,7 @@ use crate::{Environment, Result, arch};
 use abi::{Rights, slots};
 use core::ops::Range;
 use parts::{IPC_BUFFER, Parts, STACK_TOP, STARTUP};
+use reset::Writable;
 
 /// Address of the first shared page in a process's address space.
 const SHARED: usize = 0x5100_0000;
@@ -44,6 +47,29 @@ impl ProcessSize {
     /// The stack of the first thread in the process's address space.
     pub const fn stack(&self) -> Range<usize> {
         STACK_TOP - self.stack_pages * PAGE..STACK_TOP
+    }
+}
+
+impl ProcessSize {
+    /// Enough for a program with a stack and `more` further pages that are mapped.
+    ///
+    /// # Errors
+    /// If the program is damaged.
+    pub fn of(program: &Program, stack_pages: usize, more: usize) -> Result<Self> {
+        /// Paging structures, the CNode, the thread, the IPC buffer and the startup page, with their alignment.
+        const OBJECTS: usize = 28;
+        let mut pages = stack_pages;
+        for segment in program.segments() {
+            pages += segment?.size.div_ceil(PAGE);
+        }
+        Ok(Self {
+            memory_bits: ((pages + OBJECTS) * PAGE)
+                .next_power_of_two()
+                .trailing_zeros() as usize,
+            slots: pages + more + 2 * OBJECTS,
+            stack_pages,
+            ..Self::default()
+        })
     }
 }
 
@@ -74,6 +100,7 @@ pub struct Process {
     next_slot: usize,
     next_shared: usize,
     entry: usize,
+    writable: Writable,
 }
 
 impl Process {
@@ -111,6 +138,7 @@ impl Process {
                 next_slot: slots::FIRST_DYNAMIC,
                 next_shared: SHARED,
                 entry: program.program.entry(),
+                writable: parts.writable,
             }),
             Err(error) => {
                 environment.allocator.reclaim(arena)?;
@@ -198,10 +226,17 @@ impl Process {
         Ok(context)
     }
 
+    /// Makes a scheduling context that outlives the process its own.
+    pub fn set_context(&mut self, context: SchedContext) -> Result {
+        context.bind(self.tcb)?;
+        self.sched_context = Some(context);
+        Ok(())
+    }
+
     /// The initial registers of the process, with which a timeout handler can also restart it. Its memory is
     /// not reset.
     pub fn initial_registers(&self) -> Registers {
-        arch::initial_registers(self.entry, STACK_TOP, IPC_BUFFER, [STARTUP, 0])
+        initial_registers(self.entry)
     }
 
     /// Starts the process.
@@ -213,4 +248,8 @@ impl Process {
     pub fn destroy(self, environment: &mut Environment) -> Result {
         environment.allocator.reclaim(self.arena)
     }
+}
+
+fn initial_registers(entry: usize) -> Registers {
+    arch::initial_registers(entry, STACK_TOP, IPC_BUFFER, [STARTUP, 0])
 }

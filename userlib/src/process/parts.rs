@@ -1,5 +1,6 @@
 //! Creation of a process: its objects, its address space, its program.
 
+use super::reset::Writable;
 use super::{ProcessSize, SharedProgram};
 use crate::allocator::{Allocator, Arena};
 use crate::cap::{Attributes, CNode, CPtr, Frame, FrameSize, Tcb, VSpace};
@@ -20,6 +21,7 @@ pub(super) struct Parts {
     pub(super) vspace: VSpace,
     pub(super) cnode: CNode,
     pub(super) startup_frame: Frame,
+    pub(super) writable: Writable,
 }
 
 impl Parts {
@@ -39,13 +41,15 @@ impl Parts {
         slot.mint_from(objects.slot(table), Rights::ALL, guard)?;
         let cnode = CNode(CPtr(slot.index));
 
-        load(environment, arena, vspace, program)?;
+        let mut writable = Writable::default();
+        load(environment, arena, vspace, program, &mut writable)?;
         let objects = &mut arena.allocator;
         for page in 1..=size.stack_pages {
             let address = STACK_TOP - page * PAGE;
-            map_new(objects, vspace, address, Rights::READ_WRITE)?;
+            writable.add(map_new(objects, vspace, address, Rights::READ_WRITE)?);
         }
         let ipc_buffer = map_new(objects, vspace, IPC_BUFFER, Rights::READ_WRITE)?;
+        writable.add(ipc_buffer);
 
         let startup_frame: Frame = objects.create()?;
         let empty = SlotRegion {
@@ -69,6 +73,7 @@ impl Parts {
             vspace,
             cnode,
             startup_frame,
+            writable,
         })
     }
 }
@@ -99,6 +104,7 @@ fn load(
     arena: &mut Arena,
     vspace: VSpace,
     program: &SharedProgram,
+    writable: &mut Writable,
 ) -> Result {
     program.map(environment, arena, vspace)?;
     for segment in program.program.segments() {
@@ -111,6 +117,9 @@ fn load(
         }
         for offset in (0..segment.size).step_by(PAGE) {
             let frame: Frame = arena.allocator.create()?;
+            if segment.rights == Rights::READ_WRITE {
+                writable.add(frame);
+            }
             let contents = segment.contents.get(offset..).unwrap_or(&[]);
             let contents = &contents[..contents.len().min(PAGE)];
             // New frames are zeroed.

@@ -54,6 +54,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ),
     ("modes", "\"4 ms\"", "\"5.4 ms\"", "display"),
     ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
+    ("restarts", "\"15 ms\"", "\"42 ms\"", "client"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
     ("turns", "75 ms", "150 ms", "third"),
 ];

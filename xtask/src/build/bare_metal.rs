@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cli::AbiOption;
@@ -34,6 +34,8 @@ pub(crate) struct BareMetal<'a> {
     /// Whether the kernel's indirect branches are compiled as retpolines, so that branch prediction cannot be
     /// trained.
     pub(crate) retpolines: bool,
+    /// The folder of the project whose crates are built, if they are not the repository's.
+    pub(crate) project: Option<&'a Path>,
 }
 
 impl BareMetal<'_> {
@@ -69,7 +71,7 @@ impl BareMetal<'_> {
         abi: &[AbiOption],
     ) {
         command
-            .current_dir(self.workspace.root())
+            .current_dir(self.project.unwrap_or(self.workspace.root()))
             .arg(format!("-Zbuild-std={}", Self::libraries(side)))
             .args(["-Zbuild-std-features=compiler-builtins-mem"])
             .args(["--target", self.target(side)])
@@ -93,9 +95,13 @@ impl BareMetal<'_> {
             features.extend(smp.then(|| "abi/smp".to_string()));
         }
         if let (Side::User, Some(devices)) = (side, &self.platform.user.devices) {
-            // Cargo enables it in userlib and in each of the other crates that has it.
-            command.args(["-p", "userlib"]);
-            features.push(format!("devices-{devices}"));
+            if self.project.is_some() {
+                features.push(format!("userlib/devices-{devices}"));
+            } else {
+                // Cargo enables it in userlib and in each of the other crates that has it.
+                command.args(["-p", "userlib"]);
+                features.push(format!("devices-{devices}"));
+            }
         }
         if !features.is_empty() {
             command.arg("--features").arg(features.join(","));

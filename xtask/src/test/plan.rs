@@ -9,6 +9,7 @@ use super::target::{Run, bochs};
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, TestArguments};
 use crate::platform::{Coverage, Platform};
+use crate::project;
 use crate::system::System;
 use crate::workspace::Workspace;
 
@@ -37,6 +38,8 @@ const SYSTEM: &str = "system";
 
 /// The example that is run on every platform, because new users try it first.
 const DEMO: &str = "demo";
+/// The platform on which a project outside of the repository is tested.
+const PROJECT_ON: &str = "pc99";
 /// Tests of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
@@ -201,6 +204,22 @@ pub(super) fn runs<'a>(
                 arguments.cores
             },
             ..part("boot_info")?
+        });
+    }
+    if let Some(folder) = project::folder() {
+        return Ok(vec![Run {
+            is_example: true,
+            ..run(System::of_project(workspace, &folder)?)
+        }]);
+    }
+    // A project outside of the repository.
+    let has_options = arguments.cores.are_several() || !arguments.abi.is_empty();
+    let sample = example(project::SAMPLE);
+    if (all || system && sample.contains(filter)) && platform.name == PROJECT_ON && !has_options {
+        let folder = project::sample(workspace)?;
+        runs.push(Run {
+            is_example: true,
+            ..run(System::of_project(workspace, &folder)?)
         });
     }
     if all || system {

@@ -5,28 +5,24 @@
 #![forbid(unsafe_code)]
 
 use demo_protocol::{Report, request, work};
-use userlib::cap::Endpoint;
-use userlib::time::Clock;
-use userlib::{Message, Startup};
+use userlib::Message;
 
 /// Iterations of work between two readings of the clock.
 const ROUNDS: usize = 20_000;
 
-userlib::entry!(main);
+userlib::component!(main);
 
-fn main(startup: &'static Startup) {
-    let server: Endpoint = startup.capability("server");
-    let report = Report(startup.shared("report"));
-    let clock = Clock::from_startup(startup);
-    let mut last = clock.now();
+fn main(given: Given) {
+    let report = Report(given.report);
+    let mut last = given.clock.now();
     loop {
         if report.attack() {
-            let answer = server.call(Message::empty(request::ENDLESS));
+            let answer = given.server.call(Message::empty(request::ENDLESS));
             report.count(answer.label());
         } else {
             work(ROUNDS);
         }
-        let now = clock.now();
+        let now = given.clock.now();
         report.blackout((now - last).0);
         last = now;
     }

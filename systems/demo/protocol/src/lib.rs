@@ -1,6 +1,6 @@
 //! The protocols of the demo's components.
 //!
-//! Requests to the server are messages. A component and the root task communicate through a shared page.
+//! Requests to the server are messages. A component and the screen communicate through a shared page.
 #![no_std]
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,19 +9,18 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 pub mod request {
     /// A small amount of work, given in word 0.
     pub const WORK: usize = 1;
-    /// Work without an end, which the server must survive.
+    /// Work without an end.
     pub const ENDLESS: usize = 2;
 }
 
-/// Labels of the server's replies.
+/// Labels of the server's replies. If the caller's budget is used up first, the supervisor replies with another
+/// one.
 pub mod answer {
     /// Done.
     pub const DONE: usize = 0;
-    /// Not done: the caller's budget was used up first.
-    pub const OUT_OF_TIME: usize = 1;
 }
 
-/// A page of words that the root task shares with a client or the hog.
+/// A page of words that the screen shares with a client or the hog.
 #[derive(Clone, Copy, Debug)]
 pub struct Report(pub &'static [AtomicUsize]);
 

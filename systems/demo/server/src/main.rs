@@ -5,15 +5,12 @@
 #![forbid(unsafe_code)]
 
 use demo_protocol::{answer, request, work};
-use userlib::server::serve;
-use userlib::{Message, Received, Startup};
+use userlib::{Message, Received};
 
-userlib::entry!(main);
+userlib::component!(main);
 
-fn main(startup: &'static Startup) {
-    let endpoint = startup.capability("endpoint");
-    let reply = startup.capability("reply");
-    serve(endpoint, reply, handle)
+fn main(given: Given) {
+    given.requests.serve(handle)
 }
 
 fn handle(received: Received) -> Message {

@@ -145,6 +145,8 @@ fn component<'f>(
         maps: Vec::new(),
         devices: Vec::new(),
         interrupts: Vec::new(),
+        watches: Vec::new(),
+        ends_run: one.ends_run.as_ref().is_some_and(|ends| **ends),
         on_fault: FaultAction::Stop,
         on_timeout: TimeoutAction::Wait,
         restarts: None,

@@ -31,7 +31,37 @@ pub(super) fn all(draft: &mut Draft, report: &mut Report) {
             let resolved = on_timeout(draft, id, action, report);
             draft.system.components[id.0].on_timeout = resolved;
         }
+        if let Some(ends) = source.ends_run.as_ref().filter(|ends| ***ends) {
+            supervised(draft, &ends.span, report);
+            let one = &draft.system[id];
+            if let FaultAction::Handler(_) = one.on_fault {
+                let message = format!("the end of `{}` goes to its handler", one.name);
+                let help = "remove `ends-run` or `on-fault`";
+                report.add(Diagnostic::error(Kind::Conflict, &ends.span, message).help(help));
+            }
+        }
+        watches(draft, id, report);
         restarts(draft, id, report);
+    }
+}
+
+/// Resolves the components whose time a component may read.
+fn watches(draft: &mut Draft, id: ComponentId, report: &mut Report) {
+    for (place, name) in draft.source(id).watches.iter().enumerate() {
+        let Some(other) = draft.component(name, report) else {
+            continue;
+        };
+        if draft.system[other].time.is_passive() {
+            let message = format!("`{}` is passive and has no time to read", **name);
+            let help = "name the components that call it";
+            report.add(Diagnostic::error(Kind::Conflict, &name.span, message).help(help));
+        }
+        let earlier = &draft.source(id).watches[..place];
+        if earlier.iter().any(|one| one.value == name.value) {
+            let message = format!("the name `{}` is used twice", **name);
+            report.add(Diagnostic::error(Kind::Duplicate, &name.span, message).help("remove it"));
+        }
+        draft.system.components[id.0].watches.push(other);
     }
 }
 

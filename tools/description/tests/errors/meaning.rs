@@ -474,4 +474,47 @@ pub(super) const CASES: &[Case] = &[
             "s:4:18: warning: `b` has criticality 1, below the 2 of its caller `a`; raise its criticality, or make it `passive = true`",
         )],
     ),
+    (
+        r#"root = "r"
+        [component.a]
+        slice = "1 ms"
+        priority = 1
+        ends-run = true"#,
+        &[(
+            Kind::Conflict,
+            "s:5:20: error: the supervisor would do this, and the own root task `r` is in its place; write `{ handler = \"COMPONENT.ENDPOINT\" }`, or remove `root`",
+        )],
+    ),
+    (
+        r#"[component.a]
+        slice = "1 ms"
+        calls = ["b"]
+        ends-run = true
+        on-fault.handler = "c"
+        watches = ["b", "c", "c", "d"]
+        [component.b]
+        passive = true
+        serves = ["e"]
+        [component.c]
+        slice = "1 ms"
+        serves = ["e"]"#,
+        &[
+            (
+                Kind::Conflict,
+                "s:4:20: error: the end of `a` goes to its handler; remove `ends-run` or `on-fault`",
+            ),
+            (
+                Kind::Conflict,
+                "s:6:20: error: `b` is passive and has no time to read; name the components that call it",
+            ),
+            (
+                Kind::Duplicate,
+                "s:6:30: error: the name `c` is used twice; remove it",
+            ),
+            (
+                Kind::UnknownName,
+                "s:6:35: error: there is no component `d`; there are `a`, `b`, `c`",
+            ),
+        ],
+    ),
 ];

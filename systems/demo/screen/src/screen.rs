@@ -14,6 +14,7 @@ const LOOKS_PER_LINE: usize = 2;
 /// The live display.
 pub struct Screen {
     looks: usize,
+    in_place: bool,
 }
 
 /// A share of the processor, in thousandths.
@@ -49,12 +50,23 @@ impl fmt::Display for Tenths {
 impl Screen {
     /// The display before the first output.
     pub fn new() -> Self {
-        Self { looks: 0 }
+        Self {
+            looks: 0,
+            in_place: TERMINAL,
+        }
+    }
+
+    /// The display of lines, between which the supervisor prints its reports.
+    pub fn with_reports() -> Self {
+        Self {
+            looks: 0,
+            in_place: false,
+        }
     }
 
     /// Shows the promised and received share of each component.
     pub fn show(&mut self, members: &Members) {
-        if TERMINAL {
+        if self.in_place {
             self.show_in_place(members);
         } else if self.looks.is_multiple_of(LOOKS_PER_LINE) {
             show_line(members);
@@ -72,7 +84,7 @@ impl Screen {
             let received = member.received(members.time());
             println!(
                 "  {:9} promised {}   received {}  {}\x1b[K",
-                member.plan.name,
+                member.name,
                 Share(member.promised()),
                 Share(received),
                 Bar(received)
@@ -87,7 +99,7 @@ fn show_line(members: &Members) {
         let received = Share(member.received(members.time()));
         print!(
             "   {} {} of {}",
-            member.plan.name,
+            member.name,
             received,
             Share(member.promised())
         );
@@ -111,9 +123,9 @@ pub fn introduce(members: &Members) {
     for member in members.iter() {
         println!(
             "  {:9} may use {:2} ms in every {:3} ms{}",
-            member.plan.name,
-            member.plan.budget.as_millis(),
-            member.plan.period.as_millis(),
+            member.name,
+            member.time.budget.as_millis(),
+            member.time.period.as_millis(),
             role(member, members)
         );
     }
@@ -140,10 +152,8 @@ pub fn announce_attack() {
     println!(
         "Now the hog asks the server for work without an end. The hog's budget pays for it; when"
     );
-    println!(
-        "that is used up, a timeout handler answers the hog with an error and starts the server"
-    );
-    println!("over, so that the clients need not wait until the hog has time again.");
+    println!("that is used up, the supervisor answers the hog with an error and starts the server");
+    println!("again, so that the clients need not wait until the hog has time again.");
     println!();
 }
 
@@ -154,7 +164,7 @@ pub fn summarise(members: &Members) {
     for member in members.iter() {
         println!(
             "  {:9}    {}    {}  {:18}      {}",
-            member.plan.name,
+            member.name,
             Share(member.promised()),
             Share(member.received(members.time())),
             member.overruns(),

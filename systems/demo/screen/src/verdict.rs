@@ -29,7 +29,7 @@ pub fn judge(members: &Members) -> bool {
 fn all_were_served(members: &Members) -> bool {
     for member in members.iter() {
         if member.report.done() == 0 {
-            println!("{} was never served.", member.plan.name);
+            println!("{} was never served.", member.name);
             return false;
         }
     }
@@ -43,7 +43,7 @@ fn all_were_served(members: &Members) -> bool {
 fn all_got_their_shares(members: &Members) -> bool {
     let received = |member: &Member| member.received(members.time());
     for member in members.iter() {
-        let (name, promised) = (member.plan.name, member.promised());
+        let (name, promised) = (member.name, member.promised());
         if received(member) > promised + TOLERANCE {
             println!("{name} got more than it was promised: budgets are not enforced.");
             return false;

@@ -1,0 +1,11 @@
+//! Waits for a signal, and ends.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+userlib::component!(main);
+
+fn main(given: Given) -> usize {
+    let signals = given.signals.wait();
+    if given.done.is_in(signals) { 7 } else { 1 }
+}

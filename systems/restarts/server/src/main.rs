@@ -1,0 +1,42 @@
+//! Counts its requests, and fails when it is asked to. A restart begins to count again.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+use core::hint::black_box;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::{Message, Received};
+
+/// The number of requests since the start; not zero, so that it is in the program's data.
+static COUNT: AtomicUsize = AtomicUsize::new(100);
+
+userlib::component!(main);
+
+fn main(given: Given) {
+    given.requests.serve(handle)
+}
+
+fn handle(received: Received) -> Message {
+    let wish = received.message.map_or(0, |message| message.label());
+    match wish {
+        0 => {}
+        1 => panic!("as the client wishes"),
+        2 => {
+            black_box(overflow(0));
+        }
+        _ => loop {
+            black_box(wish);
+        },
+    }
+    Message::new(0, &[COUNT.fetch_add(1, Relaxed)])
+}
+
+/// Overflows the stack.
+#[inline(never)]
+fn overflow(depth: usize) -> usize {
+    let frame = black_box([depth; 32]);
+    match frame[1] {
+        usize::MAX => 0,
+        _ => overflow(depth + 1) + black_box(&frame)[2],
+    }
+}

@@ -1,0 +1,97 @@
+//! The generic initialiser: the root task of every system whose description names no other one.
+//!
+//! It reads the table that the tool has made of the description, sets up the components, gives up all authority
+//! that it does not need any more, and remains as supervisor, which reports faults and starts components again.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+mod authority;
+mod member;
+mod objects;
+mod supervisor;
+
+use core::fmt::Display;
+use member::Member;
+use objects::Objects;
+use supervisor::Supervisor;
+use system_table::{FILE, MOST_COMPONENTS, Table};
+use userlib::time::Clock;
+use userlib::{BootInfo, Environment, println, tar};
+
+userlib::root!(main);
+
+fn main(boot: &'static BootInfo) -> usize {
+    let archive = userlib::components!();
+    let table = tar::find(archive, FILE).unwrap_or_default();
+    let table = match Table::parse(table) {
+        Ok(table) => table,
+        Err(damage) => return failed(&damage),
+    };
+    let mut environment = Environment::from_boot_info(boot);
+    match set_up(boot, archive, table, &mut environment) {
+        Ok(supervisor) => supervisor.run(&mut environment),
+        Err(problem) => failed(&problem),
+    }
+}
+
+fn failed(problem: &dyn Display) -> usize {
+    println!("initialiser: {problem}");
+    1
+}
+
+/// What could not be set up, and why.
+struct Problem<'a> {
+    /// The component, or a part of the initialiser.
+    what: &'a str,
+    error: userlib::Error,
+}
+
+impl Display for Problem<'_> {
+    fn fmt(&self, out: &mut core::fmt::Formatter) -> core::fmt::Result {
+        write!(out, "`{}` could not be set up: {:?}", self.what, self.error)
+    }
+}
+
+/// Names what was set up when an error occurred.
+trait During<T> {
+    fn during(self, what: &str) -> Result<T, Problem<'_>>;
+}
+
+impl<T> During<T> for userlib::Result<T> {
+    fn during(self, what: &str) -> Result<T, Problem<'_>> {
+        self.map_err(|error| Problem { what, error })
+    }
+}
+
+/// Creates everything, and starts the components at last.
+fn set_up(
+    boot: &'static BootInfo,
+    archive: &'static [u8],
+    table: Table<'static>,
+    environment: &mut Environment,
+) -> Result<Supervisor, Problem<'static>> {
+    const OWN: &str = "the initialiser";
+    environment.end_with_root_task("initialiser").during(OWN)?;
+    let clock = Clock::start(environment, boot).during("the clock")?;
+    let objects = Objects::create(boot, environment, &table)?;
+    let mut members = [const { None }; MOST_COMPONENTS];
+    for (index, (component, gifts)) in table.components().enumerate() {
+        let program = tar::find(archive, component.program).unwrap_or_default();
+        let member = Member::create(
+            environment,
+            &objects,
+            &clock,
+            index,
+            &component,
+            gifts,
+            program,
+        );
+        members[index] = Some(member.during(component.name)?);
+    }
+    authority::reduce(boot, environment, &table).during(OWN)?;
+    for (member, (component, _)) in members.iter().flatten().zip(table.components()) {
+        member.start().during(component.name)?;
+    }
+    Ok(Supervisor::new(table, objects, members, clock))
+}

@@ -1,0 +1,141 @@
+//! The objects that connect components, and those that outlive a restart.
+
+use crate::{During, Problem};
+use system_table::{MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, MOST_SHARED_PAGES, Table, Time};
+use userlib::abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
+use userlib::cap::{Endpoint, Frame, Notification, Reply, SchedContext, SchedParameters};
+use userlib::environment::SharedPage;
+use userlib::{BootInfo, CPtr, Capability, Environment, Microseconds, boot};
+
+/// All of them, by their indices in the table.
+pub struct Objects {
+    /// The endpoint that receives the faults that the supervisor handles, with the index of the component plus
+    /// one as badge.
+    pub faults: Endpoint,
+    /// The reply object for faults.
+    pub fault_reply: Reply,
+    /// The endpoints at which components serve.
+    pub endpoints: [Endpoint; MOST_ENDPOINTS],
+    /// What a component has that a restart does not change.
+    pub own: [Own; MOST_COMPONENTS],
+    /// The time that timeouts have reported, in a word for each component.
+    pub times: SharedPage,
+    frames: [Frame; MOST_SHARED_PAGES],
+    /// The first frame of each region, and of the one after the last.
+    regions: [u16; MOST_REGIONS + 1],
+}
+
+/// A component's objects that a restart does not change.
+#[derive(Clone, Copy)]
+pub struct Own {
+    /// Its context, or that which is lent to it.
+    pub context: SchedContext,
+    /// For the signals that it gets, and for the context that is lent to it.
+    pub notification: Notification,
+    /// For its callers.
+    pub reply: Reply,
+}
+
+impl Objects {
+    /// Creates all of them.
+    pub fn create(
+        boot: &BootInfo,
+        environment: &mut Environment,
+        table: &Table<'static>,
+    ) -> Result<Self, Problem<'static>> {
+        const WHAT: &str = "an endpoint, or shared memory";
+        let mut objects = Self {
+            faults: environment.allocator.create().during(WHAT)?,
+            fault_reply: environment.allocator.create().during(WHAT)?,
+            endpoints: [Endpoint::at(CPtr::NULL); MOST_ENDPOINTS],
+            own: [Own {
+                context: SchedContext::at(CPtr::NULL),
+                notification: Notification::at(CPtr::NULL),
+                reply: Reply::at(CPtr::NULL),
+            }; MOST_COMPONENTS],
+            times: environment.create_shared_page().during(WHAT)?,
+            frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
+            regions: [0; MOST_REGIONS + 1],
+        };
+        for (place, one) in objects.endpoints.iter_mut().zip(table.endpoints()) {
+            *place = endpoint(environment, &one).during(WHAT)?;
+        }
+        let mut next = 0;
+        for (index, region) in table.regions().enumerate() {
+            for _ in 0..region.pages {
+                objects.frames[next] = environment.allocator.create().during(WHAT)?;
+                next += 1;
+            }
+            objects.regions[index + 1] = next as u16;
+        }
+        for (index, (component, _)) in table.components().enumerate() {
+            let own = Own {
+                context: context(boot, environment, component.time, component.core, index)
+                    .during(component.name)?,
+                notification: environment.allocator.create().during(component.name)?,
+                reply: environment.allocator.create().during(component.name)?,
+            };
+            objects.own[index] = own;
+        }
+        Ok(objects)
+    }
+
+    /// The frames of a region.
+    pub fn region(&self, index: u16) -> &[Frame] {
+        let index = usize::from(index);
+        &self.frames[self.regions[index].into()..self.regions[index + 1].into()]
+    }
+}
+
+fn endpoint(
+    environment: &mut Environment,
+    one: &system_table::Endpoint,
+) -> userlib::Result<Endpoint> {
+    let endpoint: Endpoint = environment.allocator.create()?;
+    let flag = |set: bool, flag: usize| if set { flag } else { 0 };
+    let flags = flag(one.limit, LIMIT)
+        | flag(one.donation_required, DONATION_REQUIRED)
+        | flag(one.tell_budget, TELL_BUDGET);
+    if one.threshold != 0 || flags != 0 {
+        let slot = environment.allocator.slot(endpoint);
+        slot.set_endpoint_threshold(Microseconds(one.threshold), flags)?;
+    }
+    Ok(endpoint)
+}
+
+/// Creates a context on a core. The badge names the component in timeouts.
+fn context(
+    boot: &BootInfo,
+    environment: &mut Environment,
+    time: Time,
+    core: u32,
+    index: usize,
+) -> userlib::Result<SchedContext> {
+    let parameters = parameters(time).with_badge(badge(index));
+    let context = environment.allocator.create_sized(parameters.size_bits())?;
+    control(boot, core)?.configure(context, &parameters)?;
+    Ok(context)
+}
+
+/// The right to configure contexts of a core.
+pub fn control(boot: &BootInfo, core: u32) -> userlib::Result<userlib::cap::SchedControl> {
+    let control = boot::sched_controls(boot).nth(core as usize);
+    control.ok_or(userlib::Error::OutOfResources)
+}
+
+/// The badge by which the supervisor knows a component.
+pub const fn badge(index: usize) -> usize {
+    index + 1
+}
+
+/// The kernel's parameters of a context.
+pub fn parameters(time: Time) -> SchedParameters {
+    SchedParameters {
+        budget: Microseconds(time.budget),
+        period: Microseconds(time.period),
+        extra_refills: time.extra_refills as usize,
+        badge: 0,
+        sporadic: time.sporadic,
+        idling: time.idling,
+    }
+}

@@ -1,0 +1,217 @@
+//! The supervisor: reports the faults of components, and stops them or starts them again.
+
+use crate::member::Member;
+use crate::objects::{Objects, badge};
+use core::fmt::Display;
+use core::sync::atomic::Ordering::Relaxed;
+use system_table::{Action, Component, MOST_COMPONENTS, OnFault, OnTimeout, Table};
+use userlib::server::ABORTED;
+use userlib::time::Clock;
+use userlib::{Environment, Fault, Message, Microseconds, Outcome, PostMortem, println};
+
+/// The supervisor.
+pub struct Supervisor {
+    table: Table<'static>,
+    objects: Objects,
+    members: [Option<Member>; MOST_COMPONENTS],
+    restarts: [Restarts; MOST_COMPONENTS],
+    clock: Clock,
+}
+
+/// The restarts of a component since one of them.
+#[derive(Clone, Copy, Default)]
+struct Restarts {
+    since: Microseconds,
+    count: u32,
+}
+
+impl Restarts {
+    /// Whether one more is within the limit, and counts it.
+    fn count(&mut self, now: Microseconds, component: &Component) -> bool {
+        if self.count == 0 || now.0.saturating_sub(self.since.0) > component.restarts_within {
+            *self = Self {
+                since: now,
+                count: 0,
+            };
+        }
+        self.count += 1;
+        self.count <= component.most_restarts
+    }
+}
+
+impl Supervisor {
+    /// A supervisor of components that run.
+    pub fn new(
+        table: Table<'static>,
+        objects: Objects,
+        members: [Option<Member>; MOST_COMPONENTS],
+        clock: Clock,
+    ) -> Self {
+        Self {
+            table,
+            objects,
+            members,
+            restarts: [Restarts::default(); MOST_COMPONENTS],
+            clock,
+        }
+    }
+
+    /// Handles faults until a component ends the run; returns its result.
+    pub fn run(mut self, environment: &mut Environment) -> usize {
+        loop {
+            let received = self.objects.faults.recv(self.objects.fault_reply);
+            let index = received.badge.wrapping_sub(badge(0));
+            let Some((message, (component, _))) = received.message.zip(self.table.component(index))
+            else {
+                continue;
+            };
+            let fault = Fault::from_message(&message);
+            if let Fault::Timeout {
+                badge, consumed, ..
+            } = fault
+            {
+                self.account(badge, consumed);
+                self.timeout(environment, index, &component, badge);
+                continue;
+            }
+            let outcome = Outcome::from(fault);
+            if let Outcome::Exited(code) = outcome {
+                if component.ends_run {
+                    return code;
+                }
+                println!("supervisor: `{}` has ended with {code}", component.name);
+                self.stop(index);
+                continue;
+            }
+            let action = match component.on_fault {
+                OnFault::Supervisor { action } => action,
+                OnFault::Handler { .. } => Action::Stop,
+            };
+            match outcome {
+                Outcome::Faulted(fault) => {
+                    self.act(environment, index, &component, action, &"has failed");
+                    self.post_mortem(index, &component, fault);
+                }
+                _ => self.act(environment, index, &component, action, &"has panicked"),
+            }
+            if component.ends_run && action == Action::Stop {
+                return 1;
+            }
+        }
+    }
+
+    fn timeout(
+        &mut self,
+        environment: &mut Environment,
+        index: usize,
+        component: &Component,
+        context: usize,
+    ) {
+        let is_own = context == badge(index);
+        let is_passive = self.members[index].as_ref().is_some_and(Member::is_passive);
+        let OnTimeout::Supervisor { action } = component.on_timeout else {
+            return;
+        };
+        if is_own && is_passive {
+            // Not a caller's time, but that which is lent to it until it first waits: it continues with the next
+            // replenishment.
+            return self.go_on();
+        }
+        let caller = context
+            .checked_sub(badge(0))
+            .and_then(|index| self.table.component(index));
+        match caller.filter(|_| !is_own) {
+            Some((caller, _)) => {
+                let why = Spent(caller.name);
+                self.act(environment, index, component, action, &why);
+            }
+            None => self.act(
+                environment,
+                index,
+                component,
+                action,
+                &"has used up its time",
+            ),
+        }
+    }
+
+    /// Adds time that the kernel has reported, and does not report again.
+    fn account(&self, context: usize, consumed: Microseconds) {
+        let word = self.objects.times.words.get(context.wrapping_sub(badge(0)));
+        if let Some(word) = word {
+            word.fetch_add(consumed.0 as usize, Relaxed);
+        }
+    }
+
+    /// Lets a component continue after a timeout.
+    fn go_on(&self) {
+        self.objects.fault_reply.send(Message::empty(0));
+    }
+
+    /// Does with a component what the description says, and reports it.
+    fn act(
+        &mut self,
+        environment: &mut Environment,
+        index: usize,
+        component: &Component,
+        action: Action,
+        why: &dyn Display,
+    ) {
+        let name = component.name;
+        let again =
+            action == Action::Restart && self.restarts[index].count(self.clock.now(), component);
+        match action {
+            Action::Report => {
+                self.go_on();
+                return println!("supervisor: `{name}` {why}");
+            }
+            Action::Restart if again => {
+                self.answer_caller(index);
+                let member = self.members[index].as_ref();
+                if member.is_some_and(|member| member.restart(environment).is_ok()) {
+                    return println!("supervisor: `{name}` {why}; it starts again");
+                }
+            }
+            Action::Restart => println!("supervisor: `{name}` fails too often"),
+            Action::Stop => {}
+        }
+        self.stop(index);
+        println!("supervisor: `{name}` {why}; it stops");
+    }
+
+    /// Stops a component. Its caller gets an error.
+    fn stop(&self, index: usize) {
+        self.answer_caller(index);
+        if let Some(member) = &self.members[index] {
+            // A thread can always be suspended.
+            let _ = member.stop();
+        }
+    }
+
+    /// Gives the caller of a component an error, and thereby its time back.
+    fn answer_caller(&self, index: usize) {
+        self.objects.own[index].reply.send(Message::empty(ABORTED));
+    }
+
+    fn post_mortem(&self, index: usize, component: &Component, fault: Fault) {
+        let stack = match &self.members[index] {
+            Some(member) => member.size.stack(),
+            None => 0..0,
+        };
+        let post_mortem = PostMortem {
+            program: component.program,
+            fault,
+            stack,
+        };
+        println!("{post_mortem}");
+    }
+}
+
+/// A component has used up the time of a caller.
+struct Spent<'a>(&'a str);
+
+impl Display for Spent<'_> {
+    fn fmt(&self, out: &mut core::fmt::Formatter) -> core::fmt::Result {
+        write!(out, "has used up the time of `{}`", self.0)
+    }
+}

@@ -1,0 +1,215 @@
+//! What the description of a system gives a component, as types.
+//!
+//! The tool makes a struct `Given` for each program of a system that the generic initialiser sets up: its fields
+//! are what the description gives to the components of this program, and each has a type that can do no more
+//! than the capability. So a program that asks for something else does not compile. What only some of these
+//! components get is an `Option`. A program declares `userlib::component!(main)` and has `fn main(given: Given)`.
+//!
+//! This is the `Given` of the client in the tests of the tool ([`crate::given`] is in scope as in each of them):
+//!
+//! ```
+//! include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/given/example.rs"));
+//! # use userlib::Message;
+//! fn main_of_client(given: Given) {
+//!     let answer = given.server.call(Message::new(0, &[given.rate]));
+//!     given.report[0].store(answer.word(0), core::sync::atomic::Ordering::Relaxed);
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! It has no capability to another server:
+//!
+//! ```compile_fail,E0609
+//! include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/given/example.rs"));
+//! fn main_of_client(given: Given) {
+//!     given.disk.call(userlib::Message::empty(0));
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! It cannot receive from the endpoint that it may call:
+//!
+//! ```compile_fail,E0599
+//! include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/given/example.rs"));
+//! fn main_of_client(given: Given) {
+//!     given.server.receive();
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! And it cannot write memory that it may only read:
+//!
+//! ```compile_fail,E0599
+//! include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/given/example.rs"));
+//! fn main_of_client(given: Given) {
+//!     given.settings.get(0).unwrap().store(1, core::sync::atomic::Ordering::Relaxed);
+//! }
+//! # fn main() {}
+//! ```
+
+use crate::cap::{Endpoint, Notification, Reply};
+use crate::{Message, Received, Startup, server};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// The right to call an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Client(Endpoint);
+
+impl Client {
+    #[doc(hidden)]
+    pub fn find(startup: &Startup, name: &str) -> Option<Self> {
+        startup.find_capability(name).map(Self)
+    }
+
+    /// Sends and waits for the reply. A passive server runs on the caller's scheduling context.
+    #[inline(always)]
+    pub fn call(self, message: Message) -> Message {
+        self.0.call(message)
+    }
+
+    /// Sends, and waits until the message has been received.
+    #[inline(always)]
+    pub fn send(self, message: Message) {
+        self.0.send(message);
+    }
+
+    /// Sends if the server is waiting.
+    #[inline(always)]
+    pub fn nb_send(self, message: Message) {
+        self.0.nb_send(message);
+    }
+}
+
+/// The right to serve at an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Server {
+    endpoint: Endpoint,
+    reply: Reply,
+}
+
+impl Server {
+    #[doc(hidden)]
+    pub fn find(startup: &Startup, name: &str) -> Option<Self> {
+        Some(Self {
+            endpoint: startup.find_capability(name)?,
+            reply: startup.find_capability("reply")?,
+        })
+    }
+
+    /// Replies to calls for ever; see [`server::serve`].
+    pub fn serve(self, handler: impl FnMut(Received) -> Message) -> ! {
+        server::serve(self.endpoint, self.reply, handler)
+    }
+
+    /// Receives the next message.
+    #[inline(always)]
+    pub fn receive(self) -> Received {
+        self.endpoint.recv(self.reply)
+    }
+
+    /// Replies to the last call, and receives the next message.
+    #[inline(always)]
+    pub fn reply_and_receive(self, message: Message) -> Received {
+        self.endpoint.reply_recv(message, self.reply)
+    }
+
+    /// Replies to the last call.
+    #[inline(always)]
+    pub fn reply(self, message: Message) {
+        self.reply.send(message);
+    }
+}
+
+/// The right to signal another component.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal(Notification);
+
+impl Signal {
+    #[doc(hidden)]
+    pub fn find(startup: &Startup, name: &str) -> Option<Self> {
+        startup.find_capability(name).map(Self)
+    }
+
+    /// Signals it.
+    #[inline(always)]
+    pub fn signal(self) {
+        self.0.signal();
+    }
+}
+
+/// The right to wait for signals.
+#[derive(Clone, Copy, Debug)]
+pub struct Signals(Notification);
+
+impl Signals {
+    #[doc(hidden)]
+    pub fn find(startup: &Startup) -> Option<Self> {
+        startup.find_capability("notification").map(Self)
+    }
+
+    /// Waits until there is a signal; returns all that have come.
+    pub fn wait(self) -> usize {
+        self.0.wait()
+    }
+}
+
+/// One of the signals for which a component waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bit(u32);
+
+impl Bit {
+    #[doc(hidden)]
+    pub fn find(startup: &Startup, name: &str) -> Option<Self> {
+        startup.find_number(name).map(|bit| Self(bit as u32))
+    }
+
+    /// Whether it is among the signals that have come.
+    pub fn is_in(self, signals: usize) -> bool {
+        signals >> self.0 & 1 != 0
+    }
+}
+
+/// Shared memory that a component may only read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOnly(&'static [AtomicUsize]);
+
+impl ReadOnly {
+    #[doc(hidden)]
+    pub fn find(startup: &'static Startup, name: &str) -> Option<Self> {
+        startup.find_memory(name)?;
+        Some(Self(startup.shared(name)))
+    }
+
+    /// The number of its words.
+    #[allow(clippy::len_without_is_empty, reason = "memory is never empty")]
+    pub fn len(self) -> usize {
+        self.0.len()
+    }
+
+    /// The word at `index`, if there is one.
+    pub fn get(self, index: usize) -> Option<usize> {
+        let word = self.0.get(index)?;
+        Some(word.load(Ordering::Relaxed))
+    }
+}
+
+/// Makes `main` the main function of a component: `fn(Given)`, with the type [`Given`](crate::given) that the tool
+/// has made of the description.
+#[macro_export]
+macro_rules! component {
+    ($main:path) => {
+        include!(concat!(
+            env!("ESCAPEMENT_GIVEN"),
+            "/",
+            env!("CARGO_PKG_NAME"),
+            ".rs"
+        ));
+
+        const _: () = {
+            fn given(startup: &'static $crate::Startup) -> impl $crate::runtime::Termination {
+                $main(Given::find(startup))
+            }
+            $crate::entry!(given);
+        };
+    };
+}

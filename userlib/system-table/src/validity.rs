@@ -1,0 +1,125 @@
+//! What must hold in a table beside its form.
+
+use crate::{
+    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_RECORDS, MOST_SHARED_PAGES, OnFault,
+    OnTimeout, Table, Time,
+};
+
+/// The kernel's smallest budget.
+const SMALLEST: u64 = 20;
+/// A year, the longest period that every kernel takes.
+const LONGEST: u64 = 365 * 86_400 * 1_000_000;
+/// The most replenishments that a kernel on a 32-bit processor takes.
+const MOST_REFILLS: u32 = 32_765;
+/// The largest stack.
+const MOST_STACK_PAGES: u16 = 256;
+
+fn ensure(holds: bool, otherwise: &'static str) -> Result<(), Damage> {
+    if holds {
+        Ok(())
+    } else {
+        Err(Damage(otherwise))
+    }
+}
+
+pub(crate) fn check(table: &Table) -> Result<(), Damage> {
+    time(table.supervisor.time)?;
+    for one in table.endpoints() {
+        ensure(
+            one.threshold <= LONGEST,
+            "a threshold is longer than a year",
+        )?;
+    }
+    let mut pages = 0u64;
+    for one in table.regions() {
+        pages += u64::from(one.pages);
+        ensure(one.pages > 0, "shared memory has no page")?;
+    }
+    ensure(
+        pages <= MOST_SHARED_PAGES as u64,
+        "there is more shared memory than 2 MiB",
+    )?;
+    for (component, gifts) in table.components() {
+        one(table, &component, gifts)?;
+    }
+    Ok(())
+}
+
+fn time(time: Time) -> Result<(), Damage> {
+    ensure(
+        (SMALLEST..=LONGEST).contains(&time.budget)
+            && (time.budget..=LONGEST).contains(&time.period)
+            && time.extra_refills <= MOST_REFILLS,
+        "no context can have such a budget, period or number of replenishments",
+    )
+}
+
+fn is_name(name: &str) -> bool {
+    let good = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_');
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(good)
+}
+
+fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage> {
+    const NAME: &str = "a name is no name";
+    ensure(is_name(component.name) && is_name(component.program), NAME)?;
+    time(component.time)?;
+    ensure(
+        (1..=MOST_STACK_PAGES).contains(&component.stack_pages),
+        "a stack is larger than 1 MiB, or empty",
+    )?;
+    ensure(
+        component.criticality <= 7 && component.max_controlled_criticality <= 7,
+        "a criticality is above 7",
+    )?;
+    let endpoint = |endpoint: u16| {
+        ensure(
+            endpoint < table.endpoints.count,
+            "an endpoint does not exist",
+        )
+    };
+    if let OnFault::Handler { endpoint: id, .. } = component.on_fault {
+        endpoint(id)?;
+    }
+    if let OnTimeout::Handler { endpoint: id, .. } = component.on_timeout {
+        endpoint(id)?;
+    }
+    let other = |component: u16| {
+        ensure(
+            component < table.components.count,
+            "a component does not exist",
+        )
+    };
+    let mut records = 0;
+    for (place, gift) in gifts.iter().enumerate() {
+        ensure(is_name(gift.name()), NAME)?;
+        ensure(
+            !matches!(gift.name(), "reply" | "notification" | "times"),
+            "`reply`, `notification` and `times` are the initialiser's names; use others",
+        )?;
+        let same = |earlier: Gift| earlier.name() == gift.name();
+        ensure(
+            !gifts.iter().take(place).any(same),
+            "a component gets two things under the same name",
+        )?;
+        records += gift.records();
+        match gift {
+            Gift::Serve { endpoint: id, .. } | Gift::Call { endpoint: id, .. } => endpoint(id)?,
+            Gift::Signal {
+                receiver: id, bit, ..
+            } => {
+                other(id)?;
+                ensure(bit < 64, "a notification has no such bit")?;
+            }
+            Gift::Watch { component: id, .. } => other(id)?,
+            Gift::Memory { region, .. } => {
+                ensure(region < table.regions.count, "shared memory does not exist")?;
+            }
+            Gift::Wait { bit, .. } => ensure(bit < 64, "a notification has no such bit")?,
+            Gift::Number { .. } => {}
+        }
+    }
+    ensure(
+        records <= MOST_RECORDS,
+        "a component gets more than its startup page holds",
+    )
+}

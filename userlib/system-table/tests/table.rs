@@ -1,0 +1,215 @@
+//! Tables are read as they were written, and whatever else is read is refused or is a valid table.
+
+use proptest::prelude::*;
+use system_table::{
+    Action, Component, Damage, Endpoint, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Region,
+    Supervisor, Table, Time, TimeSource, write,
+};
+
+const TIME: Time = Time {
+    budget: 1_000,
+    period: 20_000,
+    extra_refills: 8,
+    sporadic: true,
+    idling: false,
+};
+
+const SUPERVISOR: Supervisor = Supervisor {
+    time: TIME,
+    priority: 255,
+    core: 0,
+};
+
+fn component(name: &str) -> Component<'_> {
+    Component {
+        name,
+        program: "program",
+        stack_pages: 4,
+        time: TIME,
+        time_source: TimeSource::Callers,
+        priority: 150,
+        max_controlled_priority: 0,
+        criticality: 1,
+        max_controlled_criticality: 0,
+        core: 0,
+        on_fault: OnFault::Supervisor {
+            action: Action::Restart,
+        },
+        on_timeout: OnTimeout::Handler {
+            endpoint: 0,
+            badge: 9,
+        },
+        most_restarts: 5,
+        restarts_within: 1_000_000,
+        ends_run: false,
+    }
+}
+
+const ENDPOINT: Endpoint = Endpoint {
+    threshold: 250,
+    limit: true,
+    donation_required: false,
+    tell_budget: false,
+};
+
+const GIFTS: [Gift; 4] = [
+    Gift::Serve {
+        name: "requests",
+        endpoint: 0,
+    },
+    Gift::Memory {
+        name: "report",
+        region: 0,
+        write: true,
+        execute: false,
+    },
+    Gift::Watch {
+        name: "other",
+        component: 1,
+        time: TIME,
+    },
+    Gift::Number {
+        name: "rate",
+        value: u64::MAX,
+    },
+];
+
+fn good() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let components = [(component("server"), &GIFTS[..]), (component("other"), &[])];
+    write(
+        &mut bytes,
+        &SUPERVISOR,
+        &[ENDPOINT],
+        &[Region { pages: 2 }],
+        &components,
+    );
+    bytes
+}
+
+#[test]
+fn a_table_is_read_as_it_was_written() {
+    let bytes = good();
+    let table = Table::parse(&bytes).unwrap();
+    assert_eq!(table.supervisor(), SUPERVISOR);
+    assert_eq!(table.endpoints().collect::<Vec<_>>(), [ENDPOINT]);
+    assert_eq!(table.regions().collect::<Vec<_>>(), [Region { pages: 2 }]);
+    let (server, gifts) = table.component(0).unwrap();
+    assert_eq!(server, component("server"));
+    assert_eq!(gifts.iter().collect::<Vec<_>>(), GIFTS);
+    assert_eq!(table.components().count(), 2);
+    assert!(table.component(2).is_none());
+}
+
+#[test]
+fn every_cut_is_refused() {
+    let bytes = good();
+    for end in 0..bytes.len() {
+        assert!(Table::parse(&bytes[..end]).is_err(), "{end}");
+    }
+    let longer = [&bytes[..], &[0]].concat();
+    let error = Table::parse(&longer).unwrap_err();
+    assert_eq!(error, Damage("something follows after its end"));
+}
+
+/// The complaint about a system with these endpoints, and a component that gets these.
+fn complaint(endpoints: &[Endpoint], one: Component, gifts: &[Gift]) -> &'static str {
+    let mut bytes = Vec::new();
+    write(&mut bytes, &SUPERVISOR, endpoints, &[], &[(one, gifts)]);
+    Table::parse(&bytes).unwrap_err().0
+}
+
+#[test]
+fn mistakes_have_words() {
+    let handled = component("one");
+    assert_eq!(complaint(&[], handled, &[]), "an endpoint does not exist");
+    let one = Component {
+        on_timeout: OnTimeout::Wait,
+        ..handled
+    };
+    let of = |gifts: &[Gift]| complaint(&[], one, gifts);
+    assert_eq!(of(&GIFTS[..1]), "an endpoint does not exist");
+    assert_eq!(of(&GIFTS[1..2]), "shared memory does not exist");
+    assert_eq!(of(&GIFTS[2..3]), "a component does not exist");
+    let twice = [GIFTS[3], GIFTS[3]];
+    assert_eq!(
+        of(&twice),
+        "a component gets two things under the same name"
+    );
+    let nameless = Component { name: "", ..one };
+    assert_eq!(complaint(&[], nameless, &[]), "a name is no name");
+    let long = "x".repeat(300);
+    let nameless = Component { name: &long, ..one };
+    assert!(!complaint(&[], nameless, &[]).is_empty());
+    let timeless = Component {
+        time: Time {
+            budget: 30_000,
+            ..TIME
+        },
+        ..one
+    };
+    let words = "no context can have such a budget, period or number of replenishments";
+    assert_eq!(complaint(&[], timeless, &[]), words);
+    let many: Vec<_> = (0..=MOST_COMPONENTS).map(|_| (one, &[][..])).collect();
+    let mut bytes = Vec::new();
+    write(&mut bytes, &SUPERVISOR, &[], &[], &many);
+    assert!(Table::parse(&bytes).is_err());
+}
+
+#[test]
+fn another_version_is_refused() {
+    let mut bytes = good();
+    bytes[4] += 1;
+    let error = Table::parse(&bytes).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the system's table cannot be used: it has the format of another version of the tool"
+    );
+}
+
+/// Uses every index of a table, as the initialiser does.
+fn walk(table: &Table) {
+    let (endpoints, regions) = (table.endpoints().count(), table.regions().count());
+    let components = table.components().count();
+    for (component, gifts) in table.components() {
+        assert!(component.time.budget <= component.time.period);
+        for gift in gifts.iter() {
+            match gift {
+                Gift::Serve { endpoint, .. } | Gift::Call { endpoint, .. } => {
+                    assert!(usize::from(endpoint) < endpoints);
+                }
+                Gift::Memory { region, .. } => assert!(usize::from(region) < regions),
+                Gift::Signal { receiver: id, .. } | Gift::Watch { component: id, .. } => {
+                    assert!(usize::from(id) < components);
+                }
+                Gift::Wait { .. } | Gift::Number { .. } => {}
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn garbage_is_refused_or_valid(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let headed = [&good()[..6], &bytes].concat();
+        for bytes in [&bytes, &headed] {
+            if let Ok(table) = Table::parse(bytes) {
+                walk(&table);
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_tables_are_refused_or_valid(
+        damage in proptest::collection::vec((0usize..1000, any::<u8>()), 1..4),
+    ) {
+        let mut bytes = good();
+        for (place, value) in damage {
+            let length = bytes.len();
+            bytes[place % length] = value;
+        }
+        if let Ok(table) = Table::parse(&bytes) {
+            walk(&table);
+        }
+    }
+}

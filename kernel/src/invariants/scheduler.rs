@@ -8,7 +8,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::{Heap, Linked, Ring};
 use crate::object::{Membership, Thread, ThreadState};
-use crate::sched::band;
+use crate::sched::{Core, band};
 use crate::token::Ptr;
 
 /// The queues of threads with the same core, domain, criticality and priority.
@@ -43,6 +43,24 @@ impl QueuePosition {
         }
     }
 
+    /// Whether both queues are empty, as most of a core's thousands are, and the bitmap says so.
+    #[inline(always)]
+    fn is_unused<A: Arch>(self, core: &Core<A>) -> bool {
+        let Self {
+            domain,
+            criticality,
+            priority,
+            ..
+        } = self;
+        !core.ready.is_occupied(domain, criticality, priority)
+            && core.ready.ring(domain, criticality, priority).is_empty()
+            && core
+                .release
+                .queue(domain, criticality, priority)
+                .first()
+                .is_none()
+    }
+
     /// The ready queue of this position.
     pub(super) fn ring<A: Arch>(self, kernel: &Kernel<A>) -> Ring<Thread<A>> {
         let ready = &kernel.core_of(self.core).ready;
@@ -66,6 +84,9 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
         let (mut highest, mut earliest) = (None, u64::MAX);
         for position in 0..CRITICALITIES * PRIORITIES {
             let position = QueuePosition::new(kernel, domain, position);
+            if position.is_unused(&kernel.core) {
+                continue;
+            }
             check_ready_queue(kernel, position, Reach::WHOLE)?;
             if let Some(thread) = position.ring(kernel).first() {
                 highest = highest.max(Some(kernel.rank(thread)));

@@ -122,12 +122,14 @@ impl<A: Arch> ReadyQueues<A> {
 
     /// The threads of one domain, criticality and priority.
     #[cfg(any(test, feature = "invariants"))]
+    #[inline(always)]
     pub fn ring(&self, domain: u8, criticality: u8, priority: u8) -> Ring<Thread<A>> {
         self.domains[domain as usize][criticality as usize].queues[priority as usize]
     }
 
     /// Whether the bitmap and the marks say that a thread is ready there.
     #[cfg(any(test, feature = "invariants"))]
+    #[inline(always)]
     pub fn is_occupied(&self, domain: u8, criticality: u8, priority: u8) -> bool {
         let queues = &self.domains[domain as usize];
         let marked = criticality == 0 || queues[0].occupied.is_marked(criticality.into());

@@ -181,6 +181,7 @@ impl<A: Arch> ReleaseQueues<A> {
 
     /// The threads of one domain, criticality and priority.
     #[cfg(any(test, feature = "invariants"))]
+    #[inline(always)]
     pub const fn queue(&self, domain: u8, criticality: u8, priority: u8) -> Heap<Thread<A>> {
         let queues = &self.domains[domain as usize].criticalities[criticality as usize];
         queues.queues[priority as usize]

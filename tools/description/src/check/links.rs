@@ -1,5 +1,7 @@
 //! Endpoints and calls, signals, and shared memory: the references between components.
 
+use std::collections::HashSet;
+
 use super::components::{name, number};
 use super::{Draft, time, unknown};
 use crate::file::{At, Either, Rights, Uses};
@@ -187,8 +189,15 @@ fn explicit_badges(draft: &Draft) -> Vec<Badge> {
 
 /// The next badge that nothing has at an endpoint.
 pub(super) fn free_badge(draft: &Draft, endpoint: EndpointId) -> u64 {
-    let used = |badge: u64| draft.badges(endpoint).any(|used| used == badge);
-    (1..).find(|badge| !used(*badge)).unwrap_or(u64::MAX)
+    first_free(draft.badges(endpoint))
+}
+
+/// The first badge that is not among those `taken`.
+fn first_free(taken: impl Iterator<Item = u64>) -> u64 {
+    let taken: HashSet<_> = taken.collect();
+    (1..)
+        .find(|badge| !taken.contains(badge))
+        .unwrap_or(u64::MAX)
 }
 
 impl Draft<'_> {
@@ -240,15 +249,8 @@ fn calls(draft: &mut Draft, caller: ComponentId, explicit: &[Badge], report: &mu
                 badge
             }
             _ => {
-                let reserved = |badge: u64| {
-                    explicit
-                        .iter()
-                        .any(|(to, used)| *used == badge && same_target(draft, to, id))
-                };
-                let used = |badge: u64| draft.badges(id).any(|used| used == badge);
-                (1..)
-                    .find(|badge| !used(*badge) && !reserved(*badge))
-                    .unwrap_or(u64::MAX)
+                let reserved = explicit.iter().filter(|(to, _)| same_target(draft, to, id));
+                first_free(draft.badges(id).chain(reserved.map(|(_, badge)| *badge)))
             }
         };
         let may_grant = grant.is_some_and(|grant| **grant);

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -76,32 +77,43 @@ pub(crate) fn create(workspace: &Workspace, path: &Path) -> Result<()> {
             workspace.root().display()
         );
     };
+    // Complete, or not at all.
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let context = || format!("cannot write {}", path.display());
+    fs::create_dir_all(parent).with_context(context)?;
+    let folder = tempfile::tempdir_in(parent).with_context(context)?;
+    let made = folder.path().join(name);
+    write(workspace, &made, name, checkout).with_context(context)?;
+    fs::rename(&made, path).with_context(context)
+}
+
+/// Writes the files of a project.
+fn write(workspace: &Workspace, folder: &Path, name: &str, checkout: &str) -> io::Result<()> {
     let write = |file: &str, text: &str| {
-        let file = path.join(file);
-        let folder = file.parent().unwrap_or(path);
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&file, text))
-            .with_context(|| format!("cannot write {}", file.display()))
+        let file = folder.join(file);
+        fs::create_dir_all(file.parent().unwrap_or(folder))?;
+        fs::write(&file, text)
     };
     for (file, text) in FILES {
-        write(
-            file,
-            &text.replace("CHECKOUT", checkout).replace("NAME", name),
-        )?;
+        // The path of a checkout can contain any text, a name cannot contain `@`.
+        let text = text.replace("@NAME@", name).replace("@CHECKOUT@", checkout);
+        write(file, &text)?;
     }
     for component in ["client", "server"] {
-        let text = COMPONENT.replace("COMPONENT", component);
+        let text = COMPONENT.replace("@COMPONENT@", component);
         write(&format!("{component}/Cargo.toml"), &text)?;
     }
     // The same versions of everything; cargo removes what the project does not use.
-    let lock = workspace.path("Cargo.lock");
-    fs::copy(&lock, path.join("Cargo.lock"))
-        .with_context(|| format!("cannot copy {}", workspace.display(&lock)))?;
+    fs::copy(workspace.path("Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
 }
 
-/// A project for the tests, made anew.
+/// A project for the tests, made anew, while no other run builds it.
 pub(crate) fn sample(workspace: &Workspace) -> Result<PathBuf> {
+    let _lock = workspace.lock()?;
     let path = workspace.target().join("project").join(SAMPLE);
     if path.exists() {
         fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
@@ -125,11 +137,10 @@ mod tests {
         create(&workspace, &path).unwrap();
         for (file, _) in FILES {
             let text = fs::read_to_string(path.join(file)).unwrap();
-            assert!(
-                !text.contains("CHECKOUT") && !text.contains("NAME"),
-                "{file}"
-            );
+            assert!(!text.contains('@'), "{file}");
         }
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "only the project is left");
         let error = create(&workspace, &path).unwrap_err().to_string();
         assert!(
             error.ends_with("hello exists already; choose another path"),
@@ -140,5 +151,16 @@ mod tests {
             error.to_string().contains("has no name for a project"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_path_may_contain_what_a_template_replaces() {
+        let workspace = Workspace::find().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let checkout = "checkouts/NAME@NAME@";
+        write(&workspace, folder.path(), "hello", checkout).unwrap();
+        let text = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
+        let userlib = format!("{checkout}/userlib");
+        assert!(text.contains(&userlib), "{text}");
     }
 }

@@ -4,7 +4,7 @@ use super::links::{place_of, target};
 use super::{Draft, time};
 use crate::file::{self, At};
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{ComponentId, EndpointId};
+use crate::system::{ComponentId, EndpointId, TimeoutAction};
 
 /// Checks the graph of calls.
 pub(super) fn all(draft: &Draft, report: &mut Report) {
@@ -202,6 +202,19 @@ fn threshold(draft: &Draft, id: EndpointId, report: &mut Report) {
     if !server.time.is_passive() {
         lends_nothing(&server.name, &threshold.span, &mut bad);
         return;
+    }
+    // At a limit, the context returns to the caller: the server has none with which it could continue.
+    let continues = matches!(
+        server.on_timeout,
+        TimeoutAction::Wait | TimeoutAction::Report
+    );
+    if file.limit && continues && draft.file.root.is_none() {
+        let message = format!(
+            "the limit of `{name}` ends a request, and after that `{}` would never receive again",
+            server.name
+        );
+        let help = "add `on-timeout = \"restart\"`, `\"stop\"` or a handler".to_string();
+        bad(&place.span, message, help);
     }
     // The guarantee of a threshold: docs/src/concepts/thresholds.md.
     if let Some(cost) = &file.cost

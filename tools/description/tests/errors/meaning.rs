@@ -314,6 +314,7 @@ pub(super) const CASES: &[Case] = &[
         passive = true
         serves.e = { threshold = "2 ms", limit = true }
         calls = ["c.f", "c.g"]
+        on-timeout = "restart"
         [component.c]
         passive = true
         serves.f = {}
@@ -326,6 +327,10 @@ pub(super) const CASES: &[Case] = &[
             (
                 Kind::LimitNesting,
                 "s:7:25: error: the limit 3 ms of `c.g` exceeds the 2 ms under which `b` runs; give it `limit = true` and a threshold of at most 2 ms",
+            ),
+            (
+                Kind::BadThreshold,
+                r#"s:12:16: error: the limit of `c.g` ends a request, and after that `c` would never receive again; add `on-timeout = "restart"`, `"stop"` or a handler"#,
             ),
         ],
     ),

@@ -172,9 +172,9 @@ impl TestSystem {
         let Some(thread) = kernel.core.current else {
             return Ok(());
         };
-        let who = self.machine.running();
+        let running = self.machine.running();
         let Some(context) = kernel[thread].sched_context else {
-            return Err(format!("{who} runs without time at {now}"));
+            return Err(format!("{running} runs without time at {now}"));
         };
         let head = kernel[context].replenishments().next();
         let used = kernel.core.consumed.0 + now - kernel.core.now.0;
@@ -182,7 +182,7 @@ impl TestSystem {
         let context = format!("{used} is used of {head:?}");
         funded
             .then_some(())
-            .ok_or_else(|| format!("{who} runs at {now}: {context}"))
+            .ok_or_else(|| format!("{running} runs at {now}: {context}"))
     }
 
     /// No context supplied more than its budget allows.

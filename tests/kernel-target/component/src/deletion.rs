@@ -72,13 +72,13 @@ impl Region {
 /// A thread that waits for a notification, and a thread below that notes `x` when the first one faults. That
 /// happens only if the notification is deleted.
 fn mourner(test: &mut Test, notification: Notification) -> Outcome {
-    let nobody: Endpoint = test.create()?;
-    let thread = test.thread_with(ABOVE, Some(SLICE), nobody, move || {
+    let unhandled: Endpoint = test.create()?;
+    let thread = test.thread_with(ABOVE, Some(SLICE), unhandled, move || {
         notification.wait();
     })?;
     thread.start()?;
     test.spawn(BELOW, move || {
-        let message = nobody.wait().message.unwrap_or(Message::empty(0));
+        let message = unhandled.wait().message.unwrap_or(Message::empty(0));
         if let Fault::Capability { .. } = Fault::from_message(&message) {
             note('x');
         }
@@ -526,19 +526,19 @@ fn deletion_of_a_running_context(test: &mut Test) -> Outcome {
 
 fn deletion_in_any_order(test: &mut Test) -> Outcome {
     let mut random = crate::support::Random::new(0x00de_1e7e);
-    let nobody: Endpoint = test.create()?;
+    let unhandled: Endpoint = test.create()?;
     for _ in 0..40 {
         let endpoint: Endpoint = test.create()?;
         let reply: Reply = test.create()?;
         let notification: Notification = test.create()?;
-        let server = test.spawn_passive_with(BELOW, nobody, move || {
+        let server = test.spawn_passive_with(BELOW, unhandled, move || {
             endpoint.recv(reply);
             loop {
                 endpoint.reply_recv(Message::empty(0), reply);
             }
         })?;
         server.tcb.bind_notification(notification)?;
-        let client = test.thread_with(ABOVE, Some(SLICE), nobody, move || {
+        let client = test.thread_with(ABOVE, Some(SLICE), unhandled, move || {
             loop {
                 endpoint.call(Message::empty(0));
             }

@@ -48,7 +48,7 @@ fn chain<const SERVERS: usize>(test: &mut Test) -> Outcome<Chain<SERVERS>> {
     }
     let mut servers = [nothing; SERVERS];
     // A server with a deleted reply object faults when it answers; no thread receives that fault.
-    let nobody: Endpoint = test.create()?;
+    let unhandled: Endpoint = test.create()?;
     for index in 0..SERVERS {
         let (endpoint, reply) = (endpoints[index], replies[index]);
         let next = endpoints.get(index + 1).copied();
@@ -56,7 +56,7 @@ fn chain<const SERVERS: usize>(test: &mut Test) -> Outcome<Chain<SERVERS>> {
         // The last server has a lower priority than the test, so that the chain can be inspected before it
         // answers.
         let priority = if next.is_some() { ABOVE } else { BELOW };
-        servers[index] = test.spawn_passive_with(priority, nobody, move || {
+        servers[index] = test.spawn_passive_with(priority, unhandled, move || {
             endpoint.recv(reply);
             loop {
                 if let Some(next) = next {

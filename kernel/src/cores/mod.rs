@@ -162,9 +162,3 @@ impl<A: Arch> Kernels<A> {
         self.count.load(Ordering::Relaxed)
     }
 }
-
-impl<A: Arch> Default for Kernels<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}

@@ -275,9 +275,3 @@ impl<A: Arch> Endpoint<A> {
         self.queue = self.queue & !CORE_MASK | core_bits(core);
     }
 }
-
-impl<A: Arch> Default for Endpoint<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}

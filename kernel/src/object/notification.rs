@@ -44,9 +44,3 @@ impl<A: Arch> Notification<A> {
         }
     }
 }
-
-impl<A: Arch> Default for Notification<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}

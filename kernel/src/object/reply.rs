@@ -87,9 +87,3 @@ impl<A: Arch> Reply<A> {
     /// Offset of the word with the thread and the owning core.
     pub const USER: usize = core::mem::offset_of!(Self, user);
 }
-
-impl<A: Arch> Default for Reply<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}

@@ -145,12 +145,7 @@ impl<A: Arch> Scheduler<A> {
 
     /// Whether another core waits for the entry lock, which this core holds exclusively.
     pub(crate) fn is_contended(&self) -> bool {
-        self.entry_lock.is_exclusive()
-            && self
-                .entry_lock
-                .kernels
-                .entry_lock
-                .is_contended(self.core.id)
+        self.entry_lock.is_exclusive() && self.entry_lock.kernels.entry_lock.is_contended()
     }
 
     /// The state of a core: this one or, in exclusive mode or between entries, another.

@@ -3,16 +3,14 @@
 use core::cell::UnsafeCell;
 
 #[cfg(feature = "smp")]
-use crate::config::CORES;
-#[cfg(feature = "smp")]
-use crate::sync::{Lock, Ticket};
+use crate::sync::{Ticket, spin_loop};
 
 /// The implementation of a `defmt::Logger`, except for the channel; see [`log_to!`](crate::log_to).
 pub struct Frames {
     encoder: UnsafeCell<defmt::Encoder>,
     send: fn(&[u8]),
     #[cfg(feature = "smp")]
-    lock: Ticket<CORES>,
+    lock: Ticket,
 }
 
 // SAFETY: the kernel is not interrupted, so that frames of a core do not overlap. With several cores, only
@@ -32,11 +30,9 @@ impl Frames {
 
     /// Begins a frame, after any frame of another core has ended.
     pub fn acquire(&self) {
-        // SAFETY: this core is not within a frame. A ticket lock ignores the core's number.
+        // This core is not within a frame.
         #[cfg(feature = "smp")]
-        unsafe {
-            self.lock.acquire(0);
-        }
+        self.lock.acquire(spin_loop);
         // SAFETY: no other code uses the encoder now.
         unsafe { (*self.encoder.get()).start_frame(self.send) }
     }
@@ -60,7 +56,7 @@ impl Frames {
         // SAFETY: this core has held the lock since it began the frame.
         #[cfg(feature = "smp")]
         unsafe {
-            self.lock.release(0);
+            self.lock.release();
         }
     }
 }

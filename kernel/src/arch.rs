@@ -35,7 +35,6 @@ pub enum Interrupt {
     /// An interrupt line for users.
     Line(Irq),
     /// An IPI: another core has remotely modified this core.
-    #[cfg(feature = "smp")]
     Core,
     /// A spurious interrupt: there is nothing to handle.
     Spurious,
@@ -81,7 +80,6 @@ pub trait UserContext: Sized {
     fn complete_system_call(&mut self);
 
     /// The thread continues at `address`; the restart address stays. Undoes [`UserContext::restart`].
-    #[cfg(feature = "smp")]
     fn set_next_pc(&mut self, address: usize);
 
     /// The thread continues exactly at [`abi::registers::PC`], which a user may have written: the next
@@ -185,8 +183,46 @@ pub enum Exit {
     Failure,
 }
 
+/// What an architecture of a kernel for several cores has. A kernel for one core requires nothing.
+#[cfg(feature = "smp")]
+pub trait Multicore: Sized {
+    /// A remote call of the architecture: an operation that one core requests of another.
+    type Remote: Copy;
+
+    /// Sends an IPI: another core enters the kernel soon, with
+    /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
+    fn interrupt_core(&mut self, core: usize);
+
+    /// Carries out a remote call for the core in exclusive mode, which waits for it.
+    fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote)
+    where
+        Self: Arch;
+
+    /// Called repeatedly while this core waits for another.
+    fn wait_for(_core: usize) {
+        crate::sync::spin_loop();
+    }
+
+    /// Whether this core's registers hold state of a thread that its context does not.
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool
+    where
+        Self: Arch;
+
+    /// Another core reads or changes the context of a thread: write back what this core's registers hold of
+    /// it, so far as that can be read or set by methods of the thread.
+    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>)
+    where
+        Self: Arch,
+    {
+        Self::release_thread(kernel, thread);
+    }
+}
+
+#[cfg(not(feature = "smp"))]
+pub use Sized as Multicore;
+
 /// An architecture, together with the platform it runs on.
-pub trait Arch: Sized + 'static {
+pub trait Arch: Multicore + 'static {
     /// Saved registers of a thread.
     type Context: UserContext;
     /// Capabilities of the architecture.
@@ -224,10 +260,6 @@ pub trait Arch: Sized + 'static {
 
     // ---- interrupts
 
-    /// Sends an IPI: another core enters the kernel soon, with
-    /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
-    #[cfg(feature = "smp")]
-    fn interrupt_core(&mut self, core: usize);
     /// Whether an interrupt is pending: called at preemption points.
     fn interrupt_pending(&mut self) -> bool;
     /// Masks or unmasks a line.
@@ -258,34 +290,11 @@ pub trait Arch: Sized + 'static {
     /// storage, floating point. Called once at the end of each kernel entry in which the current thread, or
     /// its address space or registers, changed.
     fn switch_to(kernel: &mut Scheduler<Self>, next: Option<Ptr<Thread<Self>>>);
-    /// Another core reads or changes the context of a thread: write back what this core's registers hold of
-    /// it, so far as that can be read or set by methods of the thread.
-    #[cfg(feature = "smp")]
-    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
-        Self::release_thread(kernel, thread);
-    }
     /// The thread is being deleted, or moves to another core: write back everything that this core's
     /// registers hold of it and forget it.
     fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
     /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
     fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
-
-    // ---- cores
-
-    /// A remote call of the architecture: an operation that one core requests of another.
-    #[cfg(feature = "smp")]
-    type Remote: Copy;
-    /// Carries out a remote call for the core in exclusive mode, which waits for it.
-    #[cfg(feature = "smp")]
-    fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote);
-    /// Called repeatedly while this core waits for another.
-    #[cfg(feature = "smp")]
-    fn wait_for(_core: usize) {
-        crate::sync::spin_loop();
-    }
-    /// Whether this core's registers hold state of a thread that its context does not.
-    #[cfg(feature = "smp")]
-    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool;
 
     // ---- breakpoints: only used in builds with the option `hwdebug`
 

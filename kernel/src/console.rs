@@ -4,12 +4,10 @@ use core::fmt::{self, Write};
 use core::marker::PhantomData;
 
 use crate::arch::Arch;
-#[cfg(feature = "smp")]
-use crate::sync::{Ticket, spin_loop};
+use crate::cores::OutputLock;
 
 /// Held by the core that prints a line.
-#[cfg(feature = "smp")]
-static LINE: Ticket = Ticket::new();
+static LINE: OutputLock = OutputLock::new();
 
 /// The console of a platform.
 pub struct Console<A: Arch>(PhantomData<A>);
@@ -37,14 +35,10 @@ impl<A: Arch> Write for Console<A> {
 pub(crate) fn debug_line<A: Arch>(text: fmt::Arguments<'_>) {
     if cfg!(feature = "debug") {
         // Interrupts are disabled in the kernel, so that this core does not hold the lock.
-        #[cfg(feature = "smp")]
-        LINE.acquire(spin_loop);
+        LINE.acquire();
         // A console cannot fail, and an error could not be reported.
         let _ = writeln!(Console::<A>::new(), "{text}");
         // SAFETY: this core has the lock.
-        #[cfg(feature = "smp")]
-        unsafe {
-            LINE.release();
-        }
+        unsafe { LINE.release() };
     }
 }

@@ -1,11 +1,13 @@
-//! Several cores: the state of secondary cores, and remote calls.
+//! Several cores: the state of secondary cores, and what the kernel requires.
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use kernel::arch::PhysAddr;
-use kernel::sched::CORES;
+use kernel::arch::{Multicore, PhysAddr};
+use kernel::object::Thread;
+use kernel::sched::{CORES, Scheduler};
 use kernel::time::Clock;
+use kernel::token::Ptr;
 
 use crate::apic::{LocalApic, Message};
 use crate::core_local::CoreLocal;
@@ -15,7 +17,7 @@ use crate::lines::Lines;
 use crate::paging::KernelSpace;
 use crate::ports::IssuedPorts;
 use crate::shared::Shared;
-use crate::space::Asids;
+use crate::space::{self, Asids, Remote};
 use crate::timer::Timer;
 use crate::trap::vectors;
 use crate::{Platform, X86_64, debug, trap};
@@ -31,17 +33,6 @@ pub(crate) fn introduce(core: usize, identifier: u32) {
 /// The identifier of a core's local APIC.
 pub(crate) fn identifier(core: usize) -> u32 {
     IDENTIFIERS[core].load(Ordering::Relaxed)
-}
-
-/// A remote call.
-#[derive(Clone, Copy, Debug)]
-pub enum Remote {
-    /// Invalidate the TLB entries of a page of the address space with this root.
-    ForgetPage(PhysAddr, usize),
-    /// Invalidate all TLB entries of it.
-    ForgetAll(PhysAddr),
-    /// Switch away from it.
-    Leave(PhysAddr),
 }
 
 /// The state that secondary cores share with the boot core.
@@ -135,9 +126,21 @@ impl<P: Platform> X86_64<P> {
     pub fn local_apic(&mut self) -> &mut LocalApic {
         &mut self.local_apic
     }
+}
 
-    pub(crate) fn interrupt(&mut self, core: usize) {
+impl<P: Platform> Multicore for X86_64<P> {
+    type Remote = Remote;
+
+    fn interrupt_core(&mut self, core: usize) {
         let message = Message::Interrupt(vectors::CORE as u8);
         self.local_apic.send(message, identifier(core));
+    }
+
+    fn perform(kernel: &mut Scheduler<Self>, remote: Remote) {
+        space::perform(kernel, remote);
+    }
+
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
+        self.bases_of == Some(thread) || self.fpu.owner() == Some(thread)
     }
 }

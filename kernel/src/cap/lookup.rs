@@ -143,8 +143,7 @@ pub fn lookup_cap<A: Arch>(
 ///
 /// # Errors
 /// As for [`lookup_cap`].
-#[cfg(feature = "smp")]
-pub(crate) fn lookup_near<A: Arch>(
+pub fn lookup_near<A: Arch>(
     capabilities: &Capabilities<A>,
     root: Cap<A>,
     address: usize,

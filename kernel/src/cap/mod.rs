@@ -13,10 +13,8 @@ pub use derivation::{
 pub(crate) use derivation::{derive, insert_packed_child, insert_root};
 pub use kind::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
 pub use layout::Packing;
-#[cfg(feature = "smp")]
-pub(crate) use lookup::lookup_near;
 pub(crate) use lookup::{LEVEL, lookup_quickly, only_level};
-pub use lookup::{lookup_cap, lookup_slot, resolve};
+pub use lookup::{lookup_cap, lookup_near, lookup_slot, resolve};
 
 use core::cell::Cell;
 use core::ops::{Index, IndexMut};

@@ -28,7 +28,7 @@ const _: () = assert!(CORE_MASK < 1 << abi::sizes::TCB_BITS);
 
 /// A core number at its position in the word.
 #[inline(always)]
-pub(crate) const fn core_bits(core: u8) -> usize {
+pub const fn core_bits(core: u8) -> usize {
     (core as usize) << CORE_SHIFT & CORE_MASK
 }
 

@@ -4,6 +4,7 @@ use super::Decision;
 use super::Scheduler;
 use crate::arch::Arch;
 use crate::collections::Linked;
+use crate::config::CORES;
 use crate::object::{Membership, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -98,7 +99,7 @@ impl<A: Arch> Scheduler<A> {
         }
         owner.leave_scheduler(thread);
         change(owner);
-        if schedulable && (!cfg!(feature = "smp") || owner.has_budget(thread)) {
+        if schedulable && (CORES == 1 || owner.has_budget(thread)) {
             owner.ready_front(thread);
         } else if owner.core.current == Some(thread) && membership == Membership::None {
             // It runs on another core, and its budget was found to be used up: its slice ends there.

@@ -159,14 +159,6 @@ impl<A: Arch> Scheduler<A> {
         }
     }
 
-    /// Other cores may have changed the budget of the current context and the release queues: computes the
-    /// budget check threshold again, and makes the end of this entry program the timer again.
-    #[cfg(feature = "smp")]
-    pub(crate) fn recompute_deadlines(&mut self) {
-        self.core.check_threshold = self.check_threshold(&self.budget());
-        self.core.timer_deadline = TimerDeadline::NONE;
-    }
-
     /// Whether the timer deadline is the right one: for invariant checks.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn is_timer_deadline_right(&self) -> bool {

@@ -82,7 +82,7 @@ impl<A: Arch> Local<'_, A> {
     #[inline(always)]
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         let is_local = |kernel: &mut Kernel<A>| kernel.is_interrupt_local(interrupt);
-        if cfg!(feature = "smp") && !self.make_exclusive_unless(is_local) {
+        if !self.make_exclusive_unless(is_local) {
             // After remote modifications, the interrupt still has to be handled.
             self.apply_remote_changes();
             while !self.make_exclusive_unless(is_local) {
@@ -238,9 +238,7 @@ impl<A: Arch> Kernel<A> {
             // Due threads are found at kernel exit. The timer must be programmed again.
             Interrupt::Timer => self.core.reprogram = true,
             Interrupt::Line(irq) => self.deliver_interrupt(irq),
-            #[cfg(feature = "smp")]
-            Interrupt::Core => {}
-            Interrupt::Spurious => {}
+            Interrupt::Core | Interrupt::Spurious => {}
         }
         self.leave();
     }

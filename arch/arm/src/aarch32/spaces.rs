@@ -24,7 +24,6 @@ use super::table::{Directory, Entries};
 use super::{Aarch32, Words32, descriptor};
 use crate::cap::Format;
 use crate::spaces::AddressSpaces;
-#[cfg(feature = "smp")]
 use crate::spaces::Remote;
 
 /// An entry of a pool: the address of a directory, with the hardware ASID in its low bits, which are zero
@@ -384,7 +383,6 @@ impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
         }
     }
 
-    #[cfg(feature = "smp")]
     fn concerns(&self, remote: Remote<Words32>) -> bool {
         match remote {
             Remote::LeaveSpace(asid, root) => self.current() == Some((asid, root)),
@@ -392,7 +390,6 @@ impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
         }
     }
 
-    #[cfg(feature = "smp")]
     fn perform(&mut self, remote: Remote<Words32>) {
         if self.concerns(remote) {
             self.leave();

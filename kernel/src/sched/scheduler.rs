@@ -11,17 +11,17 @@ use crate::object::DomainSchedule;
 /// The state of the kernel that scheduling uses, as one core sees it. What other cores own is reached by it
 /// ([`Scheduler::exclusive`]): remote accesses schedule and charge, and nothing more.
 ///
-/// The order of fields is for fast paths in assembly, which reach the fields next to the beginning of `core`.
+/// The order of fields is by use. Fast paths in assembly reach the fields next to the beginning of `core`.
 #[repr(C)]
 pub struct Scheduler<A: Arch> {
+    /// The objects and capabilities.
+    pub capabilities: Capabilities<A>,
     /// The architecture and its state.
     pub arch: A,
     /// This core's side of the entry lock.
     pub(crate) entry_lock: EntryLock<A>,
     /// The scheduling state of this core.
     pub core: Core<A>,
-    /// The objects and capabilities.
-    pub capabilities: Capabilities<A>,
     /// The table of interrupt lines.
     pub irqs: Irqs<A>,
     /// The domain schedule.

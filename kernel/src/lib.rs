@@ -48,6 +48,18 @@ macro_rules! make_fields {
     }};
 }
 
+/// Lets values be copied, whatever the parameters of their types are.
+macro_rules! copyable {
+    ($([$($parameters:tt)*] $type:ty),*) => {$(
+        impl<$($parameters)*> Clone for $type {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<$($parameters)*> Copy for $type {}
+    )*};
+}
+
 pub mod arch;
 pub mod boot;
 pub mod budget;

@@ -39,10 +39,7 @@ pub fn line<C: InterruptController>(number: usize) -> Result<Irq, Error> {
     if number < C::LINES {
         Ok(Irq(number))
     } else {
-        Err(Error::Range {
-            minimum: 0,
-            maximum: C::LINES - 1,
-        })
+        Err(Error::range(0, C::LINES - 1))
     }
 }
 
@@ -139,11 +136,7 @@ fn issue_signal<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocatio
         return Err(Error::IllegalOperation.into());
     }
     if number >= SIGNALS {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: SIGNALS - 1,
-        }
-        .into());
+        return Err(Error::range(0, SIGNALS - 1).into());
     }
     if target >= A::Controller::SIGNAL_TARGETS {
         return Err(Error::InvalidArgument(1).into());

@@ -255,17 +255,8 @@ impl<A: Arch> Zombie<A> {
     }
 }
 
-macro_rules! copyable {
-    ($($name:ident),*) => {$(
-        impl<A: Arch> Clone for $name<A> {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl<A: Arch> Copy for $name<A> {}
-    )*};
-}
-copyable!(Cap, EndpointCap, NotificationCap, CNode, Zombie);
+copyable!([A: Arch] Cap<A>, [A: Arch] CNode<A>, [A: Arch] Zombie<A>);
+copyable!([A: Arch] EndpointCap<A>, [A: Arch] NotificationCap<A>);
 
 impl<A: Arch> Cap<A> {
     /// Whether it is null, the capability of an empty slot.

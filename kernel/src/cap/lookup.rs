@@ -211,10 +211,7 @@ pub fn lookup_slot<A: Arch>(
         });
     }
     if !(1..=WORD_BITS).contains(&depth) {
-        return Err(Error::Range {
-            minimum: 1,
-            maximum: WORD_BITS,
-        });
+        return Err(Error::range(1, WORD_BITS));
     }
     match resolve(capabilities, root, index, depth) {
         Ok((slot, 0)) => Ok(slot),

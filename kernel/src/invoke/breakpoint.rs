@@ -76,10 +76,7 @@ fn number<A: Arch>(
 fn check_number(number: usize, hardware: &BreakpointNumbers) -> Result<usize, Error> {
     let maximum = hardware.instruction.end.max(hardware.data.end) - 1;
     if number > maximum {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum,
-        });
+        return Err(Error::range(0, maximum));
     }
     Ok(number)
 }

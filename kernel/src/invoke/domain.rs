@@ -39,18 +39,10 @@ fn configure<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Out
     let domain = invocation.word(kernel, 1);
     let duration = Ticks(invocation.time(kernel, 2).0.0);
     if index >= DOMAIN_SCHEDULE_LENGTH - 1 {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: DOMAIN_SCHEDULE_LENGTH - 2,
-        }
-        .into());
+        return Err(Error::range(0, DOMAIN_SCHEDULE_LENGTH - 2).into());
     }
     if domain >= DOMAINS {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: DOMAINS - 1,
-        }
-        .into());
+        return Err(Error::range(0, DOMAINS - 1).into());
     }
     if duration > MAX_DURATION {
         return Err(Error::InvalidArgument(2).into());
@@ -75,11 +67,7 @@ fn set_start<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Out
     invocation.require(1, 0)?;
     let index = invocation.word(kernel, 0);
     if index >= DOMAIN_SCHEDULE_LENGTH {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: DOMAIN_SCHEDULE_LENGTH - 1,
-        }
-        .into());
+        return Err(Error::range(0, DOMAIN_SCHEDULE_LENGTH - 1).into());
     }
     if kernel.domains.entries[index].is_end() {
         return Err(Error::InvalidArgument(0).into());

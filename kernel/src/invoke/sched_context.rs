@@ -125,10 +125,10 @@ fn decode_yield_to<A: Arch>(
     let clock = kernel.arch.clock();
     let last = clock.microseconds(Ticks::NEVER);
     if instant >= last {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: (last.0 - 1).try_into().unwrap_or(usize::MAX),
-        });
+        return Err(Error::range(
+            0,
+            (last.0 - 1).try_into().unwrap_or(usize::MAX),
+        ));
     }
     let reply = match invocation.extra_cap(kernel, 0) {
         Cap::Null => None,

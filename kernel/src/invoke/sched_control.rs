@@ -83,10 +83,7 @@ fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Con
     };
     let most = refill_capacity(bits).min(MAX_REFILLS) - BASE_REFILLS;
     if extra_refills > most {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: most,
-        });
+        return Err(Error::range(0, most));
     }
     let round_robin = budget == period;
     let idling = flags & sched_context_flags::IDLING != 0;
@@ -111,10 +108,7 @@ fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Con
 }
 
 fn range(minimum: Microseconds, maximum: Microseconds) -> Error {
-    Error::Range {
-        minimum: minimum.0 as usize,
-        maximum: maximum.0 as usize,
-    }
+    Error::range(minimum.0 as usize, maximum.0 as usize)
 }
 
 fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize) {

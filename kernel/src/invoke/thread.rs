@@ -108,11 +108,7 @@ fn read_registers<A: Arch>(
     let suspend = invocation.word(kernel, 0) & 1 != 0;
     let count = invocation.word(kernel, 1);
     if !(1..=COUNT).contains(&count) {
-        return Err(Error::Range {
-            minimum: 1,
-            maximum: COUNT,
-        }
-        .into());
+        return Err(Error::range(1, COUNT).into());
     }
     if thread == invocation.caller {
         return Err(Error::IllegalOperation.into());

@@ -40,10 +40,10 @@ pub(super) fn set<A: Arch>(
     let most = Microseconds(clock.max_period().0 - MIN_BUDGET.0);
     let least = Microseconds((flags & LIMIT != 0) as u64);
     if threshold < least || threshold > most {
-        return Err(Error::Range {
-            minimum: least.0 as usize,
-            maximum: usize::try_from(most.0).unwrap_or(usize::MAX),
-        }
+        return Err(Error::range(
+            least.0 as usize,
+            usize::try_from(most.0).unwrap_or(usize::MAX),
+        )
         .into());
     }
     let asks = threshold.0 > 0 || flags != 0;

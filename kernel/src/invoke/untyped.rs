@@ -92,10 +92,7 @@ fn decode<A: Arch>(
     let size_bits = invocation.word(kernel, 1);
     let kind =
         ObjectType::from_number(invocation.word(kernel, 0)).ok_or(Error::InvalidArgument(0))?;
-    let too_big = Error::Range {
-        minimum: 0,
-        maximum: MAX_UNTYPED_BITS,
-    };
+    let too_big = Error::range(0, MAX_UNTYPED_BITS);
     if size_bits >= WORD_BITS {
         return Err(too_big.into());
     }
@@ -116,26 +113,14 @@ fn decode<A: Arch>(
     let cnode = destination(kernel, invocation)?;
     let offset = invocation.word(kernel, 4);
     if offset > cnode.len() - 1 {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: cnode.len() - 1,
-        }
-        .into());
+        return Err(Error::range(0, cnode.len() - 1).into());
     }
     let count = invocation.word(kernel, 5);
     if !(1..=RETYPE_LIMIT).contains(&count) {
-        return Err(Error::Range {
-            minimum: 1,
-            maximum: RETYPE_LIMIT,
-        }
-        .into());
+        return Err(Error::range(1, RETYPE_LIMIT).into());
     }
     if count > cnode.len() - offset {
-        return Err(Error::Range {
-            minimum: 1,
-            maximum: cnode.len() - offset,
-        }
-        .into());
+        return Err(Error::range(1, cnode.len() - offset).into());
     }
     // The slots of objects that were created before the preemption are not empty.
     let done = if done < count { done } else { 0 };

@@ -12,10 +12,10 @@ use crate::object::{
 };
 use crate::token::Ptr;
 
-/// The options of a send operation.
+/// The invocation flags.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SendOptions {
-    /// Wait for a receiver.
+pub(crate) struct InvocationFlags {
+    /// Wait for a receiver, and report lookup errors.
     pub blocking: bool,
     /// Wait for a reply.
     pub call: bool,
@@ -23,7 +23,29 @@ pub(crate) struct SendOptions {
     pub donate: bool,
 }
 
-/// The options of a receive operation.
+impl InvocationFlags {
+    pub(crate) const SEND: Self = Self::new(true, false, false);
+    pub(crate) const NB_SEND: Self = Self::new(false, false, false);
+    pub(crate) const CALL: Self = Self::new(true, true, true);
+    /// The send phase of a system call that also receives.
+    pub(crate) const SEND_PHASE: Self = Self::new(false, false, true);
+
+    pub(crate) const fn new(blocking: bool, call: bool, donate: bool) -> Self {
+        Self {
+            blocking,
+            call,
+            donate,
+        }
+    }
+
+    /// Whether this is the send phase of a system call that also receives, in which operations that could interfere with
+    /// the receive phase are refused.
+    pub(crate) const fn is_send_phase(self) -> bool {
+        self.donate && !self.call
+    }
+}
+
+/// The flags of a receive operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Receiver<A: Arch> {
     /// Wait for a sender.
@@ -38,23 +60,23 @@ impl<A: Arch> Ipc<A> {
         &mut self,
         sender: Ptr<Thread<A>>,
         cap: EndpointCap<A>,
-        options: SendOptions,
+        flags: InvocationFlags,
     ) {
         let endpoint = cap.object;
         let grant = cap.rights.contains(Rights::GRANT);
         let grant_reply = cap.rights.contains(Rights::GRANT_REPLY);
         let Some(receivers) = self[endpoint].receivers_without_threshold() else {
             if self[endpoint].has_threshold() {
-                return self.send_with_threshold(sender, cap, options);
+                return self.send_with_threshold(sender, cap, flags);
             }
-            if options.blocking {
+            if flags.blocking {
                 self[sender].last_cancel = self.core.cancels;
                 self[sender].state = ThreadState::BlockedOnSend {
                     endpoint,
                     badge: cap.badge,
                     grant,
                     grant_reply,
-                    call: options.call,
+                    call: flags.call,
                 };
                 self.wait_at(endpoint, sender, EndpointState::Sending);
             }
@@ -67,15 +89,9 @@ impl<A: Arch> Ipc<A> {
         let reply = self.detach_reply(receiver);
 
         self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
-        if options.call || self[sender].fault.is_some() {
-            self.expect_reply(
-                sender,
-                receiver,
-                reply,
-                grant || grant_reply,
-                options.donate,
-            );
-        } else if options.donate
+        if flags.call || self[sender].fault.is_some() {
+            self.expect_reply(sender, receiver, reply, grant || grant_reply, flags.donate);
+        } else if flags.donate
             && self[receiver].sched_context.is_none()
             && let Some(context) = self[sender].sched_context
         {

@@ -16,7 +16,7 @@ mod transfer;
 mod yield_to;
 
 pub use buffer::Buffer;
-pub(crate) use endpoint::{Receiver, SendOptions};
+pub(crate) use endpoint::{InvocationFlags, Receiver};
 pub(crate) use fault::is_handler;
 pub(crate) use resolved_transfer::ResolvedCapTransfers;
 pub(crate) use transfer::ExtraCaps;

@@ -2,8 +2,8 @@
 
 use abi::fault::timeout_flags;
 
+use super::InvocationFlags;
 use super::Ipc;
-use super::SendOptions;
 use crate::arch::{Arch, UserContext};
 use crate::object::{
     ContextFlag, Fault, PendingFault, SchedContext, Thread, ThreadSlot, ThreadState,
@@ -45,15 +45,7 @@ impl<A: Arch> Ipc<A> {
             return false;
         };
         self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
-        self.send(
-            thread,
-            handler,
-            SendOptions {
-                blocking: true,
-                call: true,
-                donate: false,
-            },
-        );
+        self.send(thread, handler, InvocationFlags::new(true, true, false));
         true
     }
 

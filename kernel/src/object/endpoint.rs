@@ -12,12 +12,7 @@ use crate::token::{Objects, Ptr};
 /// A wait queue: threads in order of priority, and in FIFO order at the same priority.
 pub struct WaitQueue<A: Arch>(OrderedQueue<Thread<A>, 8>);
 
-impl<A: Arch> Clone for WaitQueue<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for WaitQueue<A> {}
+copyable!([A: Arch] WaitQueue<A>);
 
 impl<A: Arch> WaitQueue<A> {
     /// The empty queue.

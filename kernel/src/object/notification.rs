@@ -14,12 +14,7 @@ pub enum NotificationState<A: Arch> {
     Active(usize),
 }
 
-impl<A: Arch> Clone for NotificationState<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for NotificationState<A> {}
+copyable!([A: Arch] NotificationState<A>);
 
 /// A notification.
 pub struct Notification<A: Arch> {

@@ -23,12 +23,7 @@ pub enum Above<A: Arch> {
     Limited(Ptr<SchedContext<A>>) = 3,
 }
 
-impl<A: Arch> Clone for Above<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for Above<A> {}
+copyable!([A: Arch] Above<A>);
 
 /// A reply object.
 #[repr(C)]

@@ -64,12 +64,7 @@ pub enum Decision<A: Arch> {
     Choose,
 }
 
-impl<A: Arch> Clone for Decision<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for Decision<A> {}
+copyable!([A: Arch] Decision<A>);
 
 /// The scheduling state of one core. The fields that fast paths in assembly use come first, and the queues after all
 /// small fields: on Arm, an instruction reaches only what is near the address that it has.

@@ -7,43 +7,10 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap, lookup_quickly};
 use crate::invoke::{self, Answer, Error, Failure, LookupError, Outcome};
-use crate::ipc::{ExtraCaps, ResolvedCapTransfers, SendOptions};
+use crate::ipc::{ExtraCaps, InvocationFlags, ResolvedCapTransfers};
 use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
 use crate::slot::RawCap;
 use crate::token::Ptr;
-
-/// The invocation flags.
-#[derive(Clone, Copy)]
-struct InvocationFlags {
-    /// Block where that is possible, and report lookup errors.
-    blocking: bool,
-    /// Expect a reply.
-    call: bool,
-    /// The send phase of a system call that also receives: donate the context, and refuse operations that
-    /// could interfere with the receive phase.
-    first_phase: bool,
-}
-
-const SEND: InvocationFlags = InvocationFlags {
-    blocking: true,
-    call: false,
-    first_phase: false,
-};
-const NB_SEND: InvocationFlags = InvocationFlags {
-    blocking: false,
-    call: false,
-    first_phase: false,
-};
-const CALL: InvocationFlags = InvocationFlags {
-    blocking: true,
-    call: true,
-    first_phase: false,
-};
-const FIRST_PHASE: InvocationFlags = InvocationFlags {
-    blocking: false,
-    call: false,
-    first_phase: true,
-};
 
 impl<A: Arch> Kernel<A> {
     /// Performs a system call of the current thread.
@@ -57,9 +24,9 @@ impl<A: Arch> Kernel<A> {
         let cap = register(self, CAP);
         let reply = register(self, REPLY);
         let done = match call {
-            Syscall::Send => self.invoke(thread, cap, SEND),
-            Syscall::NBSend => self.invoke(thread, cap, NB_SEND),
-            Syscall::Call => self.invoke(thread, cap, CALL),
+            Syscall::Send => self.invoke(thread, cap, InvocationFlags::SEND),
+            Syscall::NBSend => self.invoke(thread, cap, InvocationFlags::NB_SEND),
+            Syscall::Call => self.invoke(thread, cap, InvocationFlags::CALL),
             Syscall::Recv => self.receive_only(thread, cap, Some(reply), true),
             Syscall::NBRecv => self.receive_only(thread, cap, Some(reply), false),
             Syscall::Wait => self.receive_only(thread, cap, None, true),
@@ -156,7 +123,7 @@ impl<A: Arch> Kernel<A> {
         reply: Option<usize>,
     ) -> Result<(), Preempted> {
         let footprint = self.find_footprint(thread, source, reply)?;
-        self.invoke(thread, target, FIRST_PHASE)?;
+        self.invoke(thread, target, InvocationFlags::SEND_PHASE)?;
         self.receive_by(thread, &footprint, true);
         Ok(())
     }
@@ -179,7 +146,7 @@ impl<A: Arch> Kernel<A> {
         let cap = self[invoked.slot].raw();
         let outcome = if Cap::<A>::is_passed_on(cap) {
             self.pass_on(thread, cap, invoked.extra, flags)
-        } else if flags.first_phase && invoke::refuses_first_phase::<A>(cap) {
+        } else if flags.is_send_phase() && invoke::refuses_first_phase::<A>(cap) {
             Err(Error::InvalidCapability(0).into())
         } else {
             let invocation = invoked.invocation(thread, flags.call);
@@ -242,24 +209,13 @@ impl<A: Arch> Kernel<A> {
         if !cap.rights.contains(Rights::WRITE) {
             return Err(Error::InvalidCapability(0).into());
         }
-        let InvocationFlags {
-            blocking,
-            call,
-            first_phase,
-        } = flags;
         self.prepare_send(
             sender,
             cap.object,
             cap.rights.contains(Rights::GRANT),
             extra,
         )?;
-        // Calls donate the context, and so does the send phase of a system call that also receives.
-        let options = SendOptions {
-            blocking,
-            call,
-            donate: call || first_phase,
-        };
-        self.send(sender, cap, options);
+        self.send(sender, cap, flags);
         Ok(Answer::Later)
     }
 

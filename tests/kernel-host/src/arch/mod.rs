@@ -183,10 +183,7 @@ impl Arch for Host {
         if number < Self::INTERRUPTS {
             Ok(Irq(number))
         } else {
-            Err(Error::Range {
-                minimum: 0,
-                maximum: Self::INTERRUPTS - 1,
-            })
+            Err(Error::range(0, Self::INTERRUPTS - 1))
         }
     }
 

@@ -183,46 +183,8 @@ pub enum Exit {
     Failure,
 }
 
-/// What an architecture of a kernel for several cores has. A kernel for one core requires nothing.
-#[cfg(feature = "smp")]
-pub trait Multicore: Sized {
-    /// A remote call of the architecture: an operation that one core requests of another.
-    type Remote: Copy;
-
-    /// Sends an IPI: another core enters the kernel soon, with
-    /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
-    fn interrupt_core(&mut self, core: usize);
-
-    /// Carries out a remote call for the core in exclusive mode, which waits for it.
-    fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote)
-    where
-        Self: Arch;
-
-    /// Called repeatedly while this core waits for another.
-    fn wait_for(_core: usize) {
-        crate::sync::spin_loop();
-    }
-
-    /// Whether this core's registers hold state of a thread that its context does not.
-    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool
-    where
-        Self: Arch;
-
-    /// Another core reads or changes the context of a thread: write back what this core's registers hold of
-    /// it, so far as that can be read or set by methods of the thread.
-    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>)
-    where
-        Self: Arch,
-    {
-        Self::release_thread(kernel, thread);
-    }
-}
-
-#[cfg(not(feature = "smp"))]
-pub use Sized as Multicore;
-
 /// An architecture, together with the platform it runs on.
-pub trait Arch: Multicore + 'static {
+pub trait Arch: Sized + 'static {
     /// Saved registers of a thread.
     type Context: UserContext;
     /// Capabilities of the architecture.
@@ -295,6 +257,30 @@ pub trait Arch: Multicore + 'static {
     fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
     /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
     fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
+
+    // ---- cores: only used in kernels for several cores
+
+    /// A remote call of the architecture: an operation that one core requests of another.
+    type Remote: Copy;
+    /// Sends an IPI: another core enters the kernel soon, with
+    /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
+    fn interrupt_core(&mut self, core: usize) {
+        let _ = core;
+    }
+    /// Carries out a remote call for the core in exclusive mode, which waits for it.
+    fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote);
+    /// Called repeatedly while this core waits for another.
+    #[cfg(feature = "smp")]
+    fn wait_for(_core: usize) {
+        crate::sync::spin_loop();
+    }
+    /// Whether this core's registers hold state of a thread that its context does not.
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool;
+    /// Another core reads or changes the context of a thread: write back what this core's registers hold of
+    /// it, so far as that can be read or set by methods of the thread.
+    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
+        Self::release_thread(kernel, thread);
+    }
 
     // ---- breakpoints: only used in builds with the option `hwdebug`
 

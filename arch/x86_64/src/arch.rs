@@ -93,6 +93,21 @@ impl<P: Platform> Arch for X86_64<P> {
         }
     }
 
+    type Remote = space::Remote;
+
+    #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize) {
+        self.interrupt(core);
+    }
+
+    fn perform(kernel: &mut Scheduler<Self>, remote: space::Remote) {
+        space::perform(kernel, remote);
+    }
+
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
+        self.bases_of == Some(thread) || self.fpu.owner() == Some(thread)
+    }
+
     fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         if kernel.core.current == Some(thread) {
             fpu::switch_to(kernel, thread);

@@ -1,13 +1,11 @@
-//! Several cores: the state of secondary cores, and what the kernel requires.
+//! Several cores: the state of secondary cores, and IPIs.
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use kernel::arch::{Multicore, PhysAddr};
-use kernel::object::Thread;
-use kernel::sched::{CORES, Scheduler};
+use kernel::arch::PhysAddr;
+use kernel::sched::CORES;
 use kernel::time::Clock;
-use kernel::token::Ptr;
 
 use crate::apic::{LocalApic, Message};
 use crate::core_local::CoreLocal;
@@ -17,7 +15,7 @@ use crate::lines::Lines;
 use crate::paging::KernelSpace;
 use crate::ports::IssuedPorts;
 use crate::shared::Shared;
-use crate::space::{self, Asids, Remote};
+use crate::space::Asids;
 use crate::timer::Timer;
 use crate::trap::vectors;
 use crate::{Platform, X86_64, debug, trap};
@@ -126,21 +124,9 @@ impl<P: Platform> X86_64<P> {
     pub fn local_apic(&mut self) -> &mut LocalApic {
         &mut self.local_apic
     }
-}
 
-impl<P: Platform> Multicore for X86_64<P> {
-    type Remote = Remote;
-
-    fn interrupt_core(&mut self, core: usize) {
+    pub(crate) fn interrupt(&mut self, core: usize) {
         let message = Message::Interrupt(vectors::CORE as u8);
         self.local_apic.send(message, identifier(core));
-    }
-
-    fn perform(kernel: &mut Scheduler<Self>, remote: Remote) {
-        space::perform(kernel, remote);
-    }
-
-    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
-        self.bases_of == Some(thread) || self.fpu.owner() == Some(thread)
     }
 }

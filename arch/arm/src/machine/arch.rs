@@ -18,6 +18,7 @@ use crate::cap::{Capability, Format, Size};
 use crate::irq_control::{self, HasController};
 use crate::lines::Lines;
 use crate::platform::{Platform, interrupts};
+use crate::spaces::{AddressSpaces, Remote};
 use crate::timer::Timer;
 use crate::user_timer::{self, HasUserTimer, InContext, UserTimer};
 
@@ -82,6 +83,25 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         user_timer::switch_to(kernel, thread);
         #[cfg(feature = "smp")]
         V::core_local().set_current(Some(&kernel[thread].context));
+    }
+
+    type Remote = Remote<V::Format>;
+
+    #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize) {
+        self.lines.interrupt_core(core);
+    }
+
+    fn perform(kernel: &mut Scheduler<Self>, remote: Remote<V::Format>) {
+        kernel.arch.spaces.perform(remote);
+    }
+
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
+        self.fpu.owner == Some(thread) || self.user_timer.holds(thread)
+    }
+
+    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
+        fpu::release(kernel, thread);
     }
 
     fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {

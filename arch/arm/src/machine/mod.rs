@@ -6,8 +6,6 @@ mod asid;
 pub mod fpu;
 mod image;
 mod invoke;
-#[cfg(feature = "smp")]
-mod multicore;
 mod panic;
 mod state;
 mod vspace;
@@ -39,6 +37,12 @@ impl<V: ExecutionState, P: Platform> Machine<V, P> {
     /// The state of the boot core.
     pub fn new((controller, timer): (P::Controller, P::Timer)) -> Self {
         Self::with(0, Lines::new(controller, P::TIMER_INTERRUPT), timer)
+    }
+
+    /// The state of a secondary core.
+    #[cfg(feature = "smp")]
+    pub fn of(core: usize, (controller, timer): (P::Controller, P::Timer)) -> Self {
+        Self::with(core, Lines::of(core, controller, P::TIMER_INTERRUPT), timer)
     }
 
     fn with(core: usize, lines: Lines<P::Controller>, timer: P::Timer) -> Self {

@@ -109,25 +109,6 @@ impl Default for Host {
     }
 }
 
-#[cfg(feature = "smp")]
-impl kernel::arch::Multicore for Host {
-    type Remote = ();
-
-    fn interrupt_core(&mut self, core: usize) {
-        self.calls |= 1 << core;
-    }
-
-    fn perform(_: &mut Scheduler<Self>, (): ()) {}
-
-    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
-        self.held == Some(thread)
-    }
-
-    fn wait_for(core: usize) {
-        crate::machine::handle_requests(core);
-    }
-}
-
 impl Arch for Host {
     type Context = Registers;
     type Cap = HostCap;
@@ -206,6 +187,23 @@ impl Arch for Host {
         if kernel.arch.held == Some(thread) {
             kernel.arch.held = None;
         }
+    }
+
+    type Remote = ();
+
+    fn interrupt_core(&mut self, core: usize) {
+        self.calls |= 1 << core;
+    }
+
+    fn perform(_: &mut Scheduler<Self>, (): ()) {}
+
+    fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
+        self.held == Some(thread)
+    }
+
+    #[cfg(feature = "smp")]
+    fn wait_for(core: usize) {
+        crate::machine::handle_requests(core);
     }
 
     fn thread_flags_changed(_: &mut Scheduler<Self>, _: Ptr<Thread<Self>>) {}

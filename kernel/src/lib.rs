@@ -48,6 +48,27 @@ macro_rules! make_fields {
     }};
 }
 
+/// The state of a layer dereferences to that of the next lower layer, which it contains.
+macro_rules! contains {
+    ($upper:ident, $lower:ident, $field:tt) => {
+        impl<A: Arch> core::ops::Deref for $upper<A> {
+            type Target = $lower<A>;
+
+            #[inline(always)]
+            fn deref(&self) -> &$lower<A> {
+                &self.$field
+            }
+        }
+
+        impl<A: Arch> core::ops::DerefMut for $upper<A> {
+            #[inline(always)]
+            fn deref_mut(&mut self) -> &mut $lower<A> {
+                &mut self.$field
+            }
+        }
+    };
+}
+
 /// Lets values be copied, whatever the parameters of their types are.
 macro_rules! copyable {
     ($([$($parameters:tt)*] $type:ty),*) => {$(
@@ -88,7 +109,6 @@ pub mod token;
 pub mod trace;
 
 use core::mem::MaybeUninit;
-use core::ops::{Deref, DerefMut};
 
 use arch::Arch;
 use cores::{EntryLock, Irqs};
@@ -126,18 +146,4 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-impl<A: Arch> Deref for Kernel<A> {
-    type Target = Ipc<A>;
-
-    #[inline(always)]
-    fn deref(&self) -> &Ipc<A> {
-        &self.0
-    }
-}
-
-impl<A: Arch> DerefMut for Kernel<A> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Ipc<A> {
-        &mut self.0
-    }
-}
+contains!(Kernel, Ipc, 0);

@@ -3,7 +3,7 @@
 use core::cmp::Reverse;
 use core::ops::Range;
 
-use abi::{GuardData, WORD_BITS};
+use abi::{GuardData, SlotRegion, WORD_BITS};
 
 use crate::Kernel;
 use crate::arch::{Arch, PhysAddr};
@@ -80,6 +80,14 @@ impl<A: Arch> BootAllocator<A> {
     /// A slot of the initial CNode.
     pub(super) fn slot(&self, index: usize) -> Ptr<Slot<A>> {
         self.cnode.slot(index)
+    }
+
+    /// The slots from `start` on that are in use.
+    pub(super) const fn region_from(&self, start: usize) -> SlotRegion {
+        SlotRegion {
+            start,
+            end: self.next_slot,
+        }
     }
 
     /// The index of the first unused slot.

@@ -174,10 +174,7 @@ fn provide_everything<A: Arch>(
     }
     let start = boot.next_slot();
     let space = A::boot_space(kernel, boot, layout.image.start..layout.extra.end);
-    let user_image_paging = SlotRegion {
-        start,
-        end: boot.next_slot(),
-    };
+    let user_image_paging = boot.region_from(start);
     insert_root(
         kernel,
         boot.slot(slots::INIT_THREAD_VSPACE),
@@ -231,10 +228,7 @@ fn provide_everything<A: Arch>(
         cnode_size_bits: boot.cnode().radix,
         domain: 0,
         sched_control,
-        untyped: SlotRegion {
-            start,
-            end: boot.next_slot(),
-        },
+        untyped: boot.region_from(start),
         untyped_list: untypeds.list,
     }
 }
@@ -248,10 +242,7 @@ fn provide_sched_control<A: Arch>(
     for core in 0..nodes {
         boot.provide_cap(kernel, Cap::SchedControl { core });
     }
-    SlotRegion {
-        start,
-        end: boot.next_slot(),
-    }
+    boot.region_from(start)
 }
 
 /// Maps the pages of `addresses` to consecutive frames from `physical` on and provides their capabilities.
@@ -269,10 +260,7 @@ fn provide_frames<A: Arch>(
         let cap = kernel.arch.boot_map(space, address, frame, true);
         boot.provide(kernel, cap);
     }
-    SlotRegion {
-        start,
-        end: boot.next_slot(),
-    }
+    boot.region_from(start)
 }
 
 /// Writes the extra boot information and provides the frames that hold it.

@@ -172,23 +172,15 @@ fn transplant<A: Arch>(
     cap: Cap<A>,
 ) {
     debug_assert!(capabilities[target].is_empty());
-    let (marks, previous, next) = (
-        capabilities[source].marks(),
-        capabilities[source].previous(),
-        capabilities[source].next(),
-    );
-    let slot = &mut capabilities[target];
-    slot.set_raw(cap.pack());
-    slot.set_previous(previous);
-    slot.set_next(next);
-    slot.set_marks(marks);
-    if let Some(previous) = previous {
+    let mut moved = core::mem::replace(&mut capabilities[source], Slot::EMPTY);
+    moved.set_raw(cap.pack());
+    if let Some(previous) = moved.previous() {
         capabilities[previous].set_next(Some(target));
     }
-    if let Some(next) = next {
+    if let Some(next) = moved.next() {
         capabilities[next].set_previous(Some(target));
     }
-    capabilities[source] = Slot::EMPTY;
+    capabilities[target] = moved;
 }
 
 /// Exchanges the contents of two slots, each capability changed to the one given for it. Their positions in

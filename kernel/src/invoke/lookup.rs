@@ -48,12 +48,13 @@ pub(crate) enum LookupError {
     /// The operation stopped at a preemption point.
     Preempted,
     /// An address did not resolve.
-    Missing {
-        /// The address.
-        address: usize,
-        /// The lookup error.
-        failure: LookupFailure,
-    },
+    Missing(Missing),
+}
+
+/// An address does not resolve to a capability of the required kind.
+pub(crate) struct Missing {
+    pub(crate) address: usize,
+    pub(crate) failure: LookupFailure,
 }
 
 impl<A: Arch> Kernel<A> {
@@ -70,7 +71,8 @@ impl<A: Arch> Kernel<A> {
         if self.is_interrupted() {
             return Err(LookupError::Preempted);
         }
-        let slot = found.map_err(|failure| LookupError::Missing { address, failure })?;
+        let missing = |failure| LookupError::Missing(Missing { address, failure });
+        let slot = found.map_err(missing)?;
         self.with_extra(thread, root, slot)
     }
 
@@ -95,7 +97,8 @@ impl<A: Arch> Kernel<A> {
             for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);
                 let found = lookup_quickly(self, root, address);
-                *place = Some(found.map_err(|failure| LookupError::Missing { address, failure })?);
+                let missing = |failure| LookupError::Missing(Missing { address, failure });
+                *place = Some(found.map_err(missing)?);
                 if self.is_interrupted() {
                     return Err(LookupError::Preempted);
                 }

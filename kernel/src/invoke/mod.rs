@@ -22,7 +22,7 @@ mod untyped;
 pub use crate::error::{Error, Failure};
 pub use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
 pub use answer::{Answer, Outcome};
-pub(crate) use lookup::LookupError;
+pub(crate) use lookup::{LookupError, Missing};
 pub use pieces::in_pieces;
 pub use request::Invocation;
 pub(crate) use untyped::emplace;

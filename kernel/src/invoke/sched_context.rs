@@ -17,36 +17,36 @@ pub(super) fn invoke<A: Arch>(
     context: Ptr<SchedContext<A>>,
 ) -> Outcome {
     match invocation.method {
-        Method::SchedContextBind => bind(kernel, invocation, context),
+        Method::SchedContextBind => bind(kernel, invocation, context)?,
         Method::SchedContextUnbind => {
             if kernel[context].thread == Some(invocation.caller) {
                 return Err(Error::IllegalOperation.into());
             }
             kernel.unbind_all(context);
-            Ok(Answer::Nothing)
         }
-        Method::SchedContextUnbindObject => unbind_object(kernel, invocation, context),
+        Method::SchedContextUnbindObject => unbind_object(kernel, invocation, context)?,
         Method::SchedContextConsumed => {
             kernel.charge_idling(context);
-            Ok(Answer::time(kernel.take_consumed(context)))
+            return Ok(Answer::time(kernel.take_consumed(context)));
         }
         Method::SchedContextYieldTo | Method::SchedContextYieldToTimeout => {
-            yield_to(kernel, invocation, context)
+            return yield_to(kernel, invocation, context);
         }
-        _ => Err(Error::IllegalOperation.into()),
+        _ => return Err(Error::IllegalOperation.into()),
     }
+    Ok(Answer::Nothing)
 }
 
 fn bind<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     context: Ptr<SchedContext<A>>,
-) -> Outcome {
+) -> Result<(), Error> {
     invocation.require(0, 1)?;
     match invocation.extra_cap(kernel, 0) {
         Cap::Thread(thread) => {
             if kernel[context].thread.is_some() || kernel[thread].sched_context.is_some() {
-                return Err(Error::IllegalOperation.into());
+                return Err(Error::IllegalOperation);
             }
             check_released(kernel, thread, context)?;
             kernel.bind_thread(context, thread);
@@ -54,38 +54,38 @@ fn bind<A: Arch>(
         Cap::Notification(cap) => {
             if kernel[context].notification.is_some() || kernel[cap.object].sched_context.is_some()
             {
-                return Err(Error::IllegalOperation.into());
+                return Err(Error::IllegalOperation);
             }
             kernel.bind_lender(context, cap.object);
         }
-        _ => return Err(Error::InvalidCapability(1).into()),
+        _ => return Err(Error::InvalidCapability(1)),
     }
-    Ok(Answer::Nothing)
+    Ok(())
 }
 
 fn unbind_object<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     context: Ptr<SchedContext<A>>,
-) -> Outcome {
+) -> Result<(), Error> {
     invocation.require(0, 1)?;
     match invocation.extra_cap(kernel, 0) {
         Cap::Thread(thread) => {
             if kernel[context].thread != Some(thread) || thread == invocation.caller {
-                return Err(Error::IllegalOperation.into());
+                return Err(Error::IllegalOperation);
             }
             kernel.unbind_thread(context);
         }
         Cap::Notification(cap) => {
             if kernel[context].notification != Some(cap.object) {
-                return Err(Error::IllegalOperation.into());
+                return Err(Error::IllegalOperation);
             }
             kernel[context].notification = None;
             kernel[cap.object].sched_context = None;
         }
-        _ => return Err(Error::InvalidCapability(1).into()),
+        _ => return Err(Error::InvalidCapability(1)),
     }
-    Ok(Answer::Nothing)
+    Ok(())
 }
 
 /// The arguments of `YieldTo` and `YieldToTimeout`.

@@ -3,14 +3,14 @@
 use abi::registers::{COUNT, FRAME_COUNT};
 use abi::{Method, Rights, thread_flags};
 
-use super::{Answer, Error, Invocation, Outcome, breakpoint, deletion, thread_spaces};
+use super::thread_spaces::{Source, insert_if_unchanged};
+use super::{Answer, Error, Failure, Invocation, Outcome, breakpoint, deletion, thread_spaces};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::object::{
     Membership, NotificationState, Progress, SchedContext, Thread, ThreadSlot, thread_slot,
 };
-use crate::slot::Slot;
 use crate::token::Ptr;
 
 pub(super) fn invoke<A: Arch>(
@@ -20,77 +20,58 @@ pub(super) fn invoke<A: Arch>(
 ) -> Outcome {
     kernel.exclusive().stall_remote_thread(thread);
     match invocation.method {
-        Method::TcbReadRegisters => read_registers(kernel, invocation, thread),
-        Method::TcbWriteRegisters => write_registers(kernel, invocation, thread),
-        Method::TcbCopyRegisters => copy_registers(kernel, invocation, thread),
-        Method::TcbConfigure => thread_spaces::configure(kernel, invocation, thread),
-        Method::TcbSetSpace => thread_spaces::set_space(kernel, invocation, thread),
-        Method::TcbSetIpcBuffer => thread_spaces::set_buffer(kernel, invocation, thread),
+        Method::TcbReadRegisters => return read_registers(kernel, invocation, thread),
+        Method::TcbWriteRegisters => write_registers(kernel, invocation, thread)?,
+        Method::TcbCopyRegisters => copy_registers(kernel, invocation, thread)?,
+        Method::TcbConfigure => thread_spaces::configure(kernel, invocation, thread)?,
+        Method::TcbSetSpace => thread_spaces::set_space(kernel, invocation, thread)?,
+        Method::TcbSetIpcBuffer => thread_spaces::set_buffer(kernel, invocation, thread)?,
         Method::TcbSetPriority => {
             invocation.require(1, 1)?;
             let priority = controlled_priority(kernel, invocation, 0)?;
             set_priority(kernel, thread, priority);
-            Ok(Answer::Nothing)
         }
         Method::TcbSetMcPriority => {
             invocation.require(1, 1)?;
             kernel[thread].max_controlled_priority = controlled_priority(kernel, invocation, 0)?;
-            Ok(Answer::Nothing)
         }
         Method::TcbSetCriticality => {
             let criticality = controlled_criticality(kernel, invocation)?;
             kernel.set_criticality(thread, criticality);
-            Ok(Answer::Nothing)
         }
         Method::TcbSetMcCriticality => {
             let criticality = controlled_criticality(kernel, invocation)?;
             kernel[thread].max_controlled_criticality = criticality;
-            Ok(Answer::Nothing)
         }
-        Method::TcbSetSchedParams => set_sched_params(kernel, invocation, thread),
+        Method::TcbSetSchedParams => set_sched_params(kernel, invocation, thread)?,
         Method::TcbSetTimeoutEndpoint => {
             invocation.require(0, 1)?;
             check_handler(kernel, invocation, 0, 1)?;
-            install(
-                kernel,
-                invocation.slot,
-                thread,
-                ThreadSlot::TimeoutHandler,
-                invocation.extra[0],
-            )?;
-            Ok(Answer::Nothing)
+            install(kernel, invocation, thread, ThreadSlot::TimeoutHandler, 0)?;
         }
-        Method::TcbSuspend => {
-            kernel.suspend(thread);
-            Ok(Answer::Nothing)
-        }
-        Method::TcbResume => {
-            kernel.resume(thread);
-            Ok(Answer::Nothing)
-        }
-        Method::TcbBindNotification => bind_notification(kernel, invocation, thread),
+        Method::TcbSuspend => kernel.suspend(thread),
+        Method::TcbResume => kernel.resume(thread),
+        Method::TcbBindNotification => bind_notification(kernel, invocation, thread)?,
         Method::TcbUnbindNotification => {
-            let notification = kernel[thread]
-                .bound_notification
-                .ok_or(Error::IllegalOperation)?;
-            kernel[thread].bound_notification = None;
-            kernel[notification].bound_thread = None;
-            Ok(Answer::Nothing)
+            let notification = kernel[thread].bound_notification.take();
+            kernel[notification.ok_or(Error::IllegalOperation)?].bound_thread = None;
         }
         Method::TcbSetTlsBase => {
             invocation.require(1, 0)?;
             let base = invocation.word(kernel, 0);
             kernel[thread].context.set_tls_base(base);
             reload_if_current(kernel, thread);
-            Ok(Answer::Nothing)
         }
-        Method::TcbSetFlags => set_flags(kernel, invocation, thread),
+        Method::TcbSetFlags => return set_flags(kernel, invocation, thread),
         Method::TcbSetBreakpoint
         | Method::TcbGetBreakpoint
         | Method::TcbUnsetBreakpoint
-        | Method::TcbConfigureSingleStepping => breakpoint::invoke(kernel, invocation, thread),
-        _ => Err(Error::IllegalOperation.into()),
+        | Method::TcbConfigureSingleStepping => {
+            return breakpoint::invoke(kernel, invocation, thread);
+        }
+        _ => return Err(Error::IllegalOperation.into()),
     }
+    Ok(Answer::Nothing)
 }
 
 /// If the thread is current on its core, makes that core load the changed registers at kernel exit.
@@ -131,7 +112,7 @@ fn write_registers<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
-) -> Outcome {
+) -> Result<(), Failure> {
     invocation.require(2, 0)?;
     let resume = invocation.word(kernel, 0) & 1 != 0;
     let count = invocation.word(kernel, 1);
@@ -152,14 +133,14 @@ fn write_registers<A: Arch>(
     if resume {
         kernel.resume(thread);
     }
-    Ok(Answer::Nothing)
+    Ok(())
 }
 
 fn copy_registers<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
-) -> Outcome {
+) -> Result<(), Failure> {
     invocation.require(1, 1)?;
     let flags = invocation.word(kernel, 0);
     let Cap::Thread(source) = invocation.extra_cap(kernel, 0) else {
@@ -190,7 +171,7 @@ fn copy_registers<A: Arch>(
     }
     kernel[thread].progress = Progress::None;
     reload_if_current(kernel, thread);
-    Ok(Answer::Nothing)
+    Ok(())
 }
 
 /// The thread in the first extra capability; its authority limits the values that can be set.
@@ -254,19 +235,24 @@ pub(super) fn check_handler<A: Arch>(
     }
 }
 
-/// Replaces the capability in one of a thread's slots by a copy of the one in `source`.
+/// Replaces the capability in one of a thread's slots by a copy of extra capability `extra`, if there is one.
 pub(super) fn install<A: Arch>(
     kernel: &mut Kernel<A>,
-    thread_cap: Ptr<Slot<A>>,
+    invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
     which: ThreadSlot,
-    source: Option<Ptr<Slot<A>>>,
-) -> Result<(), super::Failure> {
+    extra: usize,
+) -> Result<(), Failure> {
     let slot = thread_slot(thread, which);
-    let cap = source.map_or(Cap::Null, |source| kernel[source].cap());
+    let cap = invocation.extra_cap(kernel, extra);
     deletion::delete(kernel, slot)?;
-    if let Some(source) = source {
-        thread_spaces::insert_if_unchanged(kernel, thread_cap, thread, source, cap, slot, cap);
+    if let Some(source) = invocation.extra[extra] {
+        let source = Source {
+            slot: source,
+            before: cap,
+            cap,
+        };
+        insert_if_unchanged(kernel, invocation, thread, slot, source);
     }
     Ok(())
 }
@@ -275,20 +261,14 @@ fn set_sched_params<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
-) -> Outcome {
+) -> Result<(), Failure> {
     invocation.require(2, 3)?;
     let max_priority = controlled_priority(kernel, invocation, 0)?;
     let priority = controlled_priority(kernel, invocation, 1)?;
     let binding = decode_binding(kernel, invocation, thread)?;
     check_handler(kernel, invocation, 2, 3)?;
 
-    install(
-        kernel,
-        invocation.slot,
-        thread,
-        ThreadSlot::FaultHandler,
-        invocation.extra[2],
-    )?;
+    install(kernel, invocation, thread, ThreadSlot::FaultHandler, 2)?;
     kernel[thread].max_controlled_priority = max_priority;
     set_priority(kernel, thread, priority);
     match binding {
@@ -300,7 +280,7 @@ fn set_sched_params<A: Arch>(
             }
         }
     }
-    Ok(Answer::Nothing)
+    Ok(())
 }
 
 enum Binding<A: Arch> {
@@ -354,7 +334,7 @@ fn bind_notification<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
-) -> Outcome {
+) -> Result<(), Failure> {
     invocation.require(0, 1)?;
     if kernel[thread].bound_notification.is_some() {
         return Err(Error::IllegalOperation.into());
@@ -368,7 +348,7 @@ fn bind_notification<A: Arch>(
     }
     kernel[thread].bound_notification = Some(cap.object);
     kernel[cap.object].bound_thread = Some(thread);
-    Ok(Answer::Nothing)
+    Ok(())
 }
 
 fn set_flags<A: Arch>(

@@ -3,7 +3,7 @@
 use abi::IPC_BUFFER_BITS;
 
 use super::thread::{check_handler, install, reload_if_current};
-use super::{Answer, Error, Failure, Invocation, Outcome, deletion, preempt_after_checks};
+use super::{Error, Failure, Invocation, deletion, preempt_after_checks};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
 use crate::cap::{Cap, derive, insert_copy, is_last};
@@ -12,10 +12,10 @@ use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// A capability to be installed in a thread: its source slot, its value there, and the value to install.
-struct Source<A: Arch> {
-    slot: Ptr<Slot<A>>,
-    before: Cap<A>,
-    cap: Cap<A>,
+pub(super) struct Source<A: Arch> {
+    pub(super) slot: Ptr<Slot<A>>,
+    pub(super) before: Cap<A>,
+    pub(super) cap: Cap<A>,
 }
 
 /// `TCB_Configure`: capability space, address space and IPC buffer.
@@ -23,7 +23,7 @@ pub(super) fn configure<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
-) -> Outcome {
+) -> Result<(), Failure> {
     invocation.require(3, 3)?;
     let address = invocation.word(kernel, 2);
     let buffer = decode_buffer(kernel, invocation, address, 2)?;
@@ -38,20 +38,13 @@ pub(super) fn set_space<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
-) -> Outcome {
+) -> Result<(), Failure> {
     invocation.require(2, 3)?;
     let (cspace, vspace) = decode_spaces(kernel, invocation, thread, 1)?;
     check_handler(kernel, invocation, 0, 1)?;
     preempt_after_checks(kernel)?;
-    install(
-        kernel,
-        invocation.slot,
-        thread,
-        ThreadSlot::FaultHandler,
-        invocation.extra[0],
-    )?;
-    set_spaces(kernel, invocation, thread, cspace, vspace)?;
-    Ok(Answer::Nothing)
+    install(kernel, invocation, thread, ThreadSlot::FaultHandler, 0)?;
+    set_spaces(kernel, invocation, thread, cspace, vspace)
 }
 
 /// `TCB_SetIPCBuffer`.
@@ -59,7 +52,7 @@ pub(super) fn set_buffer<A: Arch>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
-) -> Outcome {
+) -> Result<(), Failure> {
     invocation.require(1, 1)?;
     let address = invocation.word(kernel, 0);
     let buffer = decode_buffer(kernel, invocation, address, 0)?;
@@ -151,12 +144,7 @@ fn set_spaces<A: Arch>(
     for (which, source) in [(ThreadSlot::CSpace, cspace), (ThreadSlot::VSpace, vspace)] {
         let slot = thread_slot(thread, which);
         deletion::delete(kernel, slot)?;
-        let Source {
-            slot: from,
-            before,
-            cap,
-        } = source;
-        insert_if_unchanged(kernel, invocation.slot, thread, from, before, slot, cap);
+        insert_if_unchanged(kernel, invocation, thread, slot, source);
     }
     reload_if_current(kernel, thread);
     Ok(())
@@ -168,36 +156,35 @@ fn perform_buffer<A: Arch>(
     thread: Ptr<Thread<A>>,
     address: usize,
     buffer: Option<Source<A>>,
-) -> Outcome {
+) -> Result<(), Failure> {
     let slot = thread_slot(thread, ThreadSlot::Buffer);
     deletion::delete(kernel, slot)?;
     kernel[thread].buffer_address = address;
-    if let Some(Source {
-        slot: from,
-        before,
-        cap,
-    }) = buffer
-    {
-        insert_if_unchanged(kernel, invocation.slot, thread, from, before, slot, cap);
+    if let Some(source) = buffer {
+        insert_if_unchanged(kernel, invocation, thread, slot, source);
     }
     reload_if_current(kernel, thread);
-    Ok(Answer::Nothing)
+    Ok(())
 }
 
 /// Installs a capability in a thread, unless the preceding deletion has also deleted its source or the
 /// capability to the thread.
 pub(super) fn insert_if_unchanged<A: Arch>(
     kernel: &mut Kernel<A>,
-    thread_cap: Ptr<Slot<A>>,
+    invocation: &Invocation<A>,
     thread: Ptr<Thread<A>>,
-    source: Ptr<Slot<A>>,
-    before: Cap<A>,
     slot: Ptr<Slot<A>>,
-    cap: Cap<A>,
+    source: Source<A>,
 ) {
-    let still_there = matches!(kernel[thread_cap].cap(), Cap::Thread(found) if found == thread);
-    let unchanged = kernel[source].raw() == before.encode();
+    let Source {
+        slot: from,
+        before,
+        cap,
+    } = source;
+    let thread_cap = kernel[invocation.slot].cap();
+    let still_there = matches!(thread_cap, Cap::Thread(found) if found == thread);
+    let unchanged = kernel[from].raw() == before.encode();
     if still_there && unchanged && !cap.is_null() && kernel[slot].is_empty() {
-        insert_copy(kernel, source, slot, cap);
+        insert_copy(kernel, from, slot, cap);
     }
 }

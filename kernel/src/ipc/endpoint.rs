@@ -90,7 +90,8 @@ impl<A: Arch> Ipc<A> {
 
         self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
         if flags.call || self[sender].fault.is_some() {
-            self.expect_reply(sender, receiver, reply, grant || grant_reply, flags.donate);
+            let reply = reply.filter(|_| grant || grant_reply);
+            self.push_call(sender, receiver, reply, flags.donate);
         } else if flags.donate
             && self[receiver].sched_context.is_none()
             && let Some(context) = self[sender].sched_context
@@ -98,22 +99,6 @@ impl<A: Arch> Ipc<A> {
             self.donate(context, receiver);
         }
         self.wake(receiver);
-    }
-
-    /// Blocks a caller after its message was delivered. If no reply is possible, the caller becomes
-    /// inactive, as the ABI requires.
-    fn expect_reply(
-        &mut self,
-        caller: Ptr<Thread<A>>,
-        server: Ptr<Thread<A>>,
-        reply: Option<Ptr<Reply<A>>>,
-        may_reply: bool,
-        may_donate: bool,
-    ) {
-        match reply {
-            Some(reply) if may_reply => self.push_call(caller, server, reply, may_donate),
-            _ => self[caller].state = ThreadState::Inactive,
-        }
     }
 
     /// Makes a blocked thread runnable, because the operation that it waits for is complete.
@@ -204,7 +189,8 @@ impl<A: Arch> Ipc<A> {
                 self[sender].fault,
                 PendingFault::Some(Fault::Timeout { .. })
             );
-            self.expect_reply(sender, receiver, how.reply, grant || grant_reply, !timeout);
+            let reply = how.reply.filter(|_| grant || grant_reply);
+            self.push_call(sender, receiver, reply, !timeout);
             self.switch_to_migrated(receiver);
         } else {
             self.wake(sender);
@@ -230,6 +216,38 @@ impl<A: Arch> Ipc<A> {
             let core = self[receiver].core;
             self[endpoint].set_core(core);
         }
+    }
+
+    /// Takes a thread out of the queue of an endpoint.
+    pub(super) fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
+        self.without_threshold(endpoint, |kernel| {
+            kernel.leave_without_threshold(endpoint, thread)
+        });
+    }
+
+    /// Takes a thread out of the queue of an endpoint without a threshold.
+    pub(crate) fn leave_without_threshold(
+        &mut self,
+        endpoint: Ptr<Endpoint<A>>,
+        thread: Ptr<Thread<A>>,
+    ) {
+        if self[endpoint].is_cancelling() {
+            self.leave_while_cancelling(endpoint, thread);
+            return;
+        }
+        let state = match self[endpoint].state() {
+            EndpointState::Idle => return,
+            EndpointState::Sending(mut queue) => {
+                queue.remove(&mut self.objects, thread);
+                EndpointState::Sending(queue)
+            }
+            EndpointState::Receiving(mut queue) => {
+                queue.remove(&mut self.objects, thread);
+                EndpointState::Receiving(queue)
+            }
+        };
+        self[thread].membership = Membership::None;
+        self[endpoint].set_state(state);
     }
 
     /// Puts a blocked thread into the queue of an endpoint without a threshold.

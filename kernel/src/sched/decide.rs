@@ -42,7 +42,7 @@ impl<A: Arch> Scheduler<A> {
             Decision::Resume | Decision::Choose => None,
             Decision::Candidate(candidate) => {
                 let chosen = self.compare(current, candidate);
-                if chosen.is_none() && current.is_some() && self.keeps_current(current) {
+                if chosen.is_none() && current.is_some_and(|current| self.is_first(current)) {
                     return;
                 }
                 chosen
@@ -69,8 +69,7 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// Whether the current thread, which can run, continues before all ready and due threads.
-    fn keeps_current(&self, current: Option<Ptr<Thread<A>>>) -> bool {
-        let Some(current) = current else { return false };
+    fn is_first(&self, current: Ptr<Thread<A>>) -> bool {
         self[current].membership == Membership::None && !self.is_overtaken(self.rank(current))
     }
 
@@ -137,13 +136,6 @@ impl<A: Arch> Scheduler<A> {
     /// Makes the context of the chosen thread the current one, and programs the timer for it.
     #[inline(never)]
     pub(crate) fn switch_current_context(&mut self, rank: PreemptionRank) {
-        self.switch_context();
-        self.arm(rank);
-    }
-
-    /// Makes the context of the chosen thread the current one.
-    #[inline(always)]
-    fn switch_context(&mut self) {
         let next = self
             .core
             .current
@@ -165,5 +157,6 @@ impl<A: Arch> Scheduler<A> {
                 self[context].unblock(now);
             }
         }
+        self.arm(rank);
     }
 }

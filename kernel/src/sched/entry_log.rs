@@ -154,7 +154,8 @@ impl<A: Arch> Scheduler<A> {
     /// A capability is deleted: if it refers to the frame of the log, logging ends.
     pub(crate) fn drop_log(&mut self, deleted: A::Cap) {
         let log = &mut self.core.measurement.log;
-        if let (Some(frame), Some(deleted)) = (log.frame, deleted.frame())
+        if cfg!(feature = "bench")
+            && let (Some(frame), Some(deleted)) = (log.frame, deleted.frame())
             && frame.address == deleted.address
         {
             *log = EntryLog::NONE;

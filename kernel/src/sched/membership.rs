@@ -140,35 +140,25 @@ impl<A: Arch> Scheduler<A> {
 
     /// Possible switch: a thread has become able to run, and may have a higher rank than the current one.
     /// Without budget it waits for its next replenishment; without a scheduling context nothing happens.
-    #[inline(always)]
     pub(crate) fn possible_switch_to(&mut self, thread: Ptr<Thread<A>>) {
-        self.owning_core(thread).possible_switch_here(thread);
-    }
-
-    /// The same for a thread of this core.
-    fn possible_switch_here(&mut self, thread: Ptr<Thread<A>>) {
-        if !self.is_schedulable(thread) || self.core.current == Some(thread) {
+        let owner = self.owning_core(thread);
+        if !owner.is_schedulable(thread) || owner.core.current == Some(thread) {
             return;
         }
-        if !self.has_budget(thread) {
-            self.postpone(thread);
-            return;
+        if !owner.has_budget(thread) {
+            return owner.postpone(thread);
         }
-        if let Decision::Candidate(candidate) = self.core.decision
-            && candidate == thread
-        {
-            return;
-        }
-        let here = self[thread].domain == self.core.current_domain();
-        match self.core.decision {
+        let here = owner[thread].domain == owner.core.current_domain();
+        match owner.core.decision {
+            Decision::Candidate(candidate) if candidate == thread => {}
             Decision::Resume if here => {
-                self.leave_scheduler(thread);
-                self.core.decision = Decision::Candidate(thread);
+                owner.leave_scheduler(thread);
+                owner.core.decision = Decision::Candidate(thread);
             }
-            _ if !here => self.ready_front(thread),
+            _ if !here => owner.ready_front(thread),
             _ => {
-                self.choose_again();
-                self.ready_front(thread);
+                owner.choose_again();
+                owner.ready_front(thread);
             }
         }
     }

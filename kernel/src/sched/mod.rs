@@ -12,7 +12,6 @@ mod criticality;
 mod decide;
 mod defer;
 mod domain;
-#[cfg(feature = "bench")]
 mod entry_log;
 #[cfg(feature = "smp")]
 mod exclusive;

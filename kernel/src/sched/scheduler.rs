@@ -1,7 +1,5 @@
 //! The scheduler of a core, with the state that it works on.
 
-use core::ops::{Deref, DerefMut};
-
 use super::Core;
 use crate::arch::Arch;
 use crate::cap::Capabilities;
@@ -54,18 +52,4 @@ impl<A: Arch> Scheduler<A> {
     }
 }
 
-impl<A: Arch> Deref for Scheduler<A> {
-    type Target = Capabilities<A>;
-
-    #[inline(always)]
-    fn deref(&self) -> &Capabilities<A> {
-        &self.capabilities
-    }
-}
-
-impl<A: Arch> DerefMut for Scheduler<A> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Capabilities<A> {
-        &mut self.capabilities
-    }
-}
+contains!(Scheduler, Capabilities, capabilities);

@@ -1,24 +1,18 @@
 //! How much processor time threads use: for benchmarks, in kernels of kind `bench` only.
 //!
 //! Unlike the time charged to scheduling contexts this is a measurement: it includes idle time, counts
-//! switches and kernel entries, and nothing depends on it. In other kernels the hooks do nothing.
+//! switches and kernel entries, and nothing depends on it. Other kernels never start it.
 
 use super::Scheduler;
 use crate::arch::{Arch, Interrupt};
-#[cfg(feature = "bench")]
 use crate::instruments::Usage;
 use crate::object::{Fault, Thread};
 use crate::token::Ptr;
 use abi::Syscall;
 
-#[cfg(feature = "bench")]
 use super::entry_log::EntryLog;
 
 /// The reason for a kernel entry.
-#[cfg_attr(
-    not(feature = "bench"),
-    expect(dead_code, reason = "other kernels do not measure")
-)]
 pub(crate) enum Entry {
     /// A system call; `None` for an unknown number.
     Syscall(Option<Syscall>),
@@ -29,7 +23,6 @@ pub(crate) enum Entry {
 }
 
 /// The measurement of one core.
-#[cfg(feature = "bench")]
 #[derive(Debug, Default)]
 pub(super) struct Measurement {
     running: bool,
@@ -43,30 +36,6 @@ pub(super) struct Measurement {
     pub(super) log: EntryLog,
 }
 
-/// Nothing is measured.
-#[cfg(not(feature = "bench"))]
-#[derive(Debug, Default)]
-pub(super) struct Measurement {}
-
-#[cfg(not(feature = "bench"))]
-#[expect(clippy::unused_self, reason = "the hooks of kernels that measure")]
-impl<A: Arch> Scheduler<A> {
-    #[inline(always)]
-    pub(crate) fn is_measured(&self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    pub(crate) fn measure_entry(&mut self, _entry: Entry) {}
-
-    #[inline(always)]
-    pub(crate) fn drop_log(&mut self, _cap: A::Cap) {}
-
-    #[inline(always)]
-    pub(crate) fn measure_exit(&mut self, _before: Option<Ptr<Thread<A>>>) {}
-}
-
-#[cfg(feature = "bench")]
 impl<A: Arch> Scheduler<A> {
     fn counters(&mut self, thread: Option<Ptr<Thread<A>>>) -> &mut Usage {
         match thread {
@@ -78,23 +47,27 @@ impl<A: Arch> Scheduler<A> {
     /// Whether a measurement is running.
     #[inline(always)]
     pub(crate) fn is_measured(&self) -> bool {
-        self.core.measurement.running
+        cfg!(feature = "bench") && self.core.measurement.running
     }
 
     /// Called at kernel entry.
     #[inline(always)]
     pub(crate) fn measure_entry(&mut self, entry: Entry) {
-        if self.core.measurement.running {
+        if self.is_measured() {
             self.core.measurement.entered = self.arch.now().0;
             self.describe_entry(&entry);
         }
     }
 
     /// Called at kernel exit; `before` is the thread that ran at the entry.
+    #[inline(always)]
     pub(crate) fn measure_exit(&mut self, before: Option<Ptr<Thread<A>>>) {
-        if !self.core.measurement.running {
-            return;
+        if self.is_measured() {
+            self.count_entry(before);
         }
+    }
+
+    fn count_entry(&mut self, before: Option<Ptr<Thread<A>>>) {
         let now = self.arch.now().0;
         let entered = self.core.measurement.entered;
         let inside = now.saturating_sub(entered);

@@ -48,8 +48,8 @@ impl<A: Arch> Kernel<A> {
             }
             Syscall::DebugDumpScheduler if cfg!(feature = "debug") => self.print_threads(false),
             Syscall::DebugSnapshot if cfg!(feature = "debug") => self.print_threads(true),
-            #[cfg(feature = "bench")]
-            _ if self.handle_benchmark_syscall(thread, call, argument) => {}
+            _ if cfg!(feature = "bench")
+                && self.handle_benchmark_syscall(thread, call, argument) => {}
             _ => return A::optional_syscall(self, call),
         }
         true
@@ -90,7 +90,6 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-#[cfg(feature = "bench")]
 impl<A: Arch> Kernel<A> {
     /// Handles a benchmark call; returns whether it is one.
     fn handle_benchmark_syscall(

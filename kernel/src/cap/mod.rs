@@ -11,7 +11,9 @@ pub use derivation::{
     child_of, has_children, insert_child, insert_copy, is_last, move_cap, remove_cap, swap_slots,
 };
 pub(crate) use derivation::{derive, insert_packed_child, insert_root};
-pub use kind::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
+pub use kind::{
+    BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind,
+};
 pub use layout::Packing;
 pub(crate) use lookup::{LEVEL, lookup_quickly, only_level};
 pub use lookup::{lookup_cap, lookup_near, lookup_slot, resolve};

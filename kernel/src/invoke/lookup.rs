@@ -3,7 +3,7 @@
 use abi::registers::{INFO, MESSAGE_REGISTERS};
 use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo};
 
-use super::{Answer, Error, Failure, Invocation, Outcome, method};
+use super::{Answer, Failure, Invocation, Outcome, method};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, lookup_quickly};
@@ -121,11 +121,5 @@ impl<A: Arch> Kernel<A> {
             Ok(Answer::Written | Answer::Later) | Err(Failure::Preempted) => {}
             Err(Failure::Error(error)) => self.answer_error(thread, *error),
         }
-    }
-
-    #[cold]
-    pub(crate) fn answer_error(&mut self, thread: Ptr<Thread<A>>, error: Error) {
-        let (code, words, count) = error.message();
-        self.answer_call(thread, code as usize, &words[..count]);
     }
 }

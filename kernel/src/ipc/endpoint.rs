@@ -108,6 +108,17 @@ impl<A: Arch> Ipc<A> {
         self.possible_switch_to(thread);
     }
 
+    /// A thread is woken by an event: unused budget of a sporadic context counts from now on.
+    #[inline(always)]
+    pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
+        if let Some(context) = self[thread].sched_context
+            && self[context].needs_wakeup_check()
+            && !self.is_current_context(context)
+        {
+            self.wake_with_checks(thread, context);
+        }
+    }
+
     /// Receives from an endpoint into `receiver`, the current thread.
     #[inline(always)]
     pub(crate) fn receive(

@@ -183,8 +183,7 @@ impl<A: Arch> Ipc<A> {
         if let Some(fault) = self[sender].fault.take() {
             self.stop_with(sender, fault);
         } else if flags.call {
-            let (code, words, count) = error.message();
-            self.answer_call(sender, code as usize, &words[..count]);
+            self.answer_error(sender, error);
         }
     }
 

@@ -49,20 +49,13 @@ impl<A: Arch> Ipc<A> {
         true
     }
 
-    /// A thread is woken by an event: unused budget of a sporadic context counts from now on.
-    #[inline(always)]
-    pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
-        if let Some(context) = self[thread].sched_context
-            && self[context].needs_wakeup_check()
-            && !self.is_current_context(context)
-        {
-            self.wake_with_checks(thread, context);
-        }
-    }
-
-    /// The slow path, for contexts that need a wake-up check. A timer or budget that ended while the thread
+    /// The slow path of [`Ipc::wake_context`], for contexts that need a wake-up check. A timer or budget that ended while the thread
     /// was blocked is reported now.
-    fn wake_with_checks(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+    pub(super) fn wake_with_checks(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+    ) {
         let idled = self.stop_idling(thread);
         if self[context].has(ContextFlag::Sporadic) {
             let now = self.core.now;

@@ -7,6 +7,7 @@ use super::Buffer;
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, derive, insert_copy};
+use crate::error::Error;
 use crate::object::{Endpoint, Thread};
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -209,5 +210,12 @@ impl<A: Arch> Ipc<A> {
         let context = &mut self[caller].context;
         context.set_result(CAP, 0);
         context.set_result(INFO, MessageInfo::new(label, 0, length).0);
+    }
+
+    /// Writes an error as the result of a Call.
+    #[cold]
+    pub(crate) fn answer_error(&mut self, thread: Ptr<Thread<A>>, error: Error) {
+        let (code, words, count) = error.message();
+        self.answer_call(thread, code as usize, &words[..count]);
     }
 }

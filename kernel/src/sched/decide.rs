@@ -12,9 +12,11 @@ use crate::token::Ptr;
 use crate::trace::debug;
 
 impl<A: Arch> Scheduler<A> {
-    /// The current thread may have got another context in this entry, by donation from a caller that was
-    /// waiting or from a notification. If that has no budget left, the thread waits for a replenishment.
-    pub(crate) fn check_new_context(&mut self) {
+    /// Decides which thread runs next.
+    ///
+    /// The current thread may have got another context in this entry, by donation from a caller that was waiting or
+    /// from a notification. If that has no budget left, the thread waits for a replenishment.
+    pub(crate) fn pick(&mut self) {
         if let Some(current) = self.core.current
             && self[current].sched_context != self.core.current_context
             && self[current].membership == Membership::None
@@ -24,10 +26,6 @@ impl<A: Arch> Scheduler<A> {
             self.postpone(current);
             self.choose_again();
         }
-    }
-
-    /// Decides which thread runs next.
-    pub(crate) fn pick(&mut self) {
         let current = self
             .core
             .current

@@ -3,7 +3,7 @@
 use abi::Method;
 use kernel::Kernel;
 use kernel::arch::{Arch, Irq};
-use kernel::cap::{Cap, insert_copy, lookup_slot};
+use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use kernel::sched::CORES;
 
@@ -142,13 +142,12 @@ fn issue_signal<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocatio
         return Err(Error::InvalidArgument(1).into());
     }
     let root = invocation.extra_cap(kernel, 0);
-    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    let slot = kernel.lookup_slot(root, index, depth, false)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
     }
 
-    insert_copy(
-        kernel,
+    kernel.insert_copy(
         invocation.slot,
         slot,
         Cap::Arch(A::signal_cap(number, target)),

@@ -7,7 +7,7 @@ use abi::{GuardData, SlotRegion, WORD_BITS};
 
 use crate::Kernel;
 use crate::arch::{Arch, PhysAddr};
-use crate::cap::{CNode, Cap, insert_root};
+use crate::cap::{CNode, Cap};
 use crate::invoke::emplace;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -66,7 +66,7 @@ impl<A: Arch> BootAllocator<A> {
     pub(super) fn provide_cap(&mut self, kernel: &mut Kernel<A>, cap: Cap<A>) -> bool {
         let free = self.next_slot < self.cnode.len();
         if free {
-            insert_root(kernel, self.cnode.slot(self.next_slot), cap);
+            kernel.insert_root(self.cnode.slot(self.next_slot), cap);
             self.next_slot += 1;
         }
         free

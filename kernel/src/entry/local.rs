@@ -14,7 +14,7 @@ use abi::{MessageInfo, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, Interrupt, UserContext};
-use crate::cap::{Cap, lookup_near};
+use crate::cap::Cap;
 use crate::ipc::is_handler;
 use crate::object::{
     Above, Endpoint, EndpointState, Fault, Notification, NotificationState, PendingFault, Reply,
@@ -120,7 +120,7 @@ impl<A: Arch> Kernel<A> {
         if info.extra_caps() > 0 {
             return false;
         }
-        let slot = match lookup_near(self, self[thread].cap(ThreadSlot::CSpace), address) {
+        let slot = match self.lookup_near(self[thread].cap(ThreadSlot::CSpace), address) {
             Ok(Some(slot)) => slot,
             Ok(None) => return false,
             Err(_) => return self.is_fault_delivery_local(thread),
@@ -229,7 +229,7 @@ impl<A: Arch> Kernel<A> {
         reply: Option<usize>,
     ) -> bool {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = match lookup_near(self, root, address) {
+        let slot = match self.lookup_near(root, address) {
             Ok(Some(slot)) => slot,
             Ok(None) => return false,
             Err(_) => return self.is_fault_delivery_local(thread),
@@ -237,7 +237,7 @@ impl<A: Arch> Kernel<A> {
         match self[slot].cap() {
             Cap::Endpoint(cap) => {
                 let is_reply_local = reply.is_none_or(|reply| {
-                    let slot = lookup_near(self, root, reply).ok().flatten();
+                    let slot = self.lookup_near(root, reply).ok().flatten();
                     slot.is_some_and(|slot| match self[slot].cap() {
                         Cap::Reply { object, .. } => self.is_reply_usable_locally(object, thread),
                         _ => false,

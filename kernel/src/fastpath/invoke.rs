@@ -6,7 +6,7 @@ use abi::{MessageInfo, Method};
 use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, only_level};
+use crate::cap::Cap;
 use crate::invoke::{Failure, invoke_memory};
 use crate::object::{Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
@@ -42,7 +42,7 @@ impl<A: Arch> Kernel<A> {
             return Err(NotEligible);
         };
         let address = self[thread].context.get(CAP);
-        let slot = only_level(self, &space, address).ok_or(NotEligible)?;
+        let slot = self.only_level(&space, address).ok_or(NotEligible)?;
         let cap = self[slot].raw();
         eligible(Cap::<A>::is_memory(cap))?;
         let reading = self.read_clock_if_needed()?;

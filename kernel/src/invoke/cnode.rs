@@ -2,12 +2,10 @@
 
 use abi::{LookupFailure, Method, Rights};
 
-use super::{
-    Answer, Error, Failure, Invocation, Outcome, deletion, preempt_after_lookup, threshold,
-};
+use super::{Answer, Error, Failure, Invocation, Outcome, preempt_after_lookup, threshold};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, derive, insert_copy, lookup_slot, move_cap, swap_slots};
+use crate::cap::{CNode, Cap};
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -34,11 +32,11 @@ pub(super) fn invoke<A: Arch>(
     invocation.require(2, 0)?;
     let index = invocation.word(kernel, 0);
     let depth = invocation.word(kernel, 1);
-    let slot = lookup_slot(kernel, Cap::CNode(cnode), index, depth, false)?;
+    let slot = kernel.lookup_slot(Cap::CNode(cnode), index, depth, false)?;
     preempt_after_lookup(kernel)?;
     match invocation.method {
-        CNodeRevoke => deletion::revoke(kernel, slot)?,
-        CNodeDelete => deletion::delete(kernel, slot)?,
+        CNodeRevoke => kernel.revoke(slot)?,
+        CNodeDelete => kernel.delete(slot)?,
         CNodeCancelBadgedSends => cancel_badged_sends(kernel, invocation, slot)?,
         CNodeRotate => rotate(kernel, invocation, slot)?,
         CNodeEndpointSetThreshold => threshold::set(kernel, invocation, slot)?,
@@ -59,7 +57,7 @@ fn transfer<A: Arch>(
     }
     let root = invocation.extra_cap(kernel, 0);
     let depth = invocation.word(kernel, 3);
-    let source = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, true)?;
+    let source = kernel.lookup_slot(root, invocation.word(kernel, 2), depth, true)?;
     preempt_after_lookup(kernel)?;
     let cap = occupied(kernel, source, true, depth)?;
 
@@ -77,13 +75,13 @@ fn transfer<A: Arch>(
             copy(kernel, source, target, cap.ok_or(Error::IllegalOperation)?)
         }
         Method::CNodeMove => {
-            move_cap(kernel, source, target, cap);
+            kernel.move_cap(source, target, cap);
             Ok(())
         }
         _ => {
             invocation.require(5, 1)?;
             let cap = cap.update_data(true, invocation.word(kernel, 4));
-            move_cap(kernel, source, target, cap.ok_or(Error::IllegalOperation)?);
+            kernel.move_cap(source, target, cap.ok_or(Error::IllegalOperation)?);
             Ok(())
         }
     }
@@ -95,11 +93,11 @@ fn copy<A: Arch>(
     target: Ptr<Slot<A>>,
     cap: Cap<A>,
 ) -> Result<(), Failure> {
-    let cap = derive(kernel, source, cap)?;
+    let cap = kernel.derive_cap(source, cap)?;
     if cap.is_null() {
         return Err(Error::IllegalOperation.into());
     }
-    insert_copy(kernel, source, target, cap);
+    kernel.insert_copy(source, target, cap);
     Ok(())
 }
 
@@ -129,10 +127,10 @@ fn rotate<A: Arch>(
     let (pivot_depth, source_depth) = (word(4), word(7));
     let source_root = invocation.extra_cap(kernel, 1);
     let (pivot_index, source_index) = (word(3), word(6));
-    let source = lookup_slot(kernel, source_root, source_index, source_depth, true)?;
+    let source = kernel.lookup_slot(source_root, source_index, source_depth, true)?;
     preempt_after_lookup(kernel)?;
     let pivot_root = invocation.extra_cap(kernel, 0);
-    let pivot = lookup_slot(kernel, pivot_root, pivot_index, pivot_depth, true)?;
+    let pivot = kernel.lookup_slot(pivot_root, pivot_index, pivot_depth, true)?;
     preempt_after_lookup(kernel)?;
 
     if pivot == source || pivot == target {
@@ -151,10 +149,10 @@ fn rotate<A: Arch>(
         .ok_or(Error::IllegalOperation)?;
 
     if source == target {
-        swap_slots(kernel, (source, source_cap), (pivot, pivot_cap));
+        kernel.swap_slots((source, source_cap), (pivot, pivot_cap));
     } else {
-        move_cap(kernel, pivot, target, pivot_cap);
-        move_cap(kernel, source, pivot, source_cap);
+        kernel.move_cap(pivot, target, pivot_cap);
+        kernel.move_cap(source, pivot, source_cap);
     }
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use abi::{Method, Rights};
 
-use super::{Answer, Error, Invocation, Outcome, deletion};
+use super::{Answer, Error, Invocation, Outcome};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
-use crate::cap::{Cap, insert_copy, lookup_slot};
+use crate::cap::Cap;
 use crate::object::IrqState;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -31,7 +31,7 @@ impl<A: Arch> Kernel<A> {
         if is_taken(self, irq) {
             return Err(Error::RevokeFirst);
         }
-        let slot = lookup_slot(self, root, index, depth, false)?;
+        let slot = self.lookup_slot(root, index, depth, false)?;
         if self[slot].is_empty() {
             Ok(slot)
         } else {
@@ -43,7 +43,7 @@ impl<A: Arch> Kernel<A> {
     /// line.
     pub fn issue_irq_handler(&mut self, irq: Irq, control: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
         self.irqs[irq.0].state = IrqState::Issued;
-        insert_copy(self, control, slot, Cap::IrqHandler(irq));
+        self.insert_copy(control, slot, Cap::IrqHandler(irq));
         self.arch.mask_interrupt(irq, false);
     }
 }
@@ -80,14 +80,14 @@ pub(super) fn invoke_handler<A: Arch>(
             }
             let slot = kernel.irqs.slot(irq);
             let cap = kernel[source].cap();
-            deletion::delete(kernel, slot)?;
+            kernel.delete(slot)?;
             if kernel[source].raw() == cap.encode() {
-                insert_copy(kernel, source, slot, cap);
+                kernel.insert_copy(source, slot, cap);
             }
         }
         Method::IrqClearIrqHandler => {
             let slot = kernel.irqs.slot(irq);
-            deletion::delete(kernel, slot)?;
+            kernel.delete(slot)?;
         }
         _ => return Err(Error::IllegalOperation.into()),
     }

@@ -6,7 +6,7 @@ use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo};
 use super::{Answer, Failure, Invocation, Outcome, method};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, lookup_quickly};
+use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
 use crate::object::{Thread, ThreadSlot};
 use crate::slot::Slot;
@@ -66,7 +66,7 @@ impl<A: Arch> Kernel<A> {
         address: usize,
     ) -> Result<Invoked<A>, LookupError> {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let found = lookup_quickly(self, root, address);
+        let found = self.lookup_quickly(root, address);
         // Lookups in deep capability spaces are long, so there is a preemption point.
         if self.is_interrupted() {
             return Err(LookupError::Preempted);
@@ -96,7 +96,7 @@ impl<A: Arch> Kernel<A> {
             let places = extra.iter_mut().take(info.extra_caps());
             for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);
-                let found = lookup_quickly(self, root, address);
+                let found = self.lookup_quickly(root, address);
                 let missing = |failure| LookupError::Missing(Missing { address, failure });
                 *place = Some(found.map_err(missing)?);
                 if self.is_interrupted() {

@@ -6,7 +6,7 @@
 mod answer;
 mod breakpoint;
 mod cnode;
-pub(crate) mod deletion;
+mod deletion;
 mod domain;
 mod irq;
 mod lookup;

@@ -4,7 +4,7 @@ use abi::registers::{COUNT, FRAME_COUNT};
 use abi::{Method, Rights, thread_flags};
 
 use super::thread_spaces::{Source, insert_if_unchanged};
-use super::{Answer, Error, Failure, Invocation, Outcome, breakpoint, deletion, thread_spaces};
+use super::{Answer, Error, Failure, Invocation, Outcome, breakpoint, thread_spaces};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
@@ -245,7 +245,7 @@ pub(super) fn install<A: Arch>(
 ) -> Result<(), Failure> {
     let slot = thread_slot(thread, which);
     let cap = invocation.extra_cap(kernel, extra);
-    deletion::delete(kernel, slot)?;
+    kernel.delete(slot)?;
     if let Some(source) = invocation.extra[extra] {
         let source = Source {
             slot: source,

@@ -3,10 +3,10 @@
 use abi::IPC_BUFFER_BITS;
 
 use super::thread::{check_handler, install, reload_if_current};
-use super::{Error, Failure, Invocation, deletion, preempt_after_checks};
+use super::{Error, Failure, Invocation, preempt_after_checks};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
-use crate::cap::{Cap, derive, insert_copy, is_last};
+use crate::cap::Cap;
 use crate::object::{Thread, ThreadSlot, thread_slot};
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -71,7 +71,7 @@ fn decode_buffer<A: Arch>(
     }
     let slot = invocation.extra_slot(extra);
     let before = kernel[slot].cap();
-    let cap = derive(kernel, slot, before)?;
+    let cap = kernel.derive_cap(slot, before)?;
     let frame = match cap {
         Cap::Arch(cap) => cap.frame(),
         _ => None,
@@ -105,7 +105,7 @@ fn decode_spaces<A: Arch>(
     } else {
         before.update_data(false, data).unwrap_or(Cap::Null)
     };
-    let cap = derive(kernel, slot, cap)?;
+    let cap = kernel.derive_cap(slot, cap)?;
     if !matches!(cap, Cap::CNode(_)) {
         return Err(Error::IllegalOperation);
     }
@@ -113,7 +113,7 @@ fn decode_spaces<A: Arch>(
 
     let slot = invocation.extra_slot(first + 1);
     let before = kernel[slot].cap();
-    let cap = derive(kernel, slot, before)?;
+    let cap = kernel.derive_cap(slot, before)?;
     let valid = match cap {
         Cap::Arch(cap) => cap.is_address_space(),
         _ => false,
@@ -128,7 +128,7 @@ fn decode_spaces<A: Arch>(
 /// thread, or a zombie.
 fn is_being_deleted<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
     match kernel[slot].cap() {
-        Cap::CNode(_) | Cap::Thread(_) => is_last(kernel, slot),
+        Cap::CNode(_) | Cap::Thread(_) => kernel.is_last_cap(slot),
         Cap::Zombie(_) => true,
         _ => false,
     }
@@ -143,7 +143,7 @@ fn set_spaces<A: Arch>(
 ) -> Result<(), Failure> {
     for (which, source) in [(ThreadSlot::CSpace, cspace), (ThreadSlot::VSpace, vspace)] {
         let slot = thread_slot(thread, which);
-        deletion::delete(kernel, slot)?;
+        kernel.delete(slot)?;
         insert_if_unchanged(kernel, invocation, thread, slot, source);
     }
     reload_if_current(kernel, thread);
@@ -158,7 +158,7 @@ fn perform_buffer<A: Arch>(
     buffer: Option<Source<A>>,
 ) -> Result<(), Failure> {
     let slot = thread_slot(thread, ThreadSlot::Buffer);
-    deletion::delete(kernel, slot)?;
+    kernel.delete(slot)?;
     kernel[thread].buffer_address = address;
     if let Some(source) = buffer {
         insert_if_unchanged(kernel, invocation, thread, slot, source);
@@ -185,6 +185,6 @@ pub(super) fn insert_if_unchanged<A: Arch>(
     let still_there = matches!(thread_cap, Cap::Thread(found) if found == thread);
     let unchanged = kernel[from].raw() == before.encode();
     if still_there && unchanged && !cap.is_null() && kernel[slot].is_empty() {
-        insert_copy(kernel, from, slot, cap);
+        kernel.insert_copy(from, slot, cap);
     }
 }

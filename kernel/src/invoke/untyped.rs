@@ -17,10 +17,7 @@ use super::{
 };
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap, PhysAddr};
-use crate::cap::{
-    CNode, Cap, EndpointCap, NotificationCap, UntypedCap, has_children, insert_packed_child,
-    lookup_slot,
-};
+use crate::cap::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap};
 use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Thread};
 use crate::sched::work;
 use crate::slot::{RawCap, Slot};
@@ -126,7 +123,7 @@ fn decode<A: Arch>(
     let done = if done < count { done } else { 0 };
     require_empty(kernel, cnode, offset + done..offset + count)?;
 
-    let reset = !has_children(kernel, invocation.slot);
+    let reset = !kernel.has_children(invocation.slot);
     let free = if reset {
         untyped.size()
     } else {
@@ -184,7 +181,7 @@ fn destination<A: Arch>(
     let cap = if depth == 0 {
         root
     } else {
-        let slot = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, false)?;
+        let slot = kernel.lookup_slot(root, invocation.word(kernel, 2), depth, false)?;
         preempt_after_lookup(kernel)?;
         kernel[slot].cap()
     };
@@ -272,7 +269,7 @@ fn create<A: Arch>(
         kernel[slot].set_cap(Cap::Untyped(untyped));
         let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
         let target = request.cnode.slot(request.offset + index);
-        insert_packed_child(kernel, slot, target, cap);
+        kernel.insert_packed_child(slot, target, cap);
         index += 1;
         if index >= request.count {
             return Ok(());

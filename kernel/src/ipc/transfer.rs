@@ -6,7 +6,7 @@ use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
 use super::Buffer;
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, derive, insert_copy};
+use crate::cap::Cap;
 use crate::error::Error;
 use crate::object::{Endpoint, Thread};
 use crate::slot::Slot;
@@ -111,8 +111,8 @@ impl<A: Arch> Ipc<A> {
                 return (index, unwrapped);
             };
             let cap = self[source].cap();
-            match derive(self, source, cap) {
-                Ok(cap) if !cap.is_null() => insert_copy(self, source, target, cap),
+            match self.derive_cap(source, cap) {
+                Ok(cap) if !cap.is_null() => self.insert_copy(source, target, cap),
                 _ => return (index, unwrapped),
             }
         }

@@ -5,7 +5,7 @@ use abi::registers::{CAP, MESSAGE_REGISTERS};
 
 use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
-use crate::cap::{Cap, lookup_cap};
+use crate::cap::Cap;
 use crate::console::debug_line;
 use crate::object::{Thread, ThreadSlot};
 use crate::token::Ptr;
@@ -58,12 +58,13 @@ impl<A: Arch> Kernel<A> {
     /// The tag of a capability; 0 if the lookup fails.
     fn identify(&self, thread: Ptr<Thread<A>>, address: usize) -> usize {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        lookup_cap(self, root, address).map_or(0, |slot| self[slot].raw().tag().into())
+        self.lookup_cap(root, address)
+            .map_or(0, |slot| self[slot].raw().tag().into())
     }
 
     fn lookup_thread(&self, caller: Ptr<Thread<A>>, address: usize) -> Option<Ptr<Thread<A>>> {
         let root = self[caller].cap(ThreadSlot::CSpace);
-        let slot = lookup_cap(self, root, address).ok()?;
+        let slot = self.lookup_cap(root, address).ok()?;
         match self[slot].cap() {
             Cap::Thread(thread) => Some(thread),
             _ => None,

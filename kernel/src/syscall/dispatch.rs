@@ -5,7 +5,7 @@ use abi::{Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, lookup_quickly};
+use crate::cap::Cap;
 use crate::invoke::{self, Answer, Error, Failure, LookupError, Missing, Outcome};
 use crate::ipc::{ExtraCaps, InvocationFlags, ResolvedCapTransfers};
 use crate::object::{Fault, Progress, Thread, ThreadSlot, ThreadState};
@@ -84,7 +84,7 @@ impl<A: Arch> Kernel<A> {
             _ => None,
         };
         if let Some((target, without)) = donation {
-            let found = lookup_quickly(self, self[thread].cap(ThreadSlot::CSpace), target);
+            let found = self.lookup_quickly(self[thread].cap(ThreadSlot::CSpace), target);
             if self.is_interrupted() {
                 self[thread].state = ThreadState::Restart;
                 return self.stop_call(thread, call);

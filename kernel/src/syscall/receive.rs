@@ -11,7 +11,7 @@ use abi::{LookupFailure, Rights};
 use super::dispatch::Preempted;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, lookup_quickly};
+use crate::cap::Cap;
 use crate::invoke::Missing;
 use crate::ipc::Receiver;
 use crate::object::{Thread, ThreadSlot};
@@ -77,7 +77,7 @@ impl<A: Arch> Kernel<A> {
         address: usize,
     ) -> Result<Found<A>, Preempted> {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = lookup_quickly(self, root, address);
+        let slot = self.lookup_quickly(root, address);
         if self.is_interrupted() {
             return Err(Preempted);
         }

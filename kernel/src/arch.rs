@@ -123,8 +123,7 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
 
     /// Whether `self`, placed after `parent` in the derivation tree, starts a subtree of its own and becomes
     /// an original capability, as for I/O ports issued from their control.
-    fn is_issued_from(self, parent: Self) -> bool {
-        let _ = parent;
+    fn is_issued_from(self, _parent: Self) -> bool {
         false
     }
 
@@ -159,8 +158,7 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
 
     /// The capability with new data (badge, guard or device identifier), `None` if the data is not valid.
     /// Most kinds ignore it. `moved` says that the capability is moved, not copied.
-    fn update_data(self, moved: bool, data: usize) -> Option<Self> {
-        let _ = (moved, data);
+    fn update_data(self, _moved: bool, _data: usize) -> Option<Self> {
         Some(self)
     }
 }
@@ -264,9 +262,7 @@ pub trait Arch: Sized + 'static {
     type Remote: Copy;
     /// Sends an IPI: another core enters the kernel soon, with
     /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
-    fn interrupt_core(&mut self, core: usize) {
-        let _ = core;
-    }
+    fn interrupt_core(&mut self, _core: usize) {}
     /// Carries out a remote call for the core in exclusive mode, which waits for it.
     fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote);
     /// Called repeatedly while this core waits for another.
@@ -291,21 +287,19 @@ pub trait Arch: Sized + 'static {
     /// # Errors
     /// If the hardware has no such breakpoint, or it is in use for single stepping.
     fn set_breakpoint(
-        kernel: &mut Scheduler<Self>,
-        thread: Ptr<Thread<Self>>,
-        number: usize,
-        breakpoint: Option<Breakpoint>,
+        _kernel: &mut Scheduler<Self>,
+        _thread: Ptr<Thread<Self>>,
+        _number: usize,
+        _breakpoint: Option<Breakpoint>,
     ) -> Result<(), Error> {
-        let _ = (kernel, thread, number, breakpoint);
         Err(Error::IllegalOperation)
     }
     /// Breakpoint `number`, if it is set.
     fn breakpoint(
-        kernel: &Scheduler<Self>,
-        thread: Ptr<Thread<Self>>,
-        number: usize,
+        _kernel: &Scheduler<Self>,
+        _thread: Ptr<Thread<Self>>,
+        _number: usize,
     ) -> Option<Breakpoint> {
-        let _ = (kernel, thread, number);
         None
     }
     /// Stops the thread after so many instructions, or never (0). Returns whether that uses breakpoint
@@ -314,12 +308,11 @@ pub trait Arch: Sized + 'static {
     /// # Errors
     /// If the hardware cannot do this.
     fn step(
-        kernel: &mut Scheduler<Self>,
-        thread: Ptr<Thread<Self>>,
-        number: Option<usize>,
-        instructions: usize,
+        _kernel: &mut Scheduler<Self>,
+        _thread: Ptr<Thread<Self>>,
+        _number: Option<usize>,
+        _instructions: usize,
     ) -> Result<bool, Error> {
-        let _ = (kernel, thread, number, instructions);
         Err(Error::IllegalOperation)
     }
 
@@ -376,14 +369,11 @@ pub trait Arch: Sized + 'static {
 
     /// Handles an optional system call of this architecture (dangerous MSR access, cache flushes of
     /// benchmarks, ...). Returns whether it did.
-    fn optional_syscall(kernel: &mut Kernel<Self>, call: abi::Syscall) -> bool {
-        let _ = (kernel, call);
+    fn optional_syscall(_kernel: &mut Kernel<Self>, _call: abi::Syscall) -> bool {
         false
     }
 
     /// Makes cleared memory visible where the hardware needs it: to page-table walkers and to devices that do
     /// not snoop the caches.
-    fn clean_new_memory(address: PhysAddr, bytes: usize) {
-        let _ = (address, bytes);
-    }
+    fn clean_new_memory(_address: PhysAddr, _bytes: usize) {}
 }

@@ -74,7 +74,7 @@ fn set_start<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Out
     }
     kernel.exclusive().modify_each_core(|kernel| {
         kernel.domains.start = index;
-        kernel.restart_domain_schedule();
+        kernel.enter_domain(index);
     });
     Ok(Answer::Nothing)
 }

@@ -140,7 +140,7 @@ impl<A: Arch> Ipc<A> {
 
     /// Resumes a stopped thread: it executes its instruction again.
     pub(crate) fn resume(&mut self, thread: Ptr<Thread<A>>) {
-        if self[thread].is_stopped() {
+        if !self[thread].is_runnable() {
             self.cancel_ipc(thread);
             self[thread].state = ThreadState::Restart;
             self.wake_context(thread);

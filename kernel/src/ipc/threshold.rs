@@ -134,7 +134,8 @@ impl<A: Arch> Ipc<A> {
         if limit.is_some() && !(flags.call && threshold.has(LIMIT)) {
             return Admission::Refuse(Error::IllegalOperation);
         }
-        let most = self.whole_budget(context);
+        // The most that the context can ever have available.
+        let most = self[context].budget.min(limit.unwrap_or(Ticks::NEVER));
         if most < threshold.needed {
             let needed = self.arch.clock().microseconds(threshold.needed);
             return Admission::Refuse(self.too_small(needed, most));

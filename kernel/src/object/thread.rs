@@ -377,11 +377,6 @@ impl<A: Arch> Thread<A> {
         )
     }
 
-    /// Whether it is inactive or blocked.
-    pub const fn is_stopped(&self) -> bool {
-        !self.is_runnable()
-    }
-
     /// Whether it may not use the floating-point unit.
     pub const fn fpu_disabled(&self) -> bool {
         self.flags as usize & abi::thread_flags::FPU_DISABLED != 0

@@ -10,19 +10,16 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Scheduler<A> {
-    /// Whether the thread could run if it were chosen: it is runnable, and has budget.
+    /// Whether the thread could run if it were chosen: it is runnable, and has budget. A thread with a due release counts
+    /// as ready.
     pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
-        self[thread].is_runnable()
-            && !self.is_postponed(thread)
-            && self[thread]
-                .sched_context
-                .is_some_and(|context| self[context].is_configured())
-    }
-
-    /// Whether the thread waits for a release in the future. A thread with a due release counts as ready.
-    pub(crate) fn is_postponed(&self, thread: Ptr<Thread<A>>) -> bool {
-        self[thread].membership == Membership::Release
-            && Ticks(self[thread].links().key()) > self.core.now
+        let object = &self[thread];
+        let is_postponed =
+            object.membership == Membership::Release && Ticks(object.links().key()) > self.core.now;
+        let context = object.sched_context;
+        object.is_runnable()
+            && !is_postponed
+            && context.is_some_and(|context| self[context].is_configured())
     }
 
     /// Whether the thread has a context that may be used now.

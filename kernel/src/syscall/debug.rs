@@ -84,7 +84,7 @@ impl<A: Arch> Kernel<A> {
         let width = size_of::<usize>();
         let last = name.len() - 1;
         for (index, byte) in name.iter_mut().enumerate() {
-            *byte = buffer.raw_message(index / width).to_ne_bytes()[index % width];
+            *byte = buffer.message(index / width).to_ne_bytes()[index % width];
         }
         name[last] = 0;
         self[named].name = name;
@@ -147,7 +147,7 @@ impl<A: Arch> Kernel<A> {
         for (index, counter) in self.usage_words(measured).into_iter().enumerate() {
             for part in 0..words_per_counter {
                 let word = (counter >> (part * usize::BITS as usize)) as usize;
-                buffer.set_raw_message(index * words_per_counter + part, word);
+                buffer.set_message(index * words_per_counter + part, word);
             }
         }
     }

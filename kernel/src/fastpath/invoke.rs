@@ -18,23 +18,13 @@ const fn is_about_memory(label: usize) -> bool {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Performs a Call of the current thread on memory. Returns whether it did; if the fast path is not
-    /// eligible, nothing has changed.
+    /// Performs a Call of the current thread on memory.
     ///
     /// The operation itself is that of the slow path. No operation of this kind wakes a thread, or takes the
     /// processor or a context from one; so there is no read of the clock before it and no scheduling
     /// decision after it.
     #[inline(never)]
-    pub(crate) fn take_fast_path_of_invocation(&mut self, thread: Ptr<Thread<A>>) -> bool {
-        if !self.takes_fast_paths() {
-            return false;
-        }
-        let outcome = self.fast_invocation(thread);
-        self.after_attempt(outcome).is_some()
-    }
-
-    #[inline(always)]
-    fn fast_invocation(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
+    pub(crate) fn fast_invocation(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         let info = MessageInfo(self[thread].context.get(INFO));
         eligible(is_about_memory(info.label()))?;
         let root = self[thread].cap(ThreadSlot::CSpace);

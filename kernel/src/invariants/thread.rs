@@ -170,11 +170,8 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
         }
         ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => None,
     };
-    let is_queued = queue.is_some_and(|queue| {
-        queue
-            .queue()
-            .contains(&kernel.objects, thread, reach.members)
-    });
+    let is_queued =
+        queue.is_some_and(|queue| queue.contains(&kernel.objects, thread, reach.members));
     let calls = match object.state {
         ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
             Some(kernel[reply].above)

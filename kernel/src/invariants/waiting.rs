@@ -78,23 +78,21 @@ fn check_queue<A: Arch>(
     rules! { check;
         "a wait queue is not empty": !queue.is_empty();
         "a wait queue is well formed":
-            queue.queue().is_well_formed(&kernel.objects, reach.members);
+            queue.is_well_formed(&kernel.objects, reach.members);
     }
-    queue
-        .queue()
-        .for_each(&kernel.objects, reach.members, |thread: Ptr<Thread<A>>| {
-            let waiter = &kernel[thread];
-            rules! { check;
-                "only threads of its core wait at an object that belongs to a core":
-                    CORES == 1 || core == NO_CORE || waiter.core == core;
-            }
-            let holds = waits_locally(waiter.state)
-                && waiter.membership == Membership::Waiting
-                && waiter.links().key() == WaitQueue::<A>::key(waiter.priority);
-            require(
-                holds,
-                thread.address(),
-                "a thread in a wait queue is blocked there, at its priority",
-            )
-        })
+    queue.for_each(&kernel.objects, reach.members, |thread: Ptr<Thread<A>>| {
+        let waiter = &kernel[thread];
+        rules! { check;
+            "only threads of its core wait at an object that belongs to a core":
+                CORES == 1 || core == NO_CORE || waiter.core == core;
+        }
+        let holds = waits_locally(waiter.state)
+            && waiter.membership == Membership::Waiting
+            && waiter.links().key() == WaitQueue::<A>::key(waiter.priority);
+        require(
+            holds,
+            thread.address(),
+            "a thread in a wait queue is blocked there, at its priority",
+        )
+    })
 }

@@ -283,7 +283,7 @@ impl<A: Arch> Ipc<A> {
 
 /// The owning core of an endpoint or notification with this wait queue, after a thread of core `new` has
 /// joined the queue; `before` is the owning core until then.
-pub(super) const fn core_of_all<A: Arch>(queue: &WaitQueue<A>, before: u8, new: u8) -> u8 {
+pub(super) fn core_of_all<A: Arch>(queue: &WaitQueue<A>, before: u8, new: u8) -> u8 {
     if queue.is_empty() || before == new {
         new
     } else {

@@ -108,7 +108,9 @@ impl<A: Arch> Kernel<A> {
             number as isize,
             thread.address()
         );
-        if number == Syscall::Call.number() && self.take_fast_path_of_invocation(thread) {
+        if number == Syscall::Call.number()
+            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_invocation(thread))
+        {
             return;
         }
         let call = Syscall::from_number(number);
@@ -178,7 +180,7 @@ impl<A: Arch> Kernel<A> {
 
     fn handle_fault_inside(&mut self, fault: Fault) {
         if let Some(thread) = self.core.current
-            && self.take_fast_path_of_fault(thread, fault).is_some()
+            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_fault(thread, fault))
         {
             return;
         }
@@ -198,7 +200,7 @@ impl<A: Arch> Kernel<A> {
 
     fn handle_interrupt_inside(&mut self, interrupt: Interrupt) {
         if let Interrupt::Line(irq) = interrupt
-            && self.take_fast_path_of_interrupt(irq).is_some()
+            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
         {
             return;
         }

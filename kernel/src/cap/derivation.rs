@@ -4,8 +4,7 @@
 //! capabilities themselves and two marks: the children of A are the entries directly after A of which A *is a
 //! parent*. This needs no memory beyond the list, and each step takes constant time.
 
-use super::Cap;
-use super::Capabilities;
+use super::{Cap, Capabilities};
 use crate::arch::{Arch, ArchCap};
 use crate::error::Error;
 use crate::slot::{Marks, RawCap, Slot};

@@ -2,8 +2,7 @@
 
 use abi::{LookupFailure, WORD_BITS};
 
-use super::Capabilities;
-use super::{CNode, Cap};
+use super::{CNode, Cap, Capabilities};
 use crate::arch::Arch;
 use crate::error::Error;
 use crate::slot::Slot;

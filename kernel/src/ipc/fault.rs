@@ -8,8 +8,7 @@ use abi::fault::{
 use abi::registers::{CAP, INFO, PC, UNKNOWN_SYSCALL, USER_EXCEPTION};
 use abi::{MessageInfo, Rights};
 
-use super::InvocationFlags;
-use super::Ipc;
+use super::{InvocationFlags, Ipc};
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;

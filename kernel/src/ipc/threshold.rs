@@ -11,8 +11,7 @@ use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::registers::INFO;
 use abi::{MessageInfo, WORD_BITS};
 
-use super::Ipc;
-use super::{InvocationFlags, Receiver};
+use super::{InvocationFlags, Ipc, Receiver};
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::error::Error;

@@ -2,8 +2,7 @@
 
 use abi::fault::timeout_flags;
 
-use super::InvocationFlags;
-use super::Ipc;
+use super::{InvocationFlags, Ipc};
 use crate::arch::{Arch, UserContext};
 use crate::object::{
     ContextFlag, Fault, PendingFault, SchedContext, Thread, ThreadSlot, ThreadState,

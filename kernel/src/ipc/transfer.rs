@@ -3,8 +3,7 @@
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS, MR};
 use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
 
-use super::Buffer;
-use super::Ipc;
+use super::{Buffer, Ipc};
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::error::Error;

@@ -1,9 +1,7 @@
 //! The choice of the next thread, at the end of a kernel entry.
 
-use super::Decision;
-use super::PreemptionRank;
-use super::Scheduler;
 use super::release::Due;
+use super::{Decision, PreemptionRank, Scheduler};
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{ContextFlag, Membership, Thread};

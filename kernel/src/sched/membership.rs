@@ -1,7 +1,6 @@
 //! Putting threads into scheduler queues and taking them out, so that a thread is never in two.
 
-use super::Decision;
-use super::Scheduler;
+use super::{Decision, Scheduler};
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::config::CORES;

@@ -1,9 +1,8 @@
 //! Remote accesses: operations on threads and scheduling contexts of other cores, in exclusive mode.
 
-use super::Core;
 #[cfg(any(test, feature = "invariants"))]
 use super::Decision;
-use super::{Scheduler, TimerDeadline};
+use super::{Core, Scheduler, TimerDeadline};
 use crate::arch::Arch;
 use crate::object::{Membership, NO_CORE, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;

@@ -26,7 +26,7 @@
 //! own last capabilities. Such a zombie must not be removed before the root slot is empty: the root moves to
 //! the zombie's first slot, and the zombie is removed with it when only that slot is left.
 
-use super::Failure;
+use super::{Done, Failure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, Zombie};
@@ -40,7 +40,7 @@ impl<A: Arch> Kernel<A> {
     ///
     /// # Errors
     /// [`Failure::Preempted`]: the caller must repeat the operation.
-    pub(crate) fn revoke(&mut self, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
+    pub(crate) fn revoke(&mut self, slot: Ptr<Slot<A>>) -> Done {
         while let Some(child) = self.child_of(slot) {
             self.delete(child)?;
             if self.should_preempt(work::CAPABILITY) {
@@ -54,7 +54,7 @@ impl<A: Arch> Kernel<A> {
     ///
     /// # Errors
     /// [`Failure::Preempted`]: the caller must repeat the operation.
-    pub(crate) fn delete(&mut self, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
+    pub(crate) fn delete(&mut self, slot: Ptr<Slot<A>>) -> Done {
         self.finalise(slot)?;
         let mut root = slot;
         while let Cap::Zombie(zombie) = self[root].cap() {
@@ -68,7 +68,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Finalises the object of a capability if it is the last one, and empties its slot. For CNodes, threads, and
     /// endpoints and notifications with blocked threads it leaves a zombie in the slot.
-    fn finalise(&mut self, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
+    fn finalise(&mut self, slot: Ptr<Slot<A>>) -> Done {
         let cap = self[slot].cap();
         let last = self.is_last_cap(slot);
         match cap {

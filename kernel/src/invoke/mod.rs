@@ -21,7 +21,7 @@ mod untyped;
 
 pub use crate::error::{Error, Failure};
 pub use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
-pub use answer::{Answer, Outcome};
+pub use answer::{Answer, Done, Outcome};
 pub(crate) use lookup::{LookupError, Missing};
 pub use pieces::in_pieces;
 pub use request::Invocation;
@@ -45,13 +45,13 @@ pub(crate) fn invoke<A: Arch>(
     cap: RawCap,
 ) -> Outcome {
     match Cap::decode(cap) {
-        Cap::CNode(cnode) => cnode::invoke(kernel, invocation, cnode),
-        Cap::Thread(thread) => thread::invoke(kernel, invocation, thread),
-        Cap::IrqControl => irq::invoke_control(kernel, invocation),
-        Cap::IrqHandler(irq) => irq::invoke_handler(kernel, invocation, irq),
-        Cap::Domain => domain::invoke(kernel, invocation),
-        Cap::SchedContext { object, .. } => sched_context::invoke(kernel, invocation, object),
-        Cap::SchedControl { core } => sched_control::invoke(kernel, invocation, core),
+        Cap::CNode(cnode) => invocation.invoke_cnode(kernel, cnode),
+        Cap::Thread(thread) => invocation.invoke_thread(kernel, thread),
+        Cap::IrqControl => invocation.invoke_irq_control(kernel),
+        Cap::IrqHandler(irq) => invocation.invoke_irq_handler(kernel, irq),
+        Cap::Domain => invocation.invoke_domain(kernel),
+        Cap::SchedContext { object, .. } => invocation.invoke_context(kernel, object),
+        Cap::SchedControl { core } => invocation.invoke_sched_control(kernel, core),
         Cap::Untyped(_) | Cap::Arch(_) => invoke_memory(kernel, invocation, cap),
         Cap::Null
         | Cap::Endpoint(_)
@@ -72,7 +72,7 @@ pub(crate) fn invoke_memory<A: Arch>(
     cap: RawCap,
 ) -> Outcome {
     match Cap::<A>::decode(cap) {
-        Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
+        Cap::Untyped(cap) => invocation.invoke_untyped(kernel, cap),
         _ => A::invoke(kernel, invocation, cap),
     }
 }

@@ -64,6 +64,19 @@ pub(crate) struct Usage {
     pub(crate) kernel_entries: u64,
 }
 
+impl Usage {
+    /// The counters in the ABI's order.
+    pub(crate) const fn words(self) -> [u64; 4] {
+        let Self {
+            time,
+            schedules,
+            kernel_time,
+            kernel_entries,
+        } = self;
+        [time, schedules, kernel_time, kernel_entries]
+    }
+}
+
 /// The hooks of the invariant checks, for kernels without them.
 #[cfg(not(any(test, feature = "invariants")))]
 mod unchecked {

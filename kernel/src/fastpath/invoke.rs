@@ -7,7 +7,7 @@ use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::invoke::{Failure, invoke_memory};
+use crate::invoke::Failure;
 use crate::object::{Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
@@ -43,7 +43,8 @@ impl<A: Arch> Kernel<A> {
             .map_err(|_| NotEligible)?;
 
         self.commit_reading(reading);
-        let outcome = invoke_memory(self, &invoked.invocation(thread, true), cap);
+        let invocation = invoked.invocation(thread, true);
+        let outcome = invocation.perform_on_memory(self, cap);
         if let Err(Failure::Preempted) = outcome {
             self.stop_invocation(thread);
         } else {

@@ -35,45 +35,39 @@ use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::slot::RawCap;
 
-/// Performs an invocation of `cap`, of any kind except endpoint, notification and reply object.
-///
-/// # Errors
-/// The error for the caller, or [`Failure::Preempted`].
-pub(crate) fn invoke<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    cap: RawCap,
-) -> Outcome {
-    match Cap::decode(cap) {
-        Cap::CNode(cnode) => invocation.invoke_cnode(kernel, cnode),
-        Cap::Thread(thread) => invocation.invoke_thread(kernel, thread),
-        Cap::IrqControl => invocation.invoke_irq_control(kernel),
-        Cap::IrqHandler(irq) => invocation.invoke_irq_handler(kernel, irq),
-        Cap::Domain => invocation.invoke_domain(kernel),
-        Cap::SchedContext { object, .. } => invocation.invoke_context(kernel, object),
-        Cap::SchedControl { core } => invocation.invoke_sched_control(kernel, core),
-        Cap::Untyped(_) | Cap::Arch(_) => invoke_memory(kernel, invocation, cap),
-        Cap::Null
-        | Cap::Endpoint(_)
-        | Cap::Notification(_)
-        | Cap::Reply { .. }
-        | Cap::Zombie(_) => Err(Error::InvalidCapability(0).into()),
+impl<A: Arch> Invocation<A> {
+    /// Performs the invocation of `cap`, of any kind except endpoint, notification and reply object.
+    ///
+    /// # Errors
+    /// The error for the caller, or [`Failure::Preempted`].
+    pub(crate) fn perform(&self, kernel: &mut Kernel<A>, cap: RawCap) -> Outcome {
+        match Cap::decode(cap) {
+            Cap::CNode(cnode) => self.invoke_cnode(kernel, cnode),
+            Cap::Thread(thread) => self.invoke_thread(kernel, thread),
+            Cap::IrqControl => self.invoke_irq_control(kernel),
+            Cap::IrqHandler(irq) => self.invoke_irq_handler(kernel, irq),
+            Cap::Domain => self.invoke_domain(kernel),
+            Cap::SchedContext { object, .. } => self.invoke_context(kernel, object),
+            Cap::SchedControl { core } => self.invoke_sched_control(kernel, core),
+            Cap::Untyped(_) | Cap::Arch(_) => self.perform_on_memory(kernel, cap),
+            Cap::Null
+            | Cap::Endpoint(_)
+            | Cap::Notification(_)
+            | Cap::Reply { .. }
+            | Cap::Zombie(_) => Err(Error::InvalidCapability(0).into()),
+        }
     }
-}
 
-/// Performs an invocation of untyped memory, or of an architecture-specific object.
-///
-/// # Errors
-/// As for [`invoke`].
-#[inline(always)]
-pub(crate) fn invoke_memory<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    cap: RawCap,
-) -> Outcome {
-    match Cap::<A>::decode(cap) {
-        Cap::Untyped(cap) => invocation.invoke_untyped(kernel, cap),
-        _ => A::invoke(kernel, invocation, cap),
+    /// Performs the invocation of untyped memory, or of an architecture-specific object.
+    ///
+    /// # Errors
+    /// As for [`Invocation::perform`].
+    #[inline(always)]
+    pub(crate) fn perform_on_memory(&self, kernel: &mut Kernel<A>, cap: RawCap) -> Outcome {
+        match Cap::<A>::decode(cap) {
+            Cap::Untyped(cap) => self.invoke_untyped(kernel, cap),
+            _ => A::invoke(kernel, self, cap),
+        }
     }
 }
 

@@ -104,7 +104,7 @@ impl<A: Arch> Scheduler<A> {
         let measurement = &mut self.core.measurement;
         (measurement.running, measurement.start, measurement.switched) = (true, now, now);
         measurement.entered = now;
-        self.core.check_threshold = self.check_threshold(&self.budget());
+        self.core.check_threshold = self.check_threshold();
         if let Some(thread) = self.core.current {
             self[thread].instruments.usage = Usage::default();
         }
@@ -118,7 +118,7 @@ impl<A: Arch> Scheduler<A> {
             self.measure_switch(current, now);
             self.core.measurement.running = false;
             self.core.measurement.end = now;
-            self.core.check_threshold = self.check_threshold(&self.budget());
+            self.core.check_threshold = self.check_threshold();
         }
         self.core.measurement.log.len()
     }
@@ -126,29 +126,21 @@ impl<A: Arch> Scheduler<A> {
     /// The counters of a thread, of the idle loop and of all threads, in the ABI's order.
     pub(crate) fn usage_words(&self, thread: Ptr<Thread<A>>) -> [u64; 13] {
         let measurement = &self.core.measurement;
-        let own = self[thread].instruments.usage;
-        let idle = measurement.idle;
-        let total = measurement.total;
         let end = if measurement.running {
             self.arch.now().0
         } else {
             measurement.end
         };
-        [
-            own.time,
-            own.schedules,
-            own.kernel_time,
-            own.kernel_entries,
-            idle.time,
-            idle.time,
-            idle.schedules,
-            idle.kernel_time,
-            idle.kernel_entries,
-            end.saturating_sub(measurement.start),
-            total.schedules,
-            total.kernel_time,
-            total.kernel_entries,
-        ]
+        let total = Usage {
+            time: end.saturating_sub(measurement.start),
+            ..measurement.total
+        };
+        let mut words = [0; 13];
+        words[..4].copy_from_slice(&self[thread].instruments.usage.words());
+        words[4] = measurement.idle.time;
+        words[5..9].copy_from_slice(&measurement.idle.words());
+        words[9..].copy_from_slice(&total.words());
+        words
     }
 
     /// Resets the counters of a thread.

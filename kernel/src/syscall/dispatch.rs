@@ -152,8 +152,7 @@ impl<A: Arch> Kernel<A> {
         } else if flags.is_send_phase() && invoke::refuses_first_phase::<A>(cap) {
             Err(Error::InvalidCapability(0).into())
         } else {
-            let invocation = invoked.invocation(thread, flags.call);
-            invoke::invoke(self, &invocation, cap)
+            invoked.invocation(thread, flags.call).perform(self, cap)
         };
         if let Err(Failure::Preempted) = outcome {
             return Err(Preempted);

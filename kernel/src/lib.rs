@@ -26,7 +26,7 @@
 //! | 5 | [`sched`] | scheduling: ready and release queues, charging, domains, timer, remote accesses | [`Scheduler`](sched::Scheduler) |
 //! | 6 | [`ipc`] | communication between threads: transfer, donation, replies, signals, faults | [`Ipc`] |
 //! | 7 | `entry` | the beginning and the end of a kernel entry | [`Kernel`] |
-//! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Kernel`] |
+//! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Invocation`](invoke::Invocation), [`Kernel`] |
 //! | 9 | [`fastpath`] | fast paths | [`Kernel`] |
 //! | 10 | [`syscall`], [`boot`] | the dispatcher; the first thread | [`Kernel`] |
 //! | none | [`arch`], [`trace`], [`console`], `threads`, `instruments`, `invariants` | the only interface to the hardware; the log; text for people; invariants | |

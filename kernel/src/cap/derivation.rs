@@ -162,14 +162,14 @@ impl<A: Arch> Capabilities<A> {
         let aside = unsafe { Ptr::new(core::ptr::NonNull::from(&mut aside)) };
         self.note_change(first.0);
         self.note_change(second.0);
-        for (source, target, cap) in [
-            (first.0, aside, first.1),
-            (second.0, first.0, second.1),
-            (aside, second.0, first.1),
-        ] {
-            if !self[source].is_empty() {
-                self.transplant(source, target, cap);
-            }
+        self.move_full(first.0, aside, first.1);
+        self.move_full(second.0, first.0, second.1);
+        self.move_full(aside, second.0, first.1);
+    }
+
+    fn move_full(&mut self, source: Ptr<Slot<A>>, target: Ptr<Slot<A>>, cap: Cap<A>) {
+        if !self[source].is_empty() {
+            self.transplant(source, target, cap);
         }
     }
 

@@ -30,7 +30,7 @@ impl<A: Arch> Kernel<A> {
         };
         let register = |register| self[thread].context.get(register);
         let (cap, reply) = (register(CAP), register(REPLY));
-        // Where it sends to, and with which reply object it receives.
+        // Where the thread sends to, and with which reply object it receives.
         let (target, receive) = match Syscall::from_number(register(SYSCALL)) {
             Some(Syscall::Send | Syscall::NBSend | Syscall::Call) => (Some(cap), None),
             Some(Syscall::Recv | Syscall::NBRecv) => (None, Some(Some(reply))),

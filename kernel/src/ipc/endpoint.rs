@@ -38,8 +38,8 @@ impl InvocationFlags {
         }
     }
 
-    /// Whether this is the send phase of a system call that also receives, in which operations that could interfere with
-    /// the receive phase are refused.
+    /// Whether this is the send phase of a system call that also receives. Operations that could interfere with the
+    /// receive phase are refused in it.
     pub(crate) const fn is_send_phase(self) -> bool {
         self.donate && !self.call
     }

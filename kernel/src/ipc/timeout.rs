@@ -48,8 +48,8 @@ impl<A: Arch> Ipc<A> {
         true
     }
 
-    /// The slow path of [`Ipc::wake_context`], for contexts that need a wake-up check. A timer or budget that ended while the thread
-    /// was blocked is reported now.
+    /// The slow path of [`Ipc::wake_context`], for contexts that need a wake-up check. A timer or budget that ended
+    /// while the thread was blocked is reported now.
     pub(super) fn wake_with_checks(
         &mut self,
         thread: Ptr<Thread<A>>,

@@ -9,8 +9,8 @@ use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Scheduler<A> {
-    /// Whether the thread could run if it were chosen: it is runnable, and has budget. A thread with a due release counts
-    /// as ready.
+    /// Whether the thread could run if it were chosen: it is runnable, and has budget. A thread with a due release
+    /// counts as ready.
     pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
         let object = &self[thread];
         let is_postponed =

@@ -9,8 +9,7 @@ use core::ops::Range;
 
 use aarch64_cpu::asm::barrier::{SY, isb};
 use aarch64_cpu::registers::{TTBR0_EL1, Writeable};
-use arch_arm::spaces::AddressSpaces;
-use arch_arm::spaces::Remote;
+use arch_arm::spaces::{AddressSpaces, Remote};
 use kernel::arch::PhysAddr;
 
 use crate::cap::Words64;

@@ -23,8 +23,7 @@ use super::asid::{Asid, HardwareAsid, POOL_SIZE, POOLS};
 use super::table::{Directory, Entries};
 use super::{Aarch32, Words32, descriptor};
 use crate::cap::Format;
-use crate::spaces::AddressSpaces;
-use crate::spaces::Remote;
+use crate::spaces::{AddressSpaces, Remote};
 
 /// An entry of a pool: the address of a directory, with the hardware ASID in its low bits, which are zero
 /// in the address.

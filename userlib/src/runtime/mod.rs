@@ -33,6 +33,7 @@ unsafe impl Sync for RootStack {}
 
 impl RootStack {
     /// An empty stack.
+    #[allow(clippy::new_without_default, reason = "only ever a static")]
     pub const fn new() -> Self {
         Self(core::cell::UnsafeCell::new([0; ROOT_STACK_BYTES]))
     }

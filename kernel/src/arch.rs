@@ -35,7 +35,6 @@ pub enum Interrupt {
     /// An interrupt line for users.
     Line(Irq),
     /// An IPI: another core has remotely modified this core.
-    #[cfg(feature = "smp")]
     Core,
     /// A spurious interrupt: there is nothing to handle.
     Spurious,
@@ -81,7 +80,6 @@ pub trait UserContext: Sized {
     fn complete_system_call(&mut self);
 
     /// The thread continues at `address`; the restart address stays. Undoes [`UserContext::restart`].
-    #[cfg(feature = "smp")]
     fn set_next_pc(&mut self, address: usize);
 
     /// The thread continues exactly at [`abi::registers::PC`], which a user may have written: the next
@@ -125,8 +123,7 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
 
     /// Whether `self`, placed after `parent` in the derivation tree, starts a subtree of its own and becomes
     /// an original capability, as for I/O ports issued from their control.
-    fn is_issued_from(self, parent: Self) -> bool {
-        let _ = parent;
+    fn is_issued_from(self, _parent: Self) -> bool {
         false
     }
 
@@ -161,8 +158,7 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
 
     /// The capability with new data (badge, guard or device identifier), `None` if the data is not valid.
     /// Most kinds ignore it. `moved` says that the capability is moved, not copied.
-    fn update_data(self, moved: bool, data: usize) -> Option<Self> {
-        let _ = (moved, data);
+    fn update_data(self, _moved: bool, _data: usize) -> Option<Self> {
         Some(self)
     }
 }
@@ -224,10 +220,6 @@ pub trait Arch: Sized + 'static {
 
     // ---- interrupts
 
-    /// Sends an IPI: another core enters the kernel soon, with
-    /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
-    #[cfg(feature = "smp")]
-    fn interrupt_core(&mut self, core: usize);
     /// Whether an interrupt is pending: called at preemption points.
     fn interrupt_pending(&mut self) -> bool;
     /// Masks or unmasks a line.
@@ -258,25 +250,20 @@ pub trait Arch: Sized + 'static {
     /// storage, floating point. Called once at the end of each kernel entry in which the current thread, or
     /// its address space or registers, changed.
     fn switch_to(kernel: &mut Scheduler<Self>, next: Option<Ptr<Thread<Self>>>);
-    /// Another core reads or changes the context of a thread: write back what this core's registers hold of
-    /// it, so far as that can be read or set by methods of the thread.
-    #[cfg(feature = "smp")]
-    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
-        Self::release_thread(kernel, thread);
-    }
     /// The thread is being deleted, or moves to another core: write back everything that this core's
     /// registers hold of it and forget it.
     fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
     /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
     fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
 
-    // ---- cores
+    // ---- cores: only used in kernels for several cores
 
     /// A remote call of the architecture: an operation that one core requests of another.
-    #[cfg(feature = "smp")]
     type Remote: Copy;
+    /// Sends an IPI: another core enters the kernel soon, with
+    /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
+    fn interrupt_core(&mut self, _core: usize) {}
     /// Carries out a remote call for the core in exclusive mode, which waits for it.
-    #[cfg(feature = "smp")]
     fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote);
     /// Called repeatedly while this core waits for another.
     #[cfg(feature = "smp")]
@@ -284,8 +271,12 @@ pub trait Arch: Sized + 'static {
         crate::sync::spin_loop();
     }
     /// Whether this core's registers hold state of a thread that its context does not.
-    #[cfg(feature = "smp")]
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool;
+    /// Another core reads or changes the context of a thread: write back what this core's registers hold of
+    /// it, so far as that can be read or set by methods of the thread.
+    fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
+        Self::release_thread(kernel, thread);
+    }
 
     // ---- breakpoints: only used in builds with the option `hwdebug`
 
@@ -296,21 +287,19 @@ pub trait Arch: Sized + 'static {
     /// # Errors
     /// If the hardware has no such breakpoint, or it is in use for single stepping.
     fn set_breakpoint(
-        kernel: &mut Scheduler<Self>,
-        thread: Ptr<Thread<Self>>,
-        number: usize,
-        breakpoint: Option<Breakpoint>,
+        _kernel: &mut Scheduler<Self>,
+        _thread: Ptr<Thread<Self>>,
+        _number: usize,
+        _breakpoint: Option<Breakpoint>,
     ) -> Result<(), Error> {
-        let _ = (kernel, thread, number, breakpoint);
         Err(Error::IllegalOperation)
     }
     /// Breakpoint `number`, if it is set.
     fn breakpoint(
-        kernel: &Scheduler<Self>,
-        thread: Ptr<Thread<Self>>,
-        number: usize,
+        _kernel: &Scheduler<Self>,
+        _thread: Ptr<Thread<Self>>,
+        _number: usize,
     ) -> Option<Breakpoint> {
-        let _ = (kernel, thread, number);
         None
     }
     /// Stops the thread after so many instructions, or never (0). Returns whether that uses breakpoint
@@ -319,12 +308,11 @@ pub trait Arch: Sized + 'static {
     /// # Errors
     /// If the hardware cannot do this.
     fn step(
-        kernel: &mut Scheduler<Self>,
-        thread: Ptr<Thread<Self>>,
-        number: Option<usize>,
-        instructions: usize,
+        _kernel: &mut Scheduler<Self>,
+        _thread: Ptr<Thread<Self>>,
+        _number: Option<usize>,
+        _instructions: usize,
     ) -> Result<bool, Error> {
-        let _ = (kernel, thread, number, instructions);
         Err(Error::IllegalOperation)
     }
 
@@ -381,14 +369,11 @@ pub trait Arch: Sized + 'static {
 
     /// Handles an optional system call of this architecture (dangerous MSR access, cache flushes of
     /// benchmarks, ...). Returns whether it did.
-    fn optional_syscall(kernel: &mut Kernel<Self>, call: abi::Syscall) -> bool {
-        let _ = (kernel, call);
+    fn optional_syscall(_kernel: &mut Kernel<Self>, _call: abi::Syscall) -> bool {
         false
     }
 
     /// Makes cleared memory visible where the hardware needs it: to page-table walkers and to devices that do
     /// not snoop the caches.
-    fn clean_new_memory(address: PhysAddr, bytes: usize) {
-        let _ = (address, bytes);
-    }
+    fn clean_new_memory(_address: PhysAddr, _bytes: usize) {}
 }

@@ -4,14 +4,10 @@ use core::fmt::{self, Write};
 use core::marker::PhantomData;
 
 use crate::arch::Arch;
-#[cfg(feature = "smp")]
-use crate::config::CORES;
-#[cfg(feature = "smp")]
-use crate::sync::{Lock, Ticket};
+use crate::cores::OutputLock;
 
 /// Held by the core that prints a line.
-#[cfg(feature = "smp")]
-static LINE: Ticket<CORES> = Ticket::new();
+static LINE: OutputLock = OutputLock::new();
 
 /// The console of a platform.
 pub struct Console<A: Arch>(PhantomData<A>);
@@ -20,12 +16,6 @@ impl<A: Arch> Console<A> {
     /// The console.
     pub const fn new() -> Self {
         Self(PhantomData)
-    }
-}
-
-impl<A: Arch> Default for Console<A> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -44,18 +34,11 @@ impl<A: Arch> Write for Console<A> {
 /// Prints one line in debug kernels; nothing in others. Lines of different cores are not interleaved.
 pub(crate) fn debug_line<A: Arch>(text: fmt::Arguments<'_>) {
     if cfg!(feature = "debug") {
-        // SAFETY: interrupts are disabled in the kernel, so that this core does not hold the lock. A ticket
-        // lock ignores the core's number.
-        #[cfg(feature = "smp")]
-        unsafe {
-            LINE.acquire(0);
-        }
+        // Interrupts are disabled in the kernel, so that this core does not hold the lock.
+        LINE.acquire();
         // A console cannot fail, and an error could not be reported.
         let _ = writeln!(Console::<A>::new(), "{text}");
         // SAFETY: this core has the lock.
-        #[cfg(feature = "smp")]
-        unsafe {
-            LINE.release(0);
-        }
+        unsafe { LINE.release() };
     }
 }

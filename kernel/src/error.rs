@@ -45,6 +45,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// [`Error::Range`].
+    pub const fn range(minimum: usize, maximum: usize) -> Self {
+        Self::Range { minimum, maximum }
+    }
+
     /// The code and the message words.
     pub fn message(self) -> (ErrorCode, [usize; 5], usize) {
         let one = |word| [word, 0, 0, 0, 0];

@@ -1,9 +1,11 @@
 //! State of kernels that observe themselves, in one field of each thread and one of the kernel; that of a core is
-//! its `measurement` (`sched::usage`). In other kernels these types are empty.
+//! its `measurement` (`sched::usage`). Other kernels do not use it.
 
 use crate::arch::Arch;
 #[cfg(any(test, feature = "invariants"))]
 pub use crate::invariants::Watch;
+use crate::object::Thread;
+use crate::token::Ptr;
 
 /// The state of the invariant checks: none in kernels without them.
 #[cfg(not(any(test, feature = "invariants")))]
@@ -13,22 +15,9 @@ pub type Watch<A> = core::marker::PhantomData<A>;
 pub(crate) const CHECKED: bool = cfg!(any(test, feature = "invariants"));
 
 /// A link in the list of all threads.
-#[cfg(feature = "debug")]
-pub(crate) type Link<A> = Option<crate::token::Ptr<crate::object::Thread<A>>>;
-#[cfg(not(feature = "debug"))]
-pub(crate) type Link<A> = core::marker::PhantomData<A>;
-
-/// A number of events or ticks.
-#[cfg(feature = "bench")]
-type Count = u64;
-#[cfg(not(feature = "bench"))]
-type Count = ();
+pub(crate) type Link<A> = Option<Ptr<Thread<A>>>;
 
 /// What a thread stores.
-#[cfg_attr(
-    not(feature = "bench"),
-    expect(dead_code, reason = "other kernels do not measure")
-)]
 pub(crate) struct ThreadInstruments<A: Arch> {
     /// Its processor time, in `bench` kernels.
     pub(crate) usage: Usage,
@@ -42,8 +31,8 @@ impl<A: Arch> ThreadInstruments<A> {
     pub(crate) fn new() -> Self {
         Self {
             usage: Usage::default(),
-            newer: Link::<A>::default(),
-            older: Link::<A>::default(),
+            newer: None,
+            older: None,
         }
     }
 }
@@ -61,22 +50,31 @@ impl<A: Arch> Instruments<A> {
     pub(crate) fn new() -> Self {
         Self {
             watch: Watch::default(),
-            threads: Link::<A>::default(),
+            threads: None,
         }
     }
 }
 
 /// The processor time of one thread, or of all, since the last reset. Times are in ticks.
-#[cfg_attr(
-    not(feature = "bench"),
-    expect(dead_code, reason = "other kernels do not measure")
-)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
-    pub(crate) time: Count,
-    pub(crate) schedules: Count,
-    pub(crate) kernel_time: Count,
-    pub(crate) kernel_entries: Count,
+    pub(crate) time: u64,
+    pub(crate) schedules: u64,
+    pub(crate) kernel_time: u64,
+    pub(crate) kernel_entries: u64,
+}
+
+impl Usage {
+    /// The counters in the ABI's order.
+    pub(crate) const fn words(self) -> [u64; 4] {
+        let Self {
+            time,
+            schedules,
+            kernel_time,
+            kernel_entries,
+        } = self;
+        [time, schedules, kernel_time, kernel_entries]
+    }
 }
 
 /// The hooks of the invariant checks, for kernels without them.

@@ -26,7 +26,7 @@
 //! | 5 | [`sched`] | scheduling: ready and release queues, charging, domains, timer, remote accesses | [`Scheduler`](sched::Scheduler) |
 //! | 6 | [`ipc`] | communication between threads: transfer, donation, replies, signals, faults | [`Ipc`] |
 //! | 7 | `entry` | the beginning and the end of a kernel entry | [`Kernel`] |
-//! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Kernel`] |
+//! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Invocation`](invoke::Invocation), [`Kernel`] |
 //! | 9 | [`fastpath`] | fast paths | [`Kernel`] |
 //! | 10 | [`syscall`], [`boot`] | the dispatcher; the first thread | [`Kernel`] |
 //! | none | [`arch`], [`trace`], [`console`], `threads`, `instruments`, `invariants` | the only interface to the hardware; the log; text for people; invariants | |
@@ -46,6 +46,39 @@ macro_rules! make_fields {
         };
         $($(#[$attribute])* (&raw mut (*$place).$field).write($value);)*
     }};
+}
+
+/// The state of a layer dereferences to that of the next lower layer, which it contains.
+macro_rules! contains {
+    ($upper:ident, $lower:ident, $field:tt) => {
+        impl<A: Arch> core::ops::Deref for $upper<A> {
+            type Target = $lower<A>;
+
+            #[inline(always)]
+            fn deref(&self) -> &$lower<A> {
+                &self.$field
+            }
+        }
+
+        impl<A: Arch> core::ops::DerefMut for $upper<A> {
+            #[inline(always)]
+            fn deref_mut(&mut self) -> &mut $lower<A> {
+                &mut self.$field
+            }
+        }
+    };
+}
+
+/// Lets values be copied, whatever the parameters of their types are.
+macro_rules! copyable {
+    ($([$($parameters:tt)*] $type:ty),*) => {$(
+        impl<$($parameters)*> Clone for $type {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<$($parameters)*> Copy for $type {}
+    )*};
 }
 
 pub mod arch;
@@ -76,7 +109,6 @@ pub mod token;
 pub mod trace;
 
 use core::mem::MaybeUninit;
-use core::ops::{Deref, DerefMut};
 
 use arch::Arch;
 use cores::{EntryLock, Irqs};
@@ -114,18 +146,4 @@ impl<A: Arch> Kernel<A> {
     }
 }
 
-impl<A: Arch> Deref for Kernel<A> {
-    type Target = Ipc<A>;
-
-    #[inline(always)]
-    fn deref(&self) -> &Ipc<A> {
-        &self.0
-    }
-}
-
-impl<A: Arch> DerefMut for Kernel<A> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Ipc<A> {
-        &mut self.0
-    }
-}
+contains!(Kernel, Ipc, 0);

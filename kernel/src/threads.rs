@@ -1,5 +1,4 @@
-//! The list of all threads in debug kernels, for debug output. In other kernels it is empty, and the
-//! functions do nothing.
+//! The list of all threads in debug kernels, for debug output. In other kernels it is empty.
 //!
 //! The kernel itself never traverses it, except to print it for `DebugDumpScheduler` and `DebugSnapshot`, and
 //! then only up to a bound.
@@ -9,15 +8,16 @@ use abi::registers::PC;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::console::debug_line;
-#[cfg(feature = "debug")]
 use crate::instruments::ThreadInstruments;
 use crate::object::{THREAD_SLOTS, Thread, ThreadState};
 use crate::token::Ptr;
 
-#[cfg(feature = "debug")]
 impl<A: Arch> Kernel<A> {
     /// A thread was made.
     pub(crate) fn list_thread(&mut self, thread: Ptr<Thread<A>>) {
+        if !cfg!(feature = "debug") {
+            return;
+        }
         let older = self.instruments.threads;
         self.exclusive()
             .each_core(|kernel| kernel.instruments.threads = Some(thread));
@@ -29,6 +29,9 @@ impl<A: Arch> Kernel<A> {
 
     /// A thread is deleted.
     pub(crate) fn unlist_thread(&mut self, thread: Ptr<Thread<A>>) {
+        if !cfg!(feature = "debug") {
+            return;
+        }
         let ThreadInstruments { newer, older, .. } = self[thread].instruments;
         match newer {
             Some(newer) => self[newer].instruments.older = older,
@@ -46,23 +49,6 @@ impl<A: Arch> Kernel<A> {
         core::iter::successors(self.instruments.threads, |thread| {
             self[*thread].instruments.older
         })
-    }
-}
-
-#[cfg(not(feature = "debug"))]
-#[expect(
-    clippy::unused_self,
-    reason = "the interface of kernels that keep the list"
-)]
-impl<A: Arch> Kernel<A> {
-    #[inline(always)]
-    pub(crate) fn list_thread(&mut self, _thread: Ptr<Thread<A>>) {}
-
-    #[inline(always)]
-    pub(crate) fn unlist_thread(&mut self, _thread: Ptr<Thread<A>>) {}
-
-    pub(crate) fn all_threads(&self) -> impl Iterator<Item = Ptr<Thread<A>>> {
-        core::iter::empty()
     }
 }
 

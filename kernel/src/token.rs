@@ -66,12 +66,7 @@ impl<T> Ptr<T> {
     }
 }
 
-impl<T> Clone for Ptr<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Ptr<T> {}
+copyable!([T] Ptr<T>);
 impl<T> PartialEq for Ptr<T> {
     fn eq(&self, other: &Self) -> bool {
         self.address == other.address

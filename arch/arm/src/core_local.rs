@@ -97,9 +97,3 @@ impl<C> OfCores<C> {
         place as usize
     }
 }
-
-impl<C> Default for OfCores<C> {
-    fn default() -> Self {
-        Self::new()
-    }
-}

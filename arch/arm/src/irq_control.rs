@@ -3,7 +3,7 @@
 use abi::Method;
 use kernel::Kernel;
 use kernel::arch::{Arch, Irq};
-use kernel::cap::{Cap, insert_copy, lookup_slot};
+use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use kernel::sched::CORES;
 
@@ -39,10 +39,7 @@ pub fn line<C: InterruptController>(number: usize) -> Result<Irq, Error> {
     if number < C::LINES {
         Ok(Irq(number))
     } else {
-        Err(Error::Range {
-            minimum: 0,
-            maximum: C::LINES - 1,
-        })
+        Err(Error::range(0, C::LINES - 1))
     }
 }
 
@@ -139,23 +136,18 @@ fn issue_signal<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocatio
         return Err(Error::IllegalOperation.into());
     }
     if number >= SIGNALS {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: SIGNALS - 1,
-        }
-        .into());
+        return Err(Error::range(0, SIGNALS - 1).into());
     }
     if target >= A::Controller::SIGNAL_TARGETS {
         return Err(Error::InvalidArgument(1).into());
     }
     let root = invocation.extra_cap(kernel, 0);
-    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    let slot = kernel.lookup_slot(root, index, depth, false)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
     }
 
-    insert_copy(
-        kernel,
+    kernel.insert_copy(
         invocation.slot,
         slot,
         Cap::Arch(A::signal_cap(number, target)),

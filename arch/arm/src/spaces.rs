@@ -7,7 +7,6 @@ use kernel::arch::PhysAddr;
 use crate::cap::Format;
 
 /// A remote call.
-#[cfg(feature = "smp")]
 #[derive(Clone, Copy, Debug)]
 pub enum Remote<F: Format> {
     /// Switch away from an address space.
@@ -55,10 +54,8 @@ pub trait AddressSpaces<F: Format> {
     fn release(&mut self, asid: F::Asid);
 
     /// Whether a remote call has an effect on this core.
-    #[cfg(feature = "smp")]
     fn concerns(&self, remote: Remote<F>) -> bool;
 
     /// Performs a remote call from another core.
-    #[cfg(feature = "smp")]
     fn perform(&mut self, remote: Remote<F>);
 }

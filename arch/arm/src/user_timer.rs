@@ -63,7 +63,6 @@ impl<A: HasUserTimer> UserTimer<A> {
     pub const OPEN: usize = core::mem::offset_of!(Self, open);
 
     /// A timer without an owner, which user mode cannot access.
-    #[expect(clippy::new_without_default, reason = "each core has only one")]
     pub const fn new() -> Self {
         Self {
             owner: None,

@@ -9,9 +9,7 @@ use core::ops::Range;
 
 use aarch64_cpu::asm::barrier::{SY, isb};
 use aarch64_cpu::registers::{TTBR0_EL1, Writeable};
-use arch_arm::spaces::AddressSpaces;
-#[cfg(feature = "smp")]
-use arch_arm::spaces::Remote;
+use arch_arm::spaces::{AddressSpaces, Remote};
 use kernel::arch::PhysAddr;
 
 use crate::cap::Words64;
@@ -258,7 +256,6 @@ impl AddressSpaces<Words64> for Spaces {
         self.generation += 1;
     }
 
-    #[cfg(feature = "smp")]
     fn concerns(&self, remote: Remote<Words64>) -> bool {
         match remote {
             Remote::LeaveSpace(asid, root) => self.current == Walk::new(asid, root),
@@ -266,7 +263,6 @@ impl AddressSpaces<Words64> for Spaces {
         }
     }
 
-    #[cfg(feature = "smp")]
     fn perform(&mut self, remote: Remote<Words64>) {
         if self.concerns(remote) {
             self.leave();

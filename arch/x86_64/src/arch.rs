@@ -10,15 +10,13 @@ use kernel::boot::BootAllocator;
 use kernel::cap::{Cap as AnyCap, RawCap};
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Breakpoint, BreakpointNumbers, Thread, ThreadSlot};
-use kernel::sched::Scheduler;
+use kernel::sched::{CORES, Scheduler};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
 use crate::cap::{self, Cap};
 use crate::context::{Context, KnownSpace};
 use crate::paging::{USER_TOP, tlb, window};
-#[cfg(feature = "smp")]
-use crate::smp::Remote;
 use crate::{
     Platform, X86_64, bases, debug, fpu, irq_control, lines, optional, ports, space, timer,
 };
@@ -40,11 +38,6 @@ impl<P: Platform> Arch for X86_64<P> {
 
     fn clock(&self) -> Clock {
         self.clock
-    }
-
-    #[cfg(feature = "smp")]
-    fn interrupt_core(&mut self, core: usize) {
-        self.interrupt(core);
     }
 
     fn interrupt_pending(&mut self) -> bool {
@@ -77,8 +70,9 @@ impl<P: Platform> Arch for X86_64<P> {
         let Some(next) = next else {
             // The idle loop needs no state of threads, so all of it stays loaded for its owner. Only on
             // several cores the owner may continue on another core.
-            #[cfg(feature = "smp")]
-            write_back(kernel);
+            if CORES > 1 {
+                write_back(kernel);
+            }
             return kernel.arch.core.set_current(None);
         };
         switch_space(kernel, next);
@@ -99,15 +93,17 @@ impl<P: Platform> Arch for X86_64<P> {
         }
     }
 
-    #[cfg(feature = "smp")]
-    type Remote = Remote;
+    type Remote = space::Remote;
 
     #[cfg(feature = "smp")]
-    fn perform(kernel: &mut Scheduler<Self>, remote: Remote) {
+    fn interrupt_core(&mut self, core: usize) {
+        self.interrupt(core);
+    }
+
+    fn perform(kernel: &mut Scheduler<Self>, remote: space::Remote) {
         space::perform(kernel, remote);
     }
 
-    #[cfg(feature = "smp")]
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
         self.bases_of == Some(thread) || self.fpu.owner() == Some(thread)
     }
@@ -287,7 +283,6 @@ fn load_bases<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Thread<X
 }
 
 /// Saves the register state of threads that is loaded.
-#[cfg(feature = "smp")]
 fn write_back<P: Platform>(kernel: &mut Scheduler<X86_64<P>>) {
     let arch = &kernel.arch;
     for thread in [arch.bases_of, arch.fpu.owner()].into_iter().flatten() {

@@ -253,7 +253,6 @@ impl UserContext for Context {
         self.registers.rip = canonical(self.registers.restart as usize);
     }
 
-    #[cfg(feature = "smp")]
     fn set_next_pc(&mut self, address: usize) {
         self.registers.rip = canonical(address);
     }

@@ -85,7 +85,6 @@ impl<P: Platform> Fpu<P> {
     }
 
     /// The thread to which the register contents belong.
-    #[cfg(feature = "smp")]
     pub fn owner(&self) -> Option<Ptr<Thread<X86_64<P>>>> {
         self.owner
     }

@@ -61,10 +61,7 @@ pub fn invoke<P: Platform>(
 
 fn at_most(value: usize, maximum: usize) -> Result<(), Error> {
     if value > maximum {
-        Err(Error::Range {
-            minimum: 0,
-            maximum,
-        })
+        Err(Error::range(0, maximum))
     } else {
         Ok(())
     }

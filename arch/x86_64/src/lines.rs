@@ -41,10 +41,7 @@ pub enum Source {
 /// [`Error::Range`].
 pub fn line(number: usize) -> Result<Irq, Error> {
     if number > LAST_NUMBER {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: LAST_NUMBER,
-        });
+        return Err(Error::range(0, LAST_NUMBER));
     }
     Ok(Irq(number + FIRST))
 }

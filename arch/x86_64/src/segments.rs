@@ -103,9 +103,3 @@ impl Segments {
         }
     }
 }
-
-impl Default for Segments {
-    fn default() -> Self {
-        Self::new()
-    }
-}

@@ -1,4 +1,4 @@
-//! Several cores: the state of secondary cores, and remote calls.
+//! Several cores: the state of secondary cores, and IPIs.
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -31,17 +31,6 @@ pub(crate) fn introduce(core: usize, identifier: u32) {
 /// The identifier of a core's local APIC.
 pub(crate) fn identifier(core: usize) -> u32 {
     IDENTIFIERS[core].load(Ordering::Relaxed)
-}
-
-/// A remote call.
-#[derive(Clone, Copy, Debug)]
-pub enum Remote {
-    /// Invalidate the TLB entries of a page of the address space with this root.
-    ForgetPage(PhysAddr, usize),
-    /// Invalidate all TLB entries of it.
-    ForgetAll(PhysAddr),
-    /// Switch away from it.
-    Leave(PhysAddr),
 }
 
 /// The state that secondary cores share with the boot core.

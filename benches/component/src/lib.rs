@@ -7,30 +7,13 @@
 
 mod bench;
 mod crew;
+pub mod locks;
 mod mark;
 mod measure;
 mod partner;
 pub mod protocol;
 mod report;
 mod suites;
-/// The kernel's locks, compiled for user programs.
-#[path = "../../../kernel/src/sync"]
-pub mod sync {
-    #[expect(unused_imports, reason = "these locks use only a part of it")]
-    mod atomic;
-    mod clh;
-    mod guarded;
-    mod lock;
-    mod mcs;
-    mod ticket;
-
-    pub use atomic::spin_loop;
-    pub use clh::Clh;
-    pub use guarded::{CoreToken, Guarded};
-    pub use lock::Lock;
-    pub use mcs::Mcs;
-    pub use ticket::Ticket;
-}
 
 pub use bench::MAX_CORES;
 #[cfg(target_arch = "arm")]

@@ -3,11 +3,11 @@
 use core::cmp::Reverse;
 use core::ops::Range;
 
-use abi::{GuardData, WORD_BITS};
+use abi::{GuardData, SlotRegion, WORD_BITS};
 
 use crate::Kernel;
 use crate::arch::{Arch, PhysAddr};
-use crate::cap::{CNode, Cap, insert_root};
+use crate::cap::{CNode, Cap};
 use crate::invoke::emplace;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -66,7 +66,7 @@ impl<A: Arch> BootAllocator<A> {
     pub(super) fn provide_cap(&mut self, kernel: &mut Kernel<A>, cap: Cap<A>) -> bool {
         let free = self.next_slot < self.cnode.len();
         if free {
-            insert_root(kernel, self.cnode.slot(self.next_slot), cap);
+            kernel.insert_root(self.cnode.slot(self.next_slot), cap);
             self.next_slot += 1;
         }
         free
@@ -80,6 +80,14 @@ impl<A: Arch> BootAllocator<A> {
     /// A slot of the initial CNode.
     pub(super) fn slot(&self, index: usize) -> Ptr<Slot<A>> {
         self.cnode.slot(index)
+    }
+
+    /// The slots from `start` on that are in use.
+    pub(super) const fn region_from(&self, start: usize) -> SlotRegion {
+        SlotRegion {
+            start,
+            end: self.next_slot,
+        }
     }
 
     /// The index of the first unused slot.

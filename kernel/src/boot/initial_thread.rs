@@ -13,7 +13,7 @@ use super::untypeds::Untypeds;
 use super::{BootAllocator, RootTaskImage};
 use crate::Kernel;
 use crate::arch::{Arch, BootSpace, PhysAddr, UserContext};
-use crate::cap::{Cap, derive, insert_copy, insert_root};
+use crate::cap::Cap;
 use crate::invoke::emplace;
 use crate::object::{SchedContext, Thread, ThreadSlot, ThreadState, thread_slot};
 use crate::time::{Microseconds, Ticks};
@@ -72,11 +72,11 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
         ),
     ];
     for (slot, cap) in fixed {
-        insert_root(kernel, boot.slot(slot), cap);
+        kernel.insert_root(boot.slot(slot), cap);
     }
     for slot in 0..slots::FIRST_DYNAMIC {
         if let Some(cap) = A::initial_cap(slot) {
-            insert_root(kernel, boot.slot(slot), Cap::Arch(cap));
+            kernel.insert_root(boot.slot(slot), Cap::Arch(cap));
         }
     }
 
@@ -174,17 +174,9 @@ fn provide_everything<A: Arch>(
     }
     let start = boot.next_slot();
     let space = A::boot_space(kernel, boot, layout.image.start..layout.extra.end);
-    let user_image_paging = SlotRegion {
-        start,
-        end: boot.next_slot(),
-    };
-    insert_root(
-        kernel,
-        boot.slot(slots::INIT_THREAD_VSPACE),
-        Cap::Arch(space.root),
-    );
-    insert_root(
-        kernel,
+    let user_image_paging = boot.region_from(start);
+    kernel.insert_root(boot.slot(slots::INIT_THREAD_VSPACE), Cap::Arch(space.root));
+    kernel.insert_root(
         boot.slot(slots::INIT_THREAD_ASID_POOL),
         Cap::Arch(space.asid_pool),
     );
@@ -195,7 +187,7 @@ fn provide_everything<A: Arch>(
     ] {
         let frame = boot.alloc(PAGE_BITS);
         let cap = kernel.arch.boot_map(&space, address, frame, false);
-        insert_root(kernel, boot.slot(slot), Cap::Arch(cap));
+        kernel.insert_root(boot.slot(slot), Cap::Arch(cap));
     }
     let extra_boot_info_pages = provide_extra(kernel, boot, &space, parameters, layout);
     if !A::SCHED_CONTROL_FIRST {
@@ -231,10 +223,7 @@ fn provide_everything<A: Arch>(
         cnode_size_bits: boot.cnode().radix,
         domain: 0,
         sched_control,
-        untyped: SlotRegion {
-            start,
-            end: boot.next_slot(),
-        },
+        untyped: boot.region_from(start),
         untyped_list: untypeds.list,
     }
 }
@@ -248,10 +237,7 @@ fn provide_sched_control<A: Arch>(
     for core in 0..nodes {
         boot.provide_cap(kernel, Cap::SchedControl { core });
     }
-    SlotRegion {
-        start,
-        end: boot.next_slot(),
-    }
+    boot.region_from(start)
 }
 
 /// Maps the pages of `addresses` to consecutive frames from `physical` on and provides their capabilities.
@@ -269,10 +255,7 @@ fn provide_frames<A: Arch>(
         let cap = kernel.arch.boot_map(space, address, frame, true);
         boot.provide(kernel, cap);
     }
-    SlotRegion {
-        start,
-        end: boot.next_slot(),
-    }
+    boot.region_from(start)
 }
 
 /// Writes the extra boot information and provides the frames that hold it.
@@ -321,8 +304,8 @@ fn start_thread<A: Arch>(
     ] {
         let source = boot.slot(slot);
         let cap = kernel[source].cap();
-        if let Ok(cap) = derive(kernel, source, cap) {
-            insert_copy(kernel, source, thread_slot(thread, which), cap);
+        if let Ok(cap) = kernel.derive_cap(source, cap) {
+            kernel.insert_copy(source, thread_slot(thread, which), cap);
         }
     }
     kernel.core.now = kernel.arch.now();

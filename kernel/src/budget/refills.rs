@@ -67,10 +67,7 @@ impl<'a> Refills<'a> {
             .total_before(self.ring.len())
             .wrapping_add(refill.amount.0);
         let entry = self.ring.extend();
-        self.entries[entry] = Entry {
-            time: refill.time,
-            total,
-        };
+        self.entries[entry] = Entry::new(refill.time, total);
     }
 
     /// Empties the list.
@@ -81,19 +78,13 @@ impl<'a> Refills<'a> {
     /// Starts afresh: the whole budget is available from `now` on.
     pub fn start(&mut self, capacity: usize, now: Ticks, budget: Ticks) {
         self.clear(capacity);
-        self.push(Refill {
-            time: now,
-            amount: budget,
-        });
+        self.push(Refill::new(now, budget));
     }
 
     /// Starts afresh as a round-robin [`Slice`](super::Slice).
     pub fn start_round_robin(&mut self, now: Ticks, budget: Ticks) {
         self.start(2, now, budget);
-        self.push(Refill {
-            time: now,
-            amount: Ticks::ZERO,
-        });
+        self.push(Refill::new(now, Ticks::ZERO));
     }
 
     /// Changes budget and period of a context in use without supplying more than either allows: the amount
@@ -108,10 +99,7 @@ impl<'a> Refills<'a> {
         self.clear(capacity);
         self.push(head);
         if rest > Ticks::ZERO {
-            self.push(Refill {
-                time: head.time.saturating_add(period),
-                amount: rest,
-            });
+            self.push(Refill::new(head.time.saturating_add(period), rest));
         }
     }
 
@@ -203,10 +191,7 @@ impl<'a> Refills<'a> {
         self.origin = total;
         self.ring.drop_front(1);
         let entry = self.ring.extend();
-        self.entries[entry] = Entry {
-            time: time.saturating_add(period),
-            total: total.wrapping_add(budget.0),
-        };
+        self.entries[entry] = Entry::new(time.saturating_add(period), total.wrapping_add(budget.0));
     }
 
     /// Part of the head was used, if it holds more than that.
@@ -215,10 +200,7 @@ impl<'a> Refills<'a> {
             return;
         }
         let head = self.entry_mut(0);
-        let used = Refill {
-            time: head.time.saturating_add(period),
-            amount: usage,
-        };
+        let used = Refill::new(head.time.saturating_add(period), usage);
         head.time = head.time.saturating_add(usage);
         self.origin = self.origin.wrapping_add(usage.0);
         self.schedule(used);

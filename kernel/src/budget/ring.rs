@@ -13,6 +13,10 @@ pub struct Refill {
 }
 
 impl Refill {
+    pub(super) const fn new(time: Ticks, amount: Ticks) -> Self {
+        Self { time, amount }
+    }
+
     /// The earliest time at which all of it can have been used.
     pub(super) const fn end(self) -> Ticks {
         self.time.saturating_add(self.amount)
@@ -32,6 +36,10 @@ pub struct Entry {
 }
 
 impl Entry {
+    pub(super) const fn new(time: Ticks, total: u64) -> Self {
+        Self { time, total }
+    }
+
     /// The head of a list, if `tail` is its end and all amounts add up to `budget`.
     #[inline(always)]
     pub const fn head(self, tail: Self, budget: Ticks) -> Refill {
@@ -40,10 +48,7 @@ impl Entry {
 
     /// The replenishment, if the totals before it end at `origin`.
     pub(super) const fn refill(self, origin: u64) -> Refill {
-        Refill {
-            time: self.time,
-            amount: Ticks(self.total.wrapping_sub(origin)),
-        }
+        Refill::new(self.time, Ticks(self.total.wrapping_sub(origin)))
     }
 }
 

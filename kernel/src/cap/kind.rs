@@ -84,24 +84,33 @@ impl UntypedCap {
     }
 }
 
-/// A capability to an endpoint.
-pub struct EndpointCap<A: Arch> {
+/// A capability to an endpoint or notification, with a badge.
+pub struct BadgedCap<T> {
     /// The object.
-    pub object: Ptr<Endpoint<A>>,
-    /// The badge that receivers get with a message.
+    pub object: Ptr<T>,
+    /// The badge that receivers get with a message; of a notification, the bits that a signal sets.
     pub badge: usize,
     /// The rights of its holder.
     pub rights: Rights,
 }
 
+/// A capability to an endpoint.
+pub type EndpointCap<A> = BadgedCap<Endpoint<A>>;
 /// A capability to a notification.
-pub struct NotificationCap<A: Arch> {
-    /// The object.
-    pub object: Ptr<Notification<A>>,
-    /// The bits that a signal sets.
-    pub badge: usize,
-    /// The rights of its holder.
-    pub rights: Rights,
+pub type NotificationCap<A> = BadgedCap<Notification<A>>;
+
+impl<T> BadgedCap<T> {
+    /// The capability with its rights reduced to the intersection with `rights`.
+    fn mask_rights(self, rights: Rights) -> Self {
+        let rights = self.rights.intersection(rights);
+        Self { rights, ..self }
+    }
+
+    /// The capability with a badge; `None` if it has one already, or is `moved`.
+    fn with_badge(self, moved: bool, data: usize) -> Option<Self> {
+        let badge = data & (usize::MAX >> (WORD_BITS - abi::BADGE_BITS));
+        (!moved && self.badge == 0).then_some(Self { badge, ..self })
+    }
 }
 
 /// A capability to a CNode.
@@ -255,17 +264,8 @@ impl<A: Arch> Zombie<A> {
     }
 }
 
-macro_rules! copyable {
-    ($($name:ident),*) => {$(
-        impl<A: Arch> Clone for $name<A> {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl<A: Arch> Copy for $name<A> {}
-    )*};
-}
-copyable!(Cap, EndpointCap, NotificationCap, CNode, Zombie);
+copyable!([A: Arch] Cap<A>, [A: Arch] CNode<A>, [A: Arch] Zombie<A>);
+copyable!([T] BadgedCap<T>);
 
 impl<A: Arch> Cap<A> {
     /// Whether it is null, the capability of an empty slot.
@@ -338,14 +338,8 @@ impl<A: Arch> Cap<A> {
     #[must_use]
     pub fn mask_rights(self, rights: Rights) -> Self {
         match self {
-            Self::Endpoint(cap) => Self::Endpoint(EndpointCap {
-                rights: cap.rights.intersection(rights),
-                ..cap
-            }),
-            Self::Notification(cap) => Self::Notification(NotificationCap {
-                rights: cap.rights.intersection(rights),
-                ..cap
-            }),
+            Self::Endpoint(cap) => Self::Endpoint(cap.mask_rights(rights)),
+            Self::Notification(cap) => Self::Notification(cap.mask_rights(rights)),
             Self::Reply { object, grant } => Self::Reply {
                 object,
                 grant: grant && rights.contains(Rights::GRANT),
@@ -359,17 +353,8 @@ impl<A: Arch> Cap<A> {
     /// moved, not copied, and its badge cannot change.
     pub fn update_data(self, moved: bool, data: usize) -> Option<Self> {
         match self {
-            Self::Endpoint(cap) if !moved && cap.badge == 0 => Some(Self::Endpoint(EndpointCap {
-                badge: truncate_badge(data),
-                ..cap
-            })),
-            Self::Notification(cap) if !moved && cap.badge == 0 => {
-                Some(Self::Notification(NotificationCap {
-                    badge: truncate_badge(data),
-                    ..cap
-                }))
-            }
-            Self::Endpoint(_) | Self::Notification(_) => None,
+            Self::Endpoint(cap) => cap.with_badge(moved, data).map(Self::Endpoint),
+            Self::Notification(cap) => cap.with_badge(moved, data).map(Self::Notification),
             Self::CNode(cnode) => {
                 let guard = GuardData::from_word(data);
                 (guard.size + cnode.radix <= WORD_BITS)
@@ -378,13 +363,5 @@ impl<A: Arch> Cap<A> {
             Self::Arch(cap) => cap.update_data(moved, data).map(Self::Arch),
             other => Some(other),
         }
-    }
-}
-
-const fn truncate_badge(data: usize) -> usize {
-    if abi::BADGE_BITS == WORD_BITS {
-        data
-    } else {
-        data & ((1 << abi::BADGE_BITS) - 1)
     }
 }

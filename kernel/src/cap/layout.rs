@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 use abi::sizes::{MIN_UNTYPED_BITS, SLOT_BITS};
 use abi::{GuardData, Rights, WORD_BITS};
 
-use super::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
+use super::{BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
 use crate::object::Reply;
 use crate::slot::{Field, RawCap};
@@ -119,6 +119,25 @@ impl Packing {
     pub const RIGHTS: Field = field::RIGHTS;
 }
 
+impl<T> BadgedCap<T> {
+    #[inline(always)]
+    fn encode(self, tag: u8) -> RawCap {
+        RawCap::new(tag)
+            .with(field::OBJECT, self.object.address())
+            .with(field::BADGE, self.badge)
+            .with(field::RIGHTS, self.rights.word())
+    }
+
+    #[inline(always)]
+    fn decode(raw: RawCap) -> Self {
+        Self {
+            object: object(raw.get(field::OBJECT)),
+            badge: raw.get(field::BADGE),
+            rights: Rights::from_word(raw.get(field::RIGHTS)),
+        }
+    }
+}
+
 impl<A: Arch> Cap<A> {
     /// Packs the capability. Inlined, so that a caller that packs one kind contains no code for others.
     #[inline(always)]
@@ -131,14 +150,8 @@ impl<A: Arch> Cap<A> {
                 .with(UNTYPED_BITS, cap.bits)
                 .with(UNTYPED_DEVICE, cap.device as usize)
                 .with(UNTYPED_WATERMARK, cap.watermark),
-            Self::Endpoint(cap) => RawCap::new(tag::ENDPOINT)
-                .with(OBJECT, cap.object.address())
-                .with(BADGE, cap.badge)
-                .with(RIGHTS, cap.rights.word()),
-            Self::Notification(cap) => RawCap::new(tag::NOTIFICATION)
-                .with(OBJECT, cap.object.address())
-                .with(BADGE, cap.badge)
-                .with(RIGHTS, cap.rights.word()),
+            Self::Endpoint(cap) => cap.encode(tag::ENDPOINT),
+            Self::Notification(cap) => cap.encode(tag::NOTIFICATION),
             Self::Reply { object, grant } => RawCap::new(tag::REPLY)
                 .with(OBJECT, object.address())
                 .with(REPLY_GRANT, grant as usize),
@@ -213,23 +226,13 @@ impl<A: Arch> Cap<A> {
     /// The endpoint, if it is one.
     #[inline(always)]
     pub(crate) fn decode_endpoint(raw: RawCap) -> Option<EndpointCap<A>> {
-        use field::*;
-        (raw.tag() == tag::ENDPOINT).then(|| EndpointCap {
-            object: object(raw.get(OBJECT)),
-            badge: raw.get(BADGE),
-            rights: Rights::from_word(raw.get(RIGHTS)),
-        })
+        (raw.tag() == tag::ENDPOINT).then(|| BadgedCap::decode(raw))
     }
 
     /// The notification, if it is one.
     #[inline(always)]
     pub(crate) fn decode_notification(raw: RawCap) -> Option<NotificationCap<A>> {
-        use field::*;
-        (raw.tag() == tag::NOTIFICATION).then(|| NotificationCap {
-            object: object(raw.get(OBJECT)),
-            badge: raw.get(BADGE),
-            rights: Rights::from_word(raw.get(RIGHTS)),
-        })
+        (raw.tag() == tag::NOTIFICATION).then(|| BadgedCap::decode(raw))
     }
 
     /// The reply object, if it is one.
@@ -251,10 +254,8 @@ impl<A: Arch> Cap<A> {
                 device: raw.get(UNTYPED_DEVICE) != 0,
                 watermark: raw.get(UNTYPED_WATERMARK),
             }),
-            tag::ENDPOINT => Self::decode_endpoint(raw).map_or(Self::Null, Self::Endpoint),
-            tag::NOTIFICATION => {
-                Self::decode_notification(raw).map_or(Self::Null, Self::Notification)
-            }
+            tag::ENDPOINT => Self::Endpoint(BadgedCap::decode(raw)),
+            tag::NOTIFICATION => Self::Notification(BadgedCap::decode(raw)),
             tag::REPLY => Self::Reply {
                 object: object(raw.get(OBJECT)),
                 grant: raw.get(REPLY_GRANT) != 0,

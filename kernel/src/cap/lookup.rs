@@ -2,8 +2,7 @@
 
 use abi::{LookupFailure, WORD_BITS};
 
-use super::Capabilities;
-use super::{CNode, Cap};
+use super::{CNode, Cap, Capabilities};
 use crate::arch::Arch;
 use crate::error::Error;
 use crate::slot::Slot;
@@ -99,133 +98,123 @@ impl<A: Arch> Path<A> {
     }
 }
 
-/// Resolves the low `bits` bits of `address`, starting at the CNode `root`, for as long as slots hold CNodes.
-///
-/// Returns the slot reached and the number of bits left when a capability other than a CNode ended the
-/// lookup. Each level consumes at least one bit, so the lookup terminates in cyclic capability spaces, too.
-///
-/// # Errors
-/// The lookup error if there is no such slot.
-pub fn resolve<A: Arch>(
-    capabilities: &Capabilities<A>,
-    root: Cap<A>,
-    address: usize,
-    bits: usize,
-) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
-    let mut path = Path::begin(root, address, bits)?;
-    let mut levels = 0;
-    let end = loop {
-        levels += 1;
-        match path.step() {
-            Ok(slot) if path.descends(capabilities, slot) => {}
-            end => break end,
+impl<A: Arch> Capabilities<A> {
+    /// Resolves the low `bits` bits of `address`, starting at the CNode `root`, for as long as slots hold CNodes.
+    ///
+    /// Returns the slot reached and the number of bits left when a capability other than a CNode ended the
+    /// lookup. Each level consumes at least one bit, so the lookup terminates in cyclic capability spaces, too.
+    ///
+    /// # Errors
+    /// The lookup error if there is no such slot.
+    pub fn resolve(
+        &self,
+        root: Cap<A>,
+        address: usize,
+        bits: usize,
+    ) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
+        let mut path = Path::begin(root, address, bits)?;
+        let mut levels = 0;
+        let end = loop {
+            levels += 1;
+            match path.step() {
+                Ok(slot) if path.descends(self, slot) => {}
+                end => break end,
+            }
+        };
+        // A lookup that fails has taken the same time.
+        self.count_levels(levels);
+        Ok((end?, path.bits_left))
+    }
+
+    /// The slot at a capability address of a thread, which has a full word of bits. Bits left when a capability
+    /// other than a CNode is reached are ignored.
+    ///
+    /// # Errors
+    /// The lookup error if there is no such slot.
+    pub fn lookup_cap(&self, root: Cap<A>, address: usize) -> Result<Ptr<Slot<A>>, LookupFailure> {
+        self.resolve(root, address, WORD_BITS).map(|(slot, _)| slot)
+    }
+
+    /// The same, limited to a few levels, for decisions that only need a short lookup; `None` if it takes more.
+    ///
+    /// # Errors
+    /// As for [`Capabilities::lookup_cap`].
+    pub fn lookup_near(
+        &self,
+        root: Cap<A>,
+        address: usize,
+    ) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
+        /// Few capability spaces have more levels.
+        const LEVELS: usize = 4;
+        let mut path = Path::begin(root, address, WORD_BITS)?;
+        for level in 1..=LEVELS {
+            let slot = path.step()?;
+            if !path.descends(self, slot) {
+                self.count_levels(level);
+                return Ok(Some(slot));
+            }
         }
-    };
-    // A lookup that fails has taken the same time.
-    capabilities.count_levels(levels);
-    Ok((end?, path.bits_left))
-}
+        Ok(None)
+    }
 
-/// The slot at a capability address of a thread, which has a full word of bits. Bits left when a capability
-/// other than a CNode is reached are ignored.
-///
-/// # Errors
-/// The lookup error if there is no such slot.
-pub fn lookup_cap<A: Arch>(
-    capabilities: &Capabilities<A>,
-    root: Cap<A>,
-    address: usize,
-) -> Result<Ptr<Slot<A>>, LookupFailure> {
-    resolve(capabilities, root, address, WORD_BITS).map(|(slot, _)| slot)
-}
-
-/// The same, limited to a few levels, for decisions that only need a short lookup; `None` if it takes more.
-///
-/// # Errors
-/// As for [`lookup_cap`].
-#[cfg(feature = "smp")]
-pub(crate) fn lookup_near<A: Arch>(
-    capabilities: &Capabilities<A>,
-    root: Cap<A>,
-    address: usize,
-) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
-    /// Few capability spaces have more levels.
-    const LEVELS: usize = 4;
-    let mut path = Path::begin(root, address, WORD_BITS)?;
-    for level in 1..=LEVELS {
-        let slot = path.step()?;
-        if !path.descends(capabilities, slot) {
-            capabilities.count_levels(level);
-            return Ok(Some(slot));
+    /// The same, optimised for frequent lookups in capability spaces of one level.
+    ///
+    /// # Errors
+    /// As for [`Capabilities::lookup_cap`].
+    #[inline(always)]
+    pub(crate) fn lookup_quickly(
+        &self,
+        root: Cap<A>,
+        address: usize,
+    ) -> Result<Ptr<Slot<A>>, LookupFailure> {
+        if let Cap::CNode(cnode) = root
+            && let Some(slot) = self.only_level(&cnode, address)
+        {
+            self.count_one_level();
+            return Ok(slot);
         }
+        self.lookup_cap(root, address)
     }
-    Ok(None)
-}
 
-/// The same, optimised for frequent lookups in capability spaces of one level.
-///
-/// # Errors
-/// As for [`lookup_cap`].
-#[inline(always)]
-pub(crate) fn lookup_quickly<A: Arch>(
-    capabilities: &Capabilities<A>,
-    root: Cap<A>,
-    address: usize,
-) -> Result<Ptr<Slot<A>>, LookupFailure> {
-    if let Cap::CNode(cnode) = root
-        && let Some(slot) = only_level(capabilities, &cnode, address)
-    {
-        capabilities.count_one_level();
-        return Ok(slot);
+    /// The slot at a full-width address, if the lookup ends in this CNode, which is the common case.
+    #[inline(always)]
+    pub(crate) fn only_level(&self, cnode: &CNode<A>, address: usize) -> Option<Ptr<Slot<A>>> {
+        let slot = cnode.slot_at(address)?;
+        let leads_on = cnode.is_split() && Cap::<A>::is_cnode(self[slot].raw());
+        (!leads_on).then_some(slot)
     }
-    lookup_cap(capabilities, root, address)
-}
 
-/// The slot at a full-width address, if the lookup ends in this CNode, which is the common case.
-#[inline(always)]
-pub(crate) fn only_level<A: Arch>(
-    capabilities: &Capabilities<A>,
-    cnode: &CNode<A>,
-    address: usize,
-) -> Option<Ptr<Slot<A>>> {
-    let slot = cnode.slot_at(address)?;
-    let leads_on = cnode.is_split() && Cap::<A>::is_cnode(capabilities[slot].raw());
-    (!leads_on).then_some(slot)
-}
-
-/// The slot that an argument (root, index, depth) names; it may be empty. `source` is reported in the error
-/// and tells which of two such arguments failed.
-///
-/// # Errors
-/// [`Error::Range`] for an impossible depth, [`Error::Lookup`] if the lookup does not end exactly at a slot.
-pub fn lookup_slot<A: Arch>(
-    capabilities: &Capabilities<A>,
-    root: Cap<A>,
-    index: usize,
-    depth: usize,
-    source: bool,
-) -> Result<Ptr<Slot<A>>, Error> {
-    if !matches!(root, Cap::CNode(_)) {
-        return Err(Error::Lookup {
-            source,
-            failure: LookupFailure::InvalidRoot,
-        });
-    }
-    if !(1..=WORD_BITS).contains(&depth) {
-        return Err(Error::Range {
-            minimum: 1,
-            maximum: WORD_BITS,
-        });
-    }
-    match resolve(capabilities, root, index, depth) {
-        Ok((slot, 0)) => Ok(slot),
-        Ok((_, bits_left)) => {
-            let failure = LookupFailure::DepthMismatch {
-                bits_left,
-                bits_found: 0,
-            };
-            Err(Error::Lookup { source, failure })
+    /// The slot that an argument (root, index, depth) names; it may be empty. `source` is reported in the error
+    /// and tells which of two such arguments failed.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for an impossible depth, [`Error::Lookup`] if the lookup does not end exactly at a slot.
+    pub fn lookup_slot(
+        &self,
+        root: Cap<A>,
+        index: usize,
+        depth: usize,
+        source: bool,
+    ) -> Result<Ptr<Slot<A>>, Error> {
+        if !matches!(root, Cap::CNode(_)) {
+            return Err(Error::Lookup {
+                source,
+                failure: LookupFailure::InvalidRoot,
+            });
         }
-        Err(failure) => Err(Error::Lookup { source, failure }),
+        if !(1..=WORD_BITS).contains(&depth) {
+            return Err(Error::range(1, WORD_BITS));
+        }
+        match self.resolve(root, index, depth) {
+            Ok((slot, 0)) => Ok(slot),
+            Ok((_, bits_left)) => {
+                let failure = LookupFailure::DepthMismatch {
+                    bits_left,
+                    bits_found: 0,
+                };
+                Err(Error::Lookup { source, failure })
+            }
+            Err(failure) => Err(Error::Lookup { source, failure }),
+        }
     }
 }

@@ -7,16 +7,11 @@ mod lookup;
 mod slots;
 
 pub use crate::slot::{Field, RawCap, Slot};
-pub use derivation::{
-    child_of, has_children, insert_child, insert_copy, is_last, move_cap, remove_cap, swap_slots,
+pub use kind::{
+    BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind,
 };
-pub(crate) use derivation::{derive, insert_packed_child, insert_root};
-pub use kind::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
 pub use layout::Packing;
-#[cfg(feature = "smp")]
-pub(crate) use lookup::lookup_near;
-pub(crate) use lookup::{LEVEL, lookup_quickly, only_level};
-pub use lookup::{lookup_cap, lookup_slot, resolve};
+pub(crate) use lookup::LEVEL;
 
 use core::cell::Cell;
 use core::ops::{Index, IndexMut};

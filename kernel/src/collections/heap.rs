@@ -20,12 +20,7 @@ pub struct Heap<T> {
     root: Option<Ptr<T>>,
 }
 
-impl<T> Clone for Heap<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Heap<T> {}
+copyable!([T] Heap<T>);
 
 impl<T: Linked> Heap<T> {
     /// The empty queue.

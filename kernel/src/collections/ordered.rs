@@ -17,12 +17,7 @@ pub struct OrderedQueue<T, const BITS: u32> {
     root: Option<Ptr<T>>,
 }
 
-impl<T, const BITS: u32> Clone for OrderedQueue<T, BITS> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T, const BITS: u32> Copy for OrderedQueue<T, BITS> {}
+copyable!([T, const BITS: u32] OrderedQueue<T, BITS>);
 
 impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
     /// The empty queue.

@@ -9,12 +9,7 @@ pub struct Ring<T> {
     first: Option<Ptr<T>>,
 }
 
-impl<T> Clone for Ring<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Ring<T> {}
+copyable!([T] Ring<T>);
 
 impl<T: Linked> Ring<T> {
     /// The empty queue.

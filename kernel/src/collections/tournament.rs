@@ -125,12 +125,6 @@ impl Tournament {
     }
 }
 
-impl Default for Tournament {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

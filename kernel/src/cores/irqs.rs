@@ -37,12 +37,7 @@ impl<A: Arch> Irqs<A> {
     }
 }
 
-impl<A: Arch> Clone for Irqs<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for Irqs<A> {}
+copyable!([A: Arch] Irqs<A>);
 
 impl<A: Arch> Deref for Irqs<A> {
     type Target = [IrqEntry<A>];

@@ -14,69 +14,42 @@
 //!
 //! [`Exclusive::each_core`]: crate::sched::Exclusive::each_core
 
-#[cfg(feature = "smp")]
-mod core_set;
-#[cfg(feature = "smp")]
-mod entry_lock;
 mod handle;
 mod irqs;
 #[cfg(feature = "smp")]
-mod remote_request;
+mod multicore;
 #[cfg(not(feature = "smp"))]
 mod single_core;
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-#[cfg(feature = "smp")]
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::config::CORES;
-#[cfg(feature = "smp")]
-use crate::sync::{BigReaderLock, Mailbox};
 
-#[cfg(feature = "smp")]
-pub use crate::sync::{SHARED, UNLOCKED};
-#[cfg(feature = "smp")]
-pub(crate) use core_set::CoreSet;
-#[cfg(feature = "smp")]
-pub use entry_lock::EntryLock;
-#[cfg(feature = "smp")]
-pub(crate) use entry_lock::Mode;
 pub use handle::{CoreHandle, Local};
 pub use irqs::Irqs;
 #[cfg(feature = "smp")]
-pub(crate) use remote_request::RemoteRequest;
+pub use multicore::*;
 #[cfg(not(feature = "smp"))]
-pub use single_core::EntryLock;
-#[cfg(not(feature = "smp"))]
-pub use single_core::{SHARED, UNLOCKED};
+pub use single_core::*;
 
 /// The kernel of one core, and what identifies the core. Aligned so that two cores' kernels never share a cache
 /// line (no false sharing).
-#[repr(C)]
-#[cfg_attr(feature = "smp", repr(align(64)))]
+#[repr(C, align(64))]
 pub(crate) struct CoreStorage<A: Arch> {
     /// At the beginning: to fast paths in assembly the address of the whole is that of the kernel.
     pub(crate) kernel: UnsafeCell<MaybeUninit<Kernel<A>>>,
     /// All cores, and the number of this one. Outside of the kernel, because this core reads them while another
     /// core may use its kernel.
-    #[cfg(feature = "smp")]
     pub(crate) place: UnsafeCell<MaybeUninit<(&'static Kernels<A>, usize)>>,
 }
 
 /// The kernels of all cores, and the state between them.
 pub struct Kernels<A: Arch> {
     storage: [CoreStorage<A>; CORES],
-    /// The number of cores.
-    #[cfg(feature = "smp")]
-    count: AtomicUsize,
-    #[cfg(feature = "smp")]
-    pub(crate) entry_lock: BigReaderLock<CORES>,
-    /// The pending remote call of each core.
-    #[cfg(feature = "smp")]
-    pub(crate) requests: [Mailbox<RemoteRequest<A>>; CORES],
+    pub(crate) shared: Shared<A>,
 }
 
 // SAFETY: a core uses its own kernel through `Local`, and those of other cores only through `Exclusive`.
@@ -89,16 +62,10 @@ impl<A: Arch> Kernels<A> {
             storage: [const {
                 CoreStorage {
                     kernel: UnsafeCell::new(MaybeUninit::uninit()),
-                    #[cfg(feature = "smp")]
                     place: UnsafeCell::new(MaybeUninit::uninit()),
                 }
             }; CORES],
-            #[cfg(feature = "smp")]
-            count: AtomicUsize::new(0),
-            #[cfg(feature = "smp")]
-            entry_lock: BigReaderLock::new(),
-            #[cfg(feature = "smp")]
-            requests: [const { Mailbox::new() }; CORES],
+            shared: Shared::new(),
         }
     }
 
@@ -108,12 +75,10 @@ impl<A: Arch> Kernels<A> {
     /// Called once for each core, by one core at a time, before any of them runs a thread; with the same
     /// interrupt lines.
     pub unsafe fn make(&'static self, core: usize, arch: A, irqs: Irqs<A>) -> CoreHandle<A> {
-        #[cfg(feature = "smp")]
-        self.count.store(core + 1, Ordering::Relaxed);
+        self.shared.set_count(core + 1);
         let storage = &self.storage[core];
         // SAFETY: by contract there is no handle of this core yet, and so no reference to its parts.
         unsafe {
-            #[cfg(feature = "smp")]
             (*storage.place.get()).write((self, core));
             let kernel = &mut *storage.kernel.get();
             // The cores share one set of objects; the entry lock orders their accesses.
@@ -154,17 +119,5 @@ impl<A: Arch> Kernels<A> {
     pub unsafe fn read(&self, core: usize) -> &Kernel<A> {
         // SAFETY: the caller's promise.
         unsafe { (*self.storage[core].kernel.get()).assume_init_ref() }
-    }
-
-    /// The number of cores.
-    #[cfg(feature = "smp")]
-    pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-}
-
-impl<A: Arch> Default for Kernels<A> {
-    fn default() -> Self {
-        Self::new()
     }
 }

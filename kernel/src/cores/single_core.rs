@@ -1,4 +1,4 @@
-//! The entry lock of a kernel for one core: it does nothing.
+//! What kernels for several cores have, for one core: nothing.
 
 use core::marker::PhantomData;
 
@@ -31,4 +31,31 @@ impl<A: Arch> EntryLock<A> {
     pub(crate) const fn core(&self) -> usize {
         0
     }
+}
+
+/// The state between the cores.
+pub(crate) struct Shared<A: Arch>(PhantomData<A>);
+
+#[expect(clippy::unused_self, reason = "the same interface as on several cores")]
+impl<A: Arch> Shared<A> {
+    pub(super) const fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    pub(super) const fn set_count(&self, _count: usize) {}
+}
+
+/// Held by the core that writes to the console, or to the log.
+#[derive(Debug)]
+pub(crate) struct OutputLock;
+
+#[expect(clippy::unused_self, reason = "the same interface as on several cores")]
+impl OutputLock {
+    pub(crate) const fn new() -> Self {
+        Self
+    }
+
+    pub(crate) const fn acquire(&self) {}
+
+    pub(crate) const unsafe fn release(&self) {}
 }

@@ -21,7 +21,7 @@ impl<A: Arch> CoreHandle<A> {
     #[inline(always)]
     pub fn enter(&mut self) -> Local<'_, A> {
         let (kernels, core) = self.place();
-        if BIG_LOCK || !kernels.entry_lock.try_lock_shared(core) {
+        if BIG_LOCK || !kernels.shared.entry_lock.try_lock_shared(core) {
             self.wait_for_entry_lock(if BIG_LOCK {
                 Mode::Exclusive
             } else {
@@ -64,9 +64,9 @@ impl<A: Arch> CoreHandle<A> {
             spin_loop();
         };
         if then == Mode::Exclusive {
-            kernels.entry_lock.lock_exclusive(core, serve);
+            kernels.shared.entry_lock.lock_exclusive(core, serve);
         } else {
-            kernels.entry_lock.lock_shared(core, serve);
+            kernels.shared.entry_lock.lock_shared(core, serve);
         }
         // SAFETY: this core holds the entry lock.
         let kernel = unsafe { self.kernel() };
@@ -89,7 +89,7 @@ impl<A: Arch> CoreHandle<A> {
             kernel.perform(request);
         };
         // SAFETY: only this core handles the requests of its mailbox.
-        unsafe { kernels.requests[core].handle(perform) };
+        unsafe { kernels.shared.requests[core].handle(perform) };
     }
 }
 
@@ -123,9 +123,9 @@ impl<A: Arch> Drop for Local<'_, A> {
         let mode = core::mem::replace(&mut self.entry_lock.mode, Mode::Unlocked);
         if mode == Mode::Exclusive {
             self.interrupt_accessed_cores();
-            kernels.entry_lock.unlock_exclusive(core);
+            kernels.shared.entry_lock.unlock_exclusive(core);
         } else {
-            kernels.entry_lock.unlock_shared(core);
+            kernels.shared.entry_lock.unlock_shared(core);
         }
     }
 }
@@ -159,7 +159,7 @@ impl<A: Arch> Kernel<A> {
         let kernels = self.entry_lock.kernels;
         let mut accessed_cores =
             core::mem::replace(&mut self.entry_lock.accessed_cores, CoreSet::EMPTY);
-        accessed_cores.retain(|core| !kernels.entry_lock.is_waiting(core));
+        accessed_cores.retain(|core| !kernels.shared.entry_lock.is_waiting(core));
         accessed_cores.for_each(|core| self.arch.interrupt_core(core));
     }
 }

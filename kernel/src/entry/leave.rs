@@ -50,7 +50,6 @@ impl<A: Arch> Kernel<A> {
         if self.domain_expired() {
             self.next_domain();
         }
-        self.check_new_context();
         self.pick();
         let next = self.core.current;
         let rank = self.preemption_rank_of(next);

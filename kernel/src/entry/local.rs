@@ -14,7 +14,7 @@ use abi::{MessageInfo, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, Interrupt, UserContext};
-use crate::cap::{Cap, lookup_near};
+use crate::cap::Cap;
 use crate::ipc::is_handler;
 use crate::object::{
     Above, Endpoint, EndpointState, Fault, Notification, NotificationState, PendingFault, Reply,
@@ -30,29 +30,21 @@ impl<A: Arch> Kernel<A> {
         };
         let register = |register| self[thread].context.get(register);
         let (cap, reply) = (register(CAP), register(REPLY));
-        let is_local = match Syscall::from_number(register(SYSCALL)) {
-            Some(Syscall::Send | Syscall::NBSend | Syscall::Call) => {
-                self.is_send_local(thread, cap)
-            }
-            Some(Syscall::Recv | Syscall::NBRecv) => {
-                self.is_receive_local(thread, cap, Some(reply))
-            }
-            Some(Syscall::Wait | Syscall::NBWait) => self.is_receive_local(thread, cap, None),
-            Some(Syscall::ReplyRecv) => {
-                self.is_send_local(thread, reply) && self.is_receive_local(thread, cap, Some(reply))
-            }
-            Some(Syscall::NBSendRecv) => {
-                self.is_send_local(thread, register(DESTINATION))
-                    && self.is_receive_local(thread, cap, Some(reply))
-            }
-            Some(Syscall::NBSendWait) => {
-                self.is_send_local(thread, reply) && self.is_receive_local(thread, cap, None)
-            }
-            Some(Syscall::Yield | Syscall::YieldUntilBudget | Syscall::SetTlsBase) => true,
-            Some(_) => false,
-            None => self.is_fault_delivery_local(thread),
+        // Where the thread sends to, and with which reply object it receives.
+        let (target, receive) = match Syscall::from_number(register(SYSCALL)) {
+            Some(Syscall::Send | Syscall::NBSend | Syscall::Call) => (Some(cap), None),
+            Some(Syscall::Recv | Syscall::NBRecv) => (None, Some(Some(reply))),
+            Some(Syscall::Wait | Syscall::NBWait) => (None, Some(None)),
+            Some(Syscall::ReplyRecv) => (Some(reply), Some(Some(reply))),
+            Some(Syscall::NBSendRecv) => (Some(register(DESTINATION)), Some(Some(reply))),
+            Some(Syscall::NBSendWait) => (Some(reply), Some(None)),
+            Some(Syscall::Yield | Syscall::YieldUntilBudget | Syscall::SetTlsBase) => (None, None),
+            Some(_) => return false,
+            None => return self.is_fault_local(),
         };
-        is_local && self.is_time_local()
+        target.is_none_or(|target| self.is_send_local(thread, target))
+            && receive.is_none_or(|reply| self.is_receive_local(thread, cap, reply))
+            && self.is_time_local()
     }
 
     /// Whether a fault of the current thread is core-local.
@@ -120,7 +112,7 @@ impl<A: Arch> Kernel<A> {
         if info.extra_caps() > 0 {
             return false;
         }
-        let slot = match lookup_near(self, self[thread].cap(ThreadSlot::CSpace), address) {
+        let slot = match self.lookup_near(self[thread].cap(ThreadSlot::CSpace), address) {
             Ok(Some(slot)) => slot,
             Ok(None) => return false,
             Err(_) => return self.is_fault_delivery_local(thread),
@@ -229,7 +221,7 @@ impl<A: Arch> Kernel<A> {
         reply: Option<usize>,
     ) -> bool {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = match lookup_near(self, root, address) {
+        let slot = match self.lookup_near(root, address) {
             Ok(Some(slot)) => slot,
             Ok(None) => return false,
             Err(_) => return self.is_fault_delivery_local(thread),
@@ -237,7 +229,7 @@ impl<A: Arch> Kernel<A> {
         match self[slot].cap() {
             Cap::Endpoint(cap) => {
                 let is_reply_local = reply.is_none_or(|reply| {
-                    let slot = lookup_near(self, root, reply).ok().flatten();
+                    let slot = self.lookup_near(root, reply).ok().flatten();
                     slot.is_some_and(|slot| match self[slot].cap() {
                         Cap::Reply { object, .. } => self.is_reply_usable_locally(object, thread),
                         _ => false,

@@ -1,23 +1,23 @@
-//! Call and Send to waiting receivers.
+//! Call and Send to waiting receivers, and faults.
 
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS};
 use abi::{MessageInfo, Rights};
 
-use super::lookup::require_plain;
-use super::{Eligible, NotEligible, SystemCall, eligible};
+use super::{Eligible, NotEligible, SystemCall, eligible, require_plain};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::collections::Linked;
+use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, Fault, Membership, PendingFault, Reply, SchedContext, Thread, ThreadState,
-    WaitQueue,
+    Above, Endpoint, Fault, Membership, PendingFault, Reply, SchedContext, Thread, ThreadSlot,
+    ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
 /// The content of a call.
 #[derive(Clone, Copy)]
-pub(super) enum What {
+enum What {
     /// The message of the caller, without extra capabilities.
     Message(MessageInfo),
     /// The message of a fault of the caller.
@@ -30,17 +30,30 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn fast_call(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         let caller = call.thread;
         require_plain(call.info)?;
-        let space = self.space_of(caller)?;
-        let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(NotEligible)?;
+        let cap = Cap::decode_endpoint(self.find(caller, call.cap)?).ok_or(NotEligible)?;
         let may_reply = Rights::GRANT.union(Rights::GRANT_REPLY);
         eligible(cap.rights.contains(Rights::WRITE))?;
         eligible(cap.rights.intersection(may_reply) != Rights::NONE)?;
         self.call_waiting(caller, &cap, What::Message(call.info))
     }
 
+    /// Reports a fault of the current thread, which is a call to its handler.
+    #[inline(always)]
+    pub(crate) fn fast_fault(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        fault: Fault,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        let Cap::Endpoint(handler) = self[thread].cap(ThreadSlot::FaultHandler) else {
+            return Err(NotEligible);
+        };
+        eligible(is_handler(&handler))?;
+        self.call_waiting(thread, &handler, What::Fault(fault))
+    }
+
     /// Calls by a capability with the necessary rights.
     #[inline(always)]
-    pub(super) fn call_waiting(
+    fn call_waiting(
         &mut self,
         caller: Ptr<Thread<A>>,
         cap: &EndpointCap<A>,
@@ -93,8 +106,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(super) fn fast_send(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         require_plain(call.info)?;
-        let space = self.space_of(call.thread)?;
-        let found = self.find(&space, call.cap)?;
+        let found = self.find(call.thread, call.cap)?;
         if let Some(cap) = Cap::decode_notification(found) {
             eligible(cap.rights.contains(Rights::WRITE))?;
             return self.fast_signal(call.thread, cap.object, cap.badge);

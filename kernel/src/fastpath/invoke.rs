@@ -6,8 +6,8 @@ use abi::{MessageInfo, Method};
 use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, only_level};
-use crate::invoke::{Failure, invoke_memory};
+use crate::cap::Cap;
+use crate::invoke::Failure;
 use crate::object::{Thread, ThreadSlot, ThreadState};
 use crate::token::Ptr;
 
@@ -18,23 +18,13 @@ const fn is_about_memory(label: usize) -> bool {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Performs a Call of the current thread on memory. Returns whether it did; if the fast path is not
-    /// eligible, nothing has changed.
+    /// Performs a Call of the current thread on memory.
     ///
     /// The operation itself is that of the slow path. No operation of this kind wakes a thread, or takes the
     /// processor or a context from one; so there is no read of the clock before it and no scheduling
     /// decision after it.
     #[inline(never)]
-    pub(crate) fn take_fast_path_of_invocation(&mut self, thread: Ptr<Thread<A>>) -> bool {
-        if !self.takes_fast_paths() {
-            return false;
-        }
-        let outcome = self.fast_invocation(thread);
-        self.after_attempt(outcome).is_some()
-    }
-
-    #[inline(always)]
-    fn fast_invocation(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
+    pub(crate) fn fast_invocation(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         let info = MessageInfo(self[thread].context.get(INFO));
         eligible(is_about_memory(info.label()))?;
         let root = self[thread].cap(ThreadSlot::CSpace);
@@ -42,7 +32,7 @@ impl<A: Arch> Kernel<A> {
             return Err(NotEligible);
         };
         let address = self[thread].context.get(CAP);
-        let slot = only_level(self, &space, address).ok_or(NotEligible)?;
+        let slot = self.only_level(&space, address).ok_or(NotEligible)?;
         let cap = self[slot].raw();
         eligible(Cap::<A>::is_memory(cap))?;
         let reading = self.read_clock_if_needed()?;
@@ -53,7 +43,8 @@ impl<A: Arch> Kernel<A> {
             .map_err(|_| NotEligible)?;
 
         self.commit_reading(reading);
-        let outcome = invoke_memory(self, &invoked.invocation(thread, true), cap);
+        let invocation = invoked.invocation(thread, true);
+        let outcome = invocation.perform_on_memory(self, cap);
         if let Err(Failure::Preempted) = outcome {
             self.stop_invocation(thread);
         } else {

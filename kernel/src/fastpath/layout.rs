@@ -165,6 +165,4 @@ impl<A: Arch> Layout<A> {
     pub const SCHED_CONTEXT_THREAD: usize = offset_of!(SchedContext<A>, thread);
     /// The innermost reply object of its call chain.
     pub const SCHED_CONTEXT_REPLY: usize = offset_of!(SchedContext<A>, reply);
-    /// The owning core; 8 bits.
-    pub const SCHED_CONTEXT_CORE: usize = offset_of!(SchedContext<A>, core);
 }

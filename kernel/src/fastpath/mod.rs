@@ -13,7 +13,7 @@
 //! | `signal` | no thread waits, or one that has its own context |
 //! | `wait` | a signal is pending, or another thread is ready to run |
 //! | `yield_slice` | the context is round robin, and no thread in the release queue is due |
-//! | `fault` | the handler waits, as for a call |
+//! | `call`, of a fault | the handler waits, as for a call |
 //! | `invoke` | the capability is one to memory |
 //!
 //! None of them is eligible for messages with extra capabilities, endpoints with thresholds, contexts with
@@ -27,10 +27,8 @@
 //! path.
 
 mod call;
-mod fault;
 mod invoke;
 mod layout;
-mod lookup;
 mod reply_recv;
 mod signal;
 mod switch;
@@ -42,10 +40,12 @@ pub use layout::{Layout, NO_MEMBER};
 
 use crate::Kernel;
 use crate::arch::Arch;
+use crate::cap::Cap;
 use crate::config::{BIG_LOCK, CORES};
 use crate::cores::CoreHandle;
 use crate::instruments::CHECKED;
-use crate::object::Thread;
+use crate::object::{Thread, ThreadSlot};
+use crate::slot::RawCap;
 use crate::token::Ptr;
 
 /// The registers that fast paths need of a system call. All registers are also in the thread's register
@@ -63,15 +63,21 @@ pub struct SystemCall<A: Arch> {
 
 /// The fast path is not eligible; nothing has changed.
 #[derive(Debug)]
-struct NotEligible;
+pub(crate) struct NotEligible;
 
 /// The result of a fast path or of a part of it; a complete one returns the thread to run.
-type Eligible<T> = Result<T, NotEligible>;
+pub(crate) type Eligible<T> = Result<T, NotEligible>;
 
 /// Not eligible unless `holds`.
 #[inline(always)]
 fn eligible(holds: bool) -> Eligible<()> {
     if holds { Ok(()) } else { Err(NotEligible) }
+}
+
+/// Not eligible if the message has extra capabilities.
+#[inline(always)]
+fn require_plain(info: MessageInfo) -> Eligible<()> {
+    eligible(info.extra_caps() == 0)
 }
 
 impl<A: Arch> CoreHandle<A> {
@@ -83,9 +89,18 @@ impl<A: Arch> CoreHandle<A> {
 }
 
 impl<A: Arch> Kernel<A> {
+    /// Tries a fast path. Returns the thread to run; `None` if the fast path is not eligible and nothing has changed.
     #[inline(always)]
-    fn takes_fast_paths(&self) -> bool {
-        self.arch.has_fast_paths() && !self.is_measured()
+    pub(crate) fn try_fast_path(
+        &mut self,
+        path: impl FnOnce(&mut Self) -> Eligible<Ptr<Thread<A>>>,
+    ) -> Option<Ptr<Thread<A>>> {
+        if !self.arch.has_fast_paths() || self.is_measured() {
+            return None;
+        }
+        let next = path(self).ok()?;
+        self.after_fast_path();
+        Some(next)
     }
 
     /// Performs a system call of the current thread if a fast path is eligible. Returns the thread to run;
@@ -95,30 +110,30 @@ impl<A: Arch> Kernel<A> {
         const CALL: usize = Syscall::Call.number();
         const REPLY_RECV: usize = Syscall::ReplyRecv.number();
         // After a remote modification its effects come first.
-        if !self.takes_fast_paths() || BIG_LOCK || self.is_remotely_modified() {
+        if BIG_LOCK || self.is_remotely_modified() {
             return None;
         }
-        let outcome = if call.number == CALL {
-            self.fast_call(call)
-        } else if call.number == REPLY_RECV {
-            self.fast_reply_recv(call)
-        } else {
-            self.other_fast_path(call.thread, call.number, call.cap, call.info)
-        };
-        self.after_attempt(outcome)
+        self.try_fast_path(|kernel| match call.number {
+            CALL => kernel.fast_call(call),
+            REPLY_RECV => kernel.fast_reply_recv(call),
+            _ => kernel.other_fast_path(call.thread, call.number, call.cap, call.info),
+        })
+    }
+
+    /// The capability at an address of a thread, packed, if its capability space has one level; the caller decodes the
+    /// kind that it expects. A CNode may mean that the lookup has another level, so callers do not accept it.
+    #[inline(always)]
+    fn find(&self, thread: Ptr<Thread<A>>, address: usize) -> Eligible<RawCap> {
+        let root = self[thread].slots[ThreadSlot::CSpace as usize].raw();
+        let space = Cap::<A>::decode_cnode(root).ok_or(NotEligible)?;
+        let slot = space.slot_at(address).ok_or(NotEligible)?;
+        Ok(self[slot].raw())
     }
 
     /// Not eligible unless `core`, the owning core of an object, is this core.
     #[inline(always)]
     fn is_on_this_core(&self, core: u8) -> Eligible<()> {
         eligible(CORES == 1 || usize::from(core) == self.core.id)
-    }
-
-    #[inline(always)]
-    fn after_attempt(&mut self, outcome: Eligible<Ptr<Thread<A>>>) -> Option<Ptr<Thread<A>>> {
-        let next = outcome.ok()?;
-        self.after_fast_path();
-        Some(next)
     }
 
     /// Checks the invariants after a fast path, in kernels that check them.

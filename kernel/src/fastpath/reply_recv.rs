@@ -3,8 +3,7 @@
 use abi::registers::REPLY;
 use abi::{MessageInfo, Rights};
 
-use super::lookup::require_plain;
-use super::{Eligible, NotEligible, SystemCall, eligible};
+use super::{Eligible, NotEligible, SystemCall, eligible, require_plain};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
@@ -20,10 +19,9 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn fast_reply_recv(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         let server = call.thread;
         require_plain(call.info)?;
-        let space = self.space_of(server)?;
-        let cap = Cap::decode_endpoint(self.find(&space, call.cap)?).ok_or(NotEligible)?;
+        let cap = Cap::decode_endpoint(self.find(server, call.cap)?).ok_or(NotEligible)?;
         let address = self[server].context.get(REPLY);
-        let reply = Cap::decode_reply(self.find(&space, address)?).ok_or(NotEligible)?;
+        let reply = Cap::decode_reply(self.find(server, address)?).ok_or(NotEligible)?;
         eligible(cap.rights.contains(Rights::READ))?;
         self.is_on_this_core(self[cap.object].core())?;
         self.is_on_this_core(self[reply].core())?;

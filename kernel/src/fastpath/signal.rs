@@ -15,18 +15,8 @@ use crate::object::{
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Signals the notification of an interrupt that has interrupted a thread. Returns the thread to run;
-    /// `None` if the fast path is not eligible and nothing has changed.
-    #[inline(always)]
-    pub(crate) fn take_fast_path_of_interrupt(&mut self, irq: Irq) -> Option<Ptr<Thread<A>>> {
-        if !self.takes_fast_paths() {
-            return None;
-        }
-        let outcome = self.fast_interrupt(irq);
-        self.after_attempt(outcome)
-    }
-
-    fn fast_interrupt(&mut self, irq: Irq) -> Eligible<Ptr<Thread<A>>> {
+    /// Signals the notification of an interrupt that has interrupted a thread.
+    pub(crate) fn fast_interrupt(&mut self, irq: Irq) -> Eligible<Ptr<Thread<A>>> {
         let current = self.core.current.ok_or(NotEligible)?;
         let entry = self.irqs.get(irq.0).ok_or(NotEligible)?;
         let Cap::Notification(cap) = entry.notification.cap() else {
@@ -113,8 +103,7 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn fast_wait(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         const WAIT: usize = Syscall::Wait.number();
         let thread = call.thread;
-        let space = self.space_of(thread)?;
-        let cap = Cap::decode_notification(self.find(&space, call.cap)?).ok_or(NotEligible)?;
+        let cap = Cap::decode_notification(self.find(thread, call.cap)?).ok_or(NotEligible)?;
         eligible(cap.rights.contains(Rights::READ))?;
         self.is_on_this_core(self[cap.object].core)?;
         let bound = self[cap.object].bound_thread;

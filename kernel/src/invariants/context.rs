@@ -19,65 +19,45 @@ pub fn check_context<A: Arch>(
 ) -> Check {
     let require = |holds, rule| require(holds, context.address(), rule);
     let object = &kernel[context];
-    require(
-        object
-            .thread
-            .is_none_or(|thread| kernel[thread].sched_context == Some(context)),
-        "the thread of a scheduling context knows the context",
-    )?;
-    require(
-        object
-            .owner
-            .is_none_or(|owner| kernel[owner].own_context == Some(context)),
-        "the owner of a scheduling context knows the context",
-    )?;
-    require(
-        object
-            .owner
-            .is_none_or(|owner| kernel[owner].criticality == object.criticality()),
-        "a scheduling context has the criticality of its owner",
-    )?;
-    require(
-        object
-            .notification
-            .is_none_or(|notification| kernel[notification].sched_context == Some(context)),
-        "the notification of a scheduling context knows the context",
-    )?;
-    require(
-        object
-            .yielded_from
-            .is_none_or(|thread| kernel[thread].yielding_to == Some(context)),
-        "the thread that yielded to a context knows the context",
-    )?;
+    rules! { require;
+        "the thread of a scheduling context knows the context":
+            object.thread.is_none_or(|thread| kernel[thread].sched_context == Some(context));
+        "the owner of a scheduling context knows the context":
+            object.owner.is_none_or(|owner| kernel[owner].own_context == Some(context));
+        "a scheduling context has the criticality of its owner":
+            object.owner.is_none_or(|owner| kernel[owner].criticality == object.criticality());
+        "the notification of a scheduling context knows the context":
+            object
+                .notification
+                .is_none_or(|notification| kernel[notification].sched_context == Some(context));
+        "the thread that yielded to a context knows the context":
+            object.yielded_from.is_none_or(|thread| kernel[thread].yielding_to == Some(context));
+    }
     let top = object.reply.map(|reply| kernel[reply].above);
-    require(
-        match top {
-            None => true,
-            Some(Above::Context(above) | Above::Limited(above)) => above == context,
-            Some(_) => false,
-        },
-        "the top of a call stack knows its context",
-    )?;
-    require(
-        match top {
-            Some(Above::Limited(_)) => object.limit.is_some(),
-            Some(_) => object.limit.is_none(),
-            None => true,
-        },
-        "a limit belongs to the call that set it",
-    )?;
-    require(
-        object.limit.is_none() || object.has(ContextFlag::NeedsCheck),
-        "a context with a limit needs a budget check",
-    )?;
+    rules! { require;
+        "the top of a call stack knows its context":
+            match top {
+                None => true,
+                Some(Above::Context(above) | Above::Limited(above)) => above == context,
+                Some(_) => false,
+            };
+        "a limit belongs to the call that set it":
+            match top {
+                Some(Above::Limited(_)) => object.limit.is_some(),
+                Some(_) => object.limit.is_none(),
+                None => true,
+            };
+        "a context with a limit needs a budget check":
+            object.limit.is_none() || object.has(ContextFlag::NeedsCheck);
+    }
     if !object.is_configured() {
         return Ok(());
     }
     if let Some(bits) = bits {
-        require(
-            object.refill_capacity() <= abi::sizes::refill_capacity(bits),
-            "replenishments fit into the object",
-        )?;
+        rules! { require;
+            "replenishments fit into the object":
+                object.refill_capacity() <= abi::sizes::refill_capacity(bits);
+        }
     }
     check_refills(kernel, context, reach)
 }
@@ -99,18 +79,13 @@ fn check_refills<A: Arch>(
         count += 1;
     }
     let is_all = count < reach.refills;
-    require(
-        (1..=object.refill_capacity()).contains(&count),
-        "a configured context has replenishments, no more than it may",
-    )?;
-    require(
-        sum == object.budget || !is_all && sum < object.budget,
-        "the replenishments add up to the budget",
-    )?;
-    require(
-        object.head().amount >= kernel.min_budget(),
-        "the current replenishment is worth using",
-    )?;
+    rules! { require;
+        "a configured context has replenishments, no more than it may":
+            (1..=object.refill_capacity()).contains(&count);
+        "the replenishments add up to the budget":
+            sum == object.budget || !is_all && sum < object.budget;
+        "the current replenishment is worth using": object.head().amount >= kernel.min_budget();
+    }
     if object.is_round_robin() {
         require(
             count == 2,

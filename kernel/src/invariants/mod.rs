@@ -7,6 +7,13 @@
 //! The kernel itself, if built with these checks, checks after each entry the objects that the entry
 //! concerned, and one more (module `entry`).
 
+/// Requires rules in their order: `$require` takes whether a rule holds, and the rule.
+macro_rules! rules {
+    ($require:ident; $($rule:literal: $holds:expr;)+) => {
+        $($require($holds, $rule)?;)+
+    };
+}
+
 mod context;
 mod entry;
 mod reply;

@@ -34,10 +34,10 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Rea
         (Some(receiver), _) if !is_call => Some(kernel[receiver].core),
         _ => None,
     };
-    require(
-        CORES == 1 || core.is_none_or(|core| object.core() == core),
-        "a reply object belongs to the core of its waiting thread, or of the donated context that it returns",
-    )?;
+    rules! { require;
+        "a reply object belongs to the core of its waiting thread, or of the donated context that it returns":
+            CORES == 1 || core.is_none_or(|core| object.core() == core);
+    }
     let is_stacked = !matches!(object.above, Above::None) || object.below.is_some();
     require(is_call || !is_stacked, "only a call stands in a call stack")?;
     match object.above {
@@ -52,10 +52,10 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Rea
         )?,
     }
     if let Some(below) = object.below {
-        require(
-            matches!(kernel[below].above, Above::Reply(above) if above == reply),
-            "the outer call of a call stack knows the inner one",
-        )?;
+        rules! { require;
+            "the outer call of a call stack knows the inner one":
+                matches!(kernel[below].above, Above::Reply(above) if above == reply);
+        }
     }
     require(ends(kernel, reply, reach), "a call stack has an end")
 }

@@ -136,34 +136,24 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
         );
     };
     let require = |holds, rule| require(holds, thread.address(), rule);
-    require(
-        matches!(kernel[thread].state, ThreadState::Running),
-        "the current thread runs",
-    )?;
-    require(
-        kernel[thread].membership == Membership::None,
-        "the current thread is in no queue",
-    )?;
-    require(
-        kernel[thread].domain == core.current_domain(),
-        "the current thread is of the current domain",
-    )?;
-    require(
-        kernel[thread].yield_answer.is_none(),
-        "the current thread does not wait for what it yielded to",
-    )?;
-    require(kernel.has_budget(thread), "the current thread has budget")?;
-    require(
-        highest.is_none_or(|highest| highest <= kernel.rank(thread)),
-        "no higher-priority thread than the current one is ready",
-    )?;
+    rules! { require;
+        "the current thread runs": matches!(kernel[thread].state, ThreadState::Running);
+        "the current thread is in no queue": kernel[thread].membership == Membership::None;
+        "the current thread is of the current domain":
+            kernel[thread].domain == core.current_domain();
+        "the current thread does not wait for what it yielded to":
+            kernel[thread].yield_answer.is_none();
+        "the current thread has budget": kernel.has_budget(thread);
+        "no higher-priority thread than the current one is ready":
+            highest.is_none_or(|highest| highest <= kernel.rank(thread));
+    }
     let due = core
         .release
         .highest_priority_due(domain, core.now, core.level);
-    require(
-        due.is_none_or(|due| due.rank <= kernel.rank(thread)),
-        "no higher-priority thread than the current one is due",
-    )?;
+    rules! { require;
+        "no higher-priority thread than the current one is due":
+            due.is_none_or(|due| due.rank <= kernel.rank(thread));
+    }
     check_thread(kernel, thread, reach)
 }
 
@@ -176,29 +166,25 @@ pub(super) fn check_ready_queue<A: Arch>(
     let ready = &kernel.core.ready;
     let ring = position.ring(kernel);
     let require = |holds, rule| require(holds, position.priority.into(), rule);
-    require(
-        ready.is_occupied(position.domain, position.criticality, position.priority)
-            != ring.is_empty(),
-        "the bitmap of ready queues tells which are occupied",
-    )?;
-    require(
-        ring.is_well_formed(&kernel.objects, reach.members),
-        "a ready queue is well formed",
-    )?;
+    rules! { require;
+        "the bitmap of ready queues tells which are occupied":
+            ready.is_occupied(position.domain, position.criticality, position.priority) != ring.is_empty();
+        "a ready queue is well formed": ring.is_well_formed(&kernel.objects, reach.members);
+    }
     let mut next = ring.first();
     let mut before = 0;
     for _ in 0..reach.members {
         let Some(thread) = next else { break };
         let since = kernel[thread].links().key();
-        require(
-            before <= since && since <= kernel.core.now.0,
-            "ready threads stand in the order in which they became ready",
-        )?;
+        rules! { require;
+            "ready threads stand in the order in which they became ready":
+                before <= since && since <= kernel.core.now.0;
+        }
         before = since;
-        require(
-            kernel[thread].membership == Membership::Ready,
-            "the membership of a thread in a ready queue says so",
-        )?;
+        rules! { require;
+            "the membership of a thread in a ready queue says so":
+                kernel[thread].membership == Membership::Ready;
+        }
         check_thread(kernel, thread, reach)?;
         next = ring.after(&kernel.objects, thread);
     }

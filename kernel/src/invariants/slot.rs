@@ -26,21 +26,20 @@ pub fn check_slot<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
             !kernel[neighbour].is_empty() && back(&kernel[neighbour]) == Some(slot)
         })
     };
-    require(
-        agrees(previous, Slot::next) && agrees(next, Slot::previous),
-        "neighbours in the derivation tree know each other",
-    )?;
+    rules! { require;
+        "neighbours in the derivation tree know each other":
+            agrees(previous, Slot::next) && agrees(next, Slot::previous);
+    }
     let cap = kernel[slot].cap();
     for (before, behind) in [
         (previous.map(|other| kernel[other].cap()), Some(cap)),
         (Some(cap), next.map(|other| kernel[other].cap())),
     ] {
         if let (Some(before), Some(behind)) = (before, behind) {
-            require(
-                may_follow(&before, &behind),
-                "memory has one type at a time, and what was made of untyped memory lies in the \
-                 part that is given out",
-            )?;
+            rules! { require;
+                "memory has one type at a time, and what was made of untyped memory lies in the part that is given out":
+                    may_follow(&before, &behind);
+            }
         }
     }
     Ok(())

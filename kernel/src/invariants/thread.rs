@@ -46,49 +46,29 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];
     if let Some(context) = object.sched_context {
-        require(
-            kernel[context].thread == Some(thread),
-            "a thread's scheduling context knows the thread",
-        )?;
-        require(
-            kernel[context].core == object.core,
-            "a thread is on the core of its scheduling context",
-        )?;
         let deferred = matches!(object.progress, Progress::Deferred { .. });
-        require(
-            !deferred || kernel[context].has(ContextFlag::NeedsCheck),
-            "the context of a deferred thread needs a budget check",
-        )?;
+        rules! { require;
+            "a thread's scheduling context knows the thread": kernel[context].thread == Some(thread);
+            "a thread is on the core of its scheduling context": kernel[context].core == object.core;
+            "the context of a deferred thread needs a budget check":
+                !deferred || kernel[context].has(ContextFlag::NeedsCheck);
+        }
     }
-    if let Some(context) = object.own_context {
-        require(
-            kernel[context].owner == Some(thread),
-            "a thread's own scheduling context knows its owner",
-        )?;
+    rules! { require;
+        "a thread's own scheduling context knows its owner":
+            object.own_context.is_none_or(|context| kernel[context].owner == Some(thread));
+        "the context that a thread yields to knows the thread":
+            object.yielding_to.is_none_or(|context| kernel[context].yielded_from == Some(thread));
+        "a bound notification knows its thread":
+            object.bound_notification.is_none_or(|bound| kernel[bound].bound_thread == Some(thread));
+        "only a thread that waits idles":
+            object.idling.is_none() || object.membership == Membership::Waiting;
+        "a thread that idles has an idling context":
+            object.idling.is_none()
+                || object
+                    .sched_context
+                    .is_some_and(|context| kernel[context].has(ContextFlag::Idling));
     }
-    if let Some(context) = object.yielding_to {
-        require(
-            kernel[context].yielded_from == Some(thread),
-            "the context that a thread yields to knows the thread",
-        )?;
-    }
-    if let Some(notification) = object.bound_notification {
-        require(
-            kernel[notification].bound_thread == Some(thread),
-            "a bound notification knows its thread",
-        )?;
-    }
-    require(
-        object.idling.is_none() || object.membership == Membership::Waiting,
-        "only a thread that waits idles",
-    )?;
-    require(
-        object.idling.is_none()
-            || object
-                .sched_context
-                .is_some_and(|context| kernel[context].has(ContextFlag::Idling)),
-        "a thread that idles has an idling context",
-    )?;
     let may_have_fault = matches!(
         object.state,
         ThreadState::BlockedOnSend { .. }
@@ -96,10 +76,10 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             | ThreadState::BlockedOnReturn { .. }
             | ThreadState::Inactive
     );
-    require(
-        !object.fault.is_some() || may_have_fault,
-        "only a thread that waits for its handler has a fault",
-    )?;
+    rules! { require;
+        "only a thread that waits for its handler has a fault":
+            !object.fault.is_some() || may_have_fault;
+    }
     require(
         usize::from(object.domain) < abi::config::DOMAINS,
         "a thread's domain exists",
@@ -125,29 +105,24 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
             let has_budget = configured.is_some_and(|context| {
                 kernel[context].is_available(core.now, Ticks::ZERO, kernel.min_budget())
             });
-            require(
-                ring.contains(&kernel.objects, thread, reach.members),
-                "a ready thread is in the ready queue of its domain, criticality and priority",
-            )?;
-            require(
-                object.is_runnable() && has_budget,
-                "a ready thread wants to run and has time",
-            )?;
+            rules! { require;
+                "a ready thread is in the ready queue of its domain, criticality and priority":
+                    ring.contains(&kernel.objects, thread, reach.members);
+                "a ready thread wants to run and has time": object.is_runnable() && has_budget;
+            }
             require(!is_current, "the current thread is in no ready queue")
         }
         Membership::Release => {
-            require(
-                QueuePosition::of(kernel, thread).queue(kernel).contains(
-                    &kernel.objects,
-                    thread,
-                    reach.members,
-                ),
-                "a thread that waits for time is in the release queue of its domain, criticality and priority",
-            )?;
-            require(
-                object.is_runnable() && configured.is_some() && !is_current,
-                "a thread in the release queue wants to run and does not",
-            )?;
+            rules! { require;
+                "a thread that waits for time is in the release queue of its domain, criticality and priority":
+                    QueuePosition::of(kernel, thread).queue(kernel).contains(
+                        &kernel.objects,
+                        thread,
+                        reach.members,
+                    );
+                "a thread in the release queue wants to run and does not":
+                    object.is_runnable() && configured.is_some() && !is_current;
+            }
             require(
                 configured
                     .is_some_and(|context| kernel[context].head().time.0 == object.links.key()),
@@ -165,41 +140,38 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
 fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach) -> Check {
     let require = |holds, rule| require(holds, thread.address(), rule);
     let object = &kernel[thread];
-    let objects = &kernel.objects;
-    let is_queued = match object.state {
+    let queue = match object.state {
         ThreadState::BlockedOnSend { endpoint, .. } => match kernel[endpoint].state() {
-            EndpointState::Sending(queue) => queue.queue().contains(objects, thread, reach.members),
-            _ => false,
+            EndpointState::Sending(queue) => Some(queue),
+            _ => None,
         },
         ThreadState::BlockedOnReceive { endpoint, reply } => {
             if let Some(reply) = reply {
-                require(
-                    kernel[reply].thread() == Some(thread),
-                    "the reply object of a receiver knows the receiver",
-                )?;
+                rules! { require;
+                    "the reply object of a receiver knows the receiver":
+                        kernel[reply].thread() == Some(thread);
+                }
             }
             match kernel[endpoint].state() {
-                EndpointState::Receiving(queue) => {
-                    queue.queue().contains(objects, thread, reach.members)
-                }
-                _ => false,
+                EndpointState::Receiving(queue) => Some(queue),
+                _ => None,
             }
         }
         ThreadState::BlockedOnNotification { notification } => match kernel[notification].state {
-            NotificationState::Waiting(queue) => {
-                queue.queue().contains(objects, thread, reach.members)
-            }
-            _ => false,
+            NotificationState::Waiting(queue) => Some(queue),
+            _ => None,
         },
         ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
-            require(
-                kernel[reply].thread() == Some(thread),
-                "the reply object of a caller knows the caller",
-            )?;
-            false
+            rules! { require;
+                "the reply object of a caller knows the caller":
+                    kernel[reply].thread() == Some(thread);
+            }
+            None
         }
-        ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => false,
+        ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => None,
     };
+    let is_queued =
+        queue.is_some_and(|queue| queue.contains(&kernel.objects, thread, reach.members));
     let calls = match object.state {
         ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
             Some(kernel[reply].above)
@@ -207,14 +179,14 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
         _ => None,
     };
     // The innermost call of a chain that has lost its context is linked to nothing.
-    require(
-        object.outer_limit.is_none()
-            || matches!(
-                calls,
-                Some(Above::Reply(_) | Above::Limited(_) | Above::None)
-            ),
-        "a limit is put aside by a call with a limit",
-    )?;
+    rules! { require;
+        "a limit is put aside by a call with a limit":
+            object.outer_limit.is_none()
+                || matches!(
+                    calls,
+                    Some(Above::Reply(_) | Above::Limited(_) | Above::None)
+                );
+    }
     let should_be_queued = object.is_blocked() && calls.is_none();
     require(
         is_queued == should_be_queued && is_queued == (object.membership == Membership::Waiting),

@@ -1,6 +1,6 @@
 //! Wait queues of endpoints and notifications.
 
-use super::{Check, Reach, Violation, require};
+use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
@@ -20,27 +20,21 @@ pub fn check_endpoint<A: Arch>(
     endpoint: Ptr<Endpoint<A>>,
     reach: Reach,
 ) -> Check {
-    let here = |place| place == endpoint;
-    let core = kernel[endpoint].core();
-    match kernel[endpoint].state() {
-        EndpointState::Idle => Ok(()),
-        EndpointState::Sending(queue) => check_queue(
-            kernel,
-            endpoint.address(),
-            core,
-            queue,
-            reach,
-            |state| matches!(state, ThreadState::BlockedOnSend { endpoint, .. } if here(endpoint)),
-        ),
-        EndpointState::Receiving(queue) => check_queue(
-            kernel,
-            endpoint.address(),
-            core,
-            queue,
-            reach,
-            |state| matches!(state, ThreadState::BlockedOnReceive { endpoint, .. } if here(endpoint)),
-        ),
-    }
+    let (address, core) = (endpoint.address(), kernel[endpoint].core());
+    let (queue, sends) = match kernel[endpoint].state() {
+        EndpointState::Idle => return Ok(()),
+        EndpointState::Sending(queue) => (queue, true),
+        EndpointState::Receiving(queue) => (queue, false),
+    };
+    check_queue(kernel, address, core, queue, reach, |state| match state {
+        ThreadState::BlockedOnSend {
+            endpoint: place, ..
+        } => sends && place == endpoint,
+        ThreadState::BlockedOnReceive {
+            endpoint: place, ..
+        } => !sends && place == endpoint,
+        _ => false,
+    })
 }
 
 /// Checks a notification, its bindings and its wait queue.
@@ -54,18 +48,12 @@ pub fn check_notification<A: Arch>(
 ) -> Check {
     let require = |holds, rule| require(holds, notification.address(), rule);
     let object = &kernel[notification];
-    require(
-        object
-            .bound_thread
-            .is_none_or(|thread| kernel[thread].bound_notification == Some(notification)),
-        "the thread that a notification is bound to knows it",
-    )?;
-    require(
-        object
-            .sched_context
-            .is_none_or(|context| kernel[context].notification == Some(notification)),
-        "the context of a notification knows it",
-    )?;
+    rules! { require;
+        "the thread that a notification is bound to knows it":
+            object.bound_thread.is_none_or(|thread| kernel[thread].bound_notification == Some(notification));
+        "the context of a notification knows it":
+            object.sched_context.is_none_or(|context| kernel[context].notification == Some(notification));
+    }
     let NotificationState::Waiting(queue) = object.state else {
         return Ok(());
     };
@@ -86,31 +74,25 @@ fn check_queue<A: Arch>(
     reach: Reach,
     waits_locally: impl Fn(ThreadState<A>) -> bool,
 ) -> Check {
-    require(!queue.is_empty(), object, "a wait queue is not empty")?;
-    require(
-        queue.queue().is_well_formed(&kernel.objects, reach.members),
-        object,
-        "a wait queue is well formed",
-    )?;
-    queue
-        .queue()
-        .for_each(&kernel.objects, reach.members, |thread: Ptr<Thread<A>>| {
-            let waiter = &kernel[thread];
-            require(
-                CORES == 1 || core == NO_CORE || waiter.core == core,
-                object,
-                "only threads of its core wait at an object that belongs to a core",
-            )?;
-            let holds = waits_locally(waiter.state)
-                && waiter.membership == Membership::Waiting
-                && waiter.links().key() == WaitQueue::<A>::key(waiter.priority);
-            if holds {
-                Ok(())
-            } else {
-                Err(Violation {
-                    rule: "a thread in a wait queue is blocked there, at its priority",
-                    object: thread.address(),
-                })
-            }
-        })
+    let check = |holds, rule| require(holds, object, rule);
+    rules! { check;
+        "a wait queue is not empty": !queue.is_empty();
+        "a wait queue is well formed":
+            queue.is_well_formed(&kernel.objects, reach.members);
+    }
+    queue.for_each(&kernel.objects, reach.members, |thread: Ptr<Thread<A>>| {
+        let waiter = &kernel[thread];
+        rules! { check;
+            "only threads of its core wait at an object that belongs to a core":
+                CORES == 1 || core == NO_CORE || waiter.core == core;
+        }
+        let holds = waits_locally(waiter.state)
+            && waiter.membership == Membership::Waiting
+            && waiter.links().key() == WaitQueue::<A>::key(waiter.priority);
+        require(
+            holds,
+            thread.address(),
+            "a thread in a wait queue is blocked there, at its priority",
+        )
+    })
 }

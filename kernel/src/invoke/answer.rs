@@ -29,5 +29,8 @@ impl Answer {
     }
 }
 
+/// The end of an operation that has no result.
+pub type Done = Result<(), Failure>;
+
 /// Outcome of an invocation.
 pub type Outcome = Result<Answer, Failure>;

@@ -2,89 +2,81 @@
 
 use abi::{LookupFailure, Method, Rights};
 
-use super::{
-    Answer, Error, Failure, Invocation, Outcome, deletion, preempt_after_lookup, threshold,
-};
+use super::{Answer, Done, Error, Failure, Invocation, Outcome, preempt_after_lookup};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, derive, insert_copy, lookup_slot, move_cap, swap_slots};
+use crate::cap::{CNode, Cap};
 use crate::slot::Slot;
 use crate::token::Ptr;
 
-pub(super) fn invoke<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    cnode: CNode<A>,
-) -> Outcome {
-    use Method::*;
-    if !(matches!(
-        invocation.method,
-        CNodeRevoke
-            | CNodeDelete
-            | CNodeCancelBadgedSends
-            | CNodeCopy
-            | CNodeMint
-            | CNodeMove
-            | CNodeMutate
-            | CNodeRotate
-    ) || (cfg!(feature = "thresholds") && invocation.method == CNodeEndpointSetThreshold))
-    {
-        return Err(Error::IllegalOperation.into());
+impl<A: Arch> Invocation<A> {
+    pub(super) fn invoke_cnode(&self, kernel: &mut Kernel<A>, cnode: CNode<A>) -> Outcome {
+        use Method::*;
+        if !(matches!(
+            self.method,
+            CNodeRevoke
+                | CNodeDelete
+                | CNodeCancelBadgedSends
+                | CNodeCopy
+                | CNodeMint
+                | CNodeMove
+                | CNodeMutate
+                | CNodeRotate
+        ) || (cfg!(feature = "thresholds") && self.method == CNodeEndpointSetThreshold))
+        {
+            return Err(Error::IllegalOperation.into());
+        }
+        self.require(2, 0)?;
+        let index = self.word(kernel, 0);
+        let depth = self.word(kernel, 1);
+        let slot = kernel.lookup_slot(Cap::CNode(cnode), index, depth, false)?;
+        preempt_after_lookup(kernel)?;
+        match self.method {
+            CNodeRevoke => kernel.revoke(slot)?,
+            CNodeDelete => kernel.delete(slot)?,
+            CNodeCancelBadgedSends => self.cancel_badged_sends(kernel, slot)?,
+            CNodeRotate => self.rotate_caps(kernel, slot)?,
+            CNodeEndpointSetThreshold => self.set_threshold(kernel, slot)?,
+            _ => self.transfer_cap(kernel, slot)?,
+        }
+        Ok(Answer::Nothing)
     }
-    invocation.require(2, 0)?;
-    let index = invocation.word(kernel, 0);
-    let depth = invocation.word(kernel, 1);
-    let slot = lookup_slot(kernel, Cap::CNode(cnode), index, depth, false)?;
-    preempt_after_lookup(kernel)?;
-    match invocation.method {
-        CNodeRevoke => deletion::revoke(kernel, slot)?,
-        CNodeDelete => deletion::delete(kernel, slot)?,
-        CNodeCancelBadgedSends => cancel_badged_sends(kernel, invocation, slot)?,
-        CNodeRotate => rotate(kernel, invocation, slot)?,
-        CNodeEndpointSetThreshold => threshold::set(kernel, invocation, slot)?,
-        _ => transfer(kernel, invocation, slot)?,
-    }
-    Ok(Answer::Nothing)
-}
 
-/// Copy, Mint, Move and Mutate.
-fn transfer<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    target: Ptr<Slot<A>>,
-) -> Result<(), Failure> {
-    invocation.require(4, 1)?;
-    if !kernel[target].is_empty() {
-        return Err(Error::DeleteFirst.into());
-    }
-    let root = invocation.extra_cap(kernel, 0);
-    let depth = invocation.word(kernel, 3);
-    let source = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, true)?;
-    preempt_after_lookup(kernel)?;
-    let cap = occupied(kernel, source, true, depth)?;
+    /// Copy, Mint, Move and Mutate.
+    fn transfer_cap(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
+        self.require(4, 1)?;
+        if !kernel[target].is_empty() {
+            return Err(Error::DeleteFirst.into());
+        }
+        let root = self.extra_cap(kernel, 0);
+        let depth = self.word(kernel, 3);
+        let source = kernel.lookup_slot(root, self.word(kernel, 2), depth, true)?;
+        preempt_after_lookup(kernel)?;
+        let cap = occupied(kernel, source, true, depth)?;
 
-    match invocation.method {
-        Method::CNodeCopy => {
-            invocation.require(5, 1)?;
-            let rights = Rights::from_word(invocation.word(kernel, 4));
-            copy(kernel, source, target, cap.mask_rights(rights))
-        }
-        Method::CNodeMint => {
-            invocation.require(6, 1)?;
-            let rights = Rights::from_word(invocation.word(kernel, 4));
-            let data = invocation.word(kernel, 5);
-            let cap = cap.mask_rights(rights).update_data(false, data);
-            copy(kernel, source, target, cap.ok_or(Error::IllegalOperation)?)
-        }
-        Method::CNodeMove => {
-            move_cap(kernel, source, target, cap);
-            Ok(())
-        }
-        _ => {
-            invocation.require(5, 1)?;
-            let cap = cap.update_data(true, invocation.word(kernel, 4));
-            move_cap(kernel, source, target, cap.ok_or(Error::IllegalOperation)?);
-            Ok(())
+        match self.method {
+            Method::CNodeCopy => {
+                self.require(5, 1)?;
+                let rights = Rights::from_word(self.word(kernel, 4));
+                copy(kernel, source, target, cap.mask_rights(rights))
+            }
+            Method::CNodeMint => {
+                self.require(6, 1)?;
+                let rights = Rights::from_word(self.word(kernel, 4));
+                let data = self.word(kernel, 5);
+                let cap = cap.mask_rights(rights).update_data(false, data);
+                copy(kernel, source, target, cap.ok_or(Error::IllegalOperation)?)
+            }
+            Method::CNodeMove => {
+                kernel.move_cap(source, target, cap);
+                Ok(())
+            }
+            _ => {
+                self.require(5, 1)?;
+                let cap = cap.update_data(true, self.word(kernel, 4));
+                kernel.move_cap(source, target, cap.ok_or(Error::IllegalOperation)?);
+                Ok(())
+            }
         }
     }
 }
@@ -94,12 +86,12 @@ fn copy<A: Arch>(
     source: Ptr<Slot<A>>,
     target: Ptr<Slot<A>>,
     cap: Cap<A>,
-) -> Result<(), Failure> {
-    let cap = derive(kernel, source, cap)?;
+) -> Done {
+    let cap = kernel.derive_cap(source, cap)?;
     if cap.is_null() {
         return Err(Error::IllegalOperation.into());
     }
-    insert_copy(kernel, source, target, cap);
+    kernel.insert_copy(source, target, cap);
     Ok(())
 }
 
@@ -117,63 +109,56 @@ fn occupied<A: Arch>(
     Ok(kernel[slot].cap())
 }
 
-/// Moves the pivot to the target and the source to the pivot. Both may get new guards.
-fn rotate<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    target: Ptr<Slot<A>>,
-) -> Result<(), Failure> {
-    invocation.require(8, 2)?;
-    let word = |index| invocation.word(kernel, index);
-    let (target_data, pivot_data) = (word(2), word(5));
-    let (pivot_depth, source_depth) = (word(4), word(7));
-    let source_root = invocation.extra_cap(kernel, 1);
-    let (pivot_index, source_index) = (word(3), word(6));
-    let source = lookup_slot(kernel, source_root, source_index, source_depth, true)?;
-    preempt_after_lookup(kernel)?;
-    let pivot_root = invocation.extra_cap(kernel, 0);
-    let pivot = lookup_slot(kernel, pivot_root, pivot_index, pivot_depth, true)?;
-    preempt_after_lookup(kernel)?;
+impl<A: Arch> Invocation<A> {
+    /// Moves the pivot to the target and the source to the pivot. Both may get new guards.
+    fn rotate_caps(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
+        self.require(8, 2)?;
+        let word = |index| self.word(kernel, index);
+        let (target_data, pivot_data) = (word(2), word(5));
+        let (pivot_depth, source_depth) = (word(4), word(7));
+        let source_root = self.extra_cap(kernel, 1);
+        let (pivot_index, source_index) = (word(3), word(6));
+        let source = kernel.lookup_slot(source_root, source_index, source_depth, true)?;
+        preempt_after_lookup(kernel)?;
+        let pivot_root = self.extra_cap(kernel, 0);
+        let pivot = kernel.lookup_slot(pivot_root, pivot_index, pivot_depth, true)?;
+        preempt_after_lookup(kernel)?;
 
-    if pivot == source || pivot == target {
-        return Err(Error::IllegalOperation.into());
-    }
-    if source != target && !kernel[target].is_empty() {
-        return Err(Error::DeleteFirst.into());
-    }
-    let source_cap = occupied(kernel, source, true, source_depth)?;
-    let pivot_cap = occupied(kernel, pivot, false, pivot_depth)?;
-    let source_cap = source_cap
-        .update_data(true, pivot_data)
-        .ok_or(Error::IllegalOperation)?;
-    let pivot_cap = pivot_cap
-        .update_data(true, target_data)
-        .ok_or(Error::IllegalOperation)?;
-
-    if source == target {
-        swap_slots(kernel, (source, source_cap), (pivot, pivot_cap));
-    } else {
-        move_cap(kernel, pivot, target, pivot_cap);
-        move_cap(kernel, source, pivot, source_cap);
-    }
-    Ok(())
-}
-
-fn cancel_badged_sends<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    slot: Ptr<Slot<A>>,
-) -> Result<(), Failure> {
-    match kernel[slot].cap() {
-        Cap::Endpoint(cap) if cap.rights == Rights::ALL => {
-            if cap.badge == 0
-                || kernel.cancel_badged_sends(invocation.caller, cap.object, cap.badge)
-            {
-                Ok(())
-            } else {
-                Err(Failure::Preempted)
-            }
+        if pivot == source || pivot == target {
+            return Err(Error::IllegalOperation.into());
         }
-        _ => Err(Error::IllegalOperation.into()),
+        if source != target && !kernel[target].is_empty() {
+            return Err(Error::DeleteFirst.into());
+        }
+        let source_cap = occupied(kernel, source, true, source_depth)?;
+        let pivot_cap = occupied(kernel, pivot, false, pivot_depth)?;
+        let source_cap = source_cap
+            .update_data(true, pivot_data)
+            .ok_or(Error::IllegalOperation)?;
+        let pivot_cap = pivot_cap
+            .update_data(true, target_data)
+            .ok_or(Error::IllegalOperation)?;
+
+        if source == target {
+            kernel.swap_slots((source, source_cap), (pivot, pivot_cap));
+        } else {
+            kernel.move_cap(pivot, target, pivot_cap);
+            kernel.move_cap(source, pivot, source_cap);
+        }
+        Ok(())
+    }
+
+    fn cancel_badged_sends(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
+        match kernel[slot].cap() {
+            Cap::Endpoint(cap) if cap.rights == Rights::ALL => {
+                if cap.badge == 0 || kernel.cancel_badged_sends(self.caller, cap.object, cap.badge)
+                {
+                    Ok(())
+                } else {
+                    Err(Failure::Preempted)
+                }
+            }
+            _ => Err(Error::IllegalOperation.into()),
+        }
     }
 }

@@ -26,220 +26,213 @@
 //! own last capabilities. Such a zombie must not be removed before the root slot is empty: the root moves to
 //! the zombie's first slot, and the zombie is removed with it when only that slot is left.
 
-use super::Failure;
+use super::{Done, Failure};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, Zombie, child_of, is_last, move_cap, remove_cap, swap_slots};
+use crate::cap::{Cap, Zombie};
 use crate::object::{IrqState, SchedContext, Thread};
 use crate::sched::work;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
-/// Deletes the children of a capability.
-///
-/// # Errors
-/// [`Failure::Preempted`]: the caller must repeat the operation.
-pub(crate) fn revoke<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
-    while let Some(child) = child_of(kernel, slot) {
-        delete(kernel, child)?;
-        if kernel.should_preempt(work::CAPABILITY) {
-            return Err(Failure::Preempted);
-        }
-    }
-    Ok(())
-}
-
-/// Deletes the capability in a slot.
-///
-/// # Errors
-/// [`Failure::Preempted`]: the caller must repeat the operation.
-pub(crate) fn delete<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
-    finalise(kernel, slot)?;
-    let mut root = slot;
-    while let Cap::Zombie(zombie) = kernel[root].cap() {
-        root = step(kernel, root, zombie)?;
-        if kernel.should_preempt(work::CAPABILITY) {
-            return Err(Failure::Preempted);
-        }
-    }
-    Ok(())
-}
-
-/// Finalises the object of a capability if it is the last one, and empties its slot. For CNodes, threads, and
-/// endpoints and notifications with blocked threads it leaves a zombie in the slot.
-fn finalise<A: Arch>(kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Result<(), Failure> {
-    let cap = kernel[slot].cap();
-    let last = is_last(kernel, slot);
-    match cap {
-        Cap::Null | Cap::Zombie(_) => return Ok(()),
-        Cap::CNode(cnode) if last => {
-            kernel.note_deletion(&cnode);
-            kernel[slot].set_cap(Cap::Zombie(Zombie::of_cnode(cnode)));
-            return Ok(());
-        }
-        Cap::Thread(thread) if last => {
-            finalise_thread(kernel, thread);
-            let slots = crate::object::thread_slot(thread, crate::object::ThreadSlot::CSpace);
-            kernel[slot].set_cap(Cap::Zombie(Zombie::of_thread(slots)));
-            return Ok(());
-        }
-        Cap::Endpoint(cap) if last && kernel.has_waiters_at(cap.object) => {
-            kernel[slot].set_cap(Cap::Zombie(Zombie::of_endpoint(cap.object)));
-            return Ok(());
-        }
-        Cap::Notification(cap) if last => {
-            let notification = cap.object;
-            if let Some(thread) = kernel[notification].bound_thread.take() {
-                kernel[thread].bound_notification = None;
+impl<A: Arch> Kernel<A> {
+    /// Deletes the children of a capability.
+    ///
+    /// # Errors
+    /// [`Failure::Preempted`]: the caller must repeat the operation.
+    pub(crate) fn revoke(&mut self, slot: Ptr<Slot<A>>) -> Done {
+        while let Some(child) = self.child_of(slot) {
+            self.delete(child)?;
+            if self.should_preempt(work::CAPABILITY) {
+                return Err(Failure::Preempted);
             }
-            if let Some(context) = kernel[notification].sched_context.take() {
-                kernel[context].notification = None;
+        }
+        Ok(())
+    }
+
+    /// Deletes the capability in a slot.
+    ///
+    /// # Errors
+    /// [`Failure::Preempted`]: the caller must repeat the operation.
+    pub(crate) fn delete(&mut self, slot: Ptr<Slot<A>>) -> Done {
+        self.finalise(slot)?;
+        let mut root = slot;
+        while let Cap::Zombie(zombie) = self[root].cap() {
+            root = self.delete_step(root, zombie)?;
+            if self.should_preempt(work::CAPABILITY) {
+                return Err(Failure::Preempted);
             }
-            if kernel.has_waiters_for(notification) {
-                kernel[slot].set_cap(Cap::Zombie(Zombie::of_notification(notification)));
+        }
+        Ok(())
+    }
+
+    /// Finalises the object of a capability if it is the last one, and empties its slot. For CNodes, threads, and
+    /// endpoints and notifications with blocked threads it leaves a zombie in the slot.
+    fn finalise(&mut self, slot: Ptr<Slot<A>>) -> Done {
+        let cap = self[slot].cap();
+        let last = self.is_last_cap(slot);
+        match cap {
+            Cap::Null | Cap::Zombie(_) => return Ok(()),
+            Cap::CNode(cnode) if last => {
+                self.note_deletion(&cnode);
+                self[slot].set_cap(Cap::Zombie(Zombie::of_cnode(cnode)));
                 return Ok(());
             }
+            Cap::Thread(thread) if last => {
+                self.finalise_thread(thread);
+                let slots = crate::object::thread_slot(thread, crate::object::ThreadSlot::CSpace);
+                self[slot].set_cap(Cap::Zombie(Zombie::of_thread(slots)));
+                return Ok(());
+            }
+            Cap::Endpoint(cap) if last && self.has_waiters_at(cap.object) => {
+                self[slot].set_cap(Cap::Zombie(Zombie::of_endpoint(cap.object)));
+                return Ok(());
+            }
+            Cap::Notification(cap) if last => {
+                let notification = cap.object;
+                if let Some(thread) = self[notification].bound_thread.take() {
+                    self[thread].bound_notification = None;
+                }
+                if let Some(context) = self[notification].sched_context.take() {
+                    self[context].notification = None;
+                }
+                if self.has_waiters_for(notification) {
+                    self[slot].set_cap(Cap::Zombie(Zombie::of_notification(notification)));
+                    return Ok(());
+                }
+            }
+            Cap::Reply { object, .. } if last => self.clear_reply(object),
+            Cap::SchedContext { object, .. } if last => self.finalise_context(object),
+            Cap::IrqHandler(irq) if last => {
+                self.arch.mask_interrupt(irq, true);
+                let stored = self.irqs.slot(irq);
+                self.delete(stored)?;
+                // Only after the deletion above, which can be preempted.
+                self.irqs[irq.0].state = IrqState::Free;
+            }
+            Cap::Arch(cap) => {
+                self.drop_log(cap);
+                A::finalise(self, cap, last);
+            }
+            _ => {}
         }
-        Cap::Reply { object, .. } if last => kernel.clear_reply(object),
-        Cap::SchedContext { object, .. } if last => finalise_context(kernel, object),
-        Cap::IrqHandler(irq) if last => {
-            kernel.arch.mask_interrupt(irq, true);
-            let stored = kernel.irqs.slot(irq);
-            delete(kernel, stored)?;
-            // Only after the deletion above, which can be preempted.
-            kernel.irqs[irq.0].state = IrqState::Free;
+        self.remove_cap(slot);
+        Ok(())
+    }
+
+    fn finalise_thread(&mut self, thread: Ptr<Thread<A>>) {
+        if let Some(notification) = self[thread].bound_notification.take() {
+            self[notification].bound_thread = None;
         }
-        Cap::Arch(cap) => {
-            kernel.drop_log(cap);
-            A::finalise(kernel, cap, last);
+        self.exclusive().stall_remote_thread(thread);
+        self.suspend(thread);
+        if let Some(context) = self[thread].own_context {
+            self.disown(context);
         }
-        _ => {}
+        if let Some(context) = self[thread].sched_context {
+            self.finish_pending_yield(context);
+            self.unbind_thread(context);
+        }
+        self.exclusive().detach_thread(thread);
+        self.unlist_thread(thread);
     }
-    remove_cap(kernel, slot);
-    Ok(())
-}
 
-fn finalise_thread<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
-    if let Some(notification) = kernel[thread].bound_notification.take() {
-        kernel[notification].bound_thread = None;
+    fn finalise_context(&mut self, context: Ptr<SchedContext<A>>) {
+        self.finish_pending_yield(context);
+        self.unbind_all(context);
+        self.owning_core_of_context(context)
+            .detach_current_context(context);
+        self[context].unconfigure();
     }
-    kernel.exclusive().stall_remote_thread(thread);
-    kernel.suspend(thread);
-    if let Some(context) = kernel[thread].own_context {
-        kernel.disown(context);
-    }
-    if let Some(context) = kernel[thread].sched_context {
-        kernel.finish_pending_yield(context);
-        kernel.unbind_thread(context);
-    }
-    kernel.exclusive().detach_thread(thread);
-    kernel.unlist_thread(thread);
-}
 
-fn finalise_context<A: Arch>(kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) {
-    kernel.finish_pending_yield(context);
-    kernel.unbind_all(context);
-    kernel
-        .owning_core_of_context(context)
-        .detach_current_context(context);
-    kernel[context].unconfigure();
-}
-
-/// One step of the traversal (see the module). Returns the new root.
-fn step<A: Arch>(
-    kernel: &mut Kernel<A>,
-    root: Ptr<Slot<A>>,
-    zombie: Zombie<A>,
-) -> Result<Ptr<Slot<A>>, Failure> {
-    if wake_one(kernel, zombie) {
-        return Ok(root);
-    }
-    let last = match zombie.remaining.checked_sub(1) {
-        Some(last) if zombie.has_slots() => last,
-        _ => {
-            remove_cap(kernel, root);
+    /// One step of the traversal (see the module). Returns the new root.
+    fn delete_step(
+        &mut self,
+        root: Ptr<Slot<A>>,
+        zombie: Zombie<A>,
+    ) -> Result<Ptr<Slot<A>>, Failure> {
+        if self.wake_one(zombie) {
             return Ok(root);
         }
-    };
-    let slot = zombie.slot(last);
-    if slot == root {
-        return Ok(step_at_root(kernel, root, zombie));
-    }
-    finalise(kernel, slot)?;
-    match kernel[slot].cap() {
-        Cap::Zombie(child) if !child.has_slots() => {
-            if !wake_one(kernel, child) {
-                remove_cap(kernel, slot);
+        let last = match zombie.remaining.checked_sub(1) {
+            Some(last) if zombie.has_slots() => last,
+            _ => {
+                self.remove_cap(root);
+                return Ok(root);
             }
-            Ok(root)
+        };
+        let slot = zombie.slot(last);
+        if slot == root {
+            return Ok(self.step_at_root(root, zombie));
         }
-        Cap::Zombie(child) if last == 0 => {
-            remove_cap(kernel, root);
-            move_cap(kernel, slot, root, Cap::Zombie(child));
-            Ok(root)
+        self.finalise(slot)?;
+        match self[slot].cap() {
+            Cap::Zombie(child) if !child.has_slots() => {
+                if !self.wake_one(child) {
+                    self.remove_cap(slot);
+                }
+                Ok(root)
+            }
+            Cap::Zombie(child) if last == 0 => {
+                self.remove_cap(root);
+                self.move_cap(slot, root, Cap::Zombie(child));
+                Ok(root)
+            }
+            Cap::Zombie(child) => Ok(self.descend(root, zombie, slot, child)),
+            _ => {
+                self[root].set_cap(Cap::Zombie(Zombie {
+                    remaining: last,
+                    ..zombie
+                }));
+                Ok(root)
+            }
         }
-        Cap::Zombie(child) => Ok(descend(kernel, root, zombie, slot, child)),
-        _ => {
-            kernel[root].set_cap(Cap::Zombie(Zombie {
-                remaining: last,
-                ..zombie
-            }));
-            Ok(root)
+    }
+
+    /// Wakes one thread that is blocked at the former endpoint or notification; returns whether there was one.
+    fn wake_one(&mut self, zombie: Zombie<A>) -> bool {
+        match (zombie.endpoint(), zombie.notification()) {
+            (Some(endpoint), _) => self.wake_one_at_endpoint(endpoint),
+            (_, Some(notification)) => self.wake_one_at_notification(notification),
+            _ => false,
         }
     }
-}
 
-/// Wakes one thread that is blocked at the former endpoint or notification; returns whether there was one.
-fn wake_one<A: Arch>(kernel: &mut Kernel<A>, zombie: Zombie<A>) -> bool {
-    match (zombie.endpoint(), zombie.notification()) {
-        (Some(endpoint), _) => kernel.wake_one_at_endpoint(endpoint),
-        (_, Some(notification)) => kernel.wake_one_at_notification(notification),
-        _ => false,
+    /// The slot to be emptied is the root itself, which must be emptied last.
+    fn step_at_root(&mut self, root: Ptr<Slot<A>>, zombie: Zombie<A>) -> Ptr<Slot<A>> {
+        let first = zombie.slot(0);
+        if first == root {
+            self.remove_cap(root);
+        } else {
+            let moved_up = self[first].cap();
+            self.swap_slots((root, Cap::Zombie(zombie)), (first, moved_up));
+        }
+        first
     }
-}
 
-/// The slot to be emptied is the root itself, which must be emptied last.
-fn step_at_root<A: Arch>(
-    kernel: &mut Kernel<A>,
-    root: Ptr<Slot<A>>,
-    zombie: Zombie<A>,
-) -> Ptr<Slot<A>> {
-    let first = zombie.slot(0);
-    if first == root {
-        remove_cap(kernel, root);
-    } else {
-        let moved_up = kernel[first].cap();
-        swap_slots(kernel, (root, Cap::Zombie(zombie)), (first, moved_up));
+    /// Moves the zombie in `slot`, the last slot of `zombie`, to the root.
+    fn descend(
+        &mut self,
+        root: Ptr<Slot<A>>,
+        zombie: Zombie<A>,
+        slot: Ptr<Slot<A>>,
+        child: Zombie<A>,
+    ) -> Ptr<Slot<A>> {
+        if child.remaining == 0 {
+            self.remove_cap(slot);
+            return root;
+        }
+        self.swap_slots((root, Cap::Zombie(zombie)), (slot, Cap::Zombie(child)));
+        // The root may itself be the child's first slot; ours is kept in the next slot then.
+        let park = usize::from(child.slot(0) == root);
+        if child.remaining <= park {
+            // Nothing else is left of the child, which is removed with the root; our own slot becomes the root.
+            self.remove_cap(root);
+            return slot;
+        }
+        let park = child.slot(park);
+        let moved_up = self[park].cap();
+        self.swap_slots((slot, Cap::Zombie(zombie)), (park, moved_up));
+        root
     }
-    first
-}
-
-/// Moves the zombie in `slot`, the last slot of `zombie`, to the root.
-fn descend<A: Arch>(
-    kernel: &mut Kernel<A>,
-    root: Ptr<Slot<A>>,
-    zombie: Zombie<A>,
-    slot: Ptr<Slot<A>>,
-    child: Zombie<A>,
-) -> Ptr<Slot<A>> {
-    if child.remaining == 0 {
-        remove_cap(kernel, slot);
-        return root;
-    }
-    swap_slots(
-        kernel,
-        (root, Cap::Zombie(zombie)),
-        (slot, Cap::Zombie(child)),
-    );
-    // The root may itself be the child's first slot; ours is kept in the next slot then.
-    let park = usize::from(child.slot(0) == root);
-    if child.remaining <= park {
-        // Nothing else is left of the child, which is removed with the root; our own slot becomes the root.
-        remove_cap(kernel, root);
-        return slot;
-    }
-    let park = child.slot(park);
-    let moved_up = kernel[park].cap();
-    swap_slots(kernel, (slot, Cap::Zombie(zombie)), (park, moved_up));
-    root
 }

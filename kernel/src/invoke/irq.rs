@@ -2,10 +2,10 @@
 
 use abi::{Method, Rights};
 
-use super::{Answer, Error, Invocation, Outcome, deletion};
+use super::{Answer, Error, Invocation, Outcome};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
-use crate::cap::{Cap, insert_copy, lookup_slot};
+use crate::cap::Cap;
 use crate::object::IrqState;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -31,7 +31,7 @@ impl<A: Arch> Kernel<A> {
         if is_taken(self, irq) {
             return Err(Error::RevokeFirst);
         }
-        let slot = lookup_slot(self, root, index, depth, false)?;
+        let slot = self.lookup_slot(root, index, depth, false)?;
         if self[slot].is_empty() {
             Ok(slot)
         } else {
@@ -43,55 +43,50 @@ impl<A: Arch> Kernel<A> {
     /// line.
     pub fn issue_irq_handler(&mut self, irq: Irq, control: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
         self.irqs[irq.0].state = IrqState::Issued;
-        insert_copy(self, control, slot, Cap::IrqHandler(irq));
+        self.insert_copy(control, slot, Cap::IrqHandler(irq));
         self.arch.mask_interrupt(irq, false);
     }
 }
 
-pub(super) fn invoke_control<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-) -> Outcome {
-    if invocation.method != Method::IrqIssueIrqHandler {
-        return A::invoke_irq_control(kernel, invocation);
+impl<A: Arch> Invocation<A> {
+    pub(super) fn invoke_irq_control(&self, kernel: &mut Kernel<A>) -> Outcome {
+        if self.method != Method::IrqIssueIrqHandler {
+            return A::invoke_irq_control(kernel, self);
+        }
+        self.require(3, 1)?;
+        let irq = kernel.arch.plain_interrupt(self.word(kernel, 0))?;
+        let root = self.extra_cap(kernel, 0);
+        let (index, depth) = (self.word(kernel, 1), self.word(kernel, 2));
+        let slot = kernel.check_irq_slot(irq, root, index, depth)?;
+        kernel.issue_irq_handler(irq, self.slot, slot);
+        Ok(Answer::Nothing)
     }
-    invocation.require(3, 1)?;
-    let irq = kernel.arch.plain_interrupt(invocation.word(kernel, 0))?;
-    let root = invocation.extra_cap(kernel, 0);
-    let (index, depth) = (invocation.word(kernel, 1), invocation.word(kernel, 2));
-    let slot = kernel.check_irq_slot(irq, root, index, depth)?;
-    kernel.issue_irq_handler(irq, invocation.slot, slot);
-    Ok(Answer::Nothing)
-}
 
-pub(super) fn invoke_handler<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    irq: Irq,
-) -> Outcome {
-    match invocation.method {
-        Method::IrqAckIrq => kernel.arch.acknowledge_interrupt(irq),
-        Method::IrqSetIrqHandler => {
-            invocation.require(0, 1)?;
-            let source = invocation.extra_slot(0);
-            match kernel[source].cap() {
-                Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {}
-                _ => return Err(Error::InvalidCapability(0).into()),
+    pub(super) fn invoke_irq_handler(&self, kernel: &mut Kernel<A>, irq: Irq) -> Outcome {
+        match self.method {
+            Method::IrqAckIrq => kernel.arch.acknowledge_interrupt(irq),
+            Method::IrqSetIrqHandler => {
+                self.require(0, 1)?;
+                let source = self.extra_slot(0);
+                match kernel[source].cap() {
+                    Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {}
+                    _ => return Err(Error::InvalidCapability(0).into()),
+                }
+                let slot = kernel.irqs.slot(irq);
+                let cap = kernel[source].cap();
+                kernel.delete(slot)?;
+                if kernel[source].raw() == cap.encode() {
+                    kernel.insert_copy(source, slot, cap);
+                }
             }
-            let slot = kernel.irqs.slot(irq);
-            let cap = kernel[source].cap();
-            deletion::delete(kernel, slot)?;
-            if kernel[source].raw() == cap.encode() {
-                insert_copy(kernel, source, slot, cap);
+            Method::IrqClearIrqHandler => {
+                let slot = kernel.irqs.slot(irq);
+                kernel.delete(slot)?;
             }
+            _ => return Err(Error::IllegalOperation.into()),
         }
-        Method::IrqClearIrqHandler => {
-            let slot = kernel.irqs.slot(irq);
-            deletion::delete(kernel, slot)?;
-        }
-        _ => return Err(Error::IllegalOperation.into()),
+        Ok(Answer::Nothing)
     }
-    Ok(Answer::Nothing)
 }
 
 impl<A: Arch> Kernel<A> {

@@ -3,10 +3,10 @@
 use abi::registers::{INFO, MESSAGE_REGISTERS};
 use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo};
 
-use super::{Answer, Error, Failure, Invocation, Outcome, method};
+use super::{Answer, Failure, Invocation, Outcome, method};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, lookup_quickly};
+use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
 use crate::object::{Thread, ThreadSlot};
 use crate::slot::Slot;
@@ -48,12 +48,13 @@ pub(crate) enum LookupError {
     /// The operation stopped at a preemption point.
     Preempted,
     /// An address did not resolve.
-    Missing {
-        /// The address.
-        address: usize,
-        /// The lookup error.
-        failure: LookupFailure,
-    },
+    Missing(Missing),
+}
+
+/// An address does not resolve to a capability of the required kind.
+pub(crate) struct Missing {
+    pub(crate) address: usize,
+    pub(crate) failure: LookupFailure,
 }
 
 impl<A: Arch> Kernel<A> {
@@ -65,12 +66,13 @@ impl<A: Arch> Kernel<A> {
         address: usize,
     ) -> Result<Invoked<A>, LookupError> {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let found = lookup_quickly(self, root, address);
+        let found = self.lookup_quickly(root, address);
         // Lookups in deep capability spaces are long, so there is a preemption point.
         if self.is_interrupted() {
             return Err(LookupError::Preempted);
         }
-        let slot = found.map_err(|failure| LookupError::Missing { address, failure })?;
+        let missing = |failure| LookupError::Missing(Missing { address, failure });
+        let slot = found.map_err(missing)?;
         self.with_extra(thread, root, slot)
     }
 
@@ -94,8 +96,9 @@ impl<A: Arch> Kernel<A> {
             let places = extra.iter_mut().take(info.extra_caps());
             for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);
-                let found = lookup_quickly(self, root, address);
-                *place = Some(found.map_err(|failure| LookupError::Missing { address, failure })?);
+                let found = self.lookup_quickly(root, address);
+                let missing = |failure| LookupError::Missing(Missing { address, failure });
+                *place = Some(found.map_err(missing)?);
                 if self.is_interrupted() {
                     return Err(LookupError::Preempted);
                 }
@@ -118,11 +121,5 @@ impl<A: Arch> Kernel<A> {
             Ok(Answer::Written | Answer::Later) | Err(Failure::Preempted) => {}
             Err(Failure::Error(error)) => self.answer_error(thread, *error),
         }
-    }
-
-    #[cold]
-    pub(crate) fn answer_error(&mut self, thread: Ptr<Thread<A>>, error: Error) {
-        let (code, words, count) = error.message();
-        self.answer_call(thread, code as usize, &words[..count]);
     }
 }

@@ -6,7 +6,7 @@
 mod answer;
 mod breakpoint;
 mod cnode;
-pub(crate) mod deletion;
+mod deletion;
 mod domain;
 mod irq;
 mod lookup;
@@ -21,8 +21,8 @@ mod untyped;
 
 pub use crate::error::{Error, Failure};
 pub use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
-pub use answer::{Answer, Outcome};
-pub(crate) use lookup::LookupError;
+pub use answer::{Answer, Done, Outcome};
+pub(crate) use lookup::{LookupError, Missing};
 pub use pieces::in_pieces;
 pub use request::Invocation;
 pub(crate) use untyped::emplace;
@@ -35,45 +35,39 @@ use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::slot::RawCap;
 
-/// Performs an invocation of `cap`, of any kind except endpoint, notification and reply object.
-///
-/// # Errors
-/// The error for the caller, or [`Failure::Preempted`].
-pub(crate) fn invoke<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    cap: RawCap,
-) -> Outcome {
-    match Cap::decode(cap) {
-        Cap::CNode(cnode) => cnode::invoke(kernel, invocation, cnode),
-        Cap::Thread(thread) => thread::invoke(kernel, invocation, thread),
-        Cap::IrqControl => irq::invoke_control(kernel, invocation),
-        Cap::IrqHandler(irq) => irq::invoke_handler(kernel, invocation, irq),
-        Cap::Domain => domain::invoke(kernel, invocation),
-        Cap::SchedContext { object, .. } => sched_context::invoke(kernel, invocation, object),
-        Cap::SchedControl { core } => sched_control::invoke(kernel, invocation, core),
-        Cap::Untyped(_) | Cap::Arch(_) => invoke_memory(kernel, invocation, cap),
-        Cap::Null
-        | Cap::Endpoint(_)
-        | Cap::Notification(_)
-        | Cap::Reply { .. }
-        | Cap::Zombie(_) => Err(Error::InvalidCapability(0).into()),
+impl<A: Arch> Invocation<A> {
+    /// Performs the invocation of `cap`, of any kind except endpoint, notification and reply object.
+    ///
+    /// # Errors
+    /// The error for the caller, or [`Failure::Preempted`].
+    pub(crate) fn perform(&self, kernel: &mut Kernel<A>, cap: RawCap) -> Outcome {
+        match Cap::decode(cap) {
+            Cap::CNode(cnode) => self.invoke_cnode(kernel, cnode),
+            Cap::Thread(thread) => self.invoke_thread(kernel, thread),
+            Cap::IrqControl => self.invoke_irq_control(kernel),
+            Cap::IrqHandler(irq) => self.invoke_irq_handler(kernel, irq),
+            Cap::Domain => self.invoke_domain(kernel),
+            Cap::SchedContext { object, .. } => self.invoke_context(kernel, object),
+            Cap::SchedControl { core } => self.invoke_sched_control(kernel, core),
+            Cap::Untyped(_) | Cap::Arch(_) => self.perform_on_memory(kernel, cap),
+            Cap::Null
+            | Cap::Endpoint(_)
+            | Cap::Notification(_)
+            | Cap::Reply { .. }
+            | Cap::Zombie(_) => Err(Error::InvalidCapability(0).into()),
+        }
     }
-}
 
-/// Performs an invocation of untyped memory, or of an architecture-specific object.
-///
-/// # Errors
-/// As for [`invoke`].
-#[inline(always)]
-pub(crate) fn invoke_memory<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    cap: RawCap,
-) -> Outcome {
-    match Cap::<A>::decode(cap) {
-        Cap::Untyped(cap) => untyped::invoke(kernel, invocation, cap),
-        _ => A::invoke(kernel, invocation, cap),
+    /// Performs the invocation of untyped memory, or of an architecture-specific object.
+    ///
+    /// # Errors
+    /// As for [`Invocation::perform`].
+    #[inline(always)]
+    pub(crate) fn perform_on_memory(&self, kernel: &mut Kernel<A>, cap: RawCap) -> Outcome {
+        match Cap::<A>::decode(cap) {
+            Cap::Untyped(cap) => self.invoke_untyped(kernel, cap),
+            _ => A::invoke(kernel, self, cap),
+        }
     }
 }
 

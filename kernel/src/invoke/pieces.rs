@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{Failure, Invocation};
+use super::{Done, Failure, Invocation};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::Progress;
@@ -19,7 +19,7 @@ pub fn in_pieces<A: Arch>(
     range: Range<usize>,
     size: (usize, usize),
     mut action: impl FnMut(&mut Kernel<A>, Range<usize>),
-) -> Result<(), Failure> {
+) -> Done {
     let (bytes, work) = size;
     let caller = invocation.caller;
     let mut start = match core::mem::take(&mut kernel[caller].progress) {

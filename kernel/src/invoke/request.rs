@@ -71,10 +71,7 @@ impl<A: Arch> Invocation<A> {
         u8::try_from(number)
             .ok()
             .filter(|number| *number <= maximum)
-            .ok_or(Error::Range {
-                minimum: 0,
-                maximum: maximum.into(),
-            })
+            .ok_or(Error::range(0, maximum.into()))
     }
 
     /// The slot of extra capability `index`; [`Invocation::require`] has checked that it exists.

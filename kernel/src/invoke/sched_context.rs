@@ -11,81 +11,84 @@ use crate::object::{Reply, SchedContext, Thread, YieldAnswer};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 
-pub(super) fn invoke<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    context: Ptr<SchedContext<A>>,
-) -> Outcome {
-    match invocation.method {
-        Method::SchedContextBind => bind(kernel, invocation, context),
-        Method::SchedContextUnbind => {
-            if kernel[context].thread == Some(invocation.caller) {
-                return Err(Error::IllegalOperation.into());
+impl<A: Arch> Invocation<A> {
+    pub(super) fn invoke_context(
+        &self,
+        kernel: &mut Kernel<A>,
+        context: Ptr<SchedContext<A>>,
+    ) -> Outcome {
+        match self.method {
+            Method::SchedContextBind => self.bind_context(kernel, context)?,
+            Method::SchedContextUnbind => {
+                if kernel[context].thread == Some(self.caller) {
+                    return Err(Error::IllegalOperation.into());
+                }
+                kernel.unbind_all(context);
             }
-            kernel.unbind_all(context);
-            Ok(Answer::Nothing)
+            Method::SchedContextUnbindObject => self.unbind_object(kernel, context)?,
+            Method::SchedContextConsumed => {
+                kernel.charge_idling(context);
+                return Ok(Answer::time(kernel.take_consumed(context)));
+            }
+            Method::SchedContextYieldTo | Method::SchedContextYieldToTimeout => {
+                return self.yield_to(kernel, context);
+            }
+            _ => return Err(Error::IllegalOperation.into()),
         }
-        Method::SchedContextUnbindObject => unbind_object(kernel, invocation, context),
-        Method::SchedContextConsumed => {
-            kernel.charge_idling(context);
-            Ok(Answer::time(kernel.take_consumed(context)))
-        }
-        Method::SchedContextYieldTo | Method::SchedContextYieldToTimeout => {
-            yield_to(kernel, invocation, context)
-        }
-        _ => Err(Error::IllegalOperation.into()),
+        Ok(Answer::Nothing)
     }
-}
 
-fn bind<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    context: Ptr<SchedContext<A>>,
-) -> Outcome {
-    invocation.require(0, 1)?;
-    match invocation.extra_cap(kernel, 0) {
-        Cap::Thread(thread) => {
-            if kernel[context].thread.is_some() || kernel[thread].sched_context.is_some() {
-                return Err(Error::IllegalOperation.into());
+    fn bind_context(
+        &self,
+        kernel: &mut Kernel<A>,
+        context: Ptr<SchedContext<A>>,
+    ) -> Result<(), Error> {
+        self.require(0, 1)?;
+        match self.extra_cap(kernel, 0) {
+            Cap::Thread(thread) => {
+                if kernel[context].thread.is_some() || kernel[thread].sched_context.is_some() {
+                    return Err(Error::IllegalOperation);
+                }
+                check_released(kernel, thread, context)?;
+                kernel.bind_thread(context, thread);
             }
-            check_released(kernel, thread, context)?;
-            kernel.bind_thread(context, thread);
-        }
-        Cap::Notification(cap) => {
-            if kernel[context].notification.is_some() || kernel[cap.object].sched_context.is_some()
-            {
-                return Err(Error::IllegalOperation.into());
+            Cap::Notification(cap) => {
+                if kernel[context].notification.is_some()
+                    || kernel[cap.object].sched_context.is_some()
+                {
+                    return Err(Error::IllegalOperation);
+                }
+                kernel.bind_lender(context, cap.object);
             }
-            kernel.bind_lender(context, cap.object);
+            _ => return Err(Error::InvalidCapability(1)),
         }
-        _ => return Err(Error::InvalidCapability(1).into()),
+        Ok(())
     }
-    Ok(Answer::Nothing)
-}
 
-fn unbind_object<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    context: Ptr<SchedContext<A>>,
-) -> Outcome {
-    invocation.require(0, 1)?;
-    match invocation.extra_cap(kernel, 0) {
-        Cap::Thread(thread) => {
-            if kernel[context].thread != Some(thread) || thread == invocation.caller {
-                return Err(Error::IllegalOperation.into());
+    fn unbind_object(
+        &self,
+        kernel: &mut Kernel<A>,
+        context: Ptr<SchedContext<A>>,
+    ) -> Result<(), Error> {
+        self.require(0, 1)?;
+        match self.extra_cap(kernel, 0) {
+            Cap::Thread(thread) => {
+                if kernel[context].thread != Some(thread) || thread == self.caller {
+                    return Err(Error::IllegalOperation);
+                }
+                kernel.unbind_thread(context);
             }
-            kernel.unbind_thread(context);
-        }
-        Cap::Notification(cap) => {
-            if kernel[context].notification != Some(cap.object) {
-                return Err(Error::IllegalOperation.into());
+            Cap::Notification(cap) => {
+                if kernel[context].notification != Some(cap.object) {
+                    return Err(Error::IllegalOperation);
+                }
+                kernel[context].notification = None;
+                kernel[cap.object].sched_context = None;
             }
-            kernel[context].notification = None;
-            kernel[cap.object].sched_context = None;
+            _ => return Err(Error::InvalidCapability(1)),
         }
-        _ => return Err(Error::InvalidCapability(1).into()),
+        Ok(())
     }
-    Ok(Answer::Nothing)
 }
 
 /// The arguments of `YieldTo` and `YieldToTimeout`.
@@ -98,104 +101,102 @@ struct YieldTo<A: Arch> {
     reply: Option<Ptr<Reply<A>>>,
 }
 
-fn decode_yield_to<A: Arch>(
-    kernel: &Kernel<A>,
-    invocation: &Invocation<A>,
-    context: Ptr<SchedContext<A>>,
-) -> Result<YieldTo<A>, Error> {
-    let caller = invocation.caller;
-    let has_timer = invocation.method == Method::SchedContextYieldToTimeout;
-    let mut instant = Microseconds(0);
-    if has_timer {
-        invocation.require(64 / WORD_BITS, 0)?;
-        instant = invocation.time(kernel, 0).0;
-    }
-    let target = kernel[context].thread.ok_or(Error::IllegalOperation)?;
-    if target == caller || kernel[target].priority > kernel[caller].max_controlled_priority {
-        return Err(Error::IllegalOperation);
-    }
-    if !has_timer {
-        return Ok(YieldTo {
-            target,
-            answer: YieldAnswer::Short,
-            timer: None,
-            reply: None,
-        });
-    }
-    let clock = kernel.arch.clock();
-    let last = clock.microseconds(Ticks::NEVER);
-    if instant >= last {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: (last.0 - 1).try_into().unwrap_or(usize::MAX),
-        });
-    }
-    let reply = match invocation.extra_cap(kernel, 0) {
-        Cap::Null => None,
-        Cap::Reply { object, .. } if kernel.answers_timeout_of(object, target) => Some(object),
-        Cap::Reply { .. } => return Err(Error::IllegalOperation),
-        _ => return Err(Error::InvalidCapability(1)),
-    };
-    Ok(YieldTo {
-        target,
-        answer: YieldAnswer::Long,
-        timer: Some(clock.ticks(instant)),
-        reply,
-    })
-}
-
-fn yield_to<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    context: Ptr<SchedContext<A>>,
-) -> Outcome {
-    let YieldTo {
-        target,
-        answer,
-        timer,
-        reply,
-    } = decode_yield_to(kernel, invocation, context)?;
-    let caller = invocation.caller;
-    kernel.finish_pending_yield(context);
-    kernel.cancel_yield_to(caller);
-    let answer_now = |kernel: &mut Kernel<A>| {
-        if invocation.is_call {
-            kernel.answer_yield(caller, context, answer);
+impl<A: Arch> Invocation<A> {
+    fn decode_yield_to(
+        &self,
+        kernel: &Kernel<A>,
+        context: Ptr<SchedContext<A>>,
+    ) -> Result<YieldTo<A>, Error> {
+        let caller = self.caller;
+        let has_timer = self.method == Method::SchedContextYieldToTimeout;
+        let mut instant = Microseconds(0);
+        if has_timer {
+            self.require(64 / WORD_BITS, 0)?;
+            instant = self.time(kernel, 0).0;
         }
-        Ok(Answer::Written)
-    };
-    if timer.is_some_and(|instant| instant <= kernel.core.now) {
-        return answer_now(kernel);
+        let target = kernel[context].thread.ok_or(Error::IllegalOperation)?;
+        if target == caller || kernel[target].priority > kernel[caller].max_controlled_priority {
+            return Err(Error::IllegalOperation);
+        }
+        if !has_timer {
+            return Ok(YieldTo {
+                target,
+                answer: YieldAnswer::Short,
+                timer: None,
+                reply: None,
+            });
+        }
+        let clock = kernel.arch.clock();
+        let last = clock.microseconds(Ticks::NEVER);
+        if instant >= last {
+            return Err(Error::range(
+                0,
+                (last.0 - 1).try_into().unwrap_or(usize::MAX),
+            ));
+        }
+        let reply = match self.extra_cap(kernel, 0) {
+            Cap::Null => None,
+            Cap::Reply { object, .. } if kernel.answers_timeout_of(object, target) => Some(object),
+            Cap::Reply { .. } => return Err(Error::IllegalOperation),
+            _ => return Err(Error::InvalidCapability(1)),
+        };
+        Ok(YieldTo {
+            target,
+            answer: YieldAnswer::Long,
+            timer: Some(clock.ticks(instant)),
+            reply,
+        })
     }
-    if let Some(reply) = reply {
-        kernel.answer_timeout(reply, target);
-    }
-    kernel.charge_remote_thread(target);
-    // If the target runs on another core, its slice ends there.
-    if kernel.is_schedulable(target) && !kernel.has_budget(target) {
-        if kernel.is_current(target) {
+
+    fn yield_to(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Outcome {
+        let YieldTo {
+            target,
+            answer,
+            timer,
+            reply,
+        } = self.decode_yield_to(kernel, context)?;
+        let caller = self.caller;
+        kernel.finish_pending_yield(context);
+        kernel.cancel_yield_to(caller);
+        let answer_now = |kernel: &mut Kernel<A>| {
+            if self.is_call {
+                kernel.answer_yield(caller, context, answer);
+            }
+            Ok(Answer::Written)
+        };
+        if timer.is_some_and(|instant| instant <= kernel.core.now) {
             return answer_now(kernel);
         }
-        kernel.postpone(target);
-    }
-    if !kernel.is_schedulable(target) {
-        return answer_now(kernel);
-    }
-    if let Some(instant) = timer {
-        kernel.start_timer(caller, context, instant);
-    }
-    let elsewhere = kernel[target].core != kernel[caller].core
-        || kernel[target].domain != kernel[caller].domain
-        || kernel.rank(target) < kernel.rank(caller);
-    kernel.choose_again();
-    if elsewhere {
-        kernel.owning_core(target).choose_again();
+        if let Some(reply) = reply {
+            kernel.answer_timeout(reply, target);
+        }
+        kernel.charge_remote_thread(target);
+        // If the target runs on another core, its slice ends there.
+        if kernel.is_schedulable(target) && !kernel.has_budget(target) {
+            if kernel.is_current(target) {
+                return answer_now(kernel);
+            }
+            kernel.postpone(target);
+        }
+        if !kernel.is_schedulable(target) {
+            return answer_now(kernel);
+        }
+        if let Some(instant) = timer {
+            kernel.start_timer(caller, context, instant);
+        }
+        let elsewhere = kernel[target].core != kernel[caller].core
+            || kernel[target].domain != kernel[caller].domain
+            || kernel.rank(target) < kernel.rank(caller);
+        kernel.choose_again();
+        if elsewhere {
+            kernel.owning_core(target).choose_again();
+            kernel.ready_front(target);
+            return answer_now(kernel);
+        }
+        // The target runs first. The caller is next in the ready queue and gets the result when it runs again.
+        kernel.begin_yield_to(caller, context, answer);
+        kernel.ready_front(caller);
         kernel.ready_front(target);
-        return answer_now(kernel);
+        Ok(Answer::Later)
     }
-    // The target runs first. The caller is next in the ready queue and gets the result when it runs again.
-    kernel.begin_yield_to(caller, context, answer);
-    kernel.ready_front(caller);
-    kernel.ready_front(target);
-    Ok(Answer::Later)
 }

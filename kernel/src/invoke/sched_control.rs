@@ -31,90 +31,82 @@ struct Configure<A: Arch> {
     idling: bool,
 }
 
-pub(super) fn invoke<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    core: usize,
-) -> Outcome {
-    match invocation.method {
-        Method::SchedControlConfigureFlags => configure(kernel, invocation, core),
-        Method::SchedControlSetCriticalityLevel if cfg!(feature = "thresholds") => {
-            invocation.require(1, 0)?;
-            let level = invocation.number_up_to(kernel, 0, MAX_CRITICALITY)?;
-            kernel.scheduler_of(core).set_level(level);
-            Ok(Answer::Nothing)
-        }
-        _ => Err(Error::IllegalOperation.into()),
-    }
-}
-
-fn configure<A: Arch>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, core: usize) -> Outcome {
-    let request = decode(kernel, invocation)?;
-    // On machines without a divide instruction, the conversion of times takes long.
-    preempt_after_checks(kernel)?;
-    perform(kernel, &request, core);
-    Ok(Answer::Nothing)
-}
-
-fn decode<A: Arch>(kernel: &Kernel<A>, invocation: &Invocation<A>) -> Result<Configure<A>, Error> {
-    invocation.require(if WORD_BITS == 64 { 5 } else { 7 }, 1)?;
-    let (budget, next) = invocation.time(kernel, 0);
-    let (period, next) = invocation.time(kernel, next);
-    let extra_refills = invocation.word(kernel, next);
-    let badge = invocation.word(kernel, next + 1);
-    let flags = invocation.word(kernel, next + 2);
-
-    let clock = kernel.arch.clock();
-    let longest = clock.max_period();
-    for time in [budget, period] {
-        if time > longest || time < MIN_BUDGET {
-            return Err(range(MIN_BUDGET, longest));
+impl<A: Arch> Invocation<A> {
+    pub(super) fn invoke_sched_control(&self, kernel: &mut Kernel<A>, core: usize) -> Outcome {
+        match self.method {
+            Method::SchedControlConfigureFlags => self.configure_context(kernel, core),
+            Method::SchedControlSetCriticalityLevel if cfg!(feature = "thresholds") => {
+                self.require(1, 0)?;
+                let level = self.number_up_to(kernel, 0, MAX_CRITICALITY)?;
+                kernel.scheduler_of(core).set_level(level);
+                Ok(Answer::Nothing)
+            }
+            _ => Err(Error::IllegalOperation.into()),
         }
     }
-    if budget > period {
-        return Err(range(MIN_BUDGET, period));
+
+    fn configure_context(&self, kernel: &mut Kernel<A>, core: usize) -> Outcome {
+        let request = self.decode_configure(kernel)?;
+        // On machines without a divide instruction, the conversion of times takes long.
+        preempt_after_checks(kernel)?;
+        perform(kernel, &request, core);
+        Ok(Answer::Nothing)
     }
-    let Cap::SchedContext {
-        object: context,
-        bits,
-    } = invocation.extra_cap(kernel, 0)
-    else {
-        return Err(Error::InvalidCapability(1));
-    };
-    let most = refill_capacity(bits).min(MAX_REFILLS) - BASE_REFILLS;
-    if extra_refills > most {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: most,
-        });
+
+    fn decode_configure(&self, kernel: &Kernel<A>) -> Result<Configure<A>, Error> {
+        self.require(if WORD_BITS == 64 { 5 } else { 7 }, 1)?;
+        let (budget, next) = self.time(kernel, 0);
+        let (period, next) = self.time(kernel, next);
+        let extra_refills = self.word(kernel, next);
+        let badge = self.word(kernel, next + 1);
+        let flags = self.word(kernel, next + 2);
+
+        let clock = kernel.arch.clock();
+        let longest = clock.max_period();
+        for time in [budget, period] {
+            if time > longest || time < MIN_BUDGET {
+                return Err(range(MIN_BUDGET, longest));
+            }
+        }
+        if budget > period {
+            return Err(range(MIN_BUDGET, period));
+        }
+        let Cap::SchedContext {
+            object: context,
+            bits,
+        } = self.extra_cap(kernel, 0)
+        else {
+            return Err(Error::InvalidCapability(1));
+        };
+        let most = refill_capacity(bits).min(MAX_REFILLS) - BASE_REFILLS;
+        if extra_refills > most {
+            return Err(Error::range(0, most));
+        }
+        let round_robin = budget == period;
+        let idling = flags & sched_context_flags::IDLING != 0;
+        let refills = match BASE_REFILLS + extra_refills {
+            _ if round_robin => BASE_REFILLS,
+            refills if idling => refills.min(MAX_IDLING_REFILLS),
+            refills => refills,
+        };
+        Ok(Configure {
+            context,
+            budget: clock.ticks(budget),
+            period: if round_robin {
+                Ticks::ZERO
+            } else {
+                clock.ticks(period)
+            },
+            refills,
+            badge,
+            sporadic: flags & sched_context_flags::SPORADIC != 0,
+            idling,
+        })
     }
-    let round_robin = budget == period;
-    let idling = flags & sched_context_flags::IDLING != 0;
-    let refills = match BASE_REFILLS + extra_refills {
-        _ if round_robin => BASE_REFILLS,
-        refills if idling => refills.min(MAX_IDLING_REFILLS),
-        refills => refills,
-    };
-    Ok(Configure {
-        context,
-        budget: clock.ticks(budget),
-        period: if round_robin {
-            Ticks::ZERO
-        } else {
-            clock.ticks(period)
-        },
-        refills,
-        badge,
-        sporadic: flags & sched_context_flags::SPORADIC != 0,
-        idling,
-    })
 }
 
 fn range(minimum: Microseconds, maximum: Microseconds) -> Error {
-    Error::Range {
-        minimum: minimum.0 as usize,
-        maximum: maximum.0 as usize,
-    }
+    Error::range(minimum.0 as usize, maximum.0 as usize)
 }
 
 fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize) {

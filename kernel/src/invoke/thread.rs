@@ -3,93 +3,72 @@
 use abi::registers::{COUNT, FRAME_COUNT};
 use abi::{Method, Rights, thread_flags};
 
-use super::{Answer, Error, Invocation, Outcome, breakpoint, deletion, thread_spaces};
+use super::thread_spaces::Source;
+use super::{Answer, Done, Error, Invocation, Outcome};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::object::{
     Membership, NotificationState, Progress, SchedContext, Thread, ThreadSlot, thread_slot,
 };
-use crate::slot::Slot;
 use crate::token::Ptr;
 
-pub(super) fn invoke<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    kernel.exclusive().stall_remote_thread(thread);
-    match invocation.method {
-        Method::TcbReadRegisters => read_registers(kernel, invocation, thread),
-        Method::TcbWriteRegisters => write_registers(kernel, invocation, thread),
-        Method::TcbCopyRegisters => copy_registers(kernel, invocation, thread),
-        Method::TcbConfigure => thread_spaces::configure(kernel, invocation, thread),
-        Method::TcbSetSpace => thread_spaces::set_space(kernel, invocation, thread),
-        Method::TcbSetIpcBuffer => thread_spaces::set_buffer(kernel, invocation, thread),
-        Method::TcbSetPriority => {
-            invocation.require(1, 1)?;
-            let priority = controlled_priority(kernel, invocation, 0)?;
-            set_priority(kernel, thread, priority);
-            Ok(Answer::Nothing)
+impl<A: Arch> Invocation<A> {
+    pub(super) fn invoke_thread(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
+        kernel.exclusive().stall_remote_thread(thread);
+        match self.method {
+            Method::TcbReadRegisters => return self.read_registers(kernel, thread),
+            Method::TcbWriteRegisters => self.write_registers(kernel, thread)?,
+            Method::TcbCopyRegisters => self.copy_registers(kernel, thread)?,
+            Method::TcbConfigure => self.configure_thread(kernel, thread)?,
+            Method::TcbSetSpace => self.set_space(kernel, thread)?,
+            Method::TcbSetIpcBuffer => self.set_buffer(kernel, thread)?,
+            Method::TcbSetPriority => {
+                self.require(1, 1)?;
+                let priority = self.controlled_priority(kernel, 0)?;
+                set_priority(kernel, thread, priority);
+            }
+            Method::TcbSetMcPriority => {
+                self.require(1, 1)?;
+                kernel[thread].max_controlled_priority = self.controlled_priority(kernel, 0)?;
+            }
+            Method::TcbSetCriticality => {
+                let criticality = self.controlled_criticality(kernel)?;
+                kernel.set_criticality(thread, criticality);
+            }
+            Method::TcbSetMcCriticality => {
+                let criticality = self.controlled_criticality(kernel)?;
+                kernel[thread].max_controlled_criticality = criticality;
+            }
+            Method::TcbSetSchedParams => self.set_sched_params(kernel, thread)?,
+            Method::TcbSetTimeoutEndpoint => {
+                self.require(0, 1)?;
+                self.check_handler(kernel, 0)?;
+                self.install(kernel, thread, ThreadSlot::TimeoutHandler, 0)?;
+            }
+            Method::TcbSuspend => kernel.suspend(thread),
+            Method::TcbResume => kernel.resume(thread),
+            Method::TcbBindNotification => self.bind_notification(kernel, thread)?,
+            Method::TcbUnbindNotification => {
+                let notification = kernel[thread].bound_notification.take();
+                kernel[notification.ok_or(Error::IllegalOperation)?].bound_thread = None;
+            }
+            Method::TcbSetTlsBase => {
+                self.require(1, 0)?;
+                let base = self.word(kernel, 0);
+                kernel[thread].context.set_tls_base(base);
+                reload_if_current(kernel, thread);
+            }
+            Method::TcbSetFlags => return self.set_flags(kernel, thread),
+            Method::TcbSetBreakpoint
+            | Method::TcbGetBreakpoint
+            | Method::TcbUnsetBreakpoint
+            | Method::TcbConfigureSingleStepping => {
+                return self.invoke_breakpoint(kernel, thread);
+            }
+            _ => return Err(Error::IllegalOperation.into()),
         }
-        Method::TcbSetMcPriority => {
-            invocation.require(1, 1)?;
-            kernel[thread].max_controlled_priority = controlled_priority(kernel, invocation, 0)?;
-            Ok(Answer::Nothing)
-        }
-        Method::TcbSetCriticality => {
-            let criticality = controlled_criticality(kernel, invocation)?;
-            kernel.set_criticality(thread, criticality);
-            Ok(Answer::Nothing)
-        }
-        Method::TcbSetMcCriticality => {
-            let criticality = controlled_criticality(kernel, invocation)?;
-            kernel[thread].max_controlled_criticality = criticality;
-            Ok(Answer::Nothing)
-        }
-        Method::TcbSetSchedParams => set_sched_params(kernel, invocation, thread),
-        Method::TcbSetTimeoutEndpoint => {
-            invocation.require(0, 1)?;
-            check_handler(kernel, invocation, 0, 1)?;
-            install(
-                kernel,
-                invocation.slot,
-                thread,
-                ThreadSlot::TimeoutHandler,
-                invocation.extra[0],
-            )?;
-            Ok(Answer::Nothing)
-        }
-        Method::TcbSuspend => {
-            kernel.suspend(thread);
-            Ok(Answer::Nothing)
-        }
-        Method::TcbResume => {
-            kernel.resume(thread);
-            Ok(Answer::Nothing)
-        }
-        Method::TcbBindNotification => bind_notification(kernel, invocation, thread),
-        Method::TcbUnbindNotification => {
-            let notification = kernel[thread]
-                .bound_notification
-                .ok_or(Error::IllegalOperation)?;
-            kernel[thread].bound_notification = None;
-            kernel[notification].bound_thread = None;
-            Ok(Answer::Nothing)
-        }
-        Method::TcbSetTlsBase => {
-            invocation.require(1, 0)?;
-            let base = invocation.word(kernel, 0);
-            kernel[thread].context.set_tls_base(base);
-            reload_if_current(kernel, thread);
-            Ok(Answer::Nothing)
-        }
-        Method::TcbSetFlags => set_flags(kernel, invocation, thread),
-        Method::TcbSetBreakpoint
-        | Method::TcbGetBreakpoint
-        | Method::TcbUnsetBreakpoint
-        | Method::TcbConfigureSingleStepping => breakpoint::invoke(kernel, invocation, thread),
-        _ => Err(Error::IllegalOperation.into()),
+        Ok(Answer::Nothing)
     }
 }
 
@@ -99,134 +78,110 @@ pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thr
     owner.core.reload |= owner.core.current == Some(thread);
 }
 
-fn read_registers<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(2, 0)?;
-    let suspend = invocation.word(kernel, 0) & 1 != 0;
-    let count = invocation.word(kernel, 1);
-    if !(1..=COUNT).contains(&count) {
-        return Err(Error::Range {
-            minimum: 1,
-            maximum: COUNT,
+impl<A: Arch> Invocation<A> {
+    fn read_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
+        self.require(2, 0)?;
+        let suspend = self.word(kernel, 0) & 1 != 0;
+        let count = self.word(kernel, 1);
+        if !(1..=COUNT).contains(&count) {
+            return Err(Error::range(1, COUNT).into());
         }
-        .into());
+        if thread == self.caller {
+            return Err(Error::IllegalOperation.into());
+        }
+        if suspend {
+            kernel.suspend(thread);
+        }
+        if !self.is_call {
+            return Ok(Answer::Nothing);
+        }
+        let mut words = [0; COUNT];
+        for (register, word) in words.iter_mut().enumerate() {
+            *word = kernel[thread].context.get(register);
+        }
+        kernel.answer_call(self.caller, 0, &words[..count]);
+        Ok(Answer::Written)
     }
-    if thread == invocation.caller {
-        return Err(Error::IllegalOperation.into());
-    }
-    if suspend {
-        kernel.suspend(thread);
-    }
-    if !invocation.is_call {
-        return Ok(Answer::Nothing);
-    }
-    let mut words = [0; COUNT];
-    for (register, word) in words.iter_mut().enumerate() {
-        *word = kernel[thread].context.get(register);
-    }
-    kernel.answer_call(invocation.caller, 0, &words[..count]);
-    Ok(Answer::Written)
-}
 
-fn write_registers<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(2, 0)?;
-    let resume = invocation.word(kernel, 0) & 1 != 0;
-    let count = invocation.word(kernel, 1);
-    if invocation.length - 2 < count {
-        return Err(Error::Truncated.into());
-    }
-    if thread == invocation.caller {
-        return Err(Error::IllegalOperation.into());
-    }
-    kernel.exclusive().drop_remote_entry(thread);
-    for register in 0..count.min(COUNT) {
-        let word = invocation.word(kernel, register + 2);
-        kernel[thread].context.set(register, word);
-    }
-    // The thread continues at exactly its program counter, not after a system call.
-    kernel[thread].context.continue_at_pc();
-    kernel[thread].progress = Progress::None;
-    if resume {
-        kernel.resume(thread);
-    }
-    Ok(Answer::Nothing)
-}
-
-fn copy_registers<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(1, 1)?;
-    let flags = invocation.word(kernel, 0);
-    let Cap::Thread(source) = invocation.extra_cap(kernel, 0) else {
-        return Err(Error::InvalidCapability(1).into());
-    };
-    kernel.exclusive().stall_remote_thread(source);
-    if flags & 1 != 0 {
-        kernel.suspend(source);
-    }
-    if flags & 2 != 0 {
-        kernel.resume(thread);
-    }
-    kernel.exclusive().drop_remote_entry(thread);
-    let mut copy = |registers: core::ops::Range<usize>| {
-        for register in registers {
-            let word = kernel[source].context.get(register);
+    fn write_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+        self.require(2, 0)?;
+        let resume = self.word(kernel, 0) & 1 != 0;
+        let count = self.word(kernel, 1);
+        if self.length - 2 < count {
+            return Err(Error::Truncated.into());
+        }
+        if thread == self.caller {
+            return Err(Error::IllegalOperation.into());
+        }
+        kernel.exclusive().drop_remote_entry(thread);
+        for register in 0..count.min(COUNT) {
+            let word = self.word(kernel, register + 2);
             kernel[thread].context.set(register, word);
         }
-    };
-    if flags & 4 != 0 {
-        copy(0..FRAME_COUNT);
-    }
-    if flags & 8 != 0 {
-        copy(FRAME_COUNT..COUNT);
-    }
-    if flags & 4 != 0 {
+        // The thread continues at exactly its program counter, not after a system call.
         kernel[thread].context.continue_at_pc();
+        kernel[thread].progress = Progress::None;
+        if resume {
+            kernel.resume(thread);
+        }
+        Ok(())
     }
-    kernel[thread].progress = Progress::None;
-    reload_if_current(kernel, thread);
-    Ok(Answer::Nothing)
-}
 
-/// The thread in the first extra capability; its authority limits the values that can be set.
-fn authority<'a, A: Arch>(
-    kernel: &'a Kernel<A>,
-    invocation: &Invocation<A>,
-) -> Result<&'a Thread<A>, Error> {
-    match invocation.extra_cap(kernel, 0) {
-        Cap::Thread(authority) => Ok(&kernel[authority]),
-        _ => Err(Error::InvalidCapability(1)),
+    fn copy_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+        self.require(1, 1)?;
+        let flags = self.word(kernel, 0);
+        let Cap::Thread(source) = self.extra_cap(kernel, 0) else {
+            return Err(Error::InvalidCapability(1).into());
+        };
+        kernel.exclusive().stall_remote_thread(source);
+        if flags & 1 != 0 {
+            kernel.suspend(source);
+        }
+        if flags & 2 != 0 {
+            kernel.resume(thread);
+        }
+        kernel.exclusive().drop_remote_entry(thread);
+        let mut copy = |registers: core::ops::Range<usize>| {
+            for register in registers {
+                let word = kernel[source].context.get(register);
+                kernel[thread].context.set(register, word);
+            }
+        };
+        if flags & 4 != 0 {
+            copy(0..FRAME_COUNT);
+        }
+        if flags & 8 != 0 {
+            copy(FRAME_COUNT..COUNT);
+        }
+        if flags & 4 != 0 {
+            kernel[thread].context.continue_at_pc();
+        }
+        kernel[thread].progress = Progress::None;
+        reload_if_current(kernel, thread);
+        Ok(())
     }
-}
 
-/// A priority argument, limited by the authority.
-#[inline(always)]
-fn controlled_priority<A: Arch>(
-    kernel: &Kernel<A>,
-    invocation: &Invocation<A>,
-    index: usize,
-) -> Result<u8, Error> {
-    let limit = authority(kernel, invocation)?.max_controlled_priority;
-    invocation.number_up_to(kernel, index, limit)
-}
+    /// The thread in the first extra capability; its authority limits the values that can be set.
+    fn authority<'a>(&self, kernel: &'a Kernel<A>) -> Result<&'a Thread<A>, Error> {
+        match self.extra_cap(kernel, 0) {
+            Cap::Thread(authority) => Ok(&kernel[authority]),
+            _ => Err(Error::InvalidCapability(1)),
+        }
+    }
 
-/// A criticality argument, limited by the authority.
-fn controlled_criticality<A: Arch>(
-    kernel: &Kernel<A>,
-    invocation: &Invocation<A>,
-) -> Result<u8, Error> {
-    invocation.require(1, 1)?;
-    let limit = authority(kernel, invocation)?.max_controlled_criticality;
-    invocation.number_up_to(kernel, 0, limit)
+    /// A priority argument, limited by the authority.
+    #[inline(always)]
+    fn controlled_priority(&self, kernel: &Kernel<A>, index: usize) -> Result<u8, Error> {
+        let limit = self.authority(kernel)?.max_controlled_priority;
+        self.number_up_to(kernel, index, limit)
+    }
+
+    /// A criticality argument, limited by the authority.
+    fn controlled_criticality(&self, kernel: &Kernel<A>) -> Result<u8, Error> {
+        self.require(1, 1)?;
+        let limit = self.authority(kernel)?.max_controlled_criticality;
+        self.number_up_to(kernel, 0, limit)
+    }
 }
 
 fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
@@ -244,67 +199,59 @@ fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priorit
     }
 }
 
-/// Checks that extra capability `extra` can be a handler; `number` is its number in the ABI's error.
-pub(super) fn check_handler<A: Arch>(
-    kernel: &Kernel<A>,
-    invocation: &Invocation<A>,
-    extra: usize,
-    number: usize,
-) -> Result<(), Error> {
-    match invocation.extra_cap(kernel, extra) {
-        Cap::Null => Ok(()),
-        Cap::Endpoint(cap) if crate::ipc::is_handler(&cap) => Ok(()),
-        _ => Err(Error::InvalidCapability(number)),
-    }
-}
-
-/// Replaces the capability in one of a thread's slots by a copy of the one in `source`.
-pub(super) fn install<A: Arch>(
-    kernel: &mut Kernel<A>,
-    thread_cap: Ptr<Slot<A>>,
-    thread: Ptr<Thread<A>>,
-    which: ThreadSlot,
-    source: Option<Ptr<Slot<A>>>,
-) -> Result<(), super::Failure> {
-    let slot = thread_slot(thread, which);
-    let cap = source.map_or(Cap::Null, |source| kernel[source].cap());
-    deletion::delete(kernel, slot)?;
-    if let Some(source) = source {
-        thread_spaces::insert_if_unchanged(kernel, thread_cap, thread, source, cap, slot, cap);
-    }
-    Ok(())
-}
-
-fn set_sched_params<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(2, 3)?;
-    let max_priority = controlled_priority(kernel, invocation, 0)?;
-    let priority = controlled_priority(kernel, invocation, 1)?;
-    let binding = decode_binding(kernel, invocation, thread)?;
-    check_handler(kernel, invocation, 2, 3)?;
-
-    install(
-        kernel,
-        invocation.slot,
-        thread,
-        ThreadSlot::FaultHandler,
-        invocation.extra[2],
-    )?;
-    kernel[thread].max_controlled_priority = max_priority;
-    set_priority(kernel, thread, priority);
-    match binding {
-        Binding::Keep => {}
-        Binding::Bind(context) => kernel.bind_thread(context, thread),
-        Binding::Unbind => {
-            if let Some(context) = kernel[thread].sched_context {
-                kernel.unbind_thread(context);
-            }
+impl<A: Arch> Invocation<A> {
+    /// Checks that extra capability `extra` can be a handler. The invoked capability is number 0 in the ABI's errors.
+    pub(super) fn check_handler(&self, kernel: &Kernel<A>, extra: usize) -> Result<(), Error> {
+        match self.extra_cap(kernel, extra) {
+            Cap::Null => Ok(()),
+            Cap::Endpoint(cap) if crate::ipc::is_handler(&cap) => Ok(()),
+            _ => Err(Error::InvalidCapability(extra + 1)),
         }
     }
-    Ok(Answer::Nothing)
+
+    /// Replaces the capability in one of a thread's slots by a copy of extra capability `extra`, if there is one.
+    pub(super) fn install(
+        &self,
+        kernel: &mut Kernel<A>,
+        thread: Ptr<Thread<A>>,
+        which: ThreadSlot,
+        extra: usize,
+    ) -> Done {
+        let slot = thread_slot(thread, which);
+        let cap = self.extra_cap(kernel, extra);
+        kernel.delete(slot)?;
+        if let Some(source) = self.extra[extra] {
+            let source = Source {
+                slot: source,
+                before: cap,
+                cap,
+            };
+            self.insert_if_unchanged(kernel, thread, slot, source);
+        }
+        Ok(())
+    }
+
+    fn set_sched_params(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+        self.require(2, 3)?;
+        let max_priority = self.controlled_priority(kernel, 0)?;
+        let priority = self.controlled_priority(kernel, 1)?;
+        let binding = self.decode_binding(kernel, thread)?;
+        self.check_handler(kernel, 2)?;
+
+        self.install(kernel, thread, ThreadSlot::FaultHandler, 2)?;
+        kernel[thread].max_controlled_priority = max_priority;
+        set_priority(kernel, thread, priority);
+        match binding {
+            Binding::Keep => {}
+            Binding::Bind(context) => kernel.bind_thread(context, thread),
+            Binding::Unbind => {
+                if let Some(context) = kernel[thread].sched_context {
+                    kernel.unbind_thread(context);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 enum Binding<A: Arch> {
@@ -313,28 +260,31 @@ enum Binding<A: Arch> {
     Unbind,
 }
 
-fn decode_binding<A: Arch>(
-    kernel: &Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Result<Binding<A>, Error> {
-    match invocation.extra_cap(kernel, 1) {
-        Cap::SchedContext { object, .. } => {
-            let keep = kernel[thread].sched_context == Some(object);
-            if !keep && (kernel[thread].sched_context.is_some() || kernel[object].thread.is_some())
-            {
-                return Err(Error::IllegalOperation);
+impl<A: Arch> Invocation<A> {
+    fn decode_binding(
+        &self,
+        kernel: &Kernel<A>,
+        thread: Ptr<Thread<A>>,
+    ) -> Result<Binding<A>, Error> {
+        match self.extra_cap(kernel, 1) {
+            Cap::SchedContext { object, .. } => {
+                let keep = kernel[thread].sched_context == Some(object);
+                if !keep
+                    && (kernel[thread].sched_context.is_some() || kernel[object].thread.is_some())
+                {
+                    return Err(Error::IllegalOperation);
+                }
+                check_released(kernel, thread, object)?;
+                Ok(if keep {
+                    Binding::Keep
+                } else {
+                    Binding::Bind(object)
+                })
             }
-            check_released(kernel, thread, object)?;
-            Ok(if keep {
-                Binding::Keep
-            } else {
-                Binding::Bind(object)
-            })
+            Cap::Null if thread == self.caller => Err(Error::IllegalOperation),
+            Cap::Null => Ok(Binding::Unbind),
+            _ => Err(Error::InvalidCapability(2)),
         }
-        Cap::Null if thread == invocation.caller => Err(Error::IllegalOperation),
-        Cap::Null => Ok(Binding::Unbind),
-        _ => Err(Error::InvalidCapability(2)),
     }
 }
 
@@ -354,38 +304,35 @@ pub(super) fn check_released<A: Arch>(
     }
 }
 
-fn bind_notification<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(0, 1)?;
-    if kernel[thread].bound_notification.is_some() {
-        return Err(Error::IllegalOperation.into());
+impl<A: Arch> Invocation<A> {
+    fn bind_notification(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+        self.require(0, 1)?;
+        if kernel[thread].bound_notification.is_some() {
+            return Err(Error::IllegalOperation.into());
+        }
+        let Cap::Notification(cap) = self.extra_cap(kernel, 0) else {
+            return Err(Error::IllegalOperation.into());
+        };
+        let waiters = matches!(kernel[cap.object].state, NotificationState::Waiting(_));
+        if !cap.rights.contains(Rights::READ)
+            || waiters
+            || kernel[cap.object].bound_thread.is_some()
+        {
+            return Err(Error::IllegalOperation.into());
+        }
+        kernel[thread].bound_notification = Some(cap.object);
+        kernel[cap.object].bound_thread = Some(thread);
+        Ok(())
     }
-    let Cap::Notification(cap) = invocation.extra_cap(kernel, 0) else {
-        return Err(Error::IllegalOperation.into());
-    };
-    let waiters = matches!(kernel[cap.object].state, NotificationState::Waiting(_));
-    if !cap.rights.contains(Rights::READ) || waiters || kernel[cap.object].bound_thread.is_some() {
-        return Err(Error::IllegalOperation.into());
-    }
-    kernel[thread].bound_notification = Some(cap.object);
-    kernel[cap.object].bound_thread = Some(thread);
-    Ok(Answer::Nothing)
-}
 
-fn set_flags<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(2, 0)?;
-    let clear = invocation.word(kernel, 0);
-    let set = invocation.word(kernel, 1) & thread_flags::MASK;
-    let flags = usize::from(kernel[thread].flags) & !clear | set;
-    kernel[thread].flags = flags as u8;
-    A::thread_flags_changed(kernel, thread);
-    reload_if_current(kernel, thread);
-    Ok(Answer::word(flags))
+    fn set_flags(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
+        self.require(2, 0)?;
+        let clear = self.word(kernel, 0);
+        let set = self.word(kernel, 1) & thread_flags::MASK;
+        let flags = usize::from(kernel[thread].flags) & !clear | set;
+        kernel[thread].flags = flags as u8;
+        A::thread_flags_changed(kernel, thread);
+        reload_if_current(kernel, thread);
+        Ok(Answer::word(flags))
+    }
 }

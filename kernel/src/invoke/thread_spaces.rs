@@ -2,202 +2,181 @@
 
 use abi::IPC_BUFFER_BITS;
 
-use super::thread::{check_handler, install, reload_if_current};
-use super::{Answer, Error, Failure, Invocation, Outcome, deletion, preempt_after_checks};
+use super::thread::reload_if_current;
+use super::{Done, Error, Invocation, preempt_after_checks};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
-use crate::cap::{Cap, derive, insert_copy, is_last};
+use crate::cap::Cap;
 use crate::object::{Thread, ThreadSlot, thread_slot};
 use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// A capability to be installed in a thread: its source slot, its value there, and the value to install.
-struct Source<A: Arch> {
-    slot: Ptr<Slot<A>>,
-    before: Cap<A>,
-    cap: Cap<A>,
+pub(super) struct Source<A: Arch> {
+    pub(super) slot: Ptr<Slot<A>>,
+    pub(super) before: Cap<A>,
+    pub(super) cap: Cap<A>,
 }
 
-/// `TCB_Configure`: capability space, address space and IPC buffer.
-pub(super) fn configure<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(3, 3)?;
-    let address = invocation.word(kernel, 2);
-    let buffer = decode_buffer(kernel, invocation, address, 2)?;
-    let (cspace, vspace) = decode_spaces(kernel, invocation, thread, 0)?;
-    preempt_after_checks(kernel)?;
-    set_spaces(kernel, invocation, thread, cspace, vspace)?;
-    perform_buffer(kernel, invocation, thread, address, buffer)
-}
-
-/// `TCB_SetSpace`: capability space, address space and fault handler.
-pub(super) fn set_space<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(2, 3)?;
-    let (cspace, vspace) = decode_spaces(kernel, invocation, thread, 1)?;
-    check_handler(kernel, invocation, 0, 1)?;
-    preempt_after_checks(kernel)?;
-    install(
-        kernel,
-        invocation.slot,
-        thread,
-        ThreadSlot::FaultHandler,
-        invocation.extra[0],
-    )?;
-    set_spaces(kernel, invocation, thread, cspace, vspace)?;
-    Ok(Answer::Nothing)
-}
-
-/// `TCB_SetIPCBuffer`.
-pub(super) fn set_buffer<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-) -> Outcome {
-    invocation.require(1, 1)?;
-    let address = invocation.word(kernel, 0);
-    let buffer = decode_buffer(kernel, invocation, address, 0)?;
-    perform_buffer(kernel, invocation, thread, address, buffer)
-}
-
-/// The buffer's frame in extra capability `extra`; address 0 means no buffer.
-fn decode_buffer<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    address: usize,
-    extra: usize,
-) -> Result<Option<Source<A>>, Error> {
-    if address == 0 {
-        return Ok(None);
+impl<A: Arch> Invocation<A> {
+    /// `TCB_Configure`: capability space, address space and IPC buffer.
+    pub(super) fn configure_thread(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+        self.require(3, 3)?;
+        let address = self.word(kernel, 2);
+        let buffer = self.decode_buffer(kernel, address, 2)?;
+        let (cspace, vspace) = self.decode_spaces(kernel, thread, 0)?;
+        preempt_after_checks(kernel)?;
+        self.set_spaces(kernel, thread, cspace, vspace)?;
+        self.perform_buffer(kernel, thread, address, buffer)
     }
-    let slot = invocation.extra_slot(extra);
-    let before = kernel[slot].cap();
-    let cap = derive(kernel, slot, before)?;
-    let frame = match cap {
-        Cap::Arch(cap) => cap.frame(),
-        _ => None,
-    };
-    if frame.is_none_or(|frame| frame.device) {
-        return Err(Error::IllegalOperation);
-    }
-    if !address.is_multiple_of(1 << IPC_BUFFER_BITS) {
-        return Err(Error::Alignment);
-    }
-    Ok(Some(Source { slot, before, cap }))
-}
 
-/// The roots in extra capabilities `first` and `first + 1`; message words 0 and 1 are their data.
-fn decode_spaces<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-    first: usize,
-) -> Result<(Source<A>, Source<A>), Error> {
-    for which in [ThreadSlot::CSpace, ThreadSlot::VSpace] {
-        if is_being_deleted(kernel, thread_slot(thread, which)) {
+    /// `TCB_SetSpace`: capability space, address space and fault handler.
+    pub(super) fn set_space(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+        self.require(2, 3)?;
+        let (cspace, vspace) = self.decode_spaces(kernel, thread, 1)?;
+        self.check_handler(kernel, 0)?;
+        preempt_after_checks(kernel)?;
+        self.install(kernel, thread, ThreadSlot::FaultHandler, 0)?;
+        self.set_spaces(kernel, thread, cspace, vspace)
+    }
+
+    /// `TCB_SetIPCBuffer`.
+    pub(super) fn set_buffer(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+        self.require(1, 1)?;
+        let address = self.word(kernel, 0);
+        let buffer = self.decode_buffer(kernel, address, 0)?;
+        self.perform_buffer(kernel, thread, address, buffer)
+    }
+
+    /// The buffer's frame in extra capability `extra`; address 0 means no buffer.
+    fn decode_buffer(
+        &self,
+        kernel: &mut Kernel<A>,
+        address: usize,
+        extra: usize,
+    ) -> Result<Option<Source<A>>, Error> {
+        if address == 0 {
+            return Ok(None);
+        }
+        let slot = self.extra_slot(extra);
+        let before = kernel[slot].cap();
+        let cap = kernel.derive_cap(slot, before)?;
+        let frame = match cap {
+            Cap::Arch(cap) => cap.frame(),
+            _ => None,
+        };
+        if frame.is_none_or(|frame| frame.device) {
             return Err(Error::IllegalOperation);
         }
+        if !address.is_multiple_of(1 << IPC_BUFFER_BITS) {
+            return Err(Error::Alignment);
+        }
+        Ok(Some(Source { slot, before, cap }))
     }
-    let data = invocation.word(kernel, 0);
-    let slot = invocation.extra_slot(first);
-    let before = kernel[slot].cap();
-    let cap = if data == 0 {
-        before
-    } else {
-        before.update_data(false, data).unwrap_or(Cap::Null)
-    };
-    let cap = derive(kernel, slot, cap)?;
-    if !matches!(cap, Cap::CNode(_)) {
-        return Err(Error::IllegalOperation);
-    }
-    let cspace = Source { slot, before, cap };
 
-    let slot = invocation.extra_slot(first + 1);
-    let before = kernel[slot].cap();
-    let cap = derive(kernel, slot, before)?;
-    let valid = match cap {
-        Cap::Arch(cap) => cap.is_address_space(),
-        _ => false,
-    };
-    if !valid {
-        return Err(Error::IllegalOperation);
+    /// The roots in extra capabilities `first` and `first + 1`; message words 0 and 1 are their data.
+    fn decode_spaces(
+        &self,
+        kernel: &mut Kernel<A>,
+        thread: Ptr<Thread<A>>,
+        first: usize,
+    ) -> Result<(Source<A>, Source<A>), Error> {
+        for which in [ThreadSlot::CSpace, ThreadSlot::VSpace] {
+            if is_being_deleted(kernel, thread_slot(thread, which)) {
+                return Err(Error::IllegalOperation);
+            }
+        }
+        let data = self.word(kernel, 0);
+        let slot = self.extra_slot(first);
+        let before = kernel[slot].cap();
+        let cap = if data == 0 {
+            before
+        } else {
+            before.update_data(false, data).unwrap_or(Cap::Null)
+        };
+        let cap = kernel.derive_cap(slot, cap)?;
+        if !matches!(cap, Cap::CNode(_)) {
+            return Err(Error::IllegalOperation);
+        }
+        let cspace = Source { slot, before, cap };
+
+        let slot = self.extra_slot(first + 1);
+        let before = kernel[slot].cap();
+        let cap = kernel.derive_cap(slot, before)?;
+        let valid = match cap {
+            Cap::Arch(cap) => cap.is_address_space(),
+            _ => false,
+        };
+        if !valid {
+            return Err(Error::IllegalOperation);
+        }
+        Ok((cspace, Source { slot, before, cap }))
     }
-    Ok((cspace, Source { slot, before, cap }))
 }
 
 /// Whether replacing the capability in this slot would take long, because it is the last one to a CNode or
 /// thread, or a zombie.
 fn is_being_deleted<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
     match kernel[slot].cap() {
-        Cap::CNode(_) | Cap::Thread(_) => is_last(kernel, slot),
+        Cap::CNode(_) | Cap::Thread(_) => kernel.is_last_cap(slot),
         Cap::Zombie(_) => true,
         _ => false,
     }
 }
 
-fn set_spaces<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-    cspace: Source<A>,
-    vspace: Source<A>,
-) -> Result<(), Failure> {
-    for (which, source) in [(ThreadSlot::CSpace, cspace), (ThreadSlot::VSpace, vspace)] {
-        let slot = thread_slot(thread, which);
-        deletion::delete(kernel, slot)?;
+impl<A: Arch> Invocation<A> {
+    fn set_spaces(
+        &self,
+        kernel: &mut Kernel<A>,
+        thread: Ptr<Thread<A>>,
+        cspace: Source<A>,
+        vspace: Source<A>,
+    ) -> Done {
+        for (which, source) in [(ThreadSlot::CSpace, cspace), (ThreadSlot::VSpace, vspace)] {
+            let slot = thread_slot(thread, which);
+            kernel.delete(slot)?;
+            self.insert_if_unchanged(kernel, thread, slot, source);
+        }
+        reload_if_current(kernel, thread);
+        Ok(())
+    }
+
+    fn perform_buffer(
+        &self,
+        kernel: &mut Kernel<A>,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+        buffer: Option<Source<A>>,
+    ) -> Done {
+        let slot = thread_slot(thread, ThreadSlot::Buffer);
+        kernel.delete(slot)?;
+        kernel[thread].buffer_address = address;
+        if let Some(source) = buffer {
+            self.insert_if_unchanged(kernel, thread, slot, source);
+        }
+        reload_if_current(kernel, thread);
+        Ok(())
+    }
+
+    /// Installs a capability in a thread, unless the preceding deletion has also deleted its source or the
+    /// capability to the thread.
+    pub(super) fn insert_if_unchanged(
+        &self,
+        kernel: &mut Kernel<A>,
+        thread: Ptr<Thread<A>>,
+        slot: Ptr<Slot<A>>,
+        source: Source<A>,
+    ) {
         let Source {
             slot: from,
             before,
             cap,
         } = source;
-        insert_if_unchanged(kernel, invocation.slot, thread, from, before, slot, cap);
-    }
-    reload_if_current(kernel, thread);
-    Ok(())
-}
-
-fn perform_buffer<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    thread: Ptr<Thread<A>>,
-    address: usize,
-    buffer: Option<Source<A>>,
-) -> Outcome {
-    let slot = thread_slot(thread, ThreadSlot::Buffer);
-    deletion::delete(kernel, slot)?;
-    kernel[thread].buffer_address = address;
-    if let Some(Source {
-        slot: from,
-        before,
-        cap,
-    }) = buffer
-    {
-        insert_if_unchanged(kernel, invocation.slot, thread, from, before, slot, cap);
-    }
-    reload_if_current(kernel, thread);
-    Ok(Answer::Nothing)
-}
-
-/// Installs a capability in a thread, unless the preceding deletion has also deleted its source or the
-/// capability to the thread.
-pub(super) fn insert_if_unchanged<A: Arch>(
-    kernel: &mut Kernel<A>,
-    thread_cap: Ptr<Slot<A>>,
-    thread: Ptr<Thread<A>>,
-    source: Ptr<Slot<A>>,
-    before: Cap<A>,
-    slot: Ptr<Slot<A>>,
-    cap: Cap<A>,
-) {
-    let still_there = matches!(kernel[thread_cap].cap(), Cap::Thread(found) if found == thread);
-    let unchanged = kernel[source].raw() == before.encode();
-    if still_there && unchanged && !cap.is_null() && kernel[slot].is_empty() {
-        insert_copy(kernel, source, slot, cap);
+        let thread_cap = kernel[self.slot].cap();
+        let still_there = matches!(thread_cap, Cap::Thread(found) if found == thread);
+        let unchanged = kernel[from].raw() == before.encode();
+        if still_there && unchanged && !cap.is_null() && kernel[slot].is_empty() {
+            kernel.insert_copy(from, slot, cap);
+        }
     }
 }

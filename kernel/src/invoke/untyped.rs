@@ -13,14 +13,11 @@ use abi::sizes::{
 use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, Rights, WORD_BITS};
 
 use super::{
-    Answer, Error, Failure, Invocation, Outcome, preempt_after_checks, preempt_after_lookup,
+    Answer, Done, Error, Failure, Invocation, Outcome, preempt_after_checks, preempt_after_lookup,
 };
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap, PhysAddr};
-use crate::cap::{
-    CNode, Cap, EndpointCap, NotificationCap, UntypedCap, has_children, insert_packed_child,
-    lookup_slot,
-};
+use crate::cap::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap};
 use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Thread};
 use crate::sched::work;
 use crate::slot::{RawCap, Slot};
@@ -42,135 +39,109 @@ struct Retype<A: Arch> {
     reset: bool,
 }
 
-pub(super) fn invoke<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    untyped: UntypedCap,
-) -> Outcome {
-    if invocation.method != Method::UntypedRetype {
-        return Err(Error::IllegalOperation.into());
-    }
-    let done = match kernel[invocation.caller].progress {
-        Progress::Retype { untyped, done } if untyped == invocation.slot => done,
-        _ => 0,
-    };
-    let outcome = retype(kernel, invocation, untyped, done);
-    // An invocation that is preempted again keeps the progress recorded before.
-    if !matches!(outcome, Err(Failure::Preempted)) {
-        kernel[invocation.caller].progress = Progress::None;
-    }
-    outcome
-}
-
-fn retype<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    untyped: UntypedCap,
-    done: usize,
-) -> Outcome {
-    let request = decode(kernel, invocation, untyped, done)?;
-    // The checks for one object in cleared memory are short.
-    if request.reset || request.count > 1 {
-        preempt_after_checks(kernel)?;
-    }
-    let mut untyped = untyped;
-    if request.reset {
-        reset(kernel, invocation.slot, &mut untyped)?;
-    }
-    create(kernel, invocation, untyped, &request)?;
-    Ok(Answer::Nothing)
-}
-
-#[inline(always)]
-fn decode<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    untyped: UntypedCap,
-    done: usize,
-) -> Result<Retype<A>, Failure> {
-    invocation.require(6, 1)?;
-    let size_bits = invocation.word(kernel, 1);
-    let kind =
-        ObjectType::from_number(invocation.word(kernel, 0)).ok_or(Error::InvalidArgument(0))?;
-    let too_big = Error::Range {
-        minimum: 0,
-        maximum: MAX_UNTYPED_BITS,
-    };
-    if size_bits >= WORD_BITS {
-        return Err(too_big.into());
-    }
-    let object_bits = object_bits::<A>(kind, size_bits);
-    if object_bits > MAX_UNTYPED_BITS {
-        return Err(too_big.into());
-    }
-    let smallest = match kind {
-        ObjectType::CNode => 1,
-        ObjectType::Untyped => MIN_UNTYPED_BITS,
-        ObjectType::SchedContext => MIN_SCHED_CONTEXT_BITS,
-        _ => 0,
-    };
-    if size_bits < smallest {
-        return Err(Error::InvalidArgument(1).into());
-    }
-
-    let cnode = destination(kernel, invocation)?;
-    let offset = invocation.word(kernel, 4);
-    if offset > cnode.len() - 1 {
-        return Err(Error::Range {
-            minimum: 0,
-            maximum: cnode.len() - 1,
+impl<A: Arch> Invocation<A> {
+    pub(super) fn invoke_untyped(&self, kernel: &mut Kernel<A>, untyped: UntypedCap) -> Outcome {
+        if self.method != Method::UntypedRetype {
+            return Err(Error::IllegalOperation.into());
         }
-        .into());
-    }
-    let count = invocation.word(kernel, 5);
-    if !(1..=RETYPE_LIMIT).contains(&count) {
-        return Err(Error::Range {
-            minimum: 1,
-            maximum: RETYPE_LIMIT,
+        let done = match kernel[self.caller].progress {
+            Progress::Retype { untyped, done } if untyped == self.slot => done,
+            _ => 0,
+        };
+        let outcome = self.retype(kernel, untyped, done);
+        // An invocation that is preempted again keeps the progress recorded before.
+        if !matches!(outcome, Err(Failure::Preempted)) {
+            kernel[self.caller].progress = Progress::None;
         }
-        .into());
+        outcome
     }
-    if count > cnode.len() - offset {
-        return Err(Error::Range {
-            minimum: 1,
-            maximum: cnode.len() - offset,
-        }
-        .into());
-    }
-    // The slots of objects that were created before the preemption are not empty.
-    let done = if done < count { done } else { 0 };
-    require_empty(kernel, cnode, offset + done..offset + count)?;
 
-    let reset = !has_children(kernel, invocation.slot);
-    let free = if reset {
-        untyped.size()
-    } else {
-        untyped.size() - untyped.watermark
-    };
-    if free >> object_bits < count - done {
-        return Err(Error::NotEnoughMemory(free).into());
+    fn retype(&self, kernel: &mut Kernel<A>, untyped: UntypedCap, done: usize) -> Outcome {
+        let request = self.decode_retype(kernel, untyped, done)?;
+        // The checks for one object in cleared memory are short.
+        if request.reset || request.count > 1 {
+            preempt_after_checks(kernel)?;
+        }
+        let mut untyped = untyped;
+        if request.reset {
+            reset(kernel, self.slot, &mut untyped)?;
+        }
+        self.create_objects(kernel, untyped, &request)?;
+        Ok(Answer::Nothing)
     }
-    if untyped.device && kind != ObjectType::Untyped && !A::is_frame(kind) {
-        return Err(Error::InvalidArgument(1).into());
+
+    #[inline(always)]
+    fn decode_retype(
+        &self,
+        kernel: &mut Kernel<A>,
+        untyped: UntypedCap,
+        done: usize,
+    ) -> Result<Retype<A>, Failure> {
+        self.require(6, 1)?;
+        let size_bits = self.word(kernel, 1);
+        let kind =
+            ObjectType::from_number(self.word(kernel, 0)).ok_or(Error::InvalidArgument(0))?;
+        let too_big = Error::range(0, MAX_UNTYPED_BITS);
+        if size_bits >= WORD_BITS {
+            return Err(too_big.into());
+        }
+        let object_bits = object_bits::<A>(kind, size_bits);
+        if object_bits > MAX_UNTYPED_BITS {
+            return Err(too_big.into());
+        }
+        let smallest = match kind {
+            ObjectType::CNode => 1,
+            ObjectType::Untyped => MIN_UNTYPED_BITS,
+            ObjectType::SchedContext => MIN_SCHED_CONTEXT_BITS,
+            _ => 0,
+        };
+        if size_bits < smallest {
+            return Err(Error::InvalidArgument(1).into());
+        }
+
+        let cnode = self.destination(kernel)?;
+        let offset = self.word(kernel, 4);
+        if offset > cnode.len() - 1 {
+            return Err(Error::range(0, cnode.len() - 1).into());
+        }
+        let count = self.word(kernel, 5);
+        if !(1..=RETYPE_LIMIT).contains(&count) {
+            return Err(Error::range(1, RETYPE_LIMIT).into());
+        }
+        if count > cnode.len() - offset {
+            return Err(Error::range(1, cnode.len() - offset).into());
+        }
+        // The slots of objects that were created before the preemption are not empty.
+        let done = if done < count { done } else { 0 };
+        require_empty(kernel, cnode, offset + done..offset + count)?;
+
+        let reset = !kernel.has_children(self.slot);
+        let free = if reset {
+            untyped.size()
+        } else {
+            untyped.size() - untyped.watermark
+        };
+        if free >> object_bits < count - done {
+            return Err(Error::NotEnoughMemory(free).into());
+        }
+        if untyped.device && kind != ObjectType::Untyped && !A::is_frame(kind) {
+            return Err(Error::InvalidArgument(1).into());
+        }
+        Ok(Retype {
+            kind,
+            size_bits,
+            object_bits,
+            cnode,
+            offset,
+            count,
+            done,
+            reset,
+        })
     }
-    Ok(Retype {
-        kind,
-        size_bits,
-        object_bits,
-        cnode,
-        offset,
-        count,
-        done,
-        reset,
-    })
 }
 
 /// Checks that the slots for the new capabilities are empty.
-fn require_empty<A: Arch>(
-    kernel: &mut Kernel<A>,
-    cnode: CNode<A>,
-    slots: Range<usize>,
-) -> Result<(), Failure> {
+fn require_empty<A: Arch>(kernel: &mut Kernel<A>, cnode: CNode<A>, slots: Range<usize>) -> Done {
     /// Slots between two preemption points.
     const SOME: usize = 64;
     let mut start = slots.start;
@@ -189,27 +160,26 @@ fn require_empty<A: Arch>(
     }
 }
 
-/// The CNode that receives the new capabilities.
-fn destination<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-) -> Result<CNode<A>, Failure> {
-    let root = invocation.extra_cap(kernel, 0);
-    let depth = invocation.word(kernel, 3);
-    let cap = if depth == 0 {
-        root
-    } else {
-        let slot = lookup_slot(kernel, root, invocation.word(kernel, 2), depth, false)?;
-        preempt_after_lookup(kernel)?;
-        kernel[slot].cap()
-    };
-    match cap {
-        Cap::CNode(cnode) => Ok(cnode),
-        _ => Err(Error::Lookup {
-            source: false,
-            failure: LookupFailure::MissingCapability { bits_left: depth },
+impl<A: Arch> Invocation<A> {
+    /// The CNode that receives the new capabilities.
+    fn destination(&self, kernel: &mut Kernel<A>) -> Result<CNode<A>, Failure> {
+        let root = self.extra_cap(kernel, 0);
+        let depth = self.word(kernel, 3);
+        let cap = if depth == 0 {
+            root
+        } else {
+            let slot = kernel.lookup_slot(root, self.word(kernel, 2), depth, false)?;
+            preempt_after_lookup(kernel)?;
+            kernel[slot].cap()
+        };
+        match cap {
+            Cap::CNode(cnode) => Ok(cnode),
+            _ => Err(Error::Lookup {
+                source: false,
+                failure: LookupFailure::MissingCapability { bits_left: depth },
+            }
+            .into()),
         }
-        .into()),
     }
 }
 
@@ -235,7 +205,7 @@ pub fn reset<A: Arch>(
     kernel: &mut Kernel<A>,
     slot: Ptr<Slot<A>>,
     untyped: &mut UntypedCap,
-) -> Result<(), Failure> {
+) -> Done {
     /// Bytes cleared between two preemption points.
     const CHUNK: usize = 256;
     if untyped.device {
@@ -271,31 +241,33 @@ fn clear<A: Arch>(untyped: &UntypedCap, start: usize) {
     A::clean_new_memory(address, used);
 }
 
-fn create<A: Arch>(
-    kernel: &mut Kernel<A>,
-    invocation: &Invocation<A>,
-    mut untyped: UntypedCap,
-    request: &Retype<A>,
-) -> Result<(), Failure> {
-    let slot = invocation.slot;
-    let size = 1usize << request.object_bits;
-    let mut index = request.done;
-    loop {
-        let base = untyped.address.0;
-        let address = (base + untyped.watermark + (size - 1)) & !(size - 1);
-        untyped.watermark = address - base + size;
-        kernel[slot].set_cap(Cap::Untyped(untyped));
-        let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
-        let target = request.cnode.slot(request.offset + index);
-        insert_packed_child(kernel, slot, target, cap);
-        index += 1;
-        if index >= request.count {
-            return Ok(());
-        }
-        if kernel.should_preempt(work::OBJECT) {
-            let (untyped, done) = (slot, index);
-            kernel[invocation.caller].progress = Progress::Retype { untyped, done };
-            return Err(Failure::Preempted);
+impl<A: Arch> Invocation<A> {
+    fn create_objects(
+        &self,
+        kernel: &mut Kernel<A>,
+        mut untyped: UntypedCap,
+        request: &Retype<A>,
+    ) -> Done {
+        let slot = self.slot;
+        let size = 1usize << request.object_bits;
+        let mut index = request.done;
+        loop {
+            let base = untyped.address.0;
+            let address = (base + untyped.watermark + (size - 1)) & !(size - 1);
+            untyped.watermark = address - base + size;
+            kernel[slot].set_cap(Cap::Untyped(untyped));
+            let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
+            let target = request.cnode.slot(request.offset + index);
+            kernel.insert_packed_child(slot, target, cap);
+            index += 1;
+            if index >= request.count {
+                return Ok(());
+            }
+            if kernel.should_preempt(work::OBJECT) {
+                let (untyped, done) = (slot, index);
+                kernel[self.caller].progress = Progress::Retype { untyped, done };
+                return Err(Failure::Preempted);
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 //! IPC buffers, accessed by the kernel's mapping of the thread's frame, never by the user's mapping.
 
-use abi::registers::MESSAGE_REGISTERS;
 use abi::{IpcBuffer, Rights};
 use core::mem::offset_of;
 
@@ -32,26 +31,13 @@ impl Buffer {
         unsafe { self.words.add(word).write_volatile(value) }
     }
 
-    /// Message word `index`, which is not in a register.
+    /// Word `index` of the message. IPC passes the first words in registers instead.
     pub fn message(self, index: usize) -> usize {
-        debug_assert!(index >= MESSAGE_REGISTERS);
         self.read(MESSAGE + index)
     }
 
-    /// Sets message word `index`, which is not in a register.
+    /// Sets word `index` of the message.
     pub fn set_message(self, index: usize, value: usize) {
-        debug_assert!(index >= MESSAGE_REGISTERS);
-        self.write(MESSAGE + index, value);
-    }
-
-    /// Word `index` of the message in the buffer, even if IPC passes this word in a register: for system
-    /// calls with arguments in the buffer.
-    pub fn raw_message(self, index: usize) -> usize {
-        self.read(MESSAGE + index)
-    }
-
-    /// Sets word `index` of the message in the buffer, even if IPC passes this word in a register.
-    pub fn set_raw_message(self, index: usize, value: usize) {
         self.write(MESSAGE + index, value);
     }
 

@@ -31,38 +31,6 @@ impl<A: Arch> Ipc<A> {
         self[thread].state = ThreadState::Inactive;
     }
 
-    /// Takes a thread out of the queue of an endpoint.
-    pub(super) fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
-        self.without_threshold(endpoint, |kernel| {
-            kernel.leave_without_threshold(endpoint, thread)
-        });
-    }
-
-    /// Takes a thread out of the queue of an endpoint without a threshold.
-    pub(crate) fn leave_without_threshold(
-        &mut self,
-        endpoint: Ptr<Endpoint<A>>,
-        thread: Ptr<Thread<A>>,
-    ) {
-        if self[endpoint].is_cancelling() {
-            self.leave_while_cancelling(endpoint, thread);
-            return;
-        }
-        let state = match self[endpoint].state() {
-            EndpointState::Idle => return,
-            EndpointState::Sending(mut queue) => {
-                queue.remove(&mut self.objects, thread);
-                EndpointState::Sending(queue)
-            }
-            EndpointState::Receiving(mut queue) => {
-                queue.remove(&mut self.objects, thread);
-                EndpointState::Receiving(queue)
-            }
-        };
-        self[thread].membership = Membership::None;
-        self[endpoint].set_state(state);
-    }
-
     fn leave_notification(&mut self, notification: Ptr<Notification<A>>, thread: Ptr<Thread<A>>) {
         if let NotificationState::Waiting(mut queue) = self[notification].state {
             queue.remove(&mut self.objects, thread);
@@ -74,24 +42,22 @@ impl<A: Arch> Ipc<A> {
     /// Sets the priority of a thread, and moves a thread in a wait queue to the place of its new priority.
     pub(crate) fn requeue_waiting(&mut self, thread: Ptr<Thread<A>>, priority: u8) {
         match self[thread].state {
-            ThreadState::BlockedOnSend { endpoint, .. } => {
+            ThreadState::BlockedOnSend { endpoint, .. }
+            | ThreadState::BlockedOnReceive { endpoint, .. } => {
+                let state = match self[endpoint].state() {
+                    EndpointState::Receiving(_) => EndpointState::Receiving,
+                    _ => EndpointState::Sending,
+                };
                 let cursor = self.cancel_cursor_of(endpoint);
                 self.leave_endpoint(endpoint, thread);
                 self[thread].priority = priority;
                 self.without_threshold(endpoint, |kernel| {
-                    kernel.wait_at(endpoint, thread, EndpointState::Sending);
+                    kernel.wait_at(endpoint, thread, state);
                 });
                 // The cursor of a badge cancellation may be past the new place.
                 if let Some(cursor) = cursor {
                     self.cancel_if_matching(endpoint, thread, &cursor);
                 }
-            }
-            ThreadState::BlockedOnReceive { endpoint, .. } => {
-                self.leave_endpoint(endpoint, thread);
-                self[thread].priority = priority;
-                self.without_threshold(endpoint, |kernel| {
-                    kernel.wait_at(endpoint, thread, EndpointState::Receiving);
-                });
             }
             ThreadState::BlockedOnNotification { notification } => {
                 if let NotificationState::Waiting(mut queue) = self[notification].state {
@@ -174,7 +140,7 @@ impl<A: Arch> Ipc<A> {
 
     /// Resumes a stopped thread: it executes its instruction again.
     pub(crate) fn resume(&mut self, thread: Ptr<Thread<A>>) {
-        if self[thread].is_stopped() {
+        if !self[thread].is_runnable() {
             self.cancel_ipc(thread);
             self[thread].state = ThreadState::Restart;
             self.wake_context(thread);

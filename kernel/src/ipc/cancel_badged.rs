@@ -113,7 +113,7 @@ impl<A: Arch> Ipc<A> {
         thread: Ptr<Thread<A>>,
     ) -> Option<Ptr<Thread<A>>> {
         match self[endpoint].state() {
-            EndpointState::Sending(queue) => queue.queue().after(&self.objects, thread),
+            EndpointState::Sending(queue) => queue.after(&self.objects, thread),
             _ => None,
         }
     }

@@ -26,15 +26,20 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// Links a caller with the reply object of its server. Donates the caller's scheduling context if the
-    /// server is passive and `may_donate`.
+    /// Blocks a caller after its message was delivered, and links it with the reply object of its server. Donates the
+    /// caller's scheduling context if the server is passive and `may_donate`. If no reply is possible, the caller
+    /// becomes inactive, as the ABI requires.
     pub(crate) fn push_call(
         &mut self,
         caller: Ptr<Thread<A>>,
         server: Ptr<Thread<A>>,
-        reply: Ptr<Reply<A>>,
+        reply: Option<Ptr<Reply<A>>>,
         may_donate: bool,
     ) {
+        let Some(reply) = reply else {
+            self[caller].state = ThreadState::Inactive;
+            return;
+        };
         self[reply].set_thread(Some(caller));
         let core = self[server].core;
         self[reply].set_core(core);

@@ -12,10 +12,10 @@ use crate::object::{
 };
 use crate::token::Ptr;
 
-/// The options of a send operation.
+/// The invocation flags.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SendOptions {
-    /// Wait for a receiver.
+pub(crate) struct InvocationFlags {
+    /// Wait for a receiver, and report lookup errors.
     pub blocking: bool,
     /// Wait for a reply.
     pub call: bool,
@@ -23,7 +23,29 @@ pub(crate) struct SendOptions {
     pub donate: bool,
 }
 
-/// The options of a receive operation.
+impl InvocationFlags {
+    pub(crate) const SEND: Self = Self::new(true, false, false);
+    pub(crate) const NB_SEND: Self = Self::new(false, false, false);
+    pub(crate) const CALL: Self = Self::new(true, true, true);
+    /// The send phase of a system call that also receives.
+    pub(crate) const SEND_PHASE: Self = Self::new(false, false, true);
+
+    pub(crate) const fn new(blocking: bool, call: bool, donate: bool) -> Self {
+        Self {
+            blocking,
+            call,
+            donate,
+        }
+    }
+
+    /// Whether this is the send phase of a system call that also receives. Operations that could interfere with the
+    /// receive phase are refused in it.
+    pub(crate) const fn is_send_phase(self) -> bool {
+        self.donate && !self.call
+    }
+}
+
+/// The flags of a receive operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Receiver<A: Arch> {
     /// Wait for a sender.
@@ -38,23 +60,23 @@ impl<A: Arch> Ipc<A> {
         &mut self,
         sender: Ptr<Thread<A>>,
         cap: EndpointCap<A>,
-        options: SendOptions,
+        flags: InvocationFlags,
     ) {
         let endpoint = cap.object;
         let grant = cap.rights.contains(Rights::GRANT);
         let grant_reply = cap.rights.contains(Rights::GRANT_REPLY);
         let Some(receivers) = self[endpoint].receivers_without_threshold() else {
             if self[endpoint].has_threshold() {
-                return self.send_with_threshold(sender, cap, options);
+                return self.send_with_threshold(sender, cap, flags);
             }
-            if options.blocking {
+            if flags.blocking {
                 self[sender].last_cancel = self.core.cancels;
                 self[sender].state = ThreadState::BlockedOnSend {
                     endpoint,
                     badge: cap.badge,
                     grant,
                     grant_reply,
-                    call: options.call,
+                    call: flags.call,
                 };
                 self.wait_at(endpoint, sender, EndpointState::Sending);
             }
@@ -67,15 +89,10 @@ impl<A: Arch> Ipc<A> {
         let reply = self.detach_reply(receiver);
 
         self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
-        if options.call || self[sender].fault.is_some() {
-            self.expect_reply(
-                sender,
-                receiver,
-                reply,
-                grant || grant_reply,
-                options.donate,
-            );
-        } else if options.donate
+        if flags.call || self[sender].fault.is_some() {
+            let reply = reply.filter(|_| grant || grant_reply);
+            self.push_call(sender, receiver, reply, flags.donate);
+        } else if flags.donate
             && self[receiver].sched_context.is_none()
             && let Some(context) = self[sender].sched_context
         {
@@ -84,27 +101,22 @@ impl<A: Arch> Ipc<A> {
         self.wake(receiver);
     }
 
-    /// Blocks a caller after its message was delivered. If no reply is possible, the caller becomes
-    /// inactive, as the ABI requires.
-    fn expect_reply(
-        &mut self,
-        caller: Ptr<Thread<A>>,
-        server: Ptr<Thread<A>>,
-        reply: Option<Ptr<Reply<A>>>,
-        may_reply: bool,
-        may_donate: bool,
-    ) {
-        match reply {
-            Some(reply) if may_reply => self.push_call(caller, server, reply, may_donate),
-            _ => self[caller].state = ThreadState::Inactive,
-        }
-    }
-
     /// Makes a blocked thread runnable, because the operation that it waits for is complete.
     pub(crate) fn wake(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].state = ThreadState::Running;
         self.wake_context(thread);
         self.possible_switch_to(thread);
+    }
+
+    /// A thread is woken by an event: unused budget of a sporadic context counts from now on.
+    #[inline(always)]
+    pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
+        if let Some(context) = self[thread].sched_context
+            && self[context].needs_wakeup_check()
+            && !self.is_current_context(context)
+        {
+            self.wake_with_checks(thread, context);
+        }
     }
 
     /// Receives from an endpoint into `receiver`, the current thread.
@@ -188,7 +200,8 @@ impl<A: Arch> Ipc<A> {
                 self[sender].fault,
                 PendingFault::Some(Fault::Timeout { .. })
             );
-            self.expect_reply(sender, receiver, how.reply, grant || grant_reply, !timeout);
+            let reply = how.reply.filter(|_| grant || grant_reply);
+            self.push_call(sender, receiver, reply, !timeout);
             self.switch_to_migrated(receiver);
         } else {
             self.wake(sender);
@@ -216,6 +229,38 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
+    /// Takes a thread out of the queue of an endpoint.
+    pub(super) fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
+        self.without_threshold(endpoint, |kernel| {
+            kernel.leave_without_threshold(endpoint, thread)
+        });
+    }
+
+    /// Takes a thread out of the queue of an endpoint without a threshold.
+    pub(crate) fn leave_without_threshold(
+        &mut self,
+        endpoint: Ptr<Endpoint<A>>,
+        thread: Ptr<Thread<A>>,
+    ) {
+        if self[endpoint].is_cancelling() {
+            self.leave_while_cancelling(endpoint, thread);
+            return;
+        }
+        let state = match self[endpoint].state() {
+            EndpointState::Idle => return,
+            EndpointState::Sending(mut queue) => {
+                queue.remove(&mut self.objects, thread);
+                EndpointState::Sending(queue)
+            }
+            EndpointState::Receiving(mut queue) => {
+                queue.remove(&mut self.objects, thread);
+                EndpointState::Receiving(queue)
+            }
+        };
+        self[thread].membership = Membership::None;
+        self[endpoint].set_state(state);
+    }
+
     /// Puts a blocked thread into the queue of an endpoint without a threshold.
     pub(super) fn wait_at(
         &mut self,
@@ -238,7 +283,7 @@ impl<A: Arch> Ipc<A> {
 
 /// The owning core of an endpoint or notification with this wait queue, after a thread of core `new` has
 /// joined the queue; `before` is the owning core until then.
-pub(super) const fn core_of_all<A: Arch>(queue: &WaitQueue<A>, before: u8, new: u8) -> u8 {
+pub(super) fn core_of_all<A: Arch>(queue: &WaitQueue<A>, before: u8, new: u8) -> u8 {
     if queue.is_empty() || before == new {
         new
     } else {

@@ -8,8 +8,7 @@ use abi::fault::{
 use abi::registers::{CAP, INFO, PC, UNKNOWN_SYSCALL, USER_EXCEPTION};
 use abi::{MessageInfo, Rights};
 
-use super::Ipc;
-use super::SendOptions;
+use super::{InvocationFlags, Ipc};
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
@@ -40,15 +39,7 @@ impl<A: Arch> Ipc<A> {
                     self[context].limit.is_none() || self[handler.object].threshold().is_some()
                 });
                 self[thread].fault = PendingFault::Some(fault);
-                self.send(
-                    thread,
-                    handler,
-                    SendOptions {
-                        blocking: true,
-                        call: true,
-                        donate,
-                    },
-                );
+                self.send(thread, handler, InvocationFlags::new(true, true, donate));
             }
             None => self.stop_with(thread, fault),
         }

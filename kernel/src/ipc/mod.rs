@@ -16,12 +16,10 @@ mod transfer;
 mod yield_to;
 
 pub use buffer::Buffer;
-pub(crate) use endpoint::{Receiver, SendOptions};
+pub(crate) use endpoint::{InvocationFlags, Receiver};
 pub(crate) use fault::is_handler;
 pub(crate) use resolved_transfer::ResolvedCapTransfers;
 pub(crate) use transfer::ExtraCaps;
-
-use core::ops::{Deref, DerefMut};
 
 use crate::arch::Arch;
 use crate::cores::{EntryLock, Irqs};
@@ -57,18 +55,4 @@ impl<A: Arch> Ipc<A> {
     }
 }
 
-impl<A: Arch> Deref for Ipc<A> {
-    type Target = Scheduler<A>;
-
-    #[inline(always)]
-    fn deref(&self) -> &Scheduler<A> {
-        &self.scheduler
-    }
-}
-
-impl<A: Arch> DerefMut for Ipc<A> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Scheduler<A> {
-        &mut self.scheduler
-    }
-}
+contains!(Ipc, Scheduler, scheduler);

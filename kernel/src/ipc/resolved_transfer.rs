@@ -13,7 +13,6 @@ use abi::{MAX_EXTRA_CAPS, MessageInfo};
 use super::Ipc;
 use super::transfer::ExtraCaps;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{lookup_quickly, lookup_slot};
 use crate::error::Failure;
 use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadSlot, ThreadState};
 use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
@@ -167,7 +166,7 @@ impl<A: Arch> Ipc<A> {
         let count = MessageInfo(self[sender].context.get(INFO)).extra_caps();
         let root = self[sender].cap(ThreadSlot::CSpace);
         for (index, slot) in slots.iter_mut().enumerate().take(count) {
-            let found = lookup_quickly(self, root, buffer.extra_cap(index));
+            let found = self.lookup_quickly(root, buffer.extra_cap(index));
             preempt_after_lookup(self)?;
             match found {
                 Ok(found) => *slot = Some(found),
@@ -187,13 +186,13 @@ impl<A: Arch> Ipc<A> {
         };
         let (cnode, index, depth) = buffer.receive_slot();
         let root = self[receiver].cap(ThreadSlot::CSpace);
-        let cnode = lookup_quickly(self, root, cnode);
+        let cnode = self.lookup_quickly(root, cnode);
         preempt_after_lookup(self)?;
         let Ok(cnode) = cnode else {
             return Ok(None);
         };
         let cnode = self[cnode].cap();
-        let slot = lookup_slot(self, cnode, index, depth, false);
+        let slot = self.lookup_slot(cnode, index, depth, false);
         preempt_after_lookup(self)?;
         Ok(slot.ok().filter(|slot| self[*slot].is_empty()))
     }

@@ -11,8 +11,7 @@ use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::registers::INFO;
 use abi::{MessageInfo, WORD_BITS};
 
-use super::Ipc;
-use super::{Receiver, SendOptions};
+use super::{InvocationFlags, Ipc, Receiver};
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::error::Error;
@@ -41,22 +40,22 @@ impl<A: Arch> Ipc<A> {
         &mut self,
         sender: Ptr<Thread<A>>,
         cap: EndpointCap<A>,
-        options: SendOptions,
+        flags: InvocationFlags,
     ) {
         let endpoint = cap.object;
         let Some(threshold) = self[endpoint].threshold() else {
             return;
         };
-        match self.admit(sender, threshold, options) {
+        match self.admit(sender, threshold, flags) {
             Admission::Pass => {}
             Admission::Defer => return self.defer(sender),
-            Admission::Refuse(error) => return self.refuse(sender, options, error),
+            Admission::Refuse(error) => return self.refuse(sender, flags, error),
         }
         let receiver = match self[endpoint].state() {
             EndpointState::Receiving(queue) => queue.first(&self.objects),
             EndpointState::Idle | EndpointState::Sending(_) => None,
         };
-        self.without_threshold(endpoint, |kernel| kernel.send(sender, cap, options));
+        self.without_threshold(endpoint, |kernel| kernel.send(sender, cap, flags));
         if let Some(receiver) = receiver {
             self.delivered(receiver, threshold, self[sender].sched_context.is_none());
         }
@@ -125,16 +124,17 @@ impl<A: Arch> Ipc<A> {
         &mut self,
         sender: Ptr<Thread<A>>,
         threshold: EndpointThreshold,
-        options: SendOptions,
+        flags: InvocationFlags,
     ) -> Admission {
-        let Some(context) = self[sender].sched_context.filter(|_| options.donate) else {
+        let Some(context) = self[sender].sched_context.filter(|_| flags.donate) else {
             return Admission::Refuse(Error::IllegalOperation);
         };
         let limit = self.limit_of(context);
-        if limit.is_some() && !(options.call && threshold.has(LIMIT)) {
+        if limit.is_some() && !(flags.call && threshold.has(LIMIT)) {
             return Admission::Refuse(Error::IllegalOperation);
         }
-        let most = self.whole_budget(context);
+        // The most that the context can ever have available.
+        let most = self[context].budget.min(limit.unwrap_or(Ticks::NEVER));
         if most < threshold.needed {
             let needed = self.arch.clock().microseconds(threshold.needed);
             return Admission::Refuse(self.too_small(needed, most));
@@ -144,7 +144,7 @@ impl<A: Arch> Ipc<A> {
         if left + self.retry_credit(context) >= threshold.needed {
             return Admission::Pass;
         }
-        match self.merge_replenishments(context, threshold.needed, options.blocking) {
+        match self.merge_replenishments(context, threshold.needed, flags.blocking) {
             Funding::Available => Admission::Pass,
             Funding::Later => Admission::Defer,
             Funding::Missing => Admission::Refuse(Error::IllegalOperation),
@@ -179,12 +179,11 @@ impl<A: Arch> Ipc<A> {
 
     /// Reports to a caller why its message was not sent. Other senders get no error, as the ABI requires. If
     /// a fault message is refused, its thread stops.
-    fn refuse(&mut self, sender: Ptr<Thread<A>>, options: SendOptions, error: Error) {
+    fn refuse(&mut self, sender: Ptr<Thread<A>>, flags: InvocationFlags, error: Error) {
         if let Some(fault) = self[sender].fault.take() {
             self.stop_with(sender, fault);
-        } else if options.call {
-            let (code, words, count) = error.message();
-            self.answer_call(sender, code as usize, &words[..count]);
+        } else if flags.call {
+            self.answer_error(sender, error);
         }
     }
 

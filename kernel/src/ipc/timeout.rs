@@ -2,8 +2,7 @@
 
 use abi::fault::timeout_flags;
 
-use super::Ipc;
-use super::SendOptions;
+use super::{InvocationFlags, Ipc};
 use crate::arch::{Arch, UserContext};
 use crate::object::{
     ContextFlag, Fault, PendingFault, SchedContext, Thread, ThreadSlot, ThreadState,
@@ -45,32 +44,17 @@ impl<A: Arch> Ipc<A> {
             return false;
         };
         self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
-        self.send(
-            thread,
-            handler,
-            SendOptions {
-                blocking: true,
-                call: true,
-                donate: false,
-            },
-        );
+        self.send(thread, handler, InvocationFlags::new(true, true, false));
         true
     }
 
-    /// A thread is woken by an event: unused budget of a sporadic context counts from now on.
-    #[inline(always)]
-    pub(crate) fn wake_context(&mut self, thread: Ptr<Thread<A>>) {
-        if let Some(context) = self[thread].sched_context
-            && self[context].needs_wakeup_check()
-            && !self.is_current_context(context)
-        {
-            self.wake_with_checks(thread, context);
-        }
-    }
-
-    /// The slow path, for contexts that need a wake-up check. A timer or budget that ended while the thread
-    /// was blocked is reported now.
-    fn wake_with_checks(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+    /// The slow path of [`Ipc::wake_context`], for contexts that need a wake-up check. A timer or budget that ended
+    /// while the thread was blocked is reported now.
+    pub(super) fn wake_with_checks(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+    ) {
         let idled = self.stop_idling(thread);
         if self[context].has(ContextFlag::Sporadic) {
             let now = self.core.now;

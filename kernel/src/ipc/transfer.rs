@@ -3,10 +3,10 @@
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS, MR};
 use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
 
-use super::Buffer;
-use super::Ipc;
+use super::{Buffer, Ipc};
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, derive, insert_copy};
+use crate::cap::Cap;
+use crate::error::Error;
 use crate::object::{Endpoint, Thread};
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -110,8 +110,8 @@ impl<A: Arch> Ipc<A> {
                 return (index, unwrapped);
             };
             let cap = self[source].cap();
-            match derive(self, source, cap) {
-                Ok(cap) if !cap.is_null() => insert_copy(self, source, target, cap),
+            match self.derive_cap(source, cap) {
+                Ok(cap) if !cap.is_null() => self.insert_copy(source, target, cap),
                 _ => return (index, unwrapped),
             }
         }
@@ -209,5 +209,12 @@ impl<A: Arch> Ipc<A> {
         let context = &mut self[caller].context;
         context.set_result(CAP, 0);
         context.set_result(INFO, MessageInfo::new(label, 0, length).0);
+    }
+
+    /// Writes an error as the result of a Call.
+    #[cold]
+    pub(crate) fn answer_error(&mut self, thread: Ptr<Thread<A>>, error: Error) {
+        let (code, words, count) = error.message();
+        self.answer_call(thread, code as usize, &words[..count]);
     }
 }

@@ -56,9 +56,3 @@ impl DomainSchedule {
         }
     }
 }
-
-impl Default for DomainSchedule {
-    fn default() -> Self {
-        Self::new()
-    }
-}

@@ -1,5 +1,6 @@
 //! Endpoints.
 
+use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
 use super::Thread;
@@ -12,12 +13,21 @@ use crate::token::{Objects, Ptr};
 /// A wait queue: threads in order of priority, and in FIFO order at the same priority.
 pub struct WaitQueue<A: Arch>(OrderedQueue<Thread<A>, 8>);
 
-impl<A: Arch> Clone for WaitQueue<A> {
-    fn clone(&self) -> Self {
-        *self
+copyable!([A: Arch] WaitQueue<A>);
+
+impl<A: Arch> Deref for WaitQueue<A> {
+    type Target = OrderedQueue<Thread<A>, 8>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
-impl<A: Arch> Copy for WaitQueue<A> {}
+
+impl<A: Arch> DerefMut for WaitQueue<A> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
 
 impl<A: Arch> WaitQueue<A> {
     /// The empty queue.
@@ -26,27 +36,6 @@ impl<A: Arch> WaitQueue<A> {
     /// The queue with this root.
     pub const fn from_root(root: Option<Ptr<Thread<A>>>) -> Self {
         Self(OrderedQueue::from_root(root))
-    }
-
-    /// The root of the queue.
-    pub const fn root(&self) -> Option<Ptr<Thread<A>>> {
-        self.0.root()
-    }
-
-    /// Whether the queue is empty.
-    pub const fn is_empty(&self) -> bool {
-        self.root().is_none()
-    }
-
-    /// The first thread of the queue.
-    pub fn first(&self, objects: &Objects) -> Option<Ptr<Thread<A>>> {
-        self.0.first(objects)
-    }
-
-    /// The only thread of the queue; `None` if it has none or several.
-    #[inline(always)]
-    pub fn only(&self, objects: &Objects) -> Option<Ptr<Thread<A>>> {
-        self.0.only(objects)
     }
 
     /// A queue with a single thread.
@@ -67,16 +56,6 @@ impl<A: Arch> WaitQueue<A> {
     /// The sort key of a priority.
     pub const fn key(priority: u8) -> u64 {
         (u8::MAX - priority) as u64
-    }
-
-    /// The threads, as a queue ordered by [`WaitQueue::key`].
-    pub const fn queue(&self) -> OrderedQueue<Thread<A>, 8> {
-        self.0
-    }
-
-    /// Removes a thread, which must be in this queue.
-    pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        self.0.remove(objects, thread);
     }
 }
 
@@ -273,11 +252,5 @@ impl<A: Arch> Endpoint<A> {
     #[inline(always)]
     pub const fn set_core(&mut self, core: u8) {
         self.queue = self.queue & !CORE_MASK | core_bits(core);
-    }
-}
-
-impl<A: Arch> Default for Endpoint<A> {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -16,9 +16,7 @@ pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
 pub use endpoint::{Endpoint, EndpointState, EndpointThreshold, WaitQueue};
 pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
-#[cfg(feature = "smp")]
-pub(crate) use owned::core_bits;
-pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE};
+pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE, core_bits};
 pub use reply::{Above, Reply};
 pub use sched_context::{ContextFlag, SchedContext};
 pub use thread::{

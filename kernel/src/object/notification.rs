@@ -14,12 +14,7 @@ pub enum NotificationState<A: Arch> {
     Active(usize),
 }
 
-impl<A: Arch> Clone for NotificationState<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for NotificationState<A> {}
+copyable!([A: Arch] NotificationState<A>);
 
 /// A notification.
 pub struct Notification<A: Arch> {
@@ -42,11 +37,5 @@ impl<A: Arch> Notification<A> {
             sched_context: None,
             core: 0,
         }
-    }
-}
-
-impl<A: Arch> Default for Notification<A> {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -9,7 +9,6 @@
 //! threads are aligned to 1024 bytes or more, which leaves the low bits of the handle free.
 
 use crate::config::CORES;
-use crate::token::Ptr;
 
 /// The core number that means no owning core: threads of several cores wait at the object.
 pub const NO_CORE: u8 = 127;
@@ -28,7 +27,7 @@ const _: () = assert!(CORE_MASK < 1 << abi::sizes::TCB_BITS);
 
 /// A core number at its position in the word.
 #[inline(always)]
-pub(crate) const fn core_bits(core: u8) -> usize {
+pub const fn core_bits(core: u8) -> usize {
     (core as usize) << CORE_SHIFT & CORE_MASK
 }
 
@@ -36,44 +35,4 @@ pub(crate) const fn core_bits(core: u8) -> usize {
 #[inline(always)]
 pub(super) const fn core_in(word: usize) -> u8 {
     ((word & CORE_MASK) >> CORE_SHIFT) as u8
-}
-
-/// An optional handle of a thread and a core number, in one word.
-#[repr(transparent)]
-pub struct Owned<T> {
-    word: usize,
-    kind: core::marker::PhantomData<Option<Ptr<T>>>,
-}
-
-impl<T> Owned<T> {
-    /// No handle, and core 0.
-    pub const NONE: Self = Self {
-        word: 0,
-        kind: core::marker::PhantomData,
-    };
-
-    /// The handle.
-    #[inline(always)]
-    pub const fn get(&self) -> Option<Ptr<T>> {
-        // SAFETY: only `set` writes the handle.
-        unsafe { Ptr::from_address(self.word & !CORE_MASK) }
-    }
-
-    /// Changes the handle.
-    #[inline(always)]
-    pub fn set(&mut self, thread: Option<Ptr<T>>) {
-        self.word = thread.map_or(0, Ptr::address) | self.word & CORE_MASK;
-    }
-
-    /// The core.
-    #[inline(always)]
-    pub const fn core(&self) -> u8 {
-        core_in(self.word)
-    }
-
-    /// Changes the core.
-    #[inline(always)]
-    pub const fn set_core(&mut self, core: u8) {
-        self.word = self.word & !CORE_MASK | core_bits(core);
-    }
 }

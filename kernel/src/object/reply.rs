@@ -4,7 +4,7 @@
 //! call is on top. A reply to it removes its reply object from the chain, and the context returns to the
 //! caller.
 
-use super::owned::Owned;
+use super::owned::{CORE_MASK, core_bits, core_in};
 use super::{SchedContext, Thread};
 use crate::arch::Arch;
 use crate::token::Ptr;
@@ -23,18 +23,13 @@ pub enum Above<A: Arch> {
     Limited(Ptr<SchedContext<A>>) = 3,
 }
 
-impl<A: Arch> Clone for Above<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for Above<A> {}
+copyable!([A: Arch] Above<A>);
 
 /// A reply object.
 #[repr(C)]
 pub struct Reply<A: Arch> {
-    /// The waiting thread, and the owning core of the reply object.
-    user: Owned<Thread<A>>,
+    /// The waiting thread, and the owning core of the reply object; see `owned`.
+    user: usize,
     /// The reply object of the next outer call.
     pub below: Option<Ptr<Reply<A>>>,
     /// The next inner call, or the context.
@@ -42,10 +37,13 @@ pub struct Reply<A: Arch> {
 }
 
 impl<A: Arch> Reply<A> {
+    /// Offset of the word with the thread and the owning core, for fast paths in assembly.
+    pub const USER: usize = core::mem::offset_of!(Self, user);
+
     /// A reply object as retype creates it.
     pub const fn new() -> Self {
         Self {
-            user: Owned::NONE,
+            user: 0,
             below: None,
             above: Above::None,
         }
@@ -54,42 +52,31 @@ impl<A: Arch> Reply<A> {
     /// The thread that is blocked with this object: on receive, or on the reply to its call.
     #[inline(always)]
     pub const fn thread(&self) -> Option<Ptr<Thread<A>>> {
-        self.user.get()
+        // SAFETY: only `set_thread` writes the handle.
+        unsafe { Ptr::from_address(self.user & !CORE_MASK) }
     }
 
     /// Sets the thread that is blocked with this object.
     #[inline(always)]
     pub fn set_thread(&mut self, thread: Option<Ptr<Thread<A>>>) {
-        self.user.set(thread);
+        self.user = thread.map_or(0, Ptr::address) | self.user & CORE_MASK;
     }
 
     /// Removes the thread and all links of the call chain.
     pub fn clear(&mut self) {
-        self.user.set(None);
+        self.set_thread(None);
         (self.below, self.above) = (None, Above::None);
     }
 
     /// The owning core.
     #[inline(always)]
     pub const fn core(&self) -> u8 {
-        self.user.core()
+        core_in(self.user)
     }
 
     /// Sets the owning core.
     #[inline(always)]
     pub const fn set_core(&mut self, core: u8) {
-        self.user.set_core(core);
-    }
-}
-
-/// The layout of reply objects, for fast paths in assembly.
-impl<A: Arch> Reply<A> {
-    /// Offset of the word with the thread and the owning core.
-    pub const USER: usize = core::mem::offset_of!(Self, user);
-}
-
-impl<A: Arch> Default for Reply<A> {
-    fn default() -> Self {
-        Self::new()
+        self.user = self.user & !CORE_MASK | core_bits(core);
     }
 }

@@ -286,9 +286,3 @@ impl<A: Arch> SchedContext<A> {
         self.refills().unblock(now);
     }
 }
-
-impl<A: Arch> Default for SchedContext<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}

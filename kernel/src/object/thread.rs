@@ -91,12 +91,7 @@ pub enum ThreadState<A: Arch> {
     } = 7,
 }
 
-impl<A: Arch> Clone for ThreadState<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for ThreadState<A> {}
+copyable!([A: Arch] ThreadState<A>);
 
 /// The fault of a thread, from which the message to its handler is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,12 +211,7 @@ pub struct CancelCursor<A: Arch> {
     pub number: u64,
 }
 
-impl<A: Arch> Clone for CancelCursor<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for CancelCursor<A> {}
+copyable!([A: Arch] CancelCursor<A>);
 
 /// The progress of a thread in a preempted operation, if the objects themselves do not tell it. The objects
 /// named here may have been deleted since: their handles are compared and never dereferenced.
@@ -385,11 +375,6 @@ impl<A: Arch> Thread<A> {
                 | ThreadState::BlockedOnReturn { .. }
                 | ThreadState::BlockedOnNotification { .. }
         )
-    }
-
-    /// Whether it is inactive or blocked.
-    pub const fn is_stopped(&self) -> bool {
-        !self.is_runnable()
     }
 
     /// Whether it may not use the floating-point unit.

@@ -13,8 +13,7 @@
 
 use abi::{CRITICALITIES, PRIORITIES};
 
-use super::Scheduler;
-use super::TimerDeadline;
+use super::{Scheduler, TimerDeadline};
 use crate::arch::Arch;
 use crate::object::{Membership, SchedContext, Thread};
 use crate::token::{Objects, Ptr};

@@ -1,9 +1,7 @@
 //! The choice of the next thread, at the end of a kernel entry.
 
-use super::Decision;
-use super::PreemptionRank;
-use super::Scheduler;
 use super::release::Due;
+use super::{Decision, PreemptionRank, Scheduler};
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{ContextFlag, Membership, Thread};
@@ -12,9 +10,11 @@ use crate::token::Ptr;
 use crate::trace::debug;
 
 impl<A: Arch> Scheduler<A> {
-    /// The current thread may have got another context in this entry, by donation from a caller that was
-    /// waiting or from a notification. If that has no budget left, the thread waits for a replenishment.
-    pub(crate) fn check_new_context(&mut self) {
+    /// Decides which thread runs next.
+    ///
+    /// The current thread may have got another context in this entry, by donation from a caller that was waiting or
+    /// from a notification. If that has no budget left, the thread waits for a replenishment.
+    pub(crate) fn pick(&mut self) {
         if let Some(current) = self.core.current
             && self[current].sched_context != self.core.current_context
             && self[current].membership == Membership::None
@@ -24,10 +24,6 @@ impl<A: Arch> Scheduler<A> {
             self.postpone(current);
             self.choose_again();
         }
-    }
-
-    /// Decides which thread runs next.
-    pub(crate) fn pick(&mut self) {
         let current = self
             .core
             .current
@@ -42,7 +38,7 @@ impl<A: Arch> Scheduler<A> {
             Decision::Resume | Decision::Choose => None,
             Decision::Candidate(candidate) => {
                 let chosen = self.compare(current, candidate);
-                if chosen.is_none() && current.is_some() && self.keeps_current(current) {
+                if chosen.is_none() && current.is_some_and(|current| self.is_first(current)) {
                     return;
                 }
                 chosen
@@ -69,8 +65,7 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// Whether the current thread, which can run, continues before all ready and due threads.
-    fn keeps_current(&self, current: Option<Ptr<Thread<A>>>) -> bool {
-        let Some(current) = current else { return false };
+    fn is_first(&self, current: Ptr<Thread<A>>) -> bool {
         self[current].membership == Membership::None && !self.is_overtaken(self.rank(current))
     }
 
@@ -137,13 +132,6 @@ impl<A: Arch> Scheduler<A> {
     /// Makes the context of the chosen thread the current one, and programs the timer for it.
     #[inline(never)]
     pub(crate) fn switch_current_context(&mut self, rank: PreemptionRank) {
-        self.switch_context();
-        self.arm(rank);
-    }
-
-    /// Makes the context of the chosen thread the current one.
-    #[inline(always)]
-    fn switch_context(&mut self) {
         let next = self
             .core
             .current
@@ -165,5 +153,6 @@ impl<A: Arch> Scheduler<A> {
                 self[context].unblock(now);
             }
         }
+        self.arm(rank);
     }
 }

@@ -65,15 +65,12 @@ impl<A: Arch> Scheduler<A> {
 
     /// Switches to the next domain.
     pub(crate) fn next_domain(&mut self) {
-        let next = self.domains.after(self.core.domain.index);
-        self.core.domain.enter(&self.domains, next);
-        self.core.reprogram = true;
-        self.choose_again();
+        self.enter_domain(self.domains.after(self.core.domain.index));
     }
 
-    /// Restarts the schedule at its start index.
-    pub(crate) fn restart_domain_schedule(&mut self) {
-        self.core.domain.enter(&self.domains, self.domains.start);
+    /// Continues at an index of the schedule.
+    pub(crate) fn enter_domain(&mut self, index: usize) {
+        self.core.domain.enter(&self.domains, index);
         self.core.reprogram = true;
         self.choose_again();
     }

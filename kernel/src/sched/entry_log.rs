@@ -7,7 +7,7 @@
 use super::Scheduler;
 use super::usage::Entry;
 use crate::arch::{Arch, ArchCap, Frame, Interrupt, UserContext};
-use crate::cap::{Cap, lookup_cap};
+use crate::cap::Cap;
 use crate::object::{Fault, ThreadSlot};
 use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Rights, Syscall};
@@ -135,7 +135,7 @@ impl EntryLog {
 impl<A: Arch> Scheduler<A> {
     /// Makes a frame the log. Returns false unless it is RAM to which the caller has read and write access.
     pub(crate) fn set_log(&mut self, root: Cap<A>, address: usize) -> bool {
-        let cap = lookup_cap(self, root, address).map(|slot| self[slot].cap());
+        let cap = self.lookup_cap(root, address).map(|slot| self[slot].cap());
         let Ok(Cap::Arch(cap)) = cap else {
             return false;
         };
@@ -154,7 +154,8 @@ impl<A: Arch> Scheduler<A> {
     /// A capability is deleted: if it refers to the frame of the log, logging ends.
     pub(crate) fn drop_log(&mut self, deleted: A::Cap) {
         let log = &mut self.core.measurement.log;
-        if let (Some(frame), Some(deleted)) = (log.frame, deleted.frame())
+        if cfg!(feature = "bench")
+            && let (Some(frame), Some(deleted)) = (log.frame, deleted.frame())
             && frame.address == deleted.address
         {
             *log = EntryLog::NONE;
@@ -183,7 +184,9 @@ impl<A: Arch> Scheduler<A> {
             return Some(Description::fault(Fault::UnknownSyscall { number }));
         };
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let tag = lookup_cap(self, root, context.get(CAP)).map_or(0, |slot| self[slot].raw().tag());
+        let tag = self
+            .lookup_cap(root, context.get(CAP))
+            .map_or(0, |slot| self[slot].raw().tag());
         let label = MessageInfo(context.get(INFO)).label();
         Some(Description::syscall(call, tag, label))
     }

@@ -83,11 +83,11 @@ impl<'k, A: Arch> Exclusive<'k, A> {
     /// has. This core has no reference to the other kernel meanwhile.
     fn call(&mut self, core: usize, request: RemoteRequest<A>) {
         let kernels = self.0.entry_lock.kernels;
-        if !kernels.entry_lock.is_waiting(core) {
+        if !kernels.shared.entry_lock.is_waiting(core) {
             self.0.arch.interrupt_core(core);
         }
         // SAFETY: only the core in exclusive mode makes remote calls.
-        unsafe { kernels.requests[core].call(request, || A::wait_for(core)) };
+        unsafe { kernels.shared.requests[core].call(request, || A::wait_for(core)) };
     }
 
     /// Remote call of an operation of the architecture on all other cores. Returns when they have carried it

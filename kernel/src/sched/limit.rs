@@ -38,11 +38,4 @@ impl<A: Arch> Scheduler<A> {
         let head = head.saturating_sub(self.uncharged(context));
         head.min(self.limit_of(context).unwrap_or(Ticks::NEVER))
     }
-
-    /// The most that a context can ever have available: its budget, or the remaining limit that it was
-    /// donated with.
-    pub(crate) fn whole_budget(&self, context: Ptr<SchedContext<A>>) -> Ticks {
-        let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);
-        self[context].budget.min(limit)
-    }
 }

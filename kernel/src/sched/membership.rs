@@ -1,27 +1,24 @@
 //! Putting threads into scheduler queues and taking them out, so that a thread is never in two.
 
-use super::Decision;
-use super::Scheduler;
+use super::{Decision, Scheduler};
 use crate::arch::Arch;
 use crate::collections::Linked;
+use crate::config::CORES;
 use crate::object::{Membership, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Scheduler<A> {
-    /// Whether the thread could run if it were chosen: it is runnable, and has budget.
+    /// Whether the thread could run if it were chosen: it is runnable, and has budget. A thread with a due release
+    /// counts as ready.
     pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
-        self[thread].is_runnable()
-            && !self.is_postponed(thread)
-            && self[thread]
-                .sched_context
-                .is_some_and(|context| self[context].is_configured())
-    }
-
-    /// Whether the thread waits for a release in the future. A thread with a due release counts as ready.
-    pub(crate) fn is_postponed(&self, thread: Ptr<Thread<A>>) -> bool {
-        self[thread].membership == Membership::Release
-            && Ticks(self[thread].links().key()) > self.core.now
+        let object = &self[thread];
+        let is_postponed =
+            object.membership == Membership::Release && Ticks(object.links().key()) > self.core.now;
+        let context = object.sched_context;
+        object.is_runnable()
+            && !is_postponed
+            && context.is_some_and(|context| self[context].is_configured())
     }
 
     /// Whether the thread has a context that may be used now.
@@ -98,7 +95,7 @@ impl<A: Arch> Scheduler<A> {
         }
         owner.leave_scheduler(thread);
         change(owner);
-        if schedulable && (!cfg!(feature = "smp") || owner.has_budget(thread)) {
+        if schedulable && (CORES == 1 || owner.has_budget(thread)) {
             owner.ready_front(thread);
         } else if owner.core.current == Some(thread) && membership == Membership::None {
             // It runs on another core, and its budget was found to be used up: its slice ends there.
@@ -139,35 +136,25 @@ impl<A: Arch> Scheduler<A> {
 
     /// Possible switch: a thread has become able to run, and may have a higher rank than the current one.
     /// Without budget it waits for its next replenishment; without a scheduling context nothing happens.
-    #[inline(always)]
     pub(crate) fn possible_switch_to(&mut self, thread: Ptr<Thread<A>>) {
-        self.owning_core(thread).possible_switch_here(thread);
-    }
-
-    /// The same for a thread of this core.
-    fn possible_switch_here(&mut self, thread: Ptr<Thread<A>>) {
-        if !self.is_schedulable(thread) || self.core.current == Some(thread) {
+        let owner = self.owning_core(thread);
+        if !owner.is_schedulable(thread) || owner.core.current == Some(thread) {
             return;
         }
-        if !self.has_budget(thread) {
-            self.postpone(thread);
-            return;
+        if !owner.has_budget(thread) {
+            return owner.postpone(thread);
         }
-        if let Decision::Candidate(candidate) = self.core.decision
-            && candidate == thread
-        {
-            return;
-        }
-        let here = self[thread].domain == self.core.current_domain();
-        match self.core.decision {
+        let here = owner[thread].domain == owner.core.current_domain();
+        match owner.core.decision {
+            Decision::Candidate(candidate) if candidate == thread => {}
             Decision::Resume if here => {
-                self.leave_scheduler(thread);
-                self.core.decision = Decision::Candidate(thread);
+                owner.leave_scheduler(thread);
+                owner.core.decision = Decision::Candidate(thread);
             }
-            _ if !here => self.ready_front(thread),
+            _ if !here => owner.ready_front(thread),
             _ => {
-                self.choose_again();
-                self.ready_front(thread);
+                owner.choose_again();
+                owner.ready_front(thread);
             }
         }
     }

@@ -12,7 +12,6 @@ mod criticality;
 mod decide;
 mod defer;
 mod domain;
-#[cfg(feature = "bench")]
 mod entry_log;
 #[cfg(feature = "smp")]
 mod exclusive;
@@ -64,14 +63,10 @@ pub enum Decision<A: Arch> {
     Choose,
 }
 
-impl<A: Arch> Clone for Decision<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<A: Arch> Copy for Decision<A> {}
+copyable!([A: Arch] Decision<A>);
 
-/// The scheduling state of one core. The fields that fast paths in assembly use come first.
+/// The scheduling state of one core. The fields that fast paths in assembly use come first, and the queues after all
+/// small fields: on Arm, an instruction reaches only what is near the address that it has.
 #[repr(C)]
 pub struct Core<A: Arch> {
     /// The budget check threshold, compared with `consumed`.
@@ -83,11 +78,10 @@ pub struct Core<A: Arch> {
     pub current: Option<Ptr<Thread<A>>>,
     /// The current scheduling context: the one that is charged.
     pub current_context: Option<Ptr<SchedContext<A>>>,
-    pub(crate) ready: ReadyQueues<A>,
-    /// The number of this core.
-    pub id: usize,
     /// Time consumed by the current context and not charged yet.
     pub consumed: Ticks,
+    /// The number of this core.
+    pub id: usize,
     /// If the current thread repeats a deferred send: the total consumed of its context when it was deferred.
     pub again: Option<u64>,
     /// The decision for the end of this entry.
@@ -104,8 +98,9 @@ pub struct Core<A: Arch> {
     pub unhandled_fault: bool,
     /// How many badge cancellations have begun; see `ipc::cursor`.
     pub(crate) cancels: u64,
-    pub(crate) release: ReleaseQueues<A>,
     domain: DomainTime,
+    pub(crate) ready: ReadyQueues<A>,
+    pub(crate) release: ReleaseQueues<A>,
     measurement: Measurement,
 }
 

@@ -101,18 +101,13 @@ impl<A: Arch> ReleaseQueues<A> {
     /// `place` can be written to.
     pub unsafe fn make_at(place: *mut Self) {
         // SAFETY: the caller's promise, for each part.
-        unsafe { (&raw mut (*place).turn).write(0) };
-        for domain in 0..DOMAINS {
-            // SAFETY: as above.
-            let domain = unsafe { &raw mut (*place).domains[domain] };
-            // SAFETY: as above.
-            unsafe {
+        unsafe {
+            (&raw mut (*place).turn).write(0);
+            for domain in 0..DOMAINS {
+                let domain = &raw mut (*place).domains[domain];
                 (&raw mut (*domain).earliest).write(Ticks::NEVER);
                 (&raw mut (*domain).has_critical).write(false);
-            }
-            for criticality in 0..CRITICALITIES {
-                // SAFETY: as above.
-                unsafe {
+                for criticality in 0..CRITICALITIES {
                     (&raw mut (*domain).criticalities[criticality]).write(Queues {
                         queues: [Heap::EMPTY; PRIORITIES],
                         first: Tournament::new(),

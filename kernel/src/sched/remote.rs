@@ -1,9 +1,8 @@
 //! Remote accesses: operations on threads and scheduling contexts of other cores, in exclusive mode.
 
-use super::Core;
 #[cfg(any(test, feature = "invariants"))]
 use super::Decision;
-use super::Scheduler;
+use super::{Core, Scheduler, TimerDeadline};
 use crate::arch::Arch;
 use crate::object::{Membership, NO_CORE, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;
@@ -12,7 +11,7 @@ use crate::token::Ptr;
 impl<A: Arch> Scheduler<A> {
     /// The number of cores.
     pub fn cores(&self) -> usize {
-        self.entry_lock.kernels.count()
+        self.entry_lock.kernels.shared.count()
     }
 
     /// The scheduler of a core: this one, or in exclusive mode that of another core, which is marked as remotely
@@ -76,6 +75,13 @@ impl<A: Arch> Scheduler<A> {
             self.charge_slice(context, used);
             self.entry_lock.timeslice_ended = true;
         }
+    }
+
+    /// Other cores may have changed the budget of the current context and the release queues: computes the
+    /// budget check threshold again, and makes the end of this entry program the timer again.
+    pub(crate) fn recompute_deadlines(&mut self) {
+        self.core.check_threshold = self.check_threshold();
+        self.core.timer_deadline = TimerDeadline::NONE;
     }
 
     /// Migrates a thread to a core. The thread is in no queue of the scheduler.
@@ -145,12 +151,7 @@ impl<A: Arch> Scheduler<A> {
 
     /// Whether another core waits for the entry lock, which this core holds exclusively.
     pub(crate) fn is_contended(&self) -> bool {
-        self.entry_lock.is_exclusive()
-            && self
-                .entry_lock
-                .kernels
-                .entry_lock
-                .is_contended(self.core.id)
+        self.entry_lock.is_exclusive() && self.entry_lock.kernels.shared.entry_lock.is_contended()
     }
 
     /// The state of a core: this one or, in exclusive mode or between entries, another.

@@ -1,7 +1,5 @@
 //! The scheduler of a core, with the state that it works on.
 
-use core::ops::{Deref, DerefMut};
-
 use super::Core;
 use crate::arch::Arch;
 use crate::cap::Capabilities;
@@ -11,17 +9,17 @@ use crate::object::DomainSchedule;
 /// The state of the kernel that scheduling uses, as one core sees it. What other cores own is reached by it
 /// ([`Scheduler::exclusive`]): remote accesses schedule and charge, and nothing more.
 ///
-/// The order of fields is for fast paths in assembly, which reach the fields next to the beginning of `core`.
+/// The order of fields is by use. Fast paths in assembly reach the fields next to the beginning of `core`.
 #[repr(C)]
 pub struct Scheduler<A: Arch> {
+    /// The objects and capabilities.
+    pub capabilities: Capabilities<A>,
     /// The architecture and its state.
     pub arch: A,
     /// This core's side of the entry lock.
     pub(crate) entry_lock: EntryLock<A>,
     /// The scheduling state of this core.
     pub core: Core<A>,
-    /// The objects and capabilities.
-    pub capabilities: Capabilities<A>,
     /// The table of interrupt lines.
     pub irqs: Irqs<A>,
     /// The domain schedule.
@@ -54,18 +52,4 @@ impl<A: Arch> Scheduler<A> {
     }
 }
 
-impl<A: Arch> Deref for Scheduler<A> {
-    type Target = Capabilities<A>;
-
-    #[inline(always)]
-    fn deref(&self) -> &Capabilities<A> {
-        &self.capabilities
-    }
-}
-
-impl<A: Arch> DerefMut for Scheduler<A> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Capabilities<A> {
-        &mut self.capabilities
-    }
-}
+contains!(Scheduler, Capabilities, capabilities);

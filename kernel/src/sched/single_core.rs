@@ -22,6 +22,10 @@ impl<A: Arch> Exclusive<'_, A> {
         work(self.0);
     }
 
+    /// Remote call of an operation of the architecture on all other cores: there are none.
+    #[inline(always)]
+    pub fn on_other_cores<R>(&mut self, _remote: R) {}
+
     #[inline(always)]
     pub(crate) fn stall_remote_thread(&mut self, _thread: Ptr<Thread<A>>) {}
 

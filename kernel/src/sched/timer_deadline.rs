@@ -7,7 +7,6 @@
 //!
 
 use super::Scheduler;
-use super::charge::Budget;
 use crate::arch::Arch;
 use crate::object::Thread;
 use crate::time::Ticks;
@@ -122,11 +121,11 @@ impl<A: Arch> Scheduler<A> {
         if !reprogram && self.core.timer_deadline.is_right_for(rank) {
             return;
         }
-        let budget = self.budget();
+        let threshold = self.check_threshold();
+        let (time, end) = self.next_timer_deadline(rank);
         if reprogram {
-            self.core.check_threshold = self.check_threshold(&budget);
+            self.core.check_threshold = threshold;
         }
-        let (time, end) = self.next_timer_deadline(&budget, rank);
         if reprogram || time != self.core.timer_deadline.time {
             self.arch.set_deadline(time);
         }
@@ -139,12 +138,8 @@ impl<A: Arch> Scheduler<A> {
 
     /// The next deadline for a preemption rank, and from which one on it would be too early.
     #[inline(always)]
-    fn next_timer_deadline(
-        &self,
-        budget: &Budget,
-        rank: PreemptionRank,
-    ) -> (Ticks, PreemptionRank) {
-        let end = self.budget_end(budget).min(self.domain_end());
+    fn next_timer_deadline(&self, rank: PreemptionRank) -> (Ticks, PreemptionRank) {
+        let end = self.budget_end().min(self.domain_end());
         let domain = self.core.current_domain();
         if self.core.release.earliest(domain) >= end {
             return (end, PreemptionRank::TOP);
@@ -159,20 +154,12 @@ impl<A: Arch> Scheduler<A> {
         }
     }
 
-    /// Other cores may have changed the budget of the current context and the release queues: computes the
-    /// budget check threshold again, and makes the end of this entry program the timer again.
-    #[cfg(feature = "smp")]
-    pub(crate) fn recompute_deadlines(&mut self) {
-        self.core.check_threshold = self.check_threshold(&self.budget());
-        self.core.timer_deadline = TimerDeadline::NONE;
-    }
-
     /// Whether the timer deadline is the right one: for invariant checks.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn is_timer_deadline_right(&self) -> bool {
         let rank = self.preemption_rank_of(self.core.current);
         self.core.timer_deadline.is_right_for(rank)
-            && self.core.timer_deadline.time == self.next_timer_deadline(&self.budget(), rank).0
+            && self.core.timer_deadline.time == self.next_timer_deadline(rank).0
     }
 
     /// The time for which the timer is programmed.

@@ -1,24 +1,18 @@
 //! How much processor time threads use: for benchmarks, in kernels of kind `bench` only.
 //!
 //! Unlike the time charged to scheduling contexts this is a measurement: it includes idle time, counts
-//! switches and kernel entries, and nothing depends on it. In other kernels the hooks do nothing.
+//! switches and kernel entries, and nothing depends on it. Other kernels never start it.
 
 use super::Scheduler;
 use crate::arch::{Arch, Interrupt};
-#[cfg(feature = "bench")]
 use crate::instruments::Usage;
 use crate::object::{Fault, Thread};
 use crate::token::Ptr;
 use abi::Syscall;
 
-#[cfg(feature = "bench")]
 use super::entry_log::EntryLog;
 
 /// The reason for a kernel entry.
-#[cfg_attr(
-    not(feature = "bench"),
-    expect(dead_code, reason = "other kernels do not measure")
-)]
 pub(crate) enum Entry {
     /// A system call; `None` for an unknown number.
     Syscall(Option<Syscall>),
@@ -29,7 +23,6 @@ pub(crate) enum Entry {
 }
 
 /// The measurement of one core.
-#[cfg(feature = "bench")]
 #[derive(Debug, Default)]
 pub(super) struct Measurement {
     running: bool,
@@ -43,30 +36,6 @@ pub(super) struct Measurement {
     pub(super) log: EntryLog,
 }
 
-/// Nothing is measured.
-#[cfg(not(feature = "bench"))]
-#[derive(Debug, Default)]
-pub(super) struct Measurement {}
-
-#[cfg(not(feature = "bench"))]
-#[expect(clippy::unused_self, reason = "the hooks of kernels that measure")]
-impl<A: Arch> Scheduler<A> {
-    #[inline(always)]
-    pub(crate) fn is_measured(&self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    pub(crate) fn measure_entry(&mut self, _entry: Entry) {}
-
-    #[inline(always)]
-    pub(crate) fn drop_log(&mut self, _cap: A::Cap) {}
-
-    #[inline(always)]
-    pub(crate) fn measure_exit(&mut self, _before: Option<Ptr<Thread<A>>>) {}
-}
-
-#[cfg(feature = "bench")]
 impl<A: Arch> Scheduler<A> {
     fn counters(&mut self, thread: Option<Ptr<Thread<A>>>) -> &mut Usage {
         match thread {
@@ -78,23 +47,27 @@ impl<A: Arch> Scheduler<A> {
     /// Whether a measurement is running.
     #[inline(always)]
     pub(crate) fn is_measured(&self) -> bool {
-        self.core.measurement.running
+        cfg!(feature = "bench") && self.core.measurement.running
     }
 
     /// Called at kernel entry.
     #[inline(always)]
     pub(crate) fn measure_entry(&mut self, entry: Entry) {
-        if self.core.measurement.running {
+        if self.is_measured() {
             self.core.measurement.entered = self.arch.now().0;
             self.describe_entry(&entry);
         }
     }
 
     /// Called at kernel exit; `before` is the thread that ran at the entry.
+    #[inline(always)]
     pub(crate) fn measure_exit(&mut self, before: Option<Ptr<Thread<A>>>) {
-        if !self.core.measurement.running {
-            return;
+        if self.is_measured() {
+            self.count_entry(before);
         }
+    }
+
+    fn count_entry(&mut self, before: Option<Ptr<Thread<A>>>) {
         let now = self.arch.now().0;
         let entered = self.core.measurement.entered;
         let inside = now.saturating_sub(entered);
@@ -131,7 +104,7 @@ impl<A: Arch> Scheduler<A> {
         let measurement = &mut self.core.measurement;
         (measurement.running, measurement.start, measurement.switched) = (true, now, now);
         measurement.entered = now;
-        self.core.check_threshold = self.check_threshold(&self.budget());
+        self.core.check_threshold = self.check_threshold();
         if let Some(thread) = self.core.current {
             self[thread].instruments.usage = Usage::default();
         }
@@ -145,7 +118,7 @@ impl<A: Arch> Scheduler<A> {
             self.measure_switch(current, now);
             self.core.measurement.running = false;
             self.core.measurement.end = now;
-            self.core.check_threshold = self.check_threshold(&self.budget());
+            self.core.check_threshold = self.check_threshold();
         }
         self.core.measurement.log.len()
     }
@@ -153,29 +126,21 @@ impl<A: Arch> Scheduler<A> {
     /// The counters of a thread, of the idle loop and of all threads, in the ABI's order.
     pub(crate) fn usage_words(&self, thread: Ptr<Thread<A>>) -> [u64; 13] {
         let measurement = &self.core.measurement;
-        let own = self[thread].instruments.usage;
-        let idle = measurement.idle;
-        let total = measurement.total;
         let end = if measurement.running {
             self.arch.now().0
         } else {
             measurement.end
         };
-        [
-            own.time,
-            own.schedules,
-            own.kernel_time,
-            own.kernel_entries,
-            idle.time,
-            idle.time,
-            idle.schedules,
-            idle.kernel_time,
-            idle.kernel_entries,
-            end.saturating_sub(measurement.start),
-            total.schedules,
-            total.kernel_time,
-            total.kernel_entries,
-        ]
+        let total = Usage {
+            time: end.saturating_sub(measurement.start),
+            ..measurement.total
+        };
+        let mut words = [0; 13];
+        words[..4].copy_from_slice(&self[thread].instruments.usage.words());
+        words[4] = measurement.idle.time;
+        words[5..9].copy_from_slice(&measurement.idle.words());
+        words[9..].copy_from_slice(&total.words());
+        words
     }
 
     /// Resets the counters of a thread.

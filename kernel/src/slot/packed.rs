@@ -112,11 +112,8 @@ impl Field {
     /// A kernel address with `shift` low zero bits.
     pub const fn pointer(word: u8, low: u8, width: u8, shift: u8) -> Self {
         Self {
-            word,
-            low,
-            width,
-            shift,
             pointer: true,
+            ..Self::aligned(word, low, width, shift)
         }
     }
 

@@ -24,7 +24,7 @@
 //! Processes*, EWD 123, 1965, section 2.1). So at least one of them sees the other.
 
 use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each, fence, spin_loop};
-use super::{KernelLock, Lock};
+use super::ticket::Ticket;
 
 /// State of a core: in a program, or idle.
 pub const UNLOCKED: usize = 0;
@@ -50,7 +50,7 @@ struct ExclusiveFlag(AtomicBool);
 pub struct BigReaderLock<const CORES: usize> {
     exclusive: ExclusiveFlag,
     readers: [ReaderState; CORES],
-    lock: KernelLock<CORES>,
+    lock: Ticket,
 }
 
 impl ReaderState {
@@ -68,7 +68,7 @@ impl<const CORES: usize> BigReaderLock<CORES> {
             Self {
                 exclusive: ExclusiveFlag(AtomicBool::new(false)),
                 readers: each!(ReaderState::new(); CORES),
-                lock: KernelLock::new(),
+                lock: Ticket::new(),
             }
         }
     }
@@ -97,12 +97,11 @@ impl<const CORES: usize> BigReaderLock<CORES> {
         let state = &self.readers[core].state;
         // Release: a core in exclusive mode may read what this core has written.
         state.store(WAITING, Ordering::Release);
-        // SAFETY: a core uses its own number, and does not hold the lock while it is outside the kernel.
-        unsafe { self.lock.acquire_with(core, serve) };
+        self.lock.acquire(serve);
         // Relaxed: the release of the lock follows, and the next core in exclusive mode has acquired it.
         state.store(SHARED, Ordering::Relaxed);
         // SAFETY: acquired above.
-        unsafe { self.lock.release(core) };
+        unsafe { self.lock.release() };
     }
 
     /// Called outside the kernel or in shared mode: waits for the lock, and enters in exclusive mode. Calls
@@ -110,8 +109,7 @@ impl<const CORES: usize> BigReaderLock<CORES> {
     pub fn lock_exclusive(&self, core: usize, serve: impl FnMut()) {
         // Release: as in `wait`.
         self.readers[core].state.store(WAITING, Ordering::Release);
-        // SAFETY: a core uses its own number, and holds the lock only in exclusive mode.
-        unsafe { self.lock.acquire_with(core, serve) };
+        self.lock.acquire(serve);
         // Relaxed, because of the fence; see `try_lock_shared`.
         self.exclusive.0.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -136,7 +134,7 @@ impl<const CORES: usize> BigReaderLock<CORES> {
         // Release: the writes made in exclusive mode, to all cores that enter.
         self.exclusive.0.store(false, Ordering::Release);
         // SAFETY: a core in exclusive mode holds the lock.
-        unsafe { self.lock.release(core) };
+        unsafe { self.lock.release() };
     }
 
     /// The address of the word with the state of a core, for fast paths in assembly.
@@ -156,13 +154,7 @@ impl<const CORES: usize> BigReaderLock<CORES> {
     }
 
     /// Whether another core waits for the lock, which this core holds exclusively.
-    pub fn is_contended(&self, core: usize) -> bool {
-        self.lock.is_contended(core)
-    }
-}
-
-impl<const CORES: usize> Default for BigReaderLock<CORES> {
-    fn default() -> Self {
-        Self::new()
+    pub fn is_contended(&self) -> bool {
+        self.lock.is_contended()
     }
 }

@@ -53,9 +53,3 @@ impl<T> Mailbox<T> {
         self.pending.store(false, Ordering::Release);
     }
 }
-
-impl<T> Default for Mailbox<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}

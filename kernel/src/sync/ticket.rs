@@ -2,41 +2,36 @@
 //! Scott, *Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors*, ACM TOCS 9(1), 1991,
 //! algorithm 2).
 //!
-//! The smallest lock and, where few cores compete, the fastest; but all waiting cores spin on the same word,
-//! so that each release costs a cache miss for each of them.
+//! It is *fair*: cores get it in the order of their requests, so that a core waits for each other core at most once.
+//! A bound on the delay requires this: an unfair lock has none. It is the smallest lock and, where few cores compete,
+//! the fastest; but all waiting cores spin on the same word, so that each release costs a cache miss for each of them.
 
-use super::Lock;
 use super::atomic::{AtomicUsize, Ordering, constant};
 
 /// A ticket lock.
+///
+/// A number is drawn again only after as many draws as a word has values, while at most as many numbers are in use as
+/// there are cores. So at most one core has the number that is served; and its writes are released with the store of
+/// the next number.
 #[derive(Debug)]
-pub struct Ticket<const CORES: usize> {
+pub struct Ticket {
     /// The next number to be drawn.
     next: AtomicUsize,
     /// The number of the core that has the lock.
     serving: AtomicUsize,
 }
 
-impl<const CORES: usize> Ticket<CORES> {
+impl Ticket {
     constant! {
         /// A free lock.
         pub fn new() -> Self {
             Self { next: AtomicUsize::new(0), serving: AtomicUsize::new(0) }
         }
     }
-}
 
-impl<const CORES: usize> Default for Ticket<CORES> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-// SAFETY: a number is drawn again only after as many draws as a word has values, while at most `CORES`
-// numbers are in use at a time. So at most one core has the number that is served; and its writes are
-// released with the store of the next number.
-unsafe impl<const CORES: usize> Lock for Ticket<CORES> {
-    unsafe fn acquire_with(&self, _: usize, mut wait: impl FnMut()) {
+    /// Waits until this core has the lock; calls `wait` each time that it has found the lock taken. All writes before
+    /// the last release are visible then.
+    pub fn acquire(&self, mut wait: impl FnMut()) {
         // Relaxed: the number decides about the order only. The protected data is acquired below.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         // Acquire: the writes made before this number was served.
@@ -45,13 +40,18 @@ unsafe impl<const CORES: usize> Lock for Ticket<CORES> {
         }
     }
 
-    fn is_contended(&self, _: usize) -> bool {
+    /// Whether another core waits for the lock, which this core holds.
+    pub fn is_contended(&self) -> bool {
         // Relaxed: a waiting core is seen eventually. It has drawn a number after the one that is served.
         let number = self.serving.load(Ordering::Relaxed);
         self.next.load(Ordering::Relaxed) != number.wrapping_add(1)
     }
 
-    unsafe fn release(&self, _: usize) {
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// This core holds the lock.
+    pub unsafe fn release(&self) {
         // Relaxed: only the core that has the lock writes this word, and it has seen the last write when it
         // got the lock.
         let number = self.serving.load(Ordering::Relaxed);

@@ -5,7 +5,7 @@ use abi::registers::{CAP, MESSAGE_REGISTERS};
 
 use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
-use crate::cap::{Cap, lookup_cap};
+use crate::cap::Cap;
 use crate::console::debug_line;
 use crate::object::{Thread, ThreadSlot};
 use crate::token::Ptr;
@@ -48,8 +48,8 @@ impl<A: Arch> Kernel<A> {
             }
             Syscall::DebugDumpScheduler if cfg!(feature = "debug") => self.print_threads(false),
             Syscall::DebugSnapshot if cfg!(feature = "debug") => self.print_threads(true),
-            #[cfg(feature = "bench")]
-            _ if self.handle_benchmark_syscall(thread, call, argument) => {}
+            _ if cfg!(feature = "bench")
+                && self.handle_benchmark_syscall(thread, call, argument) => {}
             _ => return A::optional_syscall(self, call),
         }
         true
@@ -58,12 +58,13 @@ impl<A: Arch> Kernel<A> {
     /// The tag of a capability; 0 if the lookup fails.
     fn identify(&self, thread: Ptr<Thread<A>>, address: usize) -> usize {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        lookup_cap(self, root, address).map_or(0, |slot| self[slot].raw().tag().into())
+        self.lookup_cap(root, address)
+            .map_or(0, |slot| self[slot].raw().tag().into())
     }
 
     fn lookup_thread(&self, caller: Ptr<Thread<A>>, address: usize) -> Option<Ptr<Thread<A>>> {
         let root = self[caller].cap(ThreadSlot::CSpace);
-        let slot = lookup_cap(self, root, address).ok()?;
+        let slot = self.lookup_cap(root, address).ok()?;
         match self[slot].cap() {
             Cap::Thread(thread) => Some(thread),
             _ => None,
@@ -83,14 +84,13 @@ impl<A: Arch> Kernel<A> {
         let width = size_of::<usize>();
         let last = name.len() - 1;
         for (index, byte) in name.iter_mut().enumerate() {
-            *byte = buffer.raw_message(index / width).to_ne_bytes()[index % width];
+            *byte = buffer.message(index / width).to_ne_bytes()[index % width];
         }
         name[last] = 0;
         self[named].name = name;
     }
 }
 
-#[cfg(feature = "bench")]
 impl<A: Arch> Kernel<A> {
     /// Handles a benchmark call; returns whether it is one.
     fn handle_benchmark_syscall(
@@ -147,7 +147,7 @@ impl<A: Arch> Kernel<A> {
         for (index, counter) in self.usage_words(measured).into_iter().enumerate() {
             for part in 0..words_per_counter {
                 let word = (counter >> (part * usize::BITS as usize)) as usize;
-                buffer.set_raw_message(index * words_per_counter + part, word);
+                buffer.set_message(index * words_per_counter + part, word);
             }
         }
     }

@@ -1,49 +1,16 @@
 //! The eleven system calls.
 
 use abi::registers::{CAP, DESTINATION, REPLY};
-use abi::{LookupFailure, Rights, Syscall};
+use abi::{Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::{Cap, EndpointCap, lookup_quickly};
-use crate::invoke::{self, Answer, Error, Failure, LookupError, Outcome};
-use crate::ipc::{ExtraCaps, ResolvedCapTransfers, SendOptions};
-use crate::object::{Fault, Progress, Reply, Thread, ThreadSlot, ThreadState};
+use crate::cap::Cap;
+use crate::invoke::{self, Answer, Error, Failure, LookupError, Missing, Outcome};
+use crate::ipc::{ExtraCaps, InvocationFlags, ResolvedCapTransfers};
+use crate::object::{Fault, Progress, Thread, ThreadSlot, ThreadState};
 use crate::slot::RawCap;
 use crate::token::Ptr;
-
-/// The invocation flags.
-#[derive(Clone, Copy)]
-struct InvocationFlags {
-    /// Block where that is possible, and report lookup errors.
-    blocking: bool,
-    /// Expect a reply.
-    call: bool,
-    /// The send phase of a system call that also receives: donate the context, and refuse operations that
-    /// could interfere with the receive phase.
-    first_phase: bool,
-}
-
-const SEND: InvocationFlags = InvocationFlags {
-    blocking: true,
-    call: false,
-    first_phase: false,
-};
-const NB_SEND: InvocationFlags = InvocationFlags {
-    blocking: false,
-    call: false,
-    first_phase: false,
-};
-const CALL: InvocationFlags = InvocationFlags {
-    blocking: true,
-    call: true,
-    first_phase: false,
-};
-const FIRST_PHASE: InvocationFlags = InvocationFlags {
-    blocking: false,
-    call: false,
-    first_phase: true,
-};
 
 impl<A: Arch> Kernel<A> {
     /// Performs a system call of the current thread.
@@ -57,9 +24,9 @@ impl<A: Arch> Kernel<A> {
         let cap = register(self, CAP);
         let reply = register(self, REPLY);
         let done = match call {
-            Syscall::Send => self.invoke(thread, cap, SEND),
-            Syscall::NBSend => self.invoke(thread, cap, NB_SEND),
-            Syscall::Call => self.invoke(thread, cap, CALL),
+            Syscall::Send => self.invoke(thread, cap, InvocationFlags::SEND),
+            Syscall::NBSend => self.invoke(thread, cap, InvocationFlags::NB_SEND),
+            Syscall::Call => self.invoke(thread, cap, InvocationFlags::CALL),
             Syscall::Recv => self.receive_only(thread, cap, Some(reply), true),
             Syscall::NBRecv => self.receive_only(thread, cap, Some(reply), false),
             Syscall::Wait => self.receive_only(thread, cap, None, true),
@@ -101,37 +68,38 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// [`Kernel::dispatch`], not inlined, for contexts that need a budget check at each entry.
+    /// [`Kernel::dispatch`] for contexts that need a budget check at each entry. A context that was donated with a
+    /// limit may be donated only to endpoints with a threshold.
     #[cold]
-    pub(super) fn dispatch_specially(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
-        self.dispatch(thread, call);
-    }
-
-    /// Performs a system call of the current thread, which runs on a context that was donated with a limit.
-    /// It may donate the context only to endpoints with a threshold.
-    pub(super) fn dispatch_limited(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+    pub(super) fn dispatch_with_check(&mut self, thread: Ptr<Thread<A>>, mut call: Syscall) {
+        let context = self[thread].sched_context;
+        let is_limited = context.is_some_and(|context| self[context].limit.is_some());
         let register = |register| self[thread].context.get(register);
-        let (target, without) = match call {
-            Syscall::Call => (register(CAP), None),
-            Syscall::ReplyRecv => (register(REPLY), Some(Syscall::Recv)),
-            Syscall::NBSendRecv => (register(DESTINATION), Some(Syscall::Recv)),
-            Syscall::NBSendWait => (register(REPLY), Some(Syscall::Wait)),
-            _ => return self.dispatch_specially(thread, call),
+        let donation = match call {
+            _ if !is_limited => None,
+            Syscall::Call => Some((register(CAP), None)),
+            Syscall::ReplyRecv => Some((register(REPLY), Some(Syscall::Recv))),
+            Syscall::NBSendRecv => Some((register(DESTINATION), Some(Syscall::Recv))),
+            Syscall::NBSendWait => Some((register(REPLY), Some(Syscall::Wait))),
+            _ => None,
         };
-        let found = lookup_quickly(self, self[thread].cap(ThreadSlot::CSpace), target);
-        if self.is_interrupted() {
-            self[thread].state = ThreadState::Restart;
-            return self.stop_call(thread, call);
+        if let Some((target, without)) = donation {
+            let found = self.lookup_quickly(self[thread].cap(ThreadSlot::CSpace), target);
+            if self.is_interrupted() {
+                self[thread].state = ThreadState::Restart;
+                return self.stop_call(thread, call);
+            }
+            let lends_freely = found.is_ok_and(|slot| {
+                matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].threshold().is_none())
+            });
+            match without {
+                _ if !lends_freely => {}
+                // The message is dropped, as the ABI does with messages that cannot be sent without blocking.
+                Some(receive) => call = receive,
+                None => return self.answer_error(thread, Error::IllegalOperation),
+            }
         }
-        let lends_freely = found.is_ok_and(|slot| {
-            matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].threshold().is_none())
-        });
-        match without {
-            _ if !lends_freely => self.dispatch_specially(thread, call),
-            // The message is dropped, as the ABI does with messages that cannot be sent without blocking.
-            Some(receive) => self.dispatch_specially(thread, receive),
-            None => self.answer_error(thread, Error::IllegalOperation),
-        }
+        self.dispatch(thread, call);
     }
 
     /// Performs a system call that only receives.
@@ -156,7 +124,7 @@ impl<A: Arch> Kernel<A> {
         reply: Option<usize>,
     ) -> Result<(), Preempted> {
         let footprint = self.find_footprint(thread, source, reply)?;
-        self.invoke(thread, target, FIRST_PHASE)?;
+        self.invoke(thread, target, InvocationFlags::SEND_PHASE)?;
         self.receive_by(thread, &footprint, true);
         Ok(())
     }
@@ -171,19 +139,20 @@ impl<A: Arch> Kernel<A> {
         let invoked = match self.find_invoked(thread, address) {
             Ok(invoked) => invoked,
             Err(LookupError::Preempted) => return Err(Preempted),
-            Err(LookupError::Missing { address, failure }) => {
-                self.raise_cap_fault(thread, address, failure, flags);
+            Err(LookupError::Missing(missing)) => {
+                if flags.blocking {
+                    self.raise_cap_fault(thread, missing, false);
+                }
                 return Ok(());
             }
         };
         let cap = self[invoked.slot].raw();
         let outcome = if Cap::<A>::is_passed_on(cap) {
             self.pass_on(thread, cap, invoked.extra, flags)
-        } else if flags.first_phase && invoke::refuses_first_phase::<A>(cap) {
+        } else if flags.is_send_phase() && invoke::refuses_first_phase::<A>(cap) {
             Err(Error::InvalidCapability(0).into())
         } else {
-            let invocation = invoked.invocation(thread, flags.call);
-            invoke::invoke(self, &invocation, cap)
+            invoked.invocation(thread, flags.call).perform(self, cap)
         };
         if let Err(Failure::Preempted) = outcome {
             return Err(Preempted);
@@ -194,23 +163,21 @@ impl<A: Arch> Kernel<A> {
         Ok(())
     }
 
-    /// Reports a lookup error of the invoked capability or of an extra capability.
+    /// Raises the fault of a thread for a lookup error.
     #[cold]
-    fn raise_cap_fault(
+    pub(super) fn raise_cap_fault(
         &mut self,
         thread: Ptr<Thread<A>>,
-        address: usize,
-        failure: LookupFailure,
-        flags: InvocationFlags,
+        missing: Missing,
+        in_receive_phase: bool,
     ) {
-        if flags.blocking {
-            let fault = Fault::Cap {
-                address,
-                in_receive_phase: false,
-                failure,
-            };
-            self.raise(thread, fault);
-        }
+        let Missing { address, failure } = missing;
+        let fault = Fault::Cap {
+            address,
+            in_receive_phase,
+            failure,
+        };
+        self.raise(thread, fault);
     }
 
     /// Invokes a capability that passes a message or a signal on to another thread.
@@ -222,57 +189,23 @@ impl<A: Arch> Kernel<A> {
         flags: InvocationFlags,
     ) -> Outcome {
         match Cap::decode(cap) {
-            Cap::Endpoint(cap) => self.send_to(thread, cap, extra, flags),
+            Cap::Endpoint(cap) if cap.rights.contains(Rights::WRITE) => {
+                let grant = cap.rights.contains(Rights::GRANT);
+                self.prepare_send(thread, cap.object, grant, extra)?;
+                self.send(thread, cap, flags);
+                Ok(Answer::Later)
+            }
             Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
                 self.signal(cap.object, cap.badge);
                 Ok(Answer::Nothing)
             }
-            Cap::Reply { object, grant } => self.reply_to(thread, object, grant, extra),
+            Cap::Reply { object, grant } => {
+                self.prepare_reply(thread, object, grant, extra)?;
+                self.reply(thread, object, grant);
+                Ok(Answer::Nothing)
+            }
             _ => Err(Error::InvalidCapability(0).into()),
         }
-    }
-
-    fn send_to(
-        &mut self,
-        sender: Ptr<Thread<A>>,
-        cap: EndpointCap<A>,
-        extra: ExtraCaps<A>,
-        flags: InvocationFlags,
-    ) -> Outcome {
-        if !cap.rights.contains(Rights::WRITE) {
-            return Err(Error::InvalidCapability(0).into());
-        }
-        let InvocationFlags {
-            blocking,
-            call,
-            first_phase,
-        } = flags;
-        self.prepare_send(
-            sender,
-            cap.object,
-            cap.rights.contains(Rights::GRANT),
-            extra,
-        )?;
-        // Calls donate the context, and so does the send phase of a system call that also receives.
-        let options = SendOptions {
-            blocking,
-            call,
-            donate: call || first_phase,
-        };
-        self.send(sender, cap, options);
-        Ok(Answer::Later)
-    }
-
-    fn reply_to(
-        &mut self,
-        replier: Ptr<Thread<A>>,
-        object: Ptr<Reply<A>>,
-        grant: bool,
-        extra: ExtraCaps<A>,
-    ) -> Outcome {
-        self.prepare_reply(replier, object, grant, extra)?;
-        self.reply(replier, object, grant);
-        Ok(Answer::Nothing)
     }
 }
 

@@ -82,7 +82,7 @@ impl<A: Arch> Local<'_, A> {
     #[inline(always)]
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         let is_local = |kernel: &mut Kernel<A>| kernel.is_interrupt_local(interrupt);
-        if cfg!(feature = "smp") && !self.make_exclusive_unless(is_local) {
+        if !self.make_exclusive_unless(is_local) {
             // After remote modifications, the interrupt still has to be handled.
             self.apply_remote_changes();
             while !self.make_exclusive_unless(is_local) {
@@ -98,11 +98,6 @@ impl<A: Arch> Kernel<A> {
     #[inline(never)]
     fn handle_syscall_inside(&mut self) {
         self.begin_work();
-        self.handle_syscall_of_current();
-    }
-
-    #[inline(always)]
-    fn handle_syscall_of_current(&mut self) {
         let Some(thread) = self.core.current else {
             return;
         };
@@ -113,7 +108,9 @@ impl<A: Arch> Kernel<A> {
             number as isize,
             thread.address()
         );
-        if number == Syscall::Call.number() && self.take_fast_path_of_invocation(thread) {
+        if number == Syscall::Call.number()
+            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_invocation(thread))
+        {
             return;
         }
         let call = Syscall::from_number(number);
@@ -137,20 +134,19 @@ impl<A: Arch> Kernel<A> {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         match self.check_budget() {
-            BudgetCheck::Passed => self.handle(thread, call, number),
-            BudgetCheck::NeedsCheck => self.handle_with_check(thread, call, number),
+            BudgetCheck::Passed => match call.filter(is_dispatched) {
+                Some(call) => self.dispatch(thread, call),
+                None => self.handle_other_call(thread, call, number),
+            },
+            BudgetCheck::NeedsCheck => {
+                self.with_check(thread, |kernel| match call.filter(is_dispatched) {
+                    Some(call) => kernel.dispatch_with_check(thread, call),
+                    None => kernel.handle_other_call(thread, call, number),
+                });
+            }
             BudgetCheck::Exhausted => {}
         }
         self.leave();
-    }
-
-    /// Performs a system call of the current thread after a passed budget check.
-    #[inline(always)]
-    fn handle(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
-        match call.filter(is_dispatched) {
-            Some(call) => self.dispatch(thread, call),
-            None => self.handle_other_call(thread, call, number),
-        }
     }
 
     /// Performs a system call that [`Kernel::dispatch`] does not; an unknown number is a fault.
@@ -169,37 +165,22 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// [`Kernel::handle`] for a thread with a scheduling context that needs a budget check at each entry.
+    /// Performs a request of a thread with a scheduling context that needs a budget check at each entry. Ends the
+    /// deferral of the thread's message, if it was deferred.
     #[cold]
-    fn handle_with_check(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
-        self.core.again = self.tries_again(thread);
-        match call.filter(is_dispatched) {
-            Some(call) if self.has_limit(thread) => self.dispatch_limited(thread, call),
-            Some(call) => self.dispatch_specially(thread, call),
-            None => self.handle_other_call(thread, call, number),
+    fn with_check(&mut self, thread: Ptr<Thread<A>>, perform: impl FnOnce(&mut Self)) {
+        if let Progress::Deferred { since } = self[thread].progress {
+            self[thread].progress = Progress::None;
+            self.core.again = Some(since);
         }
+        perform(self);
         self.core.again = None;
         self.start_idling(thread);
     }
 
-    /// Ends the deferral of the thread's message, if it was deferred, and returns what the total consumed
-    /// of its context was at the start of the deferral.
-    fn tries_again(&mut self, thread: Ptr<Thread<A>>) -> Option<u64> {
-        let Progress::Deferred { since } = self[thread].progress else {
-            return None;
-        };
-        self[thread].progress = Progress::None;
-        Some(since)
-    }
-
-    fn has_limit(&self, thread: Ptr<Thread<A>>) -> bool {
-        let context = self[thread].sched_context;
-        context.is_some_and(|context| self[context].limit.is_some())
-    }
-
     fn handle_fault_inside(&mut self, fault: Fault) {
         if let Some(thread) = self.core.current
-            && self.take_fast_path_of_fault(thread, fault).is_some()
+            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_fault(thread, fault))
         {
             return;
         }
@@ -209,10 +190,7 @@ impl<A: Arch> Kernel<A> {
             match self.check_budget() {
                 BudgetCheck::Passed => self.raise(thread, fault),
                 BudgetCheck::NeedsCheck => {
-                    self.core.again = self.tries_again(thread);
-                    self.raise(thread, fault);
-                    self.core.again = None;
-                    self.start_idling(thread);
+                    self.with_check(thread, |kernel| kernel.raise(thread, fault));
                 }
                 BudgetCheck::Exhausted => {}
             }
@@ -222,7 +200,7 @@ impl<A: Arch> Kernel<A> {
 
     fn handle_interrupt_inside(&mut self, interrupt: Interrupt) {
         if let Interrupt::Line(irq) = interrupt
-            && self.take_fast_path_of_interrupt(irq).is_some()
+            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
         {
             return;
         }
@@ -238,9 +216,7 @@ impl<A: Arch> Kernel<A> {
             // Due threads are found at kernel exit. The timer must be programmed again.
             Interrupt::Timer => self.core.reprogram = true,
             Interrupt::Line(irq) => self.deliver_interrupt(irq),
-            #[cfg(feature = "smp")]
-            Interrupt::Core => {}
-            Interrupt::Spurious => {}
+            Interrupt::Core | Interrupt::Spurious => {}
         }
         self.leave();
     }

@@ -11,9 +11,10 @@ use abi::{LookupFailure, Rights};
 use super::dispatch::Preempted;
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, lookup_quickly};
+use crate::cap::Cap;
+use crate::invoke::Missing;
 use crate::ipc::Receiver;
-use crate::object::{Fault, Thread, ThreadSlot};
+use crate::object::{Thread, ThreadSlot};
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -29,21 +30,13 @@ struct Found<A: Arch> {
     slot: Result<Ptr<Slot<A>>, LookupFailure>,
 }
 
-/// An address does not resolve to a capability of the required type.
-struct Missing {
-    address: usize,
-    failure: LookupFailure,
-}
-
 impl<A: Arch> Found<A> {
     fn cap(&self, kernel: &Kernel<A>) -> Result<Cap<A>, Missing> {
-        match self.slot {
-            Ok(slot) => Ok(kernel[slot].cap()),
-            Err(failure) => Err(Missing {
-                address: self.address,
-                failure,
-            }),
-        }
+        let missing = |failure| Missing {
+            address: self.address,
+            failure,
+        };
+        Ok(kernel[self.slot.map_err(missing)?].cap())
     }
 
     /// The error for a capability of the wrong type.
@@ -84,7 +77,7 @@ impl<A: Arch> Kernel<A> {
         address: usize,
     ) -> Result<Found<A>, Preempted> {
         let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = lookup_quickly(self, root, address);
+        let slot = self.lookup_quickly(root, address);
         if self.is_interrupted() {
             return Err(Preempted);
         }
@@ -98,13 +91,8 @@ impl<A: Arch> Kernel<A> {
         footprint: &Footprint<A>,
         blocking: bool,
     ) {
-        if let Err(Missing { address, failure }) = self.try_receive(thread, footprint, blocking) {
-            let fault = Fault::Cap {
-                address,
-                in_receive_phase: true,
-                failure,
-            };
-            self.raise(thread, fault);
+        if let Err(missing) = self.try_receive(thread, footprint, blocking) {
+            self.raise_cap_fault(thread, missing, true);
         }
     }
 

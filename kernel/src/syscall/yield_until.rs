@@ -30,8 +30,8 @@ impl<A: Arch> Kernel<A> {
             None => self[context].budget,
         };
         if needed > most || amount > clock.max_period() {
-            let (code, words, count) = self.too_small(amount, most).message();
-            return self.answer_call(thread, code as usize, &words[..count]);
+            let error = self.too_small(amount, most);
+            return self.answer_error(thread, error);
         }
         self.answer_call(thread, 0, &[]);
         let left = self[context].head().amount;

@@ -2,17 +2,13 @@
 
 use core::cell::UnsafeCell;
 
-#[cfg(feature = "smp")]
-use crate::config::CORES;
-#[cfg(feature = "smp")]
-use crate::sync::{Lock, Ticket};
+use crate::cores::OutputLock;
 
 /// The implementation of a `defmt::Logger`, except for the channel; see [`log_to!`](crate::log_to).
 pub struct Frames {
     encoder: UnsafeCell<defmt::Encoder>,
     send: fn(&[u8]),
-    #[cfg(feature = "smp")]
-    lock: Ticket<CORES>,
+    lock: OutputLock,
 }
 
 // SAFETY: the kernel is not interrupted, so that frames of a core do not overlap. With several cores, only
@@ -25,18 +21,14 @@ impl Frames {
         Self {
             encoder: UnsafeCell::new(defmt::Encoder::new()),
             send,
-            #[cfg(feature = "smp")]
-            lock: Ticket::new(),
+            lock: OutputLock::new(),
         }
     }
 
     /// Begins a frame, after any frame of another core has ended.
     pub fn acquire(&self) {
-        // SAFETY: this core is not within a frame. A ticket lock ignores the core's number.
-        #[cfg(feature = "smp")]
-        unsafe {
-            self.lock.acquire(0);
-        }
+        // This core is not within a frame.
+        self.lock.acquire();
         // SAFETY: no other code uses the encoder now.
         unsafe { (*self.encoder.get()).start_frame(self.send) }
     }
@@ -58,10 +50,7 @@ impl Frames {
         // SAFETY: the caller's promise, so that no other code uses the encoder now.
         unsafe { (*self.encoder.get()).end_frame(self.send) }
         // SAFETY: this core has held the lock since it began the frame.
-        #[cfg(feature = "smp")]
-        unsafe {
-            self.lock.release(0);
-        }
+        unsafe { self.lock.release() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use abi::registers::{CAP, DESTINATION, INFO, MR, REPLY};
 use abi::{ErrorCode, Method, Syscall, WORD_BITS};
 use kernel::arch::{Irq, UserContext};
-use kernel::cap::{Cap, RawCap, lookup_cap};
+use kernel::cap::{Cap, RawCap};
 use kernel::object::{Fault, ThreadSlot};
 use kernel::time::Ticks;
 use kernel_host::arch::Host;
@@ -210,7 +210,7 @@ impl<'a> Player<'a> {
     fn is_object(&self, task: Task, address: usize) -> bool {
         let kernel = &self.machine.kernel;
         let space = kernel[task.thread].cap(ThreadSlot::CSpace);
-        let slot = lookup_cap(kernel, space, address);
+        let slot = kernel.lookup_cap(space, address);
         slot.is_ok_and(|slot| {
             !matches!(
                 kernel[slot].cap(),
@@ -237,7 +237,7 @@ impl<'a> Player<'a> {
         match self.twin {
             Twin::KeepsCopy if failed => {
                 let space = kernel[task.thread].cap(ThreadSlot::CSpace);
-                let Ok(slot) = lookup_cap(kernel, space, crate::system::at::EMPTY + 7) else {
+                let Ok(slot) = kernel.lookup_cap(space, crate::system::at::EMPTY + 7) else {
                     return;
                 };
                 kernel[slot].set_cap(Cap::Domain);
@@ -251,7 +251,7 @@ impl<'a> Player<'a> {
                 let bound = call
                     .caps
                     .first()
-                    .and_then(|cap| lookup_cap(kernel, space, *cap).ok());
+                    .and_then(|cap| kernel.lookup_cap(space, *cap).ok());
                 if let Some(Cap::Thread(thread)) = bound.map(|slot| kernel[slot].cap()) {
                     kernel[thread].sched_context = None;
                     self.machine.check();

@@ -1,9 +1,9 @@
 //! The kernel's locks under loom, which repeats a test until it has explored all orders in which
 //! cores can run and observe each other's writes.
 //!
-//! The sources are the kernel's own, `kernel/src/sync/`, compiled with loom's atomics in place of
-//! `atomic.rs`. They are also compiled five times with atomics that are too weak ([`broken`]): these
-//! are the negative controls.
+//! The sources are the kernel's own, `kernel/src/sync/`, and the locks that the benchmarks compare with them,
+//! compiled with loom's atomics in place of `atomic.rs`. They are also compiled five times with atomics that are too
+//! weak ([`broken`]): these are the negative controls.
 #![allow(
     clippy::duplicate_mod,
     reason = "the same locks on sound atomics and on broken ones"
@@ -18,15 +18,15 @@ macro_rules! locks {
         }
         #[path = "big_reader.rs"]
         mod big_reader;
-        #[path = "clh.rs"]
+        #[path = "../../../benches/component/src/locks/clh.rs"]
         mod clh;
-        #[path = "guarded.rs"]
+        #[path = "../../../benches/component/src/locks/guarded.rs"]
         mod guarded;
-        #[path = "lock.rs"]
+        #[path = "../../../benches/component/src/locks/lock.rs"]
         mod lock;
         #[path = "mailbox.rs"]
         mod mailbox;
-        #[path = "mcs.rs"]
+        #[path = "../../../benches/component/src/locks/mcs.rs"]
         mod mcs;
         #[path = "ticket.rs"]
         mod ticket;
@@ -37,10 +37,9 @@ macro_rules! locks {
         pub use lock::Lock;
         pub use mailbox::Mailbox;
         pub use mcs::Mcs;
-        pub use ticket::Ticket;
 
-        /// The lock in the entry lock.
-        pub type KernelLock<const CORES: usize> = Ticket<CORES>;
+        /// Like the other locks, for a number of cores.
+        pub type Ticket<const CORES: usize> = ticket::Ticket;
     };
 }
 

@@ -174,7 +174,6 @@ impl UserContext for Context {
         self.next_pc = self.restart_pc;
     }
 
-    #[cfg(feature = "smp")]
     fn set_next_pc(&mut self, address: usize) {
         self.next_pc = address;
     }

@@ -23,9 +23,7 @@ use super::asid::{Asid, HardwareAsid, POOL_SIZE, POOLS};
 use super::table::{Directory, Entries};
 use super::{Aarch32, Words32, descriptor};
 use crate::cap::Format;
-use crate::spaces::AddressSpaces;
-#[cfg(feature = "smp")]
-use crate::spaces::Remote;
+use crate::spaces::{AddressSpaces, Remote};
 
 /// An entry of a pool: the address of a directory, with the hardware ASID in its low bits, which are zero
 /// in the address.
@@ -384,7 +382,6 @@ impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
         }
     }
 
-    #[cfg(feature = "smp")]
     fn concerns(&self, remote: Remote<Words32>) -> bool {
         match remote {
             Remote::LeaveSpace(asid, root) => self.current() == Some((asid, root)),
@@ -392,7 +389,6 @@ impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
         }
     }
 
-    #[cfg(feature = "smp")]
     fn perform(&mut self, remote: Remote<Words32>) {
         if self.concerns(remote) {
             self.leave();

@@ -18,7 +18,6 @@ use crate::cap::{Capability, Format, Size};
 use crate::irq_control::{self, HasController};
 use crate::lines::Lines;
 use crate::platform::{Platform, interrupts};
-#[cfg(feature = "smp")]
 use crate::spaces::{AddressSpaces, Remote};
 use crate::timer::Timer;
 use crate::user_timer::{self, HasUserTimer, InContext, UserTimer};
@@ -40,11 +39,6 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
 
     fn clock(&self) -> Clock {
         self.timer.clock()
-    }
-
-    #[cfg(feature = "smp")]
-    fn interrupt_core(&mut self, core: usize) {
-        self.lines.interrupt_core(core);
     }
 
     fn interrupt_pending(&mut self) -> bool {
@@ -91,20 +85,21 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         V::core_local().set_current(Some(&kernel[thread].context));
     }
 
-    #[cfg(feature = "smp")]
     type Remote = Remote<V::Format>;
 
     #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize) {
+        self.lines.interrupt_core(core);
+    }
+
     fn perform(kernel: &mut Scheduler<Self>, remote: Remote<V::Format>) {
         kernel.arch.spaces.perform(remote);
     }
 
-    #[cfg(feature = "smp")]
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
-        self.fpu.owner() == Some(thread) || self.user_timer.holds(thread)
+        self.fpu.owner == Some(thread) || self.user_timer.holds(thread)
     }
 
-    #[cfg(feature = "smp")]
     fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         fpu::release(kernel, thread);
     }

@@ -4,7 +4,7 @@ use abi::Method;
 use abi::sizes::ASID_POOL_BITS;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
-use kernel::cap::{Cap, UntypedCap, has_children, insert_child, lookup_slot};
+use kernel::cap::{Cap, UntypedCap};
 use kernel::invoke::{
     Answer, Error, Failure, Invocation, Outcome, preempt_after_checks, preempt_after_lookup, reset,
 };
@@ -35,12 +35,12 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
         ) => untyped,
         _ => return Err(Error::InvalidCapability(1).into()),
     };
-    if has_children(kernel, parent) {
+    if kernel.has_children(parent) {
         return Err(Error::RevokeFirst.into());
     }
     let root = invocation.extra_cap(kernel, 1);
     let (index, depth) = (invocation.word(kernel, 0), invocation.word(kernel, 1));
-    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    let slot = kernel.lookup_slot(root, index, depth, false)?;
     preempt_after_lookup(kernel)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
@@ -54,8 +54,7 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
         ..untyped
     };
     kernel[parent].set_cap(Cap::Untyped(used));
-    insert_child(
-        kernel,
+    kernel.insert_child(
         parent,
         slot,
         Cap::Arch(Capability::AsidPool { pool, address }),

@@ -12,7 +12,7 @@ use crate::platform::Platform;
 /// The unit of this core.
 pub struct Fpu<V: ExecutionState, P: Platform> {
     /// The thread to which the register contents belong.
-    owner: Option<Ptr<Thread<Machine<V, P>>>>,
+    pub(super) owner: Option<Ptr<Thread<Machine<V, P>>>>,
     enabled: bool,
 }
 
@@ -29,12 +29,6 @@ impl<V: ExecutionState, P: Platform> Fpu<V, P> {
             owner: None,
             enabled: false,
         }
-    }
-
-    /// The thread to which the register contents belong.
-    #[cfg(feature = "smp")]
-    pub(super) fn owner(&self) -> Option<Ptr<Thread<Machine<V, P>>>> {
-        self.owner
     }
 
     fn set_enabled(&mut self, enabled: bool) {

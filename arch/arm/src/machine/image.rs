@@ -18,7 +18,6 @@ pub struct KernelCell<V: ExecutionState, P: Platform>(Kernels<Machine<V, P>>);
 
 impl<V: ExecutionState, P: Platform> KernelCell<V, P> {
     /// The state before boot.
-    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(Kernels::new())
     }
@@ -97,7 +96,6 @@ unsafe impl<V: ExecutionState, P: Platform, const N: usize> Sync for IrqTable<V,
 
 impl<V: ExecutionState, P: Platform, const N: usize> IrqTable<V, P, N> {
     /// Lines without a handler.
-    #[expect(clippy::new_without_default, reason = "only one static uses it")]
     pub const fn new() -> Self {
         Self(UnsafeCell::new([const { IrqEntry::EMPTY }; N]))
     }

@@ -10,7 +10,6 @@ use super::{ExecutionState, Machine, asid, vspace};
 use crate::cap::{Capability, Format};
 use crate::platform::Platform;
 use crate::spaces::AddressSpaces;
-#[cfg(feature = "smp")]
 use crate::spaces::Remote;
 
 /// Performs an invocation.
@@ -67,7 +66,6 @@ fn release<V: ExecutionState, P: Platform>(
     if kernel.arch.spaces.root_address(asid) != Some(root) {
         return;
     }
-    #[cfg(feature = "smp")]
     leave_elsewhere(kernel, Remote::LeaveSpace(asid, root));
     kernel
         .exclusive()
@@ -84,7 +82,6 @@ fn remove_pool<V: ExecutionState, P: Platform>(
     if kernel.arch.spaces.has_pool(pool, address) != Some(true) {
         return;
     }
-    #[cfg(feature = "smp")]
     leave_elsewhere(kernel, Remote::LeavePool(pool));
     kernel
         .exclusive()
@@ -94,7 +91,6 @@ fn remove_pool<V: ExecutionState, P: Platform>(
 
 /// Makes other cores switch away from address spaces, if any of them has one loaded. No core can load
 /// another one meanwhile, as this core is in exclusive mode.
-#[cfg(feature = "smp")]
 fn leave_elsewhere<V: ExecutionState, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     remote: Remote<V::Format>,

@@ -31,11 +31,7 @@ pub(super) fn invoke<V: ExecutionState, P: Platform>(
     };
     let last = range.start | (bytes - 1);
     if range.end - 1 > last {
-        return Err(Error::Range {
-            minimum: range.start,
-            maximum: last,
-        }
-        .into());
+        return Err(Error::range(range.start, last).into());
     }
     let wanted = (operation, range);
     cache::maintain(

@@ -4,7 +4,7 @@ use abi::Method;
 use arch_arm::cap::Root;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
-use kernel::cap::{Cap, is_last};
+use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{USER_TOP, table as table_of};
@@ -24,7 +24,7 @@ pub(crate) fn invoke<P: Platform>(
     match invocation.method {
         Method::ArmPageTableMap => map(kernel, invocation, address, mapping),
         Method::ArmPageTableUnmap => {
-            if !is_last(kernel, invocation.slot) {
+            if !kernel.is_last_cap(invocation.slot) {
                 return Err(Error::RevokeFirst.into());
             }
             if let Some(mapping) = mapping {

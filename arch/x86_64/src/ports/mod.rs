@@ -9,7 +9,7 @@ pub use issued::IssuedPorts;
 
 use abi::Method;
 use kernel::Kernel;
-use kernel::cap::{Cap as AnyCap, insert_copy, lookup_slot};
+use kernel::cap::Cap as AnyCap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 use x86_64::instructions::port::Port;
 
@@ -40,18 +40,13 @@ pub fn invoke_control<P: Platform>(
         return Err(Error::RevokeFirst.into());
     }
     let root = invocation.extra_cap(kernel, 0);
-    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    let slot = kernel.lookup_slot(root, index, depth, false)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
     }
 
     kernel.arch.ports.issue(ports);
-    insert_copy(
-        kernel,
-        invocation.slot,
-        slot,
-        AnyCap::Arch(Cap::Ports(ports)),
-    );
+    kernel.insert_copy(invocation.slot, slot, AnyCap::Arch(Cap::Ports(ports)));
     Ok(Answer::Nothing)
 }
 

@@ -126,9 +126,3 @@ impl Asids {
         self.pools[place].is_some_and(|pool| objects[pool].roots.contains(&root))
     }
 }
-
-impl Default for Asids {
-    fn default() -> Self {
-        Self::new()
-    }
-}

@@ -3,7 +3,7 @@
 use abi::sizes::ASID_POOL_BITS;
 use abi::{LookupFailure, Method};
 use kernel::Kernel;
-use kernel::cap::{Cap as AnyCap, UntypedCap, has_children, insert_child, lookup_slot};
+use kernel::cap::{Cap as AnyCap, UntypedCap};
 use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, preempt_after_lookup, reset};
 use kernel::sched::{Scheduler, work};
 
@@ -31,11 +31,11 @@ pub fn invoke_control<P: Platform>(
         _ => return Err(Error::InvalidCapability(1).into()),
     };
     let parent = invocation.extra_slot(0);
-    if has_children(kernel, parent) {
+    if kernel.has_children(parent) {
         return Err(Error::RevokeFirst.into());
     }
     let root = invocation.extra_cap(kernel, 1);
-    let slot = lookup_slot(kernel, root, index, depth, false)?;
+    let slot = kernel.lookup_slot(root, index, depth, false)?;
     preempt_after_lookup(kernel)?;
     if !kernel[slot].is_empty() {
         return Err(Error::DeleteFirst.into());
@@ -57,7 +57,7 @@ pub fn invoke_control<P: Platform>(
         address: untyped.address,
         index: place,
     });
-    insert_child(kernel, parent, slot, AnyCap::Arch(cap));
+    kernel.insert_child(parent, slot, AnyCap::Arch(cap));
     Ok(Answer::Nothing)
 }
 

@@ -26,8 +26,6 @@ use kernel::token::Ptr;
 
 use crate::cap::{Cap, Mapping};
 use crate::paging::{PageTable, tlb, window};
-#[cfg(feature = "smp")]
-use crate::smp::Remote;
 use crate::{Platform, X86_64};
 
 /// The root table of an address space, if its identifier is still valid.
@@ -74,6 +72,17 @@ fn check_asid<P: Platform>(
     }
 }
 
+/// A remote call.
+#[derive(Clone, Copy, Debug)]
+pub enum Remote {
+    /// Invalidate the TLB entries of a page of the address space with this root.
+    ForgetPage(PhysAddr, usize),
+    /// Invalidate all TLB entries of it.
+    ForgetAll(PhysAddr),
+    /// Switch away from it.
+    Leave(PhysAddr),
+}
+
 /// Whether this core has an address space loaded.
 fn is_active<P: Platform>(kernel: &Scheduler<X86_64<P>>, root: PhysAddr) -> bool {
     kernel.arch.active_root == root
@@ -89,7 +98,6 @@ fn invalidate_page<P: Platform>(
     if is_active(kernel, root) {
         tlb::invalidate_page(mapping.address);
     }
-    #[cfg(feature = "smp")]
     on_other_cores(kernel, root, Remote::ForgetPage(root, mapping.address));
 }
 
@@ -99,7 +107,6 @@ fn invalidate_all<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: Ptr<Page
     if is_active(kernel, root) {
         tlb::invalidate_all();
     }
-    #[cfg(feature = "smp")]
     on_other_cores(kernel, root, Remote::ForgetAll(root));
 }
 
@@ -108,13 +115,11 @@ fn leave<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr) {
     if is_active(kernel, root) {
         kernel.arch.deactivate();
     }
-    #[cfg(feature = "smp")]
     on_other_cores(kernel, root, Remote::Leave(root));
 }
 
 /// Performs a remote call on all other cores if any of them has an address space loaded. No core can load it
 /// meanwhile, as this core is in exclusive mode.
-#[cfg(feature = "smp")]
 fn on_other_cores<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr, remote: Remote) {
     let this = kernel.core.id;
     let mut used = false;
@@ -127,7 +132,6 @@ fn on_other_cores<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr
 }
 
 /// Performs a remote call that one of the functions above requested on another core.
-#[cfg(feature = "smp")]
 pub fn perform<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, remote: Remote) {
     match remote {
         Remote::ForgetPage(root, address) if is_active(kernel, root) => {

@@ -2,7 +2,7 @@
 
 use abi::Method;
 use kernel::Kernel;
-use kernel::cap::{Cap as AnyCap, is_last};
+use kernel::cap::Cap as AnyCap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{check_asid, invalidate_all, named_space, root_of};
@@ -78,7 +78,7 @@ fn unmap<P: Platform>(
     invocation: &Invocation<X86_64<P>>,
     cap: TableCap,
 ) -> Outcome {
-    if !is_last(kernel, invocation.slot) {
+    if !kernel.is_last_cap(invocation.slot) {
         return Err(Error::RevokeFirst.into());
     }
     if cap.mapping.is_some() {

@@ -1,10 +1,10 @@
-//! The kernel's locks in a user program: cores enter an empty critical section by turns.
+//! Locks in a user program: cores enter an empty critical section by turns.
 
 use super::benchmarks;
 use crate::bench::{Bench, MAX_CORES};
 use crate::crew::Crew;
+use crate::locks::{Clh, CoreToken, Guarded, Lock, Mcs, Ticket};
 use crate::measure::repeated;
-use crate::sync::{Clh, CoreToken, Guarded, Lock, Mcs, Ticket};
 use userlib::Result;
 
 benchmarks![transaction: 3, contention: 3];
@@ -16,7 +16,7 @@ const TURNS: usize = 10_000;
 #[repr(align(64))]
 struct Place<L>(Guarded<(), L>);
 
-static TICKET: Place<Ticket<MAX_CORES>> = Place(Guarded::new(Ticket::new(), ()));
+static TICKET: Place<Ticket> = Place(Guarded::new(Ticket::new(), ()));
 static MCS: Place<Mcs<MAX_CORES>> = Place(Guarded::new(Mcs::new(), ()));
 static CLH: Place<Clh<MAX_CORES>> = Place(Guarded::new(Clh::new(), ()));
 

@@ -88,7 +88,6 @@ impl UserContext for Registers {
         self.next = self.registers[PC];
     }
 
-    #[cfg(feature = "smp")]
     fn set_next_pc(&mut self, address: usize) {
         self.next = address;
     }

@@ -164,10 +164,7 @@ impl Arch for Host {
         if number < Self::INTERRUPTS {
             Ok(Irq(number))
         } else {
-            Err(Error::Range {
-                minimum: 0,
-                maximum: Self::INTERRUPTS - 1,
-            })
+            Err(Error::range(0, Self::INTERRUPTS - 1))
         }
     }
 
@@ -192,18 +189,14 @@ impl Arch for Host {
         }
     }
 
-    #[cfg(feature = "smp")]
+    type Remote = ();
+
     fn interrupt_core(&mut self, core: usize) {
         self.calls |= 1 << core;
     }
 
-    #[cfg(feature = "smp")]
-    type Remote = ();
-
-    #[cfg(feature = "smp")]
     fn perform(_: &mut Scheduler<Self>, (): ()) {}
 
-    #[cfg(feature = "smp")]
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool {
         self.held == Some(thread)
     }

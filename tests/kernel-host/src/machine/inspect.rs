@@ -3,7 +3,7 @@
 use abi::registers::{CAP, INFO, MR};
 use abi::{MAX_EXTRA_CAPS, MessageInfo};
 use kernel::arch::{Arch, ArchCap, Frame, UserContext};
-use kernel::cap::{Cap, lookup_cap};
+use kernel::cap::Cap;
 use kernel::object::{SchedContext, Thread, ThreadSlot, ThreadState};
 use kernel::token::Ptr;
 
@@ -49,7 +49,7 @@ impl Machine {
     /// # Panics
     /// If there is no such slot.
     pub fn cap(&self, address: CPtr) -> Cap<Host> {
-        let slot = lookup_cap(self.kernel, self.root_space, address);
+        let slot = self.kernel.lookup_cap(self.root_space, address);
         self.kernel[slot.expect("the slot exists")].cap()
     }
 

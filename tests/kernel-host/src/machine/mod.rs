@@ -285,7 +285,7 @@ unsafe fn interrupt_table(address: PhysAddr) -> &'static mut [IrqEntry<Host>] {
 }
 
 fn read_boot_info(kernel: &Kernel<Host>, space: Cap<Host>) -> Box<BootInfo> {
-    let slot = kernel::cap::lookup_cap(kernel, space, abi::slots::BOOT_INFO_FRAME);
+    let slot = kernel.lookup_cap(space, abi::slots::BOOT_INFO_FRAME);
     let frame = slot
         .ok()
         .and_then(|slot| inspect::frame(&kernel[slot].cap()));

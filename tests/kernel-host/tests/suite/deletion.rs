@@ -3,7 +3,7 @@
 use abi::sizes::ASID_POOL_BITS;
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
 use kernel::arch::Irq;
-use kernel::cap::{Cap, UntypedCap, insert_child, lookup_cap};
+use kernel::cap::{Cap, UntypedCap};
 use kernel::invoke::Error;
 use kernel::object::ThreadSlot;
 use kernel_host::arch::HostCap;
@@ -199,14 +199,14 @@ fn what_an_architecture_makes_of_memory_is_a_child_of_it() {
     };
     let space = machine.kernel[machine.root.thread].cap(ThreadSlot::CSpace);
     let [parent, slot] =
-        [memory, made].map(|address| lookup_cap(machine.kernel, space, address).unwrap());
+        [memory, made].map(|address| machine.kernel.lookup_cap(space, address).unwrap());
     let given_out = UntypedCap {
         watermark: cap.size(),
         ..cap
     };
     machine.kernel[parent].set_cap(Cap::Untyped(given_out));
     let pool = Cap::Arch(HostCap::AsidPool(cap.address));
-    insert_child(machine.kernel, parent, slot, pool);
+    machine.kernel.insert_child(parent, slot, pool);
     machine.check();
     assert!(!machine.is_empty(made));
     machine.revoke(memory);

@@ -3,7 +3,7 @@
 use abi::Method;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
-use kernel::cap::{Cap, is_last};
+use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::directory;
@@ -27,7 +27,7 @@ pub fn invoke<A: Aarch32>(
     match invocation.method {
         Method::ArmPageTableMap => map(kernel, invocation, address, mapping),
         Method::ArmPageTableUnmap => {
-            if !is_last(kernel, invocation.slot) {
+            if !kernel.is_last_cap(invocation.slot) {
                 return Err(Error::RevokeFirst.into());
             }
             if let Some(mapping) = mapping {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use abi::{ObjectType, slots};
-use kernel::cap::{Cap, Slot, UntypedCap, move_cap};
+use kernel::cap::{Cap, Slot, UntypedCap};
 use kernel::invariants::{check_cap, check_entry, check_slot};
 
 use super::caught;
@@ -80,7 +80,7 @@ fn the_slots_that_an_entry_changes_are_looked_at() {
     let kernel = system.kernel();
     assert!(check_entry(kernel).is_ok());
     let cap = kernel[from].cap();
-    move_cap(kernel, from, to, cap);
+    kernel.move_cap(from, to, cap);
     let rule = check_entry(kernel).map_err(|violation| violation.rule);
     assert_eq!(rule, Err(ONE_TYPE));
 }

@@ -3,7 +3,7 @@
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
 use kernel::Kernel;
 use kernel::budget::Refill;
-use kernel::cap::{Cap, Slot, lookup_cap};
+use kernel::cap::{Cap, Slot};
 use kernel::invariants::{Check, Reach, check_thread};
 use kernel::object::{Endpoint, Notification, Reply, SchedContext, ThreadSlot};
 use kernel::token::Ptr;
@@ -111,7 +111,7 @@ impl TestSystem {
     pub fn slot(&self, address: CPtr) -> Ptr<Slot<Host>> {
         let kernel = &self.machine.kernel;
         let space = kernel[self.machine.root.thread].cap(ThreadSlot::CSpace);
-        lookup_cap(kernel, space, address).unwrap()
+        kernel.lookup_cap(space, address).unwrap()
     }
 
     pub fn thread(&self, task: Task, reach: Reach) -> Check {

@@ -44,12 +44,6 @@ impl<const CORES: usize> Mcs<CORES> {
     }
 }
 
-impl<const CORES: usize> Default for Mcs<CORES> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 // SAFETY: `tail` makes one queue of all cores that want the lock: each swap returns the predecessor. A core
 // has the lock when there was none, or when the predecessor has passed the lock on, which it does once and as
 // the last thing under the lock.

@@ -2,9 +2,10 @@
 
 use core::mem::offset_of;
 
-use super::{CoreSet, Kernels};
+use super::CoreSet;
 use crate::arch::Arch;
 use crate::config::CORES;
+use crate::cores::Kernels;
 use crate::object::{Endpoint, core_bits};
 use crate::time::Ticks;
 
@@ -55,12 +56,12 @@ impl<A: Arch> EntryLock<A> {
 }
 
 impl<A: Arch> EntryLock<A> {
-    pub(super) fn new(kernels: &'static Kernels<A>, core: usize) -> Self {
+    pub(in crate::cores) fn new(kernels: &'static Kernels<A>, core: usize) -> Self {
         assert!(core < CORES);
         let bits = core_bits(core as u8);
         Self {
-            state: kernels.entry_lock.state_address(core),
-            exclusive: kernels.entry_lock.exclusive_flag(),
+            state: kernels.shared.entry_lock.state_address(core),
+            exclusive: kernels.shared.entry_lock.exclusive_flag(),
             bits,
             receiving: bits | Endpoint::<A>::RECEIVING,
             kernels,

@@ -81,12 +81,6 @@ impl<const CORES: usize> Clh<CORES> {
     }
 }
 
-impl<const CORES: usize> Default for Clh<CORES> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 // SAFETY: `tail` makes one queue of all cores that want the lock: each swap returns the predecessor's node. A
 // core has the lock when that node is not busy, and clearing it is the last thing that its owner does under
 // the lock. A node is owned by one core at a time: its owner gives it up at its release, and the core that

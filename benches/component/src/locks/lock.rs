@@ -1,6 +1,7 @@
 //! The interface of all locks.
 
 use super::atomic::spin_loop;
+use super::ticket::Ticket;
 
 /// A lock between cores, which are numbered from 0.
 ///
@@ -32,4 +33,20 @@ pub unsafe trait Lock: Sync {
     /// # Safety
     /// The core holds the lock.
     unsafe fn release(&self, core: usize);
+}
+
+// SAFETY: see `Ticket`.
+unsafe impl Lock for Ticket {
+    unsafe fn acquire_with(&self, _: usize, wait: impl FnMut()) {
+        Self::acquire(self, wait);
+    }
+
+    fn is_contended(&self, _: usize) -> bool {
+        Self::is_contended(self)
+    }
+
+    unsafe fn release(&self, _: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::release(self) }
+    }
 }

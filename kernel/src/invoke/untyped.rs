@@ -228,15 +228,16 @@ pub fn reset<A: Arch>(
 
 /// Clears used memory from offset `start` up to the watermark.
 fn clear<A: Arch>(untyped: &UntypedCap, start: usize) {
-    /// A unit with a size that divides that of the smallest object.
-    type Line = [usize; 16 / size_of::<usize>()];
     let address = PhysAddr(untyped.address.0 + start);
     let used = untyped.watermark - start;
-    let memory = A::to_virtual(address) as *mut Line;
-    for line in 0..used / size_of::<Line>() {
-        // SAFETY: no capability to any object in this memory exists, so nothing else accesses it. Objects and
-        // their sizes are multiples of a line.
-        unsafe { memory.add(line).write_volatile(Line::default()) };
+    // Objects and their sizes are multiples of a pair. Volatile values of more than a register are copied from
+    // the stack.
+    let memory = A::to_virtual(address) as *mut [u64; 2];
+    for pair in 0..used / size_of::<[u64; 2]>() {
+        for word in 0..2 {
+            // SAFETY: no capability to any object in this memory exists, so nothing else accesses it.
+            unsafe { memory.add(pair).cast::<u64>().add(word).write_volatile(0) };
+        }
     }
     A::clean_new_memory(address, used);
 }

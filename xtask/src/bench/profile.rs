@@ -20,6 +20,7 @@ use crate::Result;
 use crate::build::Built;
 use crate::image::elf::Executable;
 use crate::symbols::Symbols;
+use crate::ui::say;
 pub(super) use trace::{Runs, Trace};
 
 /// Shows the path of the first operation with a name and parameters that contain the words of `wanted`, in
@@ -76,6 +77,29 @@ fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
             println!("\n{title}: {} instructions\n", path.len());
             show_path(path, &symbols);
         }
+    }
+    Ok(())
+}
+
+/// Says where the longest interrupts-disabled section, and the longest wait of a core for others, spent their
+/// instructions, if they are longer than one section may be.
+pub(super) fn say_too_long(built: &Built, observations: &[Observation]) -> Result<()> {
+    let longest = |path: fn(&Observation) -> &Vec<u64>| {
+        observations.iter().map(path).max_by_key(|path| path.len())
+    };
+    for (title, path) in [
+        ("interrupts-disabled section", longest(|one| &one.path)),
+        ("wait for other cores", longest(|one| &one.awaited)),
+    ] {
+        let Some(path) = path.filter(|path| path.len() as f64 > delay::BOUND) else {
+            continue;
+        };
+        let symbols = Symbols::read(&built.kernel)?;
+        let steps = by_step(path, &symbols);
+        say(&format!(
+            "the longest {title}, {} instructions:\n{steps}",
+            path.len()
+        ));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 
 use super::delay::{self, Observation, Observer};
 use super::measurement::Measurement;
-use super::profile::{Runs, Trace};
+use super::profile::{self, Runs, Trace};
 use super::scaling;
 use crate::Result;
 use crate::build::{self, Built, Request, RootTask};
@@ -122,7 +122,10 @@ impl Bench<'_> {
         }
         let observer = Observer::prepare(self, built)?;
         let (measurements, _) = self.run(built, None, Some(&observer))?;
-        observer.complete(measurements)
+        let (measurements, observations) = observer.complete(measurements)?;
+        // Their circumstances may not come again.
+        profile::say_too_long(built, &observations)?;
+        Ok((measurements, observations))
     }
 
     /// Builds the benchmarks.

@@ -9,7 +9,7 @@ use crate::bench::Bench;
 use crate::mark::{LINES, TOUCH, TOUCHED, mark};
 use crate::measure::{UNDEFINED_BYTES, filled, sending};
 use crate::protocol::PRIORITY;
-use crate::sync::spin_loop;
+use crate::locks::spin_loop;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use userlib::allocator::Allocator;
 use userlib::arch::Registers;

@@ -36,6 +36,10 @@ pub enum RecordKind {
     Watched,
     /// Budget and period of that context, in microseconds.
     Time,
+    /// I/O ports: address of the capability, and the first port.
+    Ports,
+    /// An interrupt: address of its handler, and the bit of the component's notification.
+    Interrupt,
 }
 
 /// The name of the memory in which the supervisor adds up, in a word for each component, the time that timeout
@@ -206,7 +210,12 @@ impl Startup {
 
     /// Address and size of the memory of this name, if the parent gave it.
     pub fn find_memory(&self, name: &str) -> Option<(usize, usize)> {
-        let record = self.find(name, RecordKind::Memory)?;
+        self.find_pair(name, RecordKind::Memory)
+    }
+
+    /// Both values of the record of this name and kind.
+    pub(crate) fn find_pair(&self, name: &str, kind: RecordKind) -> Option<(usize, usize)> {
+        let record = self.find(name, kind)?;
         Some((record.value, record.size))
     }
 

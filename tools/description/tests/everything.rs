@@ -94,6 +94,7 @@ fn names_are_resolved() {
         (&*sensors.devices[0].name, &*sensors.devices[0].device),
         ("bus", "serial")
     );
+    assert_eq!(sensors.interrupts[0].name, "bus-interrupt");
     assert_eq!(sensors.interrupts[0].interrupt.line, 5);
 }
 

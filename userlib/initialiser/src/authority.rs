@@ -17,6 +17,8 @@ pub fn reduce(boot: &BootInfo, environment: &mut Environment, table: &Table) -> 
     for slot in boot.untyped.start..boot.untyped.end {
         delete(CPtr(slot))?;
     }
+    // What was split off for devices.
+    environment.allocator.give_up()?;
     for slot in boot.sched_control.start..boot.sched_control.end {
         delete(CPtr(slot))?;
     }

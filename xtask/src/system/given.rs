@@ -116,12 +116,12 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
         );
         fields.push(field(&call.name, "::userlib::given::Client", what));
     }
-    if !one.waits.is_empty() {
+    if !one.waits.is_empty() || !one.interrupts.is_empty() {
         fields.push(Field {
             name: "signals".to_string(),
             kind: "::userlib::given::Signals",
             find: "::userlib::given::Signals::find(startup)".to_string(),
-            what: "The signals for which it waits".to_string(),
+            what: "The signals and interrupts for which it waits".to_string(),
         });
     }
     for &id in &one.waits {
@@ -155,6 +155,19 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
                 format!("The memory `{region}`, which it reads"),
             ),
         });
+    }
+    for device in &one.devices {
+        let (kind, what) = match (&device.resources.registers[..], &device.resources.ports[..]) {
+            ([_, ..], _) => ("::userlib::given::Registers", "registers"),
+            (_, [_, ..]) => ("::userlib::given::Ports", "I/O ports"),
+            _ => continue,
+        };
+        let what = format!("The {what} of `{}`", device.device);
+        fields.push(field(&device.name, kind, what));
+    }
+    for interrupt in &one.interrupts {
+        let what = format!("The interrupt of `{}`", interrupt.device);
+        fields.push(field(&interrupt.name, "::userlib::given::Interrupt", what));
     }
     for (name, value) in &one.arguments {
         let (kind, find) = match value {
@@ -202,6 +215,7 @@ mod tests {
         calls = ["server"]
         memory = { report = "read-write", settings = "read" }
         arguments = { loud = true, rate = 7 }
+        devices = ["serial"]
         [memory]
         report.size = "4 KiB"
         settings.size = "4 KiB"

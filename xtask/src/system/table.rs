@@ -4,9 +4,9 @@
 use anyhow::{anyhow, bail};
 use system_description::file::{Argument, Replenishment, Rights};
 use system_description::system::{
-    Component, Context, FaultAction, System, Time as Source, TimeoutAction,
+    Component, Context, DeviceUse, FaultAction, System, Time as Source, TimeoutAction,
 };
-use system_description::{Duration, Size};
+use system_description::{Duration, Size, Trigger};
 use system_table::{
     Action, Endpoint, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_RECORDS, MOST_REGIONS, OnFault,
     OnTimeout, Region, Supervisor, Table, Time, TimeSource,
@@ -70,8 +70,11 @@ fn refuse(system: &System) -> Result<()> {
         if one.heap != Size::default() {
             bail!("`{name}` has a heap of its own size; {own}");
         }
-        if !one.devices.is_empty() || !one.interrupts.is_empty() {
-            bail!("`{name}` drives a device or waits for an interrupt; {own}");
+        if let Some(device) = one.devices.iter().find(|device| parts(device) > 1) {
+            bail!(
+                "`{}` of `{name}` has registers or ports in several places; {own}",
+                device.name
+            );
         }
         if let Some((argument, _)) = one.arguments.iter().find(text) {
             bail!("the argument `{argument}` of `{name}` is a text; {own}");
@@ -105,6 +108,11 @@ fn refuse(system: &System) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// How many ranges of registers and ports a device has.
+fn parts(device: &DeviceUse) -> usize {
+    device.resources.registers.len() + device.resources.ports.len()
 }
 
 /// Microseconds.
@@ -244,14 +252,38 @@ fn gifts<'a>(system: &'a System, one: &'a Component) -> Vec<Gift<'a>> {
         component: id.0 as u16,
         time: time_of(system[id].time).0,
     });
-    let gifts = serves.chain(calls).chain(waits).chain(signals);
-    gifts.chain(maps).chain(arguments).chain(watches).collect()
+    let registers = one.devices.iter().flat_map(|device| {
+        let ranges = device.resources.registers.iter();
+        ranges.map(|range| Gift::Registers {
+            name: &device.name,
+            address: range.address,
+            pages: u16::try_from(pages(Size::from_bytes(range.size))).unwrap_or(u16::MAX),
+        })
+    });
+    let ports = one.devices.iter().flat_map(|device| {
+        let ranges = device.resources.ports.iter();
+        ranges.map(|&[first, last]| Gift::Ports {
+            name: &device.name,
+            first,
+            last,
+        })
+    });
+    let interrupts = one.interrupts.iter().map(|one| Gift::Interrupt {
+        name: &one.name,
+        line: one.interrupt.line,
+        pin: one.interrupt.pin.unwrap_or_default(),
+        edge: one.interrupt.trigger == Trigger::Edge,
+        bit: one.bit as u8,
+    });
+    let gifts = serves.chain(calls).chain(waits).chain(signals).chain(maps);
+    let gifts = gifts.chain(registers).chain(ports).chain(interrupts);
+    gifts.chain(arguments).chain(watches).collect()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use system_description::{Platform, check};
+    use system_description::{Device, Interrupt, Platform, Registers, check};
 
     const SYSTEM: &str = r#"
         [component.server]
@@ -267,6 +299,7 @@ pub(super) mod tests {
         priority = 8
         calls = ["server"]
         memory.report = "read-write"
+        devices = ["serial"]
         arguments = { loud = true, rate = 7 }
         ends-run = true
         [component.view]
@@ -279,6 +312,23 @@ pub(super) mod tests {
         report.size = "8 KiB"
     "#;
 
+    /// A device of the board.
+    fn serial() -> Device {
+        Device {
+            title: "serial port".to_string(),
+            registers: vec![Registers {
+                address: 0x900_0000,
+                size: 0x2000,
+            }],
+            ports: Vec::new(),
+            interrupt: Some(Interrupt {
+                line: 33,
+                trigger: Trigger::Edge,
+                pin: Some(5),
+            }),
+        }
+    }
+
     /// The system that a text describes, on a board.
     pub(crate) fn described(text: &str) -> System {
         let board = Platform {
@@ -286,7 +336,7 @@ pub(super) mod tests {
             word_bits: 64,
             cores: 2,
             memory: Size::from_bytes(1 << 30),
-            devices: Default::default(),
+            devices: [("serial".to_string(), serial())].into(),
         };
         let source = system_description::Source { path: "s", text };
         let mut checked = check(source, &[board]);
@@ -312,7 +362,24 @@ pub(super) mod tests {
         let (client, gifts) = table.component(1).unwrap();
         assert!(client.ends_run && !client.may_restart());
         let names: Vec<_> = gifts.iter().map(|gift| gift.name()).collect();
-        assert_eq!(names, ["server", "report", "loud", "rate"]);
+        let device = ["serial", "serial-interrupt"];
+        assert_eq!(
+            names,
+            [&["server", "report"], &device[..], &["loud", "rate"]].concat()
+        );
+        let registers = Gift::Registers {
+            name: "serial",
+            address: 0x900_0000,
+            pages: 2,
+        };
+        let interrupt = Gift::Interrupt {
+            name: "serial-interrupt",
+            line: 33,
+            pin: 5,
+            edge: true,
+            bit: 0,
+        };
+        assert!(gifts.iter().skip(2).take(2).eq([registers, interrupt]));
         let (view, gifts) = table.component(2).unwrap();
         assert_eq!(view.time.budget, view.time.period);
         let watched = Gift::Watch {
@@ -323,6 +390,16 @@ pub(super) mod tests {
         assert_eq!(gifts.iter().nth(1), Some(watched));
         assert_eq!(table.regions().next(), Some(Region { pages: 2 }));
         assert_eq!(table.endpoints().next().unwrap().threshold, 250);
+    }
+
+    #[test]
+    fn devices_are_in_one_place() {
+        let mut system = described(SYSTEM);
+        system.components[1].devices[0].resources.ports = vec![[1, 2]];
+        assert_eq!(
+            of(&system).unwrap_err().to_string(),
+            "`serial` of `client` has registers or ports in several places; the generic initialiser cannot do this yet; write a root task, and name it as `root`"
+        );
     }
 
     #[test]

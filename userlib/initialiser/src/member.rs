@@ -51,6 +51,7 @@ impl Member {
         let size = ProcessSize::of(
             &Program::parse(program)?,
             component.stack_pages.into(),
+            component.heap_pages.into(),
             mapped + CLOCK + REPORTED,
         )?;
         let mut process = Process::with_size(environment, program, size)?;
@@ -195,6 +196,7 @@ fn give(
             process.map_all(environment, name, frames, rights, attributes)?;
         }
         Gift::Number { name, value } => process.give_number(environment, name, value as usize)?,
+        Gift::Text { name, value } => process.give_text(environment, name, value)?,
         Gift::Watch {
             name,
             component,

@@ -5,7 +5,7 @@ use crate::cap::{
     Attributes, CPtr, Capability, Frame, IrqHandler, SchedContext, SchedParameters, Untyped,
 };
 use crate::environment::{PAGE, SharedPage, names};
-use crate::startup::RecordKind;
+use crate::startup::{RecordKind, Startup};
 use crate::{Environment, Error, Result};
 use abi::{Rights, SlotRegion, slots};
 
@@ -208,7 +208,12 @@ impl Process {
         self.record(environment, name, RecordKind::Number, value, 0)
     }
 
-    fn record(
+    /// Gives a text under a name.
+    pub fn give_text(&mut self, environment: &mut Environment, name: &str, text: &str) -> Result {
+        self.edit(environment, |startup| startup.add_text(name, text))
+    }
+
+    pub(super) fn record(
         &mut self,
         environment: &mut Environment,
         name: &str,
@@ -216,13 +221,22 @@ impl Process {
         value: usize,
         size: usize,
     ) -> Result {
+        self.edit(environment, |startup| startup.add(name, kind, value, size))
+    }
+
+    /// Adds to the startup page.
+    fn edit(
+        &mut self,
+        environment: &mut Environment,
+        add: impl FnOnce(&mut Startup) -> bool,
+    ) -> Result {
         let empty = SlotRegion {
             start: self.next_slot,
             end: 1 << self.cnode_bits,
         };
         let added = parts::edit_startup(environment, self.startup_frame, |startup| {
             startup.set_empty(empty);
-            startup.add(name, kind, value, size)
+            add(startup)
         })?;
         if added {
             Ok(())

@@ -121,6 +121,8 @@ record! {
         program: &'a str,
         /// Pages of its stack.
         stack_pages: u16,
+        /// Pages of its heap.
+        heap_pages: u16,
         /// Its context.
         time: Time,
         /// Whose time it uses.
@@ -241,6 +243,13 @@ choice! {
             /// The bit of the component's notification.
             bit: u8,
         } = 9,
+        /// A text.
+        Text {
+            /// The name.
+            name: &'a str,
+            /// The text.
+            value: &'a str,
+        } = 10,
     }
 }
 
@@ -257,7 +266,8 @@ impl<'a> Gift<'a> {
             | Self::Watch { name, .. }
             | Self::Registers { name, .. }
             | Self::Ports { name, .. }
-            | Self::Interrupt { name, .. } => name,
+            | Self::Interrupt { name, .. }
+            | Self::Text { name, .. } => name,
         }
     }
 

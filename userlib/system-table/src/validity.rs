@@ -1,8 +1,8 @@
 //! What must hold in a table beside its form.
 
 use crate::{
-    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_INTERRUPTS, MOST_RECORDS,
-    MOST_REGISTER_PAGES, MOST_SHARED_PAGES, OnFault, OnTimeout, Table, Time,
+    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_HEAP_PAGES, MOST_INTERRUPTS, MOST_RECORDS,
+    MOST_REGISTER_PAGES, MOST_SHARED_PAGES, MOST_TEXT, OnFault, OnTimeout, Table, Time,
 };
 
 /// The kernel's smallest budget.
@@ -70,6 +70,10 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         "a stack is larger than 1 MiB, or empty",
     )?;
     ensure(
+        component.heap_pages <= MOST_HEAP_PAGES,
+        "a heap is larger than 2 MiB",
+    )?;
+    ensure(
         component.criticality <= 7 && component.max_controlled_criticality <= 7,
         "a criticality is above 7",
     )?;
@@ -92,12 +96,12 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         )
     };
     let bit = |bit: u8| ensure(bit < 64, "a notification has no such bit");
-    let (mut records, mut interrupts) = (0, 0);
+    let (mut records, mut interrupts, mut texts) = (0, 0, 0);
     for (place, gift) in gifts.iter().enumerate() {
         ensure(is_name(gift.name()), NAME)?;
         ensure(
-            !matches!(gift.name(), "reply" | "notification" | "times"),
-            "`reply`, `notification` and `times` are the initialiser's names; use others",
+            !matches!(gift.name(), "reply" | "notification" | "times" | "heap"),
+            "`reply`, `notification`, `times` and `heap` are the initialiser's names; use others",
         )?;
         let same = |earlier: Gift| earlier.name() == gift.name();
         ensure(
@@ -121,6 +125,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
             }
             Gift::Wait { bit: its, .. } => bit(its)?,
             Gift::Number { .. } => {}
+            Gift::Text { value, .. } => texts += value.len(),
             Gift::Registers { address, pages, .. } => {
                 let size = u64::from(pages) * PAGE;
                 ensure(
@@ -137,6 +142,10 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
             }
         }
     }
+    ensure(
+        texts <= MOST_TEXT,
+        "the texts of a component have more than 255 bytes",
+    )?;
     ensure(
         interrupts <= MOST_INTERRUPTS,
         "a component has more than 8 interrupts",

@@ -25,6 +25,7 @@ fn component(name: &str) -> Component<'_> {
         name,
         program: "program",
         stack_pages: 4,
+        heap_pages: 16,
         time: TIME,
         time_source: TimeSource::Callers,
         priority: 150,
@@ -52,7 +53,7 @@ const ENDPOINT: Endpoint = Endpoint {
     tell_budget: false,
 };
 
-const GIFTS: [Gift; 7] = [
+const GIFTS: [Gift; 8] = [
     Gift::Serve {
         name: "requests",
         endpoint: 0,
@@ -83,6 +84,10 @@ const GIFTS: [Gift; 7] = [
         last: 0x2ff,
     },
     INTERRUPT,
+    Gift::Text {
+        name: "says",
+        value: "a text \u{e9}",
+    },
 ];
 
 const INTERRUPT: Gift = Gift::Interrupt {
@@ -177,6 +182,23 @@ fn mistakes_have_words() {
 }
 
 #[test]
+fn heaps_and_texts_have_limits() {
+    let one = Component {
+        on_timeout: OnTimeout::Wait,
+        ..component("one")
+    };
+    let large = Component {
+        heap_pages: 513,
+        ..one
+    };
+    assert_eq!(complaint(&[], large, &[]), "a heap is larger than 2 MiB");
+    let half = "x".repeat(128);
+    let text = |name| Gift::Text { name, value: &half };
+    let words = "the texts of a component have more than 255 bytes";
+    assert_eq!(complaint(&[], one, &[text("a"), text("b")]), words);
+}
+
+#[test]
 fn devices_have_limits() {
     let one = Component {
         on_timeout: OnTimeout::Wait,
@@ -254,6 +276,7 @@ fn walk(table: &Table) {
                 Gift::Interrupt { bit, .. } => assert!(bit < 64),
                 Gift::Registers { pages, .. } => assert!(usize::from(pages) <= 64),
                 Gift::Wait { .. } | Gift::Number { .. } | Gift::Ports { .. } => {}
+                Gift::Text { value, .. } => assert!(value.len() <= 255),
             }
         }
     }

@@ -31,7 +31,8 @@ pub(crate) fn of(system: &System) -> Result<BTreeMap<String, String>> {
 
 /// The source for a program and its components.
 fn source(system: &System, program: &str, components: &[&Component]) -> Result<String> {
-    let all: Vec<_> = components.iter().map(|one| fields(system, one)).collect();
+    let all = components.iter().map(|one| fields(system, one, components));
+    let all: Vec<_> = all.collect();
     let mut text = format!(
         "/// What the system's description gives `{program}`.\n#[allow(dead_code, reason = \"a program need \
          not use everything\")]\npub struct Given {{\n    /// The time.\n    pub clock: ::userlib::time::Clock,\n"
@@ -95,8 +96,8 @@ fn identifier(name: &str) -> String {
     }
 }
 
-/// What a component gets.
-fn fields(system: &System, one: &Component) -> Vec<Field> {
+/// What a component gets; `all` are those of its program.
+fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
     let field = |name: &str, kind, what: String| Field {
         name: name.to_string(),
         kind,
@@ -175,7 +176,12 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
                 "bool",
                 format!("startup.find_number(\"{name}\").map(|flag| flag != 0)"),
             ),
-            _ => ("usize", format!("startup.find_number(\"{name}\")")),
+            Argument::Text(_) => ("&'static str", format!("startup.find_text(\"{name}\")")),
+            Argument::Number(_) if is_signed(all, name) => (
+                "isize",
+                format!("startup.find_number(\"{name}\").map(|number| number as isize)"),
+            ),
+            Argument::Number(_) => ("usize", format!("startup.find_number(\"{name}\")")),
         };
         fields.push(Field {
             name: name.clone(),
@@ -194,6 +200,13 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
         });
     }
     fields
+}
+
+/// Whether a number is negative for one of a program's components.
+fn is_signed(components: &[&Component], name: &str) -> bool {
+    let arguments = components.iter().flat_map(|one| &one.arguments);
+    let mut numbers = arguments.filter(|(other, _)| other == name);
+    numbers.any(|(_, value)| matches!(value, Argument::Number(number) if *number < 0))
 }
 
 #[cfg(test)]
@@ -241,6 +254,16 @@ mod tests {
         let sources = of(&described(&three())).unwrap();
         assert!(sources["client"].contains("pub report: Option<&'static ["));
         assert!(sources["client"].contains("pub server: ::userlib::given::Client,"));
+    }
+
+    #[test]
+    fn a_number_that_is_negative_somewhere_has_a_sign_everywhere() {
+        let text = three()
+            .replace("rate = 7", "rate = -7, says = \"no\"")
+            .replace("priority = 7\n", "priority = 7\narguments.rate = 7\n");
+        let sources = of(&described(&text)).unwrap();
+        assert!(sources["client"].contains("pub rate: isize,"));
+        assert!(sources["client"].contains("pub says: Option<&'static str>,"));
     }
 
     #[test]

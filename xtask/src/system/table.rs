@@ -8,8 +8,8 @@ use system_description::system::{
 };
 use system_description::{Duration, Size, Trigger};
 use system_table::{
-    Action, Endpoint, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_RECORDS, MOST_REGIONS, OnFault,
-    OnTimeout, Region, Supervisor, Table, Time, TimeSource,
+    Action, Endpoint, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_RECORDS, MOST_REGIONS, MOST_TEXT,
+    OnFault, OnTimeout, Region, Supervisor, Table, Time, TimeSource,
 };
 
 use crate::Result;
@@ -65,22 +65,19 @@ fn refuse(system: &System) -> Result<()> {
     }
     for one in &system.components {
         let name = &one.name;
-        let text = |(_, argument): &&(String, Argument)| matches!(argument, Argument::Text(_));
-        let negative = |(_, argument): &&(String, Argument)| matches!(argument, Argument::Number(number) if *number < 0);
-        if one.heap != Size::default() {
-            bail!("`{name}` has a heap of its own size; {own}");
-        }
+        let text = |(_, argument): &(String, Argument)| match argument {
+            Argument::Text(text) => text.len(),
+            _ => 0,
+        };
         if let Some(device) = one.devices.iter().find(|device| parts(device) > 1) {
             bail!(
                 "`{}` of `{name}` has registers or ports in several places; {own}",
                 device.name
             );
         }
-        if let Some((argument, _)) = one.arguments.iter().find(text) {
-            bail!("the argument `{argument}` of `{name}` is a text; {own}");
-        }
-        if let Some((argument, _)) = one.arguments.iter().find(negative) {
-            bail!("the argument `{argument}` of `{name}` is negative; {own}");
+        let texts: usize = one.arguments.iter().map(text).sum();
+        if texts > MOST_TEXT {
+            bail!("the texts of `{name}` have {texts} bytes; shorten them to {MOST_TEXT}");
         }
         if let Some(call) = one.calls.iter().find(|call| call.grant) {
             bail!("`{name}` may send capabilities to `{}`; {own}", call.name);
@@ -169,6 +166,7 @@ fn component(one: &Component) -> system_table::Component<'_> {
         name: &one.name,
         program: one.program.as_deref().unwrap_or_default(),
         stack_pages: u16::try_from(pages(one.stack)).unwrap_or(u16::MAX),
+        heap_pages: u16::try_from(pages(one.heap)).unwrap_or(u16::MAX),
         time,
         time_source,
         priority: one.priority.unwrap_or_default(),
@@ -239,13 +237,16 @@ fn gifts<'a>(system: &'a System, one: &'a Component) -> Vec<Gift<'a>> {
         write: map.rights == Rights::ReadWrite,
         execute: map.rights == Rights::ReadExecute,
     });
-    let arguments = one.arguments.iter().map(|(name, value)| Gift::Number {
-        name,
-        value: match value {
-            Argument::Flag(flag) => u64::from(*flag),
-            Argument::Number(number) => number.cast_unsigned(),
-            Argument::Text(_) => 0,
+    let arguments = one.arguments.iter().map(|(name, value)| match value {
+        Argument::Flag(flag) => Gift::Number {
+            name,
+            value: u64::from(*flag),
         },
+        Argument::Number(number) => Gift::Number {
+            name,
+            value: number.cast_unsigned(),
+        },
+        Argument::Text(value) => Gift::Text { name, value },
     });
     let watches = one.watches.iter().map(|&id| Gift::Watch {
         name: &system[id].name,
@@ -393,6 +394,22 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn texts_are_short() {
+        let long = format!("loud = \"{}\"", "x".repeat(256));
+        let text = SYSTEM.replace("loud = true", &long);
+        assert_eq!(
+            of(&described(&text)).unwrap_err().to_string(),
+            "the texts of `client` have 256 bytes; shorten them to 255"
+        );
+        let bytes = of(&described(&text.replace("xx", "x"))).unwrap();
+        let (client, gifts) = Table::parse(&bytes).unwrap().component(1).unwrap();
+        assert_eq!(client.heap_pages, 0);
+        let is_text =
+            |gift: Gift| matches!(gift, Gift::Text { name: "loud", value } if value.len() == 128);
+        assert!(gifts.iter().any(is_text));
+    }
+
+    #[test]
     fn devices_are_in_one_place() {
         let mut system = described(SYSTEM);
         system.components[1].devices[0].resources.ports = vec![[1, 2]];
@@ -405,10 +422,7 @@ pub(super) mod tests {
     #[test]
     fn what_the_initialiser_cannot_do_is_refused_by_name() {
         for (more, complaint) in [
-            (
-                "heap = \"64 KiB\"",
-                "`client` has a heap of its own size; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
-            ),
+            ("heap = \"3 MiB\"", "a heap is larger than 2 MiB"),
             (
                 "on-timeout = { extend = \"1 ms\" }",
                 "the time of `client` is extended; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
@@ -416,10 +430,6 @@ pub(super) mod tests {
             (
                 "arguments.server = 1",
                 "a component gets two things under the same name",
-            ),
-            (
-                "arguments.below = -1",
-                "the argument `below` of `client` is negative; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
             ),
         ] {
             let text = SYSTEM

@@ -217,6 +217,7 @@ fn a_build_needs_only_the_outline() {
         programs = ["z", "a"]
         platforms = ["large"]
         test.fails-after = ["bang"]
+        test.prints = ["hello"]
         component.x.program = "m"
         platform.large.component.x.program = "n"
     "#;
@@ -228,6 +229,7 @@ fn a_build_needs_only_the_outline() {
             programs: names(&["a", "m", "n", "z"]),
             platforms: Some(names(&["large"])),
             fails_after: names(&["bang"]),
+            prints: names(&["hello"]),
         })
     );
     let wrong = outline(Source {

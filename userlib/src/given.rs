@@ -71,6 +71,7 @@ pub use devices::Ports;
 pub use devices::{Interrupt, Registers};
 
 use crate::cap::{Endpoint, Notification, Reply};
+use crate::server::CallError;
 use crate::{Message, Received, Startup, server};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -88,6 +89,15 @@ impl Client {
     #[inline(always)]
     pub fn call(self, message: Message) -> Message {
         self.0.call(message)
+    }
+
+    /// As [`call`](Self::call), for servers that may fail.
+    ///
+    /// # Errors
+    /// If the server has failed or stopped, or the kernel refuses the call.
+    #[inline(always)]
+    pub fn try_call(self, message: Message) -> core::result::Result<Message, CallError> {
+        server::reply(self.call(message))
     }
 
     /// Sends, and waits until the message has been received.

@@ -1,11 +1,14 @@
 //! The objects that connect components, and those that outlive a restart.
 
 use crate::{During, Problem};
-use system_table::{MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, MOST_SHARED_PAGES, Table, Time};
+use system_table::{
+    Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, MOST_SHARED_PAGES, Table, Time,
+};
 use userlib::abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
 use userlib::cap::{Endpoint, Frame, Notification, Reply, SchedContext, SchedParameters};
 use userlib::environment::SharedPage;
-use userlib::{BootInfo, CPtr, Capability, Environment, Microseconds, boot};
+use userlib::server::STOPPED;
+use userlib::{BootInfo, CPtr, Capability, Environment, Microseconds, Rights, boot};
 
 /// All of them, by their indices in the table.
 pub struct Objects {
@@ -78,6 +81,29 @@ impl Objects {
             objects.own[index] = own;
         }
         Ok(objects)
+    }
+
+    /// Refuses all calls at an endpoint: those of callers that wait, and later ones.
+    pub fn refuse(&self, environment: &mut Environment, table: &Table, id: u16) -> userlib::Result {
+        let endpoint = self.endpoints[usize::from(id)];
+        let slot = environment.allocator.slot(endpoint);
+        slot.set_endpoint_threshold(STOPPED, 0)?;
+        for gift in table.components().flat_map(|(_, gifts)| gifts.iter()) {
+            if let Gift::Call {
+                endpoint: called,
+                badge,
+                ..
+            } = gift
+                && called == id
+            {
+                // Callers that wait begin again.
+                let allocator = &mut environment.allocator;
+                let badged = allocator.mint(endpoint, Rights::ALL, badge as usize)?;
+                allocator.slot(badged).cancel_badged_sends()?;
+                allocator.delete(badged)?;
+            }
+        }
+        Ok(())
     }
 
     /// The frames of a region.

@@ -187,10 +187,10 @@ fn give(
             } else {
                 Rights::READ
             };
-            let attributes = if execute {
-                Attributes::NORMAL
-            } else {
-                Attributes::NO_EXECUTE
+            let attributes = match execute {
+                _ if !objects.is_cacheable(region) => Attributes::DEVICE,
+                true => Attributes::NORMAL,
+                false => Attributes::NO_EXECUTE,
             };
             let frames = objects.region(region);
             process.map_all(environment, name, frames, rights, attributes)?;

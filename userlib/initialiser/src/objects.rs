@@ -26,6 +26,8 @@ pub struct Objects {
     frames: [Frame; MOST_SHARED_PAGES],
     /// The first frame of each region, and of the one after the last.
     regions: [u16; MOST_REGIONS + 1],
+    /// Whether the processor's caches hold a region.
+    cacheable: [bool; MOST_REGIONS],
 }
 
 /// A component's objects that a restart does not change.
@@ -59,6 +61,7 @@ impl Objects {
             times: environment.create_shared_page().during(WHAT)?,
             frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
             regions: [0; MOST_REGIONS + 1],
+            cacheable: [true; MOST_REGIONS],
         };
         for (place, one) in objects.endpoints.iter_mut().zip(table.endpoints()) {
             *place = endpoint(environment, &one).during(WHAT)?;
@@ -70,6 +73,7 @@ impl Objects {
                 next += 1;
             }
             objects.regions[index + 1] = next as u16;
+            objects.cacheable[index] = region.cacheable;
         }
         for (index, (component, _)) in table.components().enumerate() {
             let own = Own {
@@ -104,6 +108,11 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    /// Whether the processor's caches hold a region.
+    pub fn is_cacheable(&self, index: u16) -> bool {
+        self.cacheable[usize::from(index)]
     }
 
     /// The frames of a region.

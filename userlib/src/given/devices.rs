@@ -4,7 +4,7 @@ use super::Bit;
 use crate::cap::{CPtr, Capability, IrqHandler, Notification};
 use crate::{Startup, startup::RecordKind};
 
-/// The registers of a device.
+/// The registers of a device, or memory that the caches do not hold.
 #[derive(Debug)]
 pub struct Registers {
     address: usize,

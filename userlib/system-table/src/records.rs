@@ -49,6 +49,8 @@ record! {
     Region {
         /// Its size in pages.
         pages: u32,
+        /// Whether the processor's caches hold it.
+        cacheable: bool,
     }
 }
 

@@ -14,6 +14,11 @@ const TIME: Time = Time {
     idling: false,
 };
 
+const REGION: Region = Region {
+    pages: 2,
+    cacheable: false,
+};
+
 const SUPERVISOR: Supervisor = Supervisor {
     time: TIME,
     priority: 255,
@@ -101,13 +106,7 @@ const INTERRUPT: Gift = Gift::Interrupt {
 fn good() -> Vec<u8> {
     let mut bytes = Vec::new();
     let components = [(component("server"), &GIFTS[..]), (component("other"), &[])];
-    write(
-        &mut bytes,
-        &SUPERVISOR,
-        &[ENDPOINT],
-        &[Region { pages: 2 }],
-        &components,
-    );
+    write(&mut bytes, &SUPERVISOR, &[ENDPOINT], &[REGION], &components);
     bytes
 }
 
@@ -117,7 +116,7 @@ fn a_table_is_read_as_it_was_written() {
     let table = Table::parse(&bytes).unwrap();
     assert_eq!(table.supervisor(), SUPERVISOR);
     assert_eq!(table.endpoints().collect::<Vec<_>>(), [ENDPOINT]);
-    assert_eq!(table.regions().collect::<Vec<_>>(), [Region { pages: 2 }]);
+    assert_eq!(table.regions().collect::<Vec<_>>(), [REGION]);
     let (server, gifts) = table.component(0).unwrap();
     assert_eq!(server, component("server"));
     assert_eq!(gifts.iter().collect::<Vec<_>>(), GIFTS);

@@ -141,6 +141,11 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
     for map in &one.maps {
         let region = &system[map.region].name;
         fields.push(match map.rights {
+            Rights::ReadWrite if !system[map.region].cacheable => field(
+                &map.name,
+                "::userlib::given::Registers",
+                format!("The memory `{region}`, which it reads and writes without caches"),
+            ),
             Rights::ReadWrite => Field {
                 name: map.name.clone(),
                 kind: "&'static [::core::sync::atomic::AtomicUsize]",
@@ -247,6 +252,16 @@ mod tests {
         assert_eq!(sources["client"], example, "{}", sources["client"]);
         assert!(sources["server"].contains("pub requests: ::userlib::given::Server,"));
         assert!(!sources["server"].contains("report"));
+    }
+
+    #[test]
+    fn memory_without_caches_is_accessed_as_registers() {
+        let text = TWO.replace(
+            "report.size = \"4 KiB\"",
+            "report = { size = \"4 KiB\", cacheable = false }",
+        );
+        let sources = of(&described(&text)).unwrap();
+        assert!(sources["client"].contains("pub report: ::userlib::given::Registers,"));
     }
 
     #[test]

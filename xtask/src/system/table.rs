@@ -34,6 +34,7 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
         .iter()
         .map(|one| Region {
             pages: pages(one.size),
+            cacheable: one.cacheable,
         })
         .collect();
     let gifts: Vec<_> = system
@@ -59,9 +60,6 @@ fn refuse(system: &System) -> Result<()> {
         "the generic initialiser cannot do this yet; write a root task, and name it as `root`";
     if !system.schedule.is_empty() {
         bail!("there is a schedule of domains; {own}");
-    }
-    if let Some(region) = system.regions.iter().find(|one| !one.cacheable) {
-        bail!("the memory `{}` must not be cached; {own}", region.name);
     }
     for one in &system.components {
         let name = &one.name;
@@ -389,7 +387,11 @@ pub(super) mod tests {
             time: client.time,
         };
         assert_eq!(gifts.iter().nth(1), Some(watched));
-        assert_eq!(table.regions().next(), Some(Region { pages: 2 }));
+        let region = Region {
+            pages: 2,
+            cacheable: true,
+        };
+        assert_eq!(table.regions().next(), Some(region));
         assert_eq!(table.endpoints().next().unwrap().threshold, 250);
     }
 

@@ -74,10 +74,10 @@ impl Member {
         let mut free = interrupts.iter_mut();
         for gift in gifts.iter() {
             let handler = give(environment, objects, index, &mut process, gift)?;
-            if let Some((place, handler)) =
-                handler.and_then(|handler| free.next().zip(Some(handler)))
+            if handler.is_some()
+                && let Some(place) = free.next()
             {
-                *place = Some(handler);
+                *place = handler;
             }
         }
         handlers(environment, objects, &mut process, index, component)?;

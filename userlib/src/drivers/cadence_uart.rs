@@ -25,7 +25,7 @@ register_structs! {
         (0x08 => enable: WriteOnly<u32, Status::Register>),
         (0x0c => disable: WriteOnly<u32, Status::Register>),
         (0x10 => _reserved1),
-        /// Writing one clears.
+        // Writing one clears.
         (0x14 => interrupts: ReadWrite<u32, Status::Register>),
         (0x18 => _reserved2),
         (0x2c => status: ReadOnly<u32, Status::Register>),

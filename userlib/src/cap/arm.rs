@@ -197,7 +197,7 @@ impl VSpace {
 impl IrqControl {
     /// Issues the handler of a line into `destination`.
     pub fn issue(self, line: Line, destination: Slot) -> Result {
-        // Not all controllers have trigger modes. Those of others are as for levels at first.
+        // Not every controller has trigger modes; the others begin with levels.
         if line.edge {
             self.get_with_trigger(line.number, true, destination)
         } else {

@@ -1,5 +1,6 @@
 //! The second serial port of i.MX boards (i.MX 6Dual/6Quad reference manual, chapter 64; MCIMX31
-//! reference manual, chapter "Universal Asynchronous Receiver/Transmitters (UART)"). The first one is the kernel's console.
+//! reference manual, chapter "Universal Asynchronous Receiver/Transmitters (UART)"). The first one is the
+//! kernel's console.
 
 use crate::given;
 use tock_registers::interfaces::{Readable, Writeable};

@@ -38,10 +38,16 @@ impl ProgramHeap {
 /// Makes memory the heap. Until then, nothing can be allocated.
 ///
 /// # Safety
-/// It is mapped permanently, without another use, and this is called once.
+/// It is mapped permanently, without another use.
+///
+/// # Panics
+/// If there is a heap already.
 pub(crate) unsafe fn set_heap(address: usize, bytes: usize) {
-    // SAFETY: by contract.
-    HEAP.with(|heap| unsafe { heap.init(address as *mut u8, bytes) });
+    HEAP.with(|heap| {
+        assert!(heap.size() == 0, "there is a heap already");
+        // SAFETY: by contract.
+        unsafe { heap.init(address as *mut u8, bytes) };
+    });
 }
 
 // SAFETY: allocation and deallocation are those of `Heap`.

@@ -144,6 +144,21 @@ impl Environment {
         Ok(address)
     }
 
+    /// Makes `pages` pages of new memory the heap of this program, which must have none yet.
+    ///
+    /// # Errors
+    /// If memory or slots are missing.
+    ///
+    /// # Panics
+    /// If there is one already.
+    #[cfg(feature = "heap")]
+    pub fn create_heap(&mut self, pages: usize) -> Result {
+        let address = self.map_new(pages)?;
+        // SAFETY: the memory is new, and stays mapped.
+        unsafe { crate::runtime::heap::set_heap(address, pages * PAGE) };
+        Ok(())
+    }
+
     /// Creates a zeroed page that can be shared.
     pub fn create_shared_page(&mut self) -> Result<SharedPage> {
         let frame = self.allocator.create::<Frame>()?;

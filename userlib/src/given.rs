@@ -37,6 +37,23 @@
 //! # fn main() {}
 //! ```
 //!
+//! It can make something of the interrupts and registers of a device, but not of another one's:
+//!
+//! ```
+//! include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/given/example.rs"));
+//! fn main_of_client(given: Given) {
+//!     const STATUS: usize = 0x18;
+//!     loop {
+//!         given.serial_interrupt.wait();
+//!         if given.serial.read32(STATUS) & 1 != 0 {
+//!             given.serial.write32(STATUS, 1);
+//!         }
+//!         given.serial_interrupt.acknowledge();
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
 //! And it cannot write memory that it may only read:
 //!
 //! ```compile_fail,E0599
@@ -47,7 +64,14 @@
 //! # fn main() {}
 //! ```
 
+mod devices;
+
+#[cfg(target_arch = "x86_64")]
+pub use devices::Ports;
+pub use devices::{Interrupt, Registers};
+
 use crate::cap::{Endpoint, Notification, Reply};
+use crate::server::CallError;
 use crate::{Message, Received, Startup, server};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -65,6 +89,15 @@ impl Client {
     #[inline(always)]
     pub fn call(self, message: Message) -> Message {
         self.0.call(message)
+    }
+
+    /// As [`call`](Self::call), for servers that may fail.
+    ///
+    /// # Errors
+    /// If the server has failed or stopped, or the kernel refuses the call.
+    #[inline(always)]
+    pub fn try_call(self, message: Message) -> core::result::Result<Message, CallError> {
+        server::reply(self.call(message))
     }
 
     /// Sends, and waits until the message has been received.
@@ -137,7 +170,7 @@ impl Signal {
     }
 }
 
-/// The right to wait for signals.
+/// The right to wait for signals and interrupts.
 #[derive(Clone, Copy, Debug)]
 pub struct Signals(Notification);
 

@@ -13,6 +13,8 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Length of a name in bytes.
 pub const NAME_LENGTH: usize = 32;
+/// Bytes of all texts on a startup page.
+pub const TEXTS: usize = 256;
 /// Records on a startup page.
 pub const RECORDS: usize = 64;
 
@@ -36,11 +38,20 @@ pub enum RecordKind {
     Watched,
     /// Budget and period of that context, in microseconds.
     Time,
+    /// I/O ports: address of the capability, and the first port.
+    Ports,
+    /// An interrupt: address of its handler, and the bit of the component's notification.
+    Interrupt,
+    /// A text: its place among the texts, and its length.
+    Text,
 }
 
 /// The name of the memory in which the supervisor adds up, in a word for each component, the time that timeout
 /// faults have reported, in microseconds. The kernel does not report it again.
 pub const TIMES: &str = "times";
+
+/// The name of the memory in which the component has its heap.
+pub const HEAP: &str = "heap";
 
 /// Another component's time.
 #[derive(Clone, Debug)]
@@ -85,6 +96,7 @@ pub struct Startup {
     cnode_size_bits: usize,
     empty: SlotRegion,
     records: [Record; RECORDS],
+    texts: [u8; TEXTS],
 }
 
 const _: () = assert!(size_of::<Startup>() <= 4096);
@@ -109,6 +121,7 @@ impl Startup {
                 value: 0,
                 size: 0,
             }; RECORDS],
+            texts: [0; TEXTS],
         }
     }
 
@@ -155,6 +168,18 @@ impl Startup {
             size,
         };
         true
+    }
+
+    /// Adds a text; returns false if the page is full.
+    pub(crate) fn add_text(&mut self, name: &str, text: &str) -> bool {
+        let is_text = |record: &&Record| record.kind == RecordKind::Text as usize;
+        let texts = self.records.iter().filter(is_text);
+        let start = texts.map(|record| record.size).sum();
+        let Some(place) = self.texts.get_mut(start..start + text.len()) else {
+            return false;
+        };
+        place.copy_from_slice(text.as_bytes());
+        self.add(name, RecordKind::Text, start, text.len())
     }
 
     /// Sets which slots are free.
@@ -204,9 +229,20 @@ impl Startup {
         }
     }
 
+    /// The text of this name, if the parent gave it.
+    pub fn find_text(&self, name: &str) -> Option<&str> {
+        let (start, length) = self.find_pair(name, RecordKind::Text)?;
+        core::str::from_utf8(self.texts.get(start..)?.get(..length)?).ok()
+    }
+
     /// Address and size of the memory of this name, if the parent gave it.
     pub fn find_memory(&self, name: &str) -> Option<(usize, usize)> {
-        let record = self.find(name, RecordKind::Memory)?;
+        self.find_pair(name, RecordKind::Memory)
+    }
+
+    /// Both values of the record of this name and kind.
+    pub(crate) fn find_pair(&self, name: &str, kind: RecordKind) -> Option<(usize, usize)> {
+        let record = self.find(name, kind)?;
         Some((record.value, record.size))
     }
 
@@ -280,6 +316,19 @@ impl Debug for Startup {
 mod tests {
     use super::*;
     use crate::cap::Endpoint;
+
+    #[test]
+    fn texts_are_kept_until_the_page_is_full() {
+        let mut startup = Startup::new(0, 0..0, 8, SlotRegion::default());
+        assert!(startup.add_text("first", "one"));
+        assert!(startup.add_text("empty", ""));
+        assert!(startup.add_text("second", "zw\u{f6}"));
+        assert!(!startup.add_text("long", &"x".repeat(TEXTS - 6)));
+        assert_eq!(startup.find_text("first"), Some("one"));
+        assert_eq!(startup.find_text("empty"), Some(""));
+        assert_eq!(startup.find_text("second"), Some("zw\u{f6}"));
+        assert_eq!(startup.find_text("long"), None);
+    }
 
     #[test]
     fn records_are_found_by_name_and_kind() {

@@ -145,9 +145,8 @@ pub(crate) struct Bochs {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Serial {
     Console,
-    Log,
     /// The log, if there is one; otherwise the console of users' own drivers.
-    LogOrConsole,
+    Log,
 }
 
 /// The kernel's use of semihosting.

@@ -38,7 +38,9 @@ pub(crate) struct System {
     /// The platforms on which it runs, if not all.
     platforms: Option<Vec<String>>,
     /// For a run that must end with failure: the output that it prints before.
-    pub(crate) dies: Vec<String>,
+    dies: Vec<String>,
+    /// The output that a run must print.
+    prints: Vec<String>,
 }
 
 /// What is made of a description for the generic initialiser and the components.
@@ -181,6 +183,7 @@ impl System {
             components: outline.programs,
             platforms: outline.platforms,
             dies: outline.fails_after,
+            prints: outline.prints,
         })
     }
 
@@ -197,14 +200,17 @@ impl System {
             .is_none_or(|platforms| platforms.iter().any(|name| name == platform))
     }
 
-    /// The complaint about a run that printed `output` and then ended with failure; none if this is the
-    /// expected end.
-    pub(crate) fn complaint_about_death(&self, output: &str) -> Option<String> {
-        if self.dies.is_empty() {
-            return Some("the guest reported failure".to_string());
+    /// The complaint about a run that printed `output` and then ended with success or failure; none if this is
+    /// the expected end.
+    pub(crate) fn complaint(&self, succeeded: bool, output: &str) -> Option<String> {
+        match (succeeded, self.dies.is_empty()) {
+            (true, false) => return Some("it did not end with failure".to_string()),
+            (false, true) => return Some("the guest reported failure".to_string()),
+            _ => {}
         }
-        let missing = self.dies.iter().find(|words| !output.contains(*words))?;
-        Some(format!("it did not print `{missing}`"))
+        let mut words = self.dies.iter().chain(&self.prints);
+        let missing = words.find(|words| !output.contains(*words))?;
+        Some(format!("it did not print `{}`", missing.trim_end()))
     }
 
     /// Refuses a platform that the system does not support.
@@ -253,12 +259,23 @@ mod tests {
         let (_folder, workspace) =
             repository("root = 'demo'\ntest.fails-after = ['first', 'last words']");
         let system = System::load(&workspace, "demo").unwrap();
-        assert_eq!(system.complaint_about_death("first, last words"), None);
-        let complaint = system.complaint_about_death("last words").unwrap();
+        assert_eq!(system.complaint(false, "first, last words"), None);
+        let complaint = system.complaint(false, "last words").unwrap();
         assert_eq!(complaint, "it did not print `first`");
+        assert!(system.complaint(true, "first, last words").is_some());
         let (_folder, workspace) = repository("root = 'demo'");
         let system = System::load(&workspace, "demo").unwrap();
-        assert!(system.complaint_about_death("first, last words").is_some());
+        assert!(system.complaint(false, "first, last words").is_some());
+        assert_eq!(system.complaint(true, ""), None);
+    }
+
+    #[test]
+    fn a_system_may_have_to_print_something() {
+        let (_folder, workspace) = repository("root = 'demo'\ntest.prints = ['hello']");
+        let system = System::load(&workspace, "demo").unwrap();
+        assert_eq!(system.complaint(true, "hello"), None);
+        let complaint = system.complaint(true, "good bye").unwrap();
+        assert_eq!(complaint, "it did not print `hello`");
     }
 
     #[test]

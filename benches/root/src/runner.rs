@@ -18,6 +18,7 @@ const SIZE: ProcessSize = ProcessSize {
     slots: 1024,
     cnode_bits: 13,
     stack_pages: 16,
+    heap_pages: 0,
 };
 /// Memory for the objects that a benchmark creates.
 const UNTYPED_BITS: usize = 24;

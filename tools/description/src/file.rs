@@ -388,4 +388,6 @@ pub enum Argument {
 pub struct Test {
     /// The run must end with failure, after it has printed each of these texts.
     pub fails_after: Vec<String>,
+    /// The run must print each of these texts.
+    pub prints: Vec<String>,
 }

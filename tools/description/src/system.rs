@@ -335,7 +335,7 @@ pub struct DeviceUse {
 /// An interrupt for which a component waits.
 #[derive(Clone, Debug)]
 pub struct InterruptUse {
-    /// The name that the component uses.
+    /// The name that the component uses; that of a device `NAME` which it drives is `NAME-interrupt`.
     pub name: String,
     /// The platform's name of the device.
     pub device: String,

@@ -94,6 +94,7 @@ fn names_are_resolved() {
         (&*sensors.devices[0].name, &*sensors.devices[0].device),
         ("bus", "serial")
     );
+    assert_eq!(sensors.interrupts[0].name, "bus-interrupt");
     assert_eq!(sensors.interrupts[0].interrupt.line, 5);
 }
 
@@ -216,6 +217,7 @@ fn a_build_needs_only_the_outline() {
         programs = ["z", "a"]
         platforms = ["large"]
         test.fails-after = ["bang"]
+        test.prints = ["hello"]
         component.x.program = "m"
         platform.large.component.x.program = "n"
     "#;
@@ -227,6 +229,7 @@ fn a_build_needs_only_the_outline() {
             programs: names(&["a", "m", "n", "z"]),
             platforms: Some(names(&["large"])),
             fails_after: names(&["bang"]),
+            prints: names(&["hello"]),
         })
     );
     let wrong = outline(Source {

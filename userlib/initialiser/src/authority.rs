@@ -13,6 +13,8 @@ pub fn reduce(boot: &BootInfo, environment: &mut Environment, table: &Table) -> 
     control.configure(boot::SCHED_CONTEXT, &parameters)?;
     boot::TCB.set_priority(boot::TCB, supervisor.priority)?;
 
+    // This is what was split off for devices, too.
+    environment.allocator.give_up()?;
     let delete = |slot: CPtr| environment.allocator.slot(slot).delete();
     for slot in boot.untyped.start..boot.untyped.end {
         delete(CPtr(slot))?;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod authority;
+mod devices;
 mod member;
 mod objects;
 mod supervisor;

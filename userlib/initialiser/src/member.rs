@@ -1,8 +1,9 @@
 //! A component: its process, and what it gets.
 
+use crate::devices;
 use crate::objects::{Objects, badge, parameters};
-use system_table::{Component, Gift, Gifts, OnFault, OnTimeout, TimeSource};
-use userlib::cap::Attributes;
+use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource};
+use userlib::cap::{Attributes, IrqHandler, Line};
 use userlib::loader::Program;
 use userlib::process::{Complete, ProcessSize};
 use userlib::server::Passive;
@@ -25,6 +26,8 @@ pub struct Member {
     pub size: ProcessSize,
     /// If it is passive, how it gets its first time.
     passive: Option<Passive>,
+    /// The handlers of its interrupts.
+    interrupts: [Option<IrqHandler>; MOST_INTERRUPTS],
 }
 
 impl Member {
@@ -41,12 +44,14 @@ impl Member {
         let own = objects.own[index];
         let mapped = |gift: Gift| match gift {
             Gift::Memory { region, .. } => objects.region(region).len(),
+            Gift::Registers { pages, .. } => pages.into(),
             _ => 0,
         };
         let mapped: usize = gifts.iter().map(mapped).sum();
         let size = ProcessSize::of(
             &Program::parse(program)?,
             component.stack_pages.into(),
+            component.heap_pages.into(),
             mapped + CLOCK + REPORTED,
         )?;
         let mut process = Process::with_size(environment, program, size)?;
@@ -56,7 +61,8 @@ impl Member {
         if is_server {
             process.give(environment, "reply", own.reply, Rights::ALL)?;
         }
-        let waits = gifts.iter().any(|gift| matches!(gift, Gift::Wait { .. }));
+        let is_signal = |gift| matches!(gift, Gift::Wait { .. } | Gift::Interrupt { .. });
+        let waits = gifts.iter().any(is_signal);
         if waits {
             process.give(environment, "notification", own.notification, Rights::READ)?;
         }
@@ -64,8 +70,15 @@ impl Member {
         if watches {
             process.share(environment, TIMES, &objects.times, Rights::READ)?;
         }
+        let mut interrupts = [None; MOST_INTERRUPTS];
+        let mut free = interrupts.iter_mut();
         for gift in gifts.iter() {
-            give(environment, objects, &mut process, gift)?;
+            let handler = give(environment, objects, index, &mut process, gift)?;
+            if handler.is_some()
+                && let Some(place) = free.next()
+            {
+                *place = handler;
+            }
         }
         handlers(environment, objects, &mut process, index, component)?;
         process.set_priorities(
@@ -97,6 +110,7 @@ impl Member {
             program,
             size,
             passive,
+            interrupts,
         })
     }
 
@@ -108,11 +122,15 @@ impl Member {
         self.process.start()
     }
 
-    /// Starts it again, with fresh memory and its old capabilities.
+    /// Starts it again, with fresh memory and its old capabilities. Its interrupts come, although it may not have
+    /// acknowledged the last ones.
     pub fn restart(&self, environment: &mut Environment) -> Result {
         self.process.tcb.suspend()?;
         self.process
             .reset(environment, &Program::parse(self.program)?)?;
+        for handler in self.interrupts.iter().flatten() {
+            handler.ack()?;
+        }
         self.start()
     }
 
@@ -127,13 +145,14 @@ impl Member {
     }
 }
 
-/// Gives one thing.
+/// Gives one thing to the component at `index`. Returns the handler if it is an interrupt.
 fn give(
     environment: &mut Environment,
     objects: &Objects,
+    index: usize,
     process: &mut Process,
     gift: Gift,
-) -> Result {
+) -> Result<Option<IrqHandler>> {
     let endpoint = |id: u16| objects.endpoints[usize::from(id)];
     match gift {
         Gift::Serve { name, endpoint: id } => {
@@ -168,15 +187,16 @@ fn give(
             } else {
                 Rights::READ
             };
-            let attributes = if execute {
-                Attributes::NORMAL
-            } else {
-                Attributes::NO_EXECUTE
+            let attributes = match execute {
+                _ if !objects.is_cacheable(region) => Attributes::DEVICE,
+                true => Attributes::NORMAL,
+                false => Attributes::NO_EXECUTE,
             };
             let frames = objects.region(region);
             process.map_all(environment, name, frames, rights, attributes)?;
         }
         Gift::Number { name, value } => process.give_number(environment, name, value as usize)?,
+        Gift::Text { name, value } => process.give_text(environment, name, value)?,
         Gift::Watch {
             name,
             component,
@@ -191,8 +211,32 @@ fn give(
                 &parameters(time),
             )?;
         }
+        Gift::Registers {
+            name,
+            address,
+            pages,
+        } => devices::give_registers(environment, process, name, address, pages)?,
+        Gift::Ports { name, first, last } => {
+            devices::give_ports(environment, process, name, first, last)?;
+        }
+        Gift::Interrupt {
+            name,
+            line,
+            pin,
+            edge,
+            bit,
+        } => {
+            let line = Line {
+                number: line as usize,
+                pin: pin as usize,
+                edge,
+            };
+            let notification = objects.own[index].notification;
+            return devices::give_interrupt(environment, process, name, line, notification, bit)
+                .map(Some);
+        }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Sets the handlers of its faults and timeouts.

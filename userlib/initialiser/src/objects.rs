@@ -1,11 +1,14 @@
 //! The objects that connect components, and those that outlive a restart.
 
 use crate::{During, Problem};
-use system_table::{MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, MOST_SHARED_PAGES, Table, Time};
+use system_table::{
+    Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, MOST_SHARED_PAGES, Table, Time,
+};
 use userlib::abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
 use userlib::cap::{Endpoint, Frame, Notification, Reply, SchedContext, SchedParameters};
 use userlib::environment::SharedPage;
-use userlib::{BootInfo, CPtr, Capability, Environment, Microseconds, boot};
+use userlib::server::STOPPED;
+use userlib::{BootInfo, CPtr, Capability, Environment, Microseconds, Rights, boot};
 
 /// All of them, by their indices in the table.
 pub struct Objects {
@@ -23,6 +26,8 @@ pub struct Objects {
     frames: [Frame; MOST_SHARED_PAGES],
     /// The first frame of each region, and of the one after the last.
     regions: [u16; MOST_REGIONS + 1],
+    /// Whether the processor's caches hold a region.
+    cacheable: [bool; MOST_REGIONS],
 }
 
 /// A component's objects that a restart does not change.
@@ -56,6 +61,7 @@ impl Objects {
             times: environment.create_shared_page().during(WHAT)?,
             frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
             regions: [0; MOST_REGIONS + 1],
+            cacheable: [true; MOST_REGIONS],
         };
         for (place, one) in objects.endpoints.iter_mut().zip(table.endpoints()) {
             *place = endpoint(environment, &one).during(WHAT)?;
@@ -67,6 +73,7 @@ impl Objects {
                 next += 1;
             }
             objects.regions[index + 1] = next as u16;
+            objects.cacheable[index] = region.cacheable;
         }
         for (index, (component, _)) in table.components().enumerate() {
             let own = Own {
@@ -78,6 +85,34 @@ impl Objects {
             objects.own[index] = own;
         }
         Ok(objects)
+    }
+
+    /// Refuses all calls at an endpoint: those of callers that wait, and later ones.
+    pub fn refuse(&self, environment: &mut Environment, table: &Table, id: u16) -> userlib::Result {
+        let endpoint = self.endpoints[usize::from(id)];
+        let slot = environment.allocator.slot(endpoint);
+        slot.set_endpoint_threshold(STOPPED, 0)?;
+        for gift in table.components().flat_map(|(_, gifts)| gifts.iter()) {
+            if let Gift::Call {
+                endpoint: called,
+                badge,
+                ..
+            } = gift
+                && called == id
+            {
+                // Callers that wait begin again.
+                let allocator = &mut environment.allocator;
+                let badged = allocator.mint(endpoint, Rights::ALL, badge as usize)?;
+                allocator.slot(badged).cancel_badged_sends()?;
+                allocator.delete(badged)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the processor's caches hold a region.
+    pub fn is_cacheable(&self, index: u16) -> bool {
+        self.cacheable[usize::from(index)]
     }
 
     /// The frames of a region.

@@ -4,7 +4,7 @@ use crate::member::Member;
 use crate::objects::{Objects, badge};
 use core::fmt::Display;
 use core::sync::atomic::Ordering::Relaxed;
-use system_table::{Action, Component, MOST_COMPONENTS, OnFault, OnTimeout, Table};
+use system_table::{Action, Component, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Table};
 use userlib::server::ABORTED;
 use userlib::time::Clock;
 use userlib::{Environment, Fault, Message, Microseconds, Outcome, PostMortem, println};
@@ -80,7 +80,7 @@ impl Supervisor {
                     return code;
                 }
                 println!("supervisor: `{}` has ended with {code}", component.name);
-                self.stop(index);
+                self.stop(environment, index);
                 continue;
             }
             let action = match component.on_fault {
@@ -175,16 +175,23 @@ impl Supervisor {
             Action::Restart => println!("supervisor: `{name}` fails too often"),
             Action::Stop => {}
         }
-        self.stop(index);
+        self.stop(environment, index);
         println!("supervisor: `{name}` {why}; it stops");
     }
 
-    /// Stops a component. Its caller gets an error.
-    fn stop(&self, index: usize) {
+    /// Stops a component for good. Its callers get an error, now and later.
+    fn stop(&self, environment: &mut Environment, index: usize) {
         self.answer_caller(index);
         if let Some(member) = &self.members[index] {
             // A thread can always be suspended.
             let _ = member.stop();
+        }
+        let gifts = self.table.component(index).map(|(_, gifts)| gifts);
+        for gift in gifts.into_iter().flat_map(|gifts| gifts.iter()) {
+            if let Gift::Serve { endpoint, .. } = gift {
+                // This cannot fail: the endpoint stays, and a slot is free, as for restarts.
+                let _ = self.objects.refuse(environment, &self.table, endpoint);
+            }
         }
     }
 

@@ -157,6 +157,7 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
             if bits == page.bits() {
                 let slot = self.allocate_slot()?;
                 self.retype(untyped, page.object_type(), 0, slot)?;
+                self.forget(untyped)?;
                 return Ok(Frame(CPtr(slot.index)));
             }
             for half in 0..2 {
@@ -166,7 +167,24 @@ impl<const REGIONS: usize> Allocator<REGIONS> {
                 self.pool
                     .add_device(Untyped(CPtr(slot.index)), address, bits - 1);
             }
+            self.forget(untyped)?;
         }
+    }
+
+    /// Deletes the capability to memory of which nothing is left, if this allocator has split it off.
+    fn forget(&mut self, untyped: Untyped) -> Result {
+        match self.slots.contains(untyped.0.0) {
+            true => self.delete(untyped),
+            false => Ok(()),
+        }
+    }
+
+    /// Deletes the capabilities to all memory that is left: nothing more can be created.
+    pub fn give_up(&mut self) -> Result {
+        while let Some(untyped) = self.pool.take_any() {
+            self.slot(untyped).delete()?;
+        }
+        Ok(())
     }
 
     /// Copies a capability into a free slot.

@@ -96,6 +96,11 @@ impl<const CAPACITY: usize> Pool<CAPACITY> {
         place.take()
     }
 
+    /// Removes any region; returns its untyped.
+    pub fn take_any(&mut self) -> Option<Untyped> {
+        self.remove(|_| true).map(|region| region.untyped)
+    }
+
     /// The region in which an object of 2^`bits` bytes wastes the least: first the least for alignment, then
     /// the smallest remainder.
     pub fn choose(&self, bits: usize) -> Option<Choice> {
@@ -204,5 +209,16 @@ mod tests {
             Some((Untyped(CPtr(4)), 20))
         );
         assert_eq!(pool.take_device(0x1f_f000, 12), None);
+    }
+
+    #[test]
+    fn all_memory_can_be_given_up() {
+        let mut pool = Pool::<2>::new();
+        pool.add(Untyped(CPtr(1)), 20);
+        pool.add_device(Untyped(CPtr(2)), 0x10_0000, 20);
+        assert_eq!(pool.take_any(), Some(Untyped(CPtr(1))));
+        assert_eq!(pool.take_any(), Some(Untyped(CPtr(2))));
+        assert_eq!(pool.take_any(), None);
+        assert_eq!(pool.choose(12), None);
     }
 }

@@ -55,9 +55,14 @@ impl SlotMap {
         }
     }
 
+    /// Whether a slot is in this map.
+    pub fn contains(&self, slot: usize) -> bool {
+        self.range.contains(&slot)
+    }
+
     /// Whether a slot is in this map and free.
     pub fn is_free(&self, slot: usize) -> bool {
-        self.range.contains(&slot) && !self.is_taken(slot - self.range.start)
+        self.contains(slot) && !self.is_taken(slot - self.range.start)
     }
 
     /// How many slots are free.

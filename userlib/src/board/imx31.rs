@@ -7,8 +7,6 @@ pub const EPIT1: usize = 0x53f9_4000;
 pub const EPIT1_INTERRUPT: usize = 28;
 /// Frequency of the peripheral clock after reset of the board.
 pub const PERIPHERAL_MEGAHERTZ: u32 = 39;
-/// Registers of the second serial port. The first one is the kernel's console.
-pub const UART2: usize = 0x43f9_4000;
 /// Registers of the second enhanced periodic interrupt timer; the kernel uses the general purpose timer.
 pub const EPIT2: usize = 0x53f9_8000;
 /// Number of lines of the interrupt controller.

@@ -6,8 +6,6 @@ pub const EPIT1: usize = 0x020d_0000;
 pub const EPIT1_INTERRUPT: usize = 88;
 /// Frequency of the peripheral clock.
 pub const PERIPHERAL_MEGAHERTZ: u32 = 66;
-/// Registers of the second serial port. The first one is the kernel's console.
-pub const UART2: usize = 0x021e_8000;
 /// Registers of the general purpose timer.
 pub const GPT: usize = 0x0209_8000;
 /// Number of lines of the interrupt controller.

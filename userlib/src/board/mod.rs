@@ -5,7 +5,6 @@
 //! |---|---|
 //! | `EPIT1`, `EPIT1_INTERRUPT`, `PERIPHERAL_MEGAHERTZ` | the timer of i.MX processors, and its clock
 //! frequency |
-//! | `UART`, `UART2` | the port of [`drivers::Serial`](crate::drivers::Serial) |
 //! | `PHYSICAL_TIMER_INTERRUPT` | the interrupt of the core's own timer that the kernel can leave to users |
 //! | `INTERRUPTS` | the number of interrupt lines |
 //! | `HAS_TRIGGERS` | whether the trigger mode of a line can be configured |

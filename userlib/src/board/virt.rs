@@ -1,7 +1,5 @@
 //! QEMU's machine *virt*, which emulates several of the boards.
 
-/// Registers of the serial port, which is also the kernel's console.
-pub const UART: usize = 0x0900_0000;
 /// The interrupt of the core's physical timer, with the number that the Arm Base System Architecture
 /// recommends.
 pub const PHYSICAL_TIMER_INTERRUPT: usize = 30;

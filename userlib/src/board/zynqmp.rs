@@ -1,7 +1,5 @@
 //! Boards with a Zynq UltraScale+ MPSoC (UG1085, chapters "System Addresses" and "Interrupts").
 
-/// Registers of the second serial port. The first one is the kernel's console.
-pub const UART2: usize = 0xff01_0000;
 /// The interrupt of the core's physical timer.
 pub const PHYSICAL_TIMER_INTERRUPT: usize = 30;
 /// Number of interrupt lines available to users.

@@ -1,6 +1,6 @@
 //! Arm: paging, cache maintenance, interrupt sources.
 
-use super::{Capability, Frame, IrqControl, Slot, VSpace};
+use super::{Capability, Frame, IrqControl, Line, Slot, VSpace};
 use crate::Result;
 use crate::invoke::{label, optional_label, perform};
 use abi::ObjectType;
@@ -195,6 +195,16 @@ impl VSpace {
 }
 
 impl IrqControl {
+    /// Issues the handler of a line into `destination`.
+    pub fn issue(self, line: Line, destination: Slot) -> Result {
+        // Not every controller has trigger modes; the others begin with levels.
+        if line.edge {
+            self.get_with_trigger(line.number, true, destination)
+        } else {
+            self.get(line.number, destination)
+        }
+    }
+
     /// Issues the handler of interrupt `irq` into `destination` and sets its trigger mode.
     pub fn get_with_trigger(self, irq: usize, edge: bool, destination: Slot) -> Result {
         perform(

@@ -14,6 +14,17 @@ capability! {
     IrqHandler
 }
 
+/// A line of the interrupt controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The number by which the kernel knows it.
+    pub number: usize,
+    /// On PCs the input of the first I/O APIC.
+    pub pin: usize,
+    /// Whether its interrupt comes when it becomes active, not as long as it is.
+    pub edge: bool,
+}
+
 impl IrqControl {
     /// Issues the handler of interrupt `irq` into `destination`.
     pub fn get(self, irq: usize, destination: Slot) -> Result {

@@ -27,7 +27,7 @@ pub use asid::{AsidControl, AsidPool};
 pub use cnode::{CNode, Slot};
 pub use domain::DomainSet;
 pub use endpoint::Endpoint;
-pub use irq::{IrqControl, IrqHandler};
+pub use irq::{IrqControl, IrqHandler, Line};
 pub use notification::Notification;
 pub use reply::Reply;
 pub use sched_context::{SchedContext, SchedControl, SchedParameters, YieldTarget, Yielded};

@@ -1,6 +1,6 @@
 //! x86-64: paging, I/O ports, interrupt sources.
 
-use super::{Capability, IrqControl, Slot, capability};
+use super::{Capability, IrqControl, Line, Slot, capability};
 use crate::Result;
 use crate::invoke::{invoke, label, perform};
 use abi::ObjectType;
@@ -197,6 +197,17 @@ pub struct PciFunction {
 }
 
 impl IrqControl {
+    /// Issues the handler of a line into `destination`.
+    pub fn issue(self, line: Line, destination: Slot) -> Result {
+        let source = IoApicPin {
+            io_apic: 0,
+            pin: line.pin,
+            level: !line.edge,
+            active_low: false,
+        };
+        self.get_io_apic(source, line.number, destination)
+    }
+
     /// Issues the handler of an I/O APIC input, delivered as `vector` (0 to 107), into `destination`.
     pub fn get_io_apic(self, source: IoApicPin, vector: usize, destination: Slot) -> Result {
         perform(

@@ -1,10 +1,9 @@
-//! The second serial port of Zynq UltraScale+ processors, a Cadence UART, without interrupts (UG1085,
-//! chapter "UART Controller"; UG1087, module UART).
+//! The second serial port of Zynq UltraScale+ processors, a Cadence UART (UG1085, chapter "UART
+//! Controller"; UG1087, module UART).
 
-use crate::board::UART2;
-use crate::{Environment, Result, arch};
+use crate::given;
 use tock_registers::interfaces::{Readable, Writeable};
-use tock_registers::registers::{ReadOnly, ReadWrite};
+use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
 use tock_registers::{register_bitfields, register_structs};
 
 register_bitfields! [u32,
@@ -14,6 +13,7 @@ register_bitfields! [u32,
     ],
     Status [
         RECEIVE_EMPTY OFFSET(1) NUMBITS(1) [],
+        TRANSMIT_EMPTY OFFSET(3) NUMBITS(1) [],
         TRANSMIT_FULL OFFSET(4) NUMBITS(1) []
     ]
 ];
@@ -22,6 +22,12 @@ register_structs! {
     Registers {
         (0x00 => control: ReadWrite<u32, Control::Register>),
         (0x04 => _reserved0),
+        (0x08 => enable: WriteOnly<u32, Status::Register>),
+        (0x0c => disable: WriteOnly<u32, Status::Register>),
+        (0x10 => _reserved1),
+        // Writing one clears.
+        (0x14 => interrupts: ReadWrite<u32, Status::Register>),
+        (0x18 => _reserved2),
         (0x2c => status: ReadOnly<u32, Status::Register>),
         (0x30 => queue: ReadWrite<u32>),
         (0x34 => @END),
@@ -29,35 +35,44 @@ register_structs! {
 }
 
 /// A serial port, at its preconfigured speed.
-#[derive(Clone, Copy)]
-pub struct Serial {
-    registers: &'static Registers,
-}
+pub struct Serial(&'static Registers);
 
 impl Serial {
-    /// Opens the port.
-    pub fn open(environment: &mut Environment) -> Result<Self> {
-        let (_, address) = environment.map_device(UART2)?;
-        // SAFETY: the page of the port's registers is mapped there permanently.
-        let registers = unsafe { &*(address as *const Registers) };
+    /// The port of a device; its interrupt is off.
+    pub fn new(device: given::Registers) -> Self {
+        // SAFETY: the place is one of registers that stay mapped, and only this port uses them.
+        let registers = unsafe { &*device.place::<Registers>(0) };
+        registers.disable.set(u32::MAX);
         registers
             .control
             .write(Control::TRANSMITTER::SET + Control::RECEIVER::SET);
-        Ok(Self { registers })
+        Self(registers)
     }
 
-    /// Writes a byte; waits while the transmit queue is full.
-    pub fn write(&self, byte: u8) -> Result {
-        while self.registers.status.is_set(Status::TRANSMIT_FULL) {
-            arch::relax();
+    /// Writes a byte if there is room; returns whether there was.
+    pub fn write(&self, byte: u8) -> bool {
+        let is_full = self.0.status.is_set(Status::TRANSMIT_FULL);
+        if !is_full {
+            self.0.queue.set(byte.into());
         }
-        self.registers.queue.set(byte as u32);
-        Ok(())
+        !is_full
     }
 
     /// Reads a byte, if one was received.
-    pub fn read(&self) -> Result<Option<u8>> {
-        let empty = self.registers.status.is_set(Status::RECEIVE_EMPTY);
-        Ok((!empty).then(|| self.registers.queue.get() as u8))
+    pub fn read(&self) -> Option<u8> {
+        let is_empty = self.0.status.is_set(Status::RECEIVE_EMPTY);
+        (!is_empty).then(|| self.0.queue.get() as u8)
+    }
+
+    /// Sets whether there is an interrupt when there is room again.
+    pub fn set_interrupt(&self, wanted: bool) {
+        // That of the past does not count.
+        self.0.interrupts.write(Status::TRANSMIT_EMPTY::SET);
+        let register = if wanted {
+            &self.0.enable
+        } else {
+            &self.0.disable
+        };
+        register.write(Status::TRANSMIT_EMPTY::SET);
     }
 }

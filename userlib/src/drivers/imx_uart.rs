@@ -1,9 +1,8 @@
 //! The second serial port of i.MX boards (i.MX 6Dual/6Quad reference manual, chapter 64; MCIMX31
-//! reference manual, chapter "Universal Asynchronous Receiver/Transmitters (UART)"), without
-//! interrupts. The first one is the kernel's console.
+//! reference manual, chapter "Universal Asynchronous Receiver/Transmitters (UART)"). The first one is the
+//! kernel's console.
 
-use crate::board::UART2;
-use crate::{Environment, Result, arch};
+use crate::given;
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
 use tock_registers::{register_bitfields, register_structs};
@@ -14,7 +13,9 @@ register_bitfields! [u32,
         READY OFFSET(15) NUMBITS(1) []
     ],
     Control1 [
-        ENABLE OFFSET(0) NUMBITS(1) []
+        ENABLE OFFSET(0) NUMBITS(1) [],
+        /// Interrupts when the transmit queue has room.
+        TRANSMITTER_READY OFFSET(13) NUMBITS(1) []
     ],
     Control2 [
         /// Zero resets.
@@ -44,17 +45,13 @@ register_structs! {
 }
 
 /// A serial port, at its preconfigured speed.
-#[derive(Clone, Copy)]
-pub struct Serial {
-    registers: &'static Registers,
-}
+pub struct Serial(&'static Registers);
 
 impl Serial {
-    /// Opens the port.
-    pub fn open(environment: &mut Environment) -> Result<Self> {
-        let (_, address) = environment.map_device(UART2)?;
-        // SAFETY: the page of the port's registers is mapped there permanently.
-        let registers = unsafe { &*(address as *const Registers) };
+    /// The port of a device; its interrupt is off.
+    pub fn new(device: given::Registers) -> Self {
+        // SAFETY: the place is one of registers that stay mapped, and only this port uses them.
+        let registers = unsafe { &*device.place::<Registers>(0) };
         registers.control1.write(Control1::ENABLE::SET);
         registers.control2.write(
             Control2::NO_RESET::SET
@@ -63,22 +60,28 @@ impl Serial {
                 + Control2::EIGHT_BITS::SET
                 + Control2::IGNORE_RTS::SET,
         );
-        Ok(Self { registers })
+        Self(registers)
     }
 
-    /// Writes a byte; waits while the transmit queue is full.
-    pub fn write(&self, byte: u8) -> Result {
-        while self.registers.test.is_set(Test::TRANSMIT_FULL) {
-            arch::relax();
+    /// Writes a byte if there is room; returns whether there was.
+    pub fn write(&self, byte: u8) -> bool {
+        let is_full = self.0.test.is_set(Test::TRANSMIT_FULL);
+        if !is_full {
+            self.0.transmit.set(byte.into());
         }
-        self.registers.transmit.set(byte as u32);
-        Ok(())
+        !is_full
     }
 
     /// Reads a byte, if one was received.
-    pub fn read(&self) -> Result<Option<u8>> {
-        let receive = self.registers.receive.extract();
+    pub fn read(&self) -> Option<u8> {
+        let receive = self.0.receive.extract();
         let ready = receive.is_set(Receive::READY);
-        Ok(ready.then(|| receive.read(Receive::DATA) as u8))
+        ready.then(|| receive.read(Receive::DATA) as u8)
+    }
+
+    /// Sets whether there is an interrupt when there is room again.
+    pub fn set_interrupt(&self, wanted: bool) {
+        let transmit = Control1::TRANSMITTER_READY.val(wanted.into());
+        self.0.control1.write(Control1::ENABLE::SET + transmit);
     }
 }

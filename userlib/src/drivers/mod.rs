@@ -1,5 +1,5 @@
-//! Drivers for the devices that each board has: a one-shot timer and a serial port. The root task opens them;
-//! the names are the same on all boards.
+//! Drivers for the devices that each board has; the names are the same on all boards. A root task opens the one-shot
+//! timer [`Alarm`]; a component to which the description gives the device `serial` makes it a [`Serial`].
 
 #[cfg(feature = "devices-zynqmp")]
 mod cadence_uart;

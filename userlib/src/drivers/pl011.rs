@@ -1,8 +1,7 @@
-//! The serial port of QEMU's machine virt (PrimeCell UART PL011, DDI 0183), without interrupts. The
-//! kernel's console is the same port.
+//! The serial port of QEMU's machine virt (PrimeCell UART PL011, DDI 0183). The kernel's console
+//! is the same port.
 
-use crate::board::UART;
-use crate::{Environment, Result, arch};
+use crate::given;
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite};
 use tock_registers::{register_bitfields, register_structs};
@@ -16,6 +15,9 @@ register_bitfields! [u32,
         ENABLE OFFSET(0) NUMBITS(1) [],
         TRANSMITTER OFFSET(8) NUMBITS(1) [],
         RECEIVER OFFSET(9) NUMBITS(1) []
+    ],
+    Interrupts [
+        TRANSMIT OFFSET(5) NUMBITS(1) []
     ]
 ];
 
@@ -26,40 +28,45 @@ register_structs! {
         (0x18 => flags: ReadOnly<u32, Flags::Register>),
         (0x1c => _reserved1),
         (0x30 => control: ReadWrite<u32, Control::Register>),
-        (0x34 => @END),
+        (0x34 => _reserved2),
+        (0x38 => interrupts: ReadWrite<u32, Interrupts::Register>),
+        (0x3c => @END),
     }
 }
 
 /// A serial port, at its preconfigured speed.
-#[derive(Clone, Copy)]
-pub struct Serial {
-    registers: &'static Registers,
-}
+pub struct Serial(&'static Registers);
 
 impl Serial {
-    /// Opens the port.
-    pub fn open(environment: &mut Environment) -> Result<Self> {
-        let (_, address) = environment.map_device(UART)?;
-        // SAFETY: the page of the port's registers is mapped there permanently.
-        let registers = unsafe { &*(address as *const Registers) };
+    /// The port of a device; its interrupt is off.
+    pub fn new(device: given::Registers) -> Self {
+        // SAFETY: the place is one of registers that stay mapped, and only this port uses them.
+        let registers = unsafe { &*device.place::<Registers>(0) };
+        registers.interrupts.set(0);
         registers
             .control
             .write(Control::ENABLE::SET + Control::TRANSMITTER::SET + Control::RECEIVER::SET);
-        Ok(Self { registers })
+        Self(registers)
     }
 
-    /// Writes a byte; waits while the transmit queue is full.
-    pub fn write(&self, byte: u8) -> Result {
-        while self.registers.flags.is_set(Flags::TRANSMIT_FULL) {
-            arch::relax();
+    /// Writes a byte if there is room; returns whether there was.
+    pub fn write(&self, byte: u8) -> bool {
+        let is_full = self.0.flags.is_set(Flags::TRANSMIT_FULL);
+        if !is_full {
+            self.0.data.set(byte.into());
         }
-        self.registers.data.set(byte as u32);
-        Ok(())
+        !is_full
     }
 
     /// Reads a byte, if one was received.
-    pub fn read(&self) -> Result<Option<u8>> {
-        let empty = self.registers.flags.is_set(Flags::RECEIVE_EMPTY);
-        Ok((!empty).then(|| self.registers.data.get() as u8))
+    pub fn read(&self) -> Option<u8> {
+        let is_empty = self.0.flags.is_set(Flags::RECEIVE_EMPTY);
+        (!is_empty).then(|| self.0.data.get() as u8)
+    }
+
+    /// Sets whether there is an interrupt when there is room again.
+    pub fn set_interrupt(&self, wanted: bool) {
+        let transmit = Interrupts::TRANSMIT.val(wanted.into());
+        self.0.interrupts.write(transmit);
     }
 }

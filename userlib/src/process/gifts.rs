@@ -1,9 +1,11 @@
 //! Resources that a parent gives to a process, each under a name on the startup page.
 
 use super::{Process, parts};
-use crate::cap::{Attributes, CPtr, Capability, Frame, SchedContext, SchedParameters, Untyped};
+use crate::cap::{
+    Attributes, CPtr, Capability, Frame, IrqHandler, SchedContext, SchedParameters, Untyped,
+};
 use crate::environment::{PAGE, SharedPage, names};
-use crate::startup::RecordKind;
+use crate::startup::{RecordKind, Startup};
 use crate::{Environment, Error, Result};
 use abi::{Rights, SlotRegion, slots};
 
@@ -152,13 +154,48 @@ impl Process {
         index: usize,
         parameters: &SchedParameters,
     ) -> Result {
-        let slot = self.next_slot;
-        let source = environment.allocator.slot(context);
-        self.cnode.slot(CPtr(slot)).copy_from(source, Rights::ALL)?;
-        self.next_slot += 1;
-        self.record(environment, name, RecordKind::Watched, slot, index)?;
+        self.give_as(environment, name, context, RecordKind::Watched, index)?;
         let [budget, period] = [parameters.budget, parameters.period].map(|time| time.0 as usize);
         self.record(environment, name, RecordKind::Time, budget, period)
+    }
+
+    /// Gives a copy of a capability to I/O ports, the first of which is `first`, under a name.
+    #[cfg(target_arch = "x86_64")]
+    pub fn give_ports(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        ports: crate::cap::IoPort,
+        first: u16,
+    ) -> Result {
+        self.give_as(environment, name, ports, RecordKind::Ports, first.into())
+    }
+
+    /// Gives a copy of the handler of an interrupt, which is the bit `bit` of its notification, under a name.
+    pub fn give_interrupt(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        handler: IrqHandler,
+        bit: usize,
+    ) -> Result {
+        self.give_as(environment, name, handler, RecordKind::Interrupt, bit)
+    }
+
+    /// Gives a copy of a capability in a record of this kind.
+    fn give_as(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        capability: impl Capability,
+        kind: RecordKind,
+        size: usize,
+    ) -> Result {
+        let slot = self.next_slot;
+        let source = environment.allocator.slot(capability);
+        self.cnode.slot(CPtr(slot)).copy_from(source, Rights::ALL)?;
+        self.next_slot += 1;
+        self.record(environment, name, kind, slot, size)
     }
 
     /// Gives a number under a name.
@@ -171,7 +208,12 @@ impl Process {
         self.record(environment, name, RecordKind::Number, value, 0)
     }
 
-    fn record(
+    /// Gives a text under a name.
+    pub fn give_text(&mut self, environment: &mut Environment, name: &str, text: &str) -> Result {
+        self.edit(environment, |startup| startup.add_text(name, text))
+    }
+
+    pub(super) fn record(
         &mut self,
         environment: &mut Environment,
         name: &str,
@@ -179,13 +221,22 @@ impl Process {
         value: usize,
         size: usize,
     ) -> Result {
+        self.edit(environment, |startup| startup.add(name, kind, value, size))
+    }
+
+    /// Adds to the startup page.
+    fn edit(
+        &mut self,
+        environment: &mut Environment,
+        add: impl FnOnce(&mut Startup) -> bool,
+    ) -> Result {
         let empty = SlotRegion {
             start: self.next_slot,
             end: 1 << self.cnode_bits,
         };
         let added = parts::edit_startup(environment, self.startup_frame, |startup| {
             startup.set_empty(empty);
-            startup.add(name, kind, value, size)
+            add(startup)
         })?;
         if added {
             Ok(())

@@ -21,6 +21,7 @@ use crate::cap::{
 };
 use crate::environment::PAGE;
 use crate::loader::Program;
+use crate::startup::{self, RecordKind};
 use crate::{Environment, Result, arch};
 use abi::{Rights, slots};
 use core::ops::Range;
@@ -29,6 +30,9 @@ use reset::Writable;
 
 /// Address of the first shared page in a process's address space.
 const SHARED: usize = 0x5100_0000;
+
+/// Address of its heap.
+const HEAP: usize = 0x5800_0000;
 
 /// Size of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub struct ProcessSize {
     pub cnode_bits: usize,
     /// Pages of its stack.
     pub stack_pages: usize,
+    /// Pages of its heap.
+    pub heap_pages: usize,
 }
 
 impl ProcessSize {
@@ -51,14 +57,19 @@ impl ProcessSize {
 }
 
 impl ProcessSize {
-    /// Enough for a program with a stack and `more` further pages that are mapped.
+    /// Enough for a program with a stack, a heap and `more` further pages that are mapped.
     ///
     /// # Errors
     /// If the program is damaged.
-    pub fn of(program: &Program, stack_pages: usize, more: usize) -> Result<Self> {
+    pub fn of(
+        program: &Program,
+        stack_pages: usize,
+        heap_pages: usize,
+        more: usize,
+    ) -> Result<Self> {
         /// Paging structures, the CNode, the thread, the IPC buffer and the startup page, with their alignment.
         const OBJECTS: usize = 28;
-        let mut pages = stack_pages;
+        let mut pages = stack_pages + heap_pages;
         for segment in program.segments() {
             pages += segment?.size.div_ceil(PAGE);
         }
@@ -68,6 +79,7 @@ impl ProcessSize {
                 .trailing_zeros() as usize,
             slots: pages + more + 2 * OBJECTS,
             stack_pages,
+            heap_pages,
             ..Self::default()
         })
     }
@@ -80,6 +92,7 @@ impl Default for ProcessSize {
             slots: 192,
             cnode_bits: 8,
             stack_pages: 4,
+            heap_pages: 0,
         }
     }
 }
@@ -126,25 +139,31 @@ impl Process {
         size: ProcessSize,
     ) -> Result<Self> {
         let mut arena = environment.allocator.split(size.memory_bits, size.slots)?;
-        match Parts::build(environment, &mut arena, program, size) {
-            Ok(parts) => Ok(Self {
-                tcb: parts.tcb,
-                vspace: parts.vspace,
-                cnode: parts.cnode,
-                sched_context: None,
-                arena,
-                startup_frame: parts.startup_frame,
-                cnode_bits: size.cnode_bits,
-                next_slot: slots::FIRST_DYNAMIC,
-                next_shared: SHARED,
-                entry: program.program.entry(),
-                writable: parts.writable,
-            }),
+        let parts = match Parts::build(environment, &mut arena, program, size) {
+            Ok(parts) => parts,
             Err(error) => {
                 environment.allocator.reclaim(arena)?;
-                Err(error)
+                return Err(error);
             }
+        };
+        let mut process = Self {
+            tcb: parts.tcb,
+            vspace: parts.vspace,
+            cnode: parts.cnode,
+            sched_context: None,
+            arena,
+            startup_frame: parts.startup_frame,
+            cnode_bits: size.cnode_bits,
+            next_slot: slots::FIRST_DYNAMIC,
+            next_shared: SHARED,
+            entry: program.program.entry(),
+            writable: parts.writable,
+        };
+        if size.heap_pages > 0 {
+            let bytes = size.heap_pages * PAGE;
+            process.record(environment, startup::HEAP, RecordKind::Memory, HEAP, bytes)?;
         }
+        Ok(process)
     }
 
     /// Names the first thread for messages of debug kernels.

@@ -1,7 +1,7 @@
 //! Creation of a process: its objects, its address space, its program.
 
 use super::reset::Writable;
-use super::{ProcessSize, SharedProgram};
+use super::{HEAP, ProcessSize, SharedProgram};
 use crate::allocator::{Allocator, Arena};
 use crate::cap::{Attributes, CNode, CPtr, Frame, FrameSize, Tcb, VSpace};
 use crate::environment::PAGE;
@@ -50,6 +50,10 @@ impl Parts {
         }
         let ipc_buffer = map_new(objects, vspace, IPC_BUFFER, Rights::READ_WRITE)?;
         writable.add(ipc_buffer);
+        for page in 0..size.heap_pages {
+            let address = HEAP + page * PAGE;
+            writable.add(map_new(objects, vspace, address, Rights::READ_WRITE)?);
+        }
 
         let startup_frame: Frame = objects.create()?;
         let empty = SlotRegion {

@@ -11,7 +11,7 @@ use abi::Rights;
 const MOST: usize = 128;
 
 /// The frames that a process may write, in the order in which they were created: those of its program, its
-/// stack, its IPC buffer.
+/// stack, its IPC buffer, its heap.
 pub(super) struct Writable {
     /// The slots of their capabilities.
     slots: [u16; MOST],

@@ -6,7 +6,7 @@
 
 mod exit;
 #[cfg(feature = "heap")]
-mod heap;
+pub(crate) mod heap;
 #[cfg(target_os = "none")]
 mod panic;
 mod stack;
@@ -71,6 +71,11 @@ pub unsafe fn run_component<T: Termination>(startup: usize, main: fn(&'static St
     unsafe { arch::set_ipc_buffer_address(startup.ipc_buffer()) };
     assert!(startup.is_valid(), "this is no startup page");
     stack::set_stack(startup.stack());
+    #[cfg(feature = "heap")]
+    if let Some((address, bytes)) = startup.find_memory(crate::startup::HEAP) {
+        // SAFETY: the parent mapped the memory for this, before the component started.
+        unsafe { heap::set_heap(address, bytes) };
+    }
     exit(main(startup).code())
 }
 

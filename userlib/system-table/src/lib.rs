@@ -41,11 +41,19 @@ pub const MOST_REGIONS: usize = 32;
 pub const MOST_SHARED_PAGES: usize = 512;
 /// The most records on the startup page of a component; a few more are for its clock.
 pub const MOST_RECORDS: usize = 60;
+/// The most pages of a heap.
+pub const MOST_HEAP_PAGES: u16 = 512;
+/// The most bytes of all texts of a component.
+pub const MOST_TEXT: usize = 255;
+/// The most pages of registers of a device.
+pub const MOST_REGISTER_PAGES: usize = 64;
+/// The most interrupts of a component.
+pub const MOST_INTERRUPTS: usize = 8;
 /// The longest name, in bytes.
 pub const LONGEST_NAME: usize = 32;
 
 const MAGIC: u32 = 0x5442_5345;
-const VERSION: u16 = 1;
+const VERSION: u16 = 4;
 
 /// Why a table cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,6 +49,8 @@ record! {
     Region {
         /// Its size in pages.
         pages: u32,
+        /// Whether the processor's caches hold it.
+        cacheable: bool,
     }
 }
 
@@ -121,6 +123,8 @@ record! {
         program: &'a str,
         /// Pages of its stack.
         stack_pages: u16,
+        /// Pages of its heap.
+        heap_pages: u16,
         /// Its context.
         time: Time,
         /// Whose time it uses.
@@ -210,6 +214,44 @@ choice! {
             /// The parameters of its context.
             time: Time,
         } = 6,
+        /// The registers of a device.
+        Registers {
+            /// The name.
+            name: &'a str,
+            /// The physical address.
+            address: u64,
+            /// The number of pages.
+            pages: u16,
+        } = 7,
+        /// I/O ports of a device.
+        Ports {
+            /// The name.
+            name: &'a str,
+            /// The first port.
+            first: u16,
+            /// The last port.
+            last: u16,
+        } = 8,
+        /// An interrupt.
+        Interrupt {
+            /// The name.
+            name: &'a str,
+            /// The number of the line.
+            line: u32,
+            /// On PCs the input of the I/O APIC.
+            pin: u32,
+            /// Whether it comes when the line becomes active, not as long as it is.
+            edge: bool,
+            /// The bit of the component's notification.
+            bit: u8,
+        } = 9,
+        /// A text.
+        Text {
+            /// The name.
+            name: &'a str,
+            /// The text.
+            value: &'a str,
+        } = 10,
     }
 }
 
@@ -223,7 +265,11 @@ impl<'a> Gift<'a> {
             | Self::Signal { name, .. }
             | Self::Memory { name, .. }
             | Self::Number { name, .. }
-            | Self::Watch { name, .. } => name,
+            | Self::Watch { name, .. }
+            | Self::Registers { name, .. }
+            | Self::Ports { name, .. }
+            | Self::Interrupt { name, .. }
+            | Self::Text { name, .. } => name,
         }
     }
 

@@ -1,8 +1,8 @@
 //! What must hold in a table beside its form.
 
 use crate::{
-    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_RECORDS, MOST_SHARED_PAGES, OnFault,
-    OnTimeout, Table, Time,
+    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_HEAP_PAGES, MOST_INTERRUPTS, MOST_RECORDS,
+    MOST_REGISTER_PAGES, MOST_SHARED_PAGES, MOST_TEXT, OnFault, OnTimeout, Table, Time,
 };
 
 /// The kernel's smallest budget.
@@ -11,6 +11,8 @@ const SMALLEST: u64 = 20;
 const LONGEST: u64 = 365 * 86_400 * 1_000_000;
 /// The most replenishments that a kernel on a 32-bit processor takes.
 const MOST_REFILLS: u32 = 32_765;
+/// Bytes of a page.
+const PAGE: u64 = 4096;
 /// The largest stack.
 const MOST_STACK_PAGES: u16 = 256;
 
@@ -60,12 +62,16 @@ fn is_name(name: &str) -> bool {
 }
 
 fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage> {
-    const NAME: &str = "a name is no name";
+    const NAME: &str = "a name is empty, has more than 32 letters, or others than A to Z, a to z, 0 to 9, `-`, `_`";
     ensure(is_name(component.name) && is_name(component.program), NAME)?;
     time(component.time)?;
     ensure(
         (1..=MOST_STACK_PAGES).contains(&component.stack_pages),
         "a stack is larger than 1 MiB, or empty",
+    )?;
+    ensure(
+        component.heap_pages <= MOST_HEAP_PAGES,
+        "a heap is larger than 2 MiB",
     )?;
     ensure(
         component.criticality <= 7 && component.max_controlled_criticality <= 7,
@@ -89,12 +95,13 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
             "a component does not exist",
         )
     };
-    let mut records = 0;
+    let bit = |bit: u8| ensure(bit < 64, "a notification has no such bit");
+    let (mut records, mut interrupts, mut texts) = (0, 0, 0);
     for (place, gift) in gifts.iter().enumerate() {
         ensure(is_name(gift.name()), NAME)?;
         ensure(
-            !matches!(gift.name(), "reply" | "notification" | "times"),
-            "`reply`, `notification` and `times` are the initialiser's names; use others",
+            !matches!(gift.name(), "reply" | "notification" | "times" | "heap"),
+            "`reply`, `notification`, `times` and `heap` are the initialiser's names; use others",
         )?;
         let same = |earlier: Gift| earlier.name() == gift.name();
         ensure(
@@ -105,19 +112,44 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         match gift {
             Gift::Serve { endpoint: id, .. } | Gift::Call { endpoint: id, .. } => endpoint(id)?,
             Gift::Signal {
-                receiver: id, bit, ..
+                receiver: id,
+                bit: its,
+                ..
             } => {
                 other(id)?;
-                ensure(bit < 64, "a notification has no such bit")?;
+                bit(its)?;
             }
             Gift::Watch { component: id, .. } => other(id)?,
             Gift::Memory { region, .. } => {
                 ensure(region < table.regions.count, "shared memory does not exist")?;
             }
-            Gift::Wait { bit, .. } => ensure(bit < 64, "a notification has no such bit")?,
+            Gift::Wait { bit: its, .. } => bit(its)?,
             Gift::Number { .. } => {}
+            Gift::Text { value, .. } => texts += value.len(),
+            Gift::Registers { address, pages, .. } => {
+                let size = u64::from(pages) * PAGE;
+                ensure(
+                    (1..=MOST_REGISTER_PAGES).contains(&pages.into())
+                        && address % PAGE == 0
+                        && address.checked_add(size).is_some(),
+                    "registers are no whole pages, or more than 256 KiB",
+                )?;
+            }
+            Gift::Ports { first, last, .. } => ensure(first <= last, "a range of ports is empty")?,
+            Gift::Interrupt { bit: its, .. } => {
+                bit(its)?;
+                interrupts += 1;
+            }
         }
     }
+    ensure(
+        texts <= MOST_TEXT,
+        "the texts of a component have more than 255 bytes",
+    )?;
+    ensure(
+        interrupts <= MOST_INTERRUPTS,
+        "a component has more than 8 interrupts",
+    )?;
     ensure(
         records <= MOST_RECORDS,
         "a component gets more than its startup page holds",

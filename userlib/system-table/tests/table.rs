@@ -14,6 +14,11 @@ const TIME: Time = Time {
     idling: false,
 };
 
+const REGION: Region = Region {
+    pages: 2,
+    cacheable: false,
+};
+
 const SUPERVISOR: Supervisor = Supervisor {
     time: TIME,
     priority: 255,
@@ -25,6 +30,7 @@ fn component(name: &str) -> Component<'_> {
         name,
         program: "program",
         stack_pages: 4,
+        heap_pages: 16,
         time: TIME,
         time_source: TimeSource::Callers,
         priority: 150,
@@ -52,7 +58,7 @@ const ENDPOINT: Endpoint = Endpoint {
     tell_budget: false,
 };
 
-const GIFTS: [Gift; 4] = [
+const GIFTS: [Gift; 8] = [
     Gift::Serve {
         name: "requests",
         endpoint: 0,
@@ -72,18 +78,35 @@ const GIFTS: [Gift; 4] = [
         name: "rate",
         value: u64::MAX,
     },
+    Gift::Registers {
+        name: "uart",
+        address: 0x900_0000,
+        pages: 1,
+    },
+    Gift::Ports {
+        name: "port",
+        first: 0x2f8,
+        last: 0x2ff,
+    },
+    INTERRUPT,
+    Gift::Text {
+        name: "says",
+        value: "a text \u{e9}",
+    },
 ];
+
+const INTERRUPT: Gift = Gift::Interrupt {
+    name: "uart-interrupt",
+    line: 33,
+    pin: 0,
+    edge: false,
+    bit: 63,
+};
 
 fn good() -> Vec<u8> {
     let mut bytes = Vec::new();
     let components = [(component("server"), &GIFTS[..]), (component("other"), &[])];
-    write(
-        &mut bytes,
-        &SUPERVISOR,
-        &[ENDPOINT],
-        &[Region { pages: 2 }],
-        &components,
-    );
+    write(&mut bytes, &SUPERVISOR, &[ENDPOINT], &[REGION], &components);
     bytes
 }
 
@@ -93,7 +116,7 @@ fn a_table_is_read_as_it_was_written() {
     let table = Table::parse(&bytes).unwrap();
     assert_eq!(table.supervisor(), SUPERVISOR);
     assert_eq!(table.endpoints().collect::<Vec<_>>(), [ENDPOINT]);
-    assert_eq!(table.regions().collect::<Vec<_>>(), [Region { pages: 2 }]);
+    assert_eq!(table.regions().collect::<Vec<_>>(), [REGION]);
     let (server, gifts) = table.component(0).unwrap();
     assert_eq!(server, component("server"));
     assert_eq!(gifts.iter().collect::<Vec<_>>(), GIFTS);
@@ -137,7 +160,8 @@ fn mistakes_have_words() {
         "a component gets two things under the same name"
     );
     let nameless = Component { name: "", ..one };
-    assert_eq!(complaint(&[], nameless, &[]), "a name is no name");
+    let words = "a name is empty, has more than 32 letters, or others than A to Z, a to z, 0 to 9, `-`, `_`";
+    assert_eq!(complaint(&[], nameless, &[]), words);
     let long = "x".repeat(300);
     let nameless = Component { name: &long, ..one };
     assert!(!complaint(&[], nameless, &[]).is_empty());
@@ -154,6 +178,72 @@ fn mistakes_have_words() {
     let mut bytes = Vec::new();
     write(&mut bytes, &SUPERVISOR, &[], &[], &many);
     assert!(Table::parse(&bytes).is_err());
+}
+
+#[test]
+fn heaps_and_texts_have_limits() {
+    let one = Component {
+        on_timeout: OnTimeout::Wait,
+        ..component("one")
+    };
+    let large = Component {
+        heap_pages: 513,
+        ..one
+    };
+    assert_eq!(complaint(&[], large, &[]), "a heap is larger than 2 MiB");
+    let half = "x".repeat(128);
+    let text = |name| Gift::Text { name, value: &half };
+    let words = "the texts of a component have more than 255 bytes";
+    assert_eq!(complaint(&[], one, &[text("a"), text("b")]), words);
+}
+
+#[test]
+fn devices_have_limits() {
+    let one = Component {
+        on_timeout: OnTimeout::Wait,
+        ..component("one")
+    };
+    let of = |gift: Gift| complaint(&[], one, &[gift]);
+    for (address, pages) in [(0x900_0800, 1), (0x900_0000, 0), (0, 65), (!0xfff, 2)] {
+        let name = "uart";
+        let gift = Gift::Registers {
+            name,
+            address,
+            pages,
+        };
+        let words = "registers are no whole pages, or more than 256 KiB";
+        assert_eq!(of(gift), words, "{address:#x}, {pages}");
+    }
+    let gift = Gift::Ports {
+        name: "port",
+        first: 2,
+        last: 1,
+    };
+    assert_eq!(of(gift), "a range of ports is empty");
+    let Gift::Interrupt {
+        name,
+        line,
+        pin,
+        edge,
+        ..
+    } = INTERRUPT
+    else {
+        unreachable!()
+    };
+    let with = |name, bit| Gift::Interrupt {
+        name,
+        line,
+        pin,
+        edge,
+        bit,
+    };
+    assert_eq!(of(with(name, 64)), "a notification has no such bit");
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let many = names.map(|name| with(name, 1));
+    assert_eq!(
+        complaint(&[], one, &many),
+        "a component has more than 8 interrupts"
+    );
 }
 
 #[test]
@@ -182,7 +272,10 @@ fn walk(table: &Table) {
                 Gift::Signal { receiver: id, .. } | Gift::Watch { component: id, .. } => {
                     assert!(usize::from(id) < components);
                 }
-                Gift::Wait { .. } | Gift::Number { .. } => {}
+                Gift::Interrupt { bit, .. } => assert!(bit < 64),
+                Gift::Registers { pages, .. } => assert!(usize::from(pages) <= 64),
+                Gift::Wait { .. } | Gift::Number { .. } | Gift::Ports { .. } => {}
+                Gift::Text { value, .. } => assert!(value.len() <= 255),
             }
         }
     }

@@ -52,9 +52,15 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
         "service = \"140 ms\"",
         "bus",
     ),
+    (
+        "lines",
+        "\"5 ms\"\nperiod = \"30",
+        "\"20 ms\"\nperiod = \"30",
+        "south",
+    ),
     ("modes", "\"4 ms\"", "\"5.4 ms\"", "display"),
     ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
-    ("restarts", "\"15 ms\"", "\"42 ms\"", "client"),
+    ("restarts", "\"15 ms\"", "\"37 ms\"", "client"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
     ("turns", "75 ms", "150 ms", "third"),
 ];

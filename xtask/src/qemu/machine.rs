@@ -51,9 +51,8 @@ impl Machine<'_> {
         }
         for serial in &qemu.serial {
             command.arg("-serial").arg(match serial {
-                Serial::Log | Serial::LogOrConsole if self.log.is_some() => "chardev:log",
-                Serial::Console | Serial::LogOrConsole => "chardev:console",
-                Serial::Log => "null",
+                Serial::Log if self.log.is_some() => "chardev:log",
+                Serial::Console | Serial::Log => "chardev:console",
             });
         }
         if !qemu.semihosting.is_empty() {
@@ -132,7 +131,7 @@ mod tests {
         let quiet = arguments(&[], None);
         assert!(has(
             &quiet,
-            &["-serial", "chardev:console", "-serial", "null"]
+            &["-serial", "chardev:console", "-serial", "chardev:console"]
         ));
         let logging = arguments(&[], Some("/a,b"));
         assert!(has(

@@ -31,7 +31,8 @@ pub(crate) fn of(system: &System) -> Result<BTreeMap<String, String>> {
 
 /// The source for a program and its components.
 fn source(system: &System, program: &str, components: &[&Component]) -> Result<String> {
-    let all: Vec<_> = components.iter().map(|one| fields(system, one)).collect();
+    let all = components.iter().map(|one| fields(system, one, components));
+    let all: Vec<_> = all.collect();
     let mut text = format!(
         "/// What the system's description gives `{program}`.\n#[allow(dead_code, reason = \"a program need \
          not use everything\")]\npub struct Given {{\n    /// The time.\n    pub clock: ::userlib::time::Clock,\n"
@@ -95,8 +96,8 @@ fn identifier(name: &str) -> String {
     }
 }
 
-/// What a component gets.
-fn fields(system: &System, one: &Component) -> Vec<Field> {
+/// What a component gets; `all` are those of its program.
+fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
     let field = |name: &str, kind, what: String| Field {
         name: name.to_string(),
         kind,
@@ -116,12 +117,12 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
         );
         fields.push(field(&call.name, "::userlib::given::Client", what));
     }
-    if !one.waits.is_empty() {
+    if !one.waits.is_empty() || !one.interrupts.is_empty() {
         fields.push(Field {
             name: "signals".to_string(),
             kind: "::userlib::given::Signals",
             find: "::userlib::given::Signals::find(startup)".to_string(),
-            what: "The signals for which it waits".to_string(),
+            what: "The signals and interrupts for which it waits".to_string(),
         });
     }
     for &id in &one.waits {
@@ -140,6 +141,11 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
     for map in &one.maps {
         let region = &system[map.region].name;
         fields.push(match map.rights {
+            Rights::ReadWrite if !system[map.region].cacheable => field(
+                &map.name,
+                "::userlib::given::Registers",
+                format!("The memory `{region}`, which it reads and writes without caches"),
+            ),
             Rights::ReadWrite => Field {
                 name: map.name.clone(),
                 kind: "&'static [::core::sync::atomic::AtomicUsize]",
@@ -156,13 +162,31 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
             ),
         });
     }
+    for device in &one.devices {
+        let (kind, what) = match (&device.resources.registers[..], &device.resources.ports[..]) {
+            ([_, ..], _) => ("::userlib::given::Registers", "registers"),
+            (_, [_, ..]) => ("::userlib::given::Ports", "I/O ports"),
+            _ => continue,
+        };
+        let what = format!("The {what} of `{}`", device.device);
+        fields.push(field(&device.name, kind, what));
+    }
+    for interrupt in &one.interrupts {
+        let what = format!("The interrupt of `{}`", interrupt.device);
+        fields.push(field(&interrupt.name, "::userlib::given::Interrupt", what));
+    }
     for (name, value) in &one.arguments {
         let (kind, find) = match value {
             Argument::Flag(_) => (
                 "bool",
                 format!("startup.find_number(\"{name}\").map(|flag| flag != 0)"),
             ),
-            _ => ("usize", format!("startup.find_number(\"{name}\")")),
+            Argument::Text(_) => ("&'static str", format!("startup.find_text(\"{name}\")")),
+            Argument::Number(_) if is_signed(all, name) => (
+                "isize",
+                format!("startup.find_number(\"{name}\").map(|number| number as isize)"),
+            ),
+            Argument::Number(_) => ("usize", format!("startup.find_number(\"{name}\")")),
         };
         fields.push(Field {
             name: name.clone(),
@@ -181,6 +205,13 @@ fn fields(system: &System, one: &Component) -> Vec<Field> {
         });
     }
     fields
+}
+
+/// Whether a number is negative for one of a program's components.
+fn is_signed(components: &[&Component], name: &str) -> bool {
+    let arguments = components.iter().flat_map(|one| &one.arguments);
+    let mut numbers = arguments.filter(|(other, _)| other == name);
+    numbers.any(|(_, value)| matches!(value, Argument::Number(number) if *number < 0))
 }
 
 #[cfg(test)]
@@ -202,6 +233,7 @@ mod tests {
         calls = ["server"]
         memory = { report = "read-write", settings = "read" }
         arguments = { loud = true, rate = 7 }
+        devices = ["serial"]
         [memory]
         report.size = "4 KiB"
         settings.size = "4 KiB"
@@ -223,10 +255,30 @@ mod tests {
     }
 
     #[test]
+    fn memory_without_caches_is_accessed_as_registers() {
+        let text = TWO.replace(
+            "report.size = \"4 KiB\"",
+            "report = { size = \"4 KiB\", cacheable = false }",
+        );
+        let sources = of(&described(&text)).unwrap();
+        assert!(sources["client"].contains("pub report: ::userlib::given::Registers,"));
+    }
+
+    #[test]
     fn what_only_some_components_of_a_program_get_is_an_option() {
         let sources = of(&described(&three())).unwrap();
         assert!(sources["client"].contains("pub report: Option<&'static ["));
         assert!(sources["client"].contains("pub server: ::userlib::given::Client,"));
+    }
+
+    #[test]
+    fn a_number_that_is_negative_somewhere_has_a_sign_everywhere() {
+        let text = three()
+            .replace("rate = 7", "rate = -7, says = \"no\"")
+            .replace("priority = 7\n", "priority = 7\narguments.rate = 7\n");
+        let sources = of(&described(&text)).unwrap();
+        assert!(sources["client"].contains("pub rate: isize,"));
+        assert!(sources["client"].contains("pub says: Option<&'static str>,"));
     }
 
     #[test]

@@ -4,12 +4,12 @@
 use anyhow::{anyhow, bail};
 use system_description::file::{Argument, Replenishment, Rights};
 use system_description::system::{
-    Component, Context, FaultAction, System, Time as Source, TimeoutAction,
+    Component, Context, DeviceUse, FaultAction, System, Time as Source, TimeoutAction,
 };
-use system_description::{Duration, Size};
+use system_description::{Duration, Size, Trigger};
 use system_table::{
-    Action, Endpoint, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_RECORDS, MOST_REGIONS, OnFault,
-    OnTimeout, Region, Supervisor, Table, Time, TimeSource,
+    Action, Endpoint, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_RECORDS, MOST_REGIONS, MOST_TEXT,
+    OnFault, OnTimeout, Region, Supervisor, Table, Time, TimeSource,
 };
 
 use crate::Result;
@@ -34,6 +34,7 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
         .iter()
         .map(|one| Region {
             pages: pages(one.size),
+            cacheable: one.cacheable,
         })
         .collect();
     let gifts: Vec<_> = system
@@ -60,24 +61,21 @@ fn refuse(system: &System) -> Result<()> {
     if !system.schedule.is_empty() {
         bail!("there is a schedule of domains; {own}");
     }
-    if let Some(region) = system.regions.iter().find(|one| !one.cacheable) {
-        bail!("the memory `{}` must not be cached; {own}", region.name);
-    }
     for one in &system.components {
         let name = &one.name;
-        let text = |(_, argument): &&(String, Argument)| matches!(argument, Argument::Text(_));
-        let negative = |(_, argument): &&(String, Argument)| matches!(argument, Argument::Number(number) if *number < 0);
-        if one.heap != Size::default() {
-            bail!("`{name}` has a heap of its own size; {own}");
+        let text = |(_, argument): &(String, Argument)| match argument {
+            Argument::Text(text) => text.len(),
+            _ => 0,
+        };
+        if let Some(device) = one.devices.iter().find(|device| parts(device) > 1) {
+            bail!(
+                "`{}` of `{name}` has registers or ports in several places; {own}",
+                device.name
+            );
         }
-        if !one.devices.is_empty() || !one.interrupts.is_empty() {
-            bail!("`{name}` drives a device or waits for an interrupt; {own}");
-        }
-        if let Some((argument, _)) = one.arguments.iter().find(text) {
-            bail!("the argument `{argument}` of `{name}` is a text; {own}");
-        }
-        if let Some((argument, _)) = one.arguments.iter().find(negative) {
-            bail!("the argument `{argument}` of `{name}` is negative; {own}");
+        let texts: usize = one.arguments.iter().map(text).sum();
+        if texts > MOST_TEXT {
+            bail!("the texts of `{name}` have {texts} bytes; shorten them to {MOST_TEXT}");
         }
         if let Some(call) = one.calls.iter().find(|call| call.grant) {
             bail!("`{name}` may send capabilities to `{}`; {own}", call.name);
@@ -105,6 +103,11 @@ fn refuse(system: &System) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// How many ranges of registers and ports a device has.
+fn parts(device: &DeviceUse) -> usize {
+    device.resources.registers.len() + device.resources.ports.len()
 }
 
 /// Microseconds.
@@ -161,6 +164,7 @@ fn component(one: &Component) -> system_table::Component<'_> {
         name: &one.name,
         program: one.program.as_deref().unwrap_or_default(),
         stack_pages: u16::try_from(pages(one.stack)).unwrap_or(u16::MAX),
+        heap_pages: u16::try_from(pages(one.heap)).unwrap_or(u16::MAX),
         time,
         time_source,
         priority: one.priority.unwrap_or_default(),
@@ -231,27 +235,54 @@ fn gifts<'a>(system: &'a System, one: &'a Component) -> Vec<Gift<'a>> {
         write: map.rights == Rights::ReadWrite,
         execute: map.rights == Rights::ReadExecute,
     });
-    let arguments = one.arguments.iter().map(|(name, value)| Gift::Number {
-        name,
-        value: match value {
-            Argument::Flag(flag) => u64::from(*flag),
-            Argument::Number(number) => number.cast_unsigned(),
-            Argument::Text(_) => 0,
+    let arguments = one.arguments.iter().map(|(name, value)| match value {
+        Argument::Flag(flag) => Gift::Number {
+            name,
+            value: u64::from(*flag),
         },
+        Argument::Number(number) => Gift::Number {
+            name,
+            value: number.cast_unsigned(),
+        },
+        Argument::Text(value) => Gift::Text { name, value },
     });
     let watches = one.watches.iter().map(|&id| Gift::Watch {
         name: &system[id].name,
         component: id.0 as u16,
         time: time_of(system[id].time).0,
     });
-    let gifts = serves.chain(calls).chain(waits).chain(signals);
-    gifts.chain(maps).chain(arguments).chain(watches).collect()
+    let registers = one.devices.iter().flat_map(|device| {
+        let ranges = device.resources.registers.iter();
+        ranges.map(|range| Gift::Registers {
+            name: &device.name,
+            address: range.address,
+            pages: u16::try_from(pages(Size::from_bytes(range.size))).unwrap_or(u16::MAX),
+        })
+    });
+    let ports = one.devices.iter().flat_map(|device| {
+        let ranges = device.resources.ports.iter();
+        ranges.map(|&[first, last]| Gift::Ports {
+            name: &device.name,
+            first,
+            last,
+        })
+    });
+    let interrupts = one.interrupts.iter().map(|one| Gift::Interrupt {
+        name: &one.name,
+        line: one.interrupt.line,
+        pin: one.interrupt.pin.unwrap_or_default(),
+        edge: one.interrupt.trigger == Trigger::Edge,
+        bit: one.bit as u8,
+    });
+    let gifts = serves.chain(calls).chain(waits).chain(signals).chain(maps);
+    let gifts = gifts.chain(registers).chain(ports).chain(interrupts);
+    gifts.chain(arguments).chain(watches).collect()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use system_description::{Platform, check};
+    use system_description::{Device, Interrupt, Platform, Registers, check};
 
     const SYSTEM: &str = r#"
         [component.server]
@@ -267,6 +298,7 @@ pub(super) mod tests {
         priority = 8
         calls = ["server"]
         memory.report = "read-write"
+        devices = ["serial"]
         arguments = { loud = true, rate = 7 }
         ends-run = true
         [component.view]
@@ -279,6 +311,23 @@ pub(super) mod tests {
         report.size = "8 KiB"
     "#;
 
+    /// A device of the board.
+    fn serial() -> Device {
+        Device {
+            title: "serial port".to_string(),
+            registers: vec![Registers {
+                address: 0x900_0000,
+                size: 0x2000,
+            }],
+            ports: Vec::new(),
+            interrupt: Some(Interrupt {
+                line: 33,
+                trigger: Trigger::Edge,
+                pin: Some(5),
+            }),
+        }
+    }
+
     /// The system that a text describes, on a board.
     pub(crate) fn described(text: &str) -> System {
         let board = Platform {
@@ -286,7 +335,7 @@ pub(super) mod tests {
             word_bits: 64,
             cores: 2,
             memory: Size::from_bytes(1 << 30),
-            devices: Default::default(),
+            devices: [("serial".to_string(), serial())].into(),
         };
         let source = system_description::Source { path: "s", text };
         let mut checked = check(source, &[board]);
@@ -312,7 +361,23 @@ pub(super) mod tests {
         let (client, gifts) = table.component(1).unwrap();
         assert!(client.ends_run && !client.may_restart());
         let names: Vec<_> = gifts.iter().map(|gift| gift.name()).collect();
-        assert_eq!(names, ["server", "report", "loud", "rate"]);
+        let device = ["serial", "serial-interrupt"];
+        assert_eq!(names[..2], ["server", "report"]);
+        assert_eq!(names[2..4], device);
+        assert_eq!(names[4..], ["loud", "rate"]);
+        let registers = Gift::Registers {
+            name: "serial",
+            address: 0x900_0000,
+            pages: 2,
+        };
+        let interrupt = Gift::Interrupt {
+            name: "serial-interrupt",
+            line: 33,
+            pin: 5,
+            edge: true,
+            bit: 0,
+        };
+        assert!(gifts.iter().skip(2).take(2).eq([registers, interrupt]));
         let (view, gifts) = table.component(2).unwrap();
         assert_eq!(view.time.budget, view.time.period);
         let watched = Gift::Watch {
@@ -321,17 +386,44 @@ pub(super) mod tests {
             time: client.time,
         };
         assert_eq!(gifts.iter().nth(1), Some(watched));
-        assert_eq!(table.regions().next(), Some(Region { pages: 2 }));
+        let region = Region {
+            pages: 2,
+            cacheable: true,
+        };
+        assert_eq!(table.regions().next(), Some(region));
         assert_eq!(table.endpoints().next().unwrap().threshold, 250);
+    }
+
+    #[test]
+    fn texts_are_short() {
+        let long = format!("loud = \"{}\"", "x".repeat(256));
+        let text = SYSTEM.replace("loud = true", &long);
+        assert_eq!(
+            of(&described(&text)).unwrap_err().to_string(),
+            "the texts of `client` have 256 bytes; shorten them to 255"
+        );
+        let bytes = of(&described(&text.replace("xx", "x"))).unwrap();
+        let (client, gifts) = Table::parse(&bytes).unwrap().component(1).unwrap();
+        assert_eq!(client.heap_pages, 0);
+        let is_text =
+            |gift: Gift| matches!(gift, Gift::Text { name: "loud", value } if value.len() == 128);
+        assert!(gifts.iter().any(is_text));
+    }
+
+    #[test]
+    fn devices_are_in_one_place() {
+        let mut system = described(SYSTEM);
+        system.components[1].devices[0].resources.ports = vec![[1, 2]];
+        assert_eq!(
+            of(&system).unwrap_err().to_string(),
+            "`serial` of `client` has registers or ports in several places; the generic initialiser cannot do this yet; write a root task, and name it as `root`"
+        );
     }
 
     #[test]
     fn what_the_initialiser_cannot_do_is_refused_by_name() {
         for (more, complaint) in [
-            (
-                "heap = \"64 KiB\"",
-                "`client` has a heap of its own size; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
-            ),
+            ("heap = \"3 MiB\"", "a heap is larger than 2 MiB"),
             (
                 "on-timeout = { extend = \"1 ms\" }",
                 "the time of `client` is extended; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
@@ -339,10 +431,6 @@ pub(super) mod tests {
             (
                 "arguments.server = 1",
                 "a component gets two things under the same name",
-            ),
-            (
-                "arguments.below = -1",
-                "the argument `below` of `client` is negative; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
             ),
         ] {
             let text = SYSTEM

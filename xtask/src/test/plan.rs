@@ -36,8 +36,8 @@ const STRESS: &str = "stress";
 /// Tests that are the run of an example system.
 const SYSTEM: &str = "system";
 
-/// The example that is run on every platform, because new users try it first.
-const DEMO: &str = "demo";
+/// The examples that are run on every platform: new users try the first, and the second drives a board's devices.
+const EVERYWHERE: [&str; 2] = ["demo", "lines"];
 /// The platform on which a project outside of the repository is tested.
 const PROJECT_ON: &str = "pc99";
 /// Tests of the suite that depend on a board.
@@ -224,7 +224,9 @@ pub(super) fn runs<'a>(
     }
     if all || system {
         let names = System::names(workspace).into_iter();
-        for name in names.filter(|name| example(name).contains(filter) && (!own || name == DEMO)) {
+        for name in names.filter(|name| {
+            example(name).contains(filter) && (!own || EVERYWHERE.contains(&&**name))
+        }) {
             let system = System::load(workspace, &name)?;
             if system.runs_on(&platform.name) {
                 runs.push(Run {

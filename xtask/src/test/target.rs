@@ -155,27 +155,23 @@ impl Run<'_> {
             place.output(b"\n");
         }
 
-        let end = match ending {
-            Ending::Exited(status)
-                if status.code() == Some(success) && self.system.dies.is_empty() =>
-            {
-                End::Success
-            }
-            Ending::Exited(status) if self.is_example && status.code() == Some(failure) => {
+        let succeeded = match &ending {
+            Ending::Exited(status) if status.code() == Some(success) => Some(true),
+            Ending::Exited(status) if status.code() == Some(failure) => Some(false),
+            _ => None,
+        };
+        let end = match (ending, succeeded) {
+            (Ending::Exited(_), Some(succeeded)) if self.is_example => {
                 let words = String::from_utf8_lossy(&output);
-                match self.system.complaint_about_death(&words) {
-                    None => End::Success,
-                    Some(complaint) => End::Other(complaint),
-                }
+                let complaint = self.system.complaint(succeeded, &words);
+                complaint.map_or(End::Success, End::Other)
             }
-            Ending::Exited(_) if !self.system.dies.is_empty() => {
-                End::Other("it did not end with failure".to_string())
-            }
-            Ending::Exited(status) => End::Other(format!("the emulator ended with {status}")),
-            Ending::TimedOut => {
+            (Ending::Exited(_), Some(true)) => End::Success,
+            (Ending::Exited(status), _) => End::Other(format!("the emulator ended with {status}")),
+            (Ending::TimedOut, _) => {
                 End::Other(format!("it was ended after {} s", self.arguments.timeout))
             }
-            Ending::Interrupted => End::Other("it was interrupted".to_string()),
+            (Ending::Interrupted, _) => End::Other("it was interrupted".to_string()),
         };
         let tell = |name: &str, failure: Option<&str>| {
             let line = verdict(name, failure);

@@ -4,23 +4,30 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use userlib::server::ABORTED;
+use userlib::server::CallError;
 use userlib::{Message, println};
 
 userlib::component!(main);
 
 fn main(given: Given) {
+    // The driver has a higher priority, but it waits for an interrupt.
+    while given.starts.get(1) == Some(0) {}
+    assert_eq!(given.starts.get(0), Some(2), "starts of the driver");
     let count = || given.server.call(Message::empty(0)).word(0);
     for way in 1..=given.ways {
         assert_eq!([count(), count()], [100, 101], "before failure {way}");
-        let answer = given.server.call(Message::empty(way));
-        assert_eq!(answer.label(), ABORTED, "failure {way}");
+        let answer = given.server.try_call(Message::empty(way));
+        assert_eq!(answer, Err(CallError::Aborted), "failure {way}");
     }
     assert_eq!([count(), count()], [100, 101]);
-    // One more than are allowed: now the server is stopped.
-    let answer = given.server.call(Message::empty(given.ways));
-    assert_eq!(answer.label(), ABORTED);
+    // The waiter has a higher priority. Its request lets the server wait for the listener's signal, and fail once more
+    // than is allowed.
+    given.go.signal();
     given.done.signal();
+    for call in ["that waits when the server stops", "of a stopped server"] {
+        let answer = given.server.try_call(Message::empty(0));
+        assert_eq!(answer, Err(CallError::Stopped), "a call {call}");
+    }
     // The listener has a lower priority.
     userlib::syscall::yield_now();
     println!("all is as described");

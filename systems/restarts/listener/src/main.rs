@@ -1,4 +1,4 @@
-//! Waits for a signal, and ends.
+//! Waits for a signal, lets the server fail, and ends.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -7,5 +7,6 @@ userlib::component!(main);
 
 fn main(given: Given) -> usize {
     let signals = given.signals.wait();
+    given.fail.signal();
     if given.done.is_in(signals) { 7 } else { 1 }
 }

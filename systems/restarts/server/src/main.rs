@@ -5,6 +5,7 @@
 
 use core::hint::black_box;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::given::Signals;
 use userlib::{Message, Received};
 
 /// The number of requests since the start; not zero, so that it is in the program's data.
@@ -13,10 +14,11 @@ static COUNT: AtomicUsize = AtomicUsize::new(100);
 userlib::component!(main);
 
 fn main(given: Given) {
-    given.requests.serve(handle)
+    let signals = given.signals;
+    given.requests.serve(|received| handle(signals, received))
 }
 
-fn handle(received: Received) -> Message {
+fn handle(signals: Signals, received: Received) -> Message {
     let wish = received.message.map_or(0, |message| message.label());
     match wish {
         0 => {}
@@ -24,9 +26,13 @@ fn handle(received: Received) -> Message {
         2 => {
             black_box(overflow(0));
         }
-        _ => loop {
+        3 => loop {
             black_box(wish);
         },
+        _ => {
+            signals.wait();
+            panic!("as the listener wishes");
+        }
     }
     Message::new(0, &[COUNT.fetch_add(1, Relaxed)])
 }

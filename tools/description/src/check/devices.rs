@@ -83,6 +83,7 @@ fn of_component<'f>(
                 resources: resources.clone(),
             };
             draft.system.components[id.0].devices.push(one);
+            let name = format!("{}-interrupt", **name);
             interrupt(draft, id, name, device, &resources, report);
             owned.push(Owned {
                 owner: id,
@@ -101,7 +102,7 @@ fn of_component<'f>(
             let help = "remove it, or ask for the device in `devices`";
             report.add(Diagnostic::error(Kind::UnknownName, &device.span, message).help(help));
         }
-        interrupt(draft, id, name, device, &resources, report);
+        interrupt(draft, id, name.value.clone(), device, &resources, report);
         let only = Device {
             interrupt: resources.interrupt,
             ..Device::default()
@@ -130,7 +131,7 @@ fn find(draft: &Draft, name: &At<String>, report: &mut Report) -> Option<Device>
 fn interrupt(
     draft: &mut Draft,
     id: ComponentId,
-    name: &At<String>,
+    name: String,
     device: &At<String>,
     resources: &Device,
     report: &mut Report,
@@ -147,7 +148,7 @@ fn interrupt(
         report.add(Diagnostic::error(Kind::OutOfRange, &device.span, message).help(help));
     }
     component.interrupts.push(InterruptUse {
-        name: name.value.clone(),
+        name,
         device: device.value.clone(),
         interrupt,
         bit: bit as u32,

@@ -49,6 +49,8 @@ pub struct Outline {
     pub platforms: Option<Vec<String>>,
     /// For a run that must end with failure: what it prints before.
     pub fails_after: Vec<String>,
+    /// What a run must print.
+    pub prints: Vec<String>,
 }
 
 /// Checks a description for those of the platforms on which it runs.
@@ -107,6 +109,7 @@ pub fn outline(source: Source) -> Result<Outline, Vec<Diagnostic>> {
             .platforms
             .map(|names| names.value.into_iter().map(|name| name.value).collect()),
         fails_after: file.test.fails_after,
+        prints: file.test.prints,
     })
 }
 

@@ -260,9 +260,9 @@ pub trait Arch: Sized + 'static {
 
     /// A remote call of the architecture: an operation that one core requests of another.
     type Remote: Copy;
-    /// Sends an IPI: another core enters the kernel soon, with
-    /// [`Interrupt::Core`](crate::syscall::Interrupt::Core).
-    fn interrupt_core(&mut self, _core: usize) {}
+    /// Sends an IPI: another core enters the kernel soon, with [`Interrupt::Core`].
+    #[cfg(feature = "smp")]
+    fn interrupt_core(&mut self, core: usize);
     /// Carries out a remote call for the core in exclusive mode, which waits for it.
     fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote);
     /// Called repeatedly while this core waits for another.

@@ -10,7 +10,7 @@
 //! the way to one), and a core's side of the entry lock. The module `entry` takes the lock, and `sched` has the
 //! remote accesses.
 //!
-//! A kernel for one core has none of this: the owning core of everything is this one.
+//! In a kernel for one core, the owning core of everything is this one, and its only kernel is stored here.
 //!
 //! [`Exclusive::each_core`]: crate::sched::Exclusive::each_core
 

@@ -44,8 +44,8 @@ impl<A: Arch> Ipc<A> {
         match self[thread].state {
             ThreadState::BlockedOnSend { endpoint, .. }
             | ThreadState::BlockedOnReceive { endpoint, .. } => {
-                let state = match self[endpoint].state() {
-                    EndpointState::Receiving(_) => EndpointState::Receiving,
+                let state = match self[thread].state {
+                    ThreadState::BlockedOnReceive { .. } => EndpointState::Receiving,
                     _ => EndpointState::Sending,
                 };
                 let cursor = self.cancel_cursor_of(endpoint);

@@ -119,6 +119,5 @@ fn frame_size(program: &Program, segment: &Segment) -> Option<FrameSize> {
     let sizes = FrameSize::ALL.iter().copied();
     sizes
         .filter(|&size| size != FrameSize::SMALLEST)
-        .filter(fits)
-        .last()
+        .rfind(fits)
 }

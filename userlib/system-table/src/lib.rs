@@ -1,6 +1,6 @@
 //! The table from which the generic initialiser sets a system up.
 //!
-//! The tool makes it from the description of a system when it builds the system ([`write`]), and the initialiser
+//! The tool makes it from the description of a system when it builds the system ([`write()`]), and the initialiser
 //! reads it when it starts ([`Table::parse`]). Both check it by the same code: whatever bytes are read, an index
 //! in a valid table names something that exists. The format has a version, since image and initialiser may come
 //! from different checkouts.

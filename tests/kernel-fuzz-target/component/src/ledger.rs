@@ -25,7 +25,7 @@ pub const SPACE: usize = 3;
 /// Slots of its own objects: CNode, thread, address space and scheduling context; and the empty slot at
 /// address 0.
 pub const OWN: core::ops::Range<usize> = 0..5;
-/// The number of threads of its [chains](crate::chain).
+/// The number of threads of its chains.
 pub const THREADS: usize = 3;
 /// Addresses of the capabilities for chains, which it cannot lose: threads, their contexts, and memory.
 pub const CHAIN: usize = ADDRESSES - 2 * THREADS - 1;

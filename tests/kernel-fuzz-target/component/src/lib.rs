@@ -1,8 +1,9 @@
 //! The components of the fuzzer.
 //!
 //! The hostile component makes system calls: plausible ones, which follow the methods' signatures ([`forms`])
-//! with some mutations, [chains](chain) of calls with limits, and noise. It holds a capability of every kind. It can be stopped and started again
-//! at any point: all state that it needs is in the [`ledger`], a page that the root task reads.
+//! with some mutations, chains of calls with limits, and noise. It holds a capability of every kind. It can be
+//! stopped and started again at any point: all state that it needs is in the [`ledger`], a page that the root
+//! task reads.
 //!
 //! The other components ([`victim`]) do a piece of work in each period and record the results.
 #![no_std]

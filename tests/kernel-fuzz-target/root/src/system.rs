@@ -27,6 +27,7 @@ pub const SIZE: ProcessSize = ProcessSize {
     slots: 256,
     cnode_bits: RADIX,
     stack_pages: 4,
+    heap_pages: 0,
 };
 /// Its further objects: log2 of the bytes, and slots.
 const THINGS: (usize, usize) = (20, 128);

@@ -40,6 +40,7 @@ const SIZE: ProcessSize = ProcessSize {
     slots: 256,
     cnode_bits: 6,
     stack_pages: 4,
+    heap_pages: 0,
 };
 
 impl Pair {

@@ -191,6 +191,7 @@ impl Arch for Host {
 
     type Remote = ();
 
+    #[cfg(feature = "smp")]
     fn interrupt_core(&mut self, core: usize) {
         self.calls |= 1 << core;
     }

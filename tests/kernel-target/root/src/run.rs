@@ -19,6 +19,7 @@ const SIZE: ProcessSize = ProcessSize {
     slots: 1024,
     cnode_bits: 12,
     stack_pages: 24,
+    heap_pages: 0,
 };
 /// Memory for the objects of a test. One test after the other gets the same memory, so that the kernel clears
 /// only what a test has used.

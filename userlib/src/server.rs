@@ -94,9 +94,10 @@ impl Passive {
         })
     }
 
-    /// Lends the context until the next receive, to a server that was reset and has lost its caller's
-    /// context.
+    /// Lends the context until the next receive, to a server that was reset and has no other context. It may
+    /// still have the lent one, if it failed before it received.
     pub fn lend_time(&self) -> Result {
+        let _ = self.lent.unbind_object(self.tcb);
         self.lent.bind(self.tcb)
     }
 }

@@ -15,6 +15,8 @@ pub struct Supervisor {
     objects: Objects,
     members: [Option<Member>; MOST_COMPONENTS],
     restarts: [Restarts; MOST_COMPONENTS],
+    /// The components that do not start again.
+    stopped: [bool; MOST_COMPONENTS],
     clock: Clock,
 }
 
@@ -52,6 +54,7 @@ impl Supervisor {
             objects,
             members,
             restarts: [Restarts::default(); MOST_COMPONENTS],
+            stopped: [false; MOST_COMPONENTS],
             clock,
         }
     }
@@ -72,6 +75,9 @@ impl Supervisor {
             {
                 self.account(badge, consumed);
                 self.timeout(environment, index, &component, badge);
+                if component.ends_run && self.stopped[index] {
+                    return 1;
+                }
                 continue;
             }
             let outcome = Outcome::from(fault);
@@ -94,7 +100,7 @@ impl Supervisor {
                 }
                 _ => self.act(environment, index, &component, action, &"has panicked"),
             }
-            if component.ends_run && action == Action::Stop {
+            if component.ends_run && self.stopped[index] {
                 return 1;
             }
         }
@@ -180,7 +186,8 @@ impl Supervisor {
     }
 
     /// Stops a component for good. Its callers get an error, now and later.
-    fn stop(&self, environment: &mut Environment, index: usize) {
+    fn stop(&mut self, environment: &mut Environment, index: usize) {
+        self.stopped[index] = true;
         self.answer_caller(index);
         if let Some(member) = &self.members[index] {
             // A thread can always be suspended.

@@ -13,6 +13,9 @@ fn main(given: Given) {
     // The driver has a higher priority, but it waits for an interrupt.
     while given.starts.get(1) == Some(0) {}
     assert_eq!(given.starts.get(0), Some(2), "starts of the driver");
+    // It waits with a lower priority than the supervisor's until that has started it again.
+    let asked = given.starter.call(Message::empty(0));
+    assert_eq!(asked.word(0), 2, "starts of the starter");
     let count = || given.server.call(Message::empty(0)).word(0);
     for way in 1..=given.ways {
         assert_eq!([count(), count()], [100, 101], "before failure {way}");

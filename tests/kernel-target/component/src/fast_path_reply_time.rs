@@ -1,5 +1,7 @@
 //! The same as `fast_path_reply` for conditions of time: contexts, ready threads and timer deadlines.
 
+use abi::endpoint_flags::LIMIT;
+
 use crate::check_eq;
 use crate::fast_path_call::check_holder;
 use crate::fast_path_call_time::{release_soon, spin};
@@ -16,6 +18,8 @@ tests![
     answers_along_a_chain,
     another_ready_thread,
     a_release_that_the_timer_does_not_tell,
+    a_release_that_the_timer_need_not_tell,
+    limited_time,
 ];
 
 fn callers_with_other_time(test: &mut Test) -> Outcome {
@@ -146,5 +150,43 @@ fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
     })?;
     caller.start()?;
     check_eq!(noted(), "mc");
+    Ok(())
+}
+
+/// The same, but the client's priority is above that of the released thread, and the server's is below.
+fn a_release_that_the_timer_need_not_tell(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        endpoint.recv(reply);
+        loop {
+            endpoint.reply_recv(empty(0), reply);
+        }
+    })?;
+    release_soon(test)?;
+    new_client(test, ABOVE + 10, endpoint)?.start()?;
+    check_eq!(noted(), "a");
+    test.sleep(ms(10))?;
+    check_eq!(noted(), "am");
+    Ok(())
+}
+
+/// A server with a limit answers, and waits at an endpoint without one: the limit ends.
+fn limited_time(test: &mut Test) -> Outcome {
+    let (limited, plain): (Endpoint, Endpoint) = (test.create()?, test.create()?);
+    let reply: Reply = test.create()?;
+    test.spawn_passive(ABOVE, move || {
+        limited.recv(reply);
+        note('s');
+        plain.reply_recv(empty(0), reply);
+    })?;
+    test.slot(limited).set_endpoint_threshold(ms(5), LIMIT)?;
+    let startup = test.startup;
+    let caller = test.timed(ABOVE, SchedParameters::new(ms(60), ms(1000)), move || {
+        check_eq!(limited.call(empty(0)).label(), 0);
+        spin(startup, ms(10));
+        note('c');
+    })?;
+    caller.start()?;
+    check_eq!(noted(), "sc");
     Ok(())
 }

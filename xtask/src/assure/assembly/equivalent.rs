@@ -14,7 +14,66 @@ const PENDING: &str = "where the clock was read after the timer deadline, the ti
 const MORE_SLOW: &str = "more entries take the slow path, which does the same";
 const REPEATED: &str = "the register is written with the value that it has";
 
+const LOADED: &str = "the bases of the thread that runs in user mode are always loaded";
+const CHAINED: &str = "the thread of a reply object in the call chain of a context waits for its reply";
+
 const EQUIVALENT: &[Equivalent] = &[
+    [
+        "arch/x86_64",
+        "entry",
+        "cmp al, [rsp + {PRIORITY}]",
+        "je 2f",
+        "",
+        EQUAL,
+    ],
+    [
+        "arch/x86_64",
+        "entry",
+        "cmp al, [rsp + {PRIORITY}]",
+        "ja 2f",
+        "",
+        HIGHER,
+    ],
+    [
+        "arch/x86_64",
+        "entry",
+        "cmp rdx, [rbp + {DEADLINE_TIME}]",
+        "jae 9b",
+        "",
+        PENDING,
+    ],
+    [
+        "arch/x86_64",
+        "entry",
+        "bsr rcx, [rbp + {READY_SUMMARY}]",
+        "jz 2f",
+        "",
+        MORE_SLOW,
+    ],
+    [
+        "arch/x86_64",
+        "entry",
+        "cmp rdx, [rbp + {BASES_OF}]",
+        "jne 9b",
+        "",
+        LOADED,
+    ],
+    [
+        "arch/x86_64",
+        "reply_recv",
+        "cmp qword ptr [rbx + {STATE}], {BLOCKED_ON_REPLY}",
+        "jne 9b",
+        "",
+        CHAINED,
+    ],
+    [
+        "arch/x86_64",
+        "leave",
+        "cmp rax, [rbp + {ACTIVE_ROOT}]",
+        "je 5f",
+        "",
+        REPEATED,
+    ],
     [
         "arch/armv8",
         "entry",

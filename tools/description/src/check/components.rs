@@ -1,7 +1,7 @@
 //! Components: their names, instances and numbers.
 
 use super::{Draft, analysis, each_once, programs_of, time};
-use crate::file::{self, At};
+use crate::file::{self, Argument, At};
 use crate::report::{Diagnostic, Kind, Report, Span};
 use crate::system::{Component, DomainId, FaultAction, TimeoutAction};
 use crate::units::Size;
@@ -49,6 +49,25 @@ pub(super) fn name(name: &At<String>, what: &str, report: &mut Report) {
     report.add(Diagnostic::error(Kind::BadName, &name.span, message).help(help));
 }
 
+/// Arguments have names, and numbers that are words of the platform.
+fn arguments(draft: &Draft, one: &file::Component, report: &mut Report) {
+    for (name, value) in &one.arguments.0 {
+        self::name(name, "value for a program", report);
+        let fits = |number: i64| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&number);
+        if let Argument::Number(number) = value
+            && draft.platform.word_bits == 32
+            && !fits(*number)
+        {
+            let message = format!("the argument `{}` is {number}, no word of 32 bits", **name);
+            let help = format!(
+                "write a smaller number, or another one in `[platform.{}]`",
+                draft.platform.name
+            );
+            report.add(Diagnostic::error(Kind::OutOfRange, &name.span, message).help(help));
+        }
+    }
+}
+
 /// An integer within the kernel's range.
 pub(super) fn number(
     value: Option<&At<i64>>,
@@ -89,6 +108,7 @@ fn component<'f>(
     if let Some(program) = &one.program {
         self::name(program, "program", report);
     }
+    arguments(draft, one, report);
     let byte = |value: Option<&At<i64>>, most, what: &str, report: &mut Report| {
         number(value, 0..=most, what, report).map(|value| value as u8)
     };

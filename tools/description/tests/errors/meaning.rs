@@ -4,6 +4,19 @@ use super::{Case, Kind};
 
 pub(super) const CASES: &[Case] = &[
     (
+        "[component.a]\nslice = \"1 ms\"\narguments = { \"9x\" = 1, large = 5_000_000_000, small = -1 }",
+        &[
+            (
+                Kind::BadName,
+                "s:3:15: error: `9x` is no name of a value for a program; begin with a letter, and use letters, digits, `-` and `_`, 32 at the most",
+            ),
+            (
+                Kind::OutOfRange,
+                "s:3:25: error: on small: the argument `large` is 5000000000, no word of 32 bits; write a smaller number, or another one in `[platform.small]`",
+            ),
+        ],
+    ),
+    (
         "[component.a]\nslice = \"1 ms\"\nbudget = \"1 ms\"\nperiod = \"2 ms\"",
         &[(
             Kind::Conflict,

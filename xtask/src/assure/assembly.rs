@@ -12,7 +12,7 @@ mod marks;
 mod trial;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Run;
 use crate::Result;
@@ -134,7 +134,9 @@ fn folder(target: &str) -> &'static str {
 /// are not built again. It has a target folder of its own.
 fn copy(run: &Run<'_>, folder: &str) -> Result<Workspace> {
     let copy = Workspace::at(&run.folder.join("assembly"));
-    for file in run.workspace.files()? {
+    let files = run.workspace.files()?;
+    remove_others(&files, &copy)?;
+    for file in files {
         let mut text = fs::read(run.workspace.path(&file))?;
         if file.starts_with(folder) && file.extension().is_some_and(|end| end == "s") {
             text = marks::insert(&stem(&file), &String::from_utf8(text)?).into_bytes();
@@ -149,6 +151,17 @@ fn copy(run: &Run<'_>, folder: &str) -> Result<Workspace> {
         fs::write(to, text)?;
     }
     Ok(copy)
+}
+
+/// Removes the files of a copy that the repository does not have any more.
+fn remove_others(files: &[PathBuf], copy: &Workspace) -> Result<()> {
+    if !copy.root().exists() {
+        return Ok(());
+    }
+    for file in copy.files()?.iter().filter(|file| !files.contains(file)) {
+        fs::remove_file(copy.path(file))?;
+    }
+    Ok(())
 }
 
 /// A file's name without extension.
@@ -191,5 +204,23 @@ impl Mutant {
         };
         let line = self.line + 1;
         format!("{}.s:{line}: {after} for {}{user}", self.file, self.before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_loses_what_the_repository_has_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = Workspace::at(folder.path());
+        let files = ["kept", "lost"].map(PathBuf::from);
+        for file in &files {
+            fs::write(copy.path(file), "").unwrap();
+        }
+        remove_others(&files[..1], &copy).unwrap();
+        assert_eq!(copy.files().unwrap(), &files[..1]);
+        remove_others(&files, &Workspace::at(&folder.path().join("none"))).unwrap();
     }
 }

@@ -15,7 +15,8 @@ const MORE_SLOW: &str = "more entries take the slow path, which does the same";
 const REPEATED: &str = "the register is written with the value that it has";
 
 const LOADED: &str = "the bases of the thread that runs in user mode are always loaded";
-const CHAINED: &str = "the thread of a reply object in the call chain of a context waits for its reply";
+const CHAINED: &str =
+    "the thread of a reply object in the call chain of a context waits for its reply";
 
 const EQUIVALENT: &[Equivalent] = &[
     [

@@ -16,6 +16,14 @@ pub(crate) enum Spent {
     Timer,
 }
 
+/// The remaining budget of the current context; nothing without a context.
+pub(super) struct Budget {
+    /// The head replenishment, before the consumed time that is not charged yet.
+    head: Option<Ticks>,
+    /// If each entry needs a budget check: the time at which a limit or timer ends the use of the context.
+    limit_or_timer: Option<Ticks>,
+}
+
 impl<A: Arch> Scheduler<A> {
     /// The smallest budget: the time to enter and leave the kernel once.
     pub(crate) fn min_budget(&self) -> Ticks {
@@ -67,44 +75,53 @@ impl<A: Arch> Scheduler<A> {
             || matches!(self[thread].progress, Progress::Deferred { .. });
         if !limit_or_timer {
             self[context].set(ContextFlag::NeedsCheck, false);
-            self.core.check_threshold = self.check_threshold();
+            self.core.check_threshold = self.check_threshold(&self.budget());
         }
         limit_or_timer
     }
 
-    /// The current context, if it is configured.
+    /// The remaining budget of the current context.
     #[inline(always)]
-    fn configured_context(&self) -> Option<Ptr<SchedContext<A>>> {
-        let context = self.core.current_context;
-        context.filter(|context| self[*context].is_configured())
+    pub(super) fn budget(&self) -> Budget {
+        match self.core.current_context {
+            Some(context) if self[context].is_configured() => Budget {
+                head: Some(self[context].head().amount),
+                limit_or_timer: self.limit_or_timer_of(context),
+            },
+            _ => Budget {
+                head: None,
+                limit_or_timer: None,
+            },
+        }
     }
 
     /// The budget check threshold: below it, the smallest budget is left. Zero if each entry needs a budget
     /// check, or if entries are measured, so that none takes a fast path.
     #[inline(always)]
-    pub(super) fn check_threshold(&self) -> Ticks {
-        match self.configured_context() {
+    pub(super) fn check_threshold(&self, budget: &Budget) -> Ticks {
+        match *budget {
             _ if self.is_measured() => Ticks::ZERO,
-            None => Ticks::NEVER,
-            Some(context) if self.limit_or_timer_of(context).is_some() => Ticks::ZERO,
-            Some(context) => {
-                let head = self[context].head().amount;
-                head.saturating_sub(self.min_budget()) + Ticks(1)
-            }
+            Budget {
+                limit_or_timer: Some(_),
+                ..
+            } => Ticks::ZERO,
+            Budget {
+                head: Some(head), ..
+            } => head.saturating_sub(self.min_budget()) + Ticks(1),
+            _ => Ticks::NEVER,
         }
     }
 
     /// The time at which the current context can no longer be used.
     #[inline(always)]
-    pub(super) fn budget_end(&self) -> Ticks {
-        let Some(context) = self.configured_context() else {
+    pub(super) fn budget_end(&self, budget: &Budget) -> Ticks {
+        let Some(head) = budget.head else {
             return Ticks::NEVER;
         };
-        let left = self[context].head().amount;
+        let left = head.saturating_sub(self.core.consumed);
         // Cannot overflow: no budget exceeds the longest period, which can be added to any time.
-        let end = self.core.now + left.saturating_sub(self.core.consumed);
-        let other = self.limit_or_timer_of(context);
-        other.map_or(end, |other| end.min(other))
+        let end = self.core.now + left;
+        budget.limit_or_timer.map_or(end, |other| end.min(other))
     }
 
     /// The time at which a limit or timer ends the use of a context that needs a budget check.

@@ -80,7 +80,7 @@ impl<A: Arch> Scheduler<A> {
     /// Other cores may have changed the budget of the current context and the release queues: computes the
     /// budget check threshold again, and makes the end of this entry program the timer again.
     pub(crate) fn recompute_deadlines(&mut self) {
-        self.core.check_threshold = self.check_threshold();
+        self.core.check_threshold = self.check_threshold(&self.budget());
         self.core.timer_deadline = TimerDeadline::NONE;
     }
 

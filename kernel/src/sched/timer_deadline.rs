@@ -7,6 +7,7 @@
 //!
 
 use super::Scheduler;
+use super::charge::Budget;
 use crate::arch::Arch;
 use crate::object::Thread;
 use crate::time::Ticks;
@@ -121,11 +122,11 @@ impl<A: Arch> Scheduler<A> {
         if !reprogram && self.core.timer_deadline.is_right_for(rank) {
             return;
         }
-        let threshold = self.check_threshold();
-        let (time, end) = self.next_timer_deadline(rank);
+        let budget = self.budget();
         if reprogram {
-            self.core.check_threshold = threshold;
+            self.core.check_threshold = self.check_threshold(&budget);
         }
+        let (time, end) = self.next_timer_deadline(&budget, rank);
         if reprogram || time != self.core.timer_deadline.time {
             self.arch.set_deadline(time);
         }
@@ -138,8 +139,12 @@ impl<A: Arch> Scheduler<A> {
 
     /// The next deadline for a preemption rank, and from which one on it would be too early.
     #[inline(always)]
-    fn next_timer_deadline(&self, rank: PreemptionRank) -> (Ticks, PreemptionRank) {
-        let end = self.budget_end().min(self.domain_end());
+    fn next_timer_deadline(
+        &self,
+        budget: &Budget,
+        rank: PreemptionRank,
+    ) -> (Ticks, PreemptionRank) {
+        let end = self.budget_end(budget).min(self.domain_end());
         let domain = self.core.current_domain();
         if self.core.release.earliest(domain) >= end {
             return (end, PreemptionRank::TOP);
@@ -159,7 +164,7 @@ impl<A: Arch> Scheduler<A> {
     pub(crate) fn is_timer_deadline_right(&self) -> bool {
         let rank = self.preemption_rank_of(self.core.current);
         self.core.timer_deadline.is_right_for(rank)
-            && self.core.timer_deadline.time == self.next_timer_deadline(rank).0
+            && self.core.timer_deadline.time == self.next_timer_deadline(&self.budget(), rank).0
     }
 
     /// The time for which the timer is programmed.

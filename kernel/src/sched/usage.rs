@@ -104,7 +104,7 @@ impl<A: Arch> Scheduler<A> {
         let measurement = &mut self.core.measurement;
         (measurement.running, measurement.start, measurement.switched) = (true, now, now);
         measurement.entered = now;
-        self.core.check_threshold = self.check_threshold();
+        self.core.check_threshold = self.check_threshold(&self.budget());
         if let Some(thread) = self.core.current {
             self[thread].instruments.usage = Usage::default();
         }
@@ -118,7 +118,7 @@ impl<A: Arch> Scheduler<A> {
             self.measure_switch(current, now);
             self.core.measurement.running = false;
             self.core.measurement.end = now;
-            self.core.check_threshold = self.check_threshold();
+            self.core.check_threshold = self.check_threshold(&self.budget());
         }
         self.core.measurement.log.len()
     }

@@ -32,11 +32,13 @@ struct Found<A: Arch> {
 
 impl<A: Arch> Found<A> {
     fn cap(&self, kernel: &Kernel<A>) -> Result<Cap<A>, Missing> {
-        let missing = |failure| Missing {
-            address: self.address,
-            failure,
-        };
-        Ok(kernel[self.slot.map_err(missing)?].cap())
+        match self.slot {
+            Ok(slot) => Ok(kernel[slot].cap()),
+            Err(failure) => Err(Missing {
+                address: self.address,
+                failure,
+            }),
+        }
     }
 
     /// The error for a capability of the wrong type.
@@ -71,6 +73,7 @@ impl<A: Arch> Kernel<A> {
         Ok(Footprint { source, reply })
     }
 
+    #[inline(always)]
     fn find_received(
         &mut self,
         thread: Ptr<Thread<A>>,

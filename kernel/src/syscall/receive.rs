@@ -73,7 +73,6 @@ impl<A: Arch> Kernel<A> {
         Ok(Footprint { source, reply })
     }
 
-    #[inline(always)]
     fn find_received(
         &mut self,
         thread: Ptr<Thread<A>>,

@@ -75,34 +75,43 @@ impl Supervisor {
             {
                 self.account(badge, consumed);
                 self.timeout(environment, index, &component, badge);
-                if component.ends_run && self.stopped[index] {
-                    return 1;
-                }
-                continue;
-            }
-            let outcome = Outcome::from(fault);
-            if let Outcome::Exited(code) = outcome {
-                if component.ends_run {
+            } else {
+                let outcome = Outcome::from(fault);
+                if let Outcome::Exited(code) = outcome
+                    && component.ends_run
+                {
                     return code;
                 }
-                println!("supervisor: `{}` has ended with {code}", component.name);
-                self.stop(environment, index);
-                continue;
-            }
-            let action = match component.on_fault {
-                OnFault::Supervisor { action } => action,
-                OnFault::Handler { .. } => Action::Stop,
-            };
-            match outcome {
-                Outcome::Faulted(fault) => {
-                    self.act(environment, index, &component, action, &"has failed");
-                    self.post_mortem(index, &component, fault);
-                }
-                _ => self.act(environment, index, &component, action, &"has panicked"),
+                self.end(environment, index, &component, outcome);
             }
             if component.ends_run && self.stopped[index] {
                 return 1;
             }
+        }
+    }
+
+    /// Handles the end of a component, in whatever way it came.
+    fn end(
+        &mut self,
+        environment: &mut Environment,
+        index: usize,
+        component: &Component,
+        outcome: Outcome,
+    ) {
+        let action = match component.on_fault {
+            OnFault::Supervisor { action } => action,
+            OnFault::Handler { .. } => Action::Stop,
+        };
+        match outcome {
+            Outcome::Exited(code) => {
+                println!("supervisor: `{}` has ended with {code}", component.name);
+                self.stop(environment, index);
+            }
+            Outcome::Faulted(fault) => {
+                self.act(environment, index, component, action, &"has failed");
+                self.post_mortem(index, component, fault);
+            }
+            _ => self.act(environment, index, component, action, &"has panicked"),
         }
     }
 

@@ -54,10 +54,7 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
 /// its longest delay, and with several cores the longest wait of a core for others.
 fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
     let (measurements, observations) = bench.observe(built)?;
-    let (one, observation) = measurements
-        .iter()
-        .filter(|one| one.operation.ends_with(delay::INTERRUPTS_OFF))
-        .zip(&observations)
+    let (one, observation) = scenarios(&measurements, &observations)
         .find(|(one, _)| is_meant(one, wanted))
         .with_context(|| format!("no benchmark measures `{wanted}`"))?;
     let Observation {
@@ -81,27 +78,31 @@ fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
     Ok(())
 }
 
-/// Says where the longest interrupts-disabled section, and the longest wait of a core for others, spent their
-/// instructions, if they are longer than one section may be.
-pub(super) fn say_too_long(built: &Built, observations: &[Observation]) -> Result<()> {
-    let longest = |path: fn(&Observation) -> &Vec<u64>| {
-        observations.iter().map(path).max_by_key(|path| path.len())
-    };
-    for (title, path) in [
-        ("interrupts-disabled section", longest(|one| &one.path)),
-        ("wait for other cores", longest(|one| &one.awaited)),
-    ] {
-        let Some(path) = path.filter(|path| path.len() as f64 > delay::BOUND) else {
-            continue;
-        };
-        let symbols = Symbols::read(&built.kernel)?;
-        let steps = by_step(path, &symbols);
-        say(&format!(
-            "the longest {title}, {} instructions:\n{steps}",
-            path.len()
-        ));
+/// Says where sections, and waits of a core for others, spent their instructions if they are too long.
+pub(super) fn say_too_long(
+    built: &Built,
+    measurements: &[Measurement],
+    observations: &[Observation],
+) -> Result<()> {
+    for (one, observation) in scenarios(measurements, observations) {
+        for (what, path) in observation.too_long(one) {
+            let symbols = Symbols::read(&built.kernel)?;
+            let (length, steps) = (path.len(), by_step(path, &symbols));
+            say(&format!(
+                "{one}: a {what} of {length} instructions:\n{steps}"
+            ));
+        }
     }
     Ok(())
+}
+
+/// The observations of the suite `delay`, each with the measurement of its sections.
+fn scenarios<'a>(
+    measurements: &'a [Measurement],
+    observations: &'a [Observation],
+) -> impl Iterator<Item = (&'a Measurement, &'a Observation)> {
+    let sections = |one: &&Measurement| one.operation.ends_with(delay::INTERRUPTS_OFF);
+    measurements.iter().filter(sections).zip(observations)
 }
 
 fn show_path(path: &[u64], symbols: &Symbols) {

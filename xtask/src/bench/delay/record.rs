@@ -3,6 +3,8 @@
 
 use anyhow::{Context, bail};
 
+use super::verdict::BOUND;
+use super::{INTERRUPTS_OFF, cores_of, several};
 use crate::Result;
 use crate::bench::measurement::Measurement;
 
@@ -88,6 +90,19 @@ fn addresses<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<u64>> {
 }
 
 impl Observation {
+    /// The paths that are longer than the requirements permit, with what they are: the longest section, and
+    /// the longest wait for other cores. `one` is the measurement of its sections.
+    pub(in crate::bench) fn too_long(&self, one: &Measurement) -> Vec<(&'static str, &[u64])> {
+        let scenario = one.operation.strip_suffix(INTERRUPTS_OFF);
+        let wait = several::longest_wait(scenario.unwrap_or_default(), cores_of(one));
+        let section = ("section", self.longest, BOUND, &self.path);
+        let wait = ("wait for other cores", self.wait, wait, &self.awaited);
+        let all = [section, wait].into_iter();
+        all.filter(|(_, length, bound, _)| length > bound)
+            .map(|(what, _, _, path)| (what, &path[..]))
+            .collect()
+    }
+
     /// The sections, as a measurement with the other properties of `one`.
     pub(super) fn stretches(&self, one: Measurement) -> Measurement {
         #[expect(clippy::cast_precision_loss, reason = "there are not that many")]
@@ -134,5 +149,26 @@ mod tests {
         ] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_too_long_depends_on_the_scenario() {
+        let observation = |longest, wait| Observation {
+            longest,
+            wait,
+            path: vec![1],
+            awaited: vec![2],
+            ..Observation::default()
+        };
+        let of = |scenario: &str, observation: &Observation| -> Vec<u64> {
+            let operation = format!("{scenario}{INTERRUPTS_OFF}");
+            let cores = serde_json::Map::from_iter([("cores".to_string(), 2.into())]);
+            let one = Measurement::new("delay", &operation, cores, "instructions", &[1.0]).unwrap();
+            let found = observation.too_long(&one).into_iter();
+            found.map(|(_, path)| path[0]).collect()
+        };
+        assert!(of("storm", &observation(3000.0, 3000.0)).is_empty());
+        assert_eq!(of("storm", &observation(3001.0, 3001.0)), [1, 2]);
+        assert!(of("deep lookups", &observation(3000.0, 7866.0)).is_empty());
     }
 }

@@ -12,6 +12,15 @@ const FAR: [&str; 2] = ["deep lookups", "capability transfer"];
 /// for each bit of a word, the instructions of a step.
 const WAYS: f64 = 10.0 * 64.0 * 20.0;
 
+/// The longest wait of a core in one of its sections: if it takes the entry lock, for one section of each
+/// other core.
+pub(super) fn longest_wait(scenario: &str, cores: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "there are not that many")]
+    let others = (cores - 1) as f64;
+    let ways = if FAR.contains(&scenario) { WAYS } else { 0.0 };
+    others * (BOUND + ways)
+}
+
 /// Values that are too large. With one core there are no bounds here.
 pub(super) fn complaints(measured: &[Measurement]) -> Vec<String> {
     let cores = measured.iter().filter(|one| one.suite == SUITE);
@@ -19,14 +28,10 @@ pub(super) fn complaints(measured: &[Measurement]) -> Vec<String> {
     if cores == 1 {
         return Vec::new();
     }
-    #[expect(clippy::cast_precision_loss, reason = "there are not that many")]
-    let others = (cores - 1) as f64;
     let mut complaints = Vec::new();
     for kind in [WAITING, DELAY] {
         for curve in curves(measured, kind) {
-            let ways = if FAR.contains(&curve.name) { WAYS } else { 0.0 };
-            // A core that takes the entry lock waits for one section of each other core.
-            let wait = others * (BOUND + ways);
+            let wait = longest_wait(curve.name, cores);
             // Two sections: the one in which the interrupt arrives, and the one that it begins. Each may have
             // to wait.
             let bound = if kind == DELAY {

@@ -18,7 +18,7 @@ use crate::sizes::{self, Sizes};
 use crate::system::{Generated, System};
 use crate::ui::say;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, archive, image};
+use crate::{Outcome, Result, archive, image, log};
 
 /// The variable with the path of the archive of components, for the compilation of a root task.
 pub(crate) const COMPONENTS: &str = "ESCAPEMENT_COMPONENTS";
@@ -78,6 +78,8 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Built {
     /// The kernel with its symbols, for debuggers and the log's decoder.
     pub(crate) kernel: PathBuf,
+    /// The log's decoder, if the kernel logs.
+    pub(crate) log_decoder: Option<PathBuf>,
     /// The root task with its symbols.
     pub(crate) root_task: PathBuf,
     /// The system's components with their symbols.
@@ -219,6 +221,10 @@ pub(crate) fn build(
     let components: Result<_> = components.iter().map(keep).collect();
     Ok(Built {
         kernel: keep(&kernel)?,
+        log_decoder: request
+            .log
+            .map(|_| log::build_decoder(workspace))
+            .transpose()?,
         root_task: keep(&root_task)?,
         components: components?,
         image: image::file::write(&folder, &file, &bytes)?,

@@ -1,21 +1,28 @@
 //! The kernel's log: compact frames on a separate serial port; their texts are in the kernel's ELF file. QEMU
-//! connects the port to a socket of this tool; a thread decodes the frames and passes them on.
+//! connects the port to a socket, at which a program of its own (`xtask/log-decoder`) waits and decodes them.
 
-use std::io::{IsTerminal, Read, stderr};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, IsTerminal, Read, stderr};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
-use defmt_decoder::{DecodeError, Frame, Location, Locations, Table};
 use tempfile::TempDir;
 
-use crate::Result;
-use crate::ui::say;
+use crate::toolchain::Toolchain;
+use crate::ui::{Step, say};
 use crate::workspace::Workspace;
+use crate::{Result, cargo};
+
+/// The decoder's crate, and its build profile.
+const CRATE: &str = "log-decoder";
+const PROFILE: &str = "tool";
 
 /// An entry of a log.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Line(String),
     /// A frame that cannot be decoded.
@@ -33,35 +40,47 @@ pub(crate) fn show(entry: Entry) {
 /// A log that is being received.
 pub(crate) struct Log {
     folder: TempDir,
-    decoder: JoinHandle<()>,
+    decoder: Child,
+    entries: Option<JoinHandle<()>>,
 }
 
 impl Log {
-    /// Begins to receive the log of the kernel with the ELF file `kernel`; `take` gets its entries.
+    /// Begins to receive the log of the kernel whose ELF file is `kernel`, by `decoder`; `take` gets its
+    /// entries.
     pub(crate) fn open(
         workspace: &Workspace,
-        kernel: &[u8],
+        decoder: &Path,
+        kernel: &Path,
         take: impl FnMut(Entry) + Send + 'static,
     ) -> Result<Self> {
-        let table = Table::parse(kernel)
-            .and_then(|table| table.context("it has no section .defmt"))
-            .context("this kernel cannot log")?;
-        let locations = table.get_locations(kernel).unwrap_or_default();
         let folder = tempfile::tempdir().context("cannot make a folder for the log's socket")?;
         let listener =
             UnixListener::bind(socket(&folder)).context("cannot make a socket for the log")?;
-        let reader = Reader {
-            table,
-            locations,
-            root: workspace.root().to_path_buf(),
-            coloured: stderr().is_terminal(),
+        let coloured = if stderr().is_terminal() {
+            "true"
+        } else {
+            "false"
         };
-        let decoder = thread::spawn(move || {
-            if let Ok((stream, _)) = listener.accept() {
-                reader.read_all(stream, take);
-            }
-        });
-        Ok(Self { folder, decoder })
+        let mut process = Command::new(decoder)
+            .args([
+                kernel.as_os_str(),
+                workspace.root().as_os_str(),
+                OsStr::new(coloured),
+            ])
+            .stdin(OwnedFd::from(listener))
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", decoder.display()))?;
+        let texts = process
+            .stdout
+            .take()
+            .context("the decoder's output is not a pipe")?;
+        let entries = thread::spawn(move || read(texts, take));
+        Ok(Self {
+            folder,
+            decoder: process,
+            entries: Some(entries),
+        })
     }
 
     /// The socket to which QEMU has to send the log.
@@ -70,12 +89,27 @@ impl Log {
     }
 
     /// Receives the remaining entries; QEMU must have ended.
-    pub(crate) fn close(self) {
-        // Wakes a decoder to which QEMU never connected.
-        drop(UnixStream::connect(self.socket()));
-        if self.decoder.join().is_err() {
+    pub(crate) fn close(mut self) {
+        self.end();
+        let decoded = self.decoder.wait().is_ok_and(|status| status.success());
+        let passed_on = self
+            .entries
+            .take()
+            .is_none_or(|entries| entries.join().is_ok());
+        if !(decoded && passed_on) {
             say("the log could not be decoded to its end");
         }
+    }
+
+    /// Ends a decoder to which QEMU never connected.
+    fn end(&self) {
+        drop(UnixStream::connect(self.socket()));
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -83,43 +117,37 @@ fn socket(folder: &TempDir) -> PathBuf {
     folder.path().join("log")
 }
 
-struct Reader {
-    table: Table,
-    locations: Locations,
-    root: PathBuf,
-    coloured: bool,
+/// Builds the decoder, and returns its path.
+pub(crate) fn build_decoder(workspace: &Workspace) -> Result<PathBuf> {
+    let toolchain =
+        Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
+    let mut command = toolchain.cargo();
+    command
+        .current_dir(workspace.root())
+        .args(["build", "--profile", PROFILE, "-p", CRATE]);
+    cargo::run(&Step::begin("building the log's decoder"), &mut command)?;
+    Ok(workspace.target().join(PROFILE).join(CRATE))
 }
 
-impl Reader {
-    /// Reads every frame of `stream`.
-    fn read_all(&self, mut stream: impl Read, mut take: impl FnMut(Entry)) {
-        let mut decoder = self.table.new_stream_decoder();
-        let mut bytes = [0; 4096];
-        while let Ok(count @ 1..) = stream.read(&mut bytes) {
-            decoder.received(&bytes[..count]);
-            loop {
-                match decoder.decode() {
-                    Ok(frame) => take(Entry::Line(self.line(&frame))),
-                    Err(DecodeError::UnexpectedEof) => break,
-                    Err(DecodeError::Malformed) => {
-                        take(Entry::Damage);
-                        if !self.table.encoding().can_recover() {
-                            return;
-                        }
-                    }
-                }
-            }
-        }
+/// Passes the decoder's output on: texts that end with a zero byte, of which empty ones are damaged frames.
+fn read(texts: impl Read, mut take: impl FnMut(Entry)) {
+    for text in BufReader::new(texts).split(0).map_while(|text| text.ok()) {
+        take(match &*text {
+            [] => Entry::Damage,
+            text => Entry::Line(String::from_utf8_lossy(text).into_owned()),
+        });
     }
+}
 
-    fn line(&self, frame: &Frame<'_>) -> String {
-        let message = frame.display(self.coloured).to_string();
-        match self.locations.get(&frame.index()) {
-            Some(Location { file, line, .. }) => {
-                let file: &Path = file.strip_prefix(&self.root).unwrap_or(file);
-                format!("{message} ({}:{line})", file.display())
-            }
-            None => message,
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_texts_are_damaged_frames() {
+        let mut entries = Vec::new();
+        read(&b"one\ntwo\0\0three\0"[..], |entry| entries.push(entry));
+        let line = |text: &str| Entry::Line(text.to_string());
+        assert_eq!(entries, [line("one\ntwo"), Entry::Damage, line("three")]);
     }
 }

@@ -6,7 +6,6 @@
 mod machine;
 mod supervise;
 
-use std::fs;
 use std::io::{IsTerminal, Write, stdout};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -75,11 +74,8 @@ fn emulate(
     built: &Built,
     arguments: &QemuArguments,
 ) -> Result {
-    let log = match arguments.log {
-        Some(_) => {
-            let kernel = fs::read(&built.kernel)?;
-            Some(Log::open(workspace, &kernel, log::show)?)
-        }
+    let log = match &built.log_decoder {
+        Some(decoder) => Some(Log::open(workspace, decoder, &built.kernel, log::show)?),
         None => None,
     };
     let socket = log.as_ref().map(Log::socket);

@@ -1,7 +1,6 @@
 //! Tests on the target: ordinary systems with root tasks that print a line for each test and a summary at the
 //! end. Only printed results count: a run that ends unexpectedly is a failure.
 
-use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -214,12 +213,13 @@ impl Run<'_> {
         let memory = self
             .memory
             .map(|memory| ["-m".into(), format!("{memory}M").into()]);
-        let log = if self.is_logged {
-            let (kernel, heard) = (fs::read(&built.kernel)?, heard.clone());
-            let take = move |entry| heard.take(&entry);
-            Some(Log::open(self.workspace, &kernel, take)?)
-        } else {
-            None
+        let log = match &built.log_decoder {
+            Some(decoder) => {
+                let heard = heard.clone();
+                let take = move |entry| heard.take(&entry);
+                Some(Log::open(self.workspace, decoder, &built.kernel, take)?)
+            }
+            None => None,
         };
         let socket = log.as_ref().map(Log::socket);
         let machine = Machine {

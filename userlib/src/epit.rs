@@ -48,7 +48,11 @@ impl Epit {
     }
 
     /// The timer with its register page shared as words.
+    ///
+    /// # Panics
+    /// If they are too few.
     pub fn shared(words: &'static [core::sync::atomic::AtomicUsize]) -> Self {
+        assert!(size_of_val(words) >= size_of::<Registers>());
         Self::at(words.as_ptr() as usize)
     }
 

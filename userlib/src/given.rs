@@ -66,9 +66,9 @@
 
 mod devices;
 
+pub use devices::{Interrupt, Registers, barrier};
 #[cfg(target_arch = "x86_64")]
 pub use devices::Ports;
-pub use devices::{Interrupt, Registers};
 
 use crate::cap::{Endpoint, Notification, Reply};
 use crate::server::CallError;

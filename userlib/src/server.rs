@@ -82,8 +82,8 @@ impl Passive {
         Ok(server)
     }
 
-    /// Makes `process` a passive server on the context `lent`, which the kernel returns to `notification`;
-    /// neither must have another use. The server starts when it has been [lent time](Self::lend_time) and
+    /// Makes `process` a passive server on the context `lent`, which must have no other use. The kernel returns it
+    /// to `notification`, by which the server may receive signals and interrupts, too. The server starts when it has been [lent time](Self::lend_time) and
     /// started.
     pub fn bind(process: &Process, lent: SchedContext, notification: Notification) -> Result<Self> {
         lent.bind_notification(notification)?;

@@ -44,6 +44,8 @@ pub enum RecordKind {
     Interrupt,
     /// A text: its place among the texts, and its length.
     Text,
+    /// The memory of the heap, which nothing else may use: address and size in bytes.
+    Heap,
 }
 
 /// The name of the memory in which the supervisor adds up, in a word for each component, the time that timeout

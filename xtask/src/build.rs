@@ -2,6 +2,7 @@
 //! file that QEMU boots.
 
 mod bare_metal;
+mod devices;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -330,6 +331,7 @@ fn build_system(
     let folder = bare_metal.user_files();
     let generated = system.generate(bare_metal.workspace, bare_metal.platform)?;
     if let Some(generated) = &generated {
+        devices::require(&generated.system, request)?;
         let folder = folder.join("given").join(&system.name);
         write_given(&folder, generated)?;
         environment.push((GIVEN.into(), folder.into()));

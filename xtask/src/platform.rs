@@ -6,11 +6,11 @@ use std::fs;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
-use system_description::{Device, Size};
+use system_description::{Device, Size, Trigger};
 
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Hardening};
-use crate::image::elf::{Class, Format};
+use crate::image::elf::{Class, Format, Machine};
 use crate::workspace::Workspace;
 
 const FILE: &str = "platform.toml";
@@ -246,14 +246,52 @@ impl Platform {
         if !platform.qemu.serial.contains(&Serial::Console) {
             bail!("qemu.serial names no `console`");
         }
+        platform.check_devices()?;
         Ok(platform)
+    }
+
+    /// Refuses devices that cannot be given to components as described.
+    fn check_devices(&self) -> Result<()> {
+        let largest = match self.user.elf.class {
+            Class::Elf32 => u32::MAX.into(),
+            Class::Elf64 => u64::MAX,
+        };
+        let page = Size::PAGE.as_bytes();
+        let mut pins = BTreeMap::new();
+        for (name, device) in &self.devices {
+            for registers in &device.registers {
+                let last = registers.size.checked_sub(1);
+                let last = last.and_then(|offset| registers.address.checked_add(offset));
+                let whole = [registers.address, registers.size].map(|bytes| bytes % page == 0);
+                if whole != [true; 2] || last.is_none_or(|last| last > largest) {
+                    bail!(
+                        "the registers of device.{name} are no whole pages that users can address"
+                    );
+                }
+            }
+            let Some(interrupt) = device.interrupt else {
+                continue;
+            };
+            let has_pins = self.user.elf.machine == Machine::X86_64;
+            if has_pins != interrupt.pin.is_some() {
+                bail!("the interrupt of device.{name} needs a `pin` on PCs, and only there");
+            }
+            // The kernel would expect a line that is active when high, and those of PCI are not.
+            if has_pins && interrupt.trigger == Trigger::Level {
+                bail!("the interrupt of device.{name} must have `trigger = \"edge\"`");
+            }
+            let line = interrupt.pin.map(|pin| pins.insert(pin, interrupt.line));
+            if line.flatten().is_some_and(|line| line != interrupt.line) {
+                bail!("the pin of device.{name} is that of another interrupt");
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::image::elf::Machine;
 
     pub(crate) const EXAMPLE: &str = r#"
         title = "A board"
@@ -331,6 +369,59 @@ pub(crate) mod tests {
         assert!(Platform::parse("board", &odd).is_err());
         let silent = EXAMPLE.replace("\"console\", ", "");
         assert!(Platform::parse("board", &silent).is_err());
+    }
+
+    #[test]
+    fn devices_that_cannot_be_given_are_refused() {
+        let refusal = |machine: &str, device: &str| {
+            let text = EXAMPLE.replace("\"arm\" }", machine);
+            let text = format!("{text}\n[device.one]\n{device}\n");
+            Platform::parse("board", &text)
+                .map_err(|error| error.to_string())
+                .err()
+        };
+        let arm = |device: &str| refusal("\"arm\" }", device);
+        let pc = |device: &str| refusal("\"x86-64\" }", device);
+        assert_eq!(
+            arm("registers = [{ address = 0x1000, size = 0x1000 }]"),
+            None
+        );
+        let pages = "the registers of device.one are no whole pages that users can address";
+        for registers in [
+            "address = 0x1000, size = 0x1800",
+            "address = 0x1001, size = 0x1000",
+            "address = 0x1000, size = 0",
+            "address = 0xffff_f000, size = 0x2000",
+        ] {
+            assert_eq!(
+                arm(&format!("registers = [{{ {registers} }}]")).as_deref(),
+                Some(pages)
+            );
+        }
+        let pin = "the interrupt of device.one needs a `pin` on PCs, and only there";
+        assert_eq!(
+            arm("interrupt = { line = 3, pin = 3 }").as_deref(),
+            Some(pin)
+        );
+        assert_eq!(
+            pc("interrupt = { line = 3, trigger = 'edge' }").as_deref(),
+            Some(pin)
+        );
+        let edge = "the interrupt of device.one must have `trigger = \"edge\"`";
+        assert_eq!(
+            pc("interrupt = { line = 3, pin = 3 }").as_deref(),
+            Some(edge)
+        );
+        let first = "interrupt = { line = 3, pin = 3, trigger = 'edge' }\n[device.two]\n";
+        let same = pc(&format!(
+            "{first}interrupt = {{ line = 3, pin = 3, trigger = 'edge' }}"
+        ));
+        assert_eq!(same, None);
+        let other = pc(&format!(
+            "{first}interrupt = {{ line = 4, pin = 3, trigger = 'edge' }}"
+        ));
+        let complaint = "the pin of device.two is that of another interrupt";
+        assert_eq!(other.as_deref(), Some(complaint));
     }
 
     #[test]

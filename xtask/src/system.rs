@@ -46,6 +46,8 @@ pub(crate) struct System {
 /// What is made of a description for the generic initialiser and the components.
 #[derive(Debug)]
 pub(crate) struct Generated {
+    /// The description.
+    pub(crate) system: system_description::System,
     /// The initialiser's table.
     pub(crate) table: Vec<u8>,
     /// For each program the source of the types of what it gets.
@@ -68,6 +70,7 @@ impl System {
         Ok(Some(Generated {
             table: table::of(&system).map_err(context)?,
             given: given::of(&system).map_err(context)?,
+            system,
         }))
     }
 

@@ -22,6 +22,9 @@ pub fn give_registers(
     }
     let rights = Rights::READ_WRITE;
     process.map_all(environment, name, frames, rights, Attributes::DEVICE)?;
+    for &frame in &*frames {
+        environment.allocator.delete(frame)?;
+    }
     Ok(())
 }
 

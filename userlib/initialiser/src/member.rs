@@ -73,7 +73,7 @@ impl Member {
         let mut interrupts = [None; MOST_INTERRUPTS];
         let mut free = interrupts.iter_mut();
         for gift in gifts.iter() {
-            let handler = give(environment, objects, index, &mut process, gift)?;
+            let handler = give(environment, objects, (index, component), &mut process, gift)?;
             if handler.is_some()
                 && let Some(place) = free.next()
             {
@@ -145,11 +145,11 @@ impl Member {
     }
 }
 
-/// Gives one thing to the component at `index`. Returns the handler if it is an interrupt.
+/// Gives one thing to a component. Returns the handler if it is an interrupt.
 fn give(
     environment: &mut Environment,
     objects: &Objects,
-    index: usize,
+    (index, component): (usize, &Component),
     process: &mut Process,
     gift: Gift,
 ) -> Result<Option<IrqHandler>> {
@@ -230,6 +230,7 @@ fn give(
                 number: line as usize,
                 pin: pin as usize,
                 edge,
+                core: component.core as usize,
             };
             let notification = objects.own[index].notification;
             return devices::give_interrupt(environment, process, name, line, notification, bit)

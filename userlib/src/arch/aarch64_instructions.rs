@@ -54,6 +54,15 @@ pub unsafe fn set_ipc_buffer_address(address: usize) {
     }
 }
 
+/// Orders all accesses to devices and memory before it with all after it.
+#[inline(always)]
+pub fn device_barrier() {
+    // SAFETY: a barrier. It is one for the whole system, since devices are outside of the shareable domains.
+    unsafe {
+        asm!("dsb sy", options(nostack, preserves_flags));
+    }
+}
+
 /// A hint to the processor in a busy-waiting loop.
 #[inline(always)]
 pub fn relax() {

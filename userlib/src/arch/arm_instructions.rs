@@ -59,6 +59,19 @@ pub unsafe fn set_ipc_buffer_address(address: usize) {
     }
 }
 
+/// Orders all accesses to devices and memory before it with all after it.
+#[inline(always)]
+pub fn device_barrier() {
+    // SAFETY: a barrier, for the whole system, since devices are outside of the shareable domains. ARMv6 has it as
+    // an operation of the system-control coprocessor that users may perform (ARM1136 TRM, section 3.2.26).
+    unsafe {
+        #[cfg(target_feature = "v7")]
+        asm!("dsb sy", options(nostack, preserves_flags));
+        #[cfg(not(target_feature = "v7"))]
+        asm!("mcr p15, 0, {}, c7, c10, 4", in(reg) 0, options(nostack, preserves_flags));
+    }
+}
+
 /// A hint to the processor in a busy-waiting loop.
 #[inline(always)]
 pub fn relax() {

@@ -69,6 +69,11 @@ pub fn relax() {
     core::hint::spin_loop();
 }
 
+/// Orders all accesses to memory before it with all after it.
+pub fn device_barrier() {
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+}
+
 /// Always zero: the host's time stamp counter is not used.
 pub fn time_stamp() -> u64 {
     0

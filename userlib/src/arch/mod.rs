@@ -5,6 +5,7 @@
 //! | `syscall` | the system-call instruction |
 //! | `ipc_buffer_address`, `set_ipc_buffer_address` | the TLS register of this thread |
 //! | `relax` | a hint in waiting loops |
+//! | `device_barrier` | the order of accesses to devices and memory |
 //! | `Attributes`, `FrameSize`, `Table` | memory attributes, frame sizes, paging structures |
 //! | `initial_context` | registers of a thread at its start |
 //! | `memory_access`, `exception` | meaning of the numbers in fault messages |

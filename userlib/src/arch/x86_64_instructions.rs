@@ -74,6 +74,15 @@ pub unsafe fn set_ipc_buffer_address(address: usize) {
     unsafe { (address as *mut usize).write_volatile(address) };
 }
 
+/// Orders all accesses to devices and memory before it with all after it.
+#[inline(always)]
+pub fn device_barrier() {
+    // SAFETY: a barrier, also for write-combining memory.
+    unsafe {
+        asm!("mfence", options(nostack, preserves_flags));
+    }
+}
+
 /// A hint to the processor in a busy-waiting loop.
 #[inline(always)]
 pub fn relax() {

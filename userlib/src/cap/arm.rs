@@ -28,7 +28,8 @@ impl Attributes {
     pub const NORMAL: Self = Self(3);
     /// Normal memory without execute permission.
     pub const NO_EXECUTE: Self = Self(7);
-    /// Device memory: not cacheable, without execute permission.
+    /// Without execute permission and not cacheable: device memory for the frames of devices, and otherwise normal
+    /// memory, whose accesses the processor may reorder.
     pub const DEVICE: Self = Self(4);
 }
 
@@ -194,11 +195,17 @@ impl VSpace {
     }
 }
 
+/// The lines of which each core has its own come first (GIC architecture specification, IHI 0048B, section
+/// 2.2.1).
+const PRIVATE_LINES: usize = 32;
+
 impl IrqControl {
     /// Issues the handler of a line into `destination`.
     pub fn issue(self, line: Line, destination: Slot) -> Result {
         // Not every controller has trigger modes; the others begin with levels.
-        if line.edge {
+        if line.core > 0 && line.number < PRIVATE_LINES {
+            self.get_with_trigger_core(line.number, line.edge, line.core, destination)
+        } else if line.edge {
             self.get_with_trigger(line.number, true, destination)
         } else {
             self.get(line.number, destination)

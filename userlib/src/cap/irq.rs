@@ -23,6 +23,8 @@ pub struct Line {
     pub pin: usize,
     /// Whether its interrupt comes when it becomes active, not as long as it is.
     pub edge: bool,
+    /// The core whose line it is, if each core has one of this number.
+    pub core: usize,
 }
 
 impl IrqControl {

@@ -66,13 +66,13 @@ impl Serial {
 
     /// Sets whether there is an interrupt when there is room again.
     pub fn set_interrupt(&self, wanted: bool) {
-        // That of the past does not count.
+        if wanted {
+            self.0.enable.write(Status::TRANSMIT_EMPTY::SET);
+            return;
+        }
+        self.0.disable.write(Status::TRANSMIT_EMPTY::SET);
+        // It stays until it is cleared, and comes when the queue becomes empty, not as long as it is: cleared
+        // when it is wanted, that of a queue that is empty already would be lost.
         self.0.interrupts.write(Status::TRANSMIT_EMPTY::SET);
-        let register = if wanted {
-            &self.0.enable
-        } else {
-            &self.0.disable
-        };
-        register.write(Status::TRANSMIT_EMPTY::SET);
     }
 }

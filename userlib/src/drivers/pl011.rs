@@ -11,6 +11,9 @@ register_bitfields! [u32,
         RECEIVE_EMPTY OFFSET(4) NUMBITS(1) [],
         TRANSMIT_FULL OFFSET(5) NUMBITS(1) []
     ],
+    LineControl [
+        QUEUES OFFSET(4) NUMBITS(1) []
+    ],
     Control [
         ENABLE OFFSET(0) NUMBITS(1) [],
         TRANSMITTER OFFSET(8) NUMBITS(1) [],
@@ -27,6 +30,7 @@ register_structs! {
         (0x04 => _reserved0),
         (0x18 => flags: ReadOnly<u32, Flags::Register>),
         (0x1c => _reserved1),
+        (0x2c => line_control: ReadWrite<u32, LineControl::Register>),
         (0x30 => control: ReadWrite<u32, Control::Register>),
         (0x34 => _reserved2),
         (0x38 => interrupts: ReadWrite<u32, Interrupts::Register>),
@@ -43,6 +47,10 @@ impl Serial {
         // SAFETY: the place is one of registers that stay mapped, and only this port uses them.
         let registers = unsafe { &*device.place::<Registers>(0) };
         registers.interrupts.set(0);
+        // Without its queue there is an interrupt after each byte; with it, only when the number of bytes falls
+        // through a limit, which few bytes never reach. The mode changes while the port is off (section 3.3.7).
+        registers.control.set(0);
+        registers.line_control.modify(LineControl::QUEUES::CLEAR);
         registers
             .control
             .write(Control::ENABLE::SET + Control::TRANSMITTER::SET + Control::RECEIVER::SET);

@@ -5,6 +5,10 @@ use crate::cap::{CPtr, Capability, IrqHandler, Notification};
 use crate::{Startup, startup::RecordKind};
 
 /// The registers of a device, or memory that the caches do not hold.
+///
+/// The accesses of one component to one device take place in program order. Those to a device and to memory, or
+/// to two devices, may not: where their order matters, as between a descriptor and the register that starts the
+/// device, there must be a [`barrier`] between them.
 #[derive(Debug)]
 pub struct Registers {
     address: usize,
@@ -38,7 +42,7 @@ macro_rules! registers {
             /// # Panics
             /// If `offset` is outside of the device or not aligned.
             pub fn $read(&self, offset: usize) -> $type {
-                // SAFETY: the place is aligned and mapped, and only registers are there.
+                // SAFETY: the place is aligned and mapped, and Rust has no objects there.
                 unsafe { self.place::<$type>(offset).read_volatile() }
             }
 
@@ -47,7 +51,7 @@ macro_rules! registers {
             /// # Panics
             /// If `offset` is outside of the device or not aligned.
             pub fn $write(&self, offset: usize, value: $type) {
-                // SAFETY: the place is aligned and mapped, and only registers are there.
+                // SAFETY: the place is aligned and mapped, and Rust has no objects there.
                 unsafe { self.place::<$type>(offset).write_volatile(value) }
             }
         )*}
@@ -58,6 +62,12 @@ registers! {
     read8 write8 u8;
     read16 write16 u16;
     read32 write32 u32;
+}
+
+/// Completes the order of accesses to devices and memory: all before it take place before all after it, as devices
+/// and other cores see them.
+pub fn barrier() {
+    crate::arch::device_barrier();
 }
 
 /// The I/O ports of a device.
@@ -81,7 +91,8 @@ impl Ports {
 
     /// The port `offset` after the first one. The kernel refuses those of other devices.
     fn port(&self, offset: u16) -> u16 {
-        self.first.saturating_add(offset)
+        let port = self.first.checked_add(offset);
+        port.unwrap_or_else(|| panic!("the device has no port {offset}"))
     }
 }
 
@@ -142,7 +153,8 @@ impl Interrupt {
     }
 
     /// Waits until it comes. Other signals that come meanwhile are lost: a component that has some waits with
-    /// [`Signals::wait`](super::Signals::wait).
+    /// [`Signals::wait`](super::Signals::wait). An interrupt that comes while a server waits for requests is
+    /// received there, as one without a message.
     pub fn wait(&self) {
         while !self.is_in(self.notification.wait()) {}
     }

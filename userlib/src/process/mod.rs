@@ -161,7 +161,7 @@ impl Process {
         };
         if size.heap_pages > 0 {
             let bytes = size.heap_pages * PAGE;
-            process.record(environment, startup::HEAP, RecordKind::Memory, HEAP, bytes)?;
+            process.record(environment, startup::HEAP, RecordKind::Heap, HEAP, bytes)?;
         }
         Ok(process)
     }

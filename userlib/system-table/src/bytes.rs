@@ -10,7 +10,7 @@ pub(crate) trait Field<'a>: Sized {
     fn read(bytes: &mut &'a [u8]) -> Result<Self, Damage>;
 }
 
-const SHORT: Damage = Damage("it ends too early");
+const SHORT: Damage = Damage::new("it ends too early");
 
 macro_rules! numbers {
     ($($type:ty)*) => {$(
@@ -39,7 +39,7 @@ impl<'a> Field<'a> for bool {
         match u8::read(bytes)? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(Damage("a flag is neither set nor clear")),
+            _ => Err(Damage::new("a flag is neither set nor clear")),
         }
     }
 }
@@ -55,7 +55,7 @@ impl<'a> Field<'a> for &'a str {
         let length = u8::read(bytes)?;
         let (text, rest) = bytes.split_at_checked(length.into()).ok_or(SHORT)?;
         *bytes = rest;
-        core::str::from_utf8(text).map_err(|_| Damage("a text is not UTF-8"))
+        core::str::from_utf8(text).map_err(|_| Damage::new("a text is not UTF-8"))
     }
 }
 
@@ -106,7 +106,7 @@ macro_rules! choice {
                     $($tag => Ok(Self::$variant $({
                         $($field: $crate::bytes::Field::read(bytes)?,)*
                     })?),)*
-                    _ => Err($crate::Damage(concat!("there is no such ", stringify!($name)))),
+                    _ => Err($crate::Damage::new(concat!("there is no such ", stringify!($name)))),
                 }
             }
         }

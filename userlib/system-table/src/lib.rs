@@ -39,8 +39,9 @@ pub const MOST_ENDPOINTS: usize = 96;
 pub const MOST_REGIONS: usize = 32;
 /// The most pages of shared memory.
 pub const MOST_SHARED_PAGES: usize = 512;
-/// The most records on the startup page of a component; a few more are for its clock.
-pub const MOST_RECORDS: usize = 60;
+/// The most records on the startup page of a component. It holds five more: the heap, the reply object, the
+/// notification, the times of watched components, and the clock.
+pub const MOST_RECORDS: usize = 59;
 /// The most pages of a heap.
 pub const MOST_HEAP_PAGES: u16 = 512;
 /// The most bytes of all texts of a component.
@@ -57,11 +58,27 @@ const VERSION: u16 = 4;
 
 /// Why a table cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damage(pub &'static str);
+pub struct Damage {
+    /// What is wrong.
+    pub what: &'static str,
+    /// The component of which it is true, by its place in the table.
+    pub component: Option<u16>,
+}
+
+impl Damage {
+    pub(crate) const fn new(what: &'static str) -> Self {
+        let component = None;
+        Self { what, component }
+    }
+}
 
 impl fmt::Display for Damage {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        write!(out, "the system's table cannot be used: {}", self.0)
+        write!(out, "the system's table cannot be used: ")?;
+        if let Some(component) = self.component {
+            write!(out, "component {component}: ")?;
+        }
+        out.write_str(self.what)
     }
 }
 
@@ -113,7 +130,7 @@ impl<'a> Records<'a> {
     ) -> Result<Self, Damage> {
         let count = u16::read(bytes)?;
         if usize::from(count) > most {
-            return Err(Damage(
+            return Err(Damage::new(
                 "there are too many components, endpoints, regions or names",
             ));
         }
@@ -154,10 +171,12 @@ impl<'a> Table<'a> {
     pub fn parse(mut bytes: &'a [u8]) -> Result<Self, Damage> {
         let bytes = &mut bytes;
         if u32::read(bytes)? != MAGIC {
-            return Err(Damage("it is no table of a system"));
+            return Err(Damage::new("it is no table of a system"));
         }
         if u16::read(bytes)? != VERSION {
-            return Err(Damage("it has the format of another version of the tool"));
+            return Err(Damage::new(
+                "it has the format of another version of the tool",
+            ));
         }
         let table = Self {
             supervisor: Supervisor::read(bytes)?,
@@ -168,7 +187,7 @@ impl<'a> Table<'a> {
             components: Records::take(bytes, MOST_COMPONENTS, |bytes| component(bytes).map(drop))?,
         };
         if !bytes.is_empty() {
-            return Err(Damage("something follows after its end"));
+            return Err(Damage::new("something follows after its end"));
         }
         validity::check(&table)?;
         Ok(table)

@@ -20,7 +20,7 @@ fn ensure(holds: bool, otherwise: &'static str) -> Result<(), Damage> {
     if holds {
         Ok(())
     } else {
-        Err(Damage(otherwise))
+        Err(Damage::new(otherwise))
     }
 }
 
@@ -41,8 +41,11 @@ pub(crate) fn check(table: &Table) -> Result<(), Damage> {
         pages <= MOST_SHARED_PAGES as u64,
         "there is more shared memory than 2 MiB",
     )?;
-    for (component, gifts) in table.components() {
-        one(table, &component, gifts)?;
+    for (place, (component, gifts)) in (0..).zip(table.components()) {
+        one(table, &component, gifts).map_err(|damage| Damage {
+            component: Some(place),
+            ..damage
+        })?;
     }
     Ok(())
 }
@@ -67,15 +70,15 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
     time(component.time)?;
     ensure(
         (1..=MOST_STACK_PAGES).contains(&component.stack_pages),
-        "a stack is larger than 1 MiB, or empty",
+        "its stack is larger than 1 MiB, or empty",
     )?;
     ensure(
         component.heap_pages <= MOST_HEAP_PAGES,
-        "a heap is larger than 2 MiB",
+        "its heap is larger than 2 MiB",
     )?;
     ensure(
         component.criticality <= 7 && component.max_controlled_criticality <= 7,
-        "a criticality is above 7",
+        "its criticality is above 7",
     )?;
     let endpoint = |endpoint: u16| {
         ensure(
@@ -106,7 +109,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         let same = |earlier: Gift| earlier.name() == gift.name();
         ensure(
             !gifts.iter().take(place).any(same),
-            "a component gets two things under the same name",
+            "it gets two things under the same name",
         )?;
         records += gift.records();
         match gift {
@@ -142,16 +145,13 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
             }
         }
     }
-    ensure(
-        texts <= MOST_TEXT,
-        "the texts of a component have more than 255 bytes",
-    )?;
+    ensure(texts <= MOST_TEXT, "its texts have more than 255 bytes")?;
     ensure(
         interrupts <= MOST_INTERRUPTS,
-        "a component has more than 8 interrupts",
+        "it has more than 8 interrupts",
     )?;
     ensure(
         records <= MOST_RECORDS,
-        "a component gets more than its startup page holds",
+        "it gets more than its startup page holds",
     )
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use system_table::{
-    Action, Component, Damage, Endpoint, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Region,
-    Supervisor, Table, Time, TimeSource, write,
+    Action, Component, Endpoint, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Region, Supervisor,
+    Table, Time, TimeSource, write,
 };
 
 const TIME: Time = Time {
@@ -132,14 +132,14 @@ fn every_cut_is_refused() {
     }
     let longer = [&bytes[..], &[0]].concat();
     let error = Table::parse(&longer).unwrap_err();
-    assert_eq!(error, Damage("something follows after its end"));
+    assert_eq!(error.what, "something follows after its end");
 }
 
 /// The complaint about a system with these endpoints, and a component that gets these.
 fn complaint(endpoints: &[Endpoint], one: Component, gifts: &[Gift]) -> &'static str {
     let mut bytes = Vec::new();
     write(&mut bytes, &SUPERVISOR, endpoints, &[], &[(one, gifts)]);
-    Table::parse(&bytes).unwrap_err().0
+    Table::parse(&bytes).unwrap_err().what
 }
 
 #[test]

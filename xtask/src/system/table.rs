@@ -50,7 +50,12 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
         .collect();
     let mut bytes = Vec::new();
     system_table::write(&mut bytes, &supervisor, &endpoints, &regions, &components);
-    Table::parse(&bytes).map_err(|damage| anyhow!("{}", damage.0))?;
+    Table::parse(&bytes).map_err(|damage| {
+        let place = damage.component.map(usize::from);
+        let component = place.and_then(|place| system.components.get(place));
+        let name = component.map_or(String::new(), |one| format!("component `{}`: ", one.name));
+        anyhow!("{name}{}", damage.what)
+    })?;
     Ok(bytes)
 }
 
@@ -423,14 +428,17 @@ pub(super) mod tests {
     #[test]
     fn what_the_initialiser_cannot_do_is_refused_by_name() {
         for (more, complaint) in [
-            ("heap = \"3 MiB\"", "a heap is larger than 2 MiB"),
+            (
+                "heap = \"3 MiB\"",
+                "component `client`: its heap is larger than 2 MiB",
+            ),
             (
                 "on-timeout = { extend = \"1 ms\" }",
                 "the time of `client` is extended; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
             ),
             (
                 "arguments.server = 1",
-                "a component gets two things under the same name",
+                "component `client`: it gets two things under the same name",
             ),
         ] {
             let text = SYSTEM

@@ -34,9 +34,11 @@ fn write(port: &Serial, interrupt: &Interrupt, bytes: impl Iterator<Item = u8>) 
     let mut bytes = bytes.peekable();
     while bytes.peek().is_some() {
         while bytes.next_if(|&byte| port.write(byte)).is_some() {}
+        // Acknowledged before it is wanted again, and not after it has come: one that came outside of this
+        // function was received as a request without a message, and nothing acknowledged it.
+        interrupt.acknowledge();
         port.set_interrupt(true);
         interrupt.wait();
         port.set_interrupt(false);
-        interrupt.acknowledge();
     }
 }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use userlib::drivers::Serial;
+use userlib::given::barrier;
 
 userlib::component!(main);
 
@@ -11,6 +12,8 @@ fn main(given: Given) {
     // Shared memory is as it was before a restart.
     let start = given.starts.read32(0) + 1;
     given.starts.write32(0, start);
+    // The memory has it before the device is touched.
+    barrier();
     let port = Serial::new(given.serial);
     for byte in b"driver: a line on the serial port\n" {
         while !port.write(*byte) {}

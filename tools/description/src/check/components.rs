@@ -49,11 +49,24 @@ pub(super) fn name(name: &At<String>, what: &str, report: &mut Report) {
     report.add(Diagnostic::error(Kind::BadName, &name.span, message).help(help));
 }
 
+/// A name that is made of the one at `span` must not be too long.
+pub(super) fn made_name(name: &str, span: &Span, report: &mut Report) {
+    if name.len() > LONGEST_NAME {
+        let message =
+            format!("`{name}`, which is made of this name, has more than {LONGEST_NAME} letters");
+        report.add(Diagnostic::error(Kind::BadName, span, message).help("use a shorter name"));
+    }
+}
+
 /// Arguments have names, and numbers that are words of the platform.
 fn arguments(draft: &Draft, one: &file::Component, report: &mut Report) {
     for (name, value) in &one.arguments.0 {
         self::name(name, "value for a program", report);
-        let fits = |number: i64| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&number);
+        let most = match is_signed(draft, one, name) {
+            true => i64::from(i32::MAX),
+            false => i64::from(u32::MAX),
+        };
+        let fits = |number: i64| (i64::from(i32::MIN)..=most).contains(&number);
         if let Argument::Number(number) = value
             && draft.platform.word_bits == 32
             && !fits(*number)
@@ -66,6 +79,16 @@ fn arguments(draft: &Draft, one: &file::Component, report: &mut Report) {
             report.add(Diagnostic::error(Kind::OutOfRange, &name.span, message).help(help));
         }
     }
+}
+
+/// Whether an argument of a program is a number with a sign: one of the program's components has a negative one.
+fn is_signed(draft: &Draft, one: &file::Component, name: &str) -> bool {
+    let program = one.program.as_deref();
+    let components = draft.file.component.0.iter().map(|(_, other)| other);
+    let mut arguments = components
+        .filter(|other| other.program.as_deref() == program)
+        .flat_map(|other| &other.arguments.0);
+    arguments.any(|(its, value)| **its == name && matches!(value, Argument::Number(..0)))
 }
 
 /// An integer within the kernel's range.
@@ -178,6 +201,7 @@ fn component<'f>(
             Some(number) => format!("{}-{number}", plain.name),
             None => plain.name.clone(),
         };
+        made_name(&name, span, report);
         if draft
             .system
             .components

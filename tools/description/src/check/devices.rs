@@ -1,5 +1,6 @@
 //! Devices and interrupts: each has one owner.
 
+use super::components::made_name;
 use super::{Draft, links, unknown};
 use crate::file::At;
 use crate::platform::Device;
@@ -83,8 +84,11 @@ fn of_component<'f>(
                 resources: resources.clone(),
             };
             draft.system.components[id.0].devices.push(one);
-            let name = format!("{}-interrupt", **name);
-            interrupt(draft, id, name, device, &resources, report);
+            let made = format!("{}-interrupt", **name);
+            if resources.interrupt.is_some() {
+                made_name(&made, &name.span, report);
+            }
+            interrupt(draft, id, made, device, &resources, report);
             owned.push(Owned {
                 owner: id,
                 span: &device.span,

@@ -386,6 +386,14 @@ fn maps(draft: &mut Draft, id: ComponentId, report: &mut Report) {
         if let Some(most) = &regions.0[place].1.rights {
             check_rights(region, rights, span, most, report);
         }
+        if rights == Rights::ReadExecute && regions.0[place].1.cacheable == Some(false) {
+            let message = format!(
+                "`{}` is not cacheable, and programs are not executed there",
+                **region
+            );
+            let help = "let it be cacheable, or ask for `read`";
+            report.add(Diagnostic::error(Kind::Rights, span, message).help(help));
+        }
         let name = name.value.clone();
         let map = Mapping {
             name,

@@ -4,6 +4,37 @@ use super::{Case, Kind};
 
 pub(super) const CASES: &[Case] = &[
     (
+        "[component.a]\nprogram = \"p\"\nslice = \"1 ms\"\npriority = 1\narguments.rate = -1\n\
+         [component.b]\nprogram = \"p\"\nslice = \"1 ms\"\npriority = 1\narguments.rate = 3_000_000_000",
+        &[(
+            Kind::OutOfRange,
+            "s:10:11: error: on small: the argument `rate` is 3000000000, no word of 32 bits; write a smaller number, or another one in `[platform.small]`",
+        )],
+    ),
+    (
+        "[component.a]\nslice = \"1 ms\"\ndevices = { a-port-for-the-thermometer = \"serial\" }\n\
+         [component.the-component-of-which-there-is]\nslice = \"1 ms\"\ninstances = 1",
+        &[
+            (
+                Kind::BadName,
+                "s:3:13: error: `a-port-for-the-thermometer-interrupt`, which is made of this name, has more than 32 letters; use a shorter name",
+            ),
+            (
+                Kind::BadName,
+                "s:4:12: error: `the-component-of-which-there-is-0`, which is made of this name, has more than 32 letters; use a shorter name",
+            ),
+        ],
+    ),
+    (
+        "memory.code = { size = \"4 KiB\", cacheable = false }\n\
+         [component.a]\nslice = \"1 ms\"\nmemory.code = \"read-write\"\n\
+         [component.b]\nslice = \"1 ms\"\nmemory.code = \"read-execute\"",
+        &[(
+            Kind::Rights,
+            "s:7:8: error: `code` is not cacheable, and programs are not executed there; let it be cacheable, or ask for `read`",
+        )],
+    ),
+    (
         "[component.a]\nslice = \"1 ms\"\narguments = { \"9x\" = 1, large = 5_000_000_000, small = -1 }",
         &[
             (

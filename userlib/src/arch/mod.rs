@@ -6,7 +6,7 @@
 //! | `ipc_buffer_address`, `set_ipc_buffer_address` | the TLS register of this thread |
 //! | `relax` | a hint in waiting loops |
 //! | `Attributes`, `FrameSize`, `Table` | memory attributes, frame sizes, paging structures |
-//! | `initial_context` | registers of a thread at its start |
+//! | `initial_registers`, `initial_stack` | registers of a thread at its start |
 //! | `memory_access`, `exception` | meaning of the numbers in fault messages |
 //! | `_root_start`, `_component_start` | macros: assembly of the two entry points |
 

@@ -12,7 +12,7 @@
 //! 6. What is not measured is not claimed.
 //!
 //! # Structure
-//! Each layer uses only the layers below it (`cargo xtask check`; `docs/src/inside/house.md` says more). The state of a
+//! Each layer uses only the layers below it (`cargo xtask check`; `docs/src/inside/structure.md` says more). The state of a
 //! core is four types, one inside the other; each dereferences to the next lower one, so that no method of a lower
 //! layer can call one of a higher layer.
 //!

@@ -120,7 +120,7 @@ pub fn table(history: &History) -> String {
             format!("{}/{}", ms(time.budget.0), ms(time.period.0))
         });
         let ran = history.ran(&actor.name);
-        let foreign = |status| matches!(status, Status::Runs(payer) if payer != Some(number));
+        let foreign = |status| matches!(status, Status::Runs(owner) if owner != Some(number));
         let foreign = history.total(number, 0, history.end, foreign);
         let ready = history
             .spans(number)

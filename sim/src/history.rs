@@ -97,11 +97,11 @@ impl History {
         self.total(self.actor(name), 0, self.end, runs)
     }
 
-    /// How much of the budget of the actor `payer` was used, by any thread.
-    pub fn paid(&self, payer: &str) -> u64 {
-        let payer = Some(self.actor(payer));
+    /// How much of the budget of the actor `owner` was used, by any thread.
+    pub fn paid(&self, owner: &str) -> u64 {
+        let owner = Some(self.actor(owner));
         (0..self.actors.len())
-            .map(|actor| self.total(actor, 0, self.end, |status| status == Status::Runs(payer)))
+            .map(|actor| self.total(actor, 0, self.end, |status| status == Status::Runs(owner)))
             .sum()
     }
 }

@@ -54,8 +54,8 @@ pub fn chrome(history: &History, scenario: &str) -> String {
             if matches!(status, Status::Blocked | Status::Stopped) {
                 continue;
             }
-            let payer = match status {
-                Status::Runs(payer) => payer,
+            let owner = match status {
+                Status::Runs(owner) => owner,
                 _ => None,
             };
             events.push(format!(
@@ -63,7 +63,7 @@ pub fn chrome(history: &History, scenario: &str) -> String {
                 word(status),
                 actor + 1,
                 end - start,
-                quoted(name(history, payer)),
+                quoted(name(history, owner)),
             ));
         }
     }
@@ -83,11 +83,11 @@ pub fn csv(history: &History) -> String {
     let mut lines = Vec::new();
     for (actor, line) in history.actors.iter().enumerate() {
         for (time, status) in &line.changes {
-            let payer = match status {
-                Status::Runs(payer) => name(history, *payer),
+            let owner = match status {
+                Status::Runs(owner) => name(history, *owner),
                 _ => "",
             };
-            lines.push((*time, actor + 1, word(*status), payer.to_string()));
+            lines.push((*time, actor + 1, word(*status), owner.to_string()));
         }
     }
     for mark in &history.marks {

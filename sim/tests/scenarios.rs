@@ -71,9 +71,9 @@ fn clients_pay_for_a_passive_server() {
     let clients = ["client 1", "client 2", "client 3"];
     let donated: u64 = clients
         .map(|client| {
-            let payer = Some(history.actor(client));
+            let owner = Some(history.actor(client));
             let spent = history.total(server, 10, history.end, |status| {
-                status == Status::Runs(payer)
+                status == Status::Runs(owner)
             });
             assert!(spent > 2_000, "{client} has paid {spent}");
             let periods =

@@ -101,7 +101,7 @@ impl MoreOnTimeout {
         let flags = message.word(TIMEOUT_LENGTH);
         (message.length() == LONG_TIMEOUT_LENGTH).then(|| Self {
             blocked: flags & timeout_flags::BLOCKED != 0,
-            instant: flags & timeout_flags::MOMENT != 0,
+            instant: flags & timeout_flags::INSTANT != 0,
             now: Microseconds::from_message(message, TIMEOUT_LENGTH + 1),
         })
     }

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 /// The layer of a crate, which determines its allowed dependencies and where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Floor {
+pub(crate) enum Layer {
     /// The interface between kernel and users.
     Abi,
     Kernel,
@@ -24,7 +24,7 @@ pub(crate) enum Floor {
     Host,
 }
 
-impl Floor {
+impl Layer {
     /// The layer of the crate in `folder`, a path relative to the root.
     pub(crate) fn of(folder: &Path) -> Self {
         let mut parts = folder.iter().map(|part| part.to_str().unwrap_or_default());
@@ -48,7 +48,7 @@ pub(crate) struct Crate {
     pub(crate) name: String,
     /// Relative to the repository's root.
     pub(crate) folder: PathBuf,
-    pub(crate) floor: Floor,
+    pub(crate) layer: Layer,
     pub(crate) manifest: toml::Table,
 }
 
@@ -64,7 +64,7 @@ impl Crate {
         Ok(name.map(str::to_string).map(|name| Self {
             name,
             folder: folder.to_path_buf(),
-            floor: Floor::of(folder),
+            layer: Layer::of(folder),
             manifest,
         }))
     }
@@ -80,8 +80,8 @@ impl Crate {
                 .get("escapement")?;
             metadata.get("host-tests")?.as_bool()
         };
-        let portable = [Floor::Abi, Floor::Kernel, Floor::Userlib, Floor::Host];
-        portable.contains(&self.floor) || says_so() == Some(true)
+        let portable = [Layer::Abi, Layer::Kernel, Layer::Userlib, Layer::Host];
+        portable.contains(&self.layer) || says_so() == Some(true)
     }
 
     /// Whether it is the tool, or a part of it.
@@ -148,23 +148,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_tell_the_floor() {
-        let floor = |folder: &str| Floor::of(Path::new(folder));
-        assert_eq!(floor("kernel/abi"), Floor::Abi);
-        assert_eq!(floor("kernel"), Floor::Kernel);
-        assert_eq!(floor("arch/x86_64"), Floor::Arch);
-        assert_eq!(floor("platforms/pc99"), Floor::Platform);
-        assert_eq!(floor("userlib/serial"), Floor::Userlib);
-        assert_eq!(floor("systems/demo/client"), Floor::System);
-        assert_eq!(floor("tests/kernel-target"), Floor::System);
-        assert_eq!(floor("tests/kernel-fuzz-target/root"), Floor::System);
-        assert_eq!(floor("tests/kernel-fuzz-methods"), Floor::Userlib);
-        assert_eq!(floor("tests/kernel-host"), Floor::Host);
-        assert_eq!(floor("xtask"), Floor::Host);
+    fn folders_tell_the_layer() {
+        let layer = |folder: &str| Layer::of(Path::new(folder));
+        assert_eq!(layer("kernel/abi"), Layer::Abi);
+        assert_eq!(layer("kernel"), Layer::Kernel);
+        assert_eq!(layer("arch/x86_64"), Layer::Arch);
+        assert_eq!(layer("platforms/pc99"), Layer::Platform);
+        assert_eq!(layer("userlib/serial"), Layer::Userlib);
+        assert_eq!(layer("systems/demo/client"), Layer::System);
+        assert_eq!(layer("tests/kernel-target"), Layer::System);
+        assert_eq!(layer("tests/kernel-fuzz-target/root"), Layer::System);
+        assert_eq!(layer("tests/kernel-fuzz-methods"), Layer::Userlib);
+        assert_eq!(layer("tests/kernel-host"), Layer::Host);
+        assert_eq!(layer("xtask"), Layer::Host);
     }
 
     #[test]
-    fn the_closure_holds_the_house_s_own_crates() {
+    fn the_closure_holds_the_repository_s_own_crates() {
         let one = |name: &str, uses: &str| {
             let text = format!("package.name = '{name}'\ndependencies.{uses} = '1'");
             Crate::parse(Path::new(name), &text).unwrap().unwrap()

@@ -8,6 +8,7 @@ mod ledger;
 mod length;
 mod links;
 mod lints;
+mod names;
 mod paths;
 mod words;
 
@@ -53,6 +54,29 @@ impl Repository {
     }
 }
 
+/// The lines of prose of a file, each with its number: of a page those outside of blocks of code, of other files
+/// the comments.
+fn prose<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    let is_page = path.extension().is_some_and(|it| it == "md");
+    let mut is_code = false;
+    (1..).zip(text.lines()).filter_map(move |(number, line)| {
+        if !is_page {
+            return Some((number, comment(line)?));
+        }
+        is_code ^= line.trim_start().starts_with("```");
+        (!is_code).then_some((number, line))
+    })
+}
+
+/// The comment of a line of code that is nothing else.
+fn comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    ["//", "@ ", "# "]
+        .iter()
+        .find_map(|mark| line.strip_prefix(mark))
+        .filter(|rest| !rest.starts_with('['))
+}
+
 /// All complaints of all rules.
 pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
     let repository = Repository::read(workspace)?;
@@ -64,6 +88,7 @@ pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
         length::complaints,
         links::complaints,
         lints::complaints,
+        names::complaints,
         paths::complaints,
         words::complaints,
     ];
@@ -89,6 +114,16 @@ mod tests {
                 .collect();
             Self { files, crates }
         }
+    }
+
+    #[test]
+    fn prose_is_what_is_no_code() {
+        let page = "a\n```\nb\n```\n// c\n";
+        let lines: Vec<_> = prose(Path::new("x.md"), page).collect();
+        assert_eq!(lines, [(1, "a"), (4, "```"), (5, "// c")]);
+        let code = "a // b\n    // c\n@ d\n#[e]\n";
+        let lines: Vec<_> = prose(Path::new("x.s"), code).collect();
+        assert_eq!(lines, [(2, " c"), (3, "d")]);
     }
 
     #[test]

@@ -38,5 +38,5 @@ pub mod timeout_flags {
     /// The thread was waiting when its time was over.
     pub const BLOCKED: usize = 1;
     /// The instant that was given to `SchedContext_YieldToTimeout` has come; otherwise the budget is used up.
-    pub const MOMENT: usize = 2;
+    pub const INSTANT: usize = 2;
 }

@@ -41,12 +41,12 @@ pub enum Syscall {
     SetTlsBase = -33,
     /// Escapement, `debug` and `bench` kernels: ends the run. The cap register is the exit code.
     DebugExit = -1001,
-    /// Escapement: goes on when the current replenishment holds an amount of time, in microseconds: message
-    /// word 0 (and 1 on 32-bit machines). The label of the answer is an error code.
+    /// Escapement: continues when the current replenishment holds an amount of time, in microseconds: message
+    /// word 0 (and 1 on 32-bit machines). The label of the reply is an error code.
     YieldUntilBudget = -1002,
     /// Escapement, `bench` kernels: reads the kernel's clock.
     BenchmarkReadClock = -1003,
-    /// Escapement, `bench` kernels: sets the timer to the time that it is set to.
+    /// Escapement, `bench` kernels: programs the timer again with its deadline.
     BenchmarkSetTimer = -1004,
 }
 

@@ -100,7 +100,7 @@ impl<A: Arch> Kernel<A> {
     fn end_by_timer(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         self.commit_time();
         self.core.reprogram = true;
-        if !self.raise_timeout(thread, timeout_flags::MOMENT) {
+        if !self.raise_timeout(thread, timeout_flags::INSTANT) {
             self.stop_timer(context);
             self.wait_for_turn(thread);
         }

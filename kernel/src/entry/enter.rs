@@ -54,7 +54,7 @@ impl<A: Arch> CoreHandle<A> {
     fn wait_for_entry_lock(&mut self, then: Mode) {
         let (kernels, core) = self.place();
         let mut set_back = None;
-        let serve = || {
+        let handle_requests = || {
             self.handle_request(|kernel| {
                 if set_back.is_none() {
                     set_back = kernel.set_current_back();
@@ -64,9 +64,12 @@ impl<A: Arch> CoreHandle<A> {
             spin_loop();
         };
         if then == Mode::Exclusive {
-            kernels.shared.entry_lock.lock_exclusive(core, serve);
+            kernels
+                .shared
+                .entry_lock
+                .lock_exclusive(core, handle_requests);
         } else {
-            kernels.shared.entry_lock.lock_shared(core, serve);
+            kernels.shared.entry_lock.lock_shared(core, handle_requests);
         }
         // SAFETY: this core holds the entry lock.
         let kernel = unsafe { self.kernel() };

@@ -83,7 +83,7 @@ impl<A: Arch> Kernel<A> {
     fn needs_no_report(&self, context: Ptr<SchedContext<A>>) -> bool {
         let object = &self[context];
         self.is_own_core(object.core)
-            && !object.is_used_waiting()
+            && !object.may_expire_while_blocked()
             && object.limit.is_none()
             && object.yielded_from.is_none()
     }

@@ -35,17 +35,17 @@ impl<A: Arch> Local<'_, A> {
     #[cold]
     fn enter_after_remote_access(&mut self, is_local: fn(&mut Kernel<A>) -> bool) -> bool {
         loop {
-            let asked = self.set_current_back();
+            let entered = self.set_current_back();
             self.apply_remote_changes();
             self.check_budget();
             // A thread that a remote access has stopped is in another state. So is one that it has stalled:
             // its registers may have been written, and the new values count.
-            let asked = asked.filter(|&(thread, _)| {
+            let entered = entered.filter(|&(thread, _)| {
                 self.core.current == Some(thread)
                     && matches!(self[thread].state, ThreadState::Running)
             });
             self.leave();
-            let Some((thread, next)) = asked else {
+            let Some((thread, next)) = entered else {
                 return false;
             };
             if self.core.current != Some(thread) {

@@ -86,7 +86,7 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn can_run(&self, next: Ptr<Thread<A>>, now: Ticks) -> Eligible<()> {
         let context = self[next].sched_context.ok_or(NotEligible)?;
         eligible(self.is_in_current_domain(next) && self[context].is_configured())?;
-        eligible(!self[context].is_used_waiting())?;
+        eligible(!self[context].may_expire_while_blocked())?;
         eligible(self[context].is_available(now, Ticks::ZERO, self.min_budget()))
     }
 

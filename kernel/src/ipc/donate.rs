@@ -154,7 +154,7 @@ impl<A: Arch> Ipc<A> {
 
     /// Schedules a thread that has got a context and is in no scheduler queue, if it is runnable.
     pub(super) fn run_on_new_time(&mut self, thread: Ptr<Thread<A>>) {
-        // It deferred its message to gather budget of another context.
+        // It deferred its message to wait for budget of another context.
         if let Progress::Deferred { .. } = self[thread].progress {
             self[thread].progress = Progress::None;
         }

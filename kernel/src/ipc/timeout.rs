@@ -64,7 +64,7 @@ impl<A: Arch> Ipc<A> {
             return;
         }
         let flags = if self.timer_of(context) <= self.core.now {
-            timeout_flags::BLOCKED | timeout_flags::MOMENT
+            timeout_flags::BLOCKED | timeout_flags::INSTANT
         } else if idled && !self[context].is_round_robin() && !self.has_budget(thread) {
             timeout_flags::BLOCKED
         } else {

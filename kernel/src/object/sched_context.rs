@@ -105,7 +105,7 @@ impl<A: Arch> SchedContext<A> {
 
     /// Whether it has a flag other than `Sporadic`, or a criticality: its budget or timer may have run out
     /// while its thread waited.
-    pub const fn is_used_waiting(&self) -> bool {
+    pub const fn may_expire_while_blocked(&self) -> bool {
         self.flags & !(ContextFlag::Sporadic as u8) != 0
     }
 

@@ -76,10 +76,10 @@ impl<A: Arch> Scheduler<A> {
         self[thread].criticality = criticality;
         // A thread on a context that is bound to no thread and was not donated by a call determines that
         // context's criticality.
-        let nobodys = self[thread]
+        let unowned = self[thread]
             .sched_context
             .filter(|context| self[*context].owner.is_none() && self[*context].reply.is_none());
-        if let Some(context) = self[thread].own_context.or(nobodys) {
+        if let Some(context) = self[thread].own_context.or(unowned) {
             self.set_criticality_of(context, criticality);
         }
     }

@@ -136,14 +136,14 @@ impl<A: Arch> Scheduler<A> {
             .core
             .current
             .and_then(|thread| self[thread].sched_context);
-        let pays_already = Ptr::is_same(next, self.core.current_context);
-        if !pays_already {
+        let is_current = Ptr::is_same(next, self.core.current_context);
+        if !is_current {
             self.core.reprogram = true;
         }
         if self.core.reprogram {
             self.commit_time();
         }
-        if !pays_already {
+        if !is_current {
             self.core.current_context = next;
             let now = self.core.now;
             // Constant bandwidth: budget that was not used while other threads ran is not made up for.

@@ -123,7 +123,7 @@ impl<'k, A: Arch> Exclusive<'k, A> {
     }
 
     /// The registers of a thread are replaced, after [`Exclusive::stall_remote_thread`]. If it has entered the
-    /// kernel on another core and waits for the entry lock there, it no longer asks for what it asked for.
+    /// kernel on another core and waits for the entry lock there, its request is dropped.
     pub(crate) fn drop_remote_entry(&mut self, thread: Ptr<Thread<A>>) {
         let core = usize::from(self.0[thread].core);
         if core != self.0.core.id

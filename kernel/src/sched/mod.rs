@@ -96,7 +96,7 @@ pub struct Core<A: Arch> {
     pub level: u8,
     /// Whether any thread has stopped with a fault that no handler received.
     pub unhandled_fault: bool,
-    /// How many badge cancellations have begun; see `ipc::cursor`.
+    /// How many badge cancellations have begun; see `ipc::cancel_badged`.
     pub(crate) cancels: u64,
     domain: DomainTime,
     pub(crate) ready: ReadyQueues<A>,

@@ -139,7 +139,7 @@ impl<A: Arch> Scheduler<A> {
     /// Reads the clock. In shared mode, after `is_time_local` has decided, returns the reading of that decision.
     pub(crate) fn read_clock(&mut self) -> Ticks {
         match self.entry_lock.clock_reading.take() {
-            Some(moment) if self.entry_lock.is_shared() => moment,
+            Some(reading) if self.entry_lock.is_shared() => reading,
             _ => self.arch.now(),
         }
     }

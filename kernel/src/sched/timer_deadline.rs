@@ -4,7 +4,6 @@
 //! thread that would preempt the current one. Which releases would preempt depends on the rank of the current
 //! thread, so the deadline records for which ranks it is valid: a switch within these ranks needs neither the
 //! release queues nor the timer.
-//!
 
 use super::Scheduler;
 use super::charge::Budget;

@@ -12,10 +12,10 @@
 //! kernel.
 //!
 //! ```text
-//!             try_enter                        leave
+//!          try_lock_shared                 unlock_shared
 //!   outside ------------> shared --------------------------> outside
-//!      |                     | stop
-//!      |  flag is set        v                   resume
+//!      |                     | lock_exclusive
+//!      |  flag is set        v           unlock_exclusive
 //!      +-------------> wait for the lock -> exclusive -------> outside
 //! ```
 //!
@@ -79,7 +79,7 @@ impl<const CORES: usize> BigReaderLock<CORES> {
         let state = &self.readers[core].state;
         // Relaxed, because of the fence.
         state.store(SHARED, Ordering::Relaxed);
-        // Sequentially consistent, like the fence in `stop`: the stores before the two fences have one order
+        // Sequentially consistent, like the fence in `lock_exclusive`: the stores before the two fences have one order
         // for both cores, and the core with the later store sees the earlier one.
         fence(Ordering::SeqCst);
         // Acquire: the writes of the last core in exclusive mode.
@@ -91,13 +91,13 @@ impl<const CORES: usize> BigReaderLock<CORES> {
         false
     }
 
-    /// Called outside the kernel: waits for the lock, and enters in shared mode. Calls `serve` while it
-    /// waits.
-    pub fn lock_shared(&self, core: usize, serve: impl FnMut()) {
+    /// Called outside the kernel: waits for the lock, and enters in shared mode. Calls `handle_requests`
+    /// while it waits.
+    pub fn lock_shared(&self, core: usize, handle_requests: impl FnMut()) {
         let state = &self.readers[core].state;
         // Release: a core in exclusive mode may read what this core has written.
         state.store(WAITING, Ordering::Release);
-        self.lock.acquire(serve);
+        self.lock.acquire(handle_requests);
         // Relaxed: the release of the lock follows, and the next core in exclusive mode has acquired it.
         state.store(SHARED, Ordering::Relaxed);
         // SAFETY: acquired above.
@@ -105,11 +105,11 @@ impl<const CORES: usize> BigReaderLock<CORES> {
     }
 
     /// Called outside the kernel or in shared mode: waits for the lock, and enters in exclusive mode. Calls
-    /// `serve` while it waits for the lock.
-    pub fn lock_exclusive(&self, core: usize, serve: impl FnMut()) {
-        // Release: as in `wait`.
+    /// `handle_requests` while it waits for the lock.
+    pub fn lock_exclusive(&self, core: usize, handle_requests: impl FnMut()) {
+        // Release: as in `lock_shared`.
         self.readers[core].state.store(WAITING, Ordering::Release);
-        self.lock.acquire(serve);
+        self.lock.acquire(handle_requests);
         // Relaxed, because of the fence; see `try_lock_shared`.
         self.exclusive.0.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);

@@ -35,7 +35,7 @@ impl<A: Arch> CoreHandle<A> {
     pub fn handle_syscall(&mut self) {
         let mut kernel = self.enter();
         let Some(thread) = kernel.core.current else {
-            return kernel.handle_syscall_in_general();
+            return kernel.handle_syscall_slowly();
         };
         let register = |register| kernel[thread].context.get(register);
         let call = SystemCall {
@@ -45,7 +45,7 @@ impl<A: Arch> CoreHandle<A> {
             info: MessageInfo(register(INFO)),
         };
         if kernel.take_fast_path(&call).is_none() {
-            kernel.handle_syscall_in_general();
+            kernel.handle_syscall_slowly();
         }
     }
 
@@ -64,7 +64,7 @@ impl<A: Arch> CoreHandle<A> {
             && let Some(fault) = examine(&mut kernel)
             && kernel.enter_for_thread(Kernel::is_fault_local)
         {
-            kernel.handle_fault_inside(fault);
+            kernel.handle_fault_locked(fault);
         }
     }
 }
@@ -72,9 +72,9 @@ impl<A: Arch> CoreHandle<A> {
 impl<A: Arch> Local<'_, A> {
     /// Handles a system call of the current thread on the slow path.
     #[inline(always)]
-    pub fn handle_syscall_in_general(&mut self) {
+    pub fn handle_syscall_slowly(&mut self) {
         if self.enter_for_thread(Kernel::is_system_call_local) {
-            self.handle_syscall_inside();
+            self.handle_syscall_locked();
         }
     }
 
@@ -88,15 +88,15 @@ impl<A: Arch> Local<'_, A> {
             while !self.make_exclusive_unless(is_local) {
                 self.apply_remote_changes();
             }
-            return self.handle_interrupt_in_general(interrupt);
+            return self.handle_interrupt_slowly(interrupt);
         }
-        self.handle_interrupt_inside(interrupt);
+        self.handle_interrupt_locked(interrupt);
     }
 }
 
 impl<A: Arch> Kernel<A> {
     #[inline(never)]
-    fn handle_syscall_inside(&mut self) {
+    fn handle_syscall_locked(&mut self) {
         self.begin_work();
         let Some(thread) = self.core.current else {
             return;
@@ -120,12 +120,12 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.handle_syscall_in_time(thread, call, number);
+        self.handle_checked_syscall(thread, call, number);
     }
 
     /// Handles a system call that needs a budget check.
     #[inline(never)]
-    fn handle_syscall_in_time(
+    fn handle_checked_syscall(
         &mut self,
         thread: Ptr<Thread<A>>,
         call: Option<Syscall>,
@@ -178,7 +178,7 @@ impl<A: Arch> Kernel<A> {
         self.start_idling(thread);
     }
 
-    fn handle_fault_inside(&mut self, fault: Fault) {
+    fn handle_fault_locked(&mut self, fault: Fault) {
         if let Some(thread) = self.core.current
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_fault(thread, fault))
         {
@@ -198,17 +198,17 @@ impl<A: Arch> Kernel<A> {
         self.leave();
     }
 
-    fn handle_interrupt_inside(&mut self, interrupt: Interrupt) {
+    fn handle_interrupt_locked(&mut self, interrupt: Interrupt) {
         if let Interrupt::Line(irq) = interrupt
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
         {
             return;
         }
-        self.handle_interrupt_in_general(interrupt);
+        self.handle_interrupt_slowly(interrupt);
     }
 
     #[inline(always)]
-    fn handle_interrupt_in_general(&mut self, interrupt: Interrupt) {
+    fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
         self.check_budget();

@@ -17,4 +17,4 @@ pub mod seeds;
 pub mod system;
 
 pub use ledger::Ledger;
-pub use player::{Twin, play, play_with};
+pub use player::{Defect, play, play_with};

@@ -23,7 +23,7 @@ const LONGEST: u64 = 20_000;
 
 /// A negative control: a deliberate fault, made in the kernel's state, that the checks must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Twin {
+pub enum Defect {
     /// The unmodified kernel.
     None,
     /// A method that fails leaves a capability behind.
@@ -41,14 +41,14 @@ pub enum Twin {
 /// # Panics
 /// If the kernel violates an invariant or its interface.
 pub fn play(input: &[u8]) -> Ledger {
-    play_with(input, Twin::None)
+    play_with(input, Defect::None)
 }
 
 /// The same with a negative control.
 ///
 /// # Panics
 /// As [`play`].
-pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
+pub fn play_with(input: &[u8], defect: Defect) -> Ledger {
     thread_local! {
         static WORLD: RefCell<Option<TestSystem>> = const { RefCell::new(None) };
     }
@@ -56,7 +56,7 @@ pub fn play_with(input: &[u8], twin: Twin) -> Ledger {
         // Taken out, so that a machine in which a check failed is not used again.
         let mut system = place.take().unwrap_or_default();
         system.restart();
-        let ledger = Player::new(&mut system, twin).play(Bytes(input));
+        let ledger = Player::new(&mut system, defect).play(Bytes(input));
         *place = Some(system);
         ledger
     })
@@ -70,17 +70,17 @@ const fn line(number: usize) -> Irq {
 struct Player<'a> {
     machine: &'a mut Machine,
     tasks: [Task; 5],
-    twin: Twin,
+    defect: Defect,
     ledger: Ledger,
 }
 
 impl<'a> Player<'a> {
-    fn new(system: &'a mut TestSystem, twin: Twin) -> Self {
+    fn new(system: &'a mut TestSystem, defect: Defect) -> Self {
         let ledger = Ledger::default();
         Self {
             machine: &mut system.machine,
             tasks: system.tasks,
-            twin,
+            defect,
             ledger,
         }
     }
@@ -234,19 +234,21 @@ impl<'a> Player<'a> {
     /// Makes the fault of the negative control.
     fn spoil(&mut self, task: Task, call: &Call, failed: bool) {
         let kernel = &mut self.machine.kernel;
-        match self.twin {
-            Twin::KeepsCopy if failed => {
+        match self.defect {
+            Defect::KeepsCopy if failed => {
                 let space = kernel[task.thread].cap(ThreadSlot::CSpace);
                 let Ok(slot) = kernel.lookup_cap(space, crate::system::at::EMPTY + 7) else {
                     return;
                 };
                 kernel[slot].set_cap(Cap::Domain);
             }
-            Twin::KeepsPriority if failed => kernel[task.thread].max_controlled_priority ^= 1,
-            Twin::UnknownError if failed => {
+            Defect::KeepsPriority if failed => kernel[task.thread].max_controlled_priority ^= 1,
+            Defect::UnknownError if failed => {
                 kernel[task.thread].context.set_result(INFO, 99 << 12);
             }
-            Twin::ForgetsBinding if !failed && call.label == Method::SchedContextBind.number() => {
+            Defect::ForgetsBinding
+                if !failed && call.label == Method::SchedContextBind.number() =>
+            {
                 let space = kernel[task.thread].cap(ThreadSlot::CSpace);
                 let bound = call
                     .caps

@@ -8,7 +8,7 @@ use kernel_fuzz_host::input::{Call, Step};
 use kernel_fuzz_host::ledger::{CALLS, is_absent};
 use kernel_fuzz_host::seeds::seeds;
 use kernel_fuzz_host::system::at;
-use kernel_fuzz_host::{Ledger, Twin, play, play_with};
+use kernel_fuzz_host::{Defect, Ledger, play, play_with};
 use kernel_fuzz_methods::methods;
 
 /// The histories of the committed corpus.
@@ -84,30 +84,30 @@ fn a_program_that_goes_back_to_its_call_ends_the_step() {
 }
 
 /// Whether the corpus detects a negative control.
-fn is_caught(twin: Twin) -> bool {
+fn is_caught(defect: Defect) -> bool {
     corpus()
         .iter()
-        .any(|history| std::panic::catch_unwind(|| play_with(history, twin)).is_err())
+        .any(|history| std::panic::catch_unwind(|| play_with(history, defect)).is_err())
 }
 
 #[test]
 fn a_kernel_that_keeps_a_copy_when_it_fails_is_caught() {
-    assert!(is_caught(Twin::KeepsCopy));
+    assert!(is_caught(Defect::KeepsCopy));
 }
 
 #[test]
 fn a_kernel_that_keeps_a_priority_when_it_fails_is_caught() {
-    assert!(is_caught(Twin::KeepsPriority));
+    assert!(is_caught(Defect::KeepsPriority));
 }
 
 #[test]
 fn a_kernel_with_an_unknown_error_is_caught() {
-    assert!(is_caught(Twin::UnknownError));
+    assert!(is_caught(Defect::UnknownError));
 }
 
 #[test]
 fn a_kernel_that_forgets_a_binding_is_caught() {
-    assert!(is_caught(Twin::ForgetsBinding));
+    assert!(is_caught(Defect::ForgetsBinding));
 }
 
 /// Writes the seeds for a new corpus: `SEEDS=folder cargo test ... -- --ignored`.

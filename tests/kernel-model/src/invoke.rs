@@ -325,11 +325,11 @@ impl Model {
     fn set_criticality(&mut self, thread: Id, criticality: u8) {
         self.threads[thread].criticality = criticality;
         let own = self.contexts.iter().position(|context| context.owner == Some(thread));
-        let nobodys = self.threads[thread].context.filter(|id| {
+        let unowned = self.threads[thread].context.filter(|id| {
             let context = &self.contexts[*id];
             context.owner.is_none() && self.chain_of(*id).is_none()
         });
-        let Some(context) = own.or(nobodys) else {
+        let Some(context) = own.or(unowned) else {
             return;
         };
         let holder = self.contexts[context].thread;

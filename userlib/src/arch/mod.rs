@@ -7,7 +7,7 @@
 //! | `relax` | a hint in waiting loops |
 //! | `device_barrier` | the order of accesses to devices and memory |
 //! | `Attributes`, `FrameSize`, `Table` | memory attributes, frame sizes, paging structures |
-//! | `initial_context` | registers of a thread at its start |
+//! | `initial_registers`, `initial_stack` | registers of a thread at its start |
 //! | `memory_access`, `exception` | meaning of the numbers in fault messages |
 //! | `_root_start`, `_component_start` | macros: assembly of the two entry points |
 

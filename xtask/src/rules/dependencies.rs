@@ -2,7 +2,7 @@
 //! abi <- userlib <- systems.
 
 use super::Repository;
-use crate::crates::{Crate, Floor};
+use crate::crates::{Crate, Layer};
 
 pub(super) fn complaints(repository: &Repository) -> Vec<String> {
     let mut complaints = Vec::new();
@@ -24,17 +24,17 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
 }
 
 fn may_use(one: &Crate, other: &Crate) -> bool {
-    use Floor::{Abi, Arch, Host, Kernel, Platform, System, Userlib};
-    match one.floor {
+    use Layer::{Abi, Arch, Host, Kernel, Platform, System, Userlib};
+    match one.layer {
         Abi => false,
         // The kernel is one crate; further crates in its folder belong to it.
-        Kernel => matches!(other.floor, Abi | Kernel),
-        Arch => matches!(other.floor, Abi | Kernel | Arch),
-        Platform => matches!(other.floor, Abi | Kernel | Arch),
-        Userlib => matches!(other.floor, Abi | Userlib),
-        System => matches!(other.floor, Abi | Userlib | System),
+        Kernel => matches!(other.layer, Abi | Kernel),
+        Arch => matches!(other.layer, Abi | Kernel | Arch),
+        Platform => matches!(other.layer, Abi | Kernel | Arch),
+        Userlib => matches!(other.layer, Abi | Userlib),
+        System => matches!(other.layer, Abi | Userlib | System),
         // Host tests and the simulator compile all portable crates.
-        Host => !matches!(other.floor, Platform | System),
+        Host => !matches!(other.layer, Platform | System),
     }
 }
 
@@ -56,9 +56,9 @@ mod tests {
     #[test]
     fn dependencies_point_one_way() {
         let accepts = |user, used| accepts(user, used, "dependencies.used.workspace = true");
-        let floors = ["kernel/abi", "kernel", "arch/x", "platforms/x"];
-        for (height, upper) in floors.iter().enumerate() {
-            for lower in &floors[..height] {
+        let layers = ["kernel/abi", "kernel", "arch/x", "platforms/x"];
+        for (height, upper) in layers.iter().enumerate() {
+            for lower in &layers[..height] {
                 assert!(accepts(upper, lower), "{upper} uses {lower}");
                 assert!(!accepts(lower, upper), "{lower} uses {upper}");
             }

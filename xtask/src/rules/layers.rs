@@ -41,7 +41,7 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
     let mut complaints = check(repository, LAYERS, LOWEST_WITH_KERNEL, EXCEPTIONS);
     let names: Vec<_> = LAYERS.iter().map(|layer| format!("`{layer}`")).collect();
     let list = names.join(", ");
-    let pages = repository.texts(&["house.md"]);
+    let pages = repository.texts(&["structure.md"]);
     complaints.extend(
         pages
             .filter(|(_, text)| !text.contains(&list))
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_book_lists_the_layers() {
-        let page = |text| complaints(&Repository::of(&[("docs/house.md", text)]));
+        let page = |text| complaints(&Repository::of(&[("docs/structure.md", text)]));
         let expected = page("").concat();
         let list = expected.split(" are ").nth(1).unwrap();
         assert!(list.starts_with("`error`, `time`, ") && page(list).is_empty());

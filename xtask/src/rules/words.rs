@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Repository;
+use super::{Repository, prose};
 
 /// Words and phrases that are refused, in lower case, and what to write instead.
 const REFUSED: &[(&str, &str)] = &[
@@ -20,7 +20,16 @@ const REFUSED: &[(&str, &str)] = &[
     ("parcel", "`resolved capability transfer`"),
     ("payer", "`current scheduling context`"),
     ("dearer", "`more expensive`"),
+    ("mend", "`fix`"),
     ("mended", "`fixed`"),
+    ("allowance", "`budget check threshold`"),
+    ("glance", "`read of the clock`"),
+    ("manner", "`invocation flags`"),
+    ("moment", "`time` or `instant`"),
+    ("seize", "`stall`"),
+    ("seized", "`stalled`"),
+    ("sweep", "`badge cancellation cursor`"),
+    ("twin", "`negative control`"),
     ("more urgent", "`higher-priority`"),
     ("most urgent", "`highest-priority`"),
     ("less urgent", "`lower-priority`"),
@@ -41,34 +50,17 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
 }
 
 fn in_file(path: &Path, text: &str) -> Vec<String> {
-    let is_page = path.extension().is_some_and(|it| it == "md");
-    let mut is_output = false;
     let mut found = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        is_output ^= is_page && line.trim_start().starts_with("```");
-        let prose = match (is_page, is_output) {
-            (true, true) => None,
-            (true, false) => Some(line),
-            (false, _) => comment(line),
-        };
-        let words = prose.map(words).unwrap_or_default();
+    for (line, prose) in prose(path, text) {
+        let words = words(prose);
         for (refused, instead) in REFUSED {
             if words.contains(&format!(" {refused} ")) {
-                let (path, line) = (path.display(), index + 1);
+                let path = path.display();
                 found.push(format!("{path}:{line}: `{refused}`; write {instead}"));
             }
         }
     }
     found
-}
-
-/// The comment of a line of code that is nothing else.
-fn comment(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    ["//", "@ ", "# "]
-        .iter()
-        .find_map(|mark| line.strip_prefix(mark))
-        .filter(|rest| !rest.starts_with('['))
 }
 
 /// The words of a line in lower case, each between spaces, without what stands in backticks.

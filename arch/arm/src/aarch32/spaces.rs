@@ -195,7 +195,7 @@ impl<A: Aarch32> Spaces<A> {
         }
         match Words32::decode_space(cap) {
             Some((asid, directory)) if self.entry(asid).directory() == Some(directory) => {
-                self.preempt_after_lookup(cap, asid, directory)
+                self.switch_to(cap, asid, directory)
             }
             _ => {
                 self.leave();
@@ -204,7 +204,7 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    fn preempt_after_lookup(&mut self, cap: RawCap, asid: Asid, directory: PhysAddr) -> KnownSpace {
+    fn switch_to(&mut self, cap: RawCap, asid: Asid, directory: PhysAddr) -> KnownSpace {
         let walk = Walk {
             base: A::table_base(directory),
             hardware: self.hardware_asid(asid).0.into(),
@@ -340,12 +340,12 @@ impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
     fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current();
         if let Some(directory) = self.entry(asid).directory() {
-            self.preempt_after_lookup(RawCap::NULL, asid, directory);
+            self.switch_to(RawCap::NULL, asid, directory);
         }
         action();
         match previous {
             Some((asid, directory)) => {
-                self.preempt_after_lookup(RawCap::NULL, asid, directory);
+                self.switch_to(RawCap::NULL, asid, directory);
             }
             None => self.leave(),
         }

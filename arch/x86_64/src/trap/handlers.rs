@@ -45,7 +45,7 @@ pub fn system_call<P: Platform>(
         // SAFETY: they are those of the current thread. The handle is not used any more.
         unsafe { return_to(registers) }
     }
-    kernel.handle_syscall_in_general();
+    kernel.handle_syscall_slowly();
     kernel.exit();
     // SAFETY: the core is set up; the handle is not used any more.
     unsafe { return_to_user() }

@@ -421,15 +421,9 @@ impl Machine {
 
     /// `SchedContext_YieldToTimeout`; with `reply`, after answering the timeout message of that reply
     /// object.
-    pub fn yield_to_timeout(
-        &mut self,
-        task: Task,
-        context: CPtr,
-        moment: u64,
-        reply: Option<CPtr>,
-    ) {
+    pub fn yield_to_timeout(&mut self, task: Task, context: CPtr, time: u64, reply: Option<CPtr>) {
         let label = Method::SchedContextYieldToTimeout.number();
-        let message = Message::new(label, &[moment as usize]);
+        let message = Message::new(label, &[time as usize]);
         let caps = reply.map_or(vec![], |reply| vec![reply]);
         self.call(task, context, &message.with_caps(&caps));
     }

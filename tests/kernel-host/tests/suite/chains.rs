@@ -108,9 +108,9 @@ impl Chain {
                 self.budget
             ));
         }
-        let payer = self.machine.context(context).address();
+        let owner = self.machine.context(context).address();
         let history = self.machine.history.as_deref().unwrap_or_default();
-        match history.iter().find(|slice| slice.context != payer) {
+        match history.iter().find(|slice| slice.context != owner) {
             Some(slice) => Err(format!("another context is charged: {slice:?}")),
             None => Ok(()),
         }

@@ -222,7 +222,7 @@ impl Reference {
         }
     }
 
-    fn most_urgent(&self, priorities: &[u8]) -> Option<u8> {
+    fn highest_ready(&self, priorities: &[u8]) -> Option<u8> {
         self.ready.keys().map(|index| priorities[*index]).max()
     }
 
@@ -286,7 +286,7 @@ proptest! {
                     prop_assert!(left.ready.is_empty(), "no thread runs while one is ready");
                     continue;
                 };
-                prop_assert!(left.most_urgent(&priorities) <= Some(priorities[index]));
+                prop_assert!(left.highest_ready(&priorities) <= Some(priorities[index]));
                 if before != Some(tasks[index].thread) {
                     let since = pool.ready.get(&index).copied();
                     let longest = pool.longest_ready(&priorities, priorities[index]);

@@ -92,7 +92,7 @@ fn the_run_ends_on_time_and_the_handler_is_notified() {
     scene.machine.advance(99);
     assert!(scene.machine.runs(scene.threads[0]));
     scene.machine.advance(1);
-    scene.assert_told(0, 100, timeout_flags::MOMENT);
+    scene.assert_told(0, 100, timeout_flags::INSTANT);
     assert_eq!(scene.machine.state(scene.threads[0]), State::Calling);
 }
 
@@ -123,7 +123,7 @@ fn one_call_and_one_receive_are_a_turn() {
         scene.yield_to(thread, 50, false);
         scene.receive(thread);
         scene.machine.advance(50);
-        scene.assert_told(thread, 50, timeout_flags::MOMENT);
+        scene.assert_told(thread, 50, timeout_flags::INSTANT);
     }
     for round in 0..4 {
         let thread = round % 2;
@@ -131,7 +131,7 @@ fn one_call_and_one_receive_are_a_turn() {
         scene.receive(thread);
         assert!(scene.machine.runs(scene.threads[thread]));
         scene.machine.advance(50);
-        scene.assert_told(thread, 50, timeout_flags::MOMENT);
+        scene.assert_told(thread, 50, timeout_flags::INSTANT);
     }
 }
 
@@ -160,7 +160,7 @@ fn an_equal_scheduler_waits_and_learns_how_it_ended() {
         .machine
         .by_root(|machine, root| machine.signal(root, bell));
     let told = scene.machine.received(scene.scheduler);
-    let flags = timeout_flags::MOMENT | timeout_flags::BLOCKED;
+    let flags = timeout_flags::INSTANT | timeout_flags::BLOCKED;
     assert_eq!(told.words[2..], [flags, scene.machine.now() as usize]);
 }
 
@@ -176,7 +176,7 @@ fn what_was_received_before_the_timeout_is_not_lost() {
     scene
         .machine
         .by_root(|machine, root| machine.nb_send(root, endpoint, &message));
-    scene.assert_told(0, 0, timeout_flags::MOMENT | timeout_flags::BLOCKED);
+    scene.assert_told(0, 0, timeout_flags::INSTANT | timeout_flags::BLOCKED);
     scene.yield_to(0, 100, true);
     scene.receive(0);
     assert!(scene.machine.runs(scene.threads[0]));
@@ -231,7 +231,7 @@ fn time_slices_end_by_a_timer_as_well() {
     scene.yield_to(0, 100, false);
     scene.receive(0);
     scene.machine.advance(100);
-    scene.assert_told(0, 100, timeout_flags::MOMENT);
+    scene.assert_told(0, 100, timeout_flags::INSTANT);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_preempted_run_ends_when_it_would_go_on() {
     scene.machine.advance(80);
     assert!(scene.machine.runs(middle), "nothing that matters happens");
     scene.machine.wait(middle, bell);
-    scene.assert_told(0, 60, timeout_flags::MOMENT);
+    scene.assert_told(0, 60, timeout_flags::INSTANT);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn the_timer_follows_lent_time() {
     scene.machine.call(scene.threads[0], endpoint, &word(1));
     assert!(scene.machine.runs(server));
     scene.machine.advance(60);
-    scene.assert_told(0, 100, timeout_flags::MOMENT);
+    scene.assert_told(0, 100, timeout_flags::INSTANT);
     assert_eq!(scene.machine.state(server), State::Calling);
 }
 
@@ -284,7 +284,7 @@ fn a_scheduler_has_one_timer() {
     scene.receive(0);
     assert!(scene.machine.runs(scene.threads[1]));
     scene.machine.advance(150);
-    scene.assert_told(1, 150, timeout_flags::MOMENT);
+    scene.assert_told(1, 150, timeout_flags::INSTANT);
     scene.receive(0);
     // The first thread runs until its budget is used up.
     assert!(scene.machine.runs(scene.threads[0]));

@@ -39,15 +39,15 @@ impl Search {
     }
 
     fn search(&mut self, depth: usize) {
-        let before = (self.system.twin.machine.snapshot(), self.system.twin.model.clone());
+        let before = (self.system.pair.machine.snapshot(), self.system.pair.model.clone());
         for step in self.system.steps.clone() {
             self.path.push(step);
             if self.system.perform(step) {
                 self.histories += 1;
-                if let Err(difference) = self.system.twin.follow() {
+                if let Err(difference) = self.system.pair.follow() {
                     panic!("{difference}");
                 }
-                let state = state(&self.system.twin.model);
+                let state = state(&self.system.pair.model);
                 let known = self.seen.get(&state).is_some_and(|left| *left >= depth - 1);
                 if !known {
                     self.seen.insert(state, depth - 1);
@@ -57,11 +57,11 @@ impl Search {
                 }
             } else {
                 // The model refuses it as well.
-                self.system.twin.follow().unwrap();
+                self.system.pair.follow().unwrap();
             }
             self.path.pop();
-            self.system.twin.machine.restore(&before.0);
-            self.system.twin.model = before.1.clone();
+            self.system.pair.machine.restore(&before.0);
+            self.system.pair.model = before.1.clone();
         }
     }
 }

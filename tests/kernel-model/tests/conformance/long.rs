@@ -118,8 +118,8 @@ fn kernel_and_model_agree_with_limits() {
             path.push(step);
             system.perform(step);
             let after = |difference| TestCaseError::fail(format!("{difference}\nafter {path:?}"));
-            system.twin.follow().map_err(after)?;
-            now.look(&system.twin.model);
+            system.pair.follow().map_err(after)?;
+            now.look(&system.pair.model);
         }
         let (reached, total) = &mut *counts.borrow_mut();
         **total += 1;

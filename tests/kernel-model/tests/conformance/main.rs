@@ -2,6 +2,6 @@
 
 mod explore;
 mod long;
+mod pair;
 mod random;
 mod system;
-mod twin;

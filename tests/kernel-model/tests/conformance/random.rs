@@ -11,7 +11,7 @@ use kernel_host::{Budget, CPtr, Machine, Message, Operands, Spec, State, Task};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 
-use crate::twin::Twin;
+use crate::pair::Pair;
 
 /// Selects one of the objects of a kind.
 type Pick = u8;
@@ -125,7 +125,7 @@ impl std::fmt::Debug for History {
 
 /// The objects that the programs share.
 struct TestSystem {
-    twin: Twin,
+    pair: Pair,
     tasks: Vec<Task>,
     endpoints: Vec<CPtr>,
     notifications: Vec<CPtr>,
@@ -139,8 +139,8 @@ struct TestSystem {
 
 impl TestSystem {
     fn new() -> Result<Self, String> {
-        let mut twin = Twin::new();
-        let machine = &mut twin.machine;
+        let mut pair = Pair::new();
+        let machine = &mut pair.machine;
         // The root task must be able to run at every level.
         machine.set_criticality(machine.root, 7);
         let endpoints: Vec<_> = (0..2).map(|_| machine.endpoint()).collect();
@@ -174,7 +174,7 @@ impl TestSystem {
         machine.rest();
         let mut system = Self {
             tasks: Vec::new(),
-            twin,
+            pair,
             endpoints,
             notifications,
             replies,
@@ -184,11 +184,11 @@ impl TestSystem {
             count: 0,
         };
         for task in tasks {
-            system.twin.add(task);
+            system.pair.add(task);
             system.tasks.push(task);
         }
-        system.twin.slots = system.mortal();
-        system.twin.follow()?;
+        system.pair.slots = system.mortal();
+        system.pair.follow()?;
         Ok(system)
     }
 
@@ -201,12 +201,12 @@ impl TestSystem {
     }
 
     fn machine(&mut self) -> &mut Machine {
-        &mut self.twin.machine
+        &mut self.pair.machine
     }
 
     fn step(&mut self, step: &Step) -> Result<(), String> {
         self.count += 1;
-        let running = (self.tasks.iter().copied()).find(|task| self.twin.machine.runs(*task));
+        let running = (self.tasks.iter().copied()).find(|task| self.pair.machine.runs(*task));
         match (step, running) {
             (Step::Call(..) | Step::YieldTo(_) | Step::YieldUntil(_) | Step::Fault, None) => {
                 self.machine().advance(100);
@@ -231,7 +231,7 @@ impl TestSystem {
             (Step::Create(object), _) => self.create(*object),
             _ => self.order(step),
         }
-        self.twin.follow()
+        self.pair.follow()
     }
 
     fn call(
@@ -342,13 +342,13 @@ impl TestSystem {
 
     /// Creates a deleted object again.
     fn create(&mut self, object: Pick) {
-        let machine = &mut self.twin.machine;
+        let machine = &mut self.pair.machine;
         if let Some(task) =
             (self.tasks.iter_mut()).find(|task| machine.state(**task) == State::Gone)
         {
             *task = machine.spawn(Spec::new("reborn", 3));
-            self.twin.add(*task);
-            self.twin.slots = self.mortal();
+            self.pair.add(*task);
+            self.pair.slots = self.mortal();
             return;
         }
         let slot = pick(&self.mortal(), object);
@@ -364,7 +364,7 @@ impl TestSystem {
             return;
         };
         let bits = if kind == ObjectType::SchedContext { 8 } else { 0 };
-        if self.twin.machine.is_empty(slot) {
+        if self.pair.machine.is_empty(slot) {
             self.machine().create_in(kind, bits, slot);
         }
     }
@@ -378,7 +378,7 @@ fn compare(history: &[Step], sabotage: Sabotage) -> Result<(), String> {
     let mut system = TestSystem::new()?;
     for (number, step) in history.iter().enumerate() {
         system.step(step).map_err(|difference| format!("step {number}, {step:?}: {difference}"))?;
-        sabotage(system.twin.machine.kernel);
+        sabotage(system.pair.machine.kernel);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use abi::{Method, ObjectType, Syscall, endpoint_flags};
 use kernel::object::Fault;
 use kernel_host::{Budget, CPtr, Message, Operands, Spec, State, Task};
 
-use crate::twin::Twin;
+use crate::pair::Pair;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
@@ -29,7 +29,7 @@ pub enum Step {
 }
 
 pub struct System {
-    pub twin: Twin,
+    pub pair: Pair,
     tasks: Vec<Task>,
     endpoints: Vec<CPtr>,
     replies: Vec<CPtr>,
@@ -44,8 +44,8 @@ impl System {
     /// Three threads, two scheduling contexts, two endpoints, two reply objects: a passive server that
     /// waits, a client of constant bandwidth, and one that is a sporadic server.
     pub fn plain() -> Self {
-        let mut twin = Twin::with_memory(18);
-        let machine = &mut twin.machine;
+        let mut pair = Pair::with_memory(18);
+        let machine = &mut pair.machine;
         let endpoints = vec![machine.endpoint(), machine.endpoint()];
         let replies = vec![machine.reply(), machine.reply()];
         let server = machine.spawn(Spec::new("server", 4).budget(Budget::new(50, 120)));
@@ -58,7 +58,7 @@ impl System {
         let sporadic = Budget::new(60, 200).refills(3).sporadic();
         let two = machine.spawn(Spec::new("two", 2).budget(sporadic));
         let contexts = vec![server.context, two.context];
-        Self::begin(twin, [server, one, two].into(), endpoints, replies, contexts)
+        Self::begin(pair, [server, one, two].into(), endpoints, replies, contexts)
             .with_steps(plain_steps())
     }
 
@@ -66,8 +66,8 @@ impl System {
     /// limits, 0 for none. The last server runs. Besides, there are another thread, which is suspended,
     /// and a spare context.
     pub fn chain(limits: [usize; 3]) -> Self {
-        let mut twin = Twin::with_memory(18);
-        let machine = &mut twin.machine;
+        let mut pair = Pair::with_memory(18);
+        let machine = &mut pair.machine;
         let endpoints: Vec<_> = (0..4).map(|_| machine.endpoint()).collect();
         let replies: Vec<_> = (0..3).map(|_| machine.reply()).collect();
         let spare = machine.new_context(Budget::new(100, 300));
@@ -86,7 +86,7 @@ impl System {
         let other = Spec::new("other", 7).budget(Budget::slice(80)).suspended();
         tasks.push(machine.spawn(other));
         let contexts = vec![tasks[0].context, spare];
-        let mut system = Self::begin(twin, tasks, endpoints, replies, contexts);
+        let mut system = Self::begin(pair, tasks, endpoints, replies, contexts);
         for (index, limit) in limits.into_iter().enumerate() {
             assert!(limit == 0 || system.perform(Step::Limit(index, limit)));
         }
@@ -94,22 +94,22 @@ impl System {
         for index in 0..3 {
             assert!(system.perform(Step::Call(Syscall::Call, index, 0, 0)));
         }
-        assert!(system.twin.machine.runs(system.tasks[3]));
-        system.twin.follow().unwrap();
+        assert!(system.pair.machine.runs(system.tasks[3]));
+        system.pair.follow().unwrap();
         system.with_steps(chain_steps())
     }
 
     fn begin(
-        mut twin: Twin,
+        mut pair: Pair,
         tasks: Vec<Task>,
         endpoints: Vec<CPtr>,
         replies: Vec<CPtr>,
         contexts: Vec<CPtr>,
     ) -> Self {
-        tasks.iter().for_each(|task| twin.add(*task));
-        twin.slots.clone_from(&replies);
-        twin.follow().unwrap();
-        Self { twin, tasks, endpoints, replies, contexts, steps: Vec::new(), own_steps: 0 }
+        tasks.iter().for_each(|task| pair.add(*task));
+        pair.slots.clone_from(&replies);
+        pair.follow().unwrap();
+        Self { pair, tasks, endpoints, replies, contexts, steps: Vec::new(), own_steps: 0 }
     }
 
     fn with_steps(mut self, steps: Vec<Step>) -> Self {
@@ -124,7 +124,7 @@ impl System {
 
     /// Does a step, if it is possible now. A refused operation changes nothing, and took no time.
     pub fn perform(&mut self, step: Step) -> bool {
-        let machine = &mut self.twin.machine;
+        let machine = &mut self.pair.machine;
         let running = (self.tasks.iter().copied()).find(|task| machine.runs(*task));
         let message = Message::new(1, &[7]);
         let tcb = |thread: usize| self.tasks[thread].tcb;

@@ -364,8 +364,8 @@ fn consumed_belongs_to_the_context(test: &mut Test) -> Outcome {
 }
 
 fn yield_to_is_refused(test: &mut Test) -> Outcome {
-    let nobodys = test.create_sched_context(&LONG)?;
-    check_eq!(nobodys.yield_to().map(drop), ILLEGAL);
+    let unbound = test.create_sched_context(&LONG)?;
+    check_eq!(unbound.yield_to().map(drop), ILLEGAL);
     check_eq!(test.sched_context.yield_to().map(drop), ILLEGAL);
     let (above, equal) = (
         test.thread(ABOVE + 1, || note('a'))?,

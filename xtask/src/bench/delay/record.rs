@@ -8,7 +8,7 @@ use super::{INTERRUPTS_OFF, cores_of, several};
 use crate::Result;
 use crate::bench::measurement::Measurement;
 
-/// The numbers of marks: see `benches/component/src/suites/delay/mark.rs`.
+/// The numbers of marks: see `benches/component/src/mark.rs`.
 const DONE: u64 = 0;
 const WATCH: u64 = 1;
 const RELEASED: u64 = 2;

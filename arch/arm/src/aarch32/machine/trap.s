@@ -52,7 +52,7 @@ trap_vectors:
     kernel_stack
     .endm
 
-@ Branches to `exception_in_kernel` if the exception does not come from user mode. The stack pointer of the
+@ Branches to the label `KIND_in_kernel` if the exception does not come from user mode. The stack pointer of the
 @ exception's mode is free.
     .macro  only_from_user kind
     mrs     sp, spsr

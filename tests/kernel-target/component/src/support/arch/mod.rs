@@ -8,7 +8,7 @@
 //! | `spin`, `call_once`, `call_twice` | programs of bare threads: no stack, registers as they are |
 //! | `SECOND_CALL` | the registers that hold number and capability of `call_twice`'s second call |
 //! | `fill_fpu`, `fpu_holds` | the contents of the floating-point registers |
-//! | `read_all_registers` | only a system call, made by a thread with a value in each register |
+//! | `count_up` | a program that increments a counter for ever |
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

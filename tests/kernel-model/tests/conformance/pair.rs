@@ -13,7 +13,7 @@ use kernel_model::state::{Id, Model, State};
 
 type Host = kernel_host::arch::Host;
 
-pub struct Twin {
+pub struct Pair {
     pub machine: Machine,
     pub model: Model,
     /// The known threads of the machine, by their index in the model.
@@ -22,7 +22,7 @@ pub struct Twin {
     pub slots: Vec<CPtr>,
 }
 
-impl Twin {
+impl Pair {
     pub fn new() -> Self {
         Self::with_memory(20)
     }
@@ -37,7 +37,7 @@ impl Twin {
         Self { machine, model, threads: vec![(root, root.thread)], slots: Vec::new() }
     }
 
-    /// Adds a task that was made since the last [`Twin::follow`].
+    /// Adds a task that was made since the last [`Pair::follow`].
     pub fn add(&mut self, task: Task) {
         self.threads.push((task, task.thread));
     }

@@ -29,6 +29,11 @@ impl Counter {
         Self
     }
 
+    /// Whether all cores read the same count, so that readings of two cores can be compared.
+    pub fn is_common(self) -> bool {
+        false
+    }
+
     /// The number of instructions between two readings.
     pub fn between(self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from)

@@ -42,6 +42,8 @@ pub enum RecordKind {
     Ports,
     /// An interrupt: address of its handler, and the bit of the component's notification.
     Interrupt,
+    /// The reply object for the callers of the endpoint of this name: its address.
+    Reply,
     /// A text: its place among the texts, and its length.
     Text,
 }

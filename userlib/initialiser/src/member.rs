@@ -58,9 +58,6 @@ impl Member {
         process.set_name(component.name);
         clock.give(environment, &mut process)?;
         let is_server = gifts.iter().any(|gift| matches!(gift, Gift::Serve { .. }));
-        if is_server {
-            process.give(environment, "reply", own.reply, Rights::ALL)?;
-        }
         let is_signal = |gift| matches!(gift, Gift::Wait { .. } | Gift::Interrupt { .. });
         let waits = gifts.iter().any(is_signal);
         if waits {
@@ -156,7 +153,8 @@ fn give(
     let endpoint = |id: u16| objects.endpoints[usize::from(id)];
     match gift {
         Gift::Serve { name, endpoint: id } => {
-            process.give(environment, name, endpoint(id), Rights::READ)?;
+            let reply = objects.replies[usize::from(id)];
+            process.give_server(environment, name, endpoint(id), reply)?;
         }
         Gift::Call {
             name,

@@ -19,6 +19,8 @@ pub struct Objects {
     pub fault_reply: Reply,
     /// The endpoints at which components serve.
     pub endpoints: [Endpoint; MOST_ENDPOINTS],
+    /// For the callers of each endpoint.
+    pub replies: [Reply; MOST_ENDPOINTS],
     /// What a component has that a restart does not change.
     pub own: [Own; MOST_COMPONENTS],
     /// The time that timeouts have reported, in a word for each component.
@@ -37,8 +39,6 @@ pub struct Own {
     pub context: SchedContext,
     /// For the signals that it gets, and for the context that is lent to it.
     pub notification: Notification,
-    /// For its callers.
-    pub reply: Reply,
 }
 
 impl Objects {
@@ -53,18 +53,19 @@ impl Objects {
             faults: environment.allocator.create().during(WHAT)?,
             fault_reply: environment.allocator.create().during(WHAT)?,
             endpoints: [Endpoint::at(CPtr::NULL); MOST_ENDPOINTS],
+            replies: [Reply::at(CPtr::NULL); MOST_ENDPOINTS],
             own: [Own {
                 context: SchedContext::at(CPtr::NULL),
                 notification: Notification::at(CPtr::NULL),
-                reply: Reply::at(CPtr::NULL),
             }; MOST_COMPONENTS],
             times: environment.create_shared_page().during(WHAT)?,
             frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
             regions: [0; MOST_REGIONS + 1],
             cacheable: [true; MOST_REGIONS],
         };
-        for (place, one) in objects.endpoints.iter_mut().zip(table.endpoints()) {
-            *place = endpoint(environment, &one).during(WHAT)?;
+        for (index, one) in table.endpoints().enumerate() {
+            objects.endpoints[index] = endpoint(environment, &one).during(WHAT)?;
+            objects.replies[index] = environment.allocator.create().during(WHAT)?;
         }
         let mut next = 0;
         for (index, region) in table.regions().enumerate() {
@@ -80,7 +81,6 @@ impl Objects {
                 context: context(boot, environment, component.time, component.core, index)
                     .during(component.name)?,
                 notification: environment.allocator.create().during(component.name)?,
-                reply: environment.allocator.create().during(component.name)?,
             };
             objects.own[index] = own;
         }

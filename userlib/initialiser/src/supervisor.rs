@@ -181,7 +181,7 @@ impl Supervisor {
                 return println!("supervisor: `{name}` {why}");
             }
             Action::Restart if again => {
-                self.answer_caller(index);
+                self.answer_callers(index);
                 let member = self.members[index].as_ref();
                 if member.is_some_and(|member| member.restart(environment).is_ok()) {
                     return println!("supervisor: `{name}` {why}; it starts again");
@@ -197,23 +197,33 @@ impl Supervisor {
     /// Stops a component for good. Its callers get an error, now and later.
     fn stop(&mut self, environment: &mut Environment, index: usize) {
         self.stopped[index] = true;
-        self.answer_caller(index);
+        self.answer_callers(index);
         if let Some(member) = &self.members[index] {
             // A thread can always be suspended.
             let _ = member.stop();
         }
-        let gifts = self.table.component(index).map(|(_, gifts)| gifts);
-        for gift in gifts.into_iter().flat_map(|gifts| gifts.iter()) {
-            if let Gift::Serve { endpoint, .. } = gift {
-                // This cannot fail: the endpoint stays, and a slot is free, as for restarts.
-                let _ = self.objects.refuse(environment, &self.table, endpoint);
-            }
+        for endpoint in self.endpoints(index) {
+            // This cannot fail: the endpoint stays, and a slot is free, as for restarts.
+            let _ = self.objects.refuse(environment, &self.table, endpoint);
         }
     }
 
-    /// Gives the caller of a component an error, and thereby its time back.
-    fn answer_caller(&self, index: usize) {
-        self.objects.own[index].reply.send(Message::empty(ABORTED));
+    /// Gives the callers of a component an error, and thereby their time back.
+    fn answer_callers(&self, index: usize) {
+        for endpoint in self.endpoints(index) {
+            let reply = self.objects.replies[usize::from(endpoint)];
+            reply.send(Message::empty(ABORTED));
+        }
+    }
+
+    /// The endpoints at which a component serves.
+    fn endpoints(&self, index: usize) -> impl Iterator<Item = u16> + use<> {
+        let gifts = self.table.component(index).map(|(_, gifts)| gifts);
+        let gifts = gifts.into_iter().flat_map(|gifts| gifts.iter());
+        gifts.filter_map(|gift| match gift {
+            Gift::Serve { endpoint, .. } => Some(endpoint),
+            _ => None,
+        })
     }
 
     fn post_mortem(&self, index: usize, component: &Component, fault: Fault) {

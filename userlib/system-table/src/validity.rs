@@ -100,8 +100,8 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
     for (place, gift) in gifts.iter().enumerate() {
         ensure(is_name(gift.name()), NAME)?;
         ensure(
-            !matches!(gift.name(), "reply" | "notification" | "times" | "heap"),
-            "`reply`, `notification`, `times` and `heap` are the initialiser's names; use others",
+            !matches!(gift.name(), "notification" | "times" | "heap"),
+            "`notification`, `times` and `heap` are the initialiser's names; use others",
         )?;
         let same = |earlier: Gift| earlier.name() == gift.name();
         ensure(

@@ -115,7 +115,11 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
             "The endpoint `{}`, which it calls",
             system.endpoint_name(call.to)
         );
-        fields.push(field(&call.name, "::userlib::given::Client", what));
+        let kind = match calls_passive(system, all, &call.name) {
+            true => "::userlib::given::Client",
+            false => "::userlib::given::Sender",
+        };
+        fields.push(field(&call.name, kind, what));
     }
     if !one.waits.is_empty() || !one.interrupts.is_empty() {
         fields.push(Field {
@@ -207,6 +211,15 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
     fields
 }
 
+/// Whether one of a program's components calls a passive server by this name, which can only be called.
+fn calls_passive(system: &System, components: &[&Component], name: &str) -> bool {
+    let calls = components.iter().flat_map(|one| &one.calls);
+    let mut servers = calls
+        .filter(|call| call.name == name)
+        .map(|call| &system[system[call.to].server]);
+    servers.any(|server| server.time.is_passive())
+}
+
 /// Whether a number is negative for one of a program's components.
 fn is_signed(components: &[&Component], name: &str) -> bool {
     let arguments = components.iter().flat_map(|one| &one.arguments);
@@ -230,10 +243,15 @@ mod tests {
         program = "client"
         slice = "5 ms"
         priority = 8
-        calls = ["server"]
+        calls = ["server", "log"]
         memory = { report = "read-write", settings = "read" }
         arguments = { loud = true, rate = 7 }
         devices = ["serial"]
+        [component.log]
+        program = "log"
+        slice = "5 ms"
+        priority = 8
+        serves = ["lines"]
         [memory]
         report.size = "4 KiB"
         settings.size = "4 KiB"
@@ -269,6 +287,21 @@ mod tests {
         let sources = of(&described(&three())).unwrap();
         assert!(sources["client"].contains("pub report: Option<&'static ["));
         assert!(sources["client"].contains("pub server: ::userlib::given::Client,"));
+    }
+
+    #[test]
+    fn only_calls_are_possible_if_one_of_the_servers_is_passive() {
+        let sources = of(&described(&three())).unwrap();
+        assert!(sources["client"].contains("pub log: Option<::userlib::given::Sender>,"));
+        let text = three().replace(
+            "priority = 7\ncalls = [\"server\"]",
+            "priority = 7\ncalls = { server = \"log\", log = \"server\" }",
+        );
+        let sources = of(&described(&text)).unwrap();
+        for name in ["server", "log"] {
+            let field = format!("pub {name}: ::userlib::given::Client,");
+            assert!(sources["client"].contains(&field), "{name}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The table from which the generic initialiser sets up a system, made of its description. What the initialiser
 //! cannot do yet is refused here.
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use system_description::file::{Argument, Replenishment, Rights};
 use system_description::system::{
     Component, Context, DeviceUse, FaultAction, System, Time as Source, TimeoutAction,
@@ -9,9 +9,10 @@ use system_description::system::{
 use system_description::{Duration, Size, Trigger};
 use system_table::{
     Action, Endpoint, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_RECORDS, MOST_REGIONS, MOST_TEXT,
-    OnFault, OnTimeout, Region, Supervisor, Table, Time, TimeSource,
+    OnFault, OnTimeout, Region, Supervisor, Time, TimeSource,
 };
 
+use super::memory;
 use crate::Result;
 
 /// How often a component is restarted if its description does not say it: so often within so many microseconds.
@@ -50,7 +51,8 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
         .collect();
     let mut bytes = Vec::new();
     system_table::write(&mut bytes, &supervisor, &endpoints, &regions, &components);
-    Table::parse(&bytes).map_err(|damage| anyhow!("{}", damage.0))?;
+    // As far as it is known before the programs are built.
+    memory::check(&bytes, |_| Ok(None))?;
     Ok(bytes)
 }
 
@@ -283,6 +285,7 @@ fn gifts<'a>(system: &'a System, one: &'a Component) -> Vec<Gift<'a>> {
 pub(super) mod tests {
     use super::*;
     use system_description::{Device, Interrupt, Platform, Registers, check};
+    use system_table::Table;
 
     const SYSTEM: &str = r#"
         [component.server]

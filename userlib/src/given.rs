@@ -119,6 +119,7 @@ pub use devices::{Interrupt, Registers};
 
 use crate::Startup;
 use crate::cap::Notification;
+use crate::startup::NOTIFICATION;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The right to signal another component.
@@ -145,7 +146,7 @@ pub struct Signals(Notification);
 impl Signals {
     #[doc(hidden)]
     pub fn find(startup: &Startup) -> Option<Self> {
-        startup.find_capability("notification").map(Self)
+        startup.find_capability(NOTIFICATION).map(Self)
     }
 
     /// Waits until there is a signal; returns all that have come.

@@ -23,8 +23,6 @@ pub struct Objects {
     pub replies: [Reply; MOST_ENDPOINTS],
     /// What a component has that a restart does not change.
     pub own: [Own; MOST_COMPONENTS],
-    /// The time that timeouts have reported, in a word for each component.
-    pub times: SharedPage,
     frames: [Frame; MOST_SHARED_PAGES],
     /// The first frame of each region, and of the one after the last.
     regions: [u16; MOST_REGIONS + 1],
@@ -39,6 +37,8 @@ pub struct Own {
     pub context: SchedContext,
     /// For the signals that it gets, and for the context that is lent to it.
     pub notification: Notification,
+    /// If it watches others, the time that timeouts have reported, in a word for each component.
+    pub times: Option<SharedPage>,
 }
 
 impl Objects {
@@ -57,8 +57,8 @@ impl Objects {
             own: [Own {
                 context: SchedContext::at(CPtr::NULL),
                 notification: Notification::at(CPtr::NULL),
+                times: None,
             }; MOST_COMPONENTS],
-            times: environment.create_shared_page().during(WHAT)?,
             frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
             regions: [0; MOST_REGIONS + 1],
             cacheable: [true; MOST_REGIONS],
@@ -76,11 +76,14 @@ impl Objects {
             objects.regions[index + 1] = next as u16;
             objects.cacheable[index] = region.cacheable;
         }
-        for (index, (component, _)) in table.components().enumerate() {
+        for (index, (component, gifts)) in table.components().enumerate() {
+            let watches = gifts.iter().any(|gift| matches!(gift, Gift::Watch { .. }));
+            let times = watches.then(|| environment.create_shared_page());
             let own = Own {
                 context: context(boot, environment, component.time, component.core, index)
                     .during(component.name)?,
                 notification: environment.allocator.create().during(component.name)?,
+                times: times.transpose().during(component.name)?,
             };
             objects.own[index] = own;
         }

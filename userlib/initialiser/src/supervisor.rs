@@ -4,10 +4,15 @@ use crate::member::Member;
 use crate::objects::{Objects, badge};
 use core::fmt::Display;
 use core::sync::atomic::Ordering::Relaxed;
-use system_table::{Action, Component, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Table};
+use system_table::{
+    Action, Component, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Table, TimeSource,
+};
 use userlib::server::ABORTED;
 use userlib::time::Clock;
 use userlib::{Environment, Fault, Message, Microseconds, Outcome, PostMortem, println};
+
+/// The label of the reply after which a thread executes the instruction that has faulted once more.
+const REPEAT: usize = 0;
 
 /// The supervisor.
 pub struct Supervisor {
@@ -64,8 +69,7 @@ impl Supervisor {
         loop {
             let received = self.objects.faults.recv(self.objects.fault_reply);
             let index = received.badge.wrapping_sub(badge(0));
-            let Some((message, (component, _))) = received.message.zip(self.table.component(index))
-            else {
+            let Some((message, component)) = received.message.zip(self.component(index)) else {
                 continue;
             };
             let fault = Fault::from_message(&message);
@@ -123,7 +127,7 @@ impl Supervisor {
         context: usize,
     ) {
         let is_own = context == badge(index);
-        let is_passive = self.members[index].as_ref().is_some_and(Member::is_passive);
+        let is_passive = component.time_source == TimeSource::Callers;
         let OnTimeout::Supervisor { action } = component.on_timeout else {
             return;
         };
@@ -150,11 +154,12 @@ impl Supervisor {
         }
     }
 
-    /// Adds time that the kernel has reported, and does not report again.
+    /// Adds time that the kernel has reported, and does not report again, for each watcher.
     fn account(&self, context: usize, consumed: Microseconds) {
-        let word = self.objects.times.words.get(context.wrapping_sub(badge(0)));
-        if let Some(word) = word {
-            word.fetch_add(consumed.0 as usize, Relaxed);
+        for times in self.objects.own.iter().filter_map(|own| own.times) {
+            if let Some(word) = times.words.get(context.wrapping_sub(badge(0))) {
+                word.fetch_add(consumed.0 as usize, Relaxed);
+            }
         }
     }
 
@@ -182,8 +187,7 @@ impl Supervisor {
             }
             Action::Restart if again => {
                 self.answer_callers(index);
-                let member = self.members[index].as_ref();
-                if member.is_some_and(|member| member.restart(environment).is_ok()) {
+                if self.restart(environment, index, component) {
                     return println!("supervisor: `{name}` {why}; it starts again");
                 }
             }
@@ -194,26 +198,95 @@ impl Supervisor {
         println!("supervisor: `{name}` {why}; it stops");
     }
 
-    /// Stops a component for good. Its callers get an error, now and later.
+    /// Starts a component again; returns whether this was possible.
+    fn restart(&self, environment: &mut Environment, index: usize, component: &Component) -> bool {
+        let Some((member, (_, gifts))) = self.members[index]
+            .as_ref()
+            .zip(self.table.component(index))
+        else {
+            return false;
+        };
+        let restarted = member.restart(environment, &self.objects, index, component, gifts);
+        restarted.is_ok()
+    }
+
+    /// Stops a component for good. Its callers get an error, now and later. If it handles faults, the supervisor takes
+    /// its place.
     fn stop(&mut self, environment: &mut Environment, index: usize) {
         self.stopped[index] = true;
-        self.answer_callers(index);
         if let Some(member) = &self.members[index] {
             // A thread can always be suspended.
             let _ = member.stop();
         }
+        for endpoint in self.endpoints(index) {
+            self.take_over(environment, endpoint);
+        }
+        self.answer_callers(index);
         for endpoint in self.endpoints(index) {
             // This cannot fail: the endpoint stays, and a slot is free, as for restarts.
             let _ = self.objects.refuse(environment, &self.table, endpoint);
         }
     }
 
-    /// Gives the callers of a component an error, and thereby their time back.
+    /// Handles what was handled at this endpoint. Faults that wait there are repeated.
+    fn take_over(&self, environment: &mut Environment, endpoint: u16) {
+        let handled = || {
+            let components = self.table.components().enumerate();
+            components.filter_map(|(index, (one, _))| Some((index, handler_badge(&one, endpoint)?)))
+        };
+        for (index, _) in handled() {
+            if let Some((member, component)) =
+                self.members[index].as_ref().zip(self.component(index))
+            {
+                // This cannot fail, as above.
+                let _ = member.set_handlers(environment, &self.objects, index, &component);
+            }
+        }
+        let waiting = self.objects.endpoints[usize::from(endpoint)];
+        while handled().next().is_some()
+            && let Some(received) = waiting.nb_recv(self.objects.fault_reply)
+        {
+            let is_fault = handled().any(|(_, badge)| badge as usize == received.badge);
+            let label = if is_fault { REPEAT } else { ABORTED };
+            self.objects.fault_reply.send(Message::empty(label));
+        }
+    }
+
+    /// Gives the callers of a component an error, and thereby their time back. Faults that it handles are repeated.
     fn answer_callers(&self, index: usize) {
         for endpoint in self.endpoints(index) {
+            let mut gifts = self.table.components().flat_map(|(_, gifts)| gifts.iter());
+            let is_called =
+                |gift| matches!(gift, Gift::Call { endpoint: id, .. } if id == endpoint);
+            let label = if gifts.any(is_called) {
+                ABORTED
+            } else {
+                REPEAT
+            };
             let reply = self.objects.replies[usize::from(endpoint)];
-            reply.send(Message::empty(ABORTED));
+            reply.send(Message::empty(label));
         }
+    }
+
+    /// The component at `index`. The supervisor is in the place of handlers that have stopped.
+    fn component(&self, index: usize) -> Option<Component<'static>> {
+        let (mut component, _) = self.table.component(index)?;
+        let has_stopped = |endpoint| {
+            let mut stopped = (0..MOST_COMPONENTS).filter(|&index| self.stopped[index]);
+            stopped.any(|index| self.endpoints(index).any(|id| id == endpoint))
+        };
+        let action = Action::Stop;
+        if let OnFault::Handler { endpoint, .. } = component.on_fault
+            && has_stopped(endpoint)
+        {
+            component.on_fault = OnFault::Supervisor { action };
+        }
+        if let OnTimeout::Handler { endpoint, .. } = component.on_timeout
+            && has_stopped(endpoint)
+        {
+            component.on_timeout = OnTimeout::Supervisor { action };
+        }
+        Some(component)
     }
 
     /// The endpoints at which a component serves.
@@ -237,6 +310,18 @@ impl Supervisor {
             stack,
         };
         println!("{post_mortem}");
+    }
+}
+
+/// The badge by which the handler at this endpoint knows a component, if it handles its faults or timeouts.
+fn handler_badge(component: &Component, at: u16) -> Option<u64> {
+    match (component.on_fault, component.on_timeout) {
+        (OnFault::Handler { endpoint, badge }, _) | (_, OnTimeout::Handler { endpoint, badge })
+            if endpoint == at =>
+        {
+            Some(badge)
+        }
+        _ => None,
     }
 }
 

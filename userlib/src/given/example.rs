@@ -1,7 +1,7 @@
 /// What the system's description gives `client`.
 #[allow(dead_code, reason = "a program need not use everything")]
 pub struct Given {
-    /// The time.
+    /// The monotonic clock.
     pub clock: ::userlib::time::Clock,
     /// The endpoint `server.requests`, which it calls.
     pub server: ::userlib::given::Client,

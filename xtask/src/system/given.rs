@@ -35,7 +35,7 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
     let all: Vec<_> = all.collect();
     let mut text = format!(
         "/// What the system's description gives `{program}`.\n#[allow(dead_code, reason = \"a program need \
-         not use everything\")]\npub struct Given {{\n    /// The time.\n    pub clock: ::userlib::time::Clock,\n"
+         not use everything\")]\npub struct Given {{\n    /// The monotonic clock.\n    pub clock: ::userlib::time::Clock,\n"
     );
     let mut find = String::new();
     let mut known: Vec<&Field> = Vec::new();
@@ -54,7 +54,7 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
             continue;
         }
         if field.name == "clock" {
-            bail!("`clock` is the name by which `{program}` reads the time; use another one");
+            bail!("`clock` is the monotonic clock of `{program}`; use another one");
         }
         known.push(field);
         let has_it = |fields: &Vec<Field>| fields.iter().any(|one| one.name == field.name);
@@ -323,7 +323,7 @@ mod tests {
         let error = of(&described(&text)).unwrap_err().to_string();
         assert_eq!(
             error,
-            "`clock` is the name by which `client` reads the time; use another one"
+            "`clock` is the monotonic clock of `client`; use another one"
         );
         let text = three().replace("arguments = { loud = true", "arguments = { RATE = true");
         let error = of(&described(&text)).unwrap_err().to_string();

@@ -34,13 +34,20 @@ fn fits(one: &Component<'_>, program: u64) -> Result<()> {
     if all <= most {
         return Ok(());
     }
-    let [all, most, program, stack, heap, buffer] =
-        [all, most, program, stack, heap, BUFFER].map(|pages| Size::from_bytes(pages * PAGE));
+    let size = |pages: u64| Size::from_bytes(pages * PAGE);
+    let variables = match program {
+        0 => String::new(),
+        pages => format!("{} of its program `{}`, ", size(pages), one.program),
+    };
     bail!(
-        "`{}` may write {all}: {program} of its program `{}`, a stack of {stack}, a heap of {heap}, a message buffer of \
-         {buffer}; a component that can be restarted may write {most}: reduce them, or remove `restart`",
+        "`{}` may write {}: {variables}a stack of {}, a heap of {}, a message buffer of {}; a component that can be \
+         restarted may write {}: reduce them, or remove `restart`",
         one.name,
-        one.program
+        size(all),
+        size(stack),
+        size(heap),
+        size(BUFFER),
+        size(most),
     )
 }
 

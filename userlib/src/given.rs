@@ -37,7 +37,52 @@
 //! # fn main() {}
 //! ```
 //!
-//! It can make something of the interrupts and registers of a device, but not of another one's:
+//! It cannot send to a passive server without waiting for the reply, because that would have no time:
+//!
+//! ```compile_fail,E0599
+//! include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/given/example.rs"));
+//! fn main_of_client(given: Given) {
+//!     given.server.send(userlib::Message::empty(0));
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! It can to one with time of its own:
+//!
+//! ```
+//! include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/given/example.rs"));
+//! fn main_of_client(given: Given) {
+//!     given.log.send(userlib::Message::empty(0));
+//!     given.log.call(userlib::Message::empty(1));
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! A server replies to a request before it receives the next one:
+//!
+//! ```
+//! use userlib::{Message, given::Server};
+//! fn add(server: Server) -> ! {
+//!     let mut request = server.receive();
+//!     let mut sum = 0;
+//!     loop {
+//!         sum += request.message.map_or(0, |message| message.word(0));
+//!         request = request.reply_and_receive(Message::new(0, &[sum]));
+//!     }
+//! }
+//! ```
+//!
+//! It cannot forget the caller:
+//!
+//! ```compile_fail,E0382
+//! use userlib::given::Server;
+//! fn forget(server: Server) {
+//!     let first = server.receive();
+//!     let second = server.receive();
+//! }
+//! ```
+//!
+//! A component can make something of the interrupts and registers of a device, but not of another one's:
 //!
 //! ```
 //! include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/given/example.rs"));
@@ -64,94 +109,18 @@
 //! # fn main() {}
 //! ```
 
+mod calls;
 mod devices;
 
-pub use devices::{Interrupt, Registers, barrier};
+pub use calls::{Client, Request, Sender, Server};
 #[cfg(target_arch = "x86_64")]
 pub use devices::Ports;
+pub use devices::{Interrupt, Registers, barrier};
 
-use crate::cap::{Endpoint, Notification, Reply};
-use crate::server::CallError;
-use crate::{Message, Received, Startup, server};
+use crate::Startup;
+use crate::cap::Notification;
+use crate::startup::NOTIFICATION;
 use core::sync::atomic::{AtomicUsize, Ordering};
-
-/// The right to call an endpoint.
-#[derive(Clone, Copy, Debug)]
-pub struct Client(Endpoint);
-
-impl Client {
-    #[doc(hidden)]
-    pub fn find(startup: &Startup, name: &str) -> Option<Self> {
-        startup.find_capability(name).map(Self)
-    }
-
-    /// Sends and waits for the reply. A passive server runs on the caller's scheduling context.
-    #[inline(always)]
-    pub fn call(self, message: Message) -> Message {
-        self.0.call(message)
-    }
-
-    /// As [`call`](Self::call), for servers that may fail.
-    ///
-    /// # Errors
-    /// If the server has failed or stopped, or the kernel refuses the call.
-    #[inline(always)]
-    pub fn try_call(self, message: Message) -> core::result::Result<Message, CallError> {
-        server::reply(self.call(message))
-    }
-
-    /// Sends, and waits until the message has been received.
-    #[inline(always)]
-    pub fn send(self, message: Message) {
-        self.0.send(message);
-    }
-
-    /// Sends if the server is waiting.
-    #[inline(always)]
-    pub fn nb_send(self, message: Message) {
-        self.0.nb_send(message);
-    }
-}
-
-/// The right to serve at an endpoint.
-#[derive(Clone, Copy, Debug)]
-pub struct Server {
-    endpoint: Endpoint,
-    reply: Reply,
-}
-
-impl Server {
-    #[doc(hidden)]
-    pub fn find(startup: &Startup, name: &str) -> Option<Self> {
-        Some(Self {
-            endpoint: startup.find_capability(name)?,
-            reply: startup.find_capability("reply")?,
-        })
-    }
-
-    /// Replies to calls for ever; see [`server::serve`].
-    pub fn serve(self, handler: impl FnMut(Received) -> Message) -> ! {
-        server::serve(self.endpoint, self.reply, handler)
-    }
-
-    /// Receives the next message.
-    #[inline(always)]
-    pub fn receive(self) -> Received {
-        self.endpoint.recv(self.reply)
-    }
-
-    /// Replies to the last call, and receives the next message.
-    #[inline(always)]
-    pub fn reply_and_receive(self, message: Message) -> Received {
-        self.endpoint.reply_recv(message, self.reply)
-    }
-
-    /// Replies to the last call.
-    #[inline(always)]
-    pub fn reply(self, message: Message) {
-        self.reply.send(message);
-    }
-}
 
 /// The right to signal another component.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +146,7 @@ pub struct Signals(Notification);
 impl Signals {
     #[doc(hidden)]
     pub fn find(startup: &Startup) -> Option<Self> {
-        startup.find_capability("notification").map(Self)
+        startup.find_capability(NOTIFICATION).map(Self)
     }
 
     /// Waits until there is a signal; returns all that have come.

@@ -76,22 +76,20 @@ impl Passive {
         lent: SchedContext,
     ) -> Result<Self> {
         let notification: Notification = environment.allocator.create()?;
-        let server = Self::bind(process, lent, notification)?;
+        let server = Self::bind(process.tcb, lent, notification)?;
         server.lend_time()?;
         process.start()?;
         Ok(server)
     }
 
-    /// Makes `process` a passive server on the context `lent`, which must have no other use. The kernel returns it
-    /// to `notification`, by which the server may receive signals and interrupts, too. The server starts when it has been [lent time](Self::lend_time) and
+    /// Makes the thread `tcb` a passive server on the context `lent`, which must have no other use. The kernel returns
+    /// it to `notification`, by which the server may receive signals and interrupts, too. The server starts when it has
+    /// been [lent time](Self::lend_time) and
     /// started.
-    pub fn bind(process: &Process, lent: SchedContext, notification: Notification) -> Result<Self> {
+    pub fn bind(tcb: Tcb, lent: SchedContext, notification: Notification) -> Result<Self> {
         lent.bind_notification(notification)?;
-        process.tcb.bind_notification(notification)?;
-        Ok(Self {
-            tcb: process.tcb,
-            lent,
-        })
+        tcb.bind_notification(notification)?;
+        Ok(Self { tcb, lent })
     }
 
     /// Lends the context until the next receive, to a server that was reset and has no other context. It may

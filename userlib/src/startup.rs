@@ -6,7 +6,6 @@
 use crate::cap::{CPtr, Capability, SchedContext};
 use crate::{Microseconds, Result};
 use abi::SlotRegion;
-use core::cell::Cell;
 use core::fmt::{self, Debug};
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -42,25 +41,35 @@ pub enum RecordKind {
     Ports,
     /// An interrupt: address of its handler, and the bit of the component's notification.
     Interrupt,
+    /// The reply object for the callers of the endpoint of this name: its address.
+    Reply,
     /// A text: its place among the texts, and its length.
     Text,
     /// The memory of the heap, which nothing else may use: address and size in bytes.
     Heap,
 }
 
-/// The name of the memory in which the supervisor adds up, in a word for each component, the time that timeout
-/// faults have reported, in microseconds. The kernel does not report it again.
-pub const TIMES: &str = "times";
+// The names of what a component has beside that which its description gives. No name in a description begins with a
+// point.
 
-/// The name of the memory in which the component has its heap.
-pub const HEAP: &str = "heap";
+/// The notification for the signals and interrupts of the component.
+pub const NOTIFICATION: &str = ".notification";
+
+/// Memory with a word for each component. The supervisor adds the time that timeout faults have reported, in
+/// microseconds, and the watcher takes it away. The kernel does not report it again.
+pub const TIMES: &str = ".times";
+
+/// The memory in which the component has its heap.
+pub const HEAP: &str = ".heap";
+
+/// What the component needs to read the monotonic clock.
+pub const CLOCK: &str = ".clock";
 
 /// Another component's time.
 #[derive(Clone, Debug)]
 pub struct Watched {
     context: SchedContext,
     reported: &'static AtomicUsize,
-    seen: Cell<usize>,
     /// Its budget.
     pub budget: Microseconds,
     /// Its period.
@@ -68,13 +77,12 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// The time that it has used since this was last called. The kernel tells it once, so a component should have
-    /// one watcher.
+    /// The time that it has used since this was last called, also before a restart of the watcher. The kernel tells
+    /// it once, so a component should have one watcher.
     pub fn take(&self) -> Result<Microseconds> {
         let consumed = self.context.consumed()?;
-        let reported = self.reported.load(Relaxed);
-        let more = reported.wrapping_sub(self.seen.replace(reported));
-        Ok(consumed + Microseconds(more as u64))
+        let reported = self.reported.swap(0, Relaxed);
+        Ok(consumed + Microseconds(reported as u64))
     }
 }
 
@@ -270,7 +278,6 @@ impl Startup {
         self.find_memory(TIMES)?;
         Some(Watched {
             reported: self.shared(TIMES).get(context.size)?,
-            seen: Cell::new(0),
             context: SchedContext(CPtr(context.value)),
             budget: Microseconds(time.value as u64),
             period: Microseconds(time.size as u64),

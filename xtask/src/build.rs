@@ -7,7 +7,7 @@ mod devices;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 pub(crate) use bare_metal::{BareMetal, Side};
 
@@ -16,7 +16,7 @@ use crate::image::elf::Executable;
 use crate::platform::Platform;
 use crate::setup;
 use crate::sizes::{self, Sizes};
-use crate::system::{Generated, System};
+use crate::system::{Generated, System, memory};
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, archive, image, log};
@@ -348,9 +348,18 @@ fn build_system(
         .iter()
         .map(|&name| Ok((name, read(&user_program(bare_metal, request, name))?)))
         .collect();
-    let path = folder.join(format!("{}.tar", system.name));
+    let files = files?;
     let table = generated.as_ref().map(|generated| &*generated.table);
-    write_if_changed(&path, &archive::pack(files?, table)?)?;
+    if let (Some(table), Some(file)) = (table, &system.description) {
+        let program = |name: &str| {
+            let file = files.iter().find(|(known, _)| *known == name);
+            file.map(|(_, bytes)| Executable::parse(bytes)).transpose()
+        };
+        memory::check(table, program)
+            .map_err(|error| anyhow!("{}: {error}", bare_metal.workspace.display(file)))?;
+    }
+    let path = folder.join(format!("{}.tar", system.name));
+    write_if_changed(&path, &archive::pack(files, table)?)?;
 
     environment.push((COMPONENTS.into(), path.into()));
     // The initialiser is a part of this repository, also for a project.

@@ -3,6 +3,7 @@
 //! `tests/kernel-fuzz-target`.
 
 mod given;
+pub(crate) mod memory;
 mod table;
 
 use std::collections::BTreeMap;

@@ -70,7 +70,7 @@ kinds! {
     BudgetOverPeriod,
     /// A budget equal to its period, which the kernel takes for round robin.
     WholePeriod,
-    /// The budgets of a core exceed the core.
+    /// The budgets of a core exceed the core, or a slice leaves nothing to the supervisor.
     CoreOverfull,
     /// The budgets of a domain exceed its turns.
     DomainOverfull,

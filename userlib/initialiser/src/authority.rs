@@ -1,27 +1,16 @@
-//! What the initialiser gives up before the first component runs: the right to make anything new. The supervisor
-//! keeps the components' threads and memory, the objects that connect them, and its own address space.
+//! What the initialiser gives up: before the first component runs, the right to make anything new. When all run, it
+//! takes the supervisor's place among them. That keeps the components' threads and memory, the objects that connect
+//! them, and its own address space.
 
 use crate::objects::{control, parameters};
 use system_table::Table;
 use userlib::{BootInfo, CPtr, Capability, Environment, Result, boot};
 
-/// Sets the time of the supervisor, and deletes what is not needed any more.
-pub fn reduce(boot: &BootInfo, environment: &mut Environment, table: &Table) -> Result {
-    let supervisor = table.supervisor();
-    let control = control(boot, supervisor.core)?;
-    let parameters = parameters(supervisor.time);
-    control.configure(boot::SCHED_CONTEXT, &parameters)?;
-    boot::TCB.set_priority(boot::TCB, supervisor.priority)?;
-
+/// Deletes the rights to make something new.
+pub fn reduce(boot: &BootInfo, environment: &mut Environment) -> Result {
     // This is what was split off for devices, too.
     environment.allocator.give_up()?;
-    let delete = |slot: CPtr| environment.allocator.slot(slot).delete();
-    for slot in boot.untyped.start..boot.untyped.end {
-        delete(CPtr(slot))?;
-    }
-    for slot in boot.sched_control.start..boot.sched_control.end {
-        delete(CPtr(slot))?;
-    }
+    delete_all(environment, boot.untyped.start..boot.untyped.end)?;
     // The ASID pool stays: with its last capability, all address spaces would lose their ASIDs.
     for slot in [
         boot::IRQ_CONTROL.cptr(),
@@ -30,7 +19,25 @@ pub fn reduce(boot: &BootInfo, environment: &mut Environment, table: &Table) -> 
         #[cfg(target_arch = "x86_64")]
         boot::IO_PORT_CONTROL.cptr(),
     ] {
-        delete(slot)?;
+        environment.allocator.slot(slot).delete()?;
     }
     Ok(())
+}
+
+/// Takes the time and the priority of the supervisor, and deletes the right to change times. Before all components
+/// were started, one with a higher priority could delay the start of the others, for ever if it does not end.
+pub fn take_place(boot: &BootInfo, environment: &mut Environment, table: &Table) -> Result {
+    let supervisor = table.supervisor();
+    let control = control(boot, supervisor.core)?;
+    let parameters = parameters(supervisor.time);
+    control.configure(boot::SCHED_CONTEXT, &parameters)?;
+    delete_all(
+        environment,
+        boot.sched_control.start..boot.sched_control.end,
+    )?;
+    boot::TCB.set_priority(boot::TCB, supervisor.priority)
+}
+
+fn delete_all(environment: &mut Environment, mut slots: core::ops::Range<usize>) -> Result {
+    slots.try_for_each(|slot| environment.allocator.slot(CPtr(slot)).delete())
 }

@@ -90,9 +90,10 @@ fn set_up(
         );
         members[index] = Some(member.during(component.name)?);
     }
-    authority::reduce(boot, environment, &table).during(OWN)?;
+    authority::reduce(boot, environment).during(OWN)?;
     for (member, (component, _)) in members.iter().flatten().zip(table.components()) {
         member.start().during(component.name)?;
     }
+    authority::take_place(boot, environment, &table).during(OWN)?;
     Ok(Supervisor::new(table, objects, members, clock))
 }

@@ -5,11 +5,14 @@ use crate::objects::{Objects, badge, parameters};
 use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource};
 use userlib::cap::{Attributes, IrqHandler, Line};
 use userlib::loader::Program;
-use userlib::process::{Complete, ProcessSize};
+use userlib::process::{Complete, MOST_WRITABLE_PAGES, ProcessSize};
 use userlib::server::Passive;
-use userlib::startup::TIMES;
+use userlib::startup::{NOTIFICATION, TIMES};
 use userlib::time::Clock;
 use userlib::{Environment, Error, Process, Result, Rights};
+
+/// The tool has checked what can be reset.
+const _: () = assert!(MOST_WRITABLE_PAGES == system_table::MOST_WRITABLE_PAGES);
 
 /// Pages that the clock takes at the most.
 const CLOCK: usize = 1;
@@ -24,8 +27,6 @@ pub struct Member {
     program: &'static [u8],
     /// Where its stack is.
     pub size: ProcessSize,
-    /// If it is passive, how it gets its first time.
-    passive: Option<Passive>,
     /// The handlers of its interrupts.
     interrupts: [Option<IrqHandler>; MOST_INTERRUPTS],
 }
@@ -55,20 +56,12 @@ impl Member {
             mapped + CLOCK + REPORTED,
         )?;
         let mut process = Process::with_size(environment, program, size)?;
-        process.set_name(component.name);
         clock.give(environment, &mut process)?;
-        let is_server = gifts.iter().any(|gift| matches!(gift, Gift::Serve { .. }));
-        if is_server {
-            process.give(environment, "reply", own.reply, Rights::ALL)?;
+        if waits(gifts) {
+            process.give(environment, NOTIFICATION, own.notification, Rights::READ)?;
         }
-        let is_signal = |gift| matches!(gift, Gift::Wait { .. } | Gift::Interrupt { .. });
-        let waits = gifts.iter().any(is_signal);
-        if waits {
-            process.give(environment, "notification", own.notification, Rights::READ)?;
-        }
-        let watches = gifts.iter().any(|gift| matches!(gift, Gift::Watch { .. }));
-        if watches {
-            process.share(environment, TIMES, &objects.times, Rights::READ)?;
+        if let Some(times) = &own.times {
+            process.share(environment, TIMES, times, Rights::READ_WRITE)?;
         }
         let mut interrupts = [None; MOST_INTERRUPTS];
         let mut free = interrupts.iter_mut();
@@ -80,54 +73,100 @@ impl Member {
                 *place = handler;
             }
         }
-        handlers(environment, objects, &mut process, index, component)?;
-        process.set_priorities(
-            environment,
-            component.priority,
-            component.max_controlled_priority,
-        )?;
-        process.set_criticalities(
-            environment,
-            component.criticality,
-            component.max_controlled_criticality,
-        )?;
-        let passive = match component.time_source {
-            TimeSource::Callers => Some(Passive::bind(&process, own.context, own.notification)?),
-            TimeSource::Own => {
-                process.set_context(own.context)?;
-                if waits && is_server {
-                    process.tcb.bind_notification(own.notification)?;
-                }
-                None
-            }
-        };
         let process = process.complete();
         if component.may_restart() && !process.can_reset() {
             return Err(Error::BadProgram("it has too much memory to be restarted"));
         }
-        Ok(Self {
+        let member = Self {
             process,
             program,
             size,
-            passive,
             interrupts,
-        })
+        };
+        member.set_thread(environment, objects, index, component, gifts)?;
+        Ok(member)
+    }
+
+    /// Makes its thread, which is new, what the description says.
+    fn set_thread(
+        &self,
+        environment: &mut Environment,
+        objects: &Objects,
+        index: usize,
+        component: &Component,
+        gifts: Gifts,
+    ) -> Result {
+        let (own, tcb) = (&objects.own[index], self.process.tcb);
+        tcb.set_name(component.name);
+        self.set_handlers(environment, objects, index, component)?;
+        let authority = environment.tcb;
+        tcb.set_mc_priority(authority, component.max_controlled_priority)?;
+        tcb.set_priority(authority, component.priority)?;
+        tcb.set_mc_criticality(authority, component.max_controlled_criticality)?;
+        tcb.set_criticality(authority, component.criticality)?;
+        own.context.unbind()?;
+        match component.time_source {
+            TimeSource::Callers => {
+                Passive::bind(tcb, own.context, own.notification)?.lend_time()?;
+            }
+            TimeSource::Own => {
+                own.context.bind(tcb)?;
+                if is_server(gifts) && waits(gifts) {
+                    tcb.bind_notification(own.notification)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the handlers of its faults and timeouts.
+    pub fn set_handlers(
+        &self,
+        environment: &mut Environment,
+        objects: &Objects,
+        index: usize,
+        component: &Component,
+    ) -> Result {
+        let supervisor = (objects.faults, badge(index));
+        let other = |endpoint: u16, badge: u64| {
+            let endpoint = objects.endpoints[usize::from(endpoint)];
+            (endpoint, badge as usize)
+        };
+        let (endpoint, own) = match component.on_fault {
+            OnFault::Supervisor { .. } => supervisor,
+            OnFault::Handler { endpoint, badge } => other(endpoint, badge),
+        };
+        let handler = environment.allocator.mint(endpoint, Rights::ALL, own)?;
+        self.process.set_fault_endpoint(handler)?;
+        environment.allocator.delete(handler)?;
+        let (endpoint, own) = match component.on_timeout {
+            OnTimeout::Wait => return Ok(()),
+            OnTimeout::Supervisor { .. } => supervisor,
+            OnTimeout::Handler { endpoint, badge } => other(endpoint, badge),
+        };
+        let handler = environment.allocator.mint(endpoint, Rights::ALL, own)?;
+        self.process.tcb.set_timeout_endpoint(handler)?;
+        environment.allocator.delete(handler)
     }
 
     /// Starts it.
     pub fn start(&self) -> Result {
-        if let Some(passive) = self.passive {
-            passive.lend_time()?;
-        }
         self.process.start()
     }
 
-    /// Starts it again, with fresh memory and its old capabilities. Its interrupts come, although it may not have
-    /// acknowledged the last ones.
-    pub fn restart(&self, environment: &mut Environment) -> Result {
-        self.process.tcb.suspend()?;
-        self.process
-            .reset(environment, &Program::parse(self.program)?)?;
+    /// Starts it again, with fresh memory, a new thread and its old capabilities. Its interrupts come, although it
+    /// may not have acknowledged the last ones.
+    pub fn restart(
+        &self,
+        environment: &mut Environment,
+        objects: &Objects,
+        index: usize,
+        component: &Component,
+        gifts: Gifts,
+    ) -> Result {
+        let program = Program::parse(self.program)?;
+        self.process.reset(environment, &program)?;
+        self.set_thread(environment, objects, index, component, gifts)?;
         for handler in self.interrupts.iter().flatten() {
             handler.ack()?;
         }
@@ -138,11 +177,17 @@ impl Member {
     pub fn stop(&self) -> Result {
         self.process.tcb.suspend()
     }
+}
 
-    /// Whether it uses the time of its callers.
-    pub fn is_passive(&self) -> bool {
-        self.passive.is_some()
-    }
+/// Whether a component serves.
+fn is_server(gifts: Gifts) -> bool {
+    gifts.iter().any(|gift| matches!(gift, Gift::Serve { .. }))
+}
+
+/// Whether a component waits for signals or interrupts.
+fn waits(gifts: Gifts) -> bool {
+    let is_signal = |gift| matches!(gift, Gift::Wait { .. } | Gift::Interrupt { .. });
+    gifts.iter().any(is_signal)
 }
 
 /// Gives one thing to a component. Returns the handler if it is an interrupt.
@@ -156,7 +201,8 @@ fn give(
     let endpoint = |id: u16| objects.endpoints[usize::from(id)];
     match gift {
         Gift::Serve { name, endpoint: id } => {
-            process.give(environment, name, endpoint(id), Rights::READ)?;
+            let reply = objects.replies[usize::from(id)];
+            process.give_server(environment, name, endpoint(id), reply)?;
         }
         Gift::Call {
             name,
@@ -238,31 +284,4 @@ fn give(
         }
     }
     Ok(None)
-}
-
-/// Sets the handlers of its faults and timeouts.
-fn handlers(
-    environment: &mut Environment,
-    objects: &Objects,
-    process: &mut Process,
-    index: usize,
-    component: &Component,
-) -> Result {
-    let (endpoint, own) = match component.on_fault {
-        OnFault::Supervisor { .. } => (objects.faults, badge(index)),
-        OnFault::Handler { endpoint, badge } => {
-            (objects.endpoints[usize::from(endpoint)], badge as usize)
-        }
-    };
-    process.set_fault_endpoint(environment, endpoint, own)?;
-    match component.on_timeout {
-        OnTimeout::Wait => Ok(()),
-        OnTimeout::Supervisor { .. } => {
-            process.set_timeout_endpoint(environment, objects.faults, badge(index))
-        }
-        OnTimeout::Handler { endpoint, badge } => {
-            let endpoint = objects.endpoints[usize::from(endpoint)];
-            process.set_timeout_endpoint(environment, endpoint, badge as usize)
-        }
-    }
 }

@@ -19,10 +19,10 @@ pub struct Objects {
     pub fault_reply: Reply,
     /// The endpoints at which components serve.
     pub endpoints: [Endpoint; MOST_ENDPOINTS],
+    /// For the callers of each endpoint.
+    pub replies: [Reply; MOST_ENDPOINTS],
     /// What a component has that a restart does not change.
     pub own: [Own; MOST_COMPONENTS],
-    /// The time that timeouts have reported, in a word for each component.
-    pub times: SharedPage,
     frames: [Frame; MOST_SHARED_PAGES],
     /// The first frame of each region, and of the one after the last.
     regions: [u16; MOST_REGIONS + 1],
@@ -37,8 +37,8 @@ pub struct Own {
     pub context: SchedContext,
     /// For the signals that it gets, and for the context that is lent to it.
     pub notification: Notification,
-    /// For its callers.
-    pub reply: Reply,
+    /// If it watches others, the time that timeouts have reported, in a word for each component.
+    pub times: Option<SharedPage>,
 }
 
 impl Objects {
@@ -53,18 +53,19 @@ impl Objects {
             faults: environment.allocator.create().during(WHAT)?,
             fault_reply: environment.allocator.create().during(WHAT)?,
             endpoints: [Endpoint::at(CPtr::NULL); MOST_ENDPOINTS],
+            replies: [Reply::at(CPtr::NULL); MOST_ENDPOINTS],
             own: [Own {
                 context: SchedContext::at(CPtr::NULL),
                 notification: Notification::at(CPtr::NULL),
-                reply: Reply::at(CPtr::NULL),
+                times: None,
             }; MOST_COMPONENTS],
-            times: environment.create_shared_page().during(WHAT)?,
             frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
             regions: [0; MOST_REGIONS + 1],
             cacheable: [true; MOST_REGIONS],
         };
-        for (place, one) in objects.endpoints.iter_mut().zip(table.endpoints()) {
-            *place = endpoint(environment, &one).during(WHAT)?;
+        for (index, one) in table.endpoints().enumerate() {
+            objects.endpoints[index] = endpoint(environment, &one).during(WHAT)?;
+            objects.replies[index] = environment.allocator.create().during(WHAT)?;
         }
         let mut next = 0;
         for (index, region) in table.regions().enumerate() {
@@ -75,12 +76,14 @@ impl Objects {
             objects.regions[index + 1] = next as u16;
             objects.cacheable[index] = region.cacheable;
         }
-        for (index, (component, _)) in table.components().enumerate() {
+        for (index, (component, gifts)) in table.components().enumerate() {
+            let watches = gifts.iter().any(|gift| matches!(gift, Gift::Watch { .. }));
+            let times = watches.then(|| environment.create_shared_page());
             let own = Own {
                 context: context(boot, environment, component.time, component.core, index)
                     .during(component.name)?,
                 notification: environment.allocator.create().during(component.name)?,
-                reply: environment.allocator.create().during(component.name)?,
+                times: times.transpose().during(component.name)?,
             };
             objects.own[index] = own;
         }

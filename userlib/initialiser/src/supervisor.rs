@@ -1,11 +1,12 @@
 //! The supervisor: reports the faults of components, and stops them or starts them again.
 
+mod servers;
+
 use crate::member::Member;
 use crate::objects::{Objects, badge};
 use core::fmt::Display;
 use core::sync::atomic::Ordering::Relaxed;
-use system_table::{Action, Component, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Table};
-use userlib::server::ABORTED;
+use system_table::{Action, Component, MOST_COMPONENTS, OnFault, OnTimeout, Table, TimeSource};
 use userlib::time::Clock;
 use userlib::{Environment, Fault, Message, Microseconds, Outcome, PostMortem, println};
 
@@ -64,8 +65,7 @@ impl Supervisor {
         loop {
             let received = self.objects.faults.recv(self.objects.fault_reply);
             let index = received.badge.wrapping_sub(badge(0));
-            let Some((message, (component, _))) = received.message.zip(self.table.component(index))
-            else {
+            let Some((message, component)) = received.message.zip(self.component(index)) else {
                 continue;
             };
             let fault = Fault::from_message(&message);
@@ -123,7 +123,7 @@ impl Supervisor {
         context: usize,
     ) {
         let is_own = context == badge(index);
-        let is_passive = self.members[index].as_ref().is_some_and(Member::is_passive);
+        let is_passive = component.time_source == TimeSource::Callers;
         let OnTimeout::Supervisor { action } = component.on_timeout else {
             return;
         };
@@ -150,11 +150,12 @@ impl Supervisor {
         }
     }
 
-    /// Adds time that the kernel has reported, and does not report again.
+    /// Adds time that the kernel has reported, and does not report again, for each watcher.
     fn account(&self, context: usize, consumed: Microseconds) {
-        let word = self.objects.times.words.get(context.wrapping_sub(badge(0)));
-        if let Some(word) = word {
-            word.fetch_add(consumed.0 as usize, Relaxed);
+        for times in self.objects.own.iter().filter_map(|own| own.times) {
+            if let Some(word) = times.words.get(context.wrapping_sub(badge(0))) {
+                word.fetch_add(consumed.0 as usize, Relaxed);
+            }
         }
     }
 
@@ -181,9 +182,8 @@ impl Supervisor {
                 return println!("supervisor: `{name}` {why}");
             }
             Action::Restart if again => {
-                self.answer_caller(index);
-                let member = self.members[index].as_ref();
-                if member.is_some_and(|member| member.restart(environment).is_ok()) {
+                self.answer_callers(index);
+                if self.restart(environment, index, component) {
                     return println!("supervisor: `{name}` {why}; it starts again");
                 }
             }
@@ -194,26 +194,34 @@ impl Supervisor {
         println!("supervisor: `{name}` {why}; it stops");
     }
 
-    /// Stops a component for good. Its callers get an error, now and later.
+    /// Starts a component again; returns whether this was possible.
+    fn restart(&self, environment: &mut Environment, index: usize, component: &Component) -> bool {
+        let Some((member, (_, gifts))) = self.members[index]
+            .as_ref()
+            .zip(self.table.component(index))
+        else {
+            return false;
+        };
+        let restarted = member.restart(environment, &self.objects, index, component, gifts);
+        restarted.is_ok()
+    }
+
+    /// Stops a component for good. Its callers get an error, now and later. If it handles faults, the supervisor takes
+    /// its place.
     fn stop(&mut self, environment: &mut Environment, index: usize) {
         self.stopped[index] = true;
-        self.answer_caller(index);
         if let Some(member) = &self.members[index] {
             // A thread can always be suspended.
             let _ = member.stop();
         }
-        let gifts = self.table.component(index).map(|(_, gifts)| gifts);
-        for gift in gifts.into_iter().flat_map(|gifts| gifts.iter()) {
-            if let Gift::Serve { endpoint, .. } = gift {
-                // This cannot fail: the endpoint stays, and a slot is free, as for restarts.
-                let _ = self.objects.refuse(environment, &self.table, endpoint);
-            }
+        for endpoint in self.endpoints(index) {
+            self.take_over(environment, endpoint);
         }
-    }
-
-    /// Gives the caller of a component an error, and thereby its time back.
-    fn answer_caller(&self, index: usize) {
-        self.objects.own[index].reply.send(Message::empty(ABORTED));
+        self.answer_callers(index);
+        for endpoint in self.endpoints(index) {
+            // This cannot fail: the endpoint stays, and a slot is free, as for restarts.
+            let _ = self.objects.refuse(environment, &self.table, endpoint);
+        }
     }
 
     fn post_mortem(&self, index: usize, component: &Component, fault: Fault) {

@@ -1,8 +1,9 @@
 //! Devices: their registers and I/O ports, and interrupts.
 
 use super::Bit;
+use crate::Startup;
 use crate::cap::{CPtr, Capability, IrqHandler, Notification};
-use crate::{Startup, startup::RecordKind};
+use crate::startup::{NOTIFICATION, RecordKind};
 
 /// The registers of a device, or memory that the caches do not hold.
 ///
@@ -142,7 +143,7 @@ impl Interrupt {
         let (handler, bit) = startup.find_pair(name, RecordKind::Interrupt)?;
         Some(Self {
             handler: IrqHandler::at(CPtr(handler)),
-            notification: startup.find_capability("notification")?,
+            notification: startup.find_capability(NOTIFICATION)?,
             bit: Bit(bit as u32),
         })
     }

@@ -1,10 +1,12 @@
 /// What the system's description gives `client`.
 #[allow(dead_code, reason = "a program need not use everything")]
 pub struct Given {
-    /// The time.
+    /// The monotonic clock.
     pub clock: ::userlib::time::Clock,
     /// The endpoint `server.requests`, which it calls.
     pub server: ::userlib::given::Client,
+    /// The endpoint `log.lines`, which it calls.
+    pub log: ::userlib::given::Sender,
     /// The signals and interrupts for which it waits.
     pub signals: ::userlib::given::Signals,
     /// The memory `report`, which it reads and writes.
@@ -26,6 +28,7 @@ impl Given {
         Self {
             clock: ::userlib::time::Clock::from_startup(startup),
             server: ::userlib::given::Client::find(startup, "server").unwrap_or_else(|| panic!("the parent did not give `server`")),
+            log: ::userlib::given::Sender::find(startup, "log").unwrap_or_else(|| panic!("the parent did not give `log`")),
             signals: ::userlib::given::Signals::find(startup).unwrap_or_else(|| panic!("the parent did not give `signals`")),
             report: startup.find_memory("report").map(|_| startup.shared("report")).unwrap_or_else(|| panic!("the parent did not give `report`")),
             settings: ::userlib::given::ReadOnly::find(startup, "settings").unwrap_or_else(|| panic!("the parent did not give `settings`")),

@@ -2,7 +2,8 @@
 
 use super::{Process, parts};
 use crate::cap::{
-    Attributes, CPtr, Capability, Frame, IrqHandler, SchedContext, SchedParameters, Untyped,
+    Attributes, CPtr, Capability, Endpoint, Frame, IrqHandler, Reply, SchedContext,
+    SchedParameters, Untyped,
 };
 use crate::environment::{PAGE, SharedPage, names};
 use crate::startup::{RecordKind, Startup};
@@ -157,6 +158,18 @@ impl Process {
         self.give_as(environment, name, context, RecordKind::Watched, index)?;
         let [budget, period] = [parameters.budget, parameters.period].map(|time| time.0 as usize);
         self.record(environment, name, RecordKind::Time, budget, period)
+    }
+
+    /// Gives the right to receive from an endpoint, with the reply object for its callers, under a name.
+    pub fn give_server(
+        &mut self,
+        environment: &mut Environment,
+        name: &str,
+        endpoint: Endpoint,
+        reply: Reply,
+    ) -> Result {
+        self.give(environment, name, endpoint, Rights::READ)?;
+        self.give_as(environment, name, reply, RecordKind::Reply, 0)
     }
 
     /// Gives a copy of a capability to I/O ports, the first of which is `first`, under a name.

@@ -12,12 +12,12 @@ mod parts;
 mod reset;
 mod shared_program;
 
-pub use reset::Complete;
+pub use reset::{Complete, MOST_WRITABLE_PAGES};
 pub use shared_program::SharedProgram;
 
 use crate::allocator::Arena;
 use crate::cap::{
-    CNode, CPtr, Endpoint, Frame, Registers, SchedContext, SchedParameters, Tcb, VSpace,
+    CNode, CPtr, Endpoint, Frame, Registers, SchedContext, SchedParameters, Tcb, Untyped, VSpace,
 };
 use crate::environment::PAGE;
 use crate::loader::Program;
@@ -113,6 +113,8 @@ pub struct Process {
     next_slot: usize,
     next_shared: usize,
     entry: usize,
+    thread_memory: Untyped,
+    ipc_buffer: Frame,
     writable: Writable,
 }
 
@@ -157,6 +159,8 @@ impl Process {
             next_slot: slots::FIRST_DYNAMIC,
             next_shared: SHARED,
             entry: program.program.entry(),
+            thread_memory: parts.thread_memory,
+            ipc_buffer: parts.ipc_buffer,
             writable: parts.writable,
         };
         if size.heap_pages > 0 {
@@ -243,13 +247,6 @@ impl Process {
         context.bind(self.tcb)?;
         self.sched_context = Some(context);
         Ok(context)
-    }
-
-    /// Makes a scheduling context that outlives the process its own.
-    pub fn set_context(&mut self, context: SchedContext) -> Result {
-        context.bind(self.tcb)?;
-        self.sched_context = Some(context);
-        Ok(())
     }
 
     /// The initial registers of the process, with which a timeout handler can also restart it. Its memory is

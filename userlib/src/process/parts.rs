@@ -3,7 +3,7 @@
 use super::reset::Writable;
 use super::{HEAP, ProcessSize, SharedProgram};
 use crate::allocator::{Allocator, Arena};
-use crate::cap::{Attributes, CNode, CPtr, Frame, FrameSize, Tcb, VSpace};
+use crate::cap::{Attributes, CNode, CPtr, Frame, FrameSize, Object, Tcb, Untyped, VSpace};
 use crate::environment::PAGE;
 use crate::loader::Segment;
 use crate::startup::Startup;
@@ -18,6 +18,9 @@ pub(super) const STARTUP: usize = 0x5000_2000;
 /// The main objects of a process.
 pub(super) struct Parts {
     pub(super) tcb: Tcb,
+    /// What the thread consists of, and nothing else.
+    pub(super) thread_memory: Untyped,
+    pub(super) ipc_buffer: Frame,
     pub(super) vspace: VSpace,
     pub(super) cnode: CNode,
     pub(super) startup_frame: Frame,
@@ -70,10 +73,15 @@ impl Parts {
         let copy = Frame(CPtr(slot.index));
         vspace.map(objects, copy, STARTUP, Rights::READ, Attributes::NO_EXECUTE)?;
 
-        let tcb: Tcb = objects.create()?;
+        let thread_memory: Untyped = objects.create_sized(Tcb::size_bits(0))?;
+        let slot = objects.allocate_slot()?;
+        thread_memory.make::<Tcb>(0, slot)?;
+        let tcb = Tcb(CPtr(slot.index));
         tcb.configure(cnode, 0, vspace, IPC_BUFFER, ipc_buffer)?;
         Ok(Self {
             tcb,
+            thread_memory,
+            ipc_buffer,
             vspace,
             cnode,
             startup_frame,

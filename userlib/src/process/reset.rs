@@ -1,27 +1,28 @@
-//! A process gets fresh memory: all that it could write is as at its start.
+//! A process begins again: all memory that it could write is as at its start, and its thread is a new one.
 
+use super::parts::IPC_BUFFER;
 use super::{Process, initial_registers};
-use crate::cap::{CPtr, Frame, FrameSize, Tcb};
+use crate::cap::{CNode, CPtr, Endpoint, Frame, FrameSize, Tcb, Untyped, VSpace};
 use crate::environment::PAGE;
 use crate::loader::Program;
 use crate::{Environment, Error, Result};
 use abi::Rights;
 
 /// The most pages that a process that can be reset may write.
-const MOST: usize = 128;
+pub const MOST_WRITABLE_PAGES: usize = 128;
 
 /// The frames that a process may write, in the order in which they were created: those of its program, its
 /// stack, its IPC buffer, its heap.
 pub(super) struct Writable {
     /// The slots of their capabilities.
-    slots: [u16; MOST],
+    slots: [u16; MOST_WRITABLE_PAGES],
     count: usize,
 }
 
 impl Default for Writable {
     fn default() -> Self {
         Self {
-            slots: [0; MOST],
+            slots: [0; MOST_WRITABLE_PAGES],
             count: 0,
         }
     }
@@ -47,6 +48,10 @@ impl Writable {
 pub struct Complete {
     /// Its first thread.
     pub tcb: Tcb,
+    thread_memory: Untyped,
+    cnode: CNode,
+    vspace: VSpace,
+    ipc_buffer: Frame,
     entry: usize,
     writable: Writable,
 }
@@ -56,6 +61,10 @@ impl Process {
     pub fn complete(self) -> Complete {
         Complete {
             tcb: self.tcb,
+            thread_memory: self.thread_memory,
+            cnode: self.cnode,
+            vspace: self.vspace,
+            ipc_buffer: self.ipc_buffer,
             entry: self.entry,
             writable: self.writable,
         }
@@ -69,18 +78,30 @@ impl Complete {
             .write_registers(true, &initial_registers(self.entry))
     }
 
+    /// Sets the endpoint that receives the process's faults and its exit.
+    pub fn set_fault_endpoint(&self, endpoint: Endpoint) -> Result {
+        self.tcb.set_space(endpoint, self.cnode, 0, self.vspace)
+    }
+
     /// Whether [`reset`](Self::reset) is possible.
     pub fn can_reset(&self) -> bool {
         self.writable.slots().is_some()
     }
 
     /// Makes all memory that the process may write, except what it shares, as it was at its start. It keeps its
-    /// capabilities. Its first thread must be suspended; [`start`](Self::start) starts it again.
+    /// capabilities. Its first thread is deleted, because nothing else clears its floating-point registers.
+    /// The new one has neither handlers, priority, notification nor time, and [`start`](Self::start) starts it.
     ///
     /// # Errors
     /// If the process is too large to be reset, or `program` is not its program.
     pub fn reset(&self, environment: &mut Environment, program: &Program) -> Result {
         let slots = self.writable.slots().ok_or(Error::OutOfResources)?;
+        let slot = environment.allocator.slot(self.tcb);
+        slot.delete()?;
+        self.thread_memory.make::<Tcb>(0, slot)?;
+        let (address, buffer) = (IPC_BUFFER, self.ipc_buffer);
+        self.tcb
+            .configure(self.cnode, 0, self.vspace, address, buffer)?;
         let mut frames = slots.iter().map(|&slot| Frame(CPtr(slot.into())));
         for segment in program.segments() {
             let segment = segment?;

@@ -4,7 +4,7 @@ use super::Microseconds;
 use crate::{Environment, Process, Result, Startup, arch};
 use abi::BootInfo;
 
-/// A clock.
+/// The monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     frequency: u64,

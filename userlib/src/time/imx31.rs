@@ -5,18 +5,16 @@ use super::Microseconds;
 use crate::board::{EPIT2, PERIPHERAL_MEGAHERTZ};
 use crate::cap::{Attributes, Frame};
 use crate::epit::Epit;
+use crate::startup::CLOCK;
 use crate::{Environment, Process, Result, Startup};
 use abi::{BootInfo, Rights};
 use core::cell::Cell;
-
-/// Name of the mapped registers on a startup page.
-const NAME: &str = "clock";
 
 /// Ticks of the peripheral clock per timer count. It is a power of two, because that divides the clock
 /// frequency of QEMU's model (not exactly 39 MHz) evenly; the model truncates the quotient to whole hertz.
 const DIVISOR: u32 = 32;
 
-/// A clock. It must be read at least once in 58 minutes, or it loses time.
+/// The monotonic clock. It must be read at least once in 58 minutes, or it loses time.
 pub struct Clock {
     frame: Option<Frame>,
     epit: Epit,
@@ -46,7 +44,7 @@ impl Clock {
     /// If this clock was given by a parent, not started.
     pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
         let frame = self.frame.expect("only a started clock can be given");
-        process.map(environment, NAME, frame, Rights::READ, Attributes::DEVICE)?;
+        process.map(environment, CLOCK, frame, Rights::READ, Attributes::DEVICE)?;
         Ok(())
     }
 
@@ -55,7 +53,9 @@ impl Clock {
     /// # Panics
     /// If the parent gave none.
     pub fn from_startup(startup: &Startup) -> Self {
-        let (address, _) = startup.find_memory(NAME).expect("the parent gave no clock");
+        let (address, _) = startup
+            .find_memory(CLOCK)
+            .expect("the parent gave no clock");
         Self::at(None, address)
     }
 

@@ -4,6 +4,7 @@
 use super::Microseconds;
 use crate::board::GPT;
 use crate::cap::{Attributes, Frame};
+use crate::startup::CLOCK;
 use crate::{Environment, Process, Result, Startup};
 use abi::{BootInfo, Rights};
 use core::cell::Cell;
@@ -13,9 +14,6 @@ use tock_registers::{register_bitfields, register_structs};
 
 /// Timer ticks per microsecond.
 const MEGAHERTZ: u64 = 3;
-/// Name of the mapped registers on a startup page.
-const NAME: &str = "clock";
-
 register_bitfields! [u32,
     Control [
         ENABLE OFFSET(0) NUMBITS(1) [],
@@ -44,7 +42,7 @@ register_structs! {
     }
 }
 
-/// A clock. It must be read at least once in 23 minutes, or it loses time.
+/// The monotonic clock. It must be read at least once in 23 minutes, or it loses time.
 pub struct Clock {
     frame: Option<Frame>,
     registers: &'static Registers,
@@ -88,7 +86,7 @@ impl Clock {
     /// If this clock was given by a parent, not started.
     pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
         let frame = self.frame.expect("only a started clock can be given");
-        process.map(environment, NAME, frame, Rights::READ, Attributes::DEVICE)?;
+        process.map(environment, CLOCK, frame, Rights::READ, Attributes::DEVICE)?;
         Ok(())
     }
 
@@ -97,7 +95,9 @@ impl Clock {
     /// # Panics
     /// If the parent gave none.
     pub fn from_startup(startup: &Startup) -> Self {
-        let (address, _) = startup.find_memory(NAME).expect("the parent gave no clock");
+        let (address, _) = startup
+            .find_memory(CLOCK)
+            .expect("the parent gave no clock");
         Self::at(None, address)
     }
 

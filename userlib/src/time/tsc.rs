@@ -1,13 +1,11 @@
 //! The clock of x86: the time stamp counter, which users may read.
 
 use super::Microseconds;
+use crate::startup::CLOCK;
 use crate::{Environment, Process, Result, Startup, boot};
 use abi::BootInfo;
 
-/// Name of the frequency record on a startup page.
-const NAME: &str = "clock-megahertz";
-
-/// A clock.
+/// The monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     megahertz: u32,
@@ -27,13 +25,13 @@ impl Clock {
 
     /// Gives a process access to the clock.
     pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
-        process.give_number(environment, NAME, self.megahertz as usize)
+        process.give_number(environment, CLOCK, self.megahertz as usize)
     }
 
     /// The clock that the parent gave.
     pub fn from_startup(startup: &Startup) -> Self {
         Self {
-            megahertz: startup.number(NAME) as u32,
+            megahertz: startup.number(CLOCK) as u32,
         }
     }
 

@@ -44,6 +44,9 @@ pub const MOST_SHARED_PAGES: usize = 512;
 pub const MOST_RECORDS: usize = 59;
 /// The most pages of a heap.
 pub const MOST_HEAP_PAGES: u16 = 512;
+/// The most pages that a component may write if it may have to start again: of its program, its stack and its heap,
+/// and one for messages.
+pub const MOST_WRITABLE_PAGES: usize = 128;
 /// The most bytes of all texts of a component.
 pub const MOST_TEXT: usize = 255;
 /// The most pages of registers of a device.

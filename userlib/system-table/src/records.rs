@@ -276,7 +276,7 @@ impl<'a> Gift<'a> {
     /// How many records it takes on a startup page.
     pub fn records(&self) -> usize {
         match self {
-            Self::Watch { .. } => 2,
+            Self::Serve { .. } | Self::Watch { .. } => 2,
             _ => 1,
         }
     }

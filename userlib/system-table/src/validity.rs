@@ -102,10 +102,6 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
     let (mut records, mut interrupts, mut texts) = (0, 0, 0);
     for (place, gift) in gifts.iter().enumerate() {
         ensure(is_name(gift.name()), NAME)?;
-        ensure(
-            !matches!(gift.name(), "reply" | "notification" | "times" | "heap"),
-            "`reply`, `notification`, `times` and `heap` are the initialiser's names; use others",
-        )?;
         let same = |earlier: Gift| earlier.name() == gift.name();
         ensure(
             !gifts.iter().take(place).any(same),

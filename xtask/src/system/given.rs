@@ -35,7 +35,7 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
     let all: Vec<_> = all.collect();
     let mut text = format!(
         "/// What the system's description gives `{program}`.\n#[allow(dead_code, reason = \"a program need \
-         not use everything\")]\npub struct Given {{\n    /// The time.\n    pub clock: ::userlib::time::Clock,\n"
+         not use everything\")]\npub struct Given {{\n    /// The monotonic clock.\n    pub clock: ::userlib::time::Clock,\n"
     );
     let mut find = String::new();
     let mut known: Vec<&Field> = Vec::new();
@@ -54,7 +54,7 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
             continue;
         }
         if field.name == "clock" {
-            bail!("`clock` is the name by which `{program}` reads the time; use another one");
+            bail!("`clock` is the monotonic clock of `{program}`; use another one");
         }
         known.push(field);
         let has_it = |fields: &Vec<Field>| fields.iter().any(|one| one.name == field.name);
@@ -115,7 +115,11 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
             "The endpoint `{}`, which it calls",
             system.endpoint_name(call.to)
         );
-        fields.push(field(&call.name, "::userlib::given::Client", what));
+        let kind = match calls_passive(system, all, &call.name) {
+            true => "::userlib::given::Client",
+            false => "::userlib::given::Sender",
+        };
+        fields.push(field(&call.name, kind, what));
     }
     if !one.waits.is_empty() || !one.interrupts.is_empty() {
         fields.push(Field {
@@ -207,6 +211,15 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
     fields
 }
 
+/// Whether one of a program's components calls a passive server by this name, which can only be called.
+fn calls_passive(system: &System, components: &[&Component], name: &str) -> bool {
+    let calls = components.iter().flat_map(|one| &one.calls);
+    let mut servers = calls
+        .filter(|call| call.name == name)
+        .map(|call| &system[system[call.to].server]);
+    servers.any(|server| server.time.is_passive())
+}
+
 /// Whether a number is negative for one of a program's components.
 fn is_signed(components: &[&Component], name: &str) -> bool {
     let arguments = components.iter().flat_map(|one| &one.arguments);
@@ -230,10 +243,15 @@ mod tests {
         program = "client"
         slice = "5 ms"
         priority = 8
-        calls = ["server"]
+        calls = ["server", "log"]
         memory = { report = "read-write", settings = "read" }
         arguments = { loud = true, rate = 7 }
         devices = ["serial"]
+        [component.log]
+        program = "log"
+        slice = "5 ms"
+        priority = 8
+        serves = ["lines"]
         [memory]
         report.size = "4 KiB"
         settings.size = "4 KiB"
@@ -272,6 +290,21 @@ mod tests {
     }
 
     #[test]
+    fn only_calls_are_possible_if_one_of_the_servers_is_passive() {
+        let sources = of(&described(&three())).unwrap();
+        assert!(sources["client"].contains("pub log: Option<::userlib::given::Sender>,"));
+        let text = three().replace(
+            "priority = 7\ncalls = [\"server\"]",
+            "priority = 7\ncalls = { server = \"log\", log = \"server\" }",
+        );
+        let sources = of(&described(&text)).unwrap();
+        for name in ["server", "log"] {
+            let field = format!("pub {name}: ::userlib::given::Client,");
+            assert!(sources["client"].contains(&field), "{name}");
+        }
+    }
+
+    #[test]
     fn a_number_that_is_negative_somewhere_has_a_sign_everywhere() {
         let text = three()
             .replace("rate = 7", "rate = -7, says = \"no\"")
@@ -290,7 +323,7 @@ mod tests {
         let error = of(&described(&text)).unwrap_err().to_string();
         assert_eq!(
             error,
-            "`clock` is the name by which `client` reads the time; use another one"
+            "`clock` is the monotonic clock of `client`; use another one"
         );
         let text = three().replace("arguments = { loud = true", "arguments = { RATE = true");
         let error = of(&described(&text)).unwrap_err().to_string();

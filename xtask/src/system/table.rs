@@ -12,6 +12,7 @@ use system_table::{
     OnFault, OnTimeout, Region, Supervisor, Table, Time, TimeSource,
 };
 
+use super::memory;
 use crate::Result;
 
 /// How often a component is restarted if its description does not say it: so often within so many microseconds.
@@ -56,6 +57,8 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
         let name = component.map_or(String::new(), |one| format!("component `{}`: ", one.name));
         anyhow!("{name}{}", damage.what)
     })?;
+    // As far as it is known before the programs are built.
+    memory::check(&bytes, |_| Ok(None))?;
     Ok(bytes)
 }
 

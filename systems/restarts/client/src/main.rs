@@ -9,6 +9,9 @@ use userlib::{Message, println};
 
 userlib::component!(main);
 
+/// More time than the client uses after it has let the watcher look, and less than its budget, in microseconds.
+const MOST: usize = 10_000;
+
 fn main(given: Given) {
     // The driver has a higher priority, but it waits for an interrupt.
     while given.starts.get(1) == Some(0) {}
@@ -23,6 +26,11 @@ fn main(given: Given) {
         assert_eq!(answer, Err(CallError::Aborted), "failure {way}");
     }
     assert_eq!([count(), count()], [100, 101]);
+    // The watcher has a higher priority, and fails after its first look. The last failure has used up the budget.
+    given.look.signal();
+    let [first, second] = [1, 2].map(|look| given.looks.get(look));
+    assert!(first >= Some(MOST), "used before the first look: {first:?}");
+    assert!(second < Some(MOST), "used since the first look: {second:?}");
     // The waiter has a higher priority. Its request lets the server wait for the listener's signal, and fail once more
     // than is allowed.
     given.go.signal();

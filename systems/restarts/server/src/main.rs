@@ -1,7 +1,8 @@
-//! Counts its requests, and fails when it is asked to. A restart begins to count again.
+//! Counts its requests, and fails when it is asked to. A restart begins to count again, with clear registers.
 #![no_std]
 #![no_main]
-#![forbid(unsafe_code)]
+
+mod float;
 
 use core::hint::black_box;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -14,6 +15,7 @@ static COUNT: AtomicUsize = AtomicUsize::new(100);
 userlib::component!(main);
 
 fn main(given: Given) {
+    assert_eq!(float::replace(7), 0, "a register is as in the last start");
     let signals = given.signals;
     given.requests.serve(|received| handle(signals, received))
 }

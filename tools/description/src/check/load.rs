@@ -2,7 +2,7 @@
 
 use super::Draft;
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{Context, DomainId, WHOLE};
+use crate::system::{Context, DomainId, Time, WHOLE};
 
 /// The most contexts that a message lists.
 const LISTED: usize = 6;
@@ -31,6 +31,30 @@ pub(super) fn all(draft: &Draft, report: &mut Report) {
         for domain in (0..draft.system.domains.len()).map(DomainId) {
             check_domain(draft, core, domain, &contexts, report);
         }
+    }
+    above_supervisor(draft, report);
+}
+
+/// Nothing bounds the share of a slice, so what has one leaves no time to a supervisor of a lower priority.
+fn above_supervisor(draft: &Draft, report: &mut Report) {
+    let Some(supervisor) = draft.system.supervisor else {
+        return;
+    };
+    for (one, (source, place)) in draft.system.components.iter().zip(&draft.sources) {
+        let (Time::Slice(_), Some(priority)) = (one.time, one.priority) else {
+            continue;
+        };
+        let is_beside = one.core == supervisor.core && one.domain == DomainId(0);
+        if !is_beside || priority <= supervisor.priority {
+            continue;
+        }
+        let (name, lower) = (&one.name, supervisor.priority);
+        let message = format!(
+            "the slice of `{name}`, with priority {priority}, leaves no time to the supervisor, which has {lower}"
+        );
+        let help = format!("give it `budget` and `period`, or a priority of at most {lower}");
+        let span = source.slice.as_ref().map_or(place, |slice| &slice.span);
+        report.add(Diagnostic::error(Kind::CoreOverfull, span, message).help(help));
     }
 }
 

@@ -75,6 +75,13 @@ pub(super) const CASES: &[Case] = &[
         ],
     ),
     (
+        "supervisor.priority = 9\n[component.a]\nprogram = \"a\"\npriority = 9\nslice = \"1 ms\"\n[component.b]\nprogram = \"a\"\npriority = 10\nslice = \"1 ms\"",
+        &[(
+            Kind::CoreOverfull,
+            "s:9:9: error: the slice of `b`, with priority 10, leaves no time to the supervisor, which has 9; give it `budget` and `period`, or a priority of at most 9",
+        )],
+    ),
+    (
         "root = \"r\"\nsupervisor.priority = 9",
         &[(
             Kind::Conflict,

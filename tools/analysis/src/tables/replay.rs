@@ -81,8 +81,8 @@ pub fn in_turns(
         let coming = releases(tasks, phase - frame * count, frame);
         run(&windows, coming, &mut open, &mut longest);
         for job in &mut open {
-            job.due = job.due - frame;
-            job.release = job.release - frame;
+            job.due -= frame;
+            job.release -= frame;
         }
         open.sort_unstable();
         if before == open && phase <= frame * count {
@@ -147,7 +147,7 @@ fn run(windows: &[(Time, Time)], mut coming: Vec<Job>, open: &mut Vec<Job>, long
                 continue;
             };
             let until = next.min(now + open[first].left);
-            open[first].left = open[first].left - (until - now);
+            open[first].left -= until - now;
             now = until;
             if open[first].left == Time::ZERO {
                 let job = open.swap_remove(first);

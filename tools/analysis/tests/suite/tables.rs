@@ -203,7 +203,7 @@ fn the_check_is_a_replay() {
             0 => turns.swap(one, other),
             1 => turns[one].owner = turns[other].owner,
             2 if turns[one].length > ns(1) => {
-                turns[one].length = turns[one].length - ns(1);
+                turns[one].length -= ns(1);
                 turns[other].length += ns(1);
             }
             _ => turns.extend(turns.clone()),

@@ -6,13 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use system_analysis::partitions::partitions;
 use system_analysis::{Figures, Report, analyse};
 use system_description::System;
 #[cfg(test)]
 use system_description::{Source, check};
 
 use crate::build::write_if_changed;
-use crate::cli::{AnalyseArguments, AnalyseCommand};
+use crate::cli::{AnalyseArguments, AnalyseCommand, GuestsArguments};
 use crate::platform::Platform;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, bench, describe};
@@ -22,8 +23,12 @@ const FIGURES: &str = "benches/overheads";
 
 /// The command `analyse`.
 pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result {
-    if let Some(AnalyseCommand::Experiment(arguments)) = &arguments.other {
-        return experiment::run(workspace, arguments);
+    match &arguments.other {
+        Some(AnalyseCommand::Experiment(arguments)) => {
+            return experiment::run(workspace, arguments);
+        }
+        Some(AnalyseCommand::Guests(arguments)) => return guests(workspace, arguments),
+        None => {}
     }
     let Some(name) = &arguments.system else {
         return write_figures(workspace);
@@ -45,6 +50,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
     }
     describe::print(&report.text())?;
     Ok(if report.holds {
+        Outcome::Success
+    } else {
+        Outcome::Failure
+    })
+}
+
+/// Partitions for the guests of a system.
+fn guests(workspace: &Workspace, arguments: &GuestsArguments) -> Result {
+    let system = describe::chosen(workspace, &arguments.system, arguments.platform.as_deref())?;
+    let default = figures_of(workspace, &system.platform);
+    let figures = read(workspace, arguments.overheads.as_ref().unwrap_or(&default))?;
+    let found = partitions(&system, &figures)
+        .map_err(|problem| anyhow!("there are no partitions to find: {problem}"))?;
+    describe::print(&found.text())?;
+    Ok(if found.holds() {
         Outcome::Success
     } else {
         Outcome::Failure

@@ -163,6 +163,21 @@ pub(crate) enum AnalyseCommand {
     ///
     /// Without a name, the experiments are listed.
     Experiment(ExperimentArguments),
+    /// Find partitions for the guests of a system: the smallest budgets, a schedule of domains, and contexts.
+    Guests(GuestsArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GuestsArguments {
+    /// The system: a folder of systems/, or a file.
+    #[arg(value_name = "SYSTEM|FILE")]
+    pub(crate) system: String,
+    /// The board.
+    #[arg(long, value_name = "P")]
+    pub(crate) platform: Option<String>,
+    /// The kernel's costs, instead of those in benches/overheads/.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) overheads: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -12,7 +12,8 @@
 //! | [`edf`] | earliest deadline first on one processor: demand, response times, virtual deadlines |
 //! | [`global`] | earliest deadline first on several cores |
 //! | [`partition`], [`budget`], [`sensitivity`] | what to choose, and how much room is left |
-//! | [`guests`] | guests of a hypervisor as proxies, and what a switch between guests costs |
+//! | [`guests`] | guests of a hypervisor: their interfaces, and what a switch between guests costs |
+//! | [`tables`] | time tables: synthesis, super-schedules, an independent check |
 //! | [`shared`] | servers shared between criticalities |
 //! | [`generate`] | random task sets |
 //!
@@ -33,6 +34,7 @@ mod search;
 pub mod sensitivity;
 pub mod shared;
 pub mod supply;
+pub mod tables;
 mod time;
 
 pub use error::{Error, Result};

@@ -10,7 +10,7 @@ use crate::fault::{self, Fault};
 use crate::{Error, Method, Ratio, Result, Time};
 
 /// Processor time over time, at the least.
-pub trait Supply {
+pub trait Supply: std::fmt::Debug {
     /// The time that any window of this length contains (the supply bound function).
     fn in_window(&self, window: Time) -> Time;
 

@@ -257,6 +257,9 @@ pub struct Guest {
     pub policy: At<GuestPolicy>,
     /// Its tasks.
     pub task: Table<At<GuestTask>>,
+    /// Of a time table: how long after the schedule of domains its first period begins; 0 by default.
+    #[serde(default)]
+    pub phase: Option<At<Duration>>,
 }
 
 /// How a guest schedules its tasks.
@@ -267,6 +270,8 @@ pub enum GuestPolicy {
     RateMonotonic,
     /// The earliest deadline first.
     Edf,
+    /// By a table of its own, in step with the schedule of domains.
+    TimeTable,
 }
 
 /// A task of a guest.
@@ -277,9 +282,12 @@ pub struct GuestTask {
     pub cost: At<Duration>,
     /// The shortest time between two jobs.
     pub period: At<Duration>,
-    /// The time after its release within which a job must be done; the period by default.
+    /// The time after its release within which a job must be done; what is left of the period by default.
     #[serde(default)]
     pub deadline: Option<At<Duration>>,
+    /// In a time table: how long after the begin of each period a job is released; 0 by default.
+    #[serde(default)]
+    pub offset: Option<At<Duration>>,
 }
 
 /// Memory that components share.

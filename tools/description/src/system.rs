@@ -209,6 +209,8 @@ pub struct Guest {
     pub policy: GuestPolicy,
     /// Its tasks.
     pub tasks: Vec<GuestTask>,
+    /// How long after the schedule of domains the first period of its time table begins.
+    pub phase: Duration,
 }
 
 /// A task of a guest.
@@ -222,6 +224,8 @@ pub struct GuestTask {
     pub period: Duration,
     /// The time after its release within which a job must be done.
     pub deadline: Duration,
+    /// In a time table: how long after the begin of each period a job is released.
+    pub offset: Duration,
 }
 
 /// A user-level scheduler.

@@ -250,11 +250,17 @@ fn what_an_analysis_needs_is_resolved() {
     assert_eq!((&*scheduler.name, scheduler.policy), ("plans", Policy::Edf));
     assert_eq!(scheduler.decision, Duration::from_micros(20));
     let guest = guest.guest.as_ref().unwrap();
-    assert_eq!(guest.policy, GuestPolicy::RateMonotonic);
+    assert_eq!((guest.policy, guest.phase), (GuestPolicy::TimeTable, ms(5)));
     let task = &guest.tasks[0];
     assert_eq!(
-        (&*task.name, task.cost, task.period, task.deadline),
-        ("logging", ms(1), ms(400), ms(300))
+        (
+            &*task.name,
+            task.cost,
+            task.period,
+            task.deadline,
+            task.offset
+        ),
+        ("logging", ms(1), ms(400), ms(300), ms(50))
     );
     let rate = &system.interrupts[0];
     assert_eq!((&*rate.name, rate.gap, rate.core), ("serial", ms(2), 0));

@@ -13,7 +13,7 @@ use system_description::system::DomainId;
 
 use crate::model::{Level, Partition, prioritised};
 use crate::report::{Curve, Kind, Part, Report, Row, Source, Verdict};
-use crate::{Figures, changes, global, guest};
+use crate::{Figures, changes, global, guest, time};
 
 /// Analyses a system with the kernel's costs on its platform.
 ///
@@ -110,9 +110,20 @@ fn partition_rows(
         }
         rows.push(row);
         if let (Some(inside), 0) = (&one.guest, level) {
-            rows.extend(guest::rows(partition, place, inside));
+            let turns = turns(system, figures, domain);
+            rows.extend(guest::rows(partition, place, inside, turns.as_ref()));
         }
     }
+}
+
+/// The turns of a domain, if there is a schedule.
+pub(crate) fn turns(system: &System, figures: &Figures, domain: DomainId) -> Option<guest::Turns> {
+    let turns = system.schedule.iter();
+    let turns: Vec<_> = turns
+        .map(|turn| (time(turn.duration), turn.domain == domain))
+        .collect();
+    let lost = figures.section(system.cores().len()) + time(figures.switch);
+    (!turns.is_empty()).then_some((turns, lost))
 }
 
 /// The row of a thread, which fails unless something else is shown.

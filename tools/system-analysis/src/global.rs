@@ -1,11 +1,11 @@
 //! Components under user-level schedulers.
 
-use schedulability::fixed::{Residual, interference};
+use schedulability::fixed::{Interference, Residual, interference};
 use schedulability::model::{Overheads, Parameters, Task, charge};
 use schedulability::{Error, Time, Verdict as Shown, edf, global};
 use system_description::System;
 use system_description::file::Policy;
-use system_description::system::{Component, DomainId, Scheduler, SchedulerId};
+use system_description::system::{Component, Scheduler, SchedulerId};
 
 use crate::model::{Level, Partition};
 use crate::report::{Curve, Kind, Row, Verdict};
@@ -110,6 +110,15 @@ fn analysed(
             crate::report::shown(own.cost())
         );
     }
+    let is_whole = scheduler.policy == Policy::Edf && cores == 1 || system.schedule.is_empty();
+    if !is_whole {
+        return Err(Error::NotApplicable {
+            method: "global EDF and EDF-VD",
+            why: "they are analysed on whole cores, and there are turns of domains; remove `schedule`, or use plain \
+                  EDF on one core"
+                .into(),
+        });
+    }
     let (shown, bounds, method) = match scheduler.policy {
         Policy::Edf if cores > 1 => {
             let found = global::any(&charged, cores)?;
@@ -117,7 +126,8 @@ fn analysed(
             (found.value.holds(), bounds, found.method)
         }
         Policy::Edf => {
-            let supply = left(system, figures, scheduler, components)?;
+            let (partition, others) = left(system, figures, scheduler, components)?;
+            let supply = Residual::new(&*partition.supply, others, partition.core.section())?;
             let found = edf::schedulable(&charged, &[], &supply)?;
             let bounds = edf::response_times(&charged, &supply)
                 .ok()
@@ -156,19 +166,24 @@ fn analysed(
     Ok(rows)
 }
 
-/// What threads of higher priority leave on the scheduler's core.
+/// The threads of the scheduler's core in its domain, and what those of higher priority take of that.
 fn left(
     system: &System,
     figures: &Figures,
     scheduler: &Scheduler,
     components: &[&Component],
-) -> Result<Residual, Error> {
+) -> Result<(Partition, Vec<Interference>), Error> {
     let impossible = |why: String| Error::NotApplicable {
         method: "supply below other threads",
         why,
     };
     let core = scheduler.cores.first().copied().unwrap_or_default();
-    let partition = Partition::new(system, figures, core, DomainId(0), Level::At(0));
+    let domain = components[0].domain;
+    if components.iter().any(|one| one.domain != domain) {
+        let why = "its components are in several domains; put them into one";
+        return Err(impossible(why.into()));
+    }
+    let partition = Partition::new(system, figures, core, domain, Level::At(0));
     let partition = partition.map_err(|problems| impossible(problems.join("; ")))?;
     let lowest = components.iter().min_by_key(|one| one.priority);
     let place = partition
@@ -199,8 +214,6 @@ fn left(
         .iter()
         .zip(all)
         .filter(|(other, _)| !is_own(**other) && is_ready(**other));
-    Residual::new(
-        others.map(|(_, one)| one).collect(),
-        partition.core.section(),
-    )
+    let others = others.map(|(_, one)| one).collect();
+    Ok((partition, others))
 }

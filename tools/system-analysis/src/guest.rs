@@ -4,18 +4,27 @@ use schedulability::fixed::{
     Interference, RESPONSE_TIME, Residual, blocked, budget_response, interference, rate_monotonic,
     response_time,
 };
-use schedulability::model::{Parameters, Task};
 use schedulability::supply::Supply;
+use schedulability::tables::in_turns;
 use schedulability::{Error, Time, edf};
 use system_description::file::GuestPolicy;
 use system_description::system::Guest;
 
 use crate::analyse::{curve, empty, part, settle};
 use crate::model::Partition;
+use crate::partitions::tasks;
 use crate::report::{Kind, Row, Source};
 use crate::time;
 
-pub(crate) fn rows(partition: &Partition, place: usize, guest: &Guest) -> Vec<Row> {
+/// The turns of a schedule: how long each is, and whether it is the guest's; and what the kernel takes of each.
+pub(crate) type Turns = (Vec<(Time, bool)>, Time);
+
+pub(crate) fn rows(
+    partition: &Partition,
+    place: usize,
+    guest: &Guest,
+    turns: Option<&Turns>,
+) -> Vec<Row> {
     let row = |name: &str, deadline| {
         let whole = empty(partition, place, 0);
         Row {
@@ -30,12 +39,56 @@ pub(crate) fn rows(partition: &Partition, place: usize, guest: &Guest) -> Vec<Ro
         .iter()
         .map(|task| row(&task.name, time(task.deadline)))
         .collect();
-    if let Err(error) = fill(partition, place, guest, &mut rows) {
+    let result = match guest.policy {
+        GuestPolicy::TimeTable => replay(partition, place, guest, turns, &mut rows),
+        _ => fill(partition, place, guest, &mut rows),
+    };
+    if let Err(error) = result {
         for row in &mut rows {
             row.note = format!("{error}.");
         }
     }
     rows
+}
+
+/// A guest with a time table runs in the turns of its domain, which it has for itself.
+fn replay(
+    partition: &Partition,
+    place: usize,
+    guest: &Guest,
+    turns: Option<&Turns>,
+    rows: &mut [Row],
+) -> Result<(), Error> {
+    let refuse = |why: String| {
+        Err(Error::NotApplicable {
+            method: "replay of a time table",
+            why,
+        })
+    };
+    let Some((turns, lost)) = turns else {
+        let why = "there is no schedule of domains; `cargo xtask analyse guests` proposes one";
+        return refuse(why.into());
+    };
+    if partition.core.threads()[place].context.is_some() {
+        let why =
+            "its component has a budget, which ends at other times than turns; give it a slice";
+        return refuse(why.into());
+    }
+    let others = partition.members.iter().enumerate();
+    if let Some((_, other)) = others.into_iter().find(|(other, _)| *other != place) {
+        let why = format!(
+            "`{}` runs in its domain, too; give the guest its own",
+            other.name
+        );
+        return refuse(why);
+    }
+    let found = in_turns(&tasks(guest)?, time(guest.phase), turns, *lost)?;
+    for (row, bound) in rows.iter_mut().zip(found.value) {
+        row.bound = Some(bound);
+        row.method = Some(found.method);
+        settle(row);
+    }
+    Ok(())
 }
 
 fn fill(partition: &Partition, place: usize, guest: &Guest, rows: &mut [Row]) -> Result<(), Error> {
@@ -49,15 +102,15 @@ fn fill(partition: &Partition, place: usize, guest: &Guest, rows: &mut [Row]) ->
                 .bound;
             Box::new(context.supply(used_up, core.kernel())?)
         }
-        None => Box::new(Residual::new(others, blocked(core, place)?)?),
+        None => Box::new(Residual::new(
+            &*partition.supply,
+            others,
+            blocked(core, place)?,
+        )?),
     };
-    let tasks = guest.tasks.iter().map(|task| {
-        let mut parameters = Parameters::new(&*task.name, time(task.cost), time(task.period));
-        parameters.deadline = time(task.deadline);
-        Task::new(parameters)
-    });
-    let tasks: Vec<_> = tasks.collect::<Result<_, _>>()?;
+    let tasks = tasks(guest)?;
     match guest.policy {
+        GuestPolicy::TimeTable => {}
         GuestPolicy::RateMonotonic => {
             let order = rate_monotonic(&tasks).value;
             for (rank, own) in order.iter().enumerate() {

@@ -10,6 +10,7 @@ mod figures;
 mod global;
 mod guest;
 mod model;
+pub mod partitions;
 pub mod report;
 mod waits;
 

@@ -10,6 +10,7 @@ use system_description::System;
 use system_description::file;
 use system_description::system::{self, ComponentId, DomainId, TimeoutAction};
 
+use crate::analyse::turns;
 use crate::waits::waiting;
 use crate::{Figures, time};
 
@@ -415,13 +416,10 @@ impl Draft<'_> {
 
     /// The processor, or the turns of a domain.
     fn supply(&mut self, domain: DomainId) -> Option<Box<dyn Supply>> {
-        let turns: Vec<_> = (self.system.schedule.iter())
-            .map(|turn| (time(turn.duration), turn.domain == domain))
-            .collect();
-        if turns.is_empty() || self.threads.is_empty() {
+        let turns = turns(self.system, self.figures, domain);
+        let Some((turns, lost)) = turns.filter(|_| !self.threads.is_empty()) else {
             return Some(Box::new(Processor));
-        }
-        let lost = self.figures.section(self.cores) + time(self.figures.switch);
+        };
         let table = Table::new(&turns, lost);
         let table = table.map_err(|error| format!("domain `{}`: {error}", self.system[domain]));
         self.keep(table)

@@ -1,40 +1,11 @@
 //! From texts to verdicts.
 
-use std::collections::BTreeMap;
+mod common;
 
 use schedulability::Time;
-use system_analysis::{Figures, Report, Source as Origin, Verdict, analyse};
-use system_description::{Platform, Size, Source, System, check};
+use system_analysis::{Report, Source as Origin, Verdict, analyse};
 
-fn figures(each: &str) -> Figures {
-    let names = [
-        "smallest-budget",
-        "section",
-        "release",
-        "switch",
-        "call",
-        "interrupt",
-        "timeout",
-        "other-core",
-    ];
-    let lines: String = names
-        .iter()
-        .map(|name| format!("{name} = \"{each}\"\n"))
-        .collect();
-    Figures::read(&format!("platform = \"board\"\n{lines}")).unwrap()
-}
-
-fn system(text: &str) -> Option<System> {
-    let board = Platform {
-        name: "board".to_string(),
-        word_bits: 64,
-        cores: 4,
-        memory: Size::from_bytes(1 << 30),
-        devices: BTreeMap::new(),
-    };
-    let source = Source { path: "s", text };
-    check(source, &[board]).systems.pop()
-}
+use common::{figures, system};
 
 #[track_caller]
 fn report_with(text: &str, each: &str) -> Report {

@@ -86,6 +86,29 @@ fn an_overload_of_each_system_is_refused_with_its_culprit() {
     }
 }
 
+#[test]
+fn the_guests_of_the_book_have_partitions() {
+    let workspace = Workspace::find().unwrap();
+    let found = |system: String| {
+        let arguments = GuestsArguments {
+            system,
+            platform: None,
+            overheads: None,
+        };
+        guests(&workspace, &arguments)
+    };
+    let example = workspace.path("docs/src/analysis/partitions.toml");
+    assert!(matches!(
+        found(example.display().to_string()),
+        Ok(Outcome::Success)
+    ));
+    let error = found("demo".into()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "there are no partitions to find: no component has a guest; add `guest`"
+    );
+}
+
 /// Each block of the chapter about the demo is part of what the command prints.
 #[test]
 fn the_chapter_of_the_demo_shows_what_the_command_prints() {

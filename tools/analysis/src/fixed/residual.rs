@@ -1,7 +1,5 @@
 //! What threads of higher priority leave.
 
-use num_traits::One;
-
 use super::response::Interference;
 use crate::supply::{Supply, parts_per_million};
 use crate::{Error, Method, Ratio, Result, Time};
@@ -15,33 +13,38 @@ pub const RESIDUAL: Method = Method {
     ],
 };
 
-/// The processor without the execution of threads of higher priority.
+/// A supply without the execution of threads of higher priority.
 #[derive(Clone, Debug)]
-pub struct Residual {
+pub struct Residual<'a> {
+    of: &'a dyn Supply,
     others: Vec<Interference>,
     blocking: Time,
 }
 
-impl Residual {
-    /// Without these threads, and without the longest section that can have begun before.
+impl<'a> Residual<'a> {
+    /// What is left of a supply without these threads, and without the longest section that can have begun before.
     ///
     /// # Errors
-    /// If they can use all of the processor.
-    pub fn new(others: Vec<Interference>, blocking: Time) -> Result<Self> {
+    /// If they can use all of it.
+    pub fn new(of: &'a dyn Supply, others: Vec<Interference>, blocking: Time) -> Result<Self> {
         let rates = others.iter().map(Interference::rate);
         let used = rates.fold(Ratio::default(), |sum, rate| sum + rate);
-        if used >= Ratio::one() {
+        if used >= of.rate() {
             return Err(Error::Overload {
                 what: "threads of higher priority".into(),
                 needed: parts_per_million(&used).saturating_add(1),
-                supplied: 1_000_000,
+                supplied: parts_per_million(&of.rate()),
             });
         }
-        Ok(Self { others, blocking })
+        Ok(Self {
+            of,
+            others,
+            blocking,
+        })
     }
 }
 
-impl Supply for Residual {
+impl Supply for Residual<'_> {
     fn in_window(&self, window: Time) -> Time {
         // The most work that is done by then.
         let (mut low, mut high) = (Time::ZERO, window.max(Time::ZERO));
@@ -60,10 +63,10 @@ impl Supply for Residual {
         if work <= Time::ZERO {
             return Time::ZERO;
         }
-        let mut window = self.blocking + work;
+        let mut window = self.of.window_for(self.blocking + work);
         loop {
             let used: Time = self.others.iter().map(|one| one.in_window(window)).sum();
-            let next = self.blocking + work + used;
+            let next = self.of.window_for(self.blocking + work + used);
             // Threads that leave next to nothing are treated as if they left nothing.
             if next <= window || window > Time::HORIZON {
                 return next.max(window);
@@ -74,7 +77,7 @@ impl Supply for Residual {
 
     fn rate(&self) -> Ratio {
         let rates = self.others.iter().map(Interference::rate);
-        rates.fold(Ratio::one(), |left, rate| left - rate)
+        rates.fold(self.of.rate(), |left, rate| left - rate)
     }
 }
 
@@ -82,14 +85,14 @@ impl Supply for Residual {
 mod tests {
     use super::*;
     use crate::model::Task;
+    use crate::supply::{Processor, Table};
 
-    #[test]
-    fn what_is_left_is_what_a_simulation_leaves() {
-        let others = [(2, 7), (3, 11)].map(|(cost, period)| {
+    /// All are released at 0, after a section of 1, when the supply is absent for longest.
+    fn matches(of: &dyn Supply, is_there: impl Fn(i128) -> bool, periods: [i128; 2]) {
+        let others = [(2, periods[0]), (3, periods[1])].map(|(cost, period)| {
             Interference::of(&Task::periodic("o", Time::of(cost), Time::of(period)).unwrap())
         });
-        let supply = Residual::new(others.to_vec(), Time::of(1)).unwrap();
-        // All are released at 0, after a section of 1.
+        let supply = Residual::new(of, others.to_vec(), Time::of(1)).unwrap();
         let (mut left, mut waiting) = (0, 1);
         for now in 0..400 {
             assert_eq!(supply.in_window(Time::of(now)), Time::of(left), "at {now}");
@@ -97,10 +100,11 @@ mod tests {
                 let begins = supply.window_for(Time::of(left));
                 assert!(begins <= Time::of(now));
             }
-            for (cost, period) in [(2, 7), (3, 11)] {
+            for (cost, period) in [(2, periods[0]), (3, periods[1])] {
                 waiting += if now % period == 0 { cost } else { 0 };
             }
             match waiting {
+                _ if !is_there(now) => {}
                 0 => left += 1,
                 _ => waiting -= 1,
             }
@@ -108,8 +112,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_is_what_a_simulation_leaves() {
+        matches(&Processor, |_| true, [7, 11]);
+    }
+
+    #[test]
+    fn of_a_table_only_its_turns_are_left() {
+        let turns = [(Time::of(5), false), (Time::of(8), true)];
+        let table = Table::new(&turns, Time::ZERO).unwrap();
+        matches(&table, |now| now % 13 >= 5, [17, 23]);
+    }
+
+    #[test]
     fn threads_that_use_everything_leave_nothing() {
         let all = Task::periodic("all", Time::of(5), Time::of(5)).unwrap();
-        Residual::new(vec![Interference::of(&all)], Time::ZERO).unwrap_err();
+        let others = vec![Interference::of(&all)];
+        Residual::new(&Processor, others, Time::ZERO).unwrap_err();
     }
 }

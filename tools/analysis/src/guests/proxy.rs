@@ -1,10 +1,11 @@
 //! A guest as one task.
 
-use num_traits::ToPrimitive;
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive, Zero};
 
 use crate::model::{Task, utilisation};
 use crate::supply::Recurring;
-use crate::{Error, Finding, Method, Result, Time};
+use crate::{Error, Finding, Method, Ratio, Result, Time};
 
 /// [`proxy`] and its sources.
 pub const PROXY: Method = Method {
@@ -67,11 +68,14 @@ pub fn proxy(tasks: &[Task], slots: Slots) -> Result<Finding<Option<Proxy>>> {
         Slots::Fixed => shortest,
         Slots::Sliding => Time::of(shortest.nanos() / 4),
     };
-    let used = utilisation(tasks).to_f64().unwrap_or(f64::INFINITY);
-    let share = share_for(used, tasks.len());
-    let budget = Time::of((share * period.nanos() as f64).ceil() as i128 + 1);
-    let fits = budget <= period;
-    let price = budget.nanos() as f64 / period.nanos() as f64 / used;
+    let used = utilisation(tasks);
+    let budget = Time::ceil(&(share_for(&used, tasks.len()) * period.ratio()));
+    let fits = budget > Time::ZERO && budget <= period;
+    let price = match fits {
+        true => budget.over(period) / used,
+        false => Ratio::zero(),
+    };
+    let price = price.to_f64().unwrap_or(f64::INFINITY);
     Ok(PROXY.finds(fits.then_some(Proxy {
         budget,
         period,
@@ -93,14 +97,55 @@ impl Proxy {
     }
 }
 
-/// The share of the processor that `count` tasks of utilisation `used` need.
-fn share_for(used: f64, count: usize) -> f64 {
-    let count = count as f64;
-    2.0 * (1.0 - (used / count + 1.0).powf(-count))
+/// Whether tasks of utilisation `used` fit into a guest whose proxy has this budget in this period: the condition of
+/// [`proxy`], read in the other direction, without roots.
+///
+/// # Errors
+/// If there are no tasks, or 0 < `budget` <= `period` does not hold.
+pub fn fits_beside(
+    used: &Ratio,
+    count: usize,
+    budget: Time,
+    period: Time,
+) -> Result<Finding<bool>> {
+    if count == 0 || budget <= Time::ZERO || budget > period {
+        let why = format!(
+            "{count} tasks on a budget of {budget} in {period} are impossible; there must be a task, and the budget \
+             must be positive and fit into the period"
+        );
+        return Err(Error::impossible("proxy", why));
+    }
+    Ok(PROXY.finds(share_for(used, count) <= budget.over(period)))
 }
 
-/// The other direction: the utilisation that `count` tasks may have in a guest whose proxy has this share of the
-/// processor. For very many tasks it is close to `ln(2 / (2 - share))`.
+/// Bits behind the point of powers. They are rounded down, so that shares are rounded up, by less than 2^-100.
+const BITS: u32 = 128;
+
+/// The share of the processor that `count` tasks of utilisation `used` need.
+fn share_for(used: &Ratio, count: usize) -> Ratio {
+    let count_of = Ratio::from_integer(count.into());
+    let left = power(&(&count_of / (used + &count_of)), count);
+    (Ratio::one() - left) * Ratio::from_integer(2.into())
+}
+
+/// A power of a number from 0 to 1, rounded down.
+fn power(base: &Ratio, exponent: usize) -> Ratio {
+    let scale = BigInt::from(2).pow(BITS);
+    let mut base = (base * &scale).floor().to_integer();
+    let (mut result, mut exponent) = (scale.clone(), exponent);
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            result = result * &base / &scale;
+        }
+        base = &base * &base / &scale;
+        exponent /= 2;
+    }
+    Ratio::new(result, scale)
+}
+
+/// The other direction as a number: the utilisation that `count` tasks may have in a guest whose proxy has this share of
+/// the processor. For very many tasks it is close to `ln(2 / (2 - share))`. It has a root, so it is for people;
+/// [`fits_beside`] decides.
 pub fn bound_beside(share: f64, count: usize) -> f64 {
     let missing = 1.0 - share;
     let count = count as f64;
@@ -111,25 +156,68 @@ pub fn bound_beside(share: f64, count: usize) -> f64 {
 mod tests {
     use super::*;
 
+    fn percent(parts: u32) -> Ratio {
+        Ratio::new(parts.into(), 100.into())
+    }
+
+    fn share(parts: u32, count: usize) -> f64 {
+        share_for(&percent(parts), count).to_f64().unwrap()
+    }
+
     #[test]
     fn the_formulas_invert_each_other() {
         for count in 1..=100 {
-            for used in [0.1, 0.3, 0.5, 0.65] {
-                let back = bound_beside(share_for(used, count), count);
-                assert!((back - used).abs() < 1e-9, "{used} {count} {back}");
+            for used in [10, 30, 50, 65] {
+                let back = bound_beside(share(used, count), count);
+                let expected = f64::from(used) / 100.0;
+                assert!((back - expected).abs() < 1e-9, "{used} {count} {back}");
             }
         }
     }
 
     #[test]
     fn shares_cost_what_is_published() {
-        let price = |used, count| share_for(used, count) / used;
+        let price = |used, count| share(used, count) / f64::from(used) * 100.0;
         let near = |value: f64, expected: f64| (value - expected).abs() < 0.006;
-        assert!(near(price(0.3, 1), 1.54) && near(price(0.3, 100_000), 1.73));
-        assert!(near(price(0.5, 1), 1.33) && near(price(0.5, 100_000), 1.57));
+        assert!(near(price(30, 1), 1.54) && near(price(30, 60_000), 1.73));
+        assert!(near(price(50, 1), 1.33) && near(price(50, 60_000), 1.57));
         let limit = 2.0 * (1.0 - (-0.5f64).exp());
-        assert!((share_for(0.5, 1_000_000) - limit).abs() < 1e-6);
+        assert!((share(50, 60_000) - limit).abs() < 1e-5);
         // Without a hole, it is the bound of Liu and Layland.
         assert!(near(bound_beside(1.0, 2), 0.828) && near(bound_beside(1.0, 1_000_000), 0.693));
+    }
+
+    /// For one and two tasks the powers are short fractions; for more they are compared without rounding.
+    #[test]
+    fn shares_are_exact_or_rounded_up_by_next_to_nothing() {
+        for count in 1..=12 {
+            for used in 1..=99 {
+                let used = percent(used);
+                let whole = Ratio::from_integer(count.into());
+                let base = &whole / (&used + &whole);
+                let mut left = Ratio::one();
+                (0..count).for_each(|_| left = &left * &base);
+                let exact = (Ratio::one() - left) * Ratio::from_integer(2.into());
+                let over = share_for(&used, count) - &exact;
+                let least = Ratio::new(1.into(), BigInt::from(2).pow(100));
+                assert!(over >= Ratio::zero() && over < least, "{used} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_budget_of_a_proxy_is_the_least_that_fits_beside() {
+        let tasks = [(2, 20), (4, 40), (5, 50)].map(|(cost, period)| {
+            Task::periodic("task", Time::from_millis(cost), Time::from_millis(period)).unwrap()
+        });
+        let found = proxy(&tasks, Slots::Fixed).unwrap().value.unwrap();
+        let fits = |budget| {
+            fits_beside(&percent(30), 3, budget, found.period)
+                .unwrap()
+                .value
+        };
+        assert!(fits(found.budget) && !fits(found.budget - Time::from_nanos(1)));
+        fits_beside(&percent(30), 0, found.budget, found.period).unwrap_err();
+        fits_beside(&percent(30), 3, found.period + found.budget, found.period).unwrap_err();
     }
 }

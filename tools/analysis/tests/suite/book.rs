@@ -2,7 +2,7 @@
 
 use schedulability::edf::{self, virtual_deadlines};
 use schedulability::fixed::{Interference, amc_rtb, blocking, response_time, thread_response};
-use schedulability::guests::{Loss, Slots, SwitchCost, bound_beside, proxy};
+use schedulability::guests::{Loss, Slots, SwitchCost, bound_beside, lowest_lag_first, proxy};
 use schedulability::model::{
     Call, Context, Core, Overheads, Parameters, Priority, Replenishment, Server, ServerId, Task,
     Thread, charge,
@@ -323,6 +323,19 @@ fn guests() {
         let lost = [1_000_000, 500_000, 333_333, 200_000]
             .map(|slice| format!("{:.1} %", cost.lost(loss, Time::from_nanos(slice)) * 100.0));
         lines.push(format!("| {name} | {} |", lost.join(" | ")));
+    }
+    for micros in [200, 500, 1_000, 2_000, 5_000, 10_000] {
+        let run = |loss| {
+            let slices = 1_200_000 / micros as u32;
+            let found = lowest_lag_first(&[3, 2, 1], us(micros), slices, &cost, loss);
+            found.unwrap().value
+        };
+        let all = [Loss::Flood, Loss::Linear, Loss::Exponential].map(run);
+        let lost = all
+            .each_ref()
+            .map(|found| format!("{:.1} %", found.lost * 100.0));
+        let (slice, wait) = (us(micros), all[0].longest_wait);
+        lines.push(format!("| {slice} | {} | {wait} |", lost.join(" | ")));
     }
     says(
         include_str!("../../../../docs/src/analysis/guests.md"),

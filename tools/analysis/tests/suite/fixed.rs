@@ -153,6 +153,7 @@ fn seen_on_supply(random: &mut Generator, tasks: &[Task], budget: i128, period: 
 }
 
 /// A supply whose blackout was forgotten: the negative control of the following test.
+#[derive(Debug)]
 struct WithoutBlackout(Recurring);
 
 impl Supply for WithoutBlackout {

@@ -14,4 +14,5 @@ mod properties;
 mod random;
 mod replenishments;
 mod simulator;
+mod tables;
 mod threads;

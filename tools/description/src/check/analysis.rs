@@ -2,7 +2,7 @@
 
 use super::components::{name, number};
 use super::{Draft, unknown};
-use crate::file::{self, At};
+use crate::file::{self, At, GuestPolicy};
 use crate::report::{Diagnostic, Kind, Report};
 use crate::system::{Guest, GuestTask, InterruptRate, Scheduler, SchedulerId};
 use crate::units::Duration;
@@ -131,29 +131,64 @@ pub(super) fn guest(one: &file::Component, report: &mut Report) -> Option<Guest>
             "add `task.NAME = { cost = \"...\", period = \"...\" }`",
         );
     }
+    let policy = *written.policy;
+    let is_table = policy == GuestPolicy::TimeTable;
+    if let Some(phase) = written.phase.as_ref().filter(|_| !is_table) {
+        only_in_tables("phase", phase, report);
+    }
     let mut tasks = Vec::new();
     for (called, task) in &written.task.0 {
         name(called, "task", report);
         positive(&task.cost, "cost", report);
         positive(&task.period, "period", report);
-        let deadline = task.deadline.as_ref().unwrap_or(&task.period);
-        if *task.cost > **deadline {
+        let offset = task.offset.as_ref().map_or(Duration::ZERO, |at| **at);
+        let rest = task.period.as_nanos().saturating_sub(offset.as_nanos());
+        let rest = Duration::from_nanos(rest);
+        let deadline = task.deadline.as_ref().map_or(rest, |at| **at);
+        if *task.cost > deadline {
             let message = format!(
                 "the job takes {}, and its deadline is {}",
-                *task.cost, **deadline
+                *task.cost, deadline
             );
             let help = "lengthen the deadline, or reduce the cost";
             report.add(Diagnostic::error(Kind::JobTooLong, &task.cost.span, message).help(help));
+        }
+        if let Some(offset) = task.offset.as_ref().filter(|_| !is_table) {
+            only_in_tables("offset", offset, report);
+        }
+        if is_table && offset.saturating_add(deadline) > *task.period {
+            let message = format!(
+                "the job is due {} after the begin of its period of {}",
+                offset.saturating_add(deadline),
+                *task.period
+            );
+            let help = "in a time table, a job is released and due within one period; shorten the offset or the \
+                        deadline";
+            let place = task.offset.as_ref().or(task.deadline.as_ref());
+            let span = place.map_or(&task.period.span, |at| &at.span);
+            report.add(Diagnostic::error(Kind::Conflict, span, message).help(help));
         }
         tasks.push(GuestTask {
             name: called.value.clone(),
             cost: *task.cost,
             period: *task.period,
-            deadline: **deadline,
+            deadline,
+            offset,
         });
     }
-    let policy = *written.policy;
-    Some(Guest { policy, tasks })
+    let phase = written.phase.as_ref().map_or(Duration::ZERO, |at| **at);
+    Some(Guest {
+        policy,
+        tasks,
+        phase,
+    })
+}
+
+/// A key that means something to time-driven guests only.
+fn only_in_tables(key: &str, value: &At<Duration>, report: &mut Report) {
+    let message = format!("`{key}` is for guests with a time table");
+    let help = format!("remove `{key}`, or write `policy = \"time-table\"`");
+    report.add(Diagnostic::error(Kind::Conflict, &value.span, message).help(help));
 }
 
 /// What concerns several components.

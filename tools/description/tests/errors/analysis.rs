@@ -136,6 +136,45 @@ pub(super) const CASES: &[Case] = &[
     ),
     (
         r#"[component.a]
+        slice = "1 ms"
+        [component.a.guest]
+        policy = "time-table"
+        phase = "1 ms"
+        task.b = { cost = "1 ms", period = "5 ms", offset = "2 ms" }
+        task.c = { cost = "1 ms", period = "5 ms", offset = "2 ms", deadline = "4 ms" }
+        task.d = { cost = "1 ms", period = "5 ms", deadline = "6 ms" }
+        task.e = { cost = "4 ms", period = "5 ms", offset = "2 ms" }
+        [component.f]
+        slice = "1 ms"
+        [component.f.guest]
+        policy = "edf"
+        phase = "1 ms"
+        task.b = { cost = "1 ms", period = "5 ms", offset = "2 ms" }"#,
+        &[
+            (
+                Kind::Conflict,
+                "s:7:61: error: the job is due 6 ms after the begin of its period of 5 ms; in a time table, a job is released and due within one period; shorten the offset or the deadline",
+            ),
+            (
+                Kind::Conflict,
+                "s:8:63: error: the job is due 6 ms after the begin of its period of 5 ms; in a time table, a job is released and due within one period; shorten the offset or the deadline",
+            ),
+            (
+                Kind::JobTooLong,
+                "s:9:27: error: the job takes 4 ms, and its deadline is 3 ms; lengthen the deadline, or reduce the cost",
+            ),
+            (
+                Kind::Conflict,
+                "s:14:17: error: `phase` is for guests with a time table; remove `phase`, or write `policy = \"time-table\"`",
+            ),
+            (
+                Kind::Conflict,
+                "s:15:61: error: `offset` is for guests with a time table; remove `offset`, or write `policy = \"time-table\"`",
+            ),
+        ],
+    ),
+    (
+        r#"[component.a]
         program = "a"
         slice = "1 ms"
         priority = 3

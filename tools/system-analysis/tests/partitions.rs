@@ -1,0 +1,315 @@
+//! Partitions for guests: what is proposed holds when it is written into the description.
+
+mod common;
+
+use schedulability::Time;
+use system_analysis::partitions::{Partitions, partitions};
+use system_analysis::{Figures, Report, Verdict, analyse};
+
+use common::{figures, system};
+
+fn found(text: &str, each: &str) -> Partitions {
+    let system = system(text).expect("the description is good");
+    partitions(&system, &figures(each)).unwrap()
+}
+
+fn report(text: &str, each: &str) -> Report {
+    let system = system(text).unwrap_or_else(|| panic!("this is no description:\n{text}"));
+    analyse(&system, &figures(each)).unwrap()
+}
+
+/// Writes proposed lines into the tables of a description, instead of the guests' time that is written there.
+fn applied(text: &str, proposed: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut table = "";
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("[component.") {
+            table = name.trim_end_matches(']');
+        }
+        let has = |key| proposed.contains(&format!("component.{table}.{key} ="));
+        let is_time = ["budget =", "period =", "slice =", "priority ="]
+            .iter()
+            .any(|key| line.starts_with(key));
+        if !(is_time && (has("slice") || has("budget"))) {
+            lines.push(line.into());
+        }
+    }
+    let mut first = String::new();
+    for line in proposed.lines() {
+        let Some(rest) = line.strip_prefix("component.") else {
+            first += &format!("{line}\n");
+            continue;
+        };
+        let (path, value) = rest.split_once(" = ").unwrap();
+        let (table, key) = path.rsplit_once('.').unwrap();
+        let header = format!("[component.{table}]");
+        let place = lines.iter().position(|line| *line == header).unwrap();
+        lines.insert(place + 1, format!("{key} = {value}"));
+    }
+    first + &lines.join("\n")
+}
+
+/// The part of the text between two headings.
+fn part<'a>(text: &'a str, heading: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("\nas {heading}\n")).unwrap();
+    rest.split_once("\n\n").unwrap().0
+}
+
+const PLANE: &str = r#"
+[component.control]
+slice = "1 s"
+[component.control.guest]
+policy = "time-table"
+task.sample = { cost = "1 ms", period = "10 ms", deadline = "3 ms" }
+task.move = { cost = "2 ms", period = "10 ms", offset = "5 ms", deadline = "4 ms" }
+[component.display]
+budget = "1 ms"
+period = "20 ms"
+[component.display.guest]
+policy = "rate-monotonic"
+task.fast = { cost = "2 ms", period = "40 ms" }
+task.slow = { cost = "6 ms", period = "70 ms" }
+[component.logger]
+slice = "1 s"
+job = { cost = "3 ms", period = "100 ms" }
+"#;
+
+#[test]
+fn a_schedule_holds_when_it_is_written_down() {
+    for each in ["0 us", "10 us"] {
+        let found = found(PLANE, each);
+        let text = found.text();
+        assert!(found.holds(), "{text}");
+        let written = applied(PLANE, part(&text, "a schedule of domains"));
+        let report = report(&written, each);
+        assert!(report.holds, "{written}\n{}", report.text());
+        let promised = report
+            .rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::Holds);
+        assert_eq!(promised.count(), 5, "{}", report.text());
+    }
+}
+
+/// By hand, on a kernel that costs nothing: six and twice two must come within 70 for the display. Three slots have ended
+/// after (20 - C) + 2 * 20 + C = 60, the fourth only after 80. So three slots have 10.
+#[test]
+fn a_schedule_is_the_one_made_by_hand() {
+    let found = found(PLANE, "0 us");
+    let schedule = found.schedule.as_ref().unwrap();
+    let turns: Vec<_> = (schedule.system.schedule.iter())
+        .map(|turn| {
+            let name = schedule.system[turn.domain].as_str();
+            (name, turn.duration.as_micros())
+        })
+        .collect();
+    assert_eq!(
+        turns,
+        [
+            ("control", 1_000),
+            ("display", 3_334),
+            ("rest", 666),
+            ("control", 2_000),
+            ("rest", 3_000),
+            ("control", 1_000),
+            ("rest", 4_000),
+            ("control", 2_000),
+            ("rest", 3_000),
+        ]
+    );
+    let needs = &found.needs[1];
+    let [fixed, sliding] = needs.proxies.map(Option::unwrap);
+    assert_eq!(
+        (fixed.period, sliding.period),
+        (Time::from_millis(40), Time::from_millis(10))
+    );
+    assert_eq!(needs.used, 135_715);
+    assert!(needs.interfaces.iter().all(Option::is_some));
+    assert_eq!(found.needs[0].interfaces, [None; 2]);
+}
+
+/// A wrong phase, and a turn that is too short, are noticed.
+#[test]
+fn schedules_that_are_wrong_are_refused() {
+    let text = found(PLANE, "0 us").text();
+    let good = applied(PLANE, part(&text, "a schedule of domains"));
+    let late = good.replace("phase = \"0 ns\"", "phase = \"1 ms\"");
+    assert_ne!(late, good);
+    assert!(!report(&late, "0 us").holds);
+    let short = good.replace("3.334 ms", "3.333 ms");
+    let longer = short.replace("666 us", "667 us");
+    assert_ne!(short, good);
+    assert_ne!(longer, short);
+    let report = report(&longer, "0 us");
+    let late: Vec<_> = (report.rows.iter())
+        .filter(|row| row.verdict == Verdict::Fails)
+        .map(|row| &*row.name)
+        .collect();
+    assert_eq!(late, ["display/slow"], "{}", report.text());
+}
+
+const TWO: &str = r#"
+[component.radio]
+slice = "1 s"
+priority = 20
+[component.radio.guest]
+policy = "edf"
+task.receive = { cost = "1 ms", period = "10 ms" }
+task.send = { cost = "2 ms", period = "25 ms" }
+[component.display]
+slice = "1 s"
+priority = 10
+[component.display.guest]
+policy = "rate-monotonic"
+task.fast = { cost = "2 ms", period = "40 ms" }
+task.slow = { cost = "6 ms", period = "80 ms" }
+[component.logger]
+slice = "1 s"
+priority = 1
+"#;
+
+/// Contexts suffice when they are written down, and none of their budgets can be less.
+#[test]
+fn contexts_are_the_smallest_that_hold() {
+    for each in ["0 us", "5 us"] {
+        let found = found(TWO, each);
+        let text = found.text();
+        let proposed = part(&text, "contexts");
+        let written = applied(TWO, proposed);
+        let good = report(&written, each);
+        assert!(good.holds, "{written}\n{}", good.text());
+        for name in ["radio", "display"] {
+            let contexts = &found.contexts.as_ref().unwrap().system;
+            let one = contexts
+                .components
+                .iter()
+                .find(|one| one.name == name)
+                .unwrap();
+            let budget = one.time.budget().unwrap();
+            let less = budget.as_micros() - 1;
+            let line = format!("component.{name}.budget = \"{budget}\"");
+            assert!(proposed.contains(&line), "{proposed}");
+            let proposed =
+                proposed.replace(&line, &format!("component.{name}.budget = \"{less} us\""));
+            let written = applied(TWO, &proposed);
+            assert!(!report(&written, each).holds, "{written}");
+        }
+    }
+}
+
+#[test]
+fn partitions_that_cannot_be_are_refused_with_a_sentence() {
+    let plain = system("[component.a]\nslice = \"1 s\"\n").unwrap();
+    let error = partitions(&plain, &figures("0 us")).err().unwrap();
+    assert_eq!(error, "no component has a guest; add `guest`");
+    let why = |text: &str| {
+        let found = found(text, "0 us");
+        let [schedule, contexts] = [found.schedule.err(), found.contexts.err()];
+        let text = [schedule, contexts].map(Option::unwrap_or_default);
+        assert!(text.iter().all(|text| !text.contains('\n')), "{text:?}");
+        text
+    };
+    let [_, contexts] = why(PLANE);
+    assert!(
+        contexts.contains("guest `control` has a time table"),
+        "{contexts}"
+    );
+    let guest = |name: &str, cost: &str, period: &str| {
+        format!(
+            "[component.{name}]\nslice = \"1 s\"\n[component.{name}.guest]\npolicy = \"edf\"\n\
+             task.t = {{ cost = \"{cost}\", period = \"{period}\" }}\n"
+        )
+    };
+    let five: String = ["a", "b", "c", "d", "e"]
+        .map(|name| guest(name, "1 ms", "10 ms"))
+        .concat();
+    assert!(why(&five)[0].starts_with("there are 5 guests, and the kernel has 4 domains"));
+    let much = guest("a", "6 ms", "10 ms") + &guest("b", "6 ms", "10 ms");
+    let [schedule, contexts] = why(&much);
+    assert!(schedule.contains("more than the processor"), "{schedule}");
+    assert!(contexts.starts_with("no budget of guest `"), "{contexts}");
+    let odd = guest("a", "1 ms", "7 ms") + &guest("b", "1 ms", "9 ms");
+    assert!(why(&odd)[0].contains("overlap at all phases"));
+    let prime = guest("a", "1 us", "999999937 us") + &guest("b", "1 us", "999999893 us");
+    assert!(!why(&prime)[0].is_empty());
+}
+
+/// The example of the book, with the kernel's costs on pc99: the page shows what the command prints.
+#[test]
+fn the_page_about_partitions_shows_what_is_found() {
+    let page = include_str!("../../../docs/src/analysis/partitions.md");
+    let text = include_str!("../../../docs/src/analysis/partitions.toml");
+    let figures = Figures::read(include_str!("../../../benches/overheads/pc99.toml")).unwrap();
+    let mut system = system(text).unwrap();
+    system.platform = "pc99".into();
+    let found = partitions(&system, &figures).unwrap();
+    assert!(found.holds() && page.contains(text));
+    let printed = found.text();
+    assert!(
+        page.contains(printed.trim_end()),
+        "the command prints:\n{printed}"
+    );
+}
+
+/// Guests and schedulers in a domain have its turns only.
+#[test]
+fn turns_count_for_guests_and_schedulers() {
+    let text = r#"
+schedule = [{ domain = "x", duration = "6 ms" }, { domain = "y", duration = "4 ms" }]
+[component.a]
+slice = "1 s"
+domain = "x"
+[component.a.guest]
+policy = "rate-monotonic"
+task.t = { cost = "7 ms", period = "50 ms" }
+[component.b]
+slice = "1 s"
+domain = "y"
+scheduler = "s"
+job = { cost = "5 ms", period = "50 ms" }
+[scheduler.s]
+policy = "edf"
+decision = "0 us"
+"#;
+    let report = report(text, "0 us");
+    let bound = |name: &str| {
+        let row = report.rows.iter().rfind(|row| row.name == name);
+        row.unwrap().bound
+    };
+    assert_eq!(bound("a/t"), Some(Time::from_millis(4 + 6 + 4 + 1)));
+    assert_eq!(bound("b"), Some(Time::from_millis(6 + 4 + 6 + 1)));
+    let several = text.replace("\"edf\"\ndecision", "\"edf-vd\"\ndecision");
+    let system = system(&several).unwrap();
+    let problems = analyse(&system, &figures("0 us")).unwrap_err().join("\n");
+    assert!(
+        problems.contains("there are turns of domains"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn guests_with_time_tables_need_turns_of_their_own() {
+    let note = |text: &str| {
+        let report = report(text, "0 us");
+        assert!(!report.holds);
+        report
+            .rows
+            .iter()
+            .map(|row| row.note.clone())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert!(note(PLANE).contains("there is no schedule of domains"));
+    let schedule = "schedule = [{ domain = \"x\", duration = \"10 ms\" }]\n";
+    let with =
+        |time: &str| format!("{schedule}{PLANE}").replace(time, &format!("domain = \"x\"\n{time}"));
+    let shared =
+        with("slice = \"1 s\"").replace("budget = \"1 ms\"", "domain = \"x\"\nbudget = \"1 ms\"");
+    assert!(note(&shared).contains("runs in its domain, too"));
+    let budget = shared.replacen(
+        "slice = \"1 s\"",
+        "budget = \"1 ms\"\nperiod = \"10 ms\"",
+        1,
+    );
+    assert!(note(&budget).contains("give it a slice"));
+}

@@ -3,30 +3,31 @@
 
 mod bare_metal;
 mod devices;
+mod kernel;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 
 pub(crate) use bare_metal::{BareMetal, Side};
+pub(crate) use kernel::{CORES, Recipe, by_profile, prebuilt, prebuilt_stub};
 
-use crate::cli::{AbiOption, Attack, BuildArguments, Cores, Hardening, Kernel, LogLevel};
+use crate::cli::{AbiOption, BuildArguments, Cores, Hardening, Kernel, LogLevel};
 use crate::image::elf::Executable;
 use crate::platform::Platform;
+use crate::sdk::Sdk;
 use crate::setup;
 use crate::sizes::{self, Sizes};
 use crate::system::{Generated, System, memory};
 use crate::ui::say;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, archive, image, log};
+use crate::{Outcome, Result, archive, image, log, project};
 
 /// The variable with the path of the archive of components, for the compilation of a root task.
 pub(crate) const COMPONENTS: &str = "ESCAPEMENT_COMPONENTS";
 /// The variable with the folder of the types of what components get, for their compilation.
 pub(crate) const GIVEN: &str = "ESCAPEMENT_GIVEN";
-/// The variable with the maximum number of cores, for the compilation of a multicore kernel.
-pub(crate) const CORES: &str = "ESCAPEMENT_CORES";
 
 /// The initial thread's program.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,7 @@ pub(crate) enum UserProfile {
 
 impl UserProfile {
     /// The profile's name in cargo.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Shipped => "user",
             Self::Tests => "user-tests",
@@ -72,6 +73,20 @@ pub(crate) struct Request<'a> {
     pub(crate) user_profile: UserProfile,
     /// Variables for the compilation of components and root task.
     pub(crate) environment: &'a [(&'a str, &'a str)],
+}
+
+impl Request<'_> {
+    /// How its kernel is built.
+    fn recipe(&self) -> Recipe<'_> {
+        Recipe {
+            kernel: self.kernel,
+            abi: self.abi,
+            cores: self.cores,
+            hardening: self.hardening,
+            log: self.log,
+            bare: self.bare,
+        }
+    }
 }
 
 /// The results of a build.
@@ -124,31 +139,6 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
     Ok(Outcome::Success)
 }
 
-/// Builds the kernel of a platform with a profile of cargo, and nothing else. The program is not used.
-pub(crate) fn kernel(
-    workspace: &Workspace,
-    tools: &setup::BuildTools,
-    platform: &Platform,
-    profile: &str,
-) -> Result<()> {
-    let bare_metal = BareMetal {
-        workspace,
-        tools,
-        platform,
-        smp: false,
-        bare: false,
-        retpolines: false,
-        project: None,
-    };
-    let step = format!(
-        "building the kernel for {} by {}",
-        platform.name,
-        tools.toolchain.version()
-    );
-    let crates = [&*platform.name];
-    bare_metal.build(Side::Kernel, &step, profile, &crates, &[], &[], &[])
-}
-
 /// Builds the boot image that `request` describes.
 pub(crate) fn build(
     workspace: &Workspace,
@@ -160,15 +150,12 @@ pub(crate) fn build(
     platform.require_hardening(request.hardening)?;
     // Cargo builds each request at the same path: no other run may change the files before they are read.
     let _alone = workspace.lock()?;
-    let bare_metal = BareMetal {
-        workspace,
-        tools,
-        platform,
-        smp: request.cores.are_several(),
-        bare: false,
-        retpolines: request.hardening.is_against(Attack::Spectre),
-        project: None,
-    };
+    let recipe = request.recipe();
+    let bare_metal = BareMetal::of(workspace, tools, platform, &recipe);
+    // An SDK has kernels that are built already.
+    let sdk = Sdk::of(workspace)?;
+    let prebuilt = sdk.map(|sdk| sdk.kernel(workspace, platform, &recipe));
+    let prebuilt = prebuilt.transpose()?;
 
     // A bad root task is refused before the kernel is built, which takes minutes.
     let (name, root_task, components) = match request.root_task {
@@ -190,7 +177,11 @@ pub(crate) fn build(
         }
     };
     let task = read_root_task(platform, &root_task)?;
-    let kernel = build_kernel(&bare_metal, request)?;
+    let is_prebuilt = prebuilt.is_some();
+    let kernel = match prebuilt {
+        Some(file) => file,
+        None => kernel::build(&bare_metal, &recipe)?,
+    };
     let context = || {
         format!(
             "cannot make a boot image of the kernel {}",
@@ -198,7 +189,15 @@ pub(crate) fn build(
         )
     };
     let executable = Executable::parse(&read(&kernel)?).with_context(context)?;
-    let stub = build_stub(&bare_metal)?;
+    let stub = match is_prebuilt && platform.stub.is_some() {
+        true => Some(Sdk::stub(workspace, platform)),
+        false => kernel::build_stub(&bare_metal)?,
+    };
+    let stub = stub.map(|file| {
+        let context = || format!("cannot use {}", workspace.display(&file));
+        Executable::parse(&read(&file)?).with_context(context)
+    });
+    let stub = stub.transpose()?;
     let bytes =
         image::assemble(&executable, &task, stub.as_ref(), platform.image).with_context(context)?;
 
@@ -232,80 +231,12 @@ pub(crate) fn build(
     })
 }
 
-fn build_kernel(bare_metal: &BareMetal<'_>, request: &Request<'_>) -> Result<PathBuf> {
-    let name = &bare_metal.platform.name;
-    let mut features = match request.kernel {
-        Kernel::Debug => vec!["debug"],
-        Kernel::Release => vec![],
-        Kernel::Bench => vec!["bench"],
-    };
-    let profile = if request.kernel == Kernel::Debug {
-        "dev"
-    } else {
-        "release"
-    };
-    let mut environment = Vec::new();
-    if let Some(level) = request.log {
-        features.push("log");
-        environment.push(("DEFMT_LOG".into(), level.name().into()));
-    }
-    if request.cores.are_several() {
-        features.push("smp");
-        environment.push((CORES.into(), request.cores.count.to_string().into()));
-    }
-    if request.cores.big_lock {
-        features.push("big-lock");
-    }
-    features.extend(request.hardening.features());
-    let features: Vec<_> = features
-        .iter()
-        .map(|feature| format!("{name}/{feature}"))
-        .collect();
-    let step = format!("building the kernel for {name} ({})", request.kernel.name());
-    let bare_metal = BareMetal {
-        bare: request.bare,
-        ..*bare_metal
-    };
-    bare_metal.build(
-        Side::Kernel,
-        &step,
-        profile,
-        &[name],
-        &features,
-        request.abi,
-        &environment,
-    )?;
-    Ok(bare_metal.program(Side::Kernel, profile, name))
-}
-
-/// Builds the program that runs before the kernel, if the platform has one.
-fn build_stub(bare_metal: &BareMetal<'_>) -> Result<Option<Executable>> {
-    const PROFILE: &str = "release";
-    let Some(stub) = &bare_metal.platform.stub else {
-        return Ok(None);
-    };
-    let name = &*stub.package;
-    let step = format!("building {name}");
-    bare_metal.build(Side::Stub, &step, PROFILE, &[name], &[], &[], &[])?;
-    let file = bare_metal.program(Side::Stub, PROFILE, name);
-    let context = || format!("cannot use {}", bare_metal.workspace.display(&file));
-    Executable::parse(&read(&file)?)
-        .with_context(context)
-        .map(Some)
-}
-
 /// Builds components and root task; returns the root task's file.
 fn build_system(
     bare_metal: &BareMetal<'_>,
     system: &System,
     request: &Request<'_>,
 ) -> Result<PathBuf> {
-    let has_options = !request.abi.is_empty() || request.cores.are_several();
-    if system.project.is_some() && has_options {
-        bail!(
-            "a project is built for one core and without options of the ABI so far; leave out --smp and --abi"
-        );
-    }
     let build = |bare_metal: &BareMetal<'_>,
                  what: &str,
                  crates: &[&str],
@@ -334,6 +265,9 @@ fn build_system(
         devices::require(&generated.system, request)?;
         let folder = folder.join("given").join(&system.name);
         write_given(&folder, generated)?;
+        if let Some(project) = &system.project {
+            write_given(&project.join(project::GIVEN), generated)?;
+        }
         environment.push((GIVEN.into(), folder.into()));
     }
     let components: Vec<&str> = system.components.iter().map(String::as_str).collect();

@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use anyhow::bail;
+
 use crate::bench;
 use crate::build::{self, BareMetal, Side};
 use crate::cli::CheckArguments;
@@ -12,7 +14,7 @@ use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, cargo, describe, rules};
+use crate::{Outcome, Result, cargo, describe, project, rules};
 
 /// The feature sets of kernels; each must compile without warnings.
 const KERNELS: [&[&str]; 3] = [&["debug", "log"], &["bench"], &[]];
@@ -30,6 +32,12 @@ const DOC: [&str; 3] = ["doc", "--no-deps", "--document-private-items"];
 
 /// The command `check`.
 pub(crate) fn run(workspace: &Workspace, arguments: &CheckArguments) -> Result {
+    if let Some(folder) = project::folder() {
+        return project::check::run(workspace, &folder, arguments);
+    }
+    if arguments.json {
+        bail!("--json is for editors, in a project; leave it out");
+    }
     let tools = setup::build_tools()?;
     setup::bare_metal_clippy(&tools.toolchain)?;
     let mut check = Check {
@@ -209,15 +217,7 @@ impl Check<'_> {
         crates: &[&str],
         features: &[String],
     ) {
-        let bare_metal = BareMetal {
-            retpolines: false,
-            project: None,
-            workspace: self.workspace,
-            tools: &self.tools,
-            platform,
-            bare: false,
-            smp: false,
-        };
+        let bare_metal = BareMetal::new(self.workspace, &self.tools, platform);
         bare_metal.complete(command, side, crates, features, &[]);
     }
 

@@ -28,8 +28,10 @@ pub(crate) enum Command {
     /// The other commands run it when needed. As root it installs packages by apt; otherwise it prints the
     /// command line.
     Setup,
-    /// Make a project of one's own, which is built against this checkout.
+    /// Make a project of one's own, which is built against this checkout or SDK.
     New(NewArguments),
+    /// Make an archive with which projects are built without this checkout: prebuilt kernels, libraries, and the tool.
+    Sdk(SdkArguments),
     /// Build a boot image and print its path.
     Build(BuildArguments),
     /// Build a boot image and run it in QEMU.
@@ -84,6 +86,17 @@ pub(crate) struct NewArguments {
     /// The folder to make, after which the project is named.
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
+}
+
+/// Without `--platform` it has the kernels of all platforms.
+#[derive(Args, Debug)]
+pub(crate) struct SdkArguments {
+    /// The archive to write; target/escapement-sdk-VERSION.tar by default.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Only for this platform; may be repeated.
+    #[arg(long = "platform", value_name = "P")]
+    pub(crate) platforms: Vec<String>,
 }
 
 #[derive(Args, Debug)]
@@ -202,12 +215,15 @@ pub(crate) struct ExperimentArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Without `--platform` everything is checked.
+/// Without `--platform` everything is checked. In a project, its programs are compiled for pc99 or the given platforms.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
     /// Rules and formatting, and the code for this platform; may be repeated.
     #[arg(long = "platform", value_name = "P")]
     pub(crate) platforms: Vec<String>,
+    /// In a project: print the compiler's messages as JSON, for editors.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The emulator of a platform.
@@ -347,6 +363,21 @@ pub(crate) struct BenchArguments {
     /// The maximum duration of one platform's benchmarks.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
+}
+
+impl Command {
+    /// The name of the command, if it needs the kernel's sources.
+    pub(crate) fn of_checkout(&self, in_project: bool) -> Option<&'static str> {
+        match self {
+            Self::Sdk(_) => Some("sdk"),
+            Self::Sim { .. } => Some("sim"),
+            Self::Bench(_) => Some("bench"),
+            Self::Assure(_) => Some("assure"),
+            Self::Check(_) if !in_project => Some("check"),
+            Self::Test(arguments) if !in_project || arguments.host || arguments.all => Some("test"),
+            _ => None,
+        }
+    }
 }
 
 impl QemuArguments {

@@ -25,6 +25,7 @@ mod post_mortem;
 mod project;
 mod qemu;
 mod rules;
+mod sdk;
 mod setup;
 mod sim;
 mod sizes;
@@ -72,8 +73,15 @@ fn main() -> ExitCode {
     let supervisor = qemu::Supervisor::new();
     let outcome = supervisor
         .and_then(|_| Workspace::find())
+        .and_then(|workspace| {
+            if let Some(name) = cli.command.of_checkout(project::folder().is_some()) {
+                sdk::require_checkout(&workspace, name)?;
+            }
+            Ok(workspace)
+        })
         .and_then(|workspace| match cli.command {
             Command::New(arguments) => project::run(&workspace, &arguments),
+            Command::Sdk(arguments) => sdk::run(&workspace, &arguments),
             Command::Setup => setup::run(&workspace),
             Command::Build(arguments) => build::run(&workspace, &arguments),
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),

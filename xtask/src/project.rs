@@ -1,5 +1,7 @@
 //! Projects outside of the repository: a system in a folder of its own, built against this checkout.
 
+pub(crate) mod check;
+
 use std::env;
 use std::fs;
 use std::io;
@@ -14,6 +16,8 @@ use crate::{Outcome, Result};
 
 /// The variable with the project's folder, which its `.cargo/config.toml` sets.
 const FOLDER: &str = "ESCAPEMENT_PROJECT";
+/// The folder in a project with the types of what its components get, for editors.
+pub(crate) const GIVEN: &str = "target/given";
 /// The longest name of a project.
 const LONGEST: usize = 32;
 
@@ -23,7 +27,19 @@ const FILES: &[(&str, &str)] = &[
         ".cargo/config.toml",
         include_str!("../template/config.toml"),
     ),
+    (
+        ".github/workflows/test.yml",
+        include_str!("../template/ci.yml"),
+    ),
     (".gitignore", "target\n"),
+    (
+        ".vscode/extensions.json",
+        include_str!("../template/extensions.json"),
+    ),
+    (
+        ".vscode/settings.json",
+        include_str!("../template/settings.json"),
+    ),
     ("Cargo.toml", include_str!("../template/workspace.toml")),
     ("README.md", include_str!("../template/README.md")),
     ("system.toml", include_str!("../template/system.toml")),
@@ -69,11 +85,11 @@ pub(crate) fn create(workspace: &Workspace, path: &Path) -> Result<()> {
     let checkout = workspace
         .root()
         .to_str()
-        .filter(|path| !path.contains(['"', '\\', ' ']));
+        .filter(|path| !path.contains(['"', '\'', '\\', '$', '`', ' ']));
     let Some(checkout) = checkout else {
         bail!(
-            "the path of this checkout, {}, cannot be written into a project; move it to one without spaces, \
-             quotes and backslashes",
+            "the path of Escapement, {}, cannot be written into a project; move it to one without spaces, \
+             quotes, backslashes and dollar signs",
             workspace.root().display()
         );
     };
@@ -128,6 +144,9 @@ pub(crate) const SAMPLE: &str = "hello";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::Platform;
+    use saphyr::{LoadableYamlNode, Yaml};
+    use system_description::Source;
 
     #[test]
     fn a_project_is_made_where_nothing_was() {
@@ -137,7 +156,10 @@ mod tests {
         create(&workspace, &path).unwrap();
         for (file, _) in FILES {
             let text = fs::read_to_string(path.join(file)).unwrap();
-            assert!(!text.contains('@'), "{file}");
+            assert!(
+                !text.contains("@NAME@") && !text.contains("@CHECKOUT@"),
+                "{file}"
+            );
         }
         let left = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 1, "only the project is left");
@@ -151,6 +173,59 @@ mod tests {
             error.to_string().contains("has no name for a project"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn the_files_are_what_they_claim_to_be() {
+        let workspace = Workspace::find().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hello");
+        create(&workspace, &path).unwrap();
+        let components = ["client/Cargo.toml", "server/Cargo.toml"];
+        for file in FILES.iter().map(|(file, _)| *file).chain(components) {
+            let text = fs::read_to_string(path.join(file)).unwrap();
+            match Path::new(file)
+                .extension()
+                .and_then(|ending| ending.to_str())
+            {
+                Some("toml") => drop(text.parse::<toml::Table>().expect(file)),
+                Some("json") => drop(serde_json::from_str::<serde_json::Value>(&text).expect(file)),
+                Some("yml") => {
+                    let files = Yaml::load_from_str(&text).expect(file);
+                    let steps = &files[0]["jobs"]["test"]["steps"];
+                    let last = steps.as_vec().and_then(|steps| steps.last());
+                    let command = last.and_then(|step| step["run"].as_str()).unwrap();
+                    assert!(command.starts_with("cargo escapement test"), "{command}");
+                }
+                _ => {}
+            }
+        }
+        let settings = fs::read_to_string(path.join(".vscode/settings.json")).unwrap();
+        let settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
+        let schemas = &settings["evenBetterToml.schema.associations"];
+        let schema = schemas["^.*/system\\.toml$"].as_str().unwrap();
+        let schema = schema.strip_prefix("file://").unwrap();
+        assert_eq!(
+            fs::read_to_string(schema).unwrap(),
+            system_description::schema()
+        );
+    }
+
+    #[test]
+    fn the_description_is_accepted_for_every_platform() {
+        let workspace = Workspace::find().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hello");
+        create(&workspace, &path).unwrap();
+        let text = fs::read_to_string(path.join("system.toml")).unwrap();
+        let source = Source {
+            path: "system.toml",
+            text: &text,
+        };
+        let boards = Platform::all_for_descriptions(&workspace).unwrap();
+        let checked = system_description::check(source, &boards);
+        assert_eq!(checked.diagnostics, []);
+        assert_eq!(checked.systems.len(), boards.len());
     }
 
     #[test]

@@ -38,7 +38,24 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) project: Option<&'a Path>,
 }
 
-impl BareMetal<'_> {
+impl<'a> BareMetal<'a> {
+    /// For one core and without special wishes.
+    pub(crate) fn new(
+        workspace: &'a Workspace,
+        tools: &'a BuildTools,
+        platform: &'a Platform,
+    ) -> Self {
+        Self {
+            workspace,
+            tools,
+            platform,
+            bare: false,
+            smp: false,
+            retpolines: false,
+            project: None,
+        }
+    }
+
     /// Builds `crates` in one go.
     #[expect(
         clippy::too_many_arguments,
@@ -87,13 +104,18 @@ impl BareMetal<'_> {
         let mut features = features.to_vec();
         // The stub does not depend on the ABI.
         let smp = self.smp && side != Side::Stub;
-        if !abi.is_empty() || smp {
-            // If crate `abi` is named as well, its options can be given directly, and cargo unifies them for
-            // all crates.
-            command.args(["-p", "abi"]);
-            features.extend(abi.iter().map(|option| format!("abi/{}", option.feature())));
-            features.extend(smp.then(|| "abi/smp".to_string()));
+        let options = abi.iter().map(|option| option.feature());
+        let options: Vec<_> = options.chain(smp.then_some("smp")).collect();
+        // Cargo unifies the options for all crates. A project can name only crates on which it depends, and
+        // userlib hands them on.
+        let unified = match self.project {
+            Some(_) => "userlib",
+            None => "abi",
+        };
+        if !options.is_empty() && self.project.is_none() {
+            command.args(["-p", unified]);
         }
+        features.extend(options.iter().map(|option| format!("{unified}/{option}")));
         if let (Side::User, Some(devices)) = (side, &self.platform.user.devices) {
             if self.project.is_some() {
                 features.push(format!("userlib/devices-{devices}"));

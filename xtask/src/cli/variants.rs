@@ -1,10 +1,11 @@
 //! What is built: the values of options that several commands share.
 
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The three ways to compile a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Kernel {
     /// Assertions, printing and the debugging system calls.
     #[default]
@@ -27,7 +28,7 @@ impl Kernel {
 
 /// Options of the ABI: each has the same effect on labels, object types and registers as seL4's corresponding
 /// build option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AbiOption {
     /// Device page tables.

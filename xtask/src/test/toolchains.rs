@@ -30,7 +30,7 @@ pub(super) fn run(
             let name = format!("{}: kernel, {}", platform.name, other.toolchain.version());
             total += session.part(&name, || {
                 Ok(
-                    match build::kernel(session.workspace, &other, platform, profile) {
+                    match build::by_profile(session.workspace, &other, platform, profile) {
                         Ok(()) => Tally {
                             passed: 1,
                             failed: 0,

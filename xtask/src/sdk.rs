@@ -1,0 +1,221 @@
+//! The SDK: one archive with which projects are built without this repository. It holds prebuilt kernels, the
+//! sources of the user's side and of this tool, and the book. Unpacked, it takes the place of a checkout, and the tool
+//! takes its kernels instead of compiling one.
+
+mod archive;
+mod kernels;
+mod manifests;
+
+use std::fs::{self, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::build::{self, Recipe};
+use crate::cli::{Hardening, SdkArguments};
+use crate::crates::{self, Crate};
+use crate::platform::Platform;
+use crate::workspace::Workspace;
+use crate::{Outcome, Result, setup};
+use archive::Files;
+use kernels::Prebuilt;
+
+/// The file that makes a folder an SDK: its manifest.
+const MANIFEST: &str = "sdk.toml";
+/// The version of the SDK: that of the tool.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The crates that an SDK needs, with those on which they depend: the tool, and what user programs name. The crates
+/// of the example systems come with them.
+const CRATES: [&str; 6] = [
+    "xtask",
+    "xtask-start",
+    "userlib",
+    "initialiser",
+    "schedulers",
+    "system-table",
+];
+/// The folders of example systems.
+const EXAMPLES: &str = "systems";
+/// Other files and folders that an SDK holds.
+const OTHERS: [&str; 9] = [
+    ".cargo/config.toml",
+    "Cargo.lock",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "benches/aims.toml",
+    "benches/overheads",
+    "docs",
+    "rust-toolchain.toml",
+    EXAMPLES,
+];
+const README: &str = include_str!("../template/sdk.md");
+
+/// What an SDK holds besides sources.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sdk {
+    version: String,
+    kernel: Vec<Prebuilt>,
+}
+
+impl Sdk {
+    /// The SDK to which the tool belongs, if it does not belong to a checkout.
+    pub(crate) fn of(workspace: &Workspace) -> Result<Option<Self>> {
+        let path = workspace.path(MANIFEST);
+        let context = || format!("cannot use {}", path.display());
+        match fs::read_to_string(&path) {
+            Ok(text) => toml::from_str(&text).map(Some).with_context(context),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(context),
+        }
+    }
+
+    /// The file of the kernel that a build asks for.
+    pub(crate) fn kernel(
+        &self,
+        workspace: &Workspace,
+        platform: &Platform,
+        recipe: &Recipe<'_>,
+    ) -> Result<PathBuf> {
+        let kernel = kernels::find(&self.kernel, &platform.name, recipe)?;
+        Ok(workspace.path(kernel.file()))
+    }
+
+    /// The file of a platform's stub.
+    pub(crate) fn stub(workspace: &Workspace, platform: &Platform) -> PathBuf {
+        workspace.path(stub_file(platform))
+    }
+}
+
+/// Refuses `command` in an SDK.
+pub(crate) fn require_checkout(workspace: &Workspace, command: &str) -> Result<()> {
+    if Sdk::of(workspace)?.is_some() {
+        bail!(
+            "`{command}` needs the sources of the kernel, which an SDK does not have; call it in a checkout of \
+             Escapement"
+        );
+    }
+    Ok(())
+}
+
+fn stub_file(platform: &Platform) -> String {
+    format!("kernels/{}/stub.elf", platform.name)
+}
+
+/// The command `sdk`.
+pub(crate) fn run(workspace: &Workspace, arguments: &SdkArguments) -> Result {
+    let names = match &*arguments.platforms {
+        [] => Platform::names(workspace),
+        names => names.to_vec(),
+    };
+    let platforms: Result<Vec<_>> = names
+        .iter()
+        .map(|name| Platform::load(workspace, name))
+        .collect();
+    let platforms = platforms?;
+    let mut files = sources(workspace, &platforms)?;
+    files.extend(prebuilt(workspace, &platforms)?);
+    let name = format!("escapement-sdk-{VERSION}");
+    let usual = || workspace.target().join(format!("{name}.tar"));
+    let path = arguments.output.clone().unwrap_or_else(usual);
+    write(&path, &name, &files).with_context(|| format!("cannot write {}", path.display()))?;
+    println!("{}", path.display());
+    Ok(Outcome::Success)
+}
+
+/// Writes the archive completely, or not at all.
+fn write(path: &Path, name: &str, files: &Files) -> Result<()> {
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(parent)?;
+    let readable = Permissions::from_mode(0o644);
+    let mut file = tempfile::Builder::new();
+    let file = file.permissions(readable).tempfile_in(parent)?;
+    archive::write(&file, name, files)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// The kernels and stubs for `platforms`.
+fn prebuilt(workspace: &Workspace, platforms: &[Platform]) -> Result<Files> {
+    let tools = setup::build_tools()?;
+    let hardening = Hardening::default();
+    let mut files = Files::new();
+    for platform in platforms {
+        for kernel in kernels::of(platform) {
+            let recipe = kernel.recipe(&hardening);
+            let bytes = build::prebuilt(workspace, &tools, platform, &recipe)?;
+            files.insert(kernel.file(), bytes);
+        }
+        if let Some(bytes) = build::prebuilt_stub(workspace, &tools, platform)? {
+            files.insert(stub_file(platform), bytes);
+        }
+    }
+    Ok(files)
+}
+
+/// Everything but what is compiled.
+fn sources(workspace: &Workspace, platforms: &[Platform]) -> Result<Files> {
+    let all = crates::all(workspace)?;
+    let examples = all.iter().filter(|one| one.folder.starts_with(EXAMPLES));
+    let roots: Vec<_> = CRATES
+        .into_iter()
+        .chain(examples.map(|one| &*one.name))
+        .collect();
+    let names = crates::closure(&all, &roots);
+    // The innermost crate is the one to which a file belongs.
+    let owner = |file: &Path| {
+        let crates = all.iter().filter(|one| file.starts_with(&one.folder));
+        crates.max_by_key(|one| one.folder.iter().count())
+    };
+    let is_platform = |file: &Path| {
+        let names = platforms.iter().map(|platform| &*platform.name);
+        names
+            .map(|name| Path::new("platforms").join(name).join("platform.toml"))
+            .any(|path| path == file)
+    };
+    let is_wanted = |file: &Path| {
+        let is_in_crate = owner(file).is_some_and(|one| names.contains(&&*one.name));
+        is_in_crate || is_platform(file) || OTHERS.iter().any(|other| file.starts_with(other))
+    };
+    let mut files = Files::new();
+    for path in workspace.files()?.iter().filter(|path| is_wanted(path)) {
+        let context = || format!("cannot read {}", path.display());
+        let mut bytes = fs::read(workspace.path(path)).with_context(context)?;
+        if path.file_name().is_some_and(|name| name == "Cargo.toml") {
+            let text = String::from_utf8(bytes).with_context(context)?;
+            let text = manifests::of_crate(&text);
+            bytes = text
+                .with_context(|| format!("cannot use {}", path.display()))?
+                .into_bytes();
+        }
+        let path = path.to_str().context("a path is not UTF-8")?;
+        files.insert(path.to_string(), bytes);
+    }
+    let is_member = |one: &&Crate| names.contains(&&*one.name);
+    let members = all.iter().filter(is_member).map(|one| {
+        let folder = one.folder.to_string_lossy().into_owned();
+        (folder, one.name.clone())
+    });
+    let members: Vec<_> = members.collect();
+    let text = fs::read_to_string(workspace.path("Cargo.toml"))?;
+    let text = manifests::of_workspace(&text, &members)?;
+    files.insert("Cargo.toml".to_string(), text.into_bytes());
+    files.insert("README.md".to_string(), README.as_bytes().to_vec());
+    let kernels = platforms.iter().flat_map(kernels::of).collect();
+    let sdk = Sdk {
+        version: VERSION.to_string(),
+        kernel: kernels,
+    };
+    files.insert(MANIFEST.to_string(), toml::to_string(&sdk)?.into_bytes());
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! The prebuilt kernels: which there are, and how a build finds the one that it needs.
+
+use std::fmt;
+
+use anyhow::bail;
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::build::Recipe;
+use crate::cli::{AbiOption, Cores, Hardening, Kernel};
+use crate::platform::Platform;
+
+/// The kinds that are built for every platform.
+const KINDS: [Kernel; 2] = [Kernel::Debug, Kernel::Release];
+/// The most cores of a prebuilt kernel. It runs on fewer, too.
+const CORES: u32 = 8;
+
+/// A prebuilt kernel.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Prebuilt {
+    pub(super) platform: String,
+    pub(super) kind: Kernel,
+    /// The most cores on which it runs.
+    pub(super) cores: u32,
+    /// Options of the ABI.
+    pub(super) abi: Vec<AbiOption>,
+}
+
+/// All kernels for a platform: every kind for one core and for several, without options of the ABI and with those
+/// that user programs need to have a timer.
+pub(super) fn of(platform: &Platform) -> Vec<Prebuilt> {
+    let several = platform.cores.min(CORES);
+    let cores = [1].into_iter().chain((several > 1).then_some(several));
+    let timer = (!platform.timer.is_empty()).then(|| platform.timer.clone());
+    let mut kernels = Vec::new();
+    for abi in [Vec::new()].into_iter().chain(timer) {
+        for cores in cores.clone() {
+            kernels.extend(KINDS.map(|kind| Prebuilt {
+                platform: platform.name.clone(),
+                kind,
+                cores,
+                abi: abi.clone(),
+            }));
+        }
+    }
+    kernels
+}
+
+impl Prebuilt {
+    /// How it is built.
+    pub(super) fn recipe<'a>(&'a self, hardening: &'a Hardening) -> Recipe<'a> {
+        Recipe {
+            kernel: self.kind,
+            abi: &self.abi,
+            cores: Cores {
+                count: self.cores,
+                ..Cores::ONE
+            },
+            hardening,
+            log: None,
+            bare: false,
+        }
+    }
+
+    /// Its file, relative to the SDK.
+    pub(super) fn file(&self) -> String {
+        let mut name = self.kind.name().to_string();
+        for option in &self.abi {
+            name.push('-');
+            name.push_str(option.feature());
+        }
+        if self.cores > 1 {
+            name.push_str(&format!("-smp{}", self.cores));
+        }
+        format!("kernels/{}/{name}.elf", self.platform)
+    }
+
+    /// Whether it is what a build asks for.
+    fn fits(&self, platform: &str, recipe: &Recipe<'_>) -> bool {
+        let sorted = |options: &[AbiOption]| {
+            let mut options = options.to_vec();
+            options.sort_unstable();
+            options.dedup();
+            options
+        };
+        let Recipe { cores, .. } = *recipe;
+        self.platform == platform
+            && self.kind == recipe.kernel
+            && sorted(&self.abi) == sorted(recipe.abi)
+            && cores.are_several() == (self.cores > 1)
+            && cores.count <= self.cores
+            && !cores.big_lock
+            && !recipe.hardening.is_wanted()
+            && recipe.log.is_none()
+            && !recipe.bare
+    }
+}
+
+/// The options by which it is chosen.
+impl fmt::Display for Prebuilt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&options(&self.recipe(&Hardening::default())))
+    }
+}
+
+/// The options by which a kernel is chosen, as they are typed.
+fn options(recipe: &Recipe<'_>) -> String {
+    let mut text = format!("--kernel {}", recipe.kernel.name());
+    if !recipe.abi.is_empty() {
+        let names: Vec<_> = recipe.abi.iter().map(|option| option.feature()).collect();
+        text.push_str(&format!(" --abi {}", names.join(",")));
+    }
+    if recipe.cores.are_several() {
+        text.push_str(&format!(" --smp {}", recipe.cores.count));
+    }
+    if recipe.cores.big_lock {
+        text.push_str(" --big-lock");
+    }
+    if recipe.hardening.is_wanted() {
+        text.push_str(&format!(" --harden {}", recipe.hardening.name()));
+    }
+    if let Some(level) = recipe.log {
+        text.push_str(&format!(" --log {}", level.name()));
+    }
+    text
+}
+
+/// The kernel that a build asks for: of those that fit, the one for the fewest cores.
+pub(super) fn find<'a>(
+    kernels: &'a [Prebuilt],
+    platform: &str,
+    recipe: &Recipe<'_>,
+) -> Result<&'a Prebuilt> {
+    let fitting = kernels.iter().filter(|one| one.fits(platform, recipe));
+    if let Some(kernel) = fitting.min_by_key(|one| one.cores) {
+        return Ok(kernel);
+    }
+    let of_platform = kernels.iter().filter(|one| one.platform == platform);
+    let there_are: Vec<_> = of_platform.map(|one| format!("`{one}`")).collect();
+    bail!(
+        "the SDK has no kernel for {platform} with `{}`; it has those with: {}",
+        options(recipe),
+        there_are.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::LogLevel;
+    use crate::workspace::Workspace;
+
+    fn kernels(name: &str) -> Vec<Prebuilt> {
+        of(&Platform::load(&Workspace::find().unwrap(), name).unwrap())
+    }
+
+    #[test]
+    fn every_kernel_has_a_file_of_its_own_and_is_found() {
+        let workspace = Workspace::find().unwrap();
+        let names = Platform::names(&workspace);
+        let all: Vec<_> = names.iter().flat_map(|name| kernels(name)).collect();
+        let mut files: Vec<_> = all.iter().map(Prebuilt::file).collect();
+        files.sort();
+        files.dedup();
+        assert_eq!(files.len(), all.len());
+        for one in &all {
+            let none = Hardening::default();
+            let found = find(&all, &one.platform, &one.recipe(&none)).unwrap();
+            assert_eq!(found, one);
+        }
+    }
+
+    #[test]
+    fn boards_with_one_core_get_kernels_for_one() {
+        let files = |name| {
+            let files = kernels(name).iter().map(Prebuilt::file).collect::<Vec<_>>();
+            files.join(" ")
+        };
+        assert_eq!(
+            files("kzm"),
+            "kernels/kzm/debug.elf kernels/kzm/release.elf"
+        );
+        assert_eq!(
+            files("sabre"),
+            "kernels/sabre/debug.elf kernels/sabre/release.elf kernels/sabre/debug-smp4.elf \
+             kernels/sabre/release-smp4.elf"
+        );
+        assert!(files("hikey").contains("kernels/hikey/debug-user-timer-smp8.elf"));
+    }
+
+    #[test]
+    fn fewer_cores_take_the_kernel_for_several() {
+        let (kernels, none) = (kernels("sabre"), Hardening::default());
+        let recipe = |count| Recipe {
+            cores: Cores {
+                count,
+                ..Cores::ONE
+            },
+            ..kernels[0].recipe(&none)
+        };
+        let cores = |count| find(&kernels, "sabre", &recipe(count)).unwrap().cores;
+        assert_eq!([1, 2, 4].map(cores), [1, 4, 4]);
+    }
+
+    #[test]
+    fn a_kernel_that_is_not_there_is_named_and_so_are_the_others() {
+        let (kernels, none, all) = (kernels("kzm"), Hardening::default(), Hardening::all());
+        let plain = kernels[0].recipe(&none);
+        let error = |recipe| find(&kernels, "kzm", &recipe).unwrap_err().to_string();
+        assert_eq!(
+            error(Recipe {
+                kernel: Kernel::Bench,
+                abi: &[AbiOption::Domains],
+                ..plain
+            }),
+            "the SDK has no kernel for kzm with `--kernel bench --abi domains`; it has those with: \
+             `--kernel debug`, `--kernel release`"
+        );
+        let log = Some(LogLevel::Info);
+        assert!(error(Recipe { log, ..plain }).contains("`--kernel debug --log info`"));
+        let hardening = &all;
+        assert!(error(Recipe { hardening, ..plain }).contains("`--kernel debug --harden all`"));
+        let cores = Cores {
+            big_lock: true,
+            ..Cores::TWO
+        };
+        assert!(error(Recipe { cores, ..plain }).contains("`--kernel debug --smp 2 --big-lock`"));
+    }
+}

@@ -1,0 +1,74 @@
+use super::*;
+use std::process::Command;
+
+/// An SDK for kzm, without the files of its kernels, in a temporary folder.
+fn unpacked() -> (tempfile::TempDir, Workspace) {
+    let workspace = Workspace::find().unwrap();
+    let platforms = [Platform::load(&workspace, "kzm").unwrap()];
+    let files = sources(&workspace, &platforms).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sdk.tar");
+    write(&path, "sdk", &files).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    tar::Archive::new(&*bytes).unpack(folder.path()).unwrap();
+    let workspace = Workspace::at(&folder.path().join("sdk"));
+    (folder, workspace)
+}
+
+#[test]
+fn an_unpacked_sdk_takes_the_place_of_a_checkout() {
+    let (_folder, workspace) = unpacked();
+    assert_eq!(Platform::names(&workspace), ["kzm"]);
+    let platform = Platform::load(&workspace, "kzm").unwrap();
+    let sdk = Sdk::of(&workspace).unwrap().unwrap();
+    assert_eq!(sdk.version, VERSION);
+    let none = Hardening::default();
+    let kernel = &kernels::of(&platform)[0];
+    let file = sdk.kernel(&workspace, &platform, &kernel.recipe(&none));
+    assert_eq!(file.unwrap(), workspace.path("kernels/kzm/debug.elf"));
+    for file in [
+        "LICENSE-MIT",
+        "docs/src/ten-minutes.md",
+        "tools/description/system.schema.json",
+        "userlib/component.ld",
+    ] {
+        assert!(workspace.path(file).is_file(), "{file}");
+    }
+    for file in ["kernel/src", "xtask/plugin", "platforms/pc99", "sim"] {
+        assert!(!workspace.path(file).exists(), "{file}");
+    }
+    let error = require_checkout(&workspace, "bench").unwrap_err();
+    assert!(error.to_string().starts_with("`bench` needs the sources"));
+}
+
+#[test]
+fn cargo_finds_all_that_the_crates_of_an_sdk_need() {
+    let (_folder, workspace) = unpacked();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .current_dir(workspace.root())
+        .args([
+            "tree",
+            "--workspace",
+            "--offline",
+            "--depth=0",
+            "--prefix=none",
+        ])
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(!errors.contains("warning"), "{errors}");
+    let names = String::from_utf8_lossy(&output.stdout);
+    for name in CRATES.into_iter().chain(["abi", "lines-client"]) {
+        let begin = format!("{name} v{VERSION}");
+        assert!(names.lines().any(|line| line.starts_with(&begin)), "{name}");
+    }
+}
+
+#[test]
+fn a_checkout_is_not_an_sdk() {
+    let workspace = Workspace::find().unwrap();
+    assert!(Sdk::of(&workspace).unwrap().is_none());
+    assert!(require_checkout(&workspace, "bench").is_ok());
+}

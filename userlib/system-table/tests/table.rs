@@ -157,7 +157,7 @@ fn mistakes_have_words() {
     let twice = [GIFTS[3], GIFTS[3]];
     assert_eq!(
         of(&twice),
-        "a component gets two things under the same name"
+        "it gets two things under the same name"
     );
     let nameless = Component { name: "", ..one };
     let words = "a name is empty, has more than 32 letters, or others than A to Z, a to z, 0 to 9, `-`, `_`";
@@ -190,10 +190,10 @@ fn heaps_and_texts_have_limits() {
         heap_pages: 513,
         ..one
     };
-    assert_eq!(complaint(&[], large, &[]), "a heap is larger than 2 MiB");
+    assert_eq!(complaint(&[], large, &[]), "its heap is larger than 2 MiB");
     let half = "x".repeat(128);
     let text = |name| Gift::Text { name, value: &half };
-    let words = "the texts of a component have more than 255 bytes";
+    let words = "its texts have more than 255 bytes";
     assert_eq!(complaint(&[], one, &[text("a"), text("b")]), words);
 }
 
@@ -242,7 +242,7 @@ fn devices_have_limits() {
     let many = names.map(|name| with(name, 1));
     assert_eq!(
         complaint(&[], one, &many),
-        "a component has more than 8 interrupts"
+        "it has more than 8 interrupts"
     );
 }
 

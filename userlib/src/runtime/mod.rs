@@ -72,7 +72,9 @@ pub unsafe fn run_component<T: Termination>(startup: usize, main: fn(&'static St
     assert!(startup.is_valid(), "this is no startup page");
     stack::set_stack(startup.stack());
     #[cfg(feature = "heap")]
-    if let Some((address, bytes)) = startup.find_pair(crate::startup::HEAP, RecordKind::Heap) {
+    if let Some((address, bytes)) =
+        startup.find_pair(crate::startup::HEAP, crate::startup::RecordKind::Heap)
+    {
         // SAFETY: the parent mapped the memory for this, before the component started.
         unsafe { heap::set_heap(address, bytes) };
     }

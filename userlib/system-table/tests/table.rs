@@ -155,10 +155,7 @@ fn mistakes_have_words() {
     assert_eq!(of(&GIFTS[1..2]), "shared memory does not exist");
     assert_eq!(of(&GIFTS[2..3]), "a component does not exist");
     let twice = [GIFTS[3], GIFTS[3]];
-    assert_eq!(
-        of(&twice),
-        "it gets two things under the same name"
-    );
+    assert_eq!(of(&twice), "it gets two things under the same name");
     let nameless = Component { name: "", ..one };
     let words = "a name is empty, has more than 32 letters, or others than A to Z, a to z, 0 to 9, `-`, `_`";
     assert_eq!(complaint(&[], nameless, &[]), words);
@@ -240,10 +237,7 @@ fn devices_have_limits() {
     assert_eq!(of(with(name, 64)), "a notification has no such bit");
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
     let many = names.map(|name| with(name, 1));
-    assert_eq!(
-        complaint(&[], one, &many),
-        "it has more than 8 interrupts"
-    );
+    assert_eq!(complaint(&[], one, &many), "it has more than 8 interrupts");
 }
 
 #[test]

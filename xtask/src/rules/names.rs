@@ -7,6 +7,9 @@ use super::{Repository, comment, prose};
 /// A folder that a reader of the book makes.
 const TUTORIAL: &str = "systems/hello";
 
+/// The folder of an editor's settings, which projects have.
+const SETTINGS: &str = ".vscode/";
+
 /// The endings of the files that a path may name.
 const ENDINGS: &[&str] = &[".rs", ".s", ".ld", ".toml", ".json", ".md", ".py"];
 
@@ -53,6 +56,7 @@ fn is_path(span: &str) -> bool {
         && is_made_of(span, "/_-.")
         && !span.starts_with(TUTORIAL)
         && !span.starts_with("target/")
+        && !span.starts_with(SETTINGS)
 }
 
 /// Whether `span` consists of small letters, digits and `others`.
@@ -93,7 +97,7 @@ mod tests {
     }
     #[test]
     fn files_exist() {
-        let page = "`b/c.rs` `b/d.rs` `b/NAME.rs` `target/d.rs` `systems/hello/d.rs` `d.rs`";
+        let page = "`b/c.rs` `b/d.rs` `b/NAME.rs` `target/d.rs` `.vscode/d.json` `systems/hello/d.rs` `d.rs`";
         assert_eq!(found(page)[0], "docs/a.md:1: there is no file `b/d.rs`",);
         assert_eq!(found(page).len(), 2);
     }

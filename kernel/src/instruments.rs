@@ -4,35 +4,41 @@
 use crate::arch::Arch;
 #[cfg(any(test, feature = "invariants"))]
 pub use crate::invariants::Watch;
-use crate::object::Thread;
-use crate::token::Ptr;
+#[cfg(feature = "debug")]
+use crate::threads::Link;
+use core::marker::PhantomData;
 
 /// The state of the invariant checks: none in kernels without them.
 #[cfg(not(any(test, feature = "invariants")))]
-pub type Watch<A> = core::marker::PhantomData<A>;
+pub type Watch<A> = PhantomData<A>;
 
 /// Whether the kernel checks its invariants.
 pub(crate) const CHECKED: bool = cfg!(any(test, feature = "invariants"));
 
-/// A link in the list of all threads.
-pub(crate) type Link<A> = Option<Ptr<Thread<A>>>;
-
-/// What a thread stores.
+/// What a thread stores: nothing in a release kernel, in which a thread would take longer to create.
 pub(crate) struct ThreadInstruments<A: Arch> {
-    /// Its processor time, in `bench` kernels.
+    /// Its processor time.
+    #[cfg(feature = "bench")]
     pub(crate) usage: Usage,
-    /// Its links in the list of all threads, in debug kernels.
+    /// Its links in the list of all threads.
+    #[cfg(feature = "debug")]
     pub(crate) newer: Link<A>,
+    #[cfg(feature = "debug")]
     pub(crate) older: Link<A>,
+    arch: PhantomData<A>,
 }
 
 impl<A: Arch> ThreadInstruments<A> {
     /// No processor time, and in no list.
     pub(crate) fn new() -> Self {
         Self {
+            #[cfg(feature = "bench")]
             usage: Usage::default(),
+            #[cfg(feature = "debug")]
             newer: None,
+            #[cfg(feature = "debug")]
             older: None,
+            arch: PhantomData,
         }
     }
 }
@@ -41,7 +47,8 @@ impl<A: Arch> ThreadInstruments<A> {
 pub struct Instruments<A: Arch> {
     /// The state of the invariant checks.
     pub watch: Watch<A>,
-    /// The youngest of all threads, in debug kernels.
+    /// The youngest of all threads.
+    #[cfg(feature = "debug")]
     pub(crate) threads: Link<A>,
 }
 
@@ -50,6 +57,7 @@ impl<A: Arch> Instruments<A> {
     pub(crate) fn new() -> Self {
         Self {
             watch: Watch::default(),
+            #[cfg(feature = "debug")]
             threads: None,
         }
     }
@@ -74,6 +82,24 @@ impl Usage {
             kernel_entries,
         } = self;
         [time, schedules, kernel_time, kernel_entries]
+    }
+}
+
+/// The hooks of the list of all threads, for kernels without it.
+#[cfg(not(feature = "debug"))]
+mod unlisted {
+    use crate::Kernel;
+    use crate::arch::Arch;
+    use crate::object::Thread;
+    use crate::token::Ptr;
+
+    #[expect(clippy::unused_self, reason = "the hooks of debug kernels")]
+    impl<A: Arch> Kernel<A> {
+        #[inline(always)]
+        pub(crate) fn list_thread(&mut self, _thread: Ptr<Thread<A>>) {}
+
+        #[inline(always)]
+        pub(crate) fn unlist_thread(&mut self, _thread: Ptr<Thread<A>>) {}
     }
 }
 

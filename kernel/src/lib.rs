@@ -103,6 +103,7 @@ pub mod slot;
 #[cfg(feature = "smp")]
 pub mod sync;
 pub mod syscall;
+#[cfg(feature = "debug")]
 mod threads;
 pub mod time;
 pub mod token;

@@ -1,4 +1,4 @@
-//! The list of all threads in debug kernels, for debug output. In other kernels it is empty.
+//! The list of all threads, for debug output: in debug kernels only.
 //!
 //! The kernel itself never traverses it, except to print it for `DebugDumpScheduler` and `DebugSnapshot`, and
 //! then only up to a bound.
@@ -8,16 +8,15 @@ use abi::registers::PC;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::console::debug_line;
-use crate::instruments::ThreadInstruments;
 use crate::object::{THREAD_SLOTS, Thread, ThreadState};
 use crate::token::Ptr;
+
+/// A link in the list.
+pub(crate) type Link<A> = Option<Ptr<Thread<A>>>;
 
 impl<A: Arch> Kernel<A> {
     /// A thread was made.
     pub(crate) fn list_thread(&mut self, thread: Ptr<Thread<A>>) {
-        if !cfg!(feature = "debug") {
-            return;
-        }
         let older = self.instruments.threads;
         self.exclusive()
             .each_core(|kernel| kernel.instruments.threads = Some(thread));
@@ -29,10 +28,8 @@ impl<A: Arch> Kernel<A> {
 
     /// A thread is deleted.
     pub(crate) fn unlist_thread(&mut self, thread: Ptr<Thread<A>>) {
-        if !cfg!(feature = "debug") {
-            return;
-        }
-        let ThreadInstruments { newer, older, .. } = self[thread].instruments;
+        let instruments = &self[thread].instruments;
+        let (newer, older) = (instruments.newer, instruments.older);
         match newer {
             Some(newer) => self[newer].instruments.older = older,
             None => self

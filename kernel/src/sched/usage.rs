@@ -39,8 +39,9 @@ pub(super) struct Measurement {
 impl<A: Arch> Scheduler<A> {
     fn counters(&mut self, thread: Option<Ptr<Thread<A>>>) -> &mut Usage {
         match thread {
+            #[cfg(feature = "bench")]
             Some(thread) => &mut self[thread].instruments.usage,
-            None => &mut self.core.measurement.idle,
+            _ => &mut self.core.measurement.idle,
         }
     }
 
@@ -106,7 +107,7 @@ impl<A: Arch> Scheduler<A> {
         measurement.entered = now;
         self.core.check_threshold = self.check_threshold(&self.budget());
         if let Some(thread) = self.core.current {
-            self[thread].instruments.usage = Usage::default();
+            self.reset_usage(thread);
         }
     }
 
@@ -124,7 +125,8 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// The counters of a thread, of the idle loop and of all threads, in the ABI's order.
-    pub(crate) fn usage_words(&self, thread: Ptr<Thread<A>>) -> [u64; 13] {
+    pub(crate) fn usage_words(&mut self, thread: Ptr<Thread<A>>) -> [u64; 13] {
+        let usage = *self.counters(Some(thread));
         let measurement = &self.core.measurement;
         let end = if measurement.running {
             self.arch.now().0
@@ -136,7 +138,7 @@ impl<A: Arch> Scheduler<A> {
             ..measurement.total
         };
         let mut words = [0; 13];
-        words[..4].copy_from_slice(&self[thread].instruments.usage.words());
+        words[..4].copy_from_slice(&usage.words());
         words[4] = measurement.idle.time;
         words[5..9].copy_from_slice(&measurement.idle.words());
         words[9..].copy_from_slice(&total.words());
@@ -145,6 +147,6 @@ impl<A: Arch> Scheduler<A> {
 
     /// Resets the counters of a thread.
     pub(crate) fn reset_usage(&mut self, thread: Ptr<Thread<A>>) {
-        self[thread].instruments.usage = Usage::default();
+        *self.counters(Some(thread)) = Usage::default();
     }
 }

@@ -46,8 +46,10 @@ impl<A: Arch> Kernel<A> {
                 let core = found.map_or(usize::MAX, |found| self[found].core.into());
                 self[thread].context.set_result(CAP, core);
             }
-            Syscall::DebugDumpScheduler if cfg!(feature = "debug") => self.print_threads(false),
-            Syscall::DebugSnapshot if cfg!(feature = "debug") => self.print_threads(true),
+            #[cfg(feature = "debug")]
+            Syscall::DebugDumpScheduler => self.print_threads(false),
+            #[cfg(feature = "debug")]
+            Syscall::DebugSnapshot => self.print_threads(true),
             _ if cfg!(feature = "bench")
                 && self.handle_benchmark_syscall(thread, call, argument) => {}
             _ => return A::optional_syscall(self, call),

@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use system_description::{Checked, Platform as Board, Source, check, schema};
+use system_description::{Checked, Platform as Board, SCHEMA, Source, check};
 
 use crate::build::write_if_changed;
 use crate::cli::SystemArguments;
@@ -24,7 +24,7 @@ const USUAL: &str = "pc99";
 /// The command `system`.
 pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result {
     let Some(name) = &arguments.system else {
-        return print(&schema());
+        return print(SCHEMA);
     };
     let boards = Platform::all_for_descriptions(workspace)?;
     let system = &chosen(workspace, name, arguments.platform.as_deref())?;
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn the_book_lists_every_key() {
-        let (page, schema) = (page(), schema());
-        let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+        let page = page();
+        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let mut tables = vec![&schema];
         tables.extend(schema["$defs"].as_object().unwrap().values());
         let keys = tables

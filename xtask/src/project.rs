@@ -207,7 +207,7 @@ mod tests {
         let schema = schema.strip_prefix("file://").unwrap();
         assert_eq!(
             fs::read_to_string(schema).unwrap(),
-            system_description::schema()
+            system_description::SCHEMA
         );
     }
 

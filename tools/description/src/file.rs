@@ -4,15 +4,17 @@ mod shapes;
 
 pub use shapes::{At, Either, Many, Table, Uses};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::units::{Duration, Size};
 
 /// A system: its components, their time, and what connects them.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-#[schemars(title = "The description of a system on Escapement")]
+#[cfg_attr(test, schemars(title = "The description of a system on Escapement"))]
 pub struct File {
     /// A title for people.
     pub title: Option<String>,
@@ -41,7 +43,8 @@ pub struct File {
 }
 
 /// A component: a program in an address space of its own, and its time.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Component {
     /// The crate of its program.
@@ -121,7 +124,8 @@ pub struct Component {
 }
 
 /// The time of the generic root task, which stays as supervisor.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Supervisor {
     /// Its budget; 1 ms by default.
@@ -135,7 +139,8 @@ pub struct Supervisor {
 }
 
 /// Budget and period of a context that is not a component's own.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Startup {
     /// The time that may be used in each period.
@@ -145,7 +150,8 @@ pub struct Startup {
 }
 
 /// When used budget comes back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Replenishment {
     /// One period after the component was ready to use it.
@@ -156,7 +162,8 @@ pub enum Replenishment {
 }
 
 /// What a component does with its time, for the analysis.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Job {
     /// The longest execution time of a job, without servers; or a list, one for each criticality level.
@@ -174,7 +181,8 @@ pub struct Job {
 }
 
 /// An endpoint at which a component serves calls.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Endpoint {
     /// The crate and trait of the protocol, for people and generated code.
@@ -196,7 +204,8 @@ pub struct Endpoint {
 }
 
 /// A call in its long form.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Call {
     /// The endpoint: `COMPONENT`, or `COMPONENT.ENDPOINT`.
@@ -216,7 +225,8 @@ pub struct Call {
 }
 
 /// A user-level scheduler, for the analysis.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scheduler {
     /// In which order it runs jobs.
@@ -229,7 +239,8 @@ pub struct Scheduler {
 }
 
 /// In which order a user-level scheduler runs jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// The earliest deadline first; on several cores jobs migrate.
@@ -239,7 +250,8 @@ pub enum Policy {
 }
 
 /// How often an interrupt comes, for the analysis.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct InterruptRate {
     /// The shortest time between two interrupts.
@@ -250,7 +262,8 @@ pub struct InterruptRate {
 }
 
 /// What runs inside a component that is a guest's virtual machine, for the analysis.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Guest {
     /// How the guest schedules its tasks.
@@ -263,7 +276,8 @@ pub struct Guest {
 }
 
 /// How a guest schedules its tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GuestPolicy {
     /// Fixed priorities; the shorter the period, the higher.
@@ -275,7 +289,8 @@ pub enum GuestPolicy {
 }
 
 /// A task of a guest.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GuestTask {
     /// The longest execution time of a job.
@@ -291,7 +306,8 @@ pub struct GuestTask {
 }
 
 /// Memory that components share.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Memory {
     /// Its size, in whole pages of 4 KiB.
@@ -305,7 +321,8 @@ pub struct Memory {
 }
 
 /// Rights to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rights {
     /// Read.
@@ -317,7 +334,8 @@ pub enum Rights {
 }
 
 /// Shared memory under another name than the region's.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mapping {
     /// The name of the memory.
@@ -327,7 +345,8 @@ pub struct Mapping {
 }
 
 /// A turn of a domain.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Turn {
     /// The domain.
@@ -337,7 +356,8 @@ pub struct Turn {
 }
 
 /// What happens after a fault or a panic. Each is reported first.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultAction {
     /// The component stops.
@@ -349,7 +369,8 @@ pub enum FaultAction {
 }
 
 /// What happens when the time is used up.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeoutAction {
     /// The component waits for its next replenishment.
@@ -369,7 +390,8 @@ pub enum TimeoutAction {
 }
 
 /// A limit of restarts.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Restarts {
     /// After so many restarts it stops;
@@ -379,7 +401,8 @@ pub struct Restarts {
 }
 
 /// An argument of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Argument {
     /// A flag.
@@ -391,7 +414,8 @@ pub enum Argument {
 }
 
 /// How a test recognises that a run has ended well.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Test {
     /// The run must end with failure, after it has printed each of these texts.

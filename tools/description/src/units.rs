@@ -1,10 +1,8 @@
 //! Durations and sizes, written with their units.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 /// A length of time, in nanoseconds. In a description it is a text such as `"2.5 ms"`.
@@ -219,36 +217,6 @@ impl<'de> Deserialize<'de> for Size {
         };
         let text = from.deserialize_any(quantity)?;
         text.parse().map_err(D::Error::custom)
-    }
-}
-
-impl JsonSchema for Duration {
-    fn schema_name() -> Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "description": "A length of time with its unit: ns, us, ms, s or min.",
-            "pattern": "^\\s*[0-9][0-9_]*(\\.[0-9_]*)?\\s*(ns|us|µs|ms|s|min)\\s*$",
-            "examples": ["10 ms", "2.5 ms", "20 us"],
-        })
-    }
-}
-
-impl JsonSchema for Size {
-    fn schema_name() -> Cow<'static, str> {
-        "Size".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "description": "An amount of memory with its unit: B, KiB, MiB or GiB.",
-            "pattern": "^\\s*[0-9][0-9_]*(\\.[0-9_]*)?\\s*(B|KiB|MiB|GiB)\\s*$",
-            "examples": ["64 KiB", "1 MiB"],
-        })
     }
 }
 

@@ -1,11 +1,9 @@
 //! Shapes of values: with their places, as list or table, short or long.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::value::{
     I64Deserializer, MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer,
@@ -37,20 +35,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
         let span = spanned.span();
         let value = spanned.into_inner();
         Ok(Self { value, span })
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for At<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<T>()
     }
 }
 
@@ -93,24 +77,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Table<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("TableOf{}", T::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let of = generator.subschema_for::<T>();
-        json_schema!({ "type": "object", "additionalProperties": of })
-    }
-}
-
 /// A short form or a table with everything.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(untagged, inline)]
+#[derive(Clone, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged, inline))]
 pub enum Either<S, L> {
     /// A text.
     Short(S),
@@ -209,27 +178,9 @@ impl<'de, T: Deserialize<'de> + FromName> Deserialize<'de> for Uses<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Uses<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("UsesOf{}", T::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let of = generator.subschema_for::<T>();
-        json_schema!({ "anyOf": [
-            { "type": "array", "items": { "type": "string" } },
-            { "type": "object", "additionalProperties": of },
-        ] })
-    }
-}
-
 /// One value, or a list of them.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(untagged, inline)]
+#[derive(Clone, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged, inline))]
 pub enum Many<T> {
     /// The same for all.
     One(T),

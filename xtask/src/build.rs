@@ -4,6 +4,7 @@
 mod bare_metal;
 mod devices;
 mod kernel;
+mod sysroot;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -117,8 +117,9 @@ impl Check<'_> {
         let mut doc = toolchain.cargo();
         doc.current_dir(self.workspace.root())
             .args(DOC)
-            .args(&names);
-        self.document("documenting for the host", doc)?;
+            .args(&names)
+            .env("CARGO_ENCODED_RUSTDOCFLAGS", "-Dwarnings");
+        self.step("documenting for the host", &mut doc)?;
         self.undefined_behaviour()
     }
 
@@ -151,7 +152,7 @@ impl Check<'_> {
                 .map(|feature| format!("{name}/{feature}"))
                 .collect();
             let mut clippy = self.tools.toolchain.subcommand("clippy");
-            self.complete(platform, &mut clippy, Side::Kernel, &[name], &features);
+            self.complete(platform, &mut clippy, Side::Kernel, &[name], &features)?;
             clippy.env(build::CORES, "2");
             self.lint(
                 &format!("linting the kernel for {name} [{}]", features.join(" ")),
@@ -167,8 +168,8 @@ impl Check<'_> {
             Side::Kernel,
             &closure,
             &[format!("{name}/debug")],
-        );
-        self.document(&format!("documenting the kernel for {name}"), doc)
+        )?;
+        self.step(&format!("documenting the kernel for {name}"), &mut doc)
     }
 
     /// Every system that runs on one platform, and the userlib.
@@ -195,7 +196,7 @@ impl Check<'_> {
         let archive = build::empty_archive(self.workspace)?;
 
         let mut clippy = self.tools.toolchain.subcommand("clippy");
-        self.complete(platform, &mut clippy, Side::User, &programs, &[]);
+        self.complete(platform, &mut clippy, Side::User, &programs, &[])?;
         clippy.env(build::COMPONENTS, &archive);
         clippy.env(build::GIVEN, &given);
         self.lint(&format!("linting the systems for {name}"), clippy)?;
@@ -203,10 +204,10 @@ impl Check<'_> {
         let mut doc = self.tools.toolchain.cargo();
         doc.args(DOC);
         let closure = crates::closure(&self.crates, &programs);
-        self.complete(platform, &mut doc, Side::User, &closure, &[]);
+        self.complete(platform, &mut doc, Side::User, &closure, &[])?;
         doc.env(build::COMPONENTS, &archive);
         doc.env(build::GIVEN, &given);
-        self.document(&format!("documenting the systems for {name}"), doc)
+        self.step(&format!("documenting the systems for {name}"), &mut doc)
     }
 
     fn complete(
@@ -216,22 +217,14 @@ impl Check<'_> {
         side: Side,
         crates: &[&str],
         features: &[String],
-    ) {
+    ) -> Result<()> {
         let bare_metal = BareMetal::new(self.workspace, &self.tools, platform);
-        bare_metal.complete(command, side, crates, features, &[]);
+        bare_metal.complete(command, side, crates, features, &[])
     }
 
     /// Runs clippy with warnings as errors.
     fn lint(&mut self, what: &str, mut command: Command) -> Result<()> {
         self.step(what, command.args(["--", "-Dwarnings"]))
-    }
-
-    /// Runs rustdoc with warnings as errors.
-    fn document(&mut self, what: &str, mut command: Command) -> Result<()> {
-        self.step(
-            what,
-            command.env("CARGO_ENCODED_RUSTDOCFLAGS", "-Dwarnings"),
-        )
     }
 
     /// Runs a call of cargo and records its failure.

@@ -39,6 +39,7 @@ pub(crate) struct Platform {
     pub(crate) title: String,
     /// The compiler's target triple, for kernel and users.
     pub(crate) target: String,
+    #[serde(default)]
     pub(crate) kernel: Kernel,
     pub(crate) user: User,
     /// The maximum number of cores of the kernel on this board.
@@ -68,7 +69,7 @@ fn one() -> u32 {
 }
 
 /// How the kernel is compiled.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Kernel {
     /// Added to the flags that all platforms share.
@@ -84,7 +85,7 @@ pub(crate) struct User {
     #[serde(default)]
     pub(crate) rustflags: Vec<String>,
     /// The devices that they may drive: the end of the name of a feature of userlib, and of other crates that
-    /// depend on the devices. With a flag instead, each board would need a library `core` of its own.
+    /// depend on the devices. With a flag instead, all libraries would be compiled anew for each board.
     pub(crate) devices: Option<String>,
     /// The required format of a root task.
     pub(crate) elf: Format,

@@ -1,7 +1,7 @@
 //! Toolchains: where a compiler with the sources of `core` is, and how to call it.
 //!
-//! Bare-metal targets need `core` compiled with the kernel's flags (`-Zbuild-std`), so the toolchain must
-//! include its sources. A rustup nightly does if its component rust-src is installed; so does Debian's
+//! For bare-metal targets, `core` is compiled by the tool (`build::sysroot`), so the toolchain must include its
+//! sources. A rustup nightly does if its component rust-src is installed; so does Debian's
 //! packaged pair of cargo and rustc. In either case, its programs are called directly from its own folder
 //! with rustup's variables cleared, so that no other toolchain runs.
 

@@ -1,10 +1,11 @@
-//! Calls of cargo for bare metal: target, flags, and the sources of `core`.
+//! Calls of cargo for bare metal: target, flags, and the libraries.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::sysroot::sysroot;
 use crate::cli::AbiOption;
 use crate::platform::Platform;
 use crate::setup::BuildTools;
@@ -20,6 +21,9 @@ pub(crate) enum Side {
     User,
     Stub,
 }
+
+/// The flag for indirect branches that no training of the branch prediction redirects.
+const RETPOLINES: &str = "-Zretpoline";
 
 /// Compiles for one platform.
 #[derive(Clone, Copy, Debug)]
@@ -73,12 +77,13 @@ impl<'a> BareMetal<'a> {
     ) -> Result<()> {
         let mut command = self.tools.toolchain.cargo();
         command.args(["build", "--profile", profile]);
-        self.complete(&mut command, side, crates, features, abi);
+        self.complete(&mut command, side, crates, features, abi)?;
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         cargo::run(&Step::begin(step), &mut command)
     }
 
-    /// Adds the arguments for this platform to a call of cargo.
+    /// Adds the arguments for this platform to a call of cargo, and the flags with which rustdoc checks its crates.
+    /// Builds the libraries of its target, unless they are there.
     pub(crate) fn complete(
         &self,
         command: &mut Command,
@@ -86,15 +91,18 @@ impl<'a> BareMetal<'a> {
         crates: &[&str],
         features: &[String],
         abi: &[AbiOption],
-    ) {
+    ) -> Result<()> {
+        let sysroot = format!("--sysroot={}", self.sysroot(side)?.display());
+        let rustdoc = format!("-Dwarnings\x1f{sysroot}");
+        let mut flags = self.rustflags(side);
+        flags.push(sysroot);
         command
             .current_dir(self.project.unwrap_or(self.workspace.root()))
-            .arg(format!("-Zbuild-std={}", Self::libraries(side)))
-            .args(["-Zbuild-std-features=compiler-builtins-mem"])
             .args(["--target", self.target(side)])
             .arg("--target-dir")
             .arg(self.target_folder())
-            .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags(side).join("\x1f"));
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+            .env("CARGO_ENCODED_RUSTDOCFLAGS", rustdoc);
         for name in crates {
             command.args(["-p", name]);
         }
@@ -128,6 +136,18 @@ impl<'a> BareMetal<'a> {
         if !features.is_empty() {
             command.arg("--features").arg(features.join(","));
         }
+        Ok(())
+    }
+
+    /// The sysroot with the libraries `core`, `alloc` and `compiler_builtins`. All programs for a target share them;
+    /// only a kernel with retpolines needs its own, because code of `core` branches indirectly, too.
+    fn sysroot(&self, side: Side) -> Result<PathBuf> {
+        let parent = self.target_folder().join("sysroots");
+        let flags: &[&str] = match side {
+            Side::Kernel if self.retpolines => &[RETPOLINES],
+            _ => &[],
+        };
+        sysroot(self.tools, &parent, self.target(side), flags)
     }
 
     fn rustflags(&self, side: Side) -> Vec<String> {
@@ -139,7 +159,7 @@ impl<'a> BareMetal<'a> {
             // The link scripts of kernel and stub come from their build scripts.
             Side::Kernel => {
                 flags.extend_from_slice(&self.platform.kernel.rustflags);
-                flags.extend(self.retpolines.then(|| "-Zretpoline".to_string()));
+                flags.extend(self.retpolines.then(|| RETPOLINES.to_string()));
             }
             Side::Stub => {
                 let stub = self.platform.stub.as_ref();
@@ -154,14 +174,6 @@ impl<'a> BareMetal<'a> {
         flags
     }
 
-    /// The parts of the standard library. Only user programs may have a heap.
-    fn libraries(side: Side) -> &'static str {
-        match side {
-            Side::User => "core,alloc,compiler_builtins",
-            Side::Kernel | Side::Stub => "core,compiler_builtins",
-        }
-    }
-
     fn target(&self, side: Side) -> &str {
         match (side, &self.platform.stub) {
             (Side::Stub, Some(stub)) => &stub.target,
@@ -170,9 +182,8 @@ impl<'a> BareMetal<'a> {
     }
 
     /// Cargo's target folder. All platforms share it: cargo gives different names to what it builds with
-    /// different flags, and builds once what is the same, such as macros and, with equal flags, the library
-    /// `core`. Programs of different platforms have the same paths, so they are to be read before the next
-    /// build.
+    /// different flags, and builds once what is the same, such as macros. Programs of different platforms have the
+    /// same paths, so they are to be read before the next build.
     fn target_folder(&self) -> PathBuf {
         self.workspace.target().join(self.tools.folder)
     }

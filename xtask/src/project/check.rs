@@ -69,7 +69,7 @@ impl Project<'_> {
             project: Some(self.folder),
             ..BareMetal::new(self.workspace, self.tools, platform)
         };
-        bare_metal.complete(&mut command, Side::User, &programs, &[], &[]);
+        bare_metal.complete(&mut command, Side::User, &programs, &[], &[])?;
         command
             .env(build::COMPONENTS, build::empty_archive(self.workspace)?)
             .env(build::GIVEN, given);

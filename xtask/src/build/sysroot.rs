@@ -1,0 +1,102 @@
+//! The libraries `core`, `alloc` and `compiler_builtins` for bare metal, compiled once for each target.
+//!
+//! They take longer to compile than a kernel. Under cargo's option `-Zbuild-std`, they belong to the crates that
+//! use them, so cargo compiles them anew for each profile and each set of flags. This compiles them in a package
+//! of their own, and puts them where the compiler looks for the libraries of a target: in a *sysroot*
+//! (`rustc --sysroot`).
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use crate::setup::BuildTools;
+use crate::ui::Step;
+use crate::{Result, cargo};
+
+/// The package of which cargo compiles nothing but the libraries: it is its own workspace. Release kernels take the
+/// libraries' code as bitcode, for optimisation at link time.
+const MANIFEST: &str = r#"[package]
+name = "libraries"
+version = "0.1.0"
+edition = "2024"
+
+[workspace]
+
+[profile.release]
+debug = "line-tables-only"
+panic = "abort"
+"#;
+const SOURCE: &str = "#![no_std]\n";
+/// Flags of the libraries, whatever they are linked into. Code models are the targets', which optimisation at link
+/// time wants to be the same everywhere.
+const FLAGS: [&str; 2] = ["-Crelocation-model=static", "-Cembed-bitcode=yes"];
+
+/// The sysroot with the libraries for a target, compiled with `flags` beside those that all have. If it does not
+/// exist yet, it is made in `parent`.
+pub(super) fn sysroot(
+    tools: &BuildTools,
+    parent: &Path,
+    target: &str,
+    flags: &[&str],
+) -> Result<PathBuf> {
+    let flags: Vec<_> = FLAGS.iter().chain(flags).copied().collect();
+    let mut hasher = DefaultHasher::new();
+    (tools.toolchain.version(), MANIFEST, &flags).hash(&mut hasher);
+    let folder = parent.join(format!("{target}-{:08x}", hasher.finish() as u32));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let context = || format!("cannot make the libraries in {}", parent.display());
+    fs::create_dir_all(parent).with_context(context)?;
+    let work = tempfile::tempdir_in(parent).with_context(context)?;
+    let package = work.path().join("package");
+    fs::create_dir_all(package.join("src")).with_context(context)?;
+    fs::write(package.join("Cargo.toml"), MANIFEST).with_context(context)?;
+    fs::write(package.join("src/lib.rs"), SOURCE).with_context(context)?;
+    let messages = work.path().join("messages");
+
+    let mut command = tools.toolchain.cargo();
+    command
+        .current_dir(&package)
+        .args(["build", "--release", "--target", target])
+        .args(["-Zbuild-std=core,alloc,compiler_builtins"])
+        .args(["-Zbuild-std-features=compiler-builtins-mem"])
+        .args(["--message-format=json-render-diagnostics", "--target-dir"])
+        .arg(work.path().join("target"))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+        .stdout(File::create(&messages).with_context(context)?);
+    let step = Step::begin(&format!("building the libraries for {target}"));
+    cargo::run(&step, &mut command)?;
+
+    let made = work.path().join("sysroot");
+    let libraries = made.join("lib/rustlib").join(target).join("lib");
+    fs::create_dir_all(&libraries).with_context(context)?;
+    let files = artifacts(&messages).with_context(context)?;
+    ensure!(!files.is_empty(), "cargo made no libraries for {target}");
+    for file in files {
+        let name = file.file_name().context("a library without a name")?;
+        fs::copy(&file, libraries.join(name)).with_context(context)?;
+    }
+    match fs::rename(&made, &folder) {
+        // Another run was faster.
+        Err(_) if folder.is_dir() => Ok(folder),
+        result => result.map(|()| folder).with_context(context),
+    }
+}
+
+/// The libraries that cargo's messages name.
+fn artifacts(messages: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for line in BufReader::new(File::open(messages)?).lines() {
+        let message: Value = serde_json::from_str(&line?)?;
+        let names = message["filenames"].as_array().into_iter().flatten();
+        let paths = names.filter_map(|name| Some(PathBuf::from(name.as_str()?)));
+        files.extend(paths.filter(|path| path.extension() == Some(OsStr::new("rlib"))));
+    }
+    Ok(files)
+}

@@ -72,21 +72,24 @@ impl Crate {
     /// Whether its tests run on the host: this holds for the portable crates, and for any other crate that
     /// sets it in `package.metadata.escapement`.
     pub(crate) fn is_tested_on_host(&self) -> bool {
-        let says_so = || {
-            let metadata = self
-                .manifest
-                .get("package")?
-                .get("metadata")?
-                .get("escapement")?;
-            metadata.get("host-tests")?.as_bool()
-        };
         let portable = [Layer::Abi, Layer::Kernel, Layer::Userlib, Layer::Host];
-        portable.contains(&self.layer) || says_so() == Some(true)
+        portable.contains(&self.layer) || self.says("host-tests")
     }
 
-    /// Whether it is the tool, or a part of it.
-    pub(crate) fn is_tool(&self) -> bool {
-        self.folder.starts_with("xtask")
+    /// Whether its tests are built apart from those of other crates, so that cargo does not compile common libraries
+    /// again, with the features that only this crate wants. The crate sets it in `package.metadata.escapement`.
+    pub(crate) fn is_tested_apart(&self) -> bool {
+        self.says("tests-apart")
+    }
+
+    /// Whether the manifest has a key of this name that is true, in `package.metadata.escapement`.
+    fn says(&self, key: &str) -> bool {
+        let metadata = || {
+            let package = self.manifest.get("package")?;
+            package.get("metadata")?.get("escapement")
+        };
+        let value = metadata().and_then(|metadata| metadata.get(key)?.as_bool());
+        value == Some(true)
     }
 
     /// The crates that its manifest names as dependencies for building, on any target.
@@ -182,9 +185,12 @@ mod tests {
     fn a_crate_may_ask_for_host_tests() {
         let parse = |text| Crate::parse(Path::new("arch/arm"), text).unwrap();
         let plain = parse("package.name = 'arch-arm'").unwrap();
-        assert!(!plain.is_tested_on_host());
+        assert!(!plain.is_tested_on_host() && !plain.is_tested_apart());
         let text = "[package]\nname = 'arch-arm'\nmetadata.escapement.host-tests = true";
-        assert!(parse(text).unwrap().is_tested_on_host());
+        let asking = parse(text).unwrap();
+        assert!(asking.is_tested_on_host() && !asking.is_tested_apart());
+        let text = text.replace("host-tests", "tests-apart");
+        assert!(parse(&text).unwrap().is_tested_apart());
         assert!(parse("[workspace]").is_none());
     }
 }

@@ -37,23 +37,22 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         }
         command
     };
-    let (tool, others): (Vec<_>, Vec<_>) = crates
+    let (apart, together): (Vec<_>, Vec<_>) = crates
         .iter()
         .filter(|one| one.is_tested_on_host())
-        .partition(|one| one.is_tool());
-    let [tool, others] =
-        [tool, others].map(|part| part.iter().map(|one| &*one.name).collect::<Vec<_>>());
-    let calls = [
-        (&others[..], &[][..]),
+        .partition(|one| one.is_tested_apart());
+    let [apart, together] =
+        [apart, together].map(|part| part.iter().map(|one| &*one.name).collect::<Vec<_>>());
+    let mut calls = vec![
+        (&together[..], &[][..]),
         // The multicore kernel has different code paths.
         (&["kernel-host"], &["--features", "smp"]),
-        // Separate, so that its dependencies have the features with which they are already built.
-        (&tool, &[]),
     ];
+    calls.extend(apart.chunks(1).map(|one| (one, &[][..])));
     let building = "building the host tests";
     let built = times.of(building, || -> Result<bool> {
         let step = Step::begin(building);
-        for (packages, options) in calls {
+        for &(packages, options) in &calls {
             if !cargo::succeeds(&step, call(options, packages).arg("--no-run"))? {
                 return Ok(false);
             }

@@ -18,7 +18,7 @@
 //! Marks 3 and 4 write no line of their own. Device memory is not counted. Mark 15 requests a value instead:
 //! the plugin writes the lower 32 bits of the number of instructions executed so far to the word 12 bytes
 //! after the beginning of that instruction. This is a counter for processors that have none; a program reads
-//! it after the mark. Both must be in one page.
+//! it after the mark. Both must be in one page. Counting begins with the first mark.
 //!
 //! The emulator does not report when an interrupt arrives. But it cannot have arrived before the last time at
 //! which there was certainly none: when a user instruction was executed, or when the kernel reached a

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::File;
 use std::io::BufWriter;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
 use crate::instruction::{ASK, Machine};
@@ -24,6 +25,7 @@ struct Block(c_void);
 #[repr(C)]
 struct Instruction(c_void);
 type Translated = extern "C" fn(Id, *mut Block);
+type Reset = extern "C" fn(Id);
 type Executed = extern "C" fn(c_uint, *mut c_void);
 #[repr(C)]
 struct Hardware(c_void);
@@ -42,6 +44,7 @@ const NO_REGISTERS: c_int = 0;
 const BOTH: c_int = 3;
 
 unsafe extern "C" {
+    fn qemu_plugin_reset(id: Id, done: Reset);
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: Translated);
     fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
     fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
@@ -86,6 +89,10 @@ struct Plugin {
 }
 
 static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+
+/// Whether instructions are recorded. Nothing that happens before the first mark is reported, so recording begins when
+/// that is translated: callbacks make the emulator several times slower.
+static RECORDS: AtomicBool = AtomicBool::new(false);
 
 impl Plugin {
     fn new<'a>(arguments: impl Iterator<Item = &'a str>) -> Option<Self> {
@@ -142,9 +149,14 @@ pub unsafe extern "C" fn qemu_plugin_install(
     if PLUGIN.set(plugin).is_err() {
         return 1;
     }
+    register(id);
+    0
+}
+
+/// Asks QEMU to report each block that it translates.
+extern "C" fn register(id: Id) {
     // SAFETY: `id` is the one that QEMU gave to this plugin.
     unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, translated) };
-    0
 }
 
 /// The kinds of instructions.
@@ -163,6 +175,10 @@ enum Kind {
 impl Kind {
     fn is_of_kernel(&self) -> bool {
         !matches!(self, Self::User | Self::Mark(_) | Self::Ask(_))
+    }
+
+    fn is_mark(&self) -> bool {
+        matches!(self, Self::Mark(_) | Self::Ask(_))
     }
 
     /// A requesting mark with these bytes. It gets no answer if that would be in another page.
@@ -200,7 +216,7 @@ impl Plugin {
 
 /// QEMU translates a block of instructions: registers a callback for each, or one for the block if it
 /// contains only user instructions.
-extern "C" fn translated(_: Id, block: *mut Block) {
+extern "C" fn translated(id: Id, block: *mut Block) {
     let Some(plugin) = PLUGIN.get() else { return };
     // SAFETY: the block, its instructions and their bytes exist while this function runs; an instruction in
     // RAM is contiguous in host memory, as it does not cross into another page.
@@ -217,6 +233,14 @@ extern "C" fn translated(_: Id, block: *mut Block) {
             (instruction, address, plugin.kind(address, bytes))
         });
         let instructions: Vec<_> = instructions.collect();
+        if !RECORDS.load(Relaxed) {
+            if instructions.iter().any(|(_, _, kind)| kind.is_mark()) {
+                RECORDS.store(true, Relaxed);
+                // QEMU executes no block before it has dropped all blocks, this one included.
+                qemu_plugin_reset(id, register);
+            }
+            return;
+        }
         if instructions
             .iter()
             .all(|(_, _, kind)| matches!(kind, Kind::User))

@@ -10,6 +10,8 @@ use std::io::{Read, Write, stdin, stdout};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 
 use anyhow::{Context, Result};
 use defmt_decoder::{DecodeError, Frame, Location, Locations, Table};
@@ -37,7 +39,20 @@ fn main() -> Result<()> {
     };
     let listener = UnixListener::from(stdin().as_fd().try_clone_to_owned()?);
     let (emulator, _) = listener.accept().context("the emulator does not connect")?;
-    decoder.decode(emulator, stdout().lock())
+    decoder.decode(&taken(emulator), stdout().lock())
+}
+
+/// The blocks of `frames`, which are taken at once, however far the decoder has got. If nothing took them, the socket
+/// would be full some time, and the kernel would wait for its port while its virtual time goes on.
+fn taken(mut frames: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, blocks) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = frames.read(&mut bytes)
+            && sender.send(bytes[..count].to_vec()).is_ok()
+        {}
+    });
+    blocks
 }
 
 struct Decoder {
@@ -49,12 +64,11 @@ struct Decoder {
 }
 
 impl Decoder {
-    /// Decodes every frame of `frames`.
-    fn decode(&self, mut frames: impl Read, mut texts: impl Write) -> Result<()> {
+    /// Decodes every frame in `blocks`.
+    fn decode(&self, blocks: &Receiver<Vec<u8>>, mut texts: impl Write) -> Result<()> {
         let mut decoder = self.table.new_stream_decoder();
-        let mut bytes = [0; 4096];
-        while let Ok(count @ 1..) = frames.read(&mut bytes) {
-            decoder.received(&bytes[..count]);
+        for block in blocks {
+            decoder.received(&block);
             loop {
                 match decoder.decode() {
                     Ok(frame) => write!(texts, "{}\0", self.text(&frame))?,
@@ -81,5 +95,25 @@ impl Decoder {
             }
             None => message,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn the_emulator_need_not_wait_for_the_decoder() {
+        const BLOCKS: usize = 256;
+        let (mut emulator, decoder) = UnixStream::pair().unwrap();
+        let blocks = taken(decoder);
+        // More than sockets hold.
+        for _ in 0..BLOCKS {
+            emulator.write_all(&[7; 1 << 16]).unwrap();
+        }
+        drop(emulator);
+        let received: usize = blocks.iter().map(|block| block.len()).sum();
+        assert_eq!(received, BLOCKS << 16);
     }
 }

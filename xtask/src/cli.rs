@@ -130,8 +130,8 @@ pub(crate) struct QemuArguments {
 /// one.
 #[derive(Args, Debug)]
 pub(crate) struct SystemArguments {
-    /// The system: a folder of systems/, or a file.
-    #[arg(value_name = "NAME|FILE", required_unless_present = "schema")]
+    /// The system: a folder of systems/, or a file. In a project the default is its own.
+    #[arg(value_name = "NAME|FILE")]
     pub(crate) system: Option<String>,
     /// The board.
     #[arg(long, value_name = "P")]
@@ -150,8 +150,8 @@ pub(crate) struct SystemArguments {
 pub(crate) struct AnalyseArguments {
     #[command(subcommand)]
     pub(crate) other: Option<AnalyseCommand>,
-    /// The system: a folder of systems/, or a file.
-    #[arg(value_name = "SYSTEM|FILE", required_unless_present = "write_figures")]
+    /// The system: a folder of systems/, or a file. In a project the default is its own.
+    #[arg(value_name = "SYSTEM|FILE")]
     pub(crate) system: Option<String>,
     /// The board.
     #[arg(long, value_name = "P")]
@@ -182,9 +182,9 @@ pub(crate) enum AnalyseCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct GuestsArguments {
-    /// The system: a folder of systems/, or a file.
+    /// The system: a folder of systems/, or a file. In a project the default is its own.
     #[arg(value_name = "SYSTEM|FILE")]
-    pub(crate) system: String,
+    pub(crate) system: Option<String>,
     /// The board.
     #[arg(long, value_name = "P")]
     pub(crate) platform: Option<String>,

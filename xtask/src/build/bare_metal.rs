@@ -34,6 +34,9 @@ pub(crate) struct BareMetal<'a> {
     /// Whether the kernel's indirect branches are compiled as retpolines, so that branch prediction cannot be
     /// trained.
     pub(crate) retpolines: bool,
+    /// Whether debug information names the sources without the folder of this checkout, so that what is built is the
+    /// same from every checkout.
+    pub(crate) anywhere: bool,
     /// The folder of the project whose crates are built, if they are not the repository's.
     pub(crate) project: Option<&'a Path>,
 }
@@ -52,6 +55,7 @@ impl<'a> BareMetal<'a> {
             bare: false,
             smp: false,
             retpolines: false,
+            anywhere: false,
             project: None,
         }
     }
@@ -135,6 +139,10 @@ impl<'a> BareMetal<'a> {
             format!("-Clinker={}", self.tools.linker.display()),
             "-Crelocation-model=static".to_string(),
         ];
+        if self.anywhere {
+            let root = self.workspace.root().display();
+            flags.push(format!("--remap-path-prefix={root}=/escapement"));
+        }
         match side {
             // The link scripts of kernel and stub come from their build scripts.
             Side::Kernel => {

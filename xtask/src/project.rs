@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 use crate::{Outcome, Result};
 
 /// The variable with the project's folder, which its `.cargo/config.toml` sets.
-const FOLDER: &str = "ESCAPEMENT_PROJECT";
+pub(crate) const FOLDER: &str = "ESCAPEMENT_PROJECT";
 /// The folder in a project with the types of what its components get, for editors.
 pub(crate) const GIVEN: &str = "target/given";
 /// The longest name of a project.
@@ -132,20 +132,6 @@ fn write(workspace: &Workspace, folder: &Path, name: &str, checkout: &str) -> io
     fs::copy(workspace.path("Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
 }
-
-/// A project for the tests, made anew, while no other run builds it.
-pub(crate) fn sample(workspace: &Workspace) -> Result<PathBuf> {
-    let _lock = workspace.lock()?;
-    let path = workspace.target().join("project").join(SAMPLE);
-    if path.exists() {
-        fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
-    }
-    create(workspace, &path)?;
-    Ok(path)
-}
-
-/// The name of the project for the tests.
-pub(crate) const SAMPLE: &str = "hello";
 
 #[cfg(test)]
 mod tests {

@@ -91,7 +91,7 @@ fn the_guests_of_the_book_have_partitions() {
     let workspace = Workspace::find().unwrap();
     let found = |system: String| {
         let arguments = GuestsArguments {
-            system,
+            system: Some(system),
             platform: None,
             overheads: None,
         };

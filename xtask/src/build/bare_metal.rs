@@ -34,9 +34,6 @@ pub(crate) struct BareMetal<'a> {
     /// Whether the kernel's indirect branches are compiled as retpolines, so that branch prediction cannot be
     /// trained.
     pub(crate) retpolines: bool,
-    /// Whether debug information names the sources without the folder of this checkout, so that what is built is the
-    /// same from every checkout.
-    pub(crate) anywhere: bool,
     /// The folder of the project whose crates are built, if they are not the repository's.
     pub(crate) project: Option<&'a Path>,
 }
@@ -55,7 +52,6 @@ impl<'a> BareMetal<'a> {
             bare: false,
             smp: false,
             retpolines: false,
-            anywhere: false,
             project: None,
         }
     }
@@ -139,7 +135,8 @@ impl<'a> BareMetal<'a> {
             format!("-Clinker={}", self.tools.linker.display()),
             "-Crelocation-model=static".to_string(),
         ];
-        if self.anywhere {
+        if side != Side::User {
+            // Debug information without the folder of this checkout: an SDK has the same bytes from every one.
             let root = self.workspace.root().display();
             flags.push(format!("--remap-path-prefix={root}=/escapement"));
         }

@@ -65,10 +65,7 @@ pub(crate) fn prebuilt(
     recipe: &Recipe<'_>,
 ) -> Result<Vec<u8>> {
     let _alone = workspace.lock()?;
-    let bare_metal = BareMetal {
-        anywhere: true,
-        ..BareMetal::of(workspace, tools, platform, recipe)
-    };
+    let bare_metal = BareMetal::of(workspace, tools, platform, recipe);
     read(&build(&bare_metal, recipe)?)
 }
 
@@ -79,10 +76,7 @@ pub(crate) fn prebuilt_stub(
     platform: &Platform,
 ) -> Result<Option<Vec<u8>>> {
     let _alone = workspace.lock()?;
-    let file = build_stub(&BareMetal {
-        anywhere: true,
-        ..BareMetal::new(workspace, tools, platform)
-    })?;
+    let file = build_stub(&BareMetal::new(workspace, tools, platform))?;
     file.map(|file| read(&file)).transpose()
 }
 

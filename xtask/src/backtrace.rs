@@ -192,26 +192,47 @@ mod tests {
         assert!(Snapshot::default().with_stack("0x1").is_none());
     }
 
-    /// A step back of a thread with 0x2010 on its stack and in register 30, in a program without functions.
-    fn stepped(link: Option<u16>, is_first: bool, pc: u64) -> Option<Machine> {
-        let mut machine = Machine {
+    /// A thread with these words on its stack.
+    fn thread(pc: u64, link: Option<u16>) -> (Machine, HashMap<u64, u64>) {
+        let machine = Machine {
             pc,
             registers: [(7, 0x9000), (6, 1), (30, 0x2010)].into(),
             sp: 7,
             link,
             word: 8,
         };
-        let frames = DebugFrame::new(&[], LittleEndian);
-        let stack = [(0x9000, 0x2010)].into();
-        machine.step(&frames, &stack, is_first).map(|_| machine)
+        let stack = [(0x9000, 0x2010), (0x9010, 5), (0x9018, 0x3010)];
+        (machine, stack.into())
     }
 
     #[test]
     fn a_call_of_nothing_comes_from_its_caller() {
-        let pushed = stepped(None, true, 0).unwrap();
-        assert_eq!((pushed.pc, pushed.registers[&7]), (0x2010, 0x9008));
-        let linked = stepped(Some(30), true, 0).unwrap();
-        assert_eq!((linked.pc, linked.registers[&7]), (0x2010, 0x9000));
-        assert!(stepped(None, false, 0).is_none());
+        let none = DebugFrame::new(&[], LittleEndian);
+        let (mut pushed, stack) = thread(0, None);
+        assert_eq!(pushed.step(&none, &stack, true), Some(0x2010));
+        assert_eq!(pushed.registers[&7], 0x9008);
+        let (mut linked, stack) = thread(0, Some(30));
+        assert_eq!(linked.step(&none, &stack, true), Some(0x2010));
+        assert_eq!(linked.registers[&7], 0x9000);
+        assert_eq!(linked.step(&none, &stack, false), None);
+    }
+
+    #[test]
+    fn a_caller_gets_what_the_function_has_saved() {
+        // The frame begins 8 bytes above register 7, and the return address, 16, is its first word.
+        let mut bytes = vec![20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 4, 0, 8, 0, 1, 0x78, 16];
+        bytes.extend([0x0c, 7, 8, 0x90, 1, 0, 0, 0, 0]);
+        // The function at 0x1000 has a frame of 32 bytes, and saves register 6 in the second word.
+        bytes.extend([28, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(0x1000_u64.to_le_bytes());
+        bytes.extend(0x100_u64.to_le_bytes());
+        bytes.extend([0x0e, 32, 0x86, 2, 0, 0, 0, 0]);
+        let mut frames = DebugFrame::new(&bytes, LittleEndian);
+        frames.set_address_size(8);
+        let (mut machine, stack) = thread(0x1010, None);
+        assert_eq!(machine.step(&frames, &stack, true), Some(0x3010));
+        assert_eq!((machine.registers[&7], machine.registers[&6]), (0x9020, 5));
+        // What its caller is, it does not know.
+        assert_eq!(machine.step(&frames, &stack, false), None);
     }
 }

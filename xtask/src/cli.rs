@@ -88,7 +88,7 @@ pub(crate) struct NewArguments {
     pub(crate) path: PathBuf,
 }
 
-/// Without `--platform` it has the kernels of all platforms.
+/// Without `--platform` and `--kernel` it has all kernels of all platforms.
 #[derive(Args, Debug)]
 pub(crate) struct SdkArguments {
     /// The archive to write; target/escapement-sdk-VERSION.tar by default.
@@ -97,6 +97,9 @@ pub(crate) struct SdkArguments {
     /// Only for this platform; may be repeated.
     #[arg(long = "platform", value_name = "P")]
     pub(crate) platforms: Vec<String>,
+    /// Only kernels of this kind; may be repeated.
+    #[arg(long = "kernel", value_enum, value_name = "KIND", default_values_t = [Kernel::Debug, Kernel::Release])]
+    pub(crate) kinds: Vec<Kernel>,
 }
 
 #[derive(Args, Debug)]

@@ -106,7 +106,9 @@ pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
     let page = page.with_context(|| format!("cannot read {PAGE}"))?;
     let mut typist = Typist::begin(session)?;
     let steps = steps(&page)?;
-    let failure = steps.into_iter().find_map(|step| typist.perform(step).err());
+    let failure = steps
+        .into_iter()
+        .find_map(|step| typist.perform(step).err());
     let failure = failure.map(|error| format!("{error:#}"));
     let line = verdict(&plan::example(NAME), failure.as_deref());
     println!("{line}");
@@ -209,7 +211,10 @@ impl<'a> Typist<'a> {
     fn look_for(&self, wanted: &[&str]) -> Result<()> {
         let output = self.shown();
         let mut lines = output.lines().map(str::trim_end);
-        match wanted.iter().find(|wanted| !lines.any(|line| line == **wanted)) {
+        match wanted
+            .iter()
+            .find(|wanted| !lines.any(|line| line == **wanted))
+        {
             None => Ok(()),
             Some(line) => bail!("`{}` does not print `{line}` there: {output}", self.command),
         }

@@ -148,3 +148,15 @@ fn overheads_that_lack_something_are_refused_with_their_place() {
     let missing = read(&workspace, Path::new("nowhere.toml")).unwrap_err();
     assert_eq!(missing.to_string(), "cannot read nowhere.toml");
 }
+
+#[test]
+fn a_new_project_is_in_time() {
+    let workspace = Workspace::find().unwrap();
+    let text = include_str!("../../template/system.toml");
+    for platform in Platform::names(&workspace) {
+        let system = described(&workspace, text, &platform).unwrap();
+        let figures = read(&workspace, &figures_of(&workspace, &platform)).unwrap();
+        let report = of(&system, &figures).unwrap();
+        assert!(report.holds, "{platform}: {}", report.text());
+    }
+}

@@ -11,6 +11,7 @@ use anyhow::{Context, bail, ensure};
 
 use super::{Session, plan, tally::Tally, verdict::verdict};
 use crate::Result;
+use crate::cli::Emulator;
 use crate::platform::Platform;
 use crate::project;
 use crate::qemu::Ending;
@@ -95,6 +96,7 @@ pub(super) fn is_wanted(session: &Session<'_>, platforms: &[Platform]) -> bool {
     platforms.iter().any(|platform| platform.name == PLATFORM)
         && plan::example(NAME).contains(filter)
         && project::folder().is_none()
+        && arguments.emulator == Emulator::Qemu
         && arguments.abi.is_empty()
         && !arguments.cores.are_several()
         && !arguments.hardening.is_wanted()

@@ -155,8 +155,7 @@ fn a_new_project_is_in_time() {
     let text = include_str!("../../template/system.toml");
     for platform in Platform::names(&workspace) {
         let system = described(&workspace, text, &platform).unwrap();
-        let figures = read(&workspace, &figures_of(&workspace, &platform)).unwrap();
-        let report = of(&system, &figures).unwrap();
+        let report = of(&system, &figures(&workspace, &platform)).unwrap();
         assert!(report.holds, "{platform}: {}", report.text());
     }
 }

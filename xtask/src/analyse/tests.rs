@@ -61,7 +61,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ("modes", "\"4 ms\"", "\"5.4 ms\"", "display"),
     ("order", "\"5 ms\"", "\"9.9 ms\"", "patient"),
     ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
-    ("restarts", "\"15 ms\"", "\"36 ms\"", "client"),
+    ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
     ("turns", "75 ms", "150 ms", "third"),
 ];

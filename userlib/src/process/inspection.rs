@@ -17,7 +17,7 @@ const MOST_PAGES: usize = 2;
 const MOST_WORDS: usize = 32;
 
 /// Registers and stack of a thread. It is printed in two lines of a fixed form, to which the tool adds the functions:
-/// `registers PROGRAM: NAME 0x…, …` and `stack PROGRAM: 0xADDRESS 0xWORD, …`.
+/// `registers PROGRAM: NAME 0x…, …`, without those that are zero, and `stack PROGRAM: 0xADDRESS 0xWORD, …`.
 pub struct Inspection<'a> {
     program: &'a str,
     registers: Registers,
@@ -92,7 +92,10 @@ fn words(page: &[u8]) -> impl Iterator<Item = (usize, usize)> {
 impl fmt::Display for Inspection<'_> {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         write!(out, "registers {}:", self.program)?;
-        for (place, (name, value)) in NAMES.iter().zip(self.registers.0).enumerate() {
+        // Every letter takes time of the budget on which this is printed.
+        let registers = NAMES.iter().zip(self.registers.0);
+        let known = registers.filter(|(_, value)| *value != 0);
+        for (place, (name, value)) in known.enumerate() {
             let comma = if place == 0 { "" } else { "," };
             write!(out, "{comma} {name} {value:#x}")?;
         }
@@ -123,8 +126,7 @@ mod tests {
         }
         let text = inspection.to_string();
         let (registers, stack) = text.split_once('\n').unwrap();
-        let begin = format!("registers demo: {} 0x401000, {} 0x0, ", NAMES[0], NAMES[1]);
-        assert!(registers.starts_with(&begin), "{registers}");
+        assert_eq!(registers, format!("registers demo: {} 0x401000", NAMES[0]));
         assert!(stack.starts_with("stack demo: 0x1000 0x400000, 0x1001 0x400000, "));
         assert!(stack.ends_with("0x101f 0x400000"), "{stack}");
     }

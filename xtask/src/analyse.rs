@@ -30,10 +30,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
         Some(AnalyseCommand::Guests(arguments)) => return guests(workspace, arguments),
         None => {}
     }
-    let Some(name) = &arguments.system else {
+    if arguments.write_figures {
         return write_figures(workspace);
-    };
-    let system = describe::chosen(workspace, name, arguments.platform.as_deref())?;
+    }
+    let name = arguments.system.as_deref();
+    let system = describe::named(workspace, name, arguments.platform.as_deref())?;
     let file = match &arguments.overheads {
         Some(file) => file.clone(),
         None => figures_of(workspace, &system.platform),
@@ -58,7 +59,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
 
 /// Partitions for the guests of a system.
 fn guests(workspace: &Workspace, arguments: &GuestsArguments) -> Result {
-    let system = describe::chosen(workspace, &arguments.system, arguments.platform.as_deref())?;
+    let name = arguments.system.as_deref();
+    let system = describe::named(workspace, name, arguments.platform.as_deref())?;
     let default = figures_of(workspace, &system.platform);
     let figures = read(workspace, arguments.overheads.as_ref().unwrap_or(&default))?;
     let found = partitions(&system, &figures)

@@ -149,14 +149,14 @@ pub(crate) fn build(
     let platform = request.platform;
     platform.require(request.cores)?;
     platform.require_hardening(request.hardening)?;
-    // Cargo builds each request at the same path: no other run may change the files before they are read.
-    let _alone = workspace.lock()?;
     let recipe = request.recipe();
     let bare_metal = BareMetal::of(workspace, tools, platform, &recipe);
     // An SDK has kernels that are built already.
     let sdk = Sdk::of(workspace)?;
     let prebuilt = sdk.map(|sdk| sdk.kernel(workspace, platform, &recipe));
     let prebuilt = prebuilt.transpose()?;
+    // Cargo builds each request at the same path: no other run may change the files before they are read.
+    let _alone = workspace.lock()?;
 
     // A bad root task is refused before the kernel is built, which takes minutes.
     let (name, root_task, components) = match request.root_task {

@@ -88,7 +88,7 @@ pub(crate) struct NewArguments {
     pub(crate) path: PathBuf,
 }
 
-/// Without `--platform` it has the kernels of all platforms.
+/// Without `--platform` and `--kernel` it has all kernels of all platforms.
 #[derive(Args, Debug)]
 pub(crate) struct SdkArguments {
     /// The archive to write; target/escapement-sdk-VERSION.tar by default.
@@ -97,6 +97,9 @@ pub(crate) struct SdkArguments {
     /// Only for this platform; may be repeated.
     #[arg(long = "platform", value_name = "P")]
     pub(crate) platforms: Vec<String>,
+    /// Only kernels of this kind; may be repeated.
+    #[arg(long = "kernel", value_enum, value_name = "KIND", default_values_t = [Kernel::Debug, Kernel::Release])]
+    pub(crate) kinds: Vec<Kernel>,
 }
 
 #[derive(Args, Debug)]
@@ -130,8 +133,8 @@ pub(crate) struct QemuArguments {
 /// one.
 #[derive(Args, Debug)]
 pub(crate) struct SystemArguments {
-    /// The system: a folder of systems/, or a file.
-    #[arg(value_name = "NAME|FILE", required_unless_present = "schema")]
+    /// The system: a folder of systems/, or a file. In a project the default is its own.
+    #[arg(value_name = "NAME|FILE")]
     pub(crate) system: Option<String>,
     /// The board.
     #[arg(long, value_name = "P")]
@@ -150,8 +153,8 @@ pub(crate) struct SystemArguments {
 pub(crate) struct AnalyseArguments {
     #[command(subcommand)]
     pub(crate) other: Option<AnalyseCommand>,
-    /// The system: a folder of systems/, or a file.
-    #[arg(value_name = "SYSTEM|FILE", required_unless_present = "write_figures")]
+    /// The system: a folder of systems/, or a file. In a project the default is its own.
+    #[arg(value_name = "SYSTEM|FILE")]
     pub(crate) system: Option<String>,
     /// The board.
     #[arg(long, value_name = "P")]
@@ -182,9 +185,9 @@ pub(crate) enum AnalyseCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct GuestsArguments {
-    /// The system: a folder of systems/, or a file.
+    /// The system: a folder of systems/, or a file. In a project the default is its own.
     #[arg(value_name = "SYSTEM|FILE")]
-    pub(crate) system: String,
+    pub(crate) system: Option<String>,
     /// The board.
     #[arg(long, value_name = "P")]
     pub(crate) platform: Option<String>,

@@ -16,33 +16,50 @@ use crate::platform::Platform;
 use crate::system::System;
 use crate::ui::say;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, project};
 
 /// The platform that is shown unless another one is chosen.
 const USUAL: &str = "pc99";
 
 /// The command `system`.
 pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result {
-    let Some(name) = &arguments.system else {
+    if arguments.schema {
         return print(SCHEMA);
-    };
+    }
     let boards = Platform::all_for_descriptions(workspace)?;
-    let system = &chosen(workspace, name, arguments.platform.as_deref())?;
+    let system = &named(
+        workspace,
+        arguments.system.as_deref(),
+        arguments.platform.as_deref(),
+    )?;
     if let Some(file) = &arguments.svg {
         write_if_changed(file, svg::draw(system).as_bytes())?;
     }
     print(&table::of(system, board(&boards, &system.platform)?))
 }
 
-/// The system that a name or a file means, on a platform; complaints about it are shown.
-pub(crate) fn chosen(
+/// The system that a name or a file means, or else that of the project, on a platform; complaints about it are shown.
+pub(crate) fn named(
     workspace: &Workspace,
-    name: &str,
+    name: Option<&str>,
     wanted: Option<&str>,
 ) -> Result<system_description::System> {
-    let path = path_of(workspace, name)?;
-    let shown = workspace.display(&path).to_string();
-    let text = read(&path, &shown)?;
+    let path = match (name, project::folder()) {
+        (Some(name), _) => path_of(workspace, name)?,
+        (None, Some(folder)) => System::file_in(&folder),
+        (None, None) => bail!("which system? Name a folder of systems/, or a file"),
+    };
+    of_file(workspace, &path, wanted)
+}
+
+/// The system that a file describes, on a platform; complaints about it are shown.
+pub(crate) fn of_file(
+    workspace: &Workspace,
+    path: &Path,
+    wanted: Option<&str>,
+) -> Result<system_description::System> {
+    let shown = workspace.display(path).to_string();
+    let text = read(path, &shown)?;
     let source = Source {
         path: &shown,
         text: &text,

@@ -9,6 +9,7 @@
 mod analyse;
 mod archive;
 mod assure;
+mod backtrace;
 mod bench;
 mod bochs;
 mod build;

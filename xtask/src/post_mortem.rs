@@ -1,14 +1,18 @@
 //! Post-mortems: the userlib reports faults with addresses (`userlib/src/post_mortem.rs`), and the tool adds
-//! the functions and lines of these addresses.
+//! the functions and lines of these addresses. Those of the callers come from the registers and the stack that follow.
 
 use std::path::{Path, PathBuf};
 
+use crate::backtrace::Snapshot;
 use crate::build::Built;
 use crate::image::file::program_name;
 use crate::symbols::Symbols;
 
 /// The beginning of such a line, before the name of the program.
 const MARK: &str = "post-mortem ";
+/// The beginnings of lines with registers and words of the stack.
+const REGISTERS: &str = "registers ";
+const STACK: &str = "stack ";
 /// The text before the address of the instruction.
 const PC: &str = " pc 0x";
 /// The maximum length of such a line.
@@ -19,6 +23,10 @@ const LONGEST: usize = 4096;
 pub(crate) struct PostMortems {
     programs: Vec<PathBuf>,
     line: Vec<u8>,
+    /// The last registers, until the stack follows.
+    registers: Option<Snapshot>,
+    /// Whether their thread's own function has been shown.
+    is_placed: bool,
 }
 
 impl PostMortems {
@@ -28,6 +36,8 @@ impl PostMortems {
         Self {
             programs: programs.cloned().collect(),
             line: Vec::new(),
+            registers: None,
+            is_placed: false,
         }
     }
 
@@ -43,19 +53,59 @@ impl PostMortems {
                 continue;
             }
             let line = std::mem::take(&mut self.line);
-            if let Some(place) = self.place(&String::from_utf8_lossy(&line)) {
-                shown.extend_from_slice(format!("  in {place}\r\n").as_bytes());
+            for more in self.more(&String::from_utf8_lossy(&line)) {
+                shown.extend_from_slice(format!("  {more}\r\n").as_bytes());
             }
         }
         shown
     }
 
-    /// The location of the fault in a post-mortem.
-    fn place(&self, line: &str) -> Option<String> {
-        let (name, address) = parse(line)?;
-        let is_it = |path: &&PathBuf| program_name(path) == Some(name);
-        place(self.programs.iter().find(is_it)?, address)
+    /// What is to be added after a line.
+    fn more(&mut self, line: &str) -> Vec<String> {
+        if let Some((name, address)) = parse(line) {
+            let place = self.program(name).and_then(|path| place(path, address));
+            self.is_placed = place.is_some();
+            return place
+                .map(|place| format!("in {place}"))
+                .into_iter()
+                .collect();
+        }
+        if let Some((_, registers)) = named(line, REGISTERS) {
+            self.registers = Snapshot::of_registers(registers);
+        } else if let Some((name, stack)) = named(line, STACK) {
+            let snapshot = self.registers.take();
+            let is_placed = std::mem::take(&mut self.is_placed);
+            let snapshot = snapshot.and_then(|snapshot| snapshot.with_stack(stack));
+            let callers = snapshot.zip(self.program(name));
+            return callers.map_or(Vec::new(), |(snapshot, path)| {
+                backtrace(path, &snapshot, is_placed)
+            });
+        }
+        Vec::new()
     }
+
+    fn program(&self, name: &str) -> Option<&PathBuf> {
+        let is_it = |path: &&PathBuf| program_name(path) == Some(name);
+        self.programs.iter().find(is_it)
+    }
+}
+
+/// The program's name and the rest of a line that begins with `mark`.
+fn named<'a>(line: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
+    line.strip_prefix(mark)?.split_once(": ")
+}
+
+/// The functions of a chain of calls; without the innermost one if it is known already.
+fn backtrace(program: &Path, snapshot: &Snapshot, is_placed: bool) -> Vec<String> {
+    let addresses = snapshot.addresses(program).unwrap_or_default();
+    let places = addresses.iter().enumerate().skip(usize::from(is_placed));
+    let lines = places.map_while(|(depth, &address)| {
+        // That of the call is before the return address.
+        let place = place(program, address.saturating_sub((depth > 0).into()))?;
+        let word = if depth == 0 { "in" } else { "called by" };
+        Some(format!("{word} {place}"))
+    });
+    lines.collect()
 }
 
 /// The program and the address of the instruction in a post-mortem.
@@ -121,6 +171,8 @@ mod tests {
         let mut reader = PostMortems {
             programs: vec![program],
             line: Vec::new(),
+            registers: None,
+            is_placed: false,
         };
         let line = format!("post-mortem {name}: stack overflow, pc {address:#x}\nand on\n");
         let (begin, end) = line.split_at(20);

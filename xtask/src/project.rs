@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 use crate::{Outcome, Result};
 
 /// The variable with the project's folder, which its `.cargo/config.toml` sets.
-const FOLDER: &str = "ESCAPEMENT_PROJECT";
+pub(crate) const FOLDER: &str = "ESCAPEMENT_PROJECT";
 /// The folder in a project with the types of what its components get, for editors.
 pub(crate) const GIVEN: &str = "target/given";
 /// The longest name of a project.
@@ -43,8 +43,14 @@ const FILES: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../template/workspace.toml")),
     ("README.md", include_str!("../template/README.md")),
     ("system.toml", include_str!("../template/system.toml")),
-    ("client/src/main.rs", include_str!("../template/client.rs")),
-    ("server/src/main.rs", include_str!("../template/server.rs")),
+    (
+        "components/client/src/main.rs",
+        include_str!("../template/client.rs"),
+    ),
+    (
+        "components/server/src/main.rs",
+        include_str!("../template/server.rs"),
+    ),
 ];
 const COMPONENT: &str = include_str!("../template/component.toml");
 
@@ -120,26 +126,12 @@ fn write(workspace: &Workspace, folder: &Path, name: &str, checkout: &str) -> io
     }
     for component in ["client", "server"] {
         let text = COMPONENT.replace("@COMPONENT@", component);
-        write(&format!("{component}/Cargo.toml"), &text)?;
+        write(&format!("components/{component}/Cargo.toml"), &text)?;
     }
     // The same versions of everything; cargo removes what the project does not use.
     fs::copy(workspace.path("Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
 }
-
-/// A project for the tests, made anew, while no other run builds it.
-pub(crate) fn sample(workspace: &Workspace) -> Result<PathBuf> {
-    let _lock = workspace.lock()?;
-    let path = workspace.target().join("project").join(SAMPLE);
-    if path.exists() {
-        fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
-    }
-    create(workspace, &path)?;
-    Ok(path)
-}
-
-/// The name of the project for the tests.
-pub(crate) const SAMPLE: &str = "hello";
 
 #[cfg(test)]
 mod tests {
@@ -181,7 +173,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hello");
         create(&workspace, &path).unwrap();
-        let components = ["client/Cargo.toml", "server/Cargo.toml"];
+        let components = ["client", "server"].map(|name| format!("components/{name}/Cargo.toml"));
+        let components = components.iter().map(String::as_str);
         for file in FILES.iter().map(|(file, _)| *file).chain(components) {
             let text = fs::read_to_string(path.join(file)).unwrap();
             match Path::new(file)

@@ -117,8 +117,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SdkArguments) -> Result {
         .map(|name| Platform::load(workspace, name))
         .collect();
     let platforms = platforms?;
-    let mut files = sources(workspace, &platforms)?;
-    files.extend(prebuilt(workspace, &platforms)?);
+    let kernels: Vec<_> = platforms
+        .iter()
+        .flat_map(|platform| kernels::of(platform, &arguments.kinds))
+        .collect();
+    let mut files = sources(workspace, &platforms, &kernels)?;
+    files.extend(prebuilt(workspace, &platforms, &kernels)?);
     let name = format!("escapement-sdk-{VERSION}");
     let usual = || workspace.target().join(format!("{name}.tar"));
     let path = arguments.output.clone().unwrap_or_else(usual);
@@ -142,13 +146,13 @@ fn write(path: &Path, name: &str, files: &Files) -> Result<()> {
     Ok(())
 }
 
-/// The kernels and stubs for `platforms`.
-fn prebuilt(workspace: &Workspace, platforms: &[Platform]) -> Result<Files> {
+/// The kernels, and the stubs for `platforms`.
+fn prebuilt(workspace: &Workspace, platforms: &[Platform], kernels: &[Prebuilt]) -> Result<Files> {
     let tools = setup::build_tools()?;
     let hardening = Hardening::default();
     let mut files = Files::new();
     for platform in platforms {
-        for kernel in kernels::of(platform) {
+        for kernel in kernels.iter().filter(|one| one.platform == platform.name) {
             let recipe = kernel.recipe(&hardening);
             let bytes = build::prebuilt(workspace, &tools, platform, &recipe)?;
             files.insert(kernel.file(), bytes);
@@ -161,7 +165,7 @@ fn prebuilt(workspace: &Workspace, platforms: &[Platform]) -> Result<Files> {
 }
 
 /// Everything but what is compiled.
-fn sources(workspace: &Workspace, platforms: &[Platform]) -> Result<Files> {
+fn sources(workspace: &Workspace, platforms: &[Platform], kernels: &[Prebuilt]) -> Result<Files> {
     let all = crates::all(workspace)?;
     let examples = all.iter().filter(|one| one.folder.starts_with(EXAMPLES));
     let roots: Vec<_> = CRATES
@@ -208,10 +212,9 @@ fn sources(workspace: &Workspace, platforms: &[Platform]) -> Result<Files> {
     let text = manifests::of_workspace(&text, &members)?;
     files.insert("Cargo.toml".to_string(), text.into_bytes());
     files.insert("README.md".to_string(), README.as_bytes().to_vec());
-    let kernels = platforms.iter().flat_map(kernels::of).collect();
     let sdk = Sdk {
         version: VERSION.to_string(),
-        kernel: kernels,
+        kernel: kernels.to_vec(),
     };
     files.insert(MANIFEST.to_string(), toml::to_string(&sdk)?.into_bytes());
     Ok(files)

@@ -65,8 +65,7 @@ impl System {
         let Some(file) = &self.description else {
             return Ok(None);
         };
-        let name = file.to_string_lossy();
-        let system = describe::chosen(workspace, &name, Some(&platform.name))?;
+        let system = describe::of_file(workspace, file, Some(&platform.name))?;
         let context = |error| anyhow!("{}: {error}", workspace.display(file));
         Ok(Some(Generated {
             table: table::of(&system).map_err(context)?,
@@ -104,7 +103,7 @@ impl System {
     pub(crate) fn of_project(workspace: &Workspace, folder: &Path) -> Result<Self> {
         Ok(Self {
             project: Some(folder.to_path_buf()),
-            ..Self::of_file(workspace, &folder.join(FILE))?
+            ..Self::of_file(workspace, &Self::file_in(folder))?
         })
     }
 
@@ -153,7 +152,12 @@ impl System {
 
     /// The description of the system in a folder, relative to the root.
     pub(crate) fn file(workspace: &Workspace, folder: &str) -> PathBuf {
-        workspace.path(folder).join(FILE)
+        Self::file_in(&workspace.path(folder))
+    }
+
+    /// The description of the system in a folder.
+    pub(crate) fn file_in(folder: &Path) -> PathBuf {
+        folder.join(FILE)
     }
 
     /// The system in a folder, relative to the root.

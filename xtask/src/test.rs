@@ -1,6 +1,7 @@
 //! The command `test`: host tests, on-target tests on every platform, and one sum at the end.
 
 mod benches;
+mod book;
 mod busy;
 mod heard;
 mod host;
@@ -110,10 +111,14 @@ fn targets(
     let is_whole = everywhere && arguments.filter.is_none();
     let has_benches =
         is_whole && arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
+    let has_book = book::is_wanted(session, platforms);
     let tools = &tools;
     thread::scope(|scope| {
         let others = scope.spawn(move || {
             let mut total = host()?;
+            if has_book && !supervisor.interrupted() {
+                total += session.part("the tutorial", || book::run(session))?;
+            }
             if has_benches && !supervisor.interrupted() {
                 total += benches::run(session, tools, platforms, is_short)?;
             }

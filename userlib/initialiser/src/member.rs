@@ -5,7 +5,7 @@ use crate::objects::{Objects, badge, parameters};
 use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource};
 use userlib::cap::{Attributes, IrqHandler, Line};
 use userlib::loader::Program;
-use userlib::process::{Complete, MOST_WRITABLE_PAGES, ProcessSize};
+use userlib::process::{Complete, Inspection, MOST_WRITABLE_PAGES, ProcessSize};
 use userlib::server::Passive;
 use userlib::startup::{NOTIFICATION, TIMES};
 use userlib::time::Clock;
@@ -171,6 +171,17 @@ impl Member {
             handler.ack()?;
         }
         self.start()
+    }
+
+    /// What it was doing when it failed.
+    pub fn inspect<'a>(
+        &self,
+        environment: &mut Environment,
+        component: &Component<'a>,
+    ) -> Result<Inspection<'a>> {
+        let program = Program::parse(self.program)?;
+        let (process, stack) = (&self.process, self.size.stack());
+        process.inspect(environment, component.program, &program, &stack)
     }
 
     /// Stops it.

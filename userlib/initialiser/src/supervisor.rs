@@ -102,16 +102,22 @@ impl Supervisor {
             OnFault::Supervisor { action } => action,
             OnFault::Handler { .. } => Action::Stop,
         };
+        // Before a restart gives it a new thread and fresh memory.
+        let member = self.members[index].as_ref();
+        let inspection = member.and_then(|one| one.inspect(environment, component).ok());
         match outcome {
             Outcome::Exited(code) => {
                 println!("supervisor: `{}` has ended with {code}", component.name);
-                self.stop(environment, index);
+                return self.stop(environment, index);
             }
             Outcome::Faulted(fault) => {
                 self.act(environment, index, component, action, &"has failed");
                 self.post_mortem(index, component, fault);
             }
             _ => self.act(environment, index, component, action, &"has panicked"),
+        }
+        if let Some(inspection) = inspection {
+            println!("{inspection}");
         }
     }
 

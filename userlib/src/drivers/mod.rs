@@ -1,5 +1,6 @@
 //! Drivers for the devices that each board has; the names are the same on all boards. A root task opens the one-shot
-//! timer [`Alarm`]; a component to which the description gives the device `serial` makes it a [`Serial`].
+//! timer [`Alarm`]; a component to which the description gives the device `serial` makes it a [`Serial`], and that a
+//! [`Writer`].
 
 #[cfg(feature = "devices-zynqmp")]
 mod cadence_uart;
@@ -15,6 +16,7 @@ mod pit;
 mod pl011;
 #[cfg(target_arch = "x86_64")]
 mod uart_16550;
+mod writer;
 
 #[cfg(feature = "devices-zynqmp")]
 pub use cadence_uart::Serial;
@@ -30,6 +32,7 @@ use pit::Timer;
 pub use pl011::Serial;
 #[cfg(target_arch = "x86_64")]
 pub use uart_16550::Serial;
+pub use writer::Writer;
 
 use crate::cap::{IrqHandler, Notification, Slot};
 use crate::{CPtr, Capability, Environment, Microseconds, Result};

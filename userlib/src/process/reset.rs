@@ -88,6 +88,21 @@ impl Complete {
         self.writable.slots().is_some()
     }
 
+    /// Lets `read` look at a page that the process may write, by its place among them.
+    ///
+    /// # Errors
+    /// If it was not recorded.
+    pub(super) fn read_writable(
+        &self,
+        environment: &mut Environment,
+        index: usize,
+        read: impl FnOnce(&[u8]),
+    ) -> Result {
+        let slot = self.writable.slots.get(index).filter(|slot| **slot != 0);
+        let slot = *slot.ok_or(Error::OutOfResources)?;
+        edit(environment, Frame(CPtr(slot.into())), |page| read(page))
+    }
+
     /// Makes all memory that the process may write, except what it shares, as it was at its start. It keeps its
     /// capabilities. Its first thread is deleted, because nothing else clears its floating-point registers.
     /// The new one has neither handlers, priority, notification nor time, and [`start`](Self::start) starts it.
@@ -119,13 +134,18 @@ impl Complete {
     }
 }
 
-/// Fills a page with contents and zeros. It stays mapped in the process, so a copy of its capability is used.
+/// Fills a page with contents and zeros.
 fn refill(environment: &mut Environment, frame: Frame, contents: &[u8]) -> Result {
-    let copy = environment.allocator.copy(frame, Rights::READ_WRITE)?;
-    environment.edit_frame(copy, FrameSize::SMALLEST, false, |page| {
+    edit(environment, frame, |page| {
         let (first, rest) = page.split_at_mut(contents.len());
         first.copy_from_slice(contents);
         rest.fill(0);
-    })?;
+    })
+}
+
+/// Edits a page. It stays mapped in the process, so a copy of its capability is used.
+fn edit(environment: &mut Environment, frame: Frame, edit: impl FnOnce(&mut [u8])) -> Result {
+    let copy = environment.allocator.copy(frame, Rights::READ_WRITE)?;
+    environment.edit_frame(copy, FrameSize::SMALLEST, false, edit)?;
     environment.allocator.delete(copy)
 }

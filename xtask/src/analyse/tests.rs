@@ -61,7 +61,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ("modes", "\"4 ms\"", "\"5.4 ms\"", "display"),
     ("order", "\"5 ms\"", "\"9.9 ms\"", "patient"),
     ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
-    ("restarts", "\"15 ms\"", "\"36 ms\"", "client"),
+    ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
     ("turns", "75 ms", "150 ms", "third"),
 ];
@@ -91,7 +91,7 @@ fn the_guests_of_the_book_have_partitions() {
     let workspace = Workspace::find().unwrap();
     let found = |system: String| {
         let arguments = GuestsArguments {
-            system,
+            system: Some(system),
             platform: None,
             overheads: None,
         };
@@ -147,4 +147,15 @@ fn overheads_that_lack_something_are_refused_with_their_place() {
     assert!(error.contains("line 7, column 1"), "{error}");
     let missing = read(&workspace, Path::new("nowhere.toml")).unwrap_err();
     assert_eq!(missing.to_string(), "cannot read nowhere.toml");
+}
+
+#[test]
+fn a_new_project_is_in_time() {
+    let workspace = Workspace::find().unwrap();
+    let text = include_str!("../../template/system.toml");
+    for platform in Platform::names(&workspace) {
+        let system = described(&workspace, text, &platform).unwrap();
+        let report = of(&system, &figures(&workspace, &platform)).unwrap();
+        assert!(report.holds, "{platform}: {}", report.text());
+    }
 }

@@ -155,6 +155,11 @@ impl<'a> BareMetal<'a> {
             format!("-Clinker={}", self.tools.linker.display()),
             "-Crelocation-model=static".to_string(),
         ];
+        if side != Side::User {
+            // Debug information without the folder of this checkout: an SDK has the same bytes from every one.
+            let root = self.workspace.root().display();
+            flags.push(format!("--remap-path-prefix={root}=/escapement"));
+        }
         match side {
             // The link scripts of kernel and stub come from their build scripts.
             Side::Kernel => {

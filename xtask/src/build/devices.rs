@@ -56,7 +56,7 @@ mod tests {
     /// The refusal of the system `lines`, whose component `port` has the devices `devices`.
     fn refusal(platform: &str, device: &str, abi: &[AbiOption], logs: bool) -> Option<String> {
         let workspace = Workspace::find().unwrap();
-        let mut system = describe::chosen(&workspace, "lines", Some(platform)).unwrap();
+        let mut system = describe::named(&workspace, Some("lines"), Some(platform)).unwrap();
         for component in &mut system.components {
             for used in &mut component.devices {
                 used.device = device.to_string();

@@ -10,8 +10,6 @@ use crate::build::Recipe;
 use crate::cli::{AbiOption, Cores, Hardening, Kernel};
 use crate::platform::Platform;
 
-/// The kinds that are built for every platform.
-const KINDS: [Kernel; 2] = [Kernel::Debug, Kernel::Release];
 /// The most cores of a prebuilt kernel. It runs on fewer, too.
 const CORES: u32 = 8;
 
@@ -27,16 +25,16 @@ pub(crate) struct Prebuilt {
     pub(super) abi: Vec<AbiOption>,
 }
 
-/// All kernels for a platform: every kind for one core and for several, without options of the ABI and with those
-/// that user programs need to have a timer.
-pub(super) fn of(platform: &Platform) -> Vec<Prebuilt> {
+/// All kernels for a platform: every one of `kinds` for one core and for several, without options of the ABI and with
+/// those that user programs need to have a timer.
+pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
     let several = platform.cores.min(CORES);
     let cores = [1].into_iter().chain((several > 1).then_some(several));
     let timer = (!platform.timer.is_empty()).then(|| platform.timer.clone());
     let mut kernels = Vec::new();
     for abi in [Vec::new()].into_iter().chain(timer) {
         for cores in cores.clone() {
-            kernels.extend(KINDS.map(|kind| Prebuilt {
+            kernels.extend(kinds.iter().map(|&kind| Prebuilt {
                 platform: platform.name.clone(),
                 kind,
                 cores,
@@ -152,7 +150,8 @@ mod tests {
     use crate::workspace::Workspace;
 
     fn kernels(name: &str) -> Vec<Prebuilt> {
-        of(&Platform::load(&Workspace::find().unwrap(), name).unwrap())
+        let platform = Platform::load(&Workspace::find().unwrap(), name).unwrap();
+        of(&platform, &[Kernel::Debug, Kernel::Release])
     }
 
     #[test]

@@ -1,11 +1,13 @@
 use super::*;
+use crate::cli::Kernel;
 use std::process::Command;
 
 /// An SDK for kzm, without the files of its kernels, in a temporary folder.
 fn unpacked() -> (tempfile::TempDir, Workspace) {
     let workspace = Workspace::find().unwrap();
     let platforms = [Platform::load(&workspace, "kzm").unwrap()];
-    let files = sources(&workspace, &platforms).unwrap();
+    let kernels = kernels::of(&platforms[0], &[Kernel::Debug]);
+    let files = sources(&workspace, &platforms, &kernels).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sdk.tar");
     write(&path, "sdk", &files).unwrap();
@@ -23,7 +25,7 @@ fn an_unpacked_sdk_takes_the_place_of_a_checkout() {
     let sdk = Sdk::of(&workspace).unwrap().unwrap();
     assert_eq!(sdk.version, VERSION);
     let none = Hardening::default();
-    let kernel = &kernels::of(&platform)[0];
+    let kernel = &kernels::of(&platform, &[Kernel::Debug])[0];
     let file = sdk.kernel(&workspace, &platform, &kernel.recipe(&none));
     assert_eq!(file.unwrap(), workspace.path("kernels/kzm/debug.elf"));
     for file in [

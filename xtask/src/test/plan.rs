@@ -38,8 +38,6 @@ const SYSTEM: &str = "system";
 
 /// The examples that are run on every platform: new users try the first, and the second drives a board's devices.
 const EVERYWHERE: [&str; 2] = ["demo", "lines"];
-/// The platform on which a project outside of the repository is tested.
-const PROJECT_ON: &str = "pc99";
 /// Tests of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
@@ -210,16 +208,6 @@ pub(super) fn runs<'a>(
                 arguments.cores
             },
             ..part("boot_info")?
-        });
-    }
-    // A project outside of the repository.
-    let has_options = arguments.cores.are_several() || !arguments.abi.is_empty();
-    let sample = example(project::SAMPLE);
-    if (all || system && sample.contains(filter)) && platform.name == PROJECT_ON && !has_options {
-        let folder = project::sample(workspace)?;
-        runs.push(Run {
-            is_example: true,
-            ..run(System::of_project(workspace, &folder)?)
         });
     }
     if all || system {

@@ -1,9 +1,12 @@
-//! Drives the serial port. At its first start it panics before it has acknowledged the interrupt.
+//! Drives the serial port, for a client. It panics twice while the client waits for it: between an interrupt and its
+//! acknowledgement, and when it has allowed one that it has not yet received.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
 
-use userlib::drivers::Serial;
+use core::fmt::Write;
+use userlib::Message;
+use userlib::drivers::{Serial, Writer};
 use userlib::given::barrier;
 
 userlib::component!(main);
@@ -14,14 +17,29 @@ fn main(given: Given) {
     given.starts.write32(0, start);
     // The memory has it before the device is touched.
     barrier();
-    let port = Serial::new(given.serial);
-    for byte in b"driver: a line on the serial port\n" {
-        while !port.write(*byte) {}
+    let serial = Serial::new(given.serial);
+    if start == 2 {
+        // The last one was not acknowledged, but another one comes.
+        serial.set_interrupt(true);
+        given.serial_interrupt.wait();
+        serial.set_interrupt(false);
+        given.serial_interrupt.acknowledge();
     }
-    port.set_interrupt(true);
-    given.serial_interrupt.wait();
-    assert!(start > 1, "the driver fails");
-    port.set_interrupt(false);
-    given.serial_interrupt.acknowledge();
-    given.starts.write32(size_of::<usize>(), 1);
+    let mut line = given.lines.receive();
+    if start < 3 {
+        while !serial.write(b'.') {}
+        serial.set_interrupt(true);
+        if start == 1 {
+            given.serial_interrupt.wait();
+        }
+        panic!("the driver fails");
+    }
+    let mut port = Writer::new(serial, given.serial_interrupt);
+    loop {
+        if let Some(message) = line.message {
+            // A serial port takes everything.
+            let _ = writeln!(port, "driver: line {} on the serial port", message.word(0));
+        }
+        line = line.reply_and_receive(Message::empty(0));
+    }
 }

@@ -1,0 +1,263 @@
+//! The book's tutorial as a test: its commands are typed, its files are written, and what it shows is looked for in
+//! the output.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+
+use super::{Session, plan, tally::Tally, verdict::verdict};
+use crate::Result;
+use crate::cli::Emulator;
+use crate::platform::Platform;
+use crate::project;
+use crate::qemu::Ending;
+
+/// The page, and the test's name.
+const PAGE: &str = "docs/src/ten-minutes.md";
+const NAME: &str = "ten-minutes";
+/// The platform on which its commands run, as they choose none.
+const PLATFORM: &str = "pc99";
+
+/// What a part of the page asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Step<'a> {
+    /// Type this command.
+    Type(&'a str),
+    /// Find these lines in the last command's output, in this order.
+    See(Vec<&'a str>),
+    /// The file holds the text.
+    Holds(&'a str, String),
+    /// Write the file.
+    Write(&'a str, String),
+    /// Add the text to the file.
+    Add(&'a str, String),
+    /// Replace the first text in the file by the second one.
+    Replace(&'a str, &'a str, String),
+}
+
+/// The steps of a page, in their order: commands are indented, and the line before a block says what it is.
+fn steps(page: &str) -> Result<Vec<Step<'_>>> {
+    let mut steps = Vec::new();
+    let (mut lines, mut intent) = (page.lines(), "");
+    while let Some(line) = lines.next() {
+        if let Some(command) = line.strip_prefix("    ") {
+            let command = command.split('#').next().unwrap_or_default();
+            steps.push(Step::Type(command.trim()));
+        } else if let Some(kind) = line.strip_prefix("```") {
+            let block: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
+            steps.push(if kind == "text" {
+                Step::See(block)
+            } else {
+                of_block(intent, block.join("\n"))
+                    .with_context(|| format!("what to do with a block after `{intent}`?"))?
+            });
+        } else if !line.is_empty() {
+            intent = line;
+        }
+    }
+    Ok(steps)
+}
+
+/// The step for a block after a line of text: its last words, and the names in them, say what to do.
+fn of_block(intent: &str, mut text: String) -> Option<Step<'_>> {
+    let parts: Vec<_> = intent.split('`').collect();
+    let end = |from: usize| &parts[parts.len() - from..];
+    if parts.len() < 3 {
+        return None;
+    }
+    if let &[verb, file, ":"] = end(3) {
+        text.push('\n');
+        let verbs = [
+            ("Write ", Step::Write as fn(_, _) -> _),
+            ("Add to ", Step::Add),
+        ];
+        let step = verbs.iter().find(|(name, _)| verb.ends_with(name));
+        return step.map(|(_, step)| step(file, text));
+    }
+    if let &[_, file, " contains:"] = end(3) {
+        return Some(Step::Holds(file, text));
+    }
+    match end(5.min(parts.len())) {
+        &[verb, file, " replace ", from, " by this:"] if verb.ends_with("In ") => {
+            Some(Step::Replace(file, from, text))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the test is among the wanted ones.
+pub(super) fn is_wanted(session: &Session<'_>, platforms: &[Platform]) -> bool {
+    let arguments = session.arguments;
+    let filter = arguments.filter.as_deref().unwrap_or_default();
+    platforms.iter().any(|platform| platform.name == PLATFORM)
+        && plan::example(NAME).contains(filter)
+        && project::folder().is_none()
+        && arguments.emulator == Emulator::Qemu
+        && arguments.abi.is_empty()
+        && !arguments.cores.are_several()
+        && !arguments.hardening.is_wanted()
+}
+
+/// Does what the page says.
+pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
+    let page = fs::read_to_string(session.workspace.path(PAGE));
+    let page = page.with_context(|| format!("cannot read {PAGE}"))?;
+    let mut typist = Typist::begin(session)?;
+    let steps = steps(&page)?;
+    let failure = steps
+        .into_iter()
+        .find_map(|step| typist.perform(step).err());
+    let failure = failure.map(|error| format!("{error:#}"));
+    let line = verdict(&plan::example(NAME), failure.as_deref());
+    println!("{line}");
+    Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
+}
+
+/// Follows the page.
+struct Typist<'a> {
+    session: &'a Session<'a>,
+    folder: PathBuf,
+    command: String,
+    output: Vec<u8>,
+}
+
+impl<'a> Typist<'a> {
+    /// Begins in an empty folder, which stands for the checkout.
+    fn begin(session: &'a Session<'a>) -> Result<Self> {
+        let book = session.workspace.target().join("book-test");
+        let context = || format!("cannot empty {}", book.display());
+        if book.exists() {
+            fs::remove_dir_all(&book).with_context(context)?;
+        }
+        let folder = book.join("checkout");
+        fs::create_dir_all(&folder).with_context(context)?;
+        Ok(Self {
+            session,
+            folder,
+            command: String::new(),
+            output: Vec::new(),
+        })
+    }
+
+    fn perform(&mut self, step: Step<'_>) -> Result<()> {
+        let path = |file: &str| self.folder.join(file);
+        let read = |file: &str| {
+            fs::read_to_string(path(file)).with_context(|| format!("there is no {file}"))
+        };
+        match step {
+            Step::Type(command) => self.enter(command)?,
+            Step::See(lines) => self.look_for(&lines)?,
+            Step::Holds(file, text) => {
+                ensure!(read(file)?.contains(&text), "{file} differs from the page");
+            }
+            Step::Write(file, text) => {
+                let path = path(file);
+                fs::create_dir_all(path.parent().unwrap_or(&self.folder))?;
+                fs::write(path, text)?;
+            }
+            Step::Add(file, text) => fs::write(path(file), format!("{}\n{text}", read(file)?))?,
+            Step::Replace(file, from, to) => {
+                let text = read(file)?;
+                ensure!(text.matches(from).count() == 1, "{file} has no `{from}`");
+                fs::write(path(file), text.replace(from, &to))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Types a command, which must succeed.
+    fn enter(&mut self, command: &str) -> Result<()> {
+        let words: Vec<_> = command.split_whitespace().collect();
+        match &*words {
+            ["cd", folder] => {
+                let folder = self.folder.join(folder).canonicalize();
+                self.folder = folder.with_context(|| format!("`{command}` fails"))?;
+                Ok(())
+            }
+            ["cargo", tool @ ("xtask" | "escapement"), arguments @ ..] => {
+                self.command = command.to_string();
+                self.output.clear();
+                self.call(*tool == "escapement", arguments)
+            }
+            _ => bail!("`{command}` is no command of the tool"),
+        }
+    }
+
+    /// Calls the tool, which knows its workspace by a variable, in a project by another one.
+    fn call(&mut self, in_project: bool, arguments: &[&str]) -> Result<()> {
+        let project = in_project.then_some((project::FOLDER, &self.folder));
+        let mut child = Command::new(env::current_exe()?)
+            .args(arguments)
+            .envs(project)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let timeout = Duration::from_secs(self.session.arguments.timeout);
+        let show = |bytes: &[u8]| self.output.extend_from_slice(bytes);
+        let supervisor = self.session.supervisor;
+        match supervisor.watch(&mut child, Some(timeout), show)? {
+            Ending::Exited(status) if status.success() => Ok(()),
+            _ => bail!("`{}` fails: {}", self.command, self.shown()),
+        }
+    }
+
+    fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.output).replace('\r', "")
+    }
+
+    fn look_for(&self, wanted: &[&str]) -> Result<()> {
+        let output = self.shown();
+        let mut lines = output.lines().map(str::trim_end);
+        match wanted
+            .iter()
+            .find(|wanted| !lines.any(|line| line == **wanted))
+        {
+            None => Ok(()),
+            Some(line) => bail!("`{}` does not print `{line}` there: {output}", self.command),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn commands_and_blocks_are_steps() {
+        let page = "# A\n\nText.\n\n    cargo xtask new ../a   # makes it\n\n```text\nok\n```\n\nDo it. Write `b.rs`:\n\n\
+                    ```rust,ignore\nx\n```\n\n`c` contains:\n\n```toml\ny\n```\n\nIn `b.rs` replace `x` by this:\n\n\
+                    ```rust\nz\n```\n\nAdd to `c`:\n\n```toml\nw\n```\n";
+        let text = |text: &str| text.to_string();
+        assert_eq!(
+            steps(page).unwrap(),
+            [
+                Step::Type("cargo xtask new ../a"),
+                Step::See(vec!["ok"]),
+                Step::Write("b.rs", text("x\n")),
+                Step::Holds("c", text("y")),
+                Step::Replace("b.rs", "x", text("z")),
+                Step::Add("c", text("w\n")),
+            ]
+        );
+        let error = steps("Look at `c`:\n\n```toml\n```\n").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "what to do with a block after `Look at `c`:`?"
+        );
+    }
+
+    #[test]
+    fn every_block_of_the_tutorial_is_a_step() {
+        let page = fs::read_to_string(Workspace::find().unwrap().path(PAGE)).unwrap();
+        let steps = steps(&page).unwrap();
+        let commands = steps.iter().filter(|step| matches!(step, Step::Type(_)));
+        assert!(commands.count() > 7, "{steps:?}");
+        assert_eq!(page.matches("\n```").count() % 2, 0);
+    }
+}

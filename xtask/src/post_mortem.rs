@@ -1,7 +1,7 @@
 //! Post-mortems: the userlib reports faults with addresses (`userlib/src/post_mortem.rs`), and the tool adds
 //! the functions and lines of these addresses. Those of the callers come from the registers and the stack that follow.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::backtrace::Snapshot;
 use crate::build::Built;
@@ -63,7 +63,8 @@ impl PostMortems {
     /// What is to be added after a line.
     fn more(&mut self, line: &str) -> Vec<String> {
         if let Some((name, address)) = parse(line) {
-            let place = self.program(name).and_then(|path| place(path, address));
+            let symbols = self.symbols(name);
+            let place = symbols.and_then(|symbols| place(&symbols, address));
             self.is_placed = place.is_some();
             return place
                 .map(|place| format!("in {place}"))
@@ -76,12 +77,19 @@ impl PostMortems {
             let snapshot = self.registers.take();
             let is_placed = std::mem::take(&mut self.is_placed);
             let snapshot = snapshot.and_then(|snapshot| snapshot.with_stack(stack));
-            let callers = snapshot.zip(self.program(name));
-            return callers.map_or(Vec::new(), |(snapshot, path)| {
-                backtrace(path, &snapshot, is_placed)
-            });
+            let program = self.program(name).zip(self.symbols(name));
+            return snapshot
+                .zip(program)
+                .map_or(Vec::new(), |(snapshot, (path, symbols))| {
+                    let addresses = snapshot.addresses(path).unwrap_or_default();
+                    backtrace(&symbols, &addresses, is_placed)
+                });
         }
         Vec::new()
+    }
+
+    fn symbols(&self, name: &str) -> Option<Symbols> {
+        Symbols::read(self.program(name)?).ok()
     }
 
     fn program(&self, name: &str) -> Option<&PathBuf> {
@@ -96,12 +104,11 @@ fn named<'a>(line: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
 }
 
 /// The functions of a chain of calls; without the innermost one if it is known already.
-fn backtrace(program: &Path, snapshot: &Snapshot, is_placed: bool) -> Vec<String> {
-    let addresses = snapshot.addresses(program).unwrap_or_default();
+fn backtrace(symbols: &Symbols, addresses: &[u64], is_placed: bool) -> Vec<String> {
     let places = addresses.iter().enumerate().skip(usize::from(is_placed));
     let lines = places.map_while(|(depth, &address)| {
         // That of the call is before the return address.
-        let place = place(program, address.saturating_sub((depth > 0).into()))?;
+        let place = place(symbols, address.saturating_sub((depth > 0).into()))?;
         let word = if depth == 0 { "in" } else { "called by" };
         Some(format!("{word} {place}"))
     });
@@ -118,8 +125,8 @@ fn parse(line: &str) -> Option<(&str, u64)> {
 }
 
 /// Functions, files and lines of an address, the innermost first; none if it is not in the program.
-fn place(program: &Path, address: u64) -> Option<String> {
-    let frames = Symbols::read(program).ok()?.frames(address);
+fn place(symbols: &Symbols, address: u64) -> Option<String> {
+    let frames = symbols.frames(address);
     let frames = frames
         .iter()
         .map(|it| format!("{} ({})", it.function, it.location));

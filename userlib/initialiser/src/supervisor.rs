@@ -98,6 +98,10 @@ impl Supervisor {
         component: &Component,
         outcome: Outcome,
     ) {
+        if let Outcome::Exited(code) = outcome {
+            println!("supervisor: `{}` has ended with {code}", component.name);
+            return self.stop(environment, index);
+        }
         let action = match component.on_fault {
             OnFault::Supervisor { action } => action,
             OnFault::Handler { .. } => Action::Stop,
@@ -106,10 +110,6 @@ impl Supervisor {
         let member = self.members[index].as_ref();
         let inspection = member.and_then(|one| one.inspect(environment, component).ok());
         match outcome {
-            Outcome::Exited(code) => {
-                println!("supervisor: `{}` has ended with {code}", component.name);
-                return self.stop(environment, index);
-            }
             Outcome::Faulted(fault) => {
                 self.act(environment, index, component, action, &"has failed");
                 self.post_mortem(index, component, fault);

@@ -1,12 +1,12 @@
 //! Backtraces: the guest prints registers and some words of the stack (`userlib/src/process/inspection.rs`), and the
-//! program's call frame information (`.debug_frame`) tells where each function has the return address and what it
-//! has saved.
+//! program's call frame information tells where each function has the return address and what it has saved: its
+//! section is `.debug_frame`, or `.eh_frame` where the compiler makes tables for unwinding (AArch64).
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use gimli::{
-    BaseAddresses, CfaRule, DebugFrame, EndianSlice, LittleEndian, Register, RegisterRule,
+    BaseAddresses, CfaRule, DebugFrame, EhFrame, EndianSlice, LittleEndian, Register, RegisterRule,
     UnwindContext, UnwindSection,
 };
 use object::{Architecture, Object, ObjectSection};
@@ -52,19 +52,24 @@ impl Snapshot {
         let Some(mut machine) = Machine::of(&file, self) else {
             return Ok(Vec::new());
         };
-        let section = file.section_by_name(".debug_frame");
-        let section = section.map(|section| section.data()).transpose()?;
-        let mut frames = DebugFrame::new(section.unwrap_or_default(), LittleEndian);
-        frames.set_address_size(if file.is_64() { 8 } else { 4 });
-        let mut addresses = vec![machine.pc];
-        while addresses.len() < MOST {
-            let is_first = addresses.len() == 1;
-            let Some(caller) = machine.step(&frames, &self.stack, is_first) else {
-                break;
-            };
-            addresses.push(caller);
-        }
-        Ok(addresses)
+        let section = |name| {
+            let section = file.section_by_name(name);
+            section.map(|section| section.data()).transpose()
+        };
+        let size = if file.is_64() { 8 } else { 4 };
+        Ok(match section(".debug_frame")? {
+            Some(data) => {
+                let mut frames = DebugFrame::new(data, LittleEndian);
+                frames.set_address_size(size);
+                machine.chain(&frames, &self.stack)
+            }
+            None => {
+                let data = section(".eh_frame")?.unwrap_or_default();
+                let mut frames = EhFrame::new(data, LittleEndian);
+                frames.set_address_size(size);
+                machine.chain(&frames, &self.stack)
+            }
+        })
     }
 }
 
@@ -114,10 +119,25 @@ impl Machine {
         })
     }
 
-    /// Goes back to the caller; returns its address.
-    fn step(
+    /// The value of the program counter and the return addresses.
+    fn chain<'a>(
         &mut self,
-        frames: &DebugFrame<EndianSlice<'_, LittleEndian>>,
+        frames: &impl UnwindSection<EndianSlice<'a, LittleEndian>>,
+        stack: &HashMap<u64, u64>,
+    ) -> Vec<u64> {
+        let mut addresses = vec![self.pc];
+        while addresses.len() < MOST
+            && let Some(caller) = self.step(frames, stack, addresses.len() == 1)
+        {
+            addresses.push(caller);
+        }
+        addresses
+    }
+
+    /// Goes back to the caller; returns its address.
+    fn step<'a, S: UnwindSection<EndianSlice<'a, LittleEndian>>>(
+        &mut self,
+        frames: &S,
         stack: &HashMap<u64, u64>,
         is_first: bool,
     ) -> Option<u64> {
@@ -127,8 +147,9 @@ impl Machine {
         } else {
             self.pc.checked_sub(1)?
         };
-        let bases = BaseAddresses::default();
-        let found = frames.fde_for_address(&bases, address, DebugFrame::cie_from_offset);
+        // The section is not in the target's memory: it has the address 0.
+        let bases = BaseAddresses::default().set_eh_frame(0);
+        let found = frames.fde_for_address(&bases, address, S::cie_from_offset);
         let Ok(entry) = found else {
             // No function is there: a call of what is none has just taken place.
             return is_first.then(|| self.just_called(stack)).flatten();
@@ -154,10 +175,11 @@ impl Machine {
             .filter_map(|(&register, &value)| Some((register, before(register, Some(value))?)))
             .collect();
         let caller = before(to, self.registers.get(&to).copied())?;
-        // A function that returns to itself without a frame is the end of the chain.
-        if caller == 0 || (caller == self.pc && Some(&frame) == self.registers.get(&self.sp)) {
+        if caller == 0 {
             return None;
         }
+        // The call has overwritten it: a caller that has not saved it is the end of the chain.
+        registers.remove(&to);
         registers.insert(self.sp, frame);
         (self.registers, self.pc) = (registers, caller);
         Some(caller)

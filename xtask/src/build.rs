@@ -156,7 +156,7 @@ pub(crate) fn build(
     let prebuilt = sdk.map(|sdk| sdk.kernel(workspace, platform, &recipe));
     let prebuilt = prebuilt.transpose()?;
     // Cargo builds each request at the same path: no other run may change the files before they are read.
-    let _alone = workspace.lock()?;
+    let _alone = bare_metal.lock()?;
 
     // A bad root task is refused before the kernel is built, which takes minutes.
     let (name, root_task, components) = match request.root_task {

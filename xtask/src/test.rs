@@ -7,6 +7,7 @@ mod heard;
 mod host;
 mod plan;
 mod progress;
+mod queue;
 mod screen;
 mod tally;
 mod target;
@@ -16,11 +17,14 @@ mod verdict;
 
 use std::cmp::Reverse;
 use std::num::NonZero;
-use std::sync::mpsc;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, ScopedJoinHandle};
 
 use anyhow::bail;
+use parking_lot::Mutex;
 
+use crate::build::Built;
 use crate::cli::{Emulator, TestArguments};
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
@@ -29,8 +33,10 @@ use crate::workspace::Workspace;
 use crate::{Outcome, Result, bochs, project, setup, ui};
 use plan::Scope;
 use progress::Progress;
+use queue::Queue;
 use screen::Screen;
 use tally::Tally;
+use target::Run;
 use times::Times;
 
 /// The command `test`.
@@ -206,7 +212,7 @@ impl Session<'_> {
     }
 }
 
-/// Builds one run after the other, and runs as many at once as the host has processors.
+/// Builds as many runs at once as the host has processors, if they are for different targets, and boots as many.
 fn on_targets(
     session: &Session<'_>,
     screen: &Screen,
@@ -215,14 +221,6 @@ fn on_targets(
     is_short: bool,
 ) -> Result<Tally> {
     let (workspace, supervisor) = (session.workspace, session.supervisor);
-    let most = thread::available_parallelism().map_or(1, NonZero::get);
-    let (report, reports) = mpsc::channel();
-    let mut total = Tally::default();
-    // A failed build of one platform must not hide the others' results.
-    let failure = |error: anyhow::Error| {
-        ui::error(&error);
-        Tally::FAILURE
-    };
     let runs: Result<Vec<_>> = platforms
         .iter()
         .map(|platform| {
@@ -231,46 +229,67 @@ fn on_targets(
         })
         .collect();
     let runs = plan::interleave(runs?);
-    thread::scope(|scope| {
-        let mut running = 0;
-        for run in &runs {
-            if supervisor.interrupted() {
-                break;
-            }
-            let label = run.label();
-            if let Some(tally) = session.passed(&label) {
-                total += tally;
-                continue;
-            }
-            let built = session
-                .times
-                .of(format!("building {label}"), || run.build(workspace, tools));
-            let built = match built {
-                Ok(built) => built,
-                Err(error) => {
-                    total += failure(error);
-                    continue;
-                }
-            };
-            if running == most {
-                total += reports.recv().unwrap_or(Tally::FAILURE);
-                running -= 1;
-            }
-            let (place, report) = (screen.begin(), report.clone());
-            running += 1;
-            scope.spawn(move || {
-                let tally = session
-                    .times
-                    .of(&*label, || run.start(&built, supervisor, place))
-                    .unwrap_or_else(failure);
-                session.note(&label, tally);
-                // The receiver exists until the scope ends.
-                let _ = report.send(tally);
+    let mut total = Tally::default();
+    let mut left = Vec::new();
+    for run in &runs {
+        match session.passed(&run.label()) {
+            Some(tally) => total += tally,
+            None => left.push((&*run.platform.target, run)),
+        }
+    }
+    let queue = Queue::new(left);
+    // A failed build of one platform must not hide the others' results.
+    let failure = |error: anyhow::Error| {
+        ui::error(&error);
+        Tally::FAILURE
+    };
+    // A builder keeps its image until it can be booted.
+    let (images, booted) = mpsc::sync_channel::<(&Run<'_>, Built)>(0);
+    let booted = Arc::new(Mutex::new(booted));
+    let build = |images: SyncSender<_>| {
+        let mut total = Tally::default();
+        while !supervisor.interrupted() {
+            let next = queue.next(|run| {
+                let part = format!("building {}", run.label());
+                session.times.of(part, || run.build(workspace, tools))
             });
+            match next {
+                None => break,
+                Some((_, Err(error))) => total += failure(error),
+                // Nothing is booted any more after an interruption.
+                Some((run, Ok(built))) => drop(images.send((run, built))),
+            }
         }
-        for _ in 0..running {
-            total += reports.recv().unwrap_or(Tally::FAILURE);
+        total
+    };
+    let boot = |images: Arc<Mutex<Receiver<(&Run<'_>, Built)>>>| {
+        let mut total = Tally::default();
+        let next = || images.lock().recv();
+        while !supervisor.interrupted()
+            && let Ok((run, built)) = next()
+        {
+            let (label, place) = (run.label(), screen.begin());
+            let tally = session
+                .times
+                .of(&*label, || run.start(&built, supervisor, place))
+                .unwrap_or_else(failure);
+            session.note(&label, tally);
+            total += tally;
         }
-    });
-    Ok(total)
+        total
+    };
+    let most = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for _ in 0..most {
+            let (images, booted) = (images.clone(), booted.clone());
+            workers.push(scope.spawn(|| Ok(build(images))));
+            workers.push(scope.spawn(|| Ok(boot(booted))));
+        }
+        drop((images, booted));
+        for worker in workers {
+            total += joined(worker, "the tests on the platforms")?;
+        }
+        Ok(total)
+    })
 }

@@ -1,11 +1,12 @@
 //! Paths in the repository.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use parking_lot::{FairMutex, FairMutexGuard};
+use parking_lot::{FairMutex, FairMutexGuard, Mutex};
 
 use crate::Result;
 use crate::ui::say;
@@ -48,13 +49,10 @@ impl Workspace {
             .map_or_else(|| self.path("target"), |target| self.path(target))
     }
 
-    /// Waits until no other run of the tool builds in this repository, and blocks others until the value is
-    /// dropped.
-    pub(crate) fn lock(&self) -> Result<(FairMutexGuard<'static, ()>, File)> {
-        // Threads of this run take turns: one that builds again and again must not keep the others from it.
-        static TURN: FairMutex<()> = FairMutex::new(());
-        let turn = TURN.lock();
-        let path = self.target().join("building.lock");
+    /// Waits until nothing else in this repository builds `what`, and blocks others until the value is dropped.
+    pub(crate) fn lock(&self, what: &str) -> Result<(FairMutexGuard<'static, ()>, File)> {
+        let turn = turn(what).lock();
+        let path = self.target().join(format!("building-{what}.lock"));
         let context = || format!("cannot lock {}", path.display());
         fs::create_dir_all(self.target()).with_context(context)?;
         let file = File::create(&path).with_context(context)?;
@@ -119,4 +117,13 @@ impl Workspace {
         files.sort();
         Ok(files)
     }
+}
+
+/// Threads of this run take turns with `what`: one that builds again and again must not keep the others from it.
+fn turn(what: &str) -> &'static FairMutex<()> {
+    static TURNS: Mutex<BTreeMap<String, &FairMutex<()>>> = Mutex::new(BTreeMap::new());
+    let mut turns = TURNS.lock();
+    turns
+        .entry(what.to_string())
+        .or_insert_with(|| Box::leak(Box::default()))
 }

@@ -1,9 +1,12 @@
 //! Calls of cargo for bare metal: target, flags, and the libraries.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use parking_lot::FairMutexGuard;
 
 use super::sysroot::sysroot;
 use crate::cli::AbiOption;
@@ -142,12 +145,11 @@ impl<'a> BareMetal<'a> {
     /// The sysroot with the libraries `core`, `alloc` and `compiler_builtins`. All programs for a target share them;
     /// only a kernel with retpolines needs its own, because code of `core` branches indirectly, too.
     fn sysroot(&self, side: Side) -> Result<PathBuf> {
-        let parent = self.target_folder().join("sysroots");
         let flags: &[&str] = match side {
             Side::Kernel if self.retpolines => &[RETPOLINES],
             _ => &[],
         };
-        sysroot(self.tools, &parent, self.target(side), flags)
+        sysroot(self.workspace, self.tools, self.target(side), flags)
     }
 
     fn rustflags(&self, side: Side) -> Vec<String> {
@@ -186,11 +188,17 @@ impl<'a> BareMetal<'a> {
         }
     }
 
-    /// Cargo's target folder. All platforms share it: cargo gives different names to what it builds with
-    /// different flags, and builds once what is the same, such as macros. Programs of different platforms have the
-    /// same paths, so they are to be read before the next build.
+    /// Cargo's target folder. Platforms with the same target share it: cargo gives different names to what it builds
+    /// with different flags. Their programs have the same paths, so they are to be read before the next build, under
+    /// the same lock.
     fn target_folder(&self) -> PathBuf {
-        self.workspace.target().join(self.tools.folder)
+        let tools = self.workspace.target().join(self.tools.folder);
+        tools.join(&self.platform.target)
+    }
+
+    /// Waits until nothing else builds in this target folder.
+    pub(super) fn lock(&self) -> Result<(FairMutexGuard<'static, ()>, File)> {
+        self.workspace.lock(&self.platform.target)
     }
 
     /// A folder for files that go into user programs: one for each combination of target, flags and devices.

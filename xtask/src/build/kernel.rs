@@ -64,8 +64,8 @@ pub(crate) fn prebuilt(
     platform: &Platform,
     recipe: &Recipe<'_>,
 ) -> Result<Vec<u8>> {
-    let _alone = workspace.lock()?;
     let bare_metal = BareMetal::of(workspace, tools, platform, recipe);
+    let _alone = bare_metal.lock()?;
     read(&build(&bare_metal, recipe)?)
 }
 
@@ -75,8 +75,9 @@ pub(crate) fn prebuilt_stub(
     tools: &BuildTools,
     platform: &Platform,
 ) -> Result<Option<Vec<u8>>> {
-    let _alone = workspace.lock()?;
-    let file = build_stub(&BareMetal::new(workspace, tools, platform))?;
+    let bare_metal = BareMetal::new(workspace, tools, platform);
+    let _alone = bare_metal.lock()?;
+    let file = build_stub(&bare_metal)?;
     file.map(|file| read(&file)).transpose()
 }
 

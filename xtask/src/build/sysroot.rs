@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::setup::BuildTools;
 use crate::ui::Step;
+use crate::workspace::Workspace;
 use crate::{Result, cargo};
 
 /// The package of which cargo compiles nothing but the libraries: it is its own workspace. Release kernels take the
@@ -36,24 +37,29 @@ const SOURCE: &str = "#![no_std]\n";
 /// time wants to be the same everywhere.
 const FLAGS: [&str; 2] = ["-Crelocation-model=static", "-Cembed-bitcode=yes"];
 
-/// The sysroot with the libraries for a target, compiled with `flags` beside those that all have. If it does not
-/// exist yet, it is made in `parent`.
+/// The sysroot with the libraries for a target, compiled with `flags` beside those that all have. It is made unless
+/// it exists.
 pub(super) fn sysroot(
+    workspace: &Workspace,
     tools: &BuildTools,
-    parent: &Path,
     target: &str,
     flags: &[&str],
 ) -> Result<PathBuf> {
     let flags: Vec<_> = FLAGS.iter().chain(flags).copied().collect();
     let mut hasher = DefaultHasher::new();
     (tools.toolchain.version(), MANIFEST, &flags).hash(&mut hasher);
+    let parent = workspace.target().join(tools.folder).join("sysroots");
     let folder = parent.join(format!("{target}-{:08x}", hasher.finish() as u32));
     if folder.is_dir() {
         return Ok(folder);
     }
+    let _alone = workspace.lock(&format!("libraries-{target}"))?;
+    if folder.is_dir() {
+        return Ok(folder);
+    }
     let context = || format!("cannot make the libraries in {}", parent.display());
-    fs::create_dir_all(parent).with_context(context)?;
-    let work = tempfile::tempdir_in(parent).with_context(context)?;
+    fs::create_dir_all(&parent).with_context(context)?;
+    let work = tempfile::tempdir_in(&parent).with_context(context)?;
     let package = work.path().join("package");
     fs::create_dir_all(package.join("src")).with_context(context)?;
     fs::write(package.join("Cargo.toml"), MANIFEST).with_context(context)?;
@@ -82,11 +88,8 @@ pub(super) fn sysroot(
         let name = file.file_name().context("a library without a name")?;
         fs::copy(&file, libraries.join(name)).with_context(context)?;
     }
-    match fs::rename(&made, &folder) {
-        // Another run was faster.
-        Err(_) if folder.is_dir() => Ok(folder),
-        result => result.map(|()| folder).with_context(context),
-    }
+    fs::rename(&made, &folder).with_context(context)?;
+    Ok(folder)
 }
 
 /// The libraries that cargo's messages name.

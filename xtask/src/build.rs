@@ -86,6 +86,7 @@ impl Request<'_> {
             hardening: self.hardening,
             log: self.log,
             bare: self.bare,
+            variables: self.user_profile == UserProfile::Shipped,
         }
     }
 }

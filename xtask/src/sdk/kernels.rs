@@ -58,6 +58,7 @@ impl Prebuilt {
             hardening,
             log: None,
             bare: false,
+            variables: true,
         }
     }
 

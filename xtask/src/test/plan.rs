@@ -31,6 +31,8 @@ const BUSY: &str = "cores_history";
 const ENTRIES: &str = "x86_isolation,call_reply,fast_path,faults,fpu,irq";
 /// Tests of registers that threads must not share.
 const HIDDEN: &str = "hidden_registers";
+/// Tests of the processor's debug registers.
+const BREAKPOINTS: &str = "breakpoints";
 /// Tests that check progress only, in host time.
 const STRESS: &str = "stress";
 /// Tests that are the run of an example system.
@@ -149,11 +151,17 @@ pub(super) fn runs<'a>(
             ..part(CORES)?
         });
     }
+    // A short run tests breakpoints on the kernel with the log, and saves a kernel.
+    let is_short = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
     if (all && two_cores && !own || log) && platform.has(Cores::TWO) {
+        let run = match is_short {
+            true => with_breakpoints(part(&format!("{BUSY},{BREAKPOINTS}"))?),
+            false => part(BUSY)?,
+        };
         runs.push(Run {
             cores: Cores::TWO,
             is_logged: true,
-            ..part(BUSY)?
+            ..run
         });
     }
     // In host time, in which interrupts come at any time, with busy loops on the host.
@@ -180,11 +188,8 @@ pub(super) fn runs<'a>(
             ..part(if benchmark { filter } else { BENCHMARK })?
         });
     }
-    if all && !own && arguments.abi.is_empty() {
-        runs.push(Run {
-            abi: vec![AbiOption::Hwdebug],
-            ..part("breakpoints")?
-        });
+    if all && !own && !is_short && arguments.abi.is_empty() {
+        runs.push(with_breakpoints(part(BREAKPOINTS)?));
     }
     if all && platform.qemu.hardened.is_some() && !arguments.hardening.is_wanted() {
         runs.push(Run {
@@ -237,6 +242,12 @@ pub(super) fn runs<'a>(
         });
     }
     Ok(runs)
+}
+
+/// A run on a kernel whose ABI has the processor's debug registers.
+fn with_breakpoints(mut run: Run<'_>) -> Run<'_> {
+    run.abi.push(AbiOption::Hwdebug);
+    run
 }
 
 /// Orders the runs of several platforms so that failures show early: the first run of each platform, then the

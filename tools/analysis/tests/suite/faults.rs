@@ -51,8 +51,8 @@ const CASES: [Case; 24] = [
     (
         Fault::Bursts,
         "the further jobs of a burst",
-        oracle::bounds_of_bursts_are_those_of_the_crate,
-        "the crate",
+        oracle::bounds_of_bursts_are_those_of_the_package,
+        "the package",
     ),
     (
         Fault::Blackout,

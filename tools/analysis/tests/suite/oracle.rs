@@ -1,20 +1,13 @@
-//! Other implementations: vectors made by the PyPI package `response-time-analysis`, and the crate of that name.
+//! Another implementation: vectors made by the PyPI package `response-time-analysis`. The crate of that name is
+//! compared in `tools/analysis-oracle`.
 
 use std::path::Path;
 
-use response_time_analysis::arrival::{Curve, Sporadic};
-use response_time_analysis::demand::RBF;
-use response_time_analysis::fixed_point::SearchFailure;
-use response_time_analysis::fixed_priority as other_fixed;
-use response_time_analysis::time::{Duration, Service};
-use response_time_analysis::wcet::Scalar;
 use schedulability::fixed::{Interference, response_time};
-use schedulability::generate::Generator;
 use schedulability::model::{Parameters, Task};
 use schedulability::supply::{Processor, Rate, Supply};
 use schedulability::{Error, Time, edf};
 
-use super::random::{between, constrained};
 use super::simulator::ns;
 
 /// What a comparison has covered.
@@ -134,7 +127,7 @@ pub fn bounds_are_those_of_the_package() {
 }
 
 #[test]
-fn bounds_of_bursts_are_those_of_the_package() {
+pub fn bounds_of_bursts_are_those_of_the_package() {
     let count = compare(include_str!("../vectors/bursts.txt"));
     assert_eq!(count.sets, 150);
     assert!(count.equal > 200 && count.jittery == 0, "{count:?}");
@@ -147,94 +140,4 @@ fn bounds_are_those_of_a_file() {
     let path = std::env::var_os("ORACLE_VECTORS").expect("ORACLE_VECTORS names a file of make.py");
     let text = std::fs::read_to_string(Path::new(&path)).unwrap();
     println!("{:?}", compare(&text));
-}
-
-fn other(task: &Task) -> RBF<Sporadic, Scalar> {
-    let [cost, period] = [task.cost(), task.period()].map(|time| time.nanos() as u64);
-    let arrivals = Sporadic::new_zero_jitter(Duration::from(period));
-    RBF::new(arrivals, Scalar::new(Service::from(cost)))
-}
-
-fn other_bursts(task: &Task) -> RBF<Curve, Scalar> {
-    let Parameters { period, bursts, .. } = task.parameters();
-    let windows = [std::slice::from_ref(period), bursts].concat();
-    let windows = windows
-        .iter()
-        .map(|window| Duration::from(window.nanos() as u64));
-    let cost = task.cost().nanos() as u64;
-    RBF::new(
-        Curve::new(windows.collect()),
-        Scalar::new(Service::from(cost)),
-    )
-}
-
-/// Up to four jobs in a row, at random distances.
-fn with_bursts(random: &mut Generator, task: &Task) -> Task {
-    let mut parameters = task.parameters().clone();
-    let jobs = between(random, 1, 4);
-    let longest = parameters.period.nanos() * 2;
-    let mut gaps: Vec<_> = (0..jobs).map(|_| between(random, 1, longest)).collect();
-    // Distances grow within a burst, so that windows are consistent with each other.
-    gaps.sort_unstable();
-    let mut last = 0;
-    let mut windows: Vec<_> = (gaps.into_iter())
-        .map(|gap| {
-            last += gap;
-            ns(last)
-        })
-        .collect();
-    parameters.period = windows.remove(0);
-    parameters.bursts = windows;
-    Task::new(parameters).unwrap()
-}
-
-#[test]
-pub fn bounds_of_bursts_are_those_of_the_crate() {
-    let mut random = Generator::new(61);
-    let mut compared = 0;
-    for _ in 0..500 {
-        let tasks = constrained(&mut random, 4, 60);
-        let tasks: Vec<_> = tasks
-            .iter()
-            .map(|task| with_bursts(&mut random, task))
-            .collect();
-        let others: Vec<_> = tasks.iter().map(other_bursts).collect();
-        for place in 0..tasks.len() {
-            let theirs = other_fixed::fully_preemptive::dedicated_uniproc_rta(
-                &others[place],
-                &others[..place],
-                Duration::from(20_000),
-            );
-            let ours = fixed(&tasks, place, &Processor);
-            assert_eq!(ours, unless_unbounded(theirs), "{tasks:?}");
-            compared += usize::from(ours.is_some());
-        }
-    }
-    assert!(compared > 1_000, "{compared}");
-}
-
-fn unless_unbounded(found: Result<Duration, SearchFailure>) -> Option<i128> {
-    found.ok().map(|bound| i128::from(u64::from(bound)))
-}
-
-#[test]
-fn bounds_are_those_of_the_crate() {
-    let mut random = Generator::new(60);
-    let mut compared = 0;
-    for _ in 0..1_000 {
-        let tasks = constrained(&mut random, 4, 60);
-        let others: Vec<_> = tasks.iter().map(other).collect();
-        let limit = Duration::from(20_000);
-        for place in 0..tasks.len() {
-            let theirs = other_fixed::fully_preemptive::dedicated_uniproc_rta(
-                &others[place],
-                &others[..place],
-                limit,
-            );
-            let ours = fixed(&tasks, place, &Processor);
-            assert_eq!(ours, unless_unbounded(theirs), "{tasks:?}");
-            compared += usize::from(ours.is_some());
-        }
-    }
-    assert!(compared > 2_000, "{compared}");
 }

@@ -122,13 +122,14 @@ fn require_suite(workspace: &Workspace, text: &str) -> Result<()> {
 
 /// The complaints about one platform: operations that are worse than the committed results, or missing in
 /// them; delays of a high-priority thread that grow or are too long with few attackers; and cache lines that
-/// cores share while they work on core-local objects.
+/// cores share while they work on core-local objects. A short run leaves out the kernel without thresholds.
 pub(crate) fn examine(
     workspace: &Workspace,
     tools: &BuildTools,
     platform: &Platform,
     supervisor: &Supervisor,
     timeout: u64,
+    is_short: bool,
 ) -> Result<Vec<String>> {
     let arguments = BenchArguments {
         attackers: Some(delay::FEW),
@@ -143,8 +144,11 @@ pub(crate) fn examine(
         cores: arguments.cores,
         counted: Counted::Instructions,
     };
-    let measured = bench.measure_with_sizes()?;
-    let before = reference::read(workspace, &platform.name, &arguments.hardening)?;
+    let measured = bench.measure_with_sizes(!is_short)?;
+    let mut before = reference::read(workspace, &platform.name, &arguments.hardening)?;
+    if is_short {
+        before.retain(|one| !run::is_without_thresholds(one));
+    }
     let mut complaints = worse(&before, &measured, tools.toolchain.version(), true);
     complaints.extend(delay::complaints(&measured));
     complaints.extend(scaling::examine(&bench)?);

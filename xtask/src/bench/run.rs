@@ -33,6 +33,8 @@ const ATTACKERS: &str = "ESCAPEMENT_BENCH_ATTACKERS";
 
 /// The suite with messages that are also measured in a kernel without thresholds.
 const THRESHOLD: &str = "threshold";
+/// The value of their parameter `threshold` there.
+const ABSENT: &str = "absent";
 
 /// The parameters of one platform's benchmarks.
 #[derive(Clone, Copy)]
@@ -70,6 +72,11 @@ impl Counted {
     }
 }
 
+/// Whether a measurement needs a kernel of its own, without thresholds.
+pub(super) fn is_without_thresholds(one: &Measurement) -> bool {
+    one.suite == THRESHOLD && one.parameters["threshold"] == json!(ABSENT)
+}
+
 impl Bench<'_> {
     /// Builds and runs the benchmarks.
     pub(super) fn measure(&self) -> Result<Vec<Measurement>> {
@@ -77,7 +84,7 @@ impl Bench<'_> {
             return scaling::measure(self, suite);
         }
         if self.arguments.measures_sizes() {
-            return self.measure_with_sizes();
+            return self.measure_with_sizes(true);
         }
         let mut measurements = self.observe(&self.build()?)?.0;
         self.measure_absent(&mut measurements)?;
@@ -97,18 +104,21 @@ impl Bench<'_> {
         absent.retain(is_off);
         for one in &mut absent {
             let name = "threshold".to_string();
-            one.parameters.insert(name, json!("absent"));
+            one.parameters.insert(name, json!(ABSENT));
         }
         measurements.splice(place..place, absent);
         Ok(())
     }
 
-    /// Builds and runs the benchmarks, and adds the size of the kernel.
-    pub(super) fn measure_with_sizes(&self) -> Result<Vec<Measurement>> {
+    /// Builds and runs the benchmarks, and adds the size of the kernel; with what needs a further kernel only if
+    /// `complete`.
+    pub(super) fn measure_with_sizes(&self, complete: bool) -> Result<Vec<Measurement>> {
         let built = self.build()?;
         let mut measurements = self.observe(&built)?.0;
         measurements.extend(sizes(&built)?);
-        self.measure_absent(&mut measurements)?;
+        if complete {
+            self.measure_absent(&mut measurements)?;
+        }
         Ok(measurements)
     }
 

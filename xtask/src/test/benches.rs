@@ -61,7 +61,7 @@ fn examine(
     }
     let timeout = session.arguments.timeout;
     total += session.part(&format!("{}: benchmarks", platform.name), || {
-        let complaints = bench::examine(workspace, tools, platform, supervisor, timeout);
+        let complaints = bench::examine(workspace, tools, platform, supervisor, timeout, is_short);
         Ok(judge(platform, complaints))
     })?;
     if !is_short && !supervisor.interrupted() && platform.has(Cores::TWO) {

@@ -129,8 +129,7 @@ pub(super) fn runs<'a>(
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
     let own = matches!(scope, Scope::Own(_));
 
-    // A board's own features are tested together with those of several cores, by one kernel: the example runs
-    // on a kernel for one core.
+    // A board's own features, those of several cores and the examples are tested by one kernel.
     let is_joined = platform.covers == Coverage::Board && own && two_cores;
     let mut runs = Vec::new();
     if let Scope::Own(names) = scope {
@@ -222,8 +221,14 @@ pub(super) fn runs<'a>(
         }) {
             let system = System::load(workspace, &name)?;
             if system.runs_on(&platform.name) {
+                let (cores, abi) = match is_joined {
+                    true => (Cores::TWO, suite()?.abi),
+                    false => (arguments.cores, arguments.abi.clone()),
+                };
                 runs.push(Run {
                     is_example: true,
+                    cores,
+                    abi,
                     ..run(system)
                 });
             }

@@ -104,11 +104,7 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// Runs `work` with the threshold of an endpoint, if it has one, removed, and restores it afterwards.
-    pub(super) fn without_threshold(
-        &mut self,
-        endpoint: Ptr<Endpoint<A>>,
-        work: impl FnOnce(&mut Self),
-    ) {
+    fn without_threshold(&mut self, endpoint: Ptr<Endpoint<A>>, work: impl FnOnce(&mut Self)) {
         let threshold = self[endpoint].threshold();
         if threshold.is_some() {
             self[endpoint].set_threshold(None);

@@ -2,7 +2,7 @@
 
 use abi::{LookupFailure, Method, Rights};
 
-use super::{Answer, Done, Error, Failure, Invocation, Outcome, preempt_after_lookup};
+use super::{Answer, Done, Error, Failure, Invocation, Outcome};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap};
@@ -29,8 +29,7 @@ impl<A: Arch> Invocation<A> {
         self.require(2, 0)?;
         let index = self.word(kernel, 0);
         let depth = self.word(kernel, 1);
-        let slot = kernel.lookup_slot(Cap::CNode(cnode), index, depth, false)?;
-        preempt_after_lookup(kernel)?;
+        let slot = kernel.find_slot(Cap::CNode(cnode), index, depth, false)?;
         match self.method {
             CNodeRevoke => kernel.revoke(slot)?,
             CNodeDelete => kernel.delete(slot)?,
@@ -50,8 +49,7 @@ impl<A: Arch> Invocation<A> {
         }
         let root = self.extra_cap(kernel, 0);
         let depth = self.word(kernel, 3);
-        let source = kernel.lookup_slot(root, self.word(kernel, 2), depth, true)?;
-        preempt_after_lookup(kernel)?;
+        let source = kernel.find_slot(root, self.word(kernel, 2), depth, true)?;
         let cap = occupied(kernel, source, true, depth)?;
 
         match self.method {
@@ -118,11 +116,9 @@ impl<A: Arch> Invocation<A> {
         let (pivot_depth, source_depth) = (word(4), word(7));
         let source_root = self.extra_cap(kernel, 1);
         let (pivot_index, source_index) = (word(3), word(6));
-        let source = kernel.lookup_slot(source_root, source_index, source_depth, true)?;
-        preempt_after_lookup(kernel)?;
+        let source = kernel.find_slot(source_root, source_index, source_depth, true)?;
         let pivot_root = self.extra_cap(kernel, 0);
-        let pivot = kernel.lookup_slot(pivot_root, pivot_index, pivot_depth, true)?;
-        preempt_after_lookup(kernel)?;
+        let pivot = kernel.find_slot(pivot_root, pivot_index, pivot_depth, true)?;
 
         if pivot == source || pivot == target {
             return Err(Error::IllegalOperation.into());

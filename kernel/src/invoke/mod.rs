@@ -20,7 +20,7 @@ mod threshold;
 mod untyped;
 
 pub use crate::error::{Error, Failure};
-pub use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
+pub use crate::sched::work::preempt_after_checks;
 pub use answer::{Answer, Done, Outcome};
 pub(crate) use lookup::{LookupError, Missing};
 pub use pieces::in_pieces;

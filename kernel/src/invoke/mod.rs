@@ -3,28 +3,23 @@
 //! There is one file per object. Each decodes the message into a request, makes all checks, and only then
 //! performs the request, so that an operation that fails changes nothing.
 
-mod answer;
 mod breakpoint;
 mod cnode;
 mod deletion;
 mod domain;
+mod invocation;
 mod irq;
 mod lookup;
-mod pieces;
-mod request;
 mod sched_context;
 mod sched_control;
 mod thread;
 mod thread_spaces;
-mod threshold;
 mod untyped;
 
 pub use crate::error::{Error, Failure};
 pub use crate::sched::work::preempt_after_checks;
-pub use answer::{Answer, Done, Outcome};
+pub use invocation::{Answer, Done, Invocation, Outcome};
 pub(crate) use lookup::{LookupError, Missing};
-pub use pieces::in_pieces;
-pub use request::Invocation;
 pub(crate) use untyped::emplace;
 pub use untyped::reset;
 

@@ -1,14 +1,15 @@
 //! Sending to and receiving from endpoints.
 
 use abi::Rights;
+use abi::fault::timeout_flags;
 use abi::registers::CAP;
 
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::object::{
-    Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply, Thread, ThreadState,
-    WaitQueue,
+    ContextFlag, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply,
+    SchedContext, Thread, ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -117,6 +118,32 @@ impl<A: Arch> Ipc<A> {
         {
             self.wake_with_checks(thread, context);
         }
+    }
+
+    /// The slow path of [`Ipc::wake_context`], for contexts that need a wake-up check. A timer or budget that ended
+    /// while the thread was blocked is reported now.
+    fn wake_with_checks(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+        let idled = self.stop_idling(thread);
+        if self[context].has(ContextFlag::Sporadic) {
+            let now = self.core.now;
+            self[context].unblock(now);
+        }
+        if !self.is_schedulable(thread) {
+            return;
+        }
+        let flags = if self.timer_of(context) <= self.core.now {
+            timeout_flags::BLOCKED | timeout_flags::INSTANT
+        } else if idled && !self[context].is_round_robin() && !self.has_budget(thread) {
+            timeout_flags::BLOCKED
+        } else {
+            return;
+        };
+        // The operation that it waited for is complete: after the reply to the timeout it continues at the
+        // next instruction.
+        if let ThreadState::Running = self[thread].state {
+            self[thread].context.complete_system_call();
+        }
+        self.raise_timeout(thread, flags);
     }
 
     /// Receives from an endpoint into `receiver`, the current thread.

@@ -7,7 +7,6 @@
 mod debug;
 mod dispatch;
 mod receive;
-mod yield_until;
 
 use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Syscall};

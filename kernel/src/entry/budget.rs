@@ -73,7 +73,6 @@ impl<A: Arch> Kernel<A> {
             && self.is_schedulable(thread)
         {
             self.end_slice(thread, context, may_time_out);
-            self.choose_again();
         }
     }
 
@@ -91,10 +90,10 @@ impl<A: Arch> Kernel<A> {
             thread.address()
         );
         let may_time_out = may_time_out && !self[context].is_round_robin();
-        if may_time_out && self.raise_timeout(thread, 0) {
-            return;
+        if !(may_time_out && self.raise_timeout(thread, 0)) {
+            self.wait_for_turn(thread);
         }
-        self.wait_for_turn(thread);
+        self.choose_again();
     }
 
     /// The time has come at which `YieldToTimeout` ends the run of the current thread.

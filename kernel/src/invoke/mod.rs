@@ -44,7 +44,8 @@ impl<A: Arch> Invocation<A> {
             Cap::Domain => self.invoke_domain(kernel),
             Cap::SchedContext { object, .. } => self.invoke_context(kernel, object),
             Cap::SchedControl { core } => self.invoke_sched_control(kernel, core),
-            Cap::Untyped(_) | Cap::Arch(_) => self.perform_on_memory(kernel, cap),
+            Cap::Untyped(untyped) => self.invoke_untyped(kernel, untyped),
+            Cap::Arch(_) => A::invoke(kernel, self, cap),
             Cap::Null
             | Cap::Endpoint(_)
             | Cap::Notification(_)

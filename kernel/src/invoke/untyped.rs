@@ -256,7 +256,7 @@ impl<A: Arch> Invocation<A> {
             kernel[slot].set_cap(Cap::Untyped(untyped));
             let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
             let target = request.cnode.slot(request.offset + index);
-            kernel.insert_packed_child(slot, target, cap);
+            kernel.insert_child(slot, target, cap);
             index += 1;
             if index >= request.count {
                 return Ok(());

@@ -81,15 +81,13 @@ impl<A: Arch> Local<'_, A> {
     #[inline(always)]
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         let is_local = |kernel: &mut Kernel<A>| kernel.is_interrupt_local(interrupt);
-        if !self.make_exclusive_unless(is_local) {
-            // After remote modifications, the interrupt still has to be handled.
+        // Remote modifications take effect first, and leave no fast path.
+        let mut may_be_fast = true;
+        while !self.make_exclusive_unless(is_local) {
             self.apply_remote_changes();
-            while !self.make_exclusive_unless(is_local) {
-                self.apply_remote_changes();
-            }
-            return self.handle_interrupt_slowly(interrupt);
+            may_be_fast = false;
         }
-        self.handle_interrupt_locked(interrupt);
+        self.handle_interrupt_locked(interrupt, may_be_fast);
     }
 }
 
@@ -197,17 +195,13 @@ impl<A: Arch> Kernel<A> {
         self.leave();
     }
 
-    fn handle_interrupt_locked(&mut self, interrupt: Interrupt) {
+    fn handle_interrupt_locked(&mut self, interrupt: Interrupt, may_be_fast: bool) {
         if let Interrupt::Line(irq) = interrupt
+            && may_be_fast
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
         {
             return;
         }
-        self.handle_interrupt_slowly(interrupt);
-    }
-
-    #[inline(always)]
-    fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
         self.check_budget();

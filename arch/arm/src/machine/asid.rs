@@ -47,11 +47,8 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
         ..untyped
     };
     kernel[parent].set_cap(Cap::Untyped(used));
-    kernel.insert_child(
-        parent,
-        slot,
-        Cap::Arch(Capability::AsidPool { pool, address }),
-    );
+    let cap = Cap::<Machine<V, P>>::Arch(Capability::AsidPool { pool, address });
+    kernel.insert_child(parent, slot, cap.encode());
     kernel
         .exclusive()
         .each_core(|kernel| kernel.arch.spaces.add_pool(pool, address));

@@ -52,7 +52,7 @@ pub fn invoke_control<P: Platform>(
         address: untyped.address,
         index: place,
     });
-    kernel.insert_child(parent, slot, AnyCap::Arch(cap));
+    kernel.insert_child(parent, slot, AnyCap::<X86_64<P>>::Arch(cap).encode());
     Ok(Answer::Nothing)
 }
 

@@ -23,11 +23,6 @@ use crate::trace::trace;
 
 pub use crate::arch::Interrupt;
 
-/// Whether it is one of the eleven system calls that [`Kernel::dispatch`] performs.
-fn is_dispatched(call: &Syscall) -> bool {
-    call.number() >= Syscall::Yield.number()
-}
-
 impl<A: Arch> CoreHandle<A> {
     /// Handles a system call of the current thread, with the registers in its register context.
     #[inline(always)]
@@ -117,49 +112,22 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.handle_checked_syscall(thread, call, number);
+        self.handle_checked_syscall(thread, call);
     }
 
     /// Handles a system call that needs a budget check.
     #[inline(never)]
-    fn handle_checked_syscall(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        call: Option<Syscall>,
-        number: usize,
-    ) {
+    fn handle_checked_syscall(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         match self.check_budget() {
-            BudgetCheck::Passed => match call.filter(is_dispatched) {
-                Some(call) => self.dispatch(thread, call),
-                None => self.handle_other_call(thread, call, number),
-            },
+            BudgetCheck::Passed => self.dispatch(thread, call),
             BudgetCheck::NeedsCheck => {
-                self.with_check(thread, |kernel| match call.filter(is_dispatched) {
-                    Some(call) => kernel.dispatch_with_check(thread, call),
-                    None => kernel.handle_other_call(thread, call, number),
-                });
+                self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
             }
             BudgetCheck::Exhausted => {}
         }
         self.leave();
-    }
-
-    /// Performs a system call that [`Kernel::dispatch`] does not; an unknown number is a fault.
-    #[inline(never)]
-    fn handle_other_call(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
-        match call {
-            Some(Syscall::SetTlsBase) => {
-                let base = self[thread].context.get(CAP);
-                self[thread].context.set_tls_base(base);
-                self.core.reload = true;
-            }
-            Some(Syscall::YieldUntilBudget) if cfg!(feature = "thresholds") => {
-                self.yield_until_budget(thread);
-            }
-            _ => self.raise(thread, Fault::UnknownSyscall { number }),
-        }
     }
 
     /// Performs a request of a thread with a scheduling context that needs a budget check at each entry. Ends the

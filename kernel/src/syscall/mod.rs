@@ -112,12 +112,6 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.handle_checked_syscall(thread, call);
-    }
-
-    /// Handles a system call that needs a budget check.
-    #[inline(never)]
-    fn handle_checked_syscall(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         match self.check_budget() {

@@ -227,7 +227,7 @@ impl<A: Arch> Kernel<A> {
     ) {
         let info = info.plain();
         let info = if info.raw_length() <= MESSAGE_REGISTERS {
-            self.copy_registers(sender, receiver, info.raw_length());
+            self.copy_words(sender, receiver, info.raw_length());
             info
         } else {
             let length = self.copy_words(sender, receiver, info.length());

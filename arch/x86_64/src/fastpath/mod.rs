@@ -24,6 +24,7 @@ use abi::config::{DOMAINS, HARDWARE_DEBUG};
 use abi::registers::{MESSAGE_REGISTERS, REPLY};
 use abi::{MessageInfo, Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
+use kernel::fast_path_asm;
 use kernel::fastpath::{Layout, NO_MEMBER};
 use kernel::object::{CORE_MASK, Endpoint};
 use kernel::sched::BIG_LOCK;
@@ -32,10 +33,9 @@ use x86_64::VirtAddr;
 use x86_64::registers::model_specific::LStar;
 
 use crate::bases;
-use crate::context::{Context, KnownSpace, Registers, SYSTEM_CALL};
+use crate::context::{Context, KnownSpace, Registers, entry_asm};
 use crate::core_local::CoreLocal;
 use crate::fpu::Fpu;
-use crate::isolation::Isolation;
 use crate::space::Asids;
 use crate::{Platform, X86_64};
 
@@ -84,7 +84,8 @@ pub fn enable<P: Platform>(arch: &X86_64<P>) {
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 extern "C" fn system_call_entry<P: Platform>() {
-    kernel::fast_path_asm!(
+    entry_asm!(
+        fast_path_asm,
         X86_64<P>,
         0,
         Offsets::<P>::REGISTERS,
@@ -93,10 +94,6 @@ extern "C" fn system_call_entry<P: Platform>() {
         include_str!("reply_recv.s"),
         include_str!("leave.s"),
         // Core-local data.
-        LOCAL_CURRENT = const CoreLocal::CURRENT,
-        STACK = const CoreLocal::STACK,
-        USER_STACK = const CoreLocal::USER_STACK,
-        TRAP_STACK = const CoreLocal::TRAP_STACK,
         KERNEL = const CoreLocal::KERNEL,
         // The kernel.
         REMOVALS = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, asids) + Asids::REMOVALS,
@@ -116,33 +113,12 @@ extern "C" fn system_call_entry<P: Platform>() {
         FS_BASE = const Registers::FS_BASE,
         GS_BASE = const Registers::GS_BASE,
         BASES_LOADED = const Registers::BASES_LOADED,
-        RESTART = const offset_of!(Registers, restart),
-        RAX = const Registers::general(0),
-        RBX = const Registers::general(1),
-        RCX = const Registers::general(2),
-        RDX = const Registers::general(3),
-        RSI = const Registers::general(4),
-        RDI = const Registers::general(5),
-        RBP = const Registers::general(6),
-        R8 = const Registers::general(7),
-        R9 = const Registers::general(8),
-        R10 = const Registers::general(9),
-        R11 = const Registers::general(10),
-        R12 = const Registers::general(11),
-        R13 = const Registers::general(12),
-        R14 = const Registers::general(13),
-        R15 = const Registers::general(14),
         REPLY = const Registers::of_abi(REPLY),
-        VECTOR = const offset_of!(Registers, vector),
-        RIP = const offset_of!(Registers, rip),
-        RFLAGS = const offset_of!(Registers, rflags),
-        RSP = const offset_of!(Registers, rsp),
         // Other objects.
         REPLY_ABOVE_WHICH = const Layout::<X86_64<P>>::REPLY_ABOVE_WHICH,
         // Constants.
         CALL = const Syscall::Call.number() as isize,
         REPLY_RECV = const Syscall::ReplyRecv.number() as isize,
-        SYSTEM_CALL = const SYSTEM_CALL,
         LENGTH = const MessageInfo::LENGTH,
         LENGTH_AND_CAPS = const MessageInfo::LENGTH | MessageInfo::EXTRA_CAPS,
         OBJECT_SHIFT = const Packing::OBJECT.place().1,
@@ -158,11 +134,6 @@ extern "C" fn system_call_entry<P: Platform>() {
         FPU_DISABLED = const abi::thread_flags::FPU_DISABLED,
         NO_MARKS = const !(Endpoint::<X86_64<P>>::MARKS as isize),
         CORE_MASK = const CORE_MASK,
-        SPECTRE = const cfg!(feature = "harden-spectre") as usize,
-        MELTDOWN = const cfg!(feature = "harden-meltdown") as usize,
-        MDS = const cfg!(feature = "harden-mds") as usize,
-        KERNEL_ROOT = const CoreLocal::ISOLATION + Isolation::KERNEL_ROOT,
-        USER_ROOT = const CoreLocal::ISOLATION + Isolation::USER_ROOT,
     )
 }
 

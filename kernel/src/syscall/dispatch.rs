@@ -56,7 +56,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Performs a system call that is none of the eleven of IPC and scheduling; an unknown number is a fault.
+    /// Performs a system call that neither sends, receives nor yields; an unknown number is a fault.
     #[inline(never)]
     fn dispatch_rare(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
         match call {

@@ -161,7 +161,8 @@ impl<A: Arch> Invocation<A> {
         }
     }
 
-    /// `CNode_EndpointSetThreshold`, an extension of Escapement: sets the threshold of the endpoint in `slot`. Threads that already wait there remain in the wait queue.
+    /// `CNode_EndpointSetThreshold`, an extension of Escapement: sets the threshold of the endpoint in `slot`. Threads
+    /// that already wait there remain in the wait queue.
     ///
     /// Words 0 and 1 name the slot, as in all methods of CNodes; the threshold and the flags follow.
     pub(super) fn set_threshold(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
